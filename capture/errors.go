@@ -1,0 +1,33 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Reasons why an input cannot be read to its end; test with errors.Is.
+var (
+	ErrEmpty         = errors.New("empty file")
+	ErrUnknownFormat = errors.New("not a pcap or pcapng capture")
+	ErrTruncated     = errors.New("cut short")
+	ErrDamaged       = errors.New("damaged")
+	ErrNotSupported  = errors.New("not supported")
+)
+
+// InputError says where in which input reading failed.
+type InputError struct {
+	Input  string // the name as the user gave it; "stdin" for "-"
+	Offset int64  // byte offset of the record or block, in the decompressed stream
+	// Header is set when the failure lies before the first record or block that
+	// could hold a packet, so that nothing of the input was readable.
+	Header bool
+	Err    error
+}
+
+// Error returns one line that names the input and the offset.
+func (e *InputError) Error() string {
+	return fmt.Sprintf("%s: offset %d: %v", e.Input, e.Offset, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *InputError) Unwrap() error { return e.Err }

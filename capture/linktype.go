@@ -1,0 +1,72 @@
+package capture
+
+import "strconv"
+
+// LinkType is a LINKTYPE_ number as assigned by the tcpdump group
+// (https://www.tcpdump.org/linktypes.html): what a frame's bytes begin with.
+type LinkType uint32
+
+// The link types that this project knows by name.
+const (
+	LinkNull         LinkType = 0
+	LinkEthernet     LinkType = 1
+	LinkTokenRing    LinkType = 6
+	LinkARCNET       LinkType = 7
+	LinkSLIP         LinkType = 8
+	LinkPPP          LinkType = 9
+	LinkFDDI         LinkType = 10
+	LinkRawDLT12     LinkType = 12 // DLT_RAW of most systems, found in files
+	LinkRawDLT14     LinkType = 14 // DLT_RAW of OpenBSD, found in files
+	LinkPPPHDLC      LinkType = 50
+	LinkPPPEther     LinkType = 51
+	LinkATMRFC1483   LinkType = 100
+	LinkRaw          LinkType = 101
+	LinkCHDLC        LinkType = 104
+	LinkIEEE80211    LinkType = 105
+	LinkFrameRelay   LinkType = 107
+	LinkLoop         LinkType = 108
+	LinkEnc          LinkType = 109
+	LinkLinuxSLL     LinkType = 113
+	LinkPFLog        LinkType = 117
+	LinkPrism        LinkType = 119
+	LinkSunATM       LinkType = 123
+	LinkRadiotap     LinkType = 127
+	LinkUser2        LinkType = 149 // macOS wrote PKTAP under this number
+	LinkAVS          LinkType = 163
+	LinkPPPPPPD      LinkType = 166
+	LinkPPI          LinkType = 192
+	LinkPPPWithDir   LinkType = 204
+	LinkCHDLCWithDir LinkType = 205
+	LinkFRelayDir    LinkType = 206
+	LinkMPLS         LinkType = 219
+	LinkIPNet        LinkType = 226
+	LinkIPv4         LinkType = 228
+	LinkIPv6         LinkType = 229
+	LinkNFLog        LinkType = 239
+	LinkNetAnalyzer  LinkType = 240
+	LinkIPoverIB     LinkType = 242
+	LinkPKTAP        LinkType = 258
+	LinkEthernetMP   LinkType = 274
+	LinkLinuxSLL2    LinkType = 276
+)
+
+var linkNames = map[LinkType]string{
+	LinkNull: "NULL", LinkEthernet: "ETHERNET", LinkTokenRing: "TOKEN_RING", LinkARCNET: "ARCNET_BSD",
+	LinkSLIP: "SLIP", LinkPPP: "PPP", LinkFDDI: "FDDI", LinkRawDLT12: "RAW", LinkRawDLT14: "RAW",
+	LinkPPPHDLC: "PPP_HDLC", LinkPPPEther: "PPP_ETHER", LinkATMRFC1483: "ATM_RFC1483", LinkRaw: "RAW",
+	LinkCHDLC: "C_HDLC", LinkIEEE80211: "IEEE802_11", LinkFrameRelay: "FRELAY", LinkLoop: "LOOP",
+	LinkEnc: "ENC", LinkLinuxSLL: "LINUX_SLL", LinkPFLog: "PFLOG", LinkPrism: "IEEE802_11_PRISM",
+	LinkSunATM: "SUNATM", LinkRadiotap: "IEEE802_11_RADIOTAP", LinkUser2: "USER2", LinkAVS: "IEEE802_11_AVS",
+	LinkPPPPPPD: "PPP_PPPD", LinkPPI: "PPI", LinkPPPWithDir: "PPP_WITH_DIR", LinkCHDLCWithDir: "C_HDLC_WITH_DIR",
+	LinkFRelayDir: "FRELAY_WITH_DIR", LinkMPLS: "MPLS", LinkIPNet: "IPNET", LinkIPv4: "IPV4", LinkIPv6: "IPV6",
+	LinkNFLog: "NFLOG", LinkNetAnalyzer: "NETANALYZER", LinkIPoverIB: "IPOIB", LinkPKTAP: "PKTAP",
+	LinkEthernetMP: "ETHERNET_MPACKET", LinkLinuxSLL2: "LINUX_SLL2",
+}
+
+// String returns the name without its LINKTYPE_ prefix, or the number.
+func (t LinkType) String() string {
+	if s, ok := linkNames[t]; ok {
+		return s
+	}
+	return strconv.FormatUint(uint64(t), 10)
+}

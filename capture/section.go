@@ -1,0 +1,64 @@
+package capture
+
+// Format is a capture file format.
+type Format uint8
+
+// The formats that are read and written.
+const (
+	FormatPcap Format = iota + 1
+	FormatPcapNG
+)
+
+// String returns "pcap" or "pcapng".
+func (f Format) String() string {
+	if f == FormatPcapNG {
+		return "pcapng"
+	}
+	return "pcap"
+}
+
+// pcapng block types (draft-ietf-opsawg-pcapng, section 11.1), and our own
+// number for the file header of a pcap file, which pcapng reserves.
+const (
+	BlockFileHeader     uint32 = 0
+	BlockSectionHeader  uint32 = 0x0A0D0D0A
+	BlockInterface      uint32 = 1
+	BlockPacket         uint32 = 2 // obsolete
+	BlockSimplePacket   uint32 = 3
+	BlockNameResolution uint32 = 4
+	BlockStatistics     uint32 = 5
+	BlockEnhancedPacket uint32 = 6
+	BlockDecryption     uint32 = 10
+	BlockCustom         uint32 = 0x00000BAD
+	BlockCustomNoCopy   uint32 = 0x40000BAD
+)
+
+// Section is a pcapng section, or a whole pcap file.
+type Section struct {
+	Input     int    // index of the input it came from
+	Format    Format // of the input
+	BigEndian bool   // byte order of its integers
+	// The rest describes pcap files only.
+	Nanosecond   bool   // timestamps count nanoseconds, not microseconds
+	RecordHeader uint32 // bytes before each packet: 16, or 24 in the modified format
+	SwappedLens  bool   // old versions store the wire length before the captured one
+}
+
+// Interface is one capture point: a pcapng interface, or a pcap file.
+type Interface struct {
+	Section  uint32 // index into Batch.Sections
+	ID       uint32 // number within the section
+	LinkType LinkType
+	SnapLen  uint32 // 0 means no limit
+	FCSLen   uint8  // bytes of frame check sequence at the end of each frame, where the file says so
+	Name     string // if_name, may be empty
+	// Point numbers the place where the packets were seen: interfaces of one
+	// input that are declared again in a later section under the same name (or
+	// number, if unnamed) share it; different inputs never do.
+	Point uint32
+	// Timestamp resolution: Ticks units a second (a power of ten or of two),
+	// saturated at 1<<63 where the declared resolution is finer, and an offset
+	// in seconds.
+	TicksPerSecond uint64
+	OffsetSeconds  int64
+}

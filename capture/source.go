@@ -1,0 +1,18 @@
+package capture
+
+// Source yields a stream of packets in batches.
+type Source interface {
+	// Next replaces the content of b with the next records of the stream. It
+	// returns io.EOF, with b empty, at the end. On damage it returns an
+	// *InputError, with b empty, after everything readable before the damage
+	// was delivered by earlier calls. A nil error may come with no frames.
+	Next(b *Batch) error
+	// Inputs returns the names of the inputs, indexed by Section.Input.
+	Inputs() []string
+	// Offset returns how many bytes of the inputs (as stored, before any
+	// decompression) were consumed, and their total size where it is known,
+	// else 0. It may be called while another goroutine is in Next.
+	Offset() (done, total int64)
+	// Close releases the inputs.
+	Close() error
+}
