@@ -1,0 +1,50 @@
+# Everything here runs with a plain Go toolchain; what else a target needs is
+# said beside it.
+.PHONY: build test test-long race vet lint fuzz cross purego bench captures ci
+
+build:
+	go build -o flowdedup ./cmd/flowdedup
+
+test:
+	go test ./...
+
+# Every statistical and exhaustive test at full length: minutes.
+test-long:
+	FLOWDEDUP_LONG=1 go test -timeout 60m ./...
+
+race:
+	go test -race ./...
+
+purego:
+	go test -tags purego ./asm/... ./layout/... ./engine/...
+
+vet:
+	go vet ./...
+
+lint:
+	test -z "$$(gofmt -l .)"
+	go vet ./...
+	go tool staticcheck ./...
+
+# Each fuzz target in turn, FUZZTIME each (10 minutes unless told otherwise).
+FUZZTIME ?= 10m
+fuzz:
+	bench/fuzz.sh $(FUZZTIME)
+
+# linux on both CPUs, the offline commands elsewhere.
+cross:
+	GOOS=linux GOARCH=amd64 go vet ./...
+	GOOS=linux GOARCH=arm64 go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+	GOOS=windows GOARCH=amd64 go vet ./...
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./asm/... ./layout/... ./engine/... ./capture/...
+
+# Makes the captures of testdata/pcaps anew: Linux, as root, in network
+# namespaces of its own.
+captures:
+	bench/router/capture.sh
+
+ci:
+	bash .ci/run

@@ -1,0 +1,56 @@
+package asm
+
+import "math/bits"
+
+// MaxBitRounds is the most rounds that bit lines are tested with.
+const MaxBitRounds = 8
+
+// bitSalts holds the odd multiplier of each word and round: entry 8*j+w serves
+// word w in round j. They are the outputs of SplitMix64 started at 0, made odd;
+// any fixed random numbers would do, since digests are keyed.
+var bitSalts = func() (salts [8 * MaxBitRounds]uint64) {
+	var state uint64
+	for i := range salts {
+		salts[i] = splitMix64(&state) | 1
+	}
+	return salts
+}()
+
+// TestBits looks up digests in a blocked Bloom filter. An element lies in one
+// line, number floor(d[1]*len(lines)/2^64), and owns in each of its eight words
+// one bit for each round j: bit (d[0]*salt[8j+w]) >> 58 of word w, modulo 2^64
+// (a split block Bloom filter as Apache Parquet has it, with wider lines).
+// It is seen if all its 8*rounds bits are set.
+//
+// Bit i of seen is set if digests[i] is found. Bits that are set already stay,
+// and their elements are not looked up: several filters are searched by calling
+// one after the other on the same bits, cleared at first.
+//
+// It panics if lines is empty, rounds is not in 1 to MaxBitRounds or seen holds
+// fewer than len(digests) bits.
+func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
+	checkBits(lines, seen, digests, rounds)
+	testBitsGeneric(lines, seen, digests, rounds)
+}
+
+// TestAndSetBits does what TestBits does, in stream order, and sets the bits of
+// every element that it does not find, so that a later equal element of the
+// same call is found. It returns by how many the filter's set bits became
+// more. Elements whose bit in seen was set before the call are left alone.
+// It panics as TestBits does.
+func TestAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
+	checkBits(lines, seen, digests, rounds)
+	return testAndSetBitsGeneric(lines, seen, digests, rounds)
+}
+
+func checkBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
+	if len(lines) == 0 || rounds < 1 || rounds > MaxBitRounds || len(seen) < (len(digests)+63)/64 {
+		panic("asm: bit lines: no lines, rounds out of range or seen too short")
+	}
+}
+
+// bitLine returns the line of an element.
+func bitLine(lines [][8]uint64, d *Digest) *[8]uint64 {
+	i, _ := bits.Mul64(d[1], uint64(len(lines)))
+	return &lines[i]
+}

@@ -1,0 +1,116 @@
+package asm
+
+import "math"
+
+// NoTick marks an element without a time: it is never a copy and is not
+// remembered.
+const NoTick = math.MinInt64
+
+// TimedParams says what the cells of timed rows hold and when an element is a
+// copy.
+type TimedParams struct {
+	// FPBits, PointBits and TickBits are the widths of a cell's three fields.
+	// Their sum is 64; FPBits is at least 1, PointBits at most 32, TickBits at
+	// least 2.
+	FPBits, PointBits, TickBits uint
+	// Window is the greatest distance of a copy to the kept element, in ticks:
+	// 0 to 2^(TickBits-2).
+	Window int64
+	// Refresh makes a copy renew the memory of the element that it copies.
+	Refresh bool
+	// Across makes only elements of another point copies.
+	Across bool
+}
+
+// TimedCounts is what TestAndSetTimed adds to.
+type TimedCounts struct {
+	// Inserted counts the elements that took a cell which did not hold their
+	// fingerprint before.
+	Inserted uint64
+	// EvictedLive counts the cells that were forgotten although an element
+	// within the window of them may still come: those pushed out by newer
+	// elements of their line, and those that lie too far ahead after time
+	// jumped back.
+	EvictedLive uint64
+	// EvictedByJump counts those among EvictedLive that no greater number of
+	// lines would have kept: time jumped back.
+	EvictedByJump uint64
+}
+
+// TestAndSetTimed sets bit i of seen if element i is a copy of an element that
+// lines remember, remembers it if not, and clears the bits of the others in
+// the words that cover len(digests) elements. Elements are taken in order, so
+// those of one call are copies of each other too. The time of element i is
+// ticks[i], the place where it was seen points[i]. Points are not read if
+// PointBits is 0.
+//
+// Element i lives in the line LineIndex(digests[i][1], len(lines)), the high
+// word of their product, with a fingerprint of the top FPBits of digests[i][0].
+// Word 0 of a line is the line's own clock base, a time in ticks. Words 1 to 7
+// are its cells, from the one set last to the one set first; from the top bit
+// down a cell holds
+//
+//	fingerprint (FPBits) | point (PointBits) | time minus base (TickBits)
+//
+// with a relative time of at least 1, so that 0 is an empty cell. Empty cells
+// only come after all others.
+//
+// Every line runs on its own clock. A time t that cannot be written relative to
+// the base moves it to t - 2^(TickBits-1), and cells that the new base cannot
+// express are forgotten: they lie further from t than the window. So
+// nothing sweeps over the lines, no time is too far away, and a wild one costs
+// what one line remembers at most.
+//
+// With r the time of the cell that holds the element's fingerprint, it is a
+// copy if |t - r| <= Window and, with Across, the cell's point is another one.
+// A copy changes nothing, or, with Refresh, moves the cell to the front with
+// the later of both times. Every other element is put in front with its own
+// point and time, in place of the cell with its fingerprint or else of the last
+// one. There is one cell for a fingerprint, so what counts is the element that
+// was kept last.
+//
+// Points below 2^PointBits - 1 stand for themselves and greater ones are hashed
+// to PointBits bits. Two that meet count as the same point: with Across the
+// element stays.
+//
+// It panics if seen, ticks or points are too short, lines is empty, or p is not
+// as TimedParams asks.
+func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	p.check()
+	n := len(digests)
+	switch {
+	case len(lines) == 0:
+		panic("asm: TestAndSetTimed: no lines")
+	case len(seen) < (n+63)/64:
+		panic("asm: TestAndSetTimed: seen shorter than digests")
+	case len(ticks) < n:
+		panic("asm: TestAndSetTimed: ticks shorter than digests")
+	case p.PointBits > 0 && len(points) < n:
+		panic("asm: TestAndSetTimed: points shorter than digests")
+	}
+	if p.PointBits == 0 {
+		points = nil
+	}
+	testAndSetTimedGeneric(lines, seen, digests, ticks, points, p, c)
+}
+
+func (p *TimedParams) check() {
+	switch {
+	case p.FPBits < 1 || p.FPBits > 62 || p.PointBits > 32 || p.TickBits < 2 || p.TickBits > 63,
+		p.FPBits+p.PointBits+p.TickBits != 64:
+		panic("asm: TestAndSetTimed: fields do not make a cell")
+	case p.Window < 0 || p.Window > 1<<(p.TickBits-2):
+		panic("asm: TestAndSetTimed: window out of range")
+	}
+}
+
+// pointHash spreads points that do not fit (2^32 divided by the golden ratio).
+const pointHash = 0x9e3779b1
+
+// reducePoint maps a point to width bits.
+func reducePoint(point uint32, width uint) uint64 {
+	if uint64(point) < 1<<width-1 {
+		return uint64(point)
+	}
+	return uint64(point*pointHash) >> (32 - width)
+}

@@ -1,0 +1,104 @@
+package router_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/gopacket/layers"
+)
+
+// record is one packet as stored. The reader knows what the lab writes, and
+// nothing more: little-endian pcap, also compressed, and pcapng with
+// enhanced packet blocks and decimal clocks.
+type record struct {
+	time  int64 // nanoseconds since 1970
+	point int   // pcapng interface
+	link  layers.LinkType
+	data  []byte
+}
+
+func readRecords(t *testing.T, path string) []record {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		content = unpack(t, content)
+	}
+	switch binary.LittleEndian.Uint32(content) {
+	case 0x0A0D0D0A:
+		return readPcapNG(content)
+	case 0xA1B23C4D:
+		return readPcap(content, 1)
+	case 0xA1B2C3D4:
+		return readPcap(content, 1000)
+	}
+	t.Fatalf("%s: not a little-endian capture", path)
+	return nil
+}
+
+func unpack(t *testing.T, content []byte) []byte {
+	t.Helper()
+	stream, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func readPcap(content []byte, unit int64) []record {
+	word := binary.LittleEndian.Uint32
+	link := layers.LinkType(word(content[20:]))
+	var all []record
+	for rest := content[24:]; len(rest) > 0; {
+		time := int64(word(rest))*1e9 + int64(word(rest[4:]))*unit
+		end := 16 + word(rest[8:])
+		all = append(all, record{time: time, link: link, data: rest[16:end]})
+		rest = rest[end:]
+	}
+	return all
+}
+
+func readPcapNG(content []byte) []record {
+	word := binary.LittleEndian.Uint32
+	var links []layers.LinkType
+	var units []int64
+	var all []record
+	for rest := content; len(rest) > 0; rest = rest[word(rest[4:]):] {
+		body := rest[8 : word(rest[4:])-4]
+		switch word(rest) {
+		case 1:
+			links = append(links, layers.LinkType(word(body)))
+			units = append(units, unitOf(body[8:]))
+		case 6:
+			point := int(word(body))
+			ticks := int64(word(body[4:]))<<32 | int64(word(body[8:]))
+			all = append(all, record{ticks * units[point], point, links[point], body[20 : 20+word(body[12:])]})
+		}
+	}
+	return all
+}
+
+// unitOf returns the nanoseconds of an interface's clock tick from its
+// options: if_tsresol has code 9 and holds a negative power of ten.
+func unitOf(options []byte) int64 {
+	for len(options) >= 4 {
+		code, length := binary.LittleEndian.Uint16(options), binary.LittleEndian.Uint16(options[2:])
+		if code == 9 {
+			return int64(math.Pow10(9 - int(options[4])))
+		}
+		options = options[4+(length+3)&^3:]
+	}
+	return 1000
+}

@@ -1,0 +1,137 @@
+package router_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+const capturesDir = "../../testdata/pcaps"
+
+// truth is what the lab knows of a capture: which records, numbered from 0,
+// show a packet that an earlier record of the file showed already.
+type truth struct {
+	Comment    string         `json:"comment"`
+	Files      []string       `json:"files"`
+	Identity   string         `json:"identity"`
+	WindowNS   int64          `json:"window_ns"`
+	Across     bool           `json:"across"`
+	Packets    int            `json:"packets"`
+	Duplicates int            `json:"duplicates"`
+	Kinds      map[string]int `json:"kinds"`
+	Backwards  int64          `json:"most_backwards_ns"`
+	Removed    []int          `json:"removed"`
+}
+
+func readTruth(t *testing.T, path string) truth {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want truth
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return want
+}
+
+// readAll reads the files of a capture as one: several are merged by time,
+// equal times in the order of the files.
+func readAll(t *testing.T, dir string, files []string) []sighting {
+	t.Helper()
+	var all []sighting
+	for point, name := range files {
+		all = append(all, readCapture(t, filepath.Join(dir, name), point)...)
+	}
+	if len(files) > 1 {
+		slices.SortStableFunc(all, func(a, b sighting) int { return cmp.Compare(a.time, b.time) })
+	}
+	return all
+}
+
+// TestTruth finds the copies of every capture by comparing datagrams as
+// gopacket decodes them, and expects those that the lab named.
+func TestTruth(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(capturesDir, "*.truth.json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no truth files in %s (%v)", capturesDir, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			checkTruth(t, capturesDir, readTruth(t, path))
+		})
+	}
+}
+
+func checkTruth(t *testing.T, dir string, want truth) {
+	t.Helper()
+	all := readAll(t, dir, want.Files)
+	if len(all) != want.Packets {
+		t.Errorf("%d records, want %d", len(all), want.Packets)
+	}
+	if len(want.Removed) != want.Duplicates {
+		t.Errorf("%d removed records listed, want %d", len(want.Removed), want.Duplicates)
+	}
+	if want.Identity != "l3" || want.WindowNS != int64(time.Millisecond) {
+		t.Fatalf("identity %s within %d ns: this test knows l3 within 1 ms", want.Identity, want.WindowNS)
+	}
+	if got := mostBackwards(all); got != want.Backwards {
+		t.Errorf("a record lies %d ns behind an earlier one, want %d", got, want.Backwards)
+	}
+	removed, kinds := findCopies(all, want)
+	if !slices.Equal(removed, want.Removed) {
+		t.Errorf("found %d copies, not those %d of the truth file", len(removed), len(want.Removed))
+	}
+	for kind, count := range want.Kinds {
+		if kinds[kind] != count {
+			t.Errorf("%d copies of kind %s, want %d", kinds[kind], kind, count)
+		}
+	}
+}
+
+// findCopies returns the records with an equal kept datagram within the
+// window, and how many there are of each kind.
+func findCopies(all []sighting, want truth) (removed []int, kinds map[string]int) {
+	kept := make(map[string][]sighting)
+	kinds = make(map[string]int)
+	for number, one := range all {
+		twin := slices.IndexFunc(kept[one.identity], func(k sighting) bool {
+			near := max(one.time-k.time, k.time-one.time) <= want.WindowNS
+			return near && (!want.Across || k.point != one.point)
+		})
+		if twin < 0 {
+			kept[one.identity] = append(kept[one.identity], one)
+			continue
+		}
+		removed = append(removed, number)
+		kinds[kindOf(one, kept[one.identity][twin])]++
+	}
+	return removed, kinds
+}
+
+// kindOf says how a copy differs from its kept twin.
+func kindOf(one, twin sighting) string {
+	switch {
+	case one.hops == twin.hops+1 || one.hops+1 == twin.hops:
+		return "routed"
+	case one.hops == twin.hops && one.tags != twin.tags:
+		return "vlan"
+	case one.frame == twin.frame:
+		return "loopback"
+	}
+	return "unknown"
+}
+
+func mostBackwards(all []sighting) int64 {
+	var latest, worst int64
+	for _, one := range all {
+		latest = max(latest, one.time)
+		worst = max(worst, latest-one.time)
+	}
+	return worst
+}

@@ -1,0 +1,103 @@
+// Package workload writes synthetic captures of any size with a known answer:
+// which share of the packets are copies and of what kind, and how many
+// different sources, destinations and flows each hour has.
+//
+// The traffic is plain on purpose: independent packets of flows whose
+// popularity follows Zipf's law, evenly spread over time. It serves to measure
+// speed and to count exactly; it says nothing about how real networks behave.
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrConfig is wrapped by every error about a Config's values.
+var ErrConfig = errors.New("workload: bad configuration")
+
+// Format is the file format of a capture.
+type Format uint8
+
+// The formats that are written, both little-endian with nanosecond clocks.
+const (
+	Pcap Format = iota
+	PcapNG
+)
+
+// IMIX as Config.Size mixes frames of 64, 576 and 1514 bytes as 7 to 4 to 1,
+// the "simple IMIX" of network testers.
+const IMIX = 0
+
+// Limits of a Config.
+const (
+	MinSize  = 60       // an Ethernet frame at its shortest, without its check sequence
+	MaxSize  = 1514     // and at its longest, untagged
+	MaxFlows = 1 << 24  // so that Zipf weights fit 64-bit sums
+	maxRate  = 100e6    // packets a second, so that few copies are under way at once
+	maxZipf  = 4        // beyond it all traffic is one flow
+	maxShare = 0.9      // of copies and repeats together
+	maxTime  = 25 * 365 // days, so that times stay within 32-bit seconds
+)
+
+// Config says what to write. The zero value is not valid; start from Default.
+type Config struct {
+	Packets int64  // records in the file, copies included
+	Seed    uint64 // the same configuration and seed give the same bytes
+	// Size is the captured length of each frame in bytes, without a check
+	// sequence, or IMIX. IPv6 frames have at least 74 bytes, and tagged copies
+	// four more than their originals.
+	Size       int
+	Duplicates float64       // share of the packets that are copies, 0 to 1
+	Repeats    float64       // share that repeats an earlier frame seconds later and is no copy
+	Window     time.Duration // copies follow within 0.9 of it, repeats after 10 times it
+	IPv6       float64       // share of the flows
+	Duration   time.Duration // from the first packet to the last, nearly
+	Zipf       float64       // exponent of the flows' popularity; 0 makes all equal
+	Flows      int           // different flows to choose from, at most MaxFlows
+	Format     Format
+}
+
+// Default returns a configuration of a million packets in two and a half
+// hours, with one packet in ten a copy.
+func Default() Config {
+	return Config{
+		Packets:    1_000_000,
+		Seed:       1,
+		Size:       IMIX,
+		Duplicates: 0.10,
+		Repeats:    0.01,
+		Window:     time.Millisecond,
+		IPv6:       0.2,
+		Duration:   150 * time.Minute,
+		Zipf:       1,
+		Flows:      100_000,
+	}
+}
+
+// Validate returns an error that wraps ErrConfig and names the first value
+// that Generate cannot use, or nil.
+func (c *Config) Validate() error {
+	checks := []struct {
+		ok   bool
+		what string
+	}{
+		{c.Packets > 0, "packets must be positive"},
+		{c.Size == IMIX || c.Size >= MinSize && c.Size <= MaxSize, "size must be IMIX or 60 to 1514"},
+		{c.Duplicates >= 0 && c.Repeats >= 0 && c.Duplicates+c.Repeats <= maxShare,
+			"shares of copies and repeats must not be negative nor exceed 0.9 together"},
+		{c.IPv6 >= 0 && c.IPv6 <= 1, "the share of IPv6 must be 0 to 1"},
+		{c.Window >= 10*time.Microsecond && c.Window <= time.Minute, "window must be 10µs to 1m"},
+		{c.Duration > 0 && c.Duration <= maxTime*24*time.Hour, "duration must be positive and at most 25 years"},
+		{float64(c.Packets) <= c.Duration.Seconds()*maxRate, "more than 100 million packets a second"},
+		{c.Zipf >= 0 && c.Zipf <= maxZipf, "the Zipf exponent must be 0 to 4"},
+		{c.Flows > 0 && c.Flows <= MaxFlows, "flows must be 1 to 16777216"},
+		{c.Format == Pcap || c.Format == PcapNG, "unknown format"},
+	}
+	for _, check := range checks {
+		if !check.ok {
+			return fmt.Errorf("%w: %s", ErrConfig, check.what)
+		}
+	}
+	return nil
+}

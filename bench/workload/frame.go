@@ -1,0 +1,185 @@
+package workload
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+const (
+	ethernetLen = 14
+	tagLen      = 4
+	ipv4Len     = 20
+	ipv6Len     = 40
+	tcpLen      = 20
+	udpLen      = 8
+	serialLen   = 8 // begins a UDP payload and makes its datagram unique
+	maxFrame    = MaxSize + tagLen
+
+	minFrameV6 = ethernetLen + ipv6Len + tcpLen
+
+	copyVLAN = 100     // of tagged copies
+	copyDSCP = 46 << 2 // of re-marked copies: expedited forwarding
+	hopLimit = 64
+)
+
+// packet is all that a frame is made from, so that a copy can be made again
+// without having kept the bytes.
+type packet struct {
+	serial uint64 // of the original: no two originals share it
+	flow   uint32
+	size   uint16
+	kind   Kind
+}
+
+// framer builds frames. Payloads come from a pool of random bytes whose
+// partial sums make their checksums a subtraction.
+type framer struct {
+	flows *population
+	pool  []byte
+	sums  []uint32 // sums[i] adds the first i 16-bit words of pool
+}
+
+const poolLen = 1 << 16
+
+func newFramer(flows *population, random *rand.PCG) *framer {
+	f := &framer{flows: flows, pool: make([]byte, poolLen), sums: make([]uint32, poolLen/2+1)}
+	for i := 0; i < poolLen; i += 8 {
+		binary.LittleEndian.PutUint64(f.pool[i:], random.Uint64())
+	}
+	for i := range poolLen / 2 {
+		f.sums[i+1] = f.sums[i] + uint32(binary.BigEndian.Uint16(f.pool[2*i:]))
+	}
+	return f
+}
+
+// build writes the frame of p to b, which must hold maxFrame bytes, and
+// returns its length and its flow.
+func (f *framer) build(b []byte, p packet) (int, flow) {
+	fl := f.flows.flow(p.flow)
+	putAddresses(b, fl.src, p.kind)
+	at := 12
+	if p.kind == Tagged {
+		binary.BigEndian.PutUint32(b[at:], 0x8100<<16|copyVLAN)
+		at += tagLen
+	}
+	size := int(p.size)
+	var pseudo uint32
+	if fl.v6 {
+		size = max(size, minFrameV6)
+		pseudo = putIPv6(b[at:], fl, size-ethernetLen-ipv6Len, p)
+		at += 2 + ipv6Len
+	} else {
+		pseudo = putIPv4(b[at:], fl, size-ethernetLen, p)
+		at += 2 + ipv4Len
+	}
+	if p.kind == Tagged {
+		size += tagLen
+	}
+	f.putTransport(b[at:size], fl, p.serial, pseudo)
+	return size, fl
+}
+
+// putAddresses writes link addresses: the sender's and the router's, or for a
+// routed copy the router's and the next hop's.
+func putAddresses(b []byte, src uint32, kind Kind) {
+	const router, next = 0x0200_0000_fe01, 0x0200_0000_fe02
+	to, from := uint64(router), uint64(0x0200_0100_0000)|uint64(src)
+	if kind == Routed {
+		to, from = next, router
+	}
+	binary.BigEndian.PutUint64(b, to<<16|from>>32)
+	binary.BigEndian.PutUint32(b[8:], uint32(from))
+}
+
+// hops returns a frame's hop limit and traffic class.
+func (p *packet) hops() (limit, class byte) {
+	switch p.kind {
+	case Routed:
+		return hopLimit - 1, 0
+	case Marked:
+		return hopLimit, copyDSCP
+	}
+	return hopLimit, 0
+}
+
+// putIPv4 writes the type and an IPv4 header for a datagram of total bytes,
+// and returns the sum of its pseudo header (RFC 9293, section 3.1).
+func putIPv4(b []byte, fl flow, total int, p packet) uint32 {
+	const network10, network172 = 10 << 24, 172<<24 | 16<<16
+	limit, class := p.hops()
+	binary.BigEndian.PutUint16(b, 0x0800)
+	h := b[2 : 2+ipv4Len]
+	binary.BigEndian.PutUint32(h, 0x4500_0000|uint32(class)<<16|uint32(total))
+	binary.BigEndian.PutUint32(h[4:], uint32(p.serial)<<16|0x4000)
+	binary.BigEndian.PutUint32(h[8:], uint32(limit)<<24|uint32(fl.proto)<<16)
+	binary.BigEndian.PutUint32(h[12:], network10+fl.src)
+	binary.BigEndian.PutUint32(h[16:], network172+fl.dst)
+	addresses := sumWords(h[12:20])
+	binary.BigEndian.PutUint16(h[10:], ^fold(sumWords(h[:12])+addresses))
+	return addresses + uint32(fl.proto) + uint32(total-ipv4Len)
+}
+
+// putIPv6 writes the type and an IPv6 header for length bytes, and returns the
+// sum of its pseudo header (RFC 8200, section 8.1).
+func putIPv6(b []byte, fl flow, length int, p packet) uint32 {
+	const network = 0x2001_0db8 << 32 // 2001:db8::/32, for documentation
+	limit, class := p.hops()
+	binary.BigEndian.PutUint16(b, 0x86DD)
+	h := b[2 : 2+ipv6Len]
+	binary.BigEndian.PutUint32(h, 0x6000_0000|uint32(class)<<20)
+	binary.BigEndian.PutUint32(h[4:], uint32(length)<<16|uint32(fl.proto)<<8|uint32(limit))
+	binary.BigEndian.PutUint64(h[8:], network|1)
+	binary.BigEndian.PutUint64(h[16:], uint64(fl.src))
+	binary.BigEndian.PutUint64(h[24:], network|2)
+	binary.BigEndian.PutUint64(h[32:], uint64(fl.dst))
+	return sumWords(h[8:40]) + uint32(fl.proto) + uint32(length)
+}
+
+// putTransport fills b with a TCP or UDP header and a payload. The serial goes
+// into TCP's sequence and acknowledgement numbers, or into UDP's payload.
+func (f *framer) putTransport(b []byte, fl flow, serial uint64, pseudo uint32) {
+	binary.BigEndian.PutUint16(b, fl.sport)
+	binary.BigEndian.PutUint16(b[2:], fl.dport)
+	header, sumAt := tcpLen, 16
+	if fl.proto == protoUDP {
+		header, sumAt = udpLen+serialLen, 6
+		binary.BigEndian.PutUint32(b[4:], uint32(len(b))<<16)
+		binary.BigEndian.PutUint64(b[8:], serial)
+	} else {
+		binary.BigEndian.PutUint64(b[4:], serial)
+		binary.BigEndian.PutUint64(b[12:], 0x5010_FFFF<<32) // ACK, window 65535
+	}
+	sum := pseudo + sumWords(b[:header]) + f.putPayload(b[header:], serial)
+	checksum := ^fold(sum)
+	if checksum == 0 && fl.proto == protoUDP {
+		checksum = 0xFFFF // 0 would mean that there is none (RFC 768)
+	}
+	binary.BigEndian.PutUint16(b[sumAt:], checksum)
+}
+
+// putPayload copies a part of the pool and returns its sum.
+func (f *framer) putPayload(b []byte, serial uint64) uint32 {
+	word := int(mix(serial) % (poolLen/2 - MaxSize))
+	copy(b, f.pool[2*word:])
+	words := len(b) / 2
+	sum := f.sums[word+words] - f.sums[word]
+	if len(b)%2 == 1 {
+		sum += uint32(b[len(b)-1]) << 8
+	}
+	return sum
+}
+
+// sumWords adds the 16-bit words of b, whose length is a multiple of 4.
+func sumWords(b []byte) uint32 {
+	var sum uint64
+	for ; len(b) >= 4; b = b[4:] {
+		sum += uint64(binary.BigEndian.Uint32(b))
+	}
+	return uint32(sum>>32) + uint32(fold(uint32(sum>>16&0xFFFF)+uint32(sum&0xFFFF)))
+}
+
+// fold reduces a sum to the 16-bit ones' complement sum (RFC 1071).
+func fold(sum uint32) uint16 {
+	sum = sum>>16 + sum&0xFFFF
+	return uint16(sum>>16 + sum)
+}

@@ -1,0 +1,137 @@
+package workload
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"math/rand/v2"
+	"time"
+)
+
+// start is the time of the first packet: ten minutes into an hour, so that
+// whole hours are not the same as hours since the start.
+var start = time.Date(2026, 1, 5, 8, 10, 0, 0, time.UTC).UnixNano()
+
+const (
+	repeatAfter = int64(time.Second)
+	repeatRange = int64(4 * time.Second)
+)
+
+// Generate writes a capture to w, in order of time, and returns what is in it.
+// It writes in pieces of up to a mebibyte and keeps no more than those packets
+// that are still to be copied or repeated. An error wraps ErrConfig or what w
+// returned.
+//
+// The same configuration gives the same bytes: chance is a seeded generator,
+// and floating point is used only for the weights of the flows, rounded to
+// integers, and for the shares.
+func Generate(w io.Writer, c Config) (Truth, error) {
+	if err := c.Validate(); err != nil {
+		return Truth{}, err
+	}
+	g := newGenerator(w, &c)
+	if err := g.run(); err != nil {
+		return Truth{}, fmt.Errorf("workload: after %d packets: %w", g.tally.truth.Packets, err)
+	}
+	return g.tally.finish(), nil
+}
+
+type generator struct {
+	random  *rand.PCG
+	ranks   *sampler
+	frames  *framer
+	out     *writer
+	later   pending
+	tally   tally
+	packets int64
+	size    int
+	gap     uint64 // mean nanoseconds between originals
+	copies  uint64 // an original is copied where 32 random bits lie below
+	repeats uint64 // and repeated where others do
+	spread  uint64 // copies follow after 1 microsecond to this much more
+	pause   int64  // before a repeat
+}
+
+func newGenerator(w io.Writer, c *Config) *generator {
+	random := rand.NewPCG(c.Seed, 0)
+	flows := newPopulation(c)
+	originals := 1 - c.Duplicates - c.Repeats
+	return &generator{
+		random:  random,
+		ranks:   newSampler(c.Flows, c.Zipf),
+		frames:  newFramer(flows, random),
+		out:     newWriter(w, c.Format),
+		tally:   tally{current: newSeen(flows, c.Flows), whole: newSeen(flows, c.Flows)},
+		packets: c.Packets,
+		size:    c.Size,
+		gap:     max(1, uint64(float64(c.Duration)/(float64(c.Packets)*originals))),
+		copies:  uint64(c.Duplicates / originals * (1 << 32)),
+		repeats: uint64(c.Repeats / originals * (1 << 32)),
+		spread:  uint64(c.Window)*9/10 - uint64(time.Microsecond),
+		pause:   repeatAfter + 10*int64(c.Window),
+	}
+}
+
+func (g *generator) run() error {
+	g.out.header()
+	now := start
+	for serial := uint64(0); g.tally.truth.Packets < g.packets; serial++ {
+		for g.later.due(now) {
+			next := g.later.take()
+			g.emit(next.time, next.packet)
+		}
+		p := packet{serial: serial, flow: g.ranks.draw(g.random.Uint64()), size: g.nextSize()}
+		g.emit(now, p)
+		g.schedule(now, p)
+		now += int64(g.below(2*g.gap) + 1)
+		if g.out.err != nil {
+			return g.out.err
+		}
+	}
+	return g.out.flush()
+}
+
+// emit writes a packet, unless there are enough.
+func (g *generator) emit(now int64, p packet) {
+	if g.tally.truth.Packets == g.packets {
+		return
+	}
+	size, fl := g.frames.build(g.out.room(), p)
+	g.out.commit(now, size)
+	g.tally.add(now, size, p, fl)
+}
+
+// schedule decides whether p will be copied or repeated. Shares above a half
+// need more than one copy of some originals.
+func (g *generator) schedule(now int64, p packet) {
+	for chance := g.copies; chance > g.random.Uint64()>>32; chance -= min(chance, 1<<32) {
+		p.kind = Exact + Kind(g.below(uint64(kinds-Exact)))
+		g.later.add(now+int64(time.Microsecond)+int64(g.below(g.spread)), p)
+	}
+	p.kind = Repeat
+	at := now
+	for chance := g.repeats; chance > g.random.Uint64()>>32; chance -= min(chance, 1<<32) {
+		at += g.pause + int64(g.below(uint64(repeatRange)))
+		g.later.add(at, p)
+	}
+}
+
+// nextSize draws a frame size.
+func (g *generator) nextSize() uint16 {
+	if g.size != IMIX {
+		return uint16(g.size)
+	}
+	switch part := g.below(12); {
+	case part < 7:
+		return 64
+	case part < 11:
+		return 576
+	}
+	return 1514
+}
+
+// below draws a number from 0 to n-1.
+func (g *generator) below(n uint64) uint64 {
+	high, _ := bits.Mul64(g.random.Uint64(), n)
+	return high
+}

@@ -1,0 +1,153 @@
+package workload
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+func small(change func(*Config)) Config {
+	c := Default()
+	c.Packets = 20_000
+	c.Flows = 3000
+	change(&c)
+	return c
+}
+
+func generate(t *testing.T, c Config) ([]byte, Truth) {
+	t.Helper()
+	var file bytes.Buffer
+	truth, err := Generate(&file, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes(), truth
+}
+
+// TestSameBytes pins the output: a benchmark's input must not change unseen.
+func TestSameBytes(t *testing.T) {
+	tests := []struct {
+		name, hash string
+		change     func(*Config)
+	}{
+		{"pcap", "e9672404b8894fed", func(*Config) {}},
+		{"pcapng", "825ecde1f6a6f255", func(c *Config) { c.Format = PcapNG }},
+		{"seed 2, 64 bytes", "7396cf049c577d65", func(c *Config) { c.Seed, c.Size = 2, 64 }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			first, truth := generate(t, small(test.change))
+			second, again := generate(t, small(test.change))
+			if !bytes.Equal(first, second) || !reflect.DeepEqual(truth, again) {
+				t.Fatal("two runs differ")
+			}
+			hash := sha256.Sum256(first)
+			if got := hex.EncodeToString(hash[:8]); got != test.hash {
+				t.Errorf("hash %s, want %s", got, test.hash)
+			}
+		})
+	}
+}
+
+// TestFormatsAgree expects the same packets in pcap and pcapng.
+func TestFormatsAgree(t *testing.T) {
+	pcap, pcapTruth := generate(t, small(func(*Config) {}))
+	ng, ngTruth := generate(t, small(func(c *Config) { c.Format = PcapNG }))
+	if !reflect.DeepEqual(pcapTruth, ngTruth) {
+		t.Error("truths differ")
+	}
+	same := func(a, b stored) bool { return a.time == b.time && bytes.Equal(a.frame, b.frame) }
+	if !slices.EqualFunc(readPcap(t, pcap), readPcapNG(t, ng), same) {
+		t.Error("packets differ")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Config)
+	}{
+		{"no packets", func(c *Config) { c.Packets = 0 }},
+		{"short frames", func(c *Config) { c.Size = 59 }},
+		{"long frames", func(c *Config) { c.Size = 1515 }},
+		{"negative copies", func(c *Config) { c.Duplicates = -0.1 }},
+		{"nearly all copies", func(c *Config) { c.Duplicates, c.Repeats = 0.5, 0.5 }},
+		{"more than all IPv6", func(c *Config) { c.IPv6 = 1.1 }},
+		{"short window", func(c *Config) { c.Window = time.Microsecond }},
+		{"no time", func(c *Config) { c.Duration = 0 }},
+		{"too fast", func(c *Config) { c.Duration = time.Microsecond }},
+		{"steep", func(c *Config) { c.Zipf = 5 }},
+		{"no flows", func(c *Config) { c.Flows = 0 }},
+		{"too many flows", func(c *Config) { c.Flows = MaxFlows + 1 }},
+		{"unknown format", func(c *Config) { c.Format = 7 }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Generate(io.Discard, small(test.change))
+			if !errors.Is(err, ErrConfig) {
+				t.Errorf("got %v, want an error that wraps ErrConfig", err)
+			}
+		})
+	}
+}
+
+var errFull = errors.New("full")
+
+// full takes so many bytes and then fails.
+type full int
+
+func (f *full) Write(b []byte) (int, error) {
+	if *f -= full(len(b)); *f < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+func TestWriteError(t *testing.T) {
+	for _, room := range []full{0, 1, 3 << 20} {
+		if _, err := Generate(&room, small(func(*Config) {})); !errors.Is(err, errFull) {
+			t.Errorf("got %v, want an error that wraps the writer's", err)
+		}
+	}
+}
+
+// TestShares expects the shares that were asked for, within five standard
+// deviations of a binomial count (chance below 1e-6), at a fixed seed.
+func TestShares(t *testing.T) {
+	for _, share := range []float64{0, 0.1, 0.6} {
+		_, truth := generate(t, small(func(c *Config) { c.Duplicates, c.Duration = share, time.Minute }))
+		n := float64(truth.Packets)
+		want, slack := n*share, 5*n*0.005
+		if got := float64(truth.Duplicates); got < want-slack || got > want+slack {
+			t.Errorf("%.0f copies of %.0f packets, want a share of %.2f", got, n, share)
+		}
+	}
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"64", 64}, {"imix", IMIX}} {
+		b.Run("size="+size.name, func(b *testing.B) {
+			c := Default()
+			c.Size = size.bytes
+			var total int64
+			for b.Loop() {
+				truth, err := Generate(io.Discard, c)
+				if err != nil {
+					b.Fatal(err)
+				}
+				total = truth.Bytes
+			}
+			b.SetBytes(total)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.Packets), "ns/packet")
+		})
+	}
+}

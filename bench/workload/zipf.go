@@ -1,0 +1,73 @@
+package workload
+
+import (
+	"math"
+	"math/bits"
+)
+
+// sampler draws ranks with the probabilities of Zipf's law in constant time by
+// the alias method (Walker 1977, built as in Vose 1991). Unlike math/rand's
+// Zipf it knows exponents of 1 and less. All but the weights themselves is
+// integer arithmetic.
+type sampler struct {
+	cells []aliasCell
+}
+
+// aliasCell gives its own rank below threshold, else the other.
+type aliasCell struct {
+	threshold uint32
+	other     uint32
+}
+
+// weightScale is the weight of rank 0. Times MaxFlows it stays below 2^61, so
+// that sums and products of the table's construction fit 64 bits.
+const weightScale = 1 << 36
+
+func newSampler(n int, exponent float64) *sampler {
+	weights, total := zipfWeights(n, exponent)
+	s := &sampler{cells: make([]aliasCell, n)}
+	// Scaled by n, a weight equal to the total fills its cell exactly.
+	small, large := make([]uint32, 0, n), make([]uint32, 0, n)
+	for rank := range weights {
+		weights[rank] *= uint64(n)
+		if weights[rank] < total {
+			small = append(small, uint32(rank))
+		} else {
+			large = append(large, uint32(rank))
+		}
+	}
+	for len(small) > 0 && len(large) > 0 {
+		low, high := small[len(small)-1], large[len(large)-1]
+		small = small[:len(small)-1]
+		share, _ := bits.Div64(weights[low]>>32, weights[low]<<32, total)
+		s.cells[low] = aliasCell{threshold: uint32(share), other: high}
+		weights[high] -= total - weights[low]
+		if weights[high] < total {
+			large = large[:len(large)-1]
+			small = append(small, high)
+		}
+	}
+	for _, rank := range append(small, large...) {
+		s.cells[rank] = aliasCell{threshold: math.MaxUint32, other: rank}
+	}
+	return s
+}
+
+func zipfWeights(n int, exponent float64) (weights []uint64, total uint64) {
+	weights = make([]uint64, n)
+	for rank := range weights {
+		weights[rank] = max(1, uint64(weightScale/math.Pow(float64(rank+1), exponent)))
+		total += weights[rank]
+	}
+	return weights, total
+}
+
+// draw turns 64 random bits into a rank.
+func (s *sampler) draw(random uint64) uint32 {
+	rank, fraction := bits.Mul64(random, uint64(len(s.cells)))
+	cell := s.cells[rank]
+	if uint32(fraction>>32) < cell.threshold {
+		return uint32(rank)
+	}
+	return cell.other
+}

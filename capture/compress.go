@@ -1,0 +1,158 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// maxLayers is how many compressions may lie over each other: a capture that
+// was compressed where it was taken and again where it was stored.
+const maxLayers = 2
+
+// maxWindow is the largest zstd window that is accepted: what zstd --long
+// makes by default and its decoder takes without being asked. It bounds the
+// memory of a decoder.
+const maxWindow = 128 << 20
+
+// compressedBuffer is how much compressed data is read at once.
+const compressedBuffer = 128 << 10
+
+// layer is one decompressor. Its errors wrap ErrTruncated or ErrDamaged and
+// name the compression, unless they are those of the stream below it.
+type layer struct {
+	name  string
+	r     io.Reader
+	raw   *counter
+	close func()
+}
+
+func (l *layer) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	return n, l.explain(err)
+}
+
+func (l *layer) explain(err error) error {
+	switch {
+	case err == nil || err == io.EOF:
+		return err
+	case l.raw.err != nil && errors.Is(err, l.raw.err), errors.Is(err, ErrTruncated),
+		errors.Is(err, ErrDamaged), errors.Is(err, ErrUnknownFormat):
+		return err // the stream's own, or of the layer below
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s data %w", l.name, ErrTruncated)
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return fmt.Errorf("%s data with a window above %d MiB: %w", l.name, maxWindow>>20, ErrNotSupported)
+	}
+	return fmt.Errorf("%s data %w: %s", l.name, ErrDamaged, strings.TrimPrefix(err.Error(), l.name+": "))
+}
+
+// compression returns the name of the compression whose data head begins with,
+// "skip" for a skippable frame, as zstd and lz4 share it, or "".
+func compression(head []byte) string {
+	switch {
+	case len(head) < 4:
+		return ""
+	case head[0] == 0x1f && head[1] == 0x8b: // RFC 1952, section 2.3.1
+		return "gzip"
+	}
+	switch magic := le.Uint32(head); {
+	case magic == 0xFD2FB528: // RFC 8878, section 3.1.1
+		return "zstd"
+	case magic == 0x184D2204, magic == 0x184C2102: // lz4 frame format, and the legacy one
+		return "lz4"
+	case magic&^15 == 0x184D2A50: // RFC 8878, section 3.1.2
+		return "skip"
+	}
+	return ""
+}
+
+// decompress opens one more layer over in if head, the bytes read last, begins
+// compressed data.
+func (in *input) decompress(head []byte) (bool, error) {
+	name := compression(head)
+	if name == "" {
+		return false, nil
+	}
+	if len(in.layers) == maxLayers {
+		return false, fmt.Errorf("%w: compressed more than %d times", ErrUnknownFormat, maxLayers)
+	}
+	l := layer{raw: &in.raw, close: func() {}}
+	below := io.Reader(&in.raw)
+	if n := len(in.layers); n > 0 {
+		top := in.layers[n-1] // a copy, for in.layers may move
+		below = &top
+	}
+	br := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), below), compressedBuffer)
+	var err error
+	if l.name, err = skipFrames(br); err == nil {
+		err = l.open(br)
+	}
+	if err != nil {
+		return false, l.explain(noEOF(err))
+	}
+	in.layers = append(in.layers, l)
+	return true, nil
+}
+
+func (l *layer) open(br *bufio.Reader) error {
+	switch l.name {
+	case "gzip":
+		zr, err := gzip.NewReader(br)
+		l.r = zr
+		return err
+	case "zstd":
+		// One block at a time, on our own goroutine: a decoder that is more
+		// than one block ahead holds more memory, and nothing of it is lost
+		// when Close finds it waiting for a pipe.
+		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		l.r, l.close = zr, zr.Close
+		return nil
+	case "lz4":
+		l.r = lz4.NewReader(br)
+		return nil
+	}
+	return fmt.Errorf("%w: nothing compressed after skippable frames", ErrUnknownFormat)
+}
+
+// skipFrames reads past leading skippable frames and returns the compression
+// of what follows.
+func skipFrames(br *bufio.Reader) (string, error) {
+	for {
+		magic, err := br.Peek(4)
+		if err != nil && err != io.EOF {
+			return "", err
+		}
+		name := compression(magic)
+		if name != "skip" {
+			return name, nil
+		}
+		frame, err := br.Peek(8)
+		if err != nil {
+			return "zstd", err
+		}
+		size := 8 + int64(le.Uint32(frame[4:]))
+		if n, err := io.CopyN(io.Discard, br, size); n < size {
+			return "zstd", err
+		}
+	}
+}
+
+// noEOF turns the end of a stream that must not end yet into an error.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

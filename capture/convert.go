@@ -1,0 +1,153 @@
+package capture
+
+import "fmt"
+
+// Comments on packets that got a time from another one.
+const (
+	commentTimeTaken = "no timestamp in the original (simple packet block): that of the preceding packet"
+	commentTimeZero  = "no timestamp in the original (simple packet block)"
+)
+
+// Where a pcapng block's body begins, and what it has beside its body.
+const (
+	blockHead  = 8
+	blockFrame = 12
+)
+
+// packetBlock writes frame i of a pcapng input.
+func (w *sectionWriter) packetBlock(b *Batch, i int, t *target) {
+	record := b.Record(i)
+	big := t.origin == fromBig
+	switch kind := order32(record, big); {
+	case kind == BlockEnhancedPacket && !big:
+		p := w.out.extend(blockFrame)
+		copy(p, record[:blockHead])
+		le.PutUint32(p[blockHead:], t.id)
+		w.out.write(record[blockFrame:])
+	case kind == BlockSimplePacket && t.id != 0:
+		w.timedPacket(b, i, t)
+	case kind == BlockSimplePacket && big:
+		p := w.out.extend(simpleHead)
+		le.PutUint32(p, BlockSimplePacket)
+		le.PutUint32(p[4:], uint32(len(record)))
+		le.PutUint32(p[8:], b.Frames[i].WireLen)
+		w.out.write(record[simpleHead : len(record)-4])
+		w.u32(uint32(len(record)))
+	case kind == BlockSimplePacket:
+		w.out.write(record)
+	default:
+		w.rebuild(b, i, t, kind)
+	}
+}
+
+// rebuild writes an enhanced packet block from a big-endian one or from an
+// obsolete packet block: they share their layout but for the first word.
+func (w *sectionWriter) rebuild(b *Batch, i int, t *target, kind uint32) {
+	f := &b.Frames[i]
+	record := b.Record(i)
+	big := t.origin == fromBig
+	ticks := uint64(order32(record[12:], big))<<32 | uint64(order32(record[16:], big))
+	options := w.scratch[:0]
+	if kind == BlockPacket {
+		// A count of -1 means that it is not known.
+		if drops := order16(record[10:], big); drops != 0xFFFF {
+			options = le.AppendUint16(options, optDropCount)
+			options = le.AppendUint16(options, 8)
+			options = le.AppendUint64(options, uint64(drops))
+		}
+	}
+	added := len(options)
+	old := record[enhancedHead+pad4(f.CapLen) : len(record)-4]
+	options = append(options, old...)
+	if big {
+		swapOptions(options[added:], BlockEnhancedPacket)
+	}
+	if added > 0 && len(old) == 0 {
+		options = le.AppendUint32(options, optEnd)
+	}
+	w.packet(b, i, t.id, ticks, options)
+	w.scratch = options
+}
+
+// timedPacket writes a frame without a timestamp where one is needed.
+func (w *sectionWriter) timedPacket(b *Batch, i int, t *target) {
+	ticks, comment := uint64(0), commentTimeZero
+	if w.last != NoTime {
+		ticks, comment = ticksAt(w.last, &b.Interfaces[b.Frames[i].Interface]), commentTimeTaken
+	}
+	options := appendOption(w.scratch[:0], optComment, comment)
+	options = le.AppendUint32(options, optEnd)
+	w.packet(b, i, t.id, ticks, options)
+	w.scratch = options
+}
+
+// packet writes frame i as an enhanced packet block.
+func (w *sectionWriter) packet(b *Batch, i int, id uint32, ticks uint64, options []byte) {
+	f := &b.Frames[i]
+	n := enhancedLen + pad4(f.CapLen) + uint32(len(options))
+	w.enhanced(f, n, id, ticks)
+	w.out.write(b.Data(i))
+	w.pad(f.CapLen)
+	w.out.write(options)
+	w.u32(n)
+}
+
+// block writes block i of the batch as the output's section needs it.
+func (w *sectionWriter) block(b *Batch, i int) error {
+	k := &b.Blocks[i]
+	s := &b.Sections[k.Section]
+	if s.Format == FormatPcap || k.Type == BlockSectionHeader || k.Type == BlockCustomNoCopy {
+		return nil
+	}
+	if k.Type == BlockInterface {
+		if err := w.countInterface(k); err != nil {
+			return err
+		}
+	}
+	block := b.Block(i)
+	if s.BigEndian {
+		block = append(w.scratch[:0], block...)
+		w.scratch = block
+		if !swapBlock(block, k.Type) {
+			w.skipped++
+			return nil
+		}
+	}
+	if k.Type != BlockStatistics {
+		w.out.write(block)
+		return nil
+	}
+	w.statistics(&w.sections[k.Section], block)
+	return nil
+}
+
+// countInterface numbers the interface that block k describes.
+func (w *sectionWriter) countInterface(k *Block) error {
+	m := &w.sections[k.Section]
+	if m.described == len(m.interfaces) {
+		return fmt.Errorf("interface description %d of section %d is not in the table: %w", m.described, k.Section, ErrDamaged)
+	}
+	t := &w.targets[m.interfaces[m.described]]
+	m.described++
+	t.id, t.known = w.next, true
+	w.next++
+	return nil
+}
+
+// statistics writes a little-endian interface statistics block with the new
+// number of its interface, if that exists.
+func (w *sectionWriter) statistics(m *sectionMap, block []byte) {
+	if len(block) < blockFrame+4 {
+		w.skipped++
+		return
+	}
+	id := le.Uint32(block[blockHead:])
+	if uint64(id) >= uint64(m.described) {
+		w.skipped++
+		return
+	}
+	p := w.out.extend(blockFrame)
+	copy(p, block[:blockHead])
+	le.PutUint32(p[blockHead:], w.targets[m.interfaces[id]].id)
+	w.out.write(block[blockFrame:])
+}

@@ -1,0 +1,215 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func none() bool { return false }
+
+// mergedNG merges pcapng data with a pcap input without packets, which makes
+// the output one section.
+func mergedNG(tb testing.TB, data []byte) *splitResult {
+	tb.Helper()
+	blank := forgePcap(0, 0, 228, 0).bytes()
+	return split(tb, Merge([]Source{source(tb, data, "ng"), source(tb, blank, "blank")}, nil), true, none)
+}
+
+func TestSectionPackets(t *testing.T) {
+	for _, m := range modes[2:] {
+		check(t, func() Source { return m.open(t, 120) }, m.merged, alike(exactly))
+	}
+	mixed := func() []Source {
+		return []Source{
+			source(t, forgePcap(2, 90, 1|1<<26|2<<28, 0).bytes(), "a"), source(t, forgePcap(4, 80, 101, 96).bytes(), "b"),
+			source(t, forgeNG(binary.BigEndian, 100).bytes(), "c"),
+		}
+	}
+	check(t, func() Source { return Merge(mixed(), nil) }, true, alike(exactly))
+	check(t, func() Source { return Concat(mixed()) }, false, alike(exactly))
+}
+
+// TestSectionByteOrder converts the same content from both byte orders: the
+// results must be equal, byte for byte.
+func TestSectionByteOrder(t *testing.T) {
+	little := mergedNG(t, forgeNG(binary.LittleEndian, 100).bytes())
+	big := mergedNG(t, forgeNG(binary.BigEndian, 100).bytes())
+	if !bytes.Equal(little.kept.Bytes(), big.kept.Bytes()) {
+		t.Error("the output depends on the byte order of the input")
+	}
+	if little.skipped+big.skipped != 0 {
+		t.Errorf("%d and %d blocks skipped", little.skipped, big.skipped)
+	}
+}
+
+// blocks splits a pcapng file of one little-endian section.
+func blocks(t *testing.T, data []byte) [][]byte {
+	t.Helper()
+	var all [][]byte
+	for len(data) > 0 {
+		n := binary.LittleEndian.Uint32(data[4:])
+		all, data = append(all, data[:n]), data[n:]
+	}
+	return all
+}
+
+// TestSectionBlocks checks each kind of block against what it must become.
+func TestSectionBlocks(t *testing.T) {
+	in, want := &forge{order: binary.LittleEndian}, &forge{order: binary.LittleEndian}
+	data := []byte("packet")
+	flags := in.option(optFlags, in.u32(nil, 1))
+	both := func(f func(g *forge, add uint32)) { f(in, 0); f(want, 1) }
+
+	want.block(BlockSectionHeader, want.order.AppendUint64(want.u16(want.u32(nil, byteOrderMagic), 1, 0), unknownLength),
+		want.option(optUserAppl, []byte("flowdedup")), want.end())
+	want.iface(228, 0) // of the pcap input, whose header comes first
+	in.section(1000)
+	both(func(g *forge, add uint32) {
+		g.iface(1, 0, g.option(optName, []byte("eth0")), g.end())
+		g.enhanced(add, 5_000_000, data, 6, flags, g.end())
+		g.block(BlockStatistics, g.u32(nil, add, 0, 9))
+		g.block(BlockNameResolution, g.u16(nil, 0, 0))
+		g.block(BlockDecryption, g.u32(nil, 7, 1), []byte("k\x00\x00\x00"))
+		g.block(BlockCustom, g.u32(nil, 32473))
+		g.block(0x80000001, []byte("local"))
+	})
+	in.block(BlockCustomNoCopy, in.u32(nil, 32473))
+	in.block(BlockStatistics, in.u32(nil, 8, 0, 9)) // of no interface
+	in.obsolete(0, 3, 5_000_001, data, 7)
+	want.enhanced(1, 5_000_001, data, 7, want.option64(optDropCount, 3), want.end())
+	in.obsolete(0, 0xFFFF, 5_000_002, data, 8, flags, in.end())
+	want.enhanced(1, 5_000_002, data, 8, flags, want.end())
+	in.simple(data)
+	want.enhanced(1, 5_000_002, data, 6, want.option(optComment, []byte(commentTimeTaken)), want.end())
+
+	r := mergedNG(t, in.bytes())
+	got := blocks(t, r.kept.Bytes())
+	for i := range max(len(got), len(want.pieces)) {
+		if i >= len(got) || i >= len(want.pieces) || !bytes.Equal(got[i], want.pieces[i]) {
+			t.Fatalf("%d blocks, want %d; block %d differs:\n% x, want\n% x", len(got), len(want.pieces), i, got[i:], want.pieces[i:])
+		}
+	}
+	if r.skipped != 1 {
+		t.Errorf("%d blocks skipped, want 1", r.skipped)
+	}
+}
+
+// TestSimplePacketStays as long as its interface is number 0 of the output.
+func TestSimplePacketStays(t *testing.T) {
+	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
+		g := &forge{order: order}
+		g.section(0)
+		g.iface(1, 4)
+		g.simple([]byte("abcdef")[:4])
+		other := &forge{order: binary.LittleEndian}
+		other.section(0)
+		other.iface(1, 0)
+		other.simple([]byte("untimed first"))
+		r := split(t, Merge([]Source{source(t, g.bytes(), "a"), source(t, other.bytes(), "b")}, nil), true, none)
+		got := packets(t, r.kept.Bytes())
+		if len(got) != 2 || got[0].time != NoTime || got[0].data != "abcd" || got[1].time != 0 || got[1].data != "untimed first" {
+			t.Errorf("%v: %v", order, got)
+		}
+	}
+}
+
+// TestUnconvertible has big-endian blocks that cannot become little-endian.
+func TestUnconvertible(t *testing.T) {
+	g := &forge{order: binary.BigEndian}
+	g.section(0)
+	g.iface(1, 0)
+	g.block(0x80000001, []byte("local"))
+	g.block(BlockDecryption, g.u32(nil, 7, 1000), []byte("less"))
+	g.block(BlockDecryption)
+	g.block(BlockStatistics)
+	g.block(BlockCustom)
+	g.block(BlockNameResolution, g.u16(nil, 1, 4000)) // becomes an empty list
+	g.enhanced(0, 1, []byte("x"), 1)
+	r := mergedNG(t, g.bytes())
+	if r.skipped != 5 {
+		t.Errorf("%d blocks skipped, want 5", r.skipped)
+	}
+	if err := alike(exactly)(packets(t, r.kept.Bytes()), r.wantKept); err != nil {
+		t.Error(err)
+	}
+	got := blocks(t, r.kept.Bytes())
+	want := &forge{order: binary.LittleEndian}
+	want.block(BlockNameResolution, make([]byte, 4))
+	if len(got) != 5 || !bytes.Equal(got[3], want.bytes()) {
+		t.Errorf("blocks % x", got)
+	}
+}
+
+func TestLinkTypeTooLarge(t *testing.T) {
+	src := Merge([]Source{source(t, forgePcap(0, 1, 1<<17, 0).bytes(), "a"), source(t, forgePcap(0, 1, 1, 0).bytes(), "b")}, nil)
+	defer src.Close()
+	var b Batch
+	if err := src.Next(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewWriter(io.Discard, true).Write(&b, nil); !errors.Is(err, ErrNotSupported) {
+		t.Errorf("link type 131072: %v, want ErrNotSupported", err)
+	}
+}
+
+func TestTicksAt(t *testing.T) {
+	for _, tt := range []struct {
+		time   int64
+		ticks  uint64
+		offset int64
+		want   uint64
+	}{
+		{1_500_000_000_123_456_789, 1e6, 0, 1_500_000_000_123_456},
+		{1_500_000_000_123_456_789, 1e9, 0, 1_500_000_000_123_456_789},
+		{1_500_000_000_123_456_789, 1e6, 1_500_000_000, 123_456},
+		{1_500_000_000, 1 << 20, 0, 3 << 19},
+		{1, 1e12, 0, 1000},
+		{5, 1, 0, 0},
+		{-1, 1e9, 0, 0},
+		{-1, 1e9, -1, 999_999_999},
+		{5e9, 1, 6, 0},
+		{math.MaxInt64, 1 << 63, 0, math.MaxUint64},
+		{math.MaxInt64, 1, math.MinInt64, 1<<62 + 9223372036},
+		{math.MinInt64 + 1, 1e9, math.MaxInt64, 0},
+		{math.MaxInt64, math.MaxUint64, math.MinInt64, math.MaxUint64},
+	} {
+		it := &Interface{TicksPerSecond: tt.ticks, OffsetSeconds: tt.offset}
+		if got := ticksAt(tt.time, it); got != tt.want {
+			t.Errorf("ticksAt(%d, %d a second, offset %d) = %d, want %d", tt.time, tt.ticks, tt.offset, got, tt.want)
+		}
+	}
+}
+
+// TestTsharkReads has Wireshark's reader judge the outputs.
+func TestTsharkReads(t *testing.T) {
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("no tshark here")
+	}
+	for _, m := range modes {
+		r := split(t, m.open(t, 30), m.merged, func() bool { return false })
+		name := filepath.Join(t.TempDir(), "out")
+		if err := os.WriteFile(name, r.kept.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		// It shows custom blocks and journal entries as packets, too.
+		out, err := exec.Command("tshark", "-n", "-r", name, "-Y", "frame.encap_type == 1", "-T", "fields", "-e", "frame.len").Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				t.Errorf("%s: %s", m.name, exit.Stderr)
+			}
+			t.Fatalf("%s: %v", m.name, err)
+		}
+		if n := strings.Count(string(out), "\n"); n != len(r.wantKept) {
+			t.Errorf("%s: %d packets, want %d", m.name, n, len(r.wantKept))
+		}
+	}
+}

@@ -1,0 +1,18 @@
+// Package capture reads and writes packet captures in batches.
+//
+// A [Source] fills a [Batch] with whole records: one large read goes straight
+// into Batch.Buf, and Frames and Blocks say what lies where in it. No packet
+// is copied on its own and nothing is allocated per packet. [Open] reads pcap
+// and pcapng files, pipes and standard input, plain or compressed with gzip,
+// zstd or lz4, whatever their names are; [NewReader] does the same for any
+// io.Reader. [Merge] and [Concat] make one Source of several, the former in
+// the order of the packets' times.
+//
+// Formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng,
+// with the older variants that libpcap reads.
+//
+// Inputs are not trusted. No length field sizes an allocation before the bytes
+// it speaks of have arrived, every length has a ceiling, and damage ends an
+// input with an [InputError] only after all that was sound before it has been
+// delivered.
+package capture

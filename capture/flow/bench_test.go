@@ -1,0 +1,80 @@
+package flow
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// benchBatch returns 512 frames of the given size that lie behind each other
+// as in a pcap file.
+func benchBatch(size int, ipv6 bool) *capture.Batch {
+	var frames [][]byte
+	for i := range 512 {
+		var p []byte
+		if ipv6 {
+			p = ip6(byte(i), protoUDP, udp(1000+i, 53, make([]byte, max(size-14-40-8, 0))))
+		} else {
+			p = ip4(byte(i), protoTCP, tcp(1000+i, 80, make([]byte, size-14-20-20)))
+		}
+		typ := typeIPv4
+		if ipv6 {
+			typ = typeIPv6
+		}
+		frames = append(frames, ether(typ, p))
+	}
+	return newBatch(capture.LinkEthernet, frames...)
+}
+
+func perPacket(b *testing.B, packets int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*packets), "ns/packet")
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, ipv6 := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
+			batch := benchBatch(80, ipv6)
+			h := make([]Header, len(batch.Frames))
+			d := NewDecoder(Config{})
+			for b.Loop() {
+				d.Decode(h, batch, 0)
+			}
+			perPacket(b, len(h))
+		})
+	}
+}
+
+func BenchmarkIdentity(b *testing.B) {
+	for _, kind := range []Kind{Frame, L3, Inner} {
+		for _, size := range []int{64, 1500} {
+			b.Run(fmt.Sprintf("kind=%v/size=%d", kind, size), func(b *testing.B) {
+				batch := benchBatch(size, false)
+				h := make([]Header, len(batch.Frames))
+				d := NewDecoder(Config{Inner: kind == Inner})
+				g := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()})
+				b.SetBytes(int64(len(batch.Buf)))
+				for b.Loop() {
+					d.Decode(h, batch, 0)
+					g.Gather(batch, 0, h)
+				}
+				perPacket(b, len(h))
+			})
+		}
+	}
+}
+
+func BenchmarkKeyer(b *testing.B) {
+	for _, of := range []Of{Src, Flow, Biflow, MACs} {
+		b.Run("of="+of.String(), func(b *testing.B) {
+			batch := benchBatch(64, false)
+			h := make([]Header, len(batch.Frames))
+			NewDecoder(Config{}).Decode(h, batch, 0)
+			k := NewKeyer(KeyConfig{Of: of})
+			for b.Loop() {
+				k.Gather(batch, 0, h)
+			}
+			perPacket(b, len(h))
+		})
+	}
+}

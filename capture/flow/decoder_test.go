@@ -1,0 +1,287 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// checkHeader checks what must hold for a header of any frame.
+func checkHeader(t *testing.T, h Header, caplen int) {
+	t.Helper()
+	if h.Start > h.End || int(h.End) > caplen {
+		t.Fatalf("datagram from %d to %d of %d bytes", h.Start, h.End, caplen)
+	}
+	switch h.Version {
+	case 0:
+		if h.Proto != 0 || h.L4 != 0 || h.SrcPort|h.DstPort != 0 {
+			t.Fatalf("no IP header, but %+v", h)
+		}
+	case 4, 6:
+		least := map[uint8]uint32{4: 20, 6: 40}[h.Version]
+		if h.End-h.Start < least || h.L4 != 0 && (h.L4 < h.Start+least || h.L4 > h.End) {
+			t.Fatalf("impossible header %+v", h)
+		}
+	default:
+		t.Fatalf("version %d", h.Version)
+	}
+	if h.Flags&FlagDst != 0 && int(h.Dst)+6 > caplen || h.Flags&FlagSrc != 0 && int(h.Src)+6 > caplen {
+		t.Fatalf("hardware addresses outside of the frame: %+v", h)
+	}
+	if h.Tags > 0 && (h.Tag < 2 || int(h.Tag)+4*int(h.Tags) > caplen) || h.Tags > 0 && h.Flags&FlagVLAN == 0 {
+		t.Fatalf("tags outside of the frame: %+v", h)
+	}
+}
+
+// generated is a random stack of layers and what it should decode to.
+type generated struct {
+	layers []gopacket.SerializableLayer
+	want   Header
+}
+
+func (g *generated) add(l gopacket.SerializableLayer) { g.layers = append(g.layers, l) }
+
+// generate makes a frame with VLAN tags, MPLS labels, IPv4 options, IPv6
+// extension headers and fragments as the generator draws them.
+func generate(r *rand.Rand) *generated {
+	g := &generated{}
+	g.want.Flags = FlagDst | FlagSrc
+	g.want.Src = 6
+	version := 4 + 2*uint8(r.IntN(2))
+	typ := layers.EthernetType(typeIPv4)
+	if version == 6 {
+		typ = typeIPv6
+	}
+	tags, labels := r.IntN(4), r.IntN(3)
+	inner := typ
+	if labels > 0 {
+		inner = typeMPLS
+	}
+	first := inner
+	if tags > 0 {
+		first = []layers.EthernetType{typeVLAN, typeQinQ}[r.IntN(2)]
+	}
+	g.add(&layers.Ethernet{DstMAC: net.HardwareAddr(mac(1)), SrcMAC: net.HardwareAddr(mac(2)), EthernetType: first})
+	for i := range tags {
+		next := layers.EthernetType(typeVLAN)
+		if i == tags-1 {
+			next = inner
+		}
+		id := uint16(r.IntN(4096))
+		if i == 0 {
+			g.want.VLAN, g.want.Tag, g.want.Flags = id, 14, g.want.Flags|FlagVLAN
+		}
+		g.add(&layers.Dot1Q{VLANIdentifier: id, Type: next})
+	}
+	g.want.Tags = uint8(tags)
+	for i := range labels {
+		g.add(&layers.MPLS{Label: r.Uint32N(1 << 20), StackBottom: i == labels-1, TTL: 64})
+	}
+	g.want.Start = uint32(14 + 4*tags + 4*labels)
+	g.want.Version = version
+	if version == 4 {
+		g.ip4(r)
+	} else {
+		g.ip6(r)
+	}
+	return g
+}
+
+func (g *generated) ip4(r *rand.Rand) {
+	ip := &layers.IPv4{Version: 4, TTL: 64, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}}
+	header := uint32(20)
+	if r.IntN(3) == 0 {
+		ip.Options = []layers.IPv4Option{{OptionType: 1}, {OptionType: 1}, {OptionType: 1}, {OptionType: 1}}
+		header += 4
+	}
+	first := true
+	switch r.IntN(5) {
+	case 0:
+		ip.FragOffset, first = uint16(1+r.IntN(100)), false
+		g.want.Flags |= FlagFragment
+	case 1:
+		ip.Flags = layers.IPv4MoreFragments
+		g.want.Flags |= FlagFragment
+	}
+	g.add(ip)
+	ip.Protocol = g.upper(r, g.want.Start+header, first)
+}
+
+func (g *generated) ip6(r *rand.Rand) {
+	ip := &layers.IPv6{Version: 6, HopLimit: 64, SrcIP: net.IP(packet6[8:24]), DstIP: net.IP(packet6[24:40])}
+	g.add(ip)
+	l4, first := g.want.Start+40, true
+	next := &ip.NextHeader
+	for range r.IntN(4) {
+		raw := []byte{0, 0, 1, 4, 0, 0, 0, 0} // padding options
+		switch r.IntN(3) {
+		case 0:
+			*next = layers.IPProtocolIPv6Destination
+		case 1:
+			*next = layers.IPProtocolIPv6HopByHop
+			raw = append(raw, make([]byte, 8)...)
+			raw[1] = 1
+		case 2:
+			*next = layers.IPProtocolIPv6Fragment
+			raw[2], raw[3] = 0, byte(r.IntN(2))
+			if r.IntN(3) == 0 {
+				raw[2], first = 7, false
+			}
+			if binary.BigEndian.Uint16(raw[2:]) != 0 {
+				g.want.Flags |= FlagFragment
+			}
+			copy(raw[4:], "iden")
+		}
+		g.add(gopacket.Payload(raw))
+		l4 += uint32(len(raw))
+		next = (*layers.IPProtocol)(&raw[0])
+		if !first {
+			break
+		}
+	}
+	*next = g.upper(r, l4, first)
+}
+
+// upper adds a transport header; first is false for later fragments.
+func (g *generated) upper(r *rand.Rand, l4 uint32, first bool) layers.IPProtocol {
+	src, dst := uint16(r.Uint32()), uint16(r.Uint32())
+	var proto layers.IPProtocol
+	switch r.IntN(4) {
+	case 0:
+		proto = layers.IPProtocolTCP
+		g.add(&layers.TCP{SrcPort: layers.TCPPort(src), DstPort: layers.TCPPort(dst)})
+	case 1:
+		proto = layers.IPProtocolUDP
+		g.add(&layers.UDP{SrcPort: layers.UDPPort(src), DstPort: layers.UDPPort(dst)})
+	case 2:
+		proto = layers.IPProtocolSCTP
+		g.add(&layers.SCTP{SrcPort: layers.SCTPPort(src), DstPort: layers.SCTPPort(dst)})
+	case 3:
+		proto = layers.IPProtocolICMPv4
+		g.add(&layers.ICMPv4{TypeCode: 0x0800})
+		src, dst = 0, 0
+	}
+	g.add(gopacket.Payload(make([]byte, 46+r.IntN(60)))) // enough to need no padding
+	g.want.Proto = uint8(proto)
+	if first {
+		g.want.L4, g.want.SrcPort, g.want.DstPort = l4, src, dst
+	}
+	return proto
+}
+
+// TestGeneratedFrames decodes frames that gopacket wrote.
+func TestGeneratedFrames(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	buf := gopacket.NewSerializeBuffer()
+	for range 5000 {
+		g := generate(r)
+		if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true}, g.layers...); err != nil {
+			t.Fatal(err)
+		}
+		data := buf.Bytes()
+		want := g.want
+		want.End = uint32(len(data))
+		trailer := r.IntN(8)
+		data = append(data[:len(data):len(data)], make([]byte, trailer)...)
+		if got := decodeOne(Config{}, capture.LinkEthernet, data); got != want {
+			t.Fatalf("frame %x:\n got %+v\nwant %+v", data, got, want)
+		}
+	}
+}
+
+// TestFastAndGeneralAgree decodes plain frames and damaged copies of them both
+// ways.
+func TestFastAndGeneralAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	seeds := [][]byte{
+		ether(typeIPv4, packet4), ether(typeIPv6, packet6),
+		ether(typeVLAN, join(be16(100), be16(typeIPv4), packet4)),
+		ether(typeQinQ, join(be16(7), be16(typeVLAN), be16(100), be16(typeIPv6), packet6)),
+	}
+	fast := 0
+	for range 20000 {
+		data := append([]byte(nil), seeds[r.IntN(len(seeds))]...)
+		for range r.IntN(3) {
+			data[12+r.IntN(len(data)-12)] = byte(r.Uint32())
+		}
+		data = data[:len(data)-r.IntN(2)*r.IntN(len(data))]
+		var plain, general Header
+		if !plainEthernet(&plain, data) {
+			continue
+		}
+		fast++
+		decodeLink(&general, data, capture.LinkEthernet, false, uint32(len(data)))
+		if plain != general {
+			t.Fatalf("frame %x:\nfast    %+v\ngeneral %+v", data, plain, general)
+		}
+	}
+	if fast < 5000 {
+		t.Errorf("only %d frames were plain", fast)
+	}
+}
+
+// TestIPLengths checks where datagrams end.
+func TestIPLengths(t *testing.T) {
+	noLength4 := ip4(1, protoTCP, tcp(1000, 80, []byte("segment to be")))
+	copy(noLength4[2:], "\x00\x00")
+	noLength6 := ip6(1, protoTCP, tcp(1000, 80, []byte("segment to be")))
+	copy(noLength6[4:], "\x00\x00")
+	short := ip4(1, protoUDP, udp(1, 2, nil))
+	copy(short[2:], be16(19))
+	for _, c := range []struct {
+		name string
+		ip   []byte
+		cut  int // bytes that were not captured
+		end  int // of the datagram; 0 if there is none
+	}{
+		{"no length v4", noLength4, 0, len(noLength4)},
+		{"no length v6", noLength6, 0, len(noLength6)},
+		{"snapped", packet4, 7, len(packet4) - 7},
+		{"snapped in the ports", packet4, len(packet4) - 22, 22},
+		{"snapped in the header", packet4, len(packet4) - 19, 0},
+		{"snapped in the header v6", packet6, len(packet6) - 39, 0},
+		{"length below the header", short, 0, 0},
+		{"header length 16", join("\x44", packet4[1:]), 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data := c.ip[:len(c.ip)-c.cut]
+			h := decodeOne(Config{}, capture.LinkRaw, data)
+			if c.end == 0 {
+				if h.Version != 0 {
+					t.Errorf("found %+v", h)
+				}
+				return
+			}
+			if h.Version == 0 || int(h.End) != c.end {
+				t.Errorf("got %+v, want the end at %d", h, c.end)
+			}
+		})
+	}
+}
+
+// TestHostileCaptures decodes frames that were made to cost time or memory.
+func TestHostileCaptures(t *testing.T) {
+	dir := filepath.Join(sharedCaptures(t), "hostile")
+	for name, proto := range map[string]uint8{"22-ipv6-ext-header-chain.pcap": protoTCP, "23-vlan-stack-1000.pcap": 0} {
+		frames := 0
+		eachBatch(t, filepath.Join(dir, name), func(b *capture.Batch) {
+			for i, h := range decode(Config{Inner: true}, b) {
+				frames++
+				checkHeader(t, h, len(b.Data(i)))
+				if h.Proto != proto {
+					t.Errorf("%s: %+v, want protocol %d", name, h, proto)
+				}
+			}
+		})
+		if frames != 1 {
+			t.Errorf("%s: %d frames, want 1", name, frames)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+// Package flow turns captured frames into what duplicate detection works on.
+//
+// A [Decoder] finds the IP header of each frame of a batch, below link
+// headers, VLAN tags, MPLS labels, PPPoE and the like, and on request inside
+// tunnels. An [Identity] gathers the bytes that make two packets the same
+// packet; a [Keyer] gathers addresses and flows as records of fixed size. All
+// three work on runs of frames, keep their memory from call to call, and trust
+// nothing that a frame says: whatever the bytes are, decoding takes time
+// linear in their number and never reads outside the captured part.
+package flow

@@ -1,0 +1,194 @@
+package flow
+
+import "encoding/binary"
+
+// maxTypes is how many ethertypes in a row are followed: tags, and what they
+// lead to. Real frames have at most five or so; the bound is there for those
+// that are nothing but tags.
+const maxTypes = 32
+
+// Numbers of the steps between an Ethernet header and IP.
+const (
+	pppIPv4 = 0x0021
+	pppIPv6 = 0x0057
+	pppMPLS = 0x0281
+)
+
+// ether reads an Ethernet header.
+func (w *walk) ether() step {
+	if w.left() < 14 {
+		return stop
+	}
+	if w.frame < 0 {
+		w.frame = w.o
+	}
+	w.addresses(0, 6)
+	d := w.d[w.o:]
+	if t := binary.BigEndian.Uint16(d[12:]); t <= maxLength {
+		if d[0]&^2 == 1 && d[1] == 0 && d[2] == 0x0c && d[3] == 0 && d[4] == 0 {
+			return stop // Cisco ISL
+		}
+		return w.goTo(14, atLLC)
+	}
+	return w.ethertypeAt(12)
+}
+
+// etherType follows ethertypes until one leads elsewhere.
+func (w *walk) etherType() step {
+	for range maxTypes {
+		switch w.typ {
+		case typeIPv4:
+			return atIP4
+		case typeIPv6:
+			return atIP6
+		case typeMPLS, typeMPLSUp:
+			return atMPLS
+		case typePPPoE:
+			return w.goTo(6, atPPP)
+		case typePBB:
+			return w.goTo(4, atEther)
+		case typeBridging:
+			return atEther
+		case typeFabricPath:
+			return w.goTo(2, atEther)
+		case typeNSH:
+			return w.nsh()
+		case typeVLAN, typeQinQ, typeQinQOld:
+			if w.left() < 4 {
+				return stop
+			}
+			w.tag()
+			w.typ = w.be16(2)
+			w.o += 4
+			if w.typ <= maxLength {
+				return atLLC
+			}
+			continue
+		case typeVNTag:
+			w.o += 4
+		case typeETag, typeCMD:
+			w.o += 6
+		default:
+			return stop
+		}
+		if w.left() < 2 {
+			return stop
+		}
+		w.typ = w.be16(0)
+		w.o += 2
+	}
+	return stop
+}
+
+// nsh reads a network service header (RFC 8300, section 2.2).
+func (w *walk) nsh() step {
+	if w.left() < 4 {
+		return stop
+	}
+	words, next := int(w.d[w.o+1]&0x3f), w.d[w.o+3]
+	switch next {
+	case 1:
+		return w.goTo(4*words, atIP4)
+	case 2:
+		return w.goTo(4*words, atIP6)
+	case 3:
+		return w.goTo(4*words, atEther)
+	}
+	return stop
+}
+
+// mpls goes to the bottom of a label stack (RFC 3032) and guesses from the
+// first four bits what lies there, as RFC 4928 has routers do: an IP version,
+// or the control word of an Ethernet pseudowire (RFC 4448).
+func (w *walk) mpls() step {
+	for {
+		if w.left() < 4 {
+			return stop
+		}
+		bottom := w.d[w.o+2]&1 != 0
+		w.o += 4
+		if bottom {
+			break
+		}
+	}
+	if w.left() < 1 {
+		return stop
+	}
+	switch w.d[w.o] >> 4 {
+	case 4:
+		return atIP4
+	case 6:
+		return atIP6
+	case 0:
+		if w.left() >= 4+14 {
+			return w.goTo(4, atEther)
+		}
+	}
+	return stop
+}
+
+// llc reads an 802.2 header, and a SNAP header where that follows.
+func (w *walk) llc() step {
+	if w.left() < 3 {
+		return stop
+	}
+	d := w.d[w.o:]
+	switch {
+	case d[0] == 0xaa && d[1]&^1 == 0xaa && d[2] == 3 && len(d) >= 8:
+		w.o += 3
+		return w.snap()
+	case d[0] == 6 && d[1] == 6 && d[2] == 3: // the SAP of IP, RFC 948
+		return w.goTo(3, atIP4)
+	}
+	return stop
+}
+
+// snap reads the five bytes of a SNAP header: an organisation, and a protocol
+// number that it assigned. The caller has checked that they are there.
+func (w *walk) snap() step {
+	d := w.d[w.o : w.o+5]
+	switch oui := uint32(d[0])<<16 | uint32(d[1])<<8 | uint32(d[2]); oui {
+	case 0, 0x0000f8: // RFC 1042; bridge tunnel encapsulation, 802.1H
+		w.typ = binary.BigEndian.Uint16(d[3:])
+		return w.goTo(5, atType)
+	case 0x0080c2: // bridged frames, RFC 2684
+		if d[4] != 1 && d[4] != 7 {
+			return stop
+		}
+		if w.bridgePad {
+			w.o += 2
+		}
+		return w.goTo(5, atEther)
+	}
+	return stop
+}
+
+// ppp reads the protocol field of PPP, with or without address and control
+// fields before it and compressed or not (RFC 1661, RFC 1662).
+func (w *walk) ppp() step {
+	if w.left() < 2 {
+		return stop
+	}
+	if w.be16(0) == 0xff03 {
+		w.o += 2
+	}
+	if w.left() < 1 {
+		return stop
+	}
+	protocol, n := uint16(w.d[w.o]), 1
+	if protocol&1 == 0 {
+		if w.left() < 2 {
+			return stop
+		}
+		protocol, n = w.be16(0), 2
+	}
+	switch protocol {
+	case pppIPv4:
+		return w.goTo(n, atIP4)
+	case pppIPv6:
+		return w.goTo(n, atIP6)
+	case pppMPLS:
+		return w.goTo(n, atMPLS)
+	}
+	return stop
+}

@@ -1,0 +1,109 @@
+package flow
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// everything is every use that decoded frames are put to.
+type everything struct {
+	decoders   []*Decoder
+	identities []*Identity
+	keyers     []*Keyer
+}
+
+func newEverything() *everything {
+	e := &everything{decoders: []*Decoder{NewDecoder(Config{}), NewDecoder(Config{Inner: true})}}
+	for kind := range Kind(len(kindNames)) {
+		for _, ignore := range []Fields{0, kind.DefaultIgnore(), VLAN | MAC, 1<<len(fieldNames) - 1} {
+			for _, n := range []int{0, 7, 40} {
+				e.identities = append(e.identities, NewIdentity(IdentityConfig{Kind: kind, Ignore: ignore, Bytes: n}))
+			}
+		}
+	}
+	for of := range Of(len(ofNames)) {
+		e.keyers = append(e.keyers, NewKeyer(KeyConfig{Of: of}), NewKeyer(KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70}))
+	}
+	return e
+}
+
+// FuzzDecode checks that no bytes under any link type lead to a panic, to a
+// header that points outside of the frame, or to different results twice.
+func FuzzDecode(f *testing.F) {
+	for _, c := range linkCases {
+		datagram := c.ip
+		if c.ip == nil {
+			datagram = packet4
+		}
+		f.Add(uint32(c.link), join(c.head, datagram), uint32(100))
+	}
+	for _, c := range tunnelCases {
+		f.Add(uint32(capture.LinkRaw), c.outer, uint32(0))
+	}
+	e := newEverything()
+	f.Fuzz(func(t *testing.T, link uint32, data []byte, wireLen uint32) {
+		b := newBatch(capture.LinkType(link), data, data)
+		b.Frames[0].WireLen, b.Frames[1].WireLen = wireLen, wireLen
+		b.Interfaces[0].Section = uint32(len(data)) & 1
+		b.Sections = []capture.Section{{}, {BigEndian: true}}
+		h := make([]Header, 2)
+		for _, d := range e.decoders {
+			d.Decode(h, b, 0)
+			checkHeader(t, h[0], len(data))
+			if h[0] != h[1] {
+				t.Fatalf("twice decoded: %+v and %+v", h[0], h[1])
+			}
+			for _, g := range e.identities {
+				buf, msgs := g.Gather(b, 0, h)
+				checkLayout(t, buf, msgs)
+				if messageOf(buf, msgs[0]) != messageOf(buf, msgs[1]) {
+					t.Fatalf("twice gathered: %x", buf)
+				}
+			}
+			for _, k := range e.keyers {
+				checkKeys(t, k.cfg, k.Gather(b, 0, h))
+			}
+		}
+	})
+}
+
+func checkKeys(t *testing.T, cfg KeyConfig, keys *Keys) {
+	if len(keys.Addr4)+len(keys.V4) != len(keys.V4Frame) || len(keys.V6) != len(keys.V6Frame) || len(keys.MAC) != len(keys.MACFrame) {
+		t.Fatalf("keys and frames differ in number: %+v", keys)
+	}
+	for _, key := range keys.V4 {
+		cfg.Format16(key)
+	}
+	for _, key := range keys.V6 {
+		cfg.Format48(key)
+	}
+	for _, key := range keys.MAC {
+		cfg.Format16(key)
+	}
+}
+
+// TestSteadyState checks that nothing is allocated once buffers have grown.
+func TestSteadyState(t *testing.T) {
+	var frames [][]byte
+	for _, c := range tunnelCases {
+		frames = append(frames, ether(typeIPv4, c.outer), ether(typeVLAN, join(be16(1), be16(typeIPv4), c.outer)))
+	}
+	b := newBatch(capture.LinkEthernet, frames...)
+	h := make([]Header, len(frames))
+	e := newEverything()
+	run := func() {
+		for _, d := range e.decoders {
+			d.Decode(h, b, 0)
+			for _, g := range e.identities {
+				g.Gather(b, 0, h)
+			}
+			for _, k := range e.keyers {
+				k.Gather(b, 0, h)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(10, run); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

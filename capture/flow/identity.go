@@ -1,0 +1,127 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// IdentityConfig says what makes two packets the same packet.
+type IdentityConfig struct {
+	Kind   Kind
+	Ignore Fields // left out; Mask.Apply gives the defaults
+	Bytes  int    // how many bytes of the identity count; 0 or less means all
+}
+
+// Identity gathers the bytes by which packets are compared. It keeps its
+// buffers from call to call, so an Identity serves one goroutine.
+type Identity struct {
+	kind   Kind
+	ignore Fields
+	masks  ipMasks
+	limit  uint32
+	buffer scratch
+	msgs   []asm.Message
+}
+
+// Tags in the top byte of a message's tweak keep identities of different kinds
+// apart. That of frames is followed by the length on the wire.
+const (
+	tweakFrame = 1 << 56
+	tweakL3    = 2 << 56
+)
+
+// NewIdentity returns an Identity. It panics if the kind is not one of the
+// constants.
+func NewIdentity(cfg IdentityConfig) *Identity {
+	if int(cfg.Kind) >= len(kindNames) {
+		panic("flow: NewIdentity: unknown kind")
+	}
+	g := &Identity{kind: cfg.Kind, ignore: cfg.Ignore, masks: cfg.Ignore.ipMasks(), limit: math.MaxUint32}
+	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
+		g.limit = uint32(cfg.Bytes)
+	}
+	return g
+}
+
+// Gather copies the identity bytes of the frames from to from+len(h)-1 of b,
+// which h describes, into a buffer of its own. Each message starts at a
+// multiple of 16 bytes and is padded with zeros to one. Messages and buffer are
+// valid until the next call; the buffer is at most 16 bytes a frame larger
+// than the bytes that count, and is given back once large frames have passed.
+//
+// Identities of kind Frame expect headers that were decoded without
+// Config.Inner, those of kind Inner with it. Gather panics if the bytes of the
+// frames come to more than 4 GiB, which no batch can hold.
+func (g *Identity) Gather(b *capture.Batch, from int, h []Header) (buf []byte, msgs []asm.Message) {
+	frames := b.Frames[from : from+len(h)]
+	if cap(g.msgs) < len(h) {
+		g.msgs = make([]asm.Message, len(h))
+	}
+	msgs = g.msgs[:len(h)]
+	if g.kind == Frame {
+		buf = g.buffer.get(g.describeFrames(msgs, frames, h))
+		g.copyFrames(buf, msgs, b, from, h)
+		return buf, msgs
+	}
+	buf = g.buffer.get(g.describeDatagrams(msgs, h))
+	g.copyDatagrams(buf, msgs, b, from, h)
+	return buf, msgs
+}
+
+// describeDatagrams lays the messages of identities L3 and Inner out and
+// returns the size of the buffer.
+func (g *Identity) describeDatagrams(msgs []asm.Message, h []Header) uint64 {
+	size := uint64(0)
+	for i := range h {
+		h := &h[i]
+		n, tweak := h.End-h.Start, uint64(tweakL3)
+		if h.Version == 0 {
+			n, tweak = n-g.tagBytes(h), g.frameTweak(h, h.Wire)
+		}
+		n = min(n, g.limit)
+		m := &msgs[i]
+		m.Off, m.Len, m.Tweak = uint32(size), n, tweak
+		size += padded(n)
+	}
+	return size
+}
+
+// copyDatagrams fills the buffer for identities L3 and Inner.
+func (g *Identity) copyDatagrams(buf []byte, msgs []asm.Message, b *capture.Batch, from int, h []Header) {
+	masks, frames := g.masks, b.Frames[from:from+len(h)]
+	for i := range h {
+		h, m, f := &h[i], &msgs[i], &frames[i]
+		if m.Len == 0 {
+			continue
+		}
+		dst := buf[m.Off:][:padded(m.Len)]
+		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
+		if h.Version == 0 {
+			g.copyInner(dst[:m.Len], b, from+i, h)
+			continue
+		}
+		copy(dst[:m.Len], b.Buf[f.Data+h.Start:f.Data+h.End])
+		if h.Version == 4 {
+			and64(dst, masks.v4[0])
+			and64(dst[8:], masks.v4[1])
+		} else {
+			and64(dst, masks.v6)
+		}
+		if g.ignore&L4Checksum != 0 && h.L4 != 0 {
+			v := view{h: h, base: h.Start}
+			v.clearChecksum(dst[:m.Len])
+		}
+	}
+}
+
+// padded returns n rounded up to a multiple of 16.
+func padded(n uint32) uint64 { return (uint64(n) + 15) &^ 15 }
+
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+func and64(b []byte, mask uint64) {
+	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&mask)
+}

@@ -1,0 +1,147 @@
+package flow
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// describeFrames lays the messages of identity Frame out and returns the size
+// of the buffer.
+func (g *Identity) describeFrames(msgs []asm.Message, frames []capture.Frame, h []Header) uint64 {
+	size := uint64(0)
+	for i := range h {
+		n := min(frames[i].CapLen-g.tagBytes(&h[i]), g.limit)
+		msgs[i] = asm.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen)}
+		size += padded(n)
+	}
+	return size
+}
+
+// tagBytes returns how many bytes of VLAN tags the identity leaves out.
+func (g *Identity) tagBytes(h *Header) uint32 {
+	if g.ignore&VLAN == 0 {
+		return 0
+	}
+	return 4 * uint32(h.Tags)
+}
+
+// frameTweak returns the tweak of a frame of the given length on the wire.
+// Where a file claims less than the tags take, the difference wraps around: it
+// only has to be the same for equal frames.
+func (g *Identity) frameTweak(h *Header, wireLen uint32) uint64 {
+	return tweakFrame | uint64(wireLen-g.tagBytes(h))
+}
+
+// copyFrames fills the buffer for identity Frame.
+func (g *Identity) copyFrames(buf []byte, msgs []asm.Message, b *capture.Batch, from int, h []Header) {
+	for i := range h {
+		m := &msgs[i]
+		if m.Len == 0 {
+			continue
+		}
+		dst := buf[m.Off:][:padded(m.Len)]
+		*(*[16]byte)(dst[len(dst)-16:]) = [16]byte{}
+		if g.ignore == 0 {
+			copy(dst[:m.Len], b.Data(from+i))
+			continue
+		}
+		v := g.view(b, from+i, &h[i], 0)
+		v.copy(dst[:m.Len], b.Data(from+i))
+		v.clearLink(dst[:m.Len], g.ignore)
+		v.clearIP(dst[:m.Len], g)
+	}
+}
+
+// copyInner copies the frame at h.Start that has no IP header: the whole frame,
+// or what a tunnel carried.
+func (g *Identity) copyInner(dst []byte, b *capture.Batch, i int, h *Header) {
+	v := g.view(b, i, h, h.Start)
+	v.copy(dst, b.Data(i)[h.Start:h.End])
+	v.clearLink(dst, g.ignore)
+}
+
+// view is a frame without its VLAN tags: it says where in the copy lies what is
+// at a given offset of the original.
+type view struct {
+	h    *Header
+	base uint32 // offset at which the copied frame begins
+	// From the start of the copied frame: the bytes of the tags, and where the
+	// type is that announces them.
+	tag, tagEnd, typ uint32
+}
+
+func (g *Identity) view(b *capture.Batch, i int, h *Header, base uint32) view {
+	v := view{h: h, base: base}
+	if cut := g.tagBytes(h); cut > 0 {
+		v.tag = uint32(h.Tag) - base
+		v.tagEnd = v.tag + cut
+		v.typ = v.tag - 2
+		switch link := b.Interfaces[b.Frames[i].Interface].LinkType; {
+		case link == capture.LinkLinuxSLL2 && v.tag == 20:
+			v.typ = 0
+		case link == capture.LinkIPoverIB && v.tag == 44:
+			v.typ = 40
+		}
+	}
+	return v
+}
+
+// copy copies src without the tags, as far as dst goes. A tag is two bytes of
+// control information and the type of what follows; the type behind the last
+// one takes the place of the type that announced the first.
+func (v *view) copy(dst, src []byte) {
+	if v.tagEnd == 0 {
+		copy(dst, src)
+		return
+	}
+	n := copy(dst, src[:v.tag])
+	copy(dst[n:], src[v.tagEnd:])
+	if int(v.typ) < n {
+		copy(dst[v.typ:n], src[v.tagEnd-2:v.tagEnd])
+	}
+}
+
+// clear zeroes the copy of the n bytes at offset at of the original, or what
+// there is of them.
+func (v *view) clear(dst []byte, at, n uint32) {
+	first := uint64(at - v.base)
+	if first >= uint64(v.tagEnd) {
+		first -= uint64(v.tagEnd - v.tag)
+	}
+	first = min(first, uint64(len(dst)))
+	clear(dst[first:min(first+uint64(n), uint64(len(dst)))])
+}
+
+// clearLink zeroes the hardware addresses if they are ignored.
+func (v *view) clearLink(dst []byte, ignore Fields) {
+	if ignore&MAC == 0 {
+		return
+	}
+	if v.h.Flags&FlagDst != 0 {
+		v.clear(dst, uint32(v.h.Dst), 6)
+	}
+	if v.h.Flags&FlagSrc != 0 {
+		v.clear(dst, uint32(v.h.Src), 6)
+	}
+}
+
+// clearIP zeroes the ignored fields of IP and of the header after it.
+func (v *view) clearIP(dst []byte, g *Identity) {
+	if v.h.Version == 0 {
+		return
+	}
+	first := v.h.Start - v.base
+	if first >= v.tagEnd {
+		first -= v.tagEnd - v.tag
+	}
+	g.masks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
+	if g.ignore&L4Checksum != 0 && v.h.L4 != 0 {
+		v.clearChecksum(dst)
+	}
+}
+
+// clearChecksum zeroes the checksum of the header after IP.
+func (v *view) clearChecksum(dst []byte) {
+	offset, n := checksumPlace(v.h.Proto)
+	v.clear(dst, v.h.L4+offset, n)
+}

@@ -1,0 +1,244 @@
+package flow
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// with returns a copy of data that differs from offset at on.
+func with(data []byte, at int, change string) []byte {
+	out := slices.Clone(data)
+	copy(out[at:], change)
+	return out
+}
+
+// TestEqualPackets checks which differences between two frames count.
+func TestEqualPackets(t *testing.T) {
+	v4, v6 := ether(typeIPv4, packet4), ether(typeIPv6, packet6)
+	tagged := ether(typeVLAN, join(be16(100), be16(typeIPv4), packet4))
+	twice := ether(typeQinQ, join(be16(7), be16(typeVLAN), be16(100), be16(typeIPv4), packet4))
+	arp, arpTagged := arpFrame, ether(typeVLAN, join(be16(100), be16(0x0806), arpFrame[14:]))
+	vxlan := func(frame []byte) []byte {
+		return ether(typeIPv4, udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", frame)))
+	}
+	for _, c := range []struct {
+		name  string
+		a, b  []byte
+		kind  Kind
+		mask  string // "" for the defaults
+		equal bool
+	}{
+		{"frame: same", v4, v4, Frame, "", true},
+		{"frame: ttl", v4, with(v4, 14+8, "\x3f"), Frame, "", false},
+		{"frame: ttl ignored", v4, with(v4, 14+8, "\x3f"), Frame, "ttl", true},
+		{"frame: trailer", v4, join(v4, "\x00"), Frame, "", false},
+		{"frame: mac", v4, with(v4, 0, "abcdefghijkl"), Frame, "", false},
+		{"frame: mac ignored", v4, with(v4, 0, "abcdefghijkl"), Frame, "mac", true},
+		{"frame: tag", v4, tagged, Frame, "", false},
+		{"frame: tag ignored", v4, tagged, Frame, "vlan", true},
+		{"frame: two tags ignored", v4, twice, Frame, "vlan", true},
+		{"frame: tag and ttl ignored", v4, with(tagged, 18+8, "\x3f"), Frame, "vlan,ttl", true},
+		{"frame: tag and checksum ignored", v4, with(tagged, 18+20+6, "\x00\x00"), Frame, "vlan,l4-checksum", true},
+		{"frame: tag, payload differs", v4, with(tagged, len(tagged)-1, "\x3f"), Frame, "vlan,ttl", false},
+		{"l3: same", v4, v4, L3, "", true},
+		{"l3: trailer", v4, join(v4, "padding"), L3, "", true},
+		{"l3: mac and tags", v4, with(twice, 0, "abcdefghijkl"), L3, "", true},
+		{"l3: ttl and checksum", v4, with(with(v4, 14+8, "\x3f"), 14+10, "\x11\x22"), L3, "", true},
+		{"l3: dscp and ecn", v4, with(v4, 14+1, "\xff"), L3, "", true},
+		{"l3: ip id", v4, with(v4, 14+4, "\xff\xff"), L3, "", false},
+		{"l3: ip id ignored", v4, with(v4, 14+4, "\xff\xff"), L3, "ip-id", true},
+		{"l3: ttl with none", v4, with(v4, 14+8, "\x3f"), L3, "none", false},
+		{"l3: same with none", v4, tagged, L3, "none", true},
+		{"l3: dscp alone", v4, with(v4, 14+1, "\x03"), L3, "none,dscp", false},
+		{"l3: ecn alone", v4, with(v4, 14+1, "\x03"), L3, "none,ecn", true},
+		{"l3: udp checksum", v4, with(v4, 34+6, "\x00\x00"), L3, "", false},
+		{"l3: udp checksum ignored", v4, with(v4, 34+6, "\x00\x00"), L3, "l4-checksum", true},
+		{"l3: port", v4, with(v4, 34, "\x00\x01"), L3, "l4-checksum", false},
+		{"l3: hop limit", v6, with(v6, 14+7, "\x01"), L3, "", true},
+		{"l3: traffic class", v6, with(v6, 14, "\x6f\xf0"), L3, "", true},
+		{"l3: v6 dscp alone", v6, with(v6, 14, "\x6f\xc0"), L3, "none,dscp", true},
+		{"l3: v6 ecn is not dscp", v6, with(v6, 14, "\x60\x10"), L3, "none,dscp", false},
+		{"l3: v6 ecn alone", v6, with(v6, 14, "\x60\x30"), L3, "none,ecn", true},
+		{"l3: flow label", v6, with(v6, 14+1, "\x01\x02\x03"), L3, "", false},
+		{"l3: flow label ignored", v6, with(v6, 14+1, "\x01\x02\x03"), L3, "flow-label", true},
+		{"l3: tcp checksum ignored", v6, with(v6, 54+16, "\x00\x00"), L3, "l4-checksum", true},
+		{"l3: arp", arp, arp, L3, "", true},
+		{"l3: arp trailer", arp, join(arp, "\x00"), L3, "", false},
+		{"l3: arp tag", arp, arpTagged, L3, "", false},
+		{"l3: arp tag ignored", arp, arpTagged, L3, "vlan", true},
+		{"l3: arp mac ignored", arp, with(arpTagged, 0, "abcdefghijkl"), L3, "vlan,mac", true},
+		{"inner: opened", v4, vxlan(v4), Inner, "", true},
+		{"inner: ttl inside", v4, vxlan(with(v4, 14+8, "\x3f")), Inner, "", true},
+		{"inner: outer ports", vxlan(v4), with(vxlan(v4), 34, "\x01\x02"), Inner, "", true},
+		{"inner: payload", v4, vxlan(with(v4, 45, "\x3f")), Inner, "", false},
+		{"l3: not opened", v4, vxlan(v4), L3, "", false},
+		{"inner: arp", arp, vxlan(arp), Inner, "", true},
+		{"inner: arp mac ignored", arp, vxlan(with(arp, 0, "abcdefghijkl")), Inner, "mac", true},
+		{"inner: arp tag ignored", arp, vxlan(arpTagged), Inner, "vlan", true},
+		{"inner: other arp", arp, vxlan(with(arp, 20, "x")), Inner, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mask := Mask{}
+			if c.mask != "" {
+				var err error
+				if mask, err = ParseMask(c.mask); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cfg := IdentityConfig{Kind: c.kind, Ignore: mask.Apply(c.kind)}
+			a, b := identityOf(cfg, capture.LinkEthernet, c.a), identityOf(cfg, capture.LinkEthernet, c.b)
+			if (a == b) != c.equal {
+				t.Errorf("equal is %v, want %v\n%x %x\n%x %x", a == b, c.equal, a.text, a.tweak, b.text, b.tweak)
+			}
+		})
+	}
+}
+
+// TestTagsOfOtherLinks removes tags whose type field does not lie before them.
+func TestTagsOfOtherLinks(t *testing.T) {
+	ignore := IdentityConfig{Kind: Frame, Ignore: VLAN | MAC}
+	sll2 := func(typ int, rest ...any) []byte {
+		return join(be16(typ), "\x00\x00\x00\x00\x00\x01\x00\x01\x00\x06", mac(2), "\x00\x00", join(rest...))
+	}
+	sll := func(typ int, rest ...any) []byte {
+		return join("\x00\x00\x00\x01\x00\x06", mac(2), "\x00\x00", be16(typ), join(rest...))
+	}
+	ipoib := func(typ int, rest ...any) []byte {
+		return join(make([]byte, 40), be16(typ), "\x00\x00", join(rest...))
+	}
+	for link, frame := range map[capture.LinkType]func(int, ...any) []byte{
+		capture.LinkLinuxSLL2: sll2, capture.LinkLinuxSLL: sll, capture.LinkIPoverIB: ipoib,
+	} {
+		plain := identityOf(ignore, link, frame(typeIPv4, packet4))
+		tagged := identityOf(ignore, link, frame(typeVLAN, be16(100), be16(typeIPv4), packet4))
+		if plain != tagged {
+			t.Errorf("%v:\n%x\n%x", link, plain.text, tagged.text)
+		}
+	}
+}
+
+// TestWireLength checks that frames cut to the same bytes differ by the length
+// that they had.
+func TestWireLength(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, arpFrame, arpFrame, arpFrame)
+	b.Frames[1].WireLen = 1500
+	b.Frames[2].WireLen = 2
+	for _, kind := range []Kind{Frame, L3, Inner} {
+		buf, msgs := NewIdentity(IdentityConfig{Kind: kind, Ignore: VLAN}).Gather(b, 0, decode(Config{}, b))
+		a, other, tiny := messageOf(buf, msgs[0]), messageOf(buf, msgs[1]), messageOf(buf, msgs[2])
+		if a.text != other.text || a == other || a == tiny || other == tiny {
+			t.Errorf("%v: %v %v %v", kind, a, other, tiny)
+		}
+	}
+}
+
+// TestInnerWireLength checks that a carried frame has the length that it had
+// in the tunnel, not what the capture kept of it.
+func TestInnerWireLength(t *testing.T) {
+	data := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame))
+	b := newBatch(capture.LinkRaw, data[:len(data)-5])
+	b.Frames[0].WireLen = uint32(len(data) + 9) // a trailer
+	h := decode(Config{Inner: true}, b)[0]
+	if int(h.Wire) != len(arpFrame) || int(h.End-h.Start) != len(arpFrame)-5 {
+		t.Errorf("got %+v, want %d bytes on the wire", h, len(arpFrame))
+	}
+}
+
+// TestIdentityBytes checks that only the first bytes count, and how they lie
+// in the buffer.
+func TestIdentityBytes(t *testing.T) {
+	frames := [][]byte{ether(typeIPv4, packet4), ether(typeIPv6, packet6), arpFrame, nil, {1}}
+	b := newBatch(capture.LinkEthernet, frames...)
+	h := decode(Config{}, b)
+	for _, kind := range []Kind{Frame, L3} {
+		for n := range 100 {
+			g := NewIdentity(IdentityConfig{Kind: kind, Bytes: n, Ignore: TTL | L4Checksum | MAC})
+			all, whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: TTL | L4Checksum | MAC}).Gather(b, 0, h)
+			buf, msgs := g.Gather(b, 0, h)
+			checkLayout(t, buf, msgs)
+			for i, m := range msgs {
+				got, want := messageOf(buf, m), messageOf(all, whole[i])
+				if n > 0 && len(want.text) > n {
+					want.text = want.text[:n]
+				}
+				if got != want {
+					t.Fatalf("%v, %d bytes, frame %d: got %x, want %x", kind, n, i, got.text, want.text)
+				}
+			}
+		}
+	}
+}
+
+// checkLayout checks that messages are aligned, padded with zeros and apart.
+func checkLayout(t *testing.T, buf []byte, msgs []asm.Message) {
+	t.Helper()
+	at := uint32(0)
+	for i, m := range msgs {
+		end := m.Off + uint32(padded(m.Len))
+		if m.Off != at || m.Off%16 != 0 || int(end) > len(buf) {
+			t.Fatalf("message %d at %d of %d bytes, after %d, in %d", i, m.Off, m.Len, at, len(buf))
+		}
+		if pad := buf[m.Off+m.Len : end]; !bytes.Equal(pad, make([]byte, len(pad))) {
+			t.Fatalf("message %d is padded with %x", i, pad)
+		}
+		at = end
+	}
+	if int(at) != len(buf) {
+		t.Fatalf("%d bytes of buffer, want %d", len(buf), at)
+	}
+}
+
+// TestBufferShrinks checks that a huge frame does not cost memory for ever.
+func TestBufferShrinks(t *testing.T) {
+	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
+	small := newBatch(capture.LinkEthernet, arpFrame)
+	g := NewIdentity(IdentityConfig{Kind: Frame})
+	g.Gather(huge, 0, decode(Config{}, huge))
+	h := decode(Config{}, small)
+	for range scratchPatience + 1 {
+		g.Gather(small, 0, h)
+	}
+	if cap(g.buffer.buf) > scratchKeep {
+		t.Errorf("still %d bytes", cap(g.buffer.buf))
+	}
+	buf, msgs := g.Gather(small, 0, h)
+	checkLayout(t, buf, msgs)
+}
+
+func TestParseMask(t *testing.T) {
+	for _, c := range []struct {
+		text      string
+		frame, l3 Fields
+	}{
+		{"ttl", TTL, TTL | DSCP | ECN | IPChecksum},
+		{"l4-checksum,vlan", L4Checksum | VLAN, L4Checksum | VLAN | TTL | DSCP | ECN | IPChecksum},
+		{"none", 0, 0},
+		{"none,mac", MAC, MAC},
+		{"ip-id,flow-label,dscp,ecn,ip-checksum,none", IPID | FlowLabel | DSCP | ECN | IPChecksum, IPID | FlowLabel | DSCP | ECN | IPChecksum},
+	} {
+		m, err := ParseMask(c.text)
+		if err != nil || m.Apply(Frame) != c.frame || m.Apply(L3) != c.l3 {
+			t.Errorf("%q: %b and %b, %v; want %b and %b", c.text, m.Apply(Frame), m.Apply(L3), err, c.frame, c.l3)
+		}
+	}
+	for _, bad := range []string{"", "TTL", "ttl,", "ttl vlan", "checksum"} {
+		if _, err := ParseMask(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestParseKind(t *testing.T) {
+	for _, k := range []Kind{Frame, L3, Inner} {
+		if got, err := ParseKind(k.String()); got != k || err != nil {
+			t.Errorf("%v: got %v, %v", k, got, err)
+		}
+	}
+	if _, err := ParseKind("l2"); err == nil {
+		t.Error("l2 was accepted")
+	}
+}

@@ -1,0 +1,171 @@
+package flow
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// texts returns the formatted keys of a batch with the frames they come from,
+// IPv4 first, then IPv6, then hardware addresses.
+func texts(t *testing.T, cfg KeyConfig, b *capture.Batch) (out []string, frames []uint32) {
+	t.Helper()
+	keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+	for _, a := range keys.Addr4 {
+		out = append(out, cfg.FormatAddr4(a))
+	}
+	for _, k := range keys.V4 {
+		out = append(out, cfg.Format16(k))
+	}
+	for _, k := range keys.V6 {
+		out = append(out, cfg.Format48(k))
+	}
+	for _, k := range keys.MAC {
+		out = append(out, cfg.Format16(k))
+	}
+	frames = slices.Concat(keys.V4Frame, keys.V6Frame, keys.MACFrame)
+	if len(out) != len(frames) {
+		t.Fatalf("%d keys of %d frames", len(out), len(frames))
+	}
+	return out, frames
+}
+
+func TestKeys(t *testing.T) {
+	broadcast := with(arpFrame, 0, "\xff\xff\xff\xff\xff\xff")
+	b := newBatch(capture.LinkEthernet,
+		ether(typeIPv4, packet4), broadcast,
+		ether(typeVLAN, join(be16(100), be16(typeIPv6), packet6)),
+	)
+	for _, c := range []struct {
+		cfg    KeyConfig
+		want   []string
+		frames []uint32
+	}{
+		{KeyConfig{Of: Src}, []string{"10.0.0.1", "2001:db8::1"}, []uint32{0, 2}},
+		{KeyConfig{Of: Dst}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Of: IP}, []string{"10.0.0.1", "10.0.1.1", "2001:db8::1", "2001:db8:1::1"}, []uint32{0, 0, 2, 2}},
+		{KeyConfig{Of: Pair}, []string{"10.0.0.1 > 10.0.1.1", "2001:db8::1 > 2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Of: Flow}, []string{"udp 10.0.0.1:1000 > 10.0.1.1:53", "tcp [2001:db8::1]:1000 > [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Of: Biflow}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Of: MACs}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02", "02:00:00:00:00:01"}, []uint32{0, 0, 1, 2, 2}},
+		{KeyConfig{Of: Src, Mask4: 24, Mask6: 64}, []string{"10.0.0.0/24", "2001:db8::/64"}, []uint32{0, 2}},
+		{KeyConfig{Of: Dst, Mask4: 32, Mask6: 128}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Of: Pair, Mask4: 8, Mask6: 32}, []string{"10.0.0.0/8 > 10.0.0.0/8", "2001:db8::/32 > 2001:db8::/32"}, []uint32{0, 2}},
+		{KeyConfig{Of: Flow, Mask4: 16, Mask6: 127}, []string{"udp 10.0.0.0/16:1000 > 10.0.0.0/16:53", "tcp [2001:db8::/127]:1000 > [2001:db8:1::/127]:80"}, []uint32{0, 2}},
+		{KeyConfig{Of: Src, VLAN: true}, []string{"10.0.0.1", "2001:db8::1 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Of: Biflow, VLAN: true}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Of: MACs, VLAN: true}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02 vlan 100", "02:00:00:00:00:01 vlan 100"}, []uint32{0, 0, 1, 2, 2}},
+	} {
+		got, frames := texts(t, c.cfg, b)
+		if !slices.Equal(got, c.want) || !slices.Equal(frames, c.frames) {
+			t.Errorf("%+v:\n got %q %v\nwant %q %v", c.cfg, got, frames, c.want, c.frames)
+		}
+	}
+}
+
+// TestVLANZero checks that a priority tag is told from no tag.
+func TestVLANZero(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))
+	got, _ := texts(t, KeyConfig{Of: Src, VLAN: true}, b)
+	if want := []string{"10.0.0.1", "10.0.0.1 vlan 0"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// reversed swaps addresses and ports of a datagram.
+func reversed(ip []byte) []byte {
+	out := slices.Clone(ip)
+	at, size, l4 := 12, 4, 20
+	if ip[0]>>4 == 6 {
+		at, size, l4 = 8, 16, 40
+	}
+	copy(out[at:], ip[at+size:at+2*size])
+	copy(out[at+size:], ip[at:at+size])
+	copy(out[l4:], ip[l4+2:l4+4])
+	copy(out[l4+2:], ip[l4:l4+2])
+	return out
+}
+
+// TestBiflow checks that both directions are one, whichever end is the smaller,
+// and that a flow to itself is told apart by its ports.
+func TestBiflow(t *testing.T) {
+	self := ip4(1, protoUDP, udp(9, 7, nil))
+	copy(self[16:20], self[12:16])
+	far6 := ip6(1, protoTCP, tcp(5, 6, nil))
+	copy(far6[8:], []byte{0xff, 0xfe})
+	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ in the last byte alone
+	copy(low6[24:], low6[8:23])
+	low6[39] = 0
+	for _, ip := range [][]byte{packet4, packet6, self, far6, low6} {
+		b := newBatch(capture.LinkRaw, ip, reversed(ip))
+		for _, cfg := range []KeyConfig{{Of: Biflow}, {Of: Biflow, Mask4: 31, Mask6: 127}, {Of: Biflow, Mask4: 8, Mask6: 8}} {
+			if got, _ := texts(t, cfg, b); got[0] != got[1] {
+				t.Errorf("%+v: %q", cfg, got)
+			}
+		}
+		if got, _ := texts(t, KeyConfig{Of: Flow}, b); got[0] == got[1] {
+			t.Errorf("one flow for both directions: %q", got[0])
+		}
+	}
+}
+
+// TestPortless checks that what has no ports is shown without.
+func TestPortless(t *testing.T) {
+	later := slices.Clone(packet4)
+	later[7] = 1
+	b := newBatch(capture.LinkRaw, ip4(1, protoICMP, []byte("\x08\x00....")), later, ip4(1, 200, nil))
+	got, _ := texts(t, KeyConfig{Of: Flow}, b)
+	want := []string{"icmp 10.0.0.1 > 10.0.1.1", "udp 10.0.0.1 > 10.0.1.1", "ip-200 10.0.0.1 > 10.0.1.1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestMasks compares every prefix length with net/netip.
+func TestMasks(t *testing.T) {
+	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
+	for bits := 1; bits <= 128; bits++ {
+		cfg := KeyConfig{Of: Src, Mask4: min(bits, 32), Mask6: bits}
+		keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
+		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
+			t.Errorf("/%d: got %v, want %v", bits, got, want6)
+		}
+		want4, _ := netip.AddrFrom4([4]byte(b.Data(0)[12:16])).Prefix(cfg.Mask4)
+		if got := (KeyConfig{}).FormatAddr4(keys.Addr4[0]); got != want4.Addr().String() {
+			t.Errorf("/%d: got %v, want %v", cfg.Mask4, got, want4)
+		}
+	}
+}
+
+func TestValidateKeyConfig(t *testing.T) {
+	for _, bad := range []KeyConfig{{Of: 7}, {Mask4: 33}, {Mask4: -1}, {Mask6: 129}, {Mask6: -1}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v was accepted", bad)
+		}
+	}
+}
+
+func TestParseOf(t *testing.T) {
+	for o := Src; o <= MACs; o++ {
+		if got, err := ParseOf(o.String()); got != o || err != nil {
+			t.Errorf("%v: got %v, %v", o, got, err)
+		}
+	}
+	if _, err := ParseOf("port"); err == nil {
+		t.Error("port was accepted")
+	}
+}
+
+func TestProtocolName(t *testing.T) {
+	for want, h := range map[string]Header{
+		"tcp": {Version: 4, Proto: 6}, "icmpv6": {Version: 6, Proto: 58}, "ip-253": {Version: 4, Proto: 253},
+		"hopopt": {Version: 4}, "non_ip": {},
+	} {
+		if got := ProtocolName(&h); got != want {
+			t.Errorf("%+v: got %q, want %q", h, got, want)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package flow
+
+// Kind says which bytes of a frame make two packets the same packet.
+type Kind uint8
+
+// The kinds of identity.
+const (
+	// Frame is the captured bytes and the length on the wire.
+	Frame Kind = iota
+	// L3 is the IP datagram, from its header to the end that its length field
+	// gives, so that link headers, VLAN tags and padding do not count. Frames
+	// without an IP header have the identity Frame.
+	L3
+	// Inner is like L3, for headers decoded with Config.Inner. Where a tunnel
+	// carries a frame without an IP header, its identity is that of the frame
+	// carried.
+	Inner
+)
+
+var kindNames = [...]string{Frame: "frame", L3: "l3", Inner: "inner"}
+
+// String returns "frame", "l3" or "inner".
+func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
+
+// ParseKind is the inverse of String.
+func ParseKind(s string) (Kind, error) {
+	k, err := parseName(kindNames[:], s)
+	return Kind(k), err
+}

@@ -1,0 +1,173 @@
+package flow
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// linkHeader reads the header of a frame of w.link. Types that are not listed
+// lead nowhere.
+func (w *walk) linkHeader() step {
+	switch w.link {
+	case capture.LinkEthernet:
+		return atEther
+	case capture.LinkRawDLT12, capture.LinkRawDLT14, capture.LinkRaw:
+		return atIP
+	case capture.LinkIPv4:
+		return atIP4
+	case capture.LinkIPv6:
+		return atIP6
+	case capture.LinkNull, capture.LinkLoop:
+		return w.loopback()
+	case capture.LinkLinuxSLL:
+		return w.sll()
+	case capture.LinkLinuxSLL2:
+		return w.sll2()
+	case capture.LinkPPP:
+		return atPPP
+	case capture.LinkPPPEther:
+		return w.goTo(6, atPPP)
+	case capture.LinkPPPWithDir:
+		return w.goTo(1, atPPP)
+	case capture.LinkPPPPPPD:
+		return w.pppd()
+	case capture.LinkPPPHDLC:
+		return w.pppHDLC()
+	case capture.LinkCHDLC:
+		return w.ciscoHDLC()
+	case capture.LinkCHDLCWithDir:
+		w.o++
+		return w.ciscoHDLC()
+	case capture.LinkIEEE80211, capture.LinkRadiotap, capture.LinkPrism, capture.LinkAVS:
+		return w.wireless()
+	case capture.LinkPPI:
+		return w.ppi()
+	case capture.LinkPKTAP, capture.LinkUser2:
+		return w.pktap()
+	case capture.LinkNFLog, capture.LinkPFLog, capture.LinkEnc, capture.LinkIPNet:
+		return w.hostLog()
+	case capture.LinkFrameRelay, capture.LinkFRelayDir:
+		return w.frameRelay()
+	case capture.LinkATMRFC1483, capture.LinkSunATM:
+		return w.atm()
+	case capture.LinkMPLS:
+		return atMPLS
+	case capture.LinkFDDI, capture.LinkTokenRing, capture.LinkARCNET, capture.LinkIPoverIB:
+		return w.oldLAN()
+	case capture.LinkNetAnalyzer:
+		return w.goTo(4, atEther) // after the analyser's own header
+	case capture.LinkEthernetMP:
+		return w.mPacket()
+	case capture.LinkSLIP:
+		return w.slip()
+	}
+	return stop
+}
+
+// loopback reads the address family that BSD systems put before packets: in
+// the byte order of the machine for NULL, big-endian for LOOP. Some systems
+// write PPP instead.
+func (w *walk) loopback() step {
+	if w.left() < 4 {
+		return stop
+	}
+	d := w.d[w.o:]
+	if d[0] == 0xff && d[1] == 3 {
+		return atPPP
+	}
+	family := binary.BigEndian.Uint32(d)
+	if w.link == capture.LinkNull {
+		family = min(family, binary.LittleEndian.Uint32(d))
+	}
+	return w.goTo(4, familyStep(family))
+}
+
+// familyStep returns what an address family number stands for. IPv6 has a
+// number of its own on each system: Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+func familyStep(family uint32) step {
+	switch family {
+	case 2:
+		return atIP4
+	case 10, 24, 28, 30:
+		return atIP6
+	}
+	return stop
+}
+
+const (
+	protocol8022    = 4   // Linux's number for 802.2 frames in cooked captures
+	protocol8023    = 1   // and for Novell's 802.3 frames without 802.2
+	hardwareNetlink = 824 // ARPHRD_NETLINK: the type field is a netlink family
+)
+
+// sll reads the header of Linux cooked captures, version 1.
+func (w *walk) sll() step {
+	if w.left() < 16 {
+		return stop
+	}
+	if w.be16(4) == 6 {
+		w.addresses(-1, 6)
+	}
+	return w.cooked(w.be16(14), w.be16(2), 16)
+}
+
+// sll2 reads the header of Linux cooked captures, version 2.
+func (w *walk) sll2() step {
+	if w.left() < 20 {
+		return stop
+	}
+	if w.d[w.o+11] == 6 {
+		w.addresses(-1, 12)
+	}
+	return w.cooked(w.be16(0), w.be16(8), 20)
+}
+
+func (w *walk) cooked(protocol, hardware uint16, length int) step {
+	w.o += length
+	switch {
+	case protocol == protocol8022:
+		return atLLC
+	case protocol == protocol8023 || hardware == hardwareNetlink:
+		return stop
+	}
+	w.typ = protocol
+	return atType
+}
+
+// pppd reads what pppd logs: the direction of a packet takes the place of the
+// address field, or precedes it.
+func (w *walk) pppd() step {
+	if w.left() >= 2 && w.d[w.o+1] == 3 {
+		return w.goTo(2, atPPP)
+	}
+	return w.goTo(1, atPPP)
+}
+
+// pppHDLC reads PPP in HDLC-like framing, or Cisco HDLC, which is found under
+// the same number: its address field is 0x0f or 0x8f.
+func (w *walk) pppHDLC() step {
+	if w.left() >= 4 && w.d[w.o]&0x7f == 0x0f {
+		return w.ciscoHDLC()
+	}
+	return atPPP
+}
+
+// ciscoHDLC reads an address, a control byte and an ethertype.
+func (w *walk) ciscoHDLC() step {
+	if w.left() < 4 {
+		return stop
+	}
+	return w.ethertypeAt(2)
+}
+
+// slip reads the header that libpcap writes before SLIP packets: direction,
+// compression state and 14 bytes of the compressed header. Packets with a
+// compressed TCP header (RFC 1144) hold no IP header.
+func (w *walk) slip() step {
+	const compressed = 0x80
+	if w.left() < 16 || w.d[w.o+1]&compressed != 0 {
+		return stop
+	}
+	return w.goTo(16, atIP)
+}

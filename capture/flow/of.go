@@ -1,0 +1,73 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Of says what is counted.
+type Of uint8
+
+// What keys are made of.
+const (
+	Src    Of = iota // source address
+	Dst              // destination address
+	IP               // either address: two elements a packet
+	Pair             // source and destination address
+	Flow             // five-tuple: addresses, ports and protocol
+	Biflow           // five-tuple with its two ends sorted, so that both directions are one
+	// MAC is either hardware address, group addresses left out: the stations
+	// seen. It needs no IP header.
+	MACs
+)
+
+var ofNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
+
+// String returns the name that ParseOf reads.
+func (o Of) String() string { return nameOf(ofNames[:], uint8(o)) }
+
+// ParseOf reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".
+func ParseOf(s string) (Of, error) {
+	o, err := parseName(ofNames[:], s)
+	return Of(o), err
+}
+
+// KeyConfig says what a key is made of.
+type KeyConfig struct {
+	Of Of
+	// Mask4 and Mask6 are prefix lengths that addresses are cut to; 0 means
+	// whole addresses.
+	Mask4, Mask6 int
+	VLAN         bool // the outermost VLAN tag is part of the key
+}
+
+// Validate returns an error if the configuration has no meaning.
+func (c KeyConfig) Validate() error {
+	switch {
+	case int(c.Of) >= len(ofNames):
+		return fmt.Errorf("unknown key %d", c.Of)
+	case c.Mask4 < 0 || c.Mask4 > 32:
+		return fmt.Errorf("IPv4 prefix length %d is not within 0 to 32", c.Mask4)
+	case c.Mask6 < 0 || c.Mask6 > 128:
+		return fmt.Errorf("IPv6 prefix length %d is not within 0 to 128", c.Mask6)
+	}
+	return nil
+}
+
+// nameOf returns the name of a constant, or its number if it is none.
+func nameOf(names []string, i uint8) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// parseName is the inverse of nameOf.
+func parseName(names []string, s string) (uint8, error) {
+	i := slices.Index(names, s)
+	if i < 0 {
+		return 0, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
+	}
+	return uint8(i), nil
+}

@@ -1,0 +1,31 @@
+package flow
+
+import "strconv"
+
+// protocolNames holds the names of IP protocols; "ip-<number>" for those
+// without a common one.
+var protocolNames = func() (names [256]string) {
+	for i := range names {
+		names[i] = "ip-" + strconv.Itoa(i)
+	}
+	for number, name := range map[int]string{
+		protoHopByHop: "hopopt", protoICMP: "icmp", protoIGMP: "igmp", protoIPv4: "ipip", protoTCP: "tcp", protoUDP: "udp",
+		protoDCCP: "dccp", protoIPv6: "ip6ip", protoRouting: "ipv6-route", protoFragment: "ipv6-frag", protoGRE: "gre",
+		protoESP: "esp", protoAH: "ah", protoICMPv6: "icmpv6", protoNoNext: "ipv6-nonxt", protoDstOpts: "ipv6-opts",
+		protoEIGRP: "eigrp", protoOSPF: "ospf", protoEtherIP: "etherip", protoPIM: "pim", protoIPComp: "ipcomp",
+		protoVRRP: "vrrp", protoL2TP: "l2tp", protoSCTP: "sctp", protoMobility: "mobility", protoUDPLite: "udplite",
+		protoMPLS: "mpls", protoHIP: "hip", protoShim6: "shim6",
+	} {
+		names[number] = name
+	}
+	return names
+}()
+
+// ProtocolName returns the lower-case name of the protocol that the IP header
+// carries, "ip-<number>" if it has none, and "non_ip" without an IP header.
+func ProtocolName(h *Header) string {
+	if h.Version == 0 {
+		return "non_ip"
+	}
+	return protocolNames[h.Proto]
+}

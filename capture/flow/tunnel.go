@@ -1,0 +1,202 @@
+package flow
+
+import "encoding/binary"
+
+// maxTunnels is how many tunnels inside each other are opened.
+const maxTunnels = 8
+
+// UDP ports that stand for a tunnel.
+const (
+	portGTPU      = 2152
+	portVXLAN     = 4789
+	portVXLANGPE  = 4790
+	portGENEVE    = 6081
+	portVXLANOld  = 8472 // Linux's default, older than the assignment
+	udpHeaderSize = 8
+)
+
+// mayTunnel marks the protocols that can carry other packets.
+var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
+
+// openTunnels replaces the header of the frame d by the one that the innermost
+// tunnel carries. Fragments are not opened, and neither are tunnels in which
+// there is nothing to be found: what lies around those stays.
+func openTunnels(h *Header, d []byte, wireLen uint32) {
+	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
+	for range maxTunnels {
+		if !mayTunnel[h.Proto] || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+			return
+		}
+		end = min(end, h.wireEnd(d))
+		in := Header{}
+		w := walk{d: d[:h.End:h.End], o: int(h.L4), h: &in, frame: -1}
+		s, length := w.tunnel(h)
+		if length >= 0 {
+			end = min(end, uint64(h.L4)+uint64(length))
+			w.d = d[:min(end, uint64(h.End))]
+		}
+		w.run(s)
+		switch {
+		case in.Version != 0 && w.frame < 0:
+			h.leave(&in)
+		case in.Version == 0 && w.frame < 0:
+			return
+		case in.Version == 0:
+			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
+			in.Wire = uint32(min(end-uint64(w.frame), 1<<32-1))
+			if uint32(in.Tag) < in.Start { // a tag between tunnel and frame is no part of it
+				in.Tags = 0
+			}
+		}
+		in.Flags |= FlagInner
+		*h = in
+	}
+}
+
+// wireEnd returns where the datagram ends by its own length field, counted
+// like the offsets; without one it has no end.
+func (h *Header) wireEnd(d []byte) uint64 {
+	ip := d[h.Start:]
+	length := uint64(binary.BigEndian.Uint16(ip[2:]))
+	if h.Version == 6 {
+		if length = uint64(binary.BigEndian.Uint16(ip[4:])); length != 0 {
+			length += 40
+		}
+	}
+	if length == 0 {
+		return 1<<64 - 1
+	}
+	return uint64(h.Start) + length
+}
+
+// leave hands the link header's part of h on to in, for tunnels that carry no
+// link header of their own.
+func (h *Header) leave(in *Header) {
+	in.Flags |= h.Flags & linkFlags
+	in.VLAN, in.Dst, in.Src, in.Tag, in.Tags = h.VLAN, h.Dst, h.Src, h.Tag, h.Tags
+}
+
+// tunnel reads the tunnel's header at the start of the payload of h. It
+// returns what lies behind it, and how long the payload is from h.L4 on where
+// the tunnel says so, else -1.
+func (w *walk) tunnel(h *Header) (s step, length int) {
+	switch h.Proto {
+	case protoIPv4:
+		return atIP4, -1
+	case protoIPv6:
+		return atIP6, -1
+	case protoGRE:
+		return w.gre()
+	}
+	if w.left() < udpHeaderSize {
+		return stop, -1
+	}
+	length = int(w.be16(4))
+	switch {
+	case length == 0: // a jumbogram, RFC 2675
+		length = -1
+	case length < udpHeaderSize:
+		return stop, -1
+	}
+	w.o += udpHeaderSize
+	switch h.DstPort {
+	case portVXLAN, portVXLANOld:
+		return w.vxlan(), length
+	case portVXLANGPE:
+		return w.vxlanGPE(), length
+	case portGENEVE:
+		return w.geneve(), length
+	case portGTPU:
+		s, gtp := w.gtp()
+		return s, shorter(length, udpHeaderSize+gtp)
+	}
+	return stop, -1
+}
+
+// shorter returns the smaller of two lengths, the first of which may be -1 for
+// none.
+func shorter(a, b int) int {
+	if a < 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// vxlan reads a VXLAN header (RFC 7348).
+func (w *walk) vxlan() step {
+	const header, validID = 8, 0x08
+	if w.left() < header || w.d[w.o]&validID == 0 {
+		return stop
+	}
+	return w.goTo(header, atEther)
+}
+
+// vxlanGPE reads the generic protocol extension of VXLAN
+// (draft-ietf-nvo3-vxlan-gpe).
+func (w *walk) vxlanGPE() step {
+	const header, hasProtocol, control = 8, 0x04, 0x01
+	if w.left() < header || w.d[w.o]&control != 0 {
+		return stop
+	}
+	if w.d[w.o]&hasProtocol == 0 {
+		return w.goTo(header, atEther)
+	}
+	next := w.d[w.o+3]
+	w.o += header
+	switch next {
+	case 1:
+		return atIP4
+	case 2:
+		return atIP6
+	case 3:
+		return atEther
+	case 4:
+		return w.nsh()
+	case 5:
+		return atMPLS
+	}
+	return stop
+}
+
+// geneve reads a GENEVE header and skips its options (RFC 8926).
+func (w *walk) geneve() step {
+	const header, control = 8, 0x80
+	if w.left() < header || w.d[w.o]>>6 != 0 || w.d[w.o+1]&control != 0 {
+		return stop
+	}
+	w.typ = w.be16(2)
+	return w.goTo(header+4*int(w.d[w.o]&0x3f), atType)
+}
+
+// gtp reads a GTP-U header with its optional fields and extension headers (3GPP
+// TS 29.281, section 5). Only G-PDUs, which carry a user's packet, lead on. The
+// length counts from the start of the header.
+func (w *walk) gtp() (s step, length int) {
+	const header, optional, userPacket = 8, 4, 255
+	const anyOptional, hasExtension = 0x07, 0x04
+	if w.left() < header || w.d[w.o]>>4 != 3 || w.d[w.o+1] != userPacket {
+		return stop, 0
+	}
+	flags, length := w.d[w.o], header+int(w.be16(2))
+	w.o += header
+	if flags&anyOptional == 0 {
+		return atIP, length
+	}
+	if w.left() < optional {
+		return stop, 0
+	}
+	next := w.d[w.o+3]
+	w.o += optional
+	for flags&hasExtension != 0 && next != 0 {
+		if w.left() < 1 || w.d[w.o] == 0 {
+			return stop, 0
+		}
+		n := 4 * int(w.d[w.o])
+		if w.left() < n {
+			return stop, 0
+		}
+		next = w.d[w.o+n-1]
+		w.o += n
+	}
+	return atIP, length
+}

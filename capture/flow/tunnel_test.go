@@ -1,0 +1,178 @@
+package flow
+
+import (
+	"net"
+	"testing"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// gre4 and udp4 are the outer packets of most tunnels.
+func gre4(parts ...any) []byte       { return ip4(9, protoGRE, join(parts...)) }
+func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, p)) }
+
+// arpFrame is an Ethernet frame without IP.
+var arpFrame = ether(0x0806, []byte("who-has who-has who-has 1234"))
+
+// tunnelCases are packets in tunnels; carried is what must be found inside, or
+// nil where the tunnel must stay closed.
+var tunnelCases = []struct {
+	name    string
+	outer   []byte
+	carried []byte
+}{
+	{"gre", gre4("\x00\x00", be16(typeIPv4), packet4), packet4},
+	{"gre with everything", gre4("\xb0\x00", be16(typeIPv6), "\x12\x34\x00\x00", "key!", "seq!", packet6), packet6},
+	{"gre source route", gre4("\x40\x00", be16(typeIPv4), "\x00\x00\x00\x00", "\x08\x00\x00\x04addr", "\x00\x00\x00\x00", packet4), packet4},
+	{"gre endless source route", gre4("\x40\x00", be16(typeIPv4), "\x00\x00\x00\x00", "\x08\x00\x00\x04addr"), nil},
+	{"gre bridging", gre4("\x20\x00", be16(typeBridging), "key!", ether(typeIPv4, packet4)), packet4},
+	{"gre bridging arp", gre4("\x20\x00", be16(typeBridging), "key!", arpFrame), arpFrame},
+	{"gre mpls", gre4("\x00\x00", be16(typeMPLS), "\x00\x01\x01\x40", packet6), packet6},
+	{"gre ppp", gre4("\x00\x00", be16(typePPP), "\xff\x03\x00\x21", packet4), packet4},
+	{"gre keepalive", gre4("\x00\x00\x00\x00"), nil},
+	{"gre version 2", gre4("\x00\x02", be16(typeIPv4), packet4), nil},
+	{"pptp", gre4("\x30\x81", be16(typePPP), be16(4+len(packet4)), "\x00\x01", "seq!", "ack!", "\xff\x03\x00\x21", packet4), packet4},
+	{"pptp acknowledgement", gre4("\x20\x81", be16(typePPP), "\x00\x00\x00\x01", "ack!"), nil},
+	{"erspan I", gre4("\x00\x00", be16(typeERSPAN2), ether(typeIPv4, packet4)), packet4},
+	{"erspan II", gre4("\x10\x00", be16(typeERSPAN2), "seq!", "\x10\x64\x00\x01\x00\x00\x00\x05", ether(typeVLAN, join(be16(5), be16(typeIPv4), packet4))), packet4},
+	{"erspan III", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x00\x00", ether(typeIPv6, packet6)), packet6},
+	{"erspan III subheader", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x00\x01", "platform", ether(typeIPv6, packet6)), packet6},
+	{"erspan III ip", gre4("\x10\x00", be16(typeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x08\x00", packet4), packet4},
+	{"vxlan", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
+	{"vxlan, linux", udp4(portVXLANOld, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6))), packet6},
+	{"vxlan arp", udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame)), arpFrame},
+	{"vxlan without id", udp4(portVXLAN, join("\x00\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
+	{"vxlan-gpe", udp4(portVXLANGPE, join("\x0c\x00\x00\x02\x00\x00\x64\x00", packet6)), packet6},
+	{"vxlan-gpe ethernet", udp4(portVXLANGPE, join("\x0c\x00\x00\x03\x00\x00\x64\x00", ether(typeIPv4, packet4))), packet4},
+	{"vxlan-gpe nsh", udp4(portVXLANGPE, join("\x0c\x00\x00\x04\x00\x00\x64\x00", "\x0f\xc2\x02\x01\x00\x00\x01\xff", packet4)), packet4},
+	{"geneve", udp4(portGENEVE, join("\x02\x00", be16(typeBridging), "\x00\x00\x64\x00", "option42", ether(typeIPv4, packet4))), packet4},
+	{"geneve ip", udp4(portGENEVE, join("\x00\x00", be16(typeIPv6), "\x00\x00\x64\x00", packet6)), packet6},
+	{"geneve control", udp4(portGENEVE, join("\x00\x80", be16(typeIPv6), "\x00\x00\x64\x00", packet6)), nil},
+	{"gtp", udp4(portGTPU, join("\x30\xff", be16(len(packet4)), "teid", packet4)), packet4},
+	{"gtp sequence", udp4(portGTPU, join("\x32\xff", be16(4+len(packet6)), "teid", "\x00\x01\x00\x00", packet6)), packet6},
+	{"gtp extensions", udp4(portGTPU, join("\x34\xff", be16(16+len(packet4)), "teid", "\x00\x00\x00\x85", "\x01\x10\x01\xc0", "\x02seven7\x00", packet4)), packet4},
+	{"gtp echo", udp4(portGTPU, join("\x32\x01", be16(4), "teid", "\x00\x01\x00\x00")), nil},
+	{"gtp prime", udp4(portGTPU, join("\x2e\xff", be16(len(packet4)), "teid", packet4)), nil},
+	{"gtp empty extension", udp4(portGTPU, join("\x34\xff", be16(8+len(packet4)), "teid", "\x00\x00\x00\x85", "\x00\x10\x01\x00", packet4)), nil},
+	{"ip in ip", ip4(9, protoIPv4, packet4), packet4},
+	{"6 in 4", ip4(9, protoIPv6, packet6), packet6},
+	{"4 in 6", ip6(9, protoIPv4, packet4), packet4},
+	{"6 in 6 after options", ip6(9, protoDstOpts, join("\x29\x00\x01\x04\x00\x00\x00\x00", packet6)), packet6},
+	{"three deep", ip4(8, protoIPv6, ip6(9, protoGRE, join("\x00\x00", be16(typeIPv4), packet4))), packet4},
+	{"tunnel with damaged content", ip4(9, protoIPv4, join("\x41", packet4[1:])), nil},
+	{"other port", udp4(4791, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
+	{"udp length below header", ip4(9, protoUDP, join(be16(1), be16(portVXLAN), be16(7), "\x00\x00\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4))), nil},
+}
+
+func TestTunnels(t *testing.T) {
+	for _, c := range tunnelCases {
+		t.Run(c.name, func(t *testing.T) {
+			data := ether(map[byte]int{4: typeIPv4, 6: typeIPv6}[c.outer[0]>>4], c.outer)
+			outer := decodeOne(Config{}, capture.LinkEthernet, data)
+			if !tail(outer, data, c.outer) || outer.Flags&FlagInner != 0 {
+				t.Fatalf("without Inner: %+v", outer)
+			}
+			data = append(data, "trailer"...)
+			h := decodeOne(Config{Inner: true}, capture.LinkEthernet, data)
+			want := c.carried
+			if want == nil {
+				want = c.outer
+			}
+			if (h.Flags&FlagInner != 0) != (c.carried != nil) {
+				t.Errorf("opened or not: %+v", h)
+			}
+			if got := string(data[h.Start:h.End]); got != string(want) {
+				t.Errorf("got %x\nwant %x", got, want)
+			}
+			if string(c.carried) == string(arpFrame) {
+				if h.Version != 0 || int(h.Wire) != len(arpFrame) {
+					t.Errorf("got %+v, want a frame without IP", h)
+				}
+			}
+			for n := range len(data) {
+				checkHeader(t, decodeOne(Config{Inner: true}, capture.LinkEthernet, data[:n:n]), n)
+			}
+		})
+	}
+}
+
+// TestTunnelsByGopacket opens tunnels that another implementation wrote.
+func TestTunnelsByGopacket(t *testing.T) {
+	ip := func(proto layers.IPProtocol) *layers.IPv4 {
+		return &layers.IPv4{Version: 4, TTL: 9, Protocol: proto, SrcIP: net.IP{1, 1, 1, 1}, DstIP: net.IP{2, 2, 2, 2}}
+	}
+	eth := &layers.Ethernet{SrcMAC: mac(3), DstMAC: mac(4), EthernetType: layers.EthernetTypeIPv4}
+	for name, stack := range map[string][]gopacket.SerializableLayer{
+		"gre":   {ip(layers.IPProtocolGRE), &layers.GRE{Protocol: layers.EthernetTypeIPv4, KeyPresent: true, Key: 7, SeqPresent: true, ChecksumPresent: true}},
+		"vxlan": {ip(layers.IPProtocolUDP), &layers.UDP{DstPort: 4789}, &layers.VXLAN{ValidIDFlag: true, VNI: 5}, eth},
+		"gtp":   {ip(layers.IPProtocolUDP), &layers.UDP{DstPort: 2152}, &layers.GTPv1U{Version: 1, ProtocolType: 1, MessageType: 255, MessageLength: uint16(len(packet4)), TEID: 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			buf := gopacket.NewSerializeBuffer()
+			stack = append(stack, gopacket.Payload(packet4))
+			if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true}, stack...); err != nil {
+				t.Fatal(err)
+			}
+			data := buf.Bytes()
+			h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+			if string(data[h.Start:h.End]) != string(packet4) || h.SrcPort != 1000 {
+				t.Errorf("got %+v in %x", h, data)
+			}
+		})
+	}
+}
+
+// TestTunnelFragments checks that pieces of tunnels are not opened, and that a
+// fragment header on a whole packet does no harm.
+func TestTunnelFragments(t *testing.T) {
+	whole := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4)))
+	first := append([]byte(nil), whole...)
+	first[6] = 0x20
+	atomic := ip6(9, protoFragment, join("\x04\x00\x00\x00iden", packet4))
+	for _, c := range []struct {
+		name string
+		data []byte
+		open bool
+	}{{"whole", whole, true}, {"first fragment", first, false}, {"atomic fragment", atomic, true}} {
+		h := decodeOne(Config{Inner: true}, capture.LinkRaw, c.data)
+		if open := h.Flags&FlagInner != 0; open != c.open {
+			t.Errorf("%s: opened %v, want %v", c.name, open, c.open)
+		}
+	}
+}
+
+// TestTunnelLink checks whose addresses and tags a header carries.
+func TestTunnelLink(t *testing.T) {
+	inner := join(mac(7), mac(8), be16(typeVLAN), be16(0x6005), be16(typeIPv4), packet4)
+	bridged := ether(typeVLAN, join(be16(100), be16(typeIPv4), gre4("\x00\x00", be16(typeBridging), inner)))
+	routed := ether(typeVLAN, join(be16(100), be16(typeIPv4), ip4(9, protoIPv4, packet4)))
+	h := decodeOne(Config{Inner: true}, capture.LinkEthernet, bridged)
+	if h.VLAN != 5 || bridged[h.Dst+5] != 7 || bridged[h.Src+5] != 8 || h.Tags != 1 {
+		t.Errorf("bridged: %+v", h)
+	}
+	h = decodeOne(Config{Inner: true}, capture.LinkEthernet, routed)
+	if h.VLAN != 100 || h.Dst != 0 || h.Src != 6 || h.Tag != 14 || h.Tags != 1 {
+		t.Errorf("routed: %+v", h)
+	}
+	// A tag before the frame that a tunnel carries is no part of the frame.
+	odd := gre4("\x00\x00", be16(typeVLAN), be16(3), be16(typeBridging), arpFrame)
+	h = decodeOne(Config{Inner: true}, capture.LinkRaw, odd)
+	if h.Version != 0 || h.Tags != 0 || string(odd[h.Start:h.End]) != string(arpFrame) {
+		t.Errorf("tag before the frame: %+v", h)
+	}
+}
+
+// TestTunnelDepth checks that nesting is bounded.
+func TestTunnelDepth(t *testing.T) {
+	data := packet4
+	for range 50 {
+		data = ip4(9, protoIPv4, data)
+	}
+	h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+	if h.Start != 20*maxTunnels {
+		t.Errorf("innermost header at %d, want %d", h.Start, 20*maxTunnels)
+	}
+}

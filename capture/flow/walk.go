@@ -1,0 +1,117 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// step names what lies at the offset that a walk has reached.
+type step uint8
+
+const (
+	stop    step = iota // nothing that leads to an IP header
+	atLink              // a frame of walk.link
+	atEther             // an Ethernet header
+	atType              // what the ethertype in walk.typ announces
+	atLLC               // an 802.2 header
+	atPPP
+	atMPLS
+	atIP // IPv4 or IPv6 by the version field
+	atIP4
+	atIP6
+)
+
+// walk is one way through the headers of a frame, from the outside in. Every
+// step moves the offset forward, so a walk ends after a number of steps that
+// is linear in the frame's length; steps that call each other would let a
+// frame choose the depth of the stack.
+type walk struct {
+	d         []byte // what may be read
+	o         int    // the offset reached; may lie behind the end of d
+	h         *Header
+	link      capture.LinkType
+	typ       uint16
+	frame     int  // offset of the first Ethernet header, -1 if none was met
+	bigEndian bool // byte order of the machine that wrote the capture
+	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
+	wifiPad   bool // the 802.11 header is padded to a multiple of four bytes
+}
+
+// run takes steps until the IP header was entered in the Header, or it turns
+// out that there is none.
+func (w *walk) run(s step) {
+	for {
+		switch s {
+		case atLink:
+			s = w.linkHeader()
+		case atEther:
+			s = w.ether()
+		case atType:
+			s = w.etherType()
+		case atLLC:
+			s = w.llc()
+		case atPPP:
+			s = w.ppp()
+		case atMPLS:
+			s = w.mpls()
+		case atIP, atIP4, atIP6:
+			w.ip(s)
+			return
+		default:
+			return
+		}
+	}
+}
+
+// left is the number of bytes from the offset on; negative if it lies behind
+// the end.
+func (w *walk) left() int { return len(w.d) - w.o }
+
+// be16 returns the big-endian number n bytes after the offset.
+func (w *walk) be16(n int) uint16 { return binary.BigEndian.Uint16(w.d[w.o+n:]) }
+
+// goTo moves the offset n bytes on and returns s.
+func (w *walk) goTo(n int, s step) step {
+	w.o += n
+	return s
+}
+
+// ethertypeAt reads the ethertype n bytes after the offset and moves on to
+// what it announces, which starts 2 bytes later.
+func (w *walk) ethertypeAt(n int) step {
+	w.typ = w.be16(n)
+	return w.goTo(n+2, atType)
+}
+
+// addresses notes where hardware addresses lie, counted from the offset; -1
+// means that there is none. The outermost ones stay.
+func (w *walk) addresses(dst, src int) {
+	if w.h.Flags&(FlagDst|FlagSrc) != 0 {
+		return
+	}
+	if p := w.o + dst; dst >= 0 && p+6 <= len(w.d) && p <= math.MaxUint16 {
+		w.h.Dst = uint16(p)
+		w.h.Flags |= FlagDst
+	}
+	if p := w.o + src; src >= 0 && p+6 <= len(w.d) && p <= math.MaxUint16 {
+		w.h.Src = uint16(p)
+		w.h.Flags |= FlagSrc
+	}
+}
+
+// tag notes the VLAN tag at the offset.
+func (w *walk) tag() {
+	h := w.h
+	switch {
+	case h.Flags&FlagVLAN == 0:
+		h.Flags |= FlagVLAN
+		h.VLAN = w.be16(0) & 0xfff
+		if w.o <= math.MaxUint16 {
+			h.Tag, h.Tags = uint16(w.o), 1
+		}
+	case h.Tags > 0 && h.Tags < math.MaxUint8 && w.o == int(h.Tag)+4*int(h.Tags):
+		h.Tags++
+	}
+}

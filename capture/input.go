@@ -1,0 +1,180 @@
+package capture
+
+import (
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+// input is the stream of bytes below a reader: a file or another io.Reader, as
+// stored, and the decompressors over it.
+type input struct {
+	raw     counter
+	total   int64     // size as stored, 0 if unknown
+	file    io.Closer // nil if the stream is not ours to close
+	regular bool      // file is a regular file, whose reads never wait
+
+	layers []layer    // decompressors, the one over raw first
+	ahead  *readAhead // reads the last layer, from the first Read after open on
+	opened bool
+	closed bool
+}
+
+// open recognises and opens the decompressors and returns the first bytes of
+// what is below them: headSize bytes at most, less than 4 only at the end of
+// the stream.
+func (in *input) open() ([]byte, error) {
+	for {
+		head, err := readUntil(in, make([]byte, 0, headSize), 4, headSize)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		more, err := in.decompress(head)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			in.opened = true
+			return head, nil
+		}
+	}
+}
+
+// Read reads capture bytes. Once the input is open, decompressors work ahead on
+// a goroutine of their own.
+func (in *input) Read(p []byte) (int, error) {
+	switch {
+	case in.closed:
+		return 0, os.ErrClosed
+	case len(in.layers) == 0:
+		return in.raw.Read(p)
+	case !in.opened:
+		return in.layers[len(in.layers)-1].Read(p)
+	case in.ahead == nil:
+		in.ahead = startReadAhead(&in.layers[len(in.layers)-1], in.closeLayers)
+	}
+	return in.ahead.Read(p)
+}
+
+// offset returns the bytes consumed as stored, and their total or 0.
+func (in *input) offset() (done, total int64) {
+	done, total = in.raw.done.Load(), in.total
+	if total > 0 {
+		total = max(total, done) // the file may have grown
+	}
+	return done, total
+}
+
+// close releases everything; further calls do nothing.
+func (in *input) close() error {
+	if in.closed {
+		return nil
+	}
+	in.closed = true
+	if in.ahead == nil {
+		in.closeLayers()
+	} else {
+		close(in.ahead.stop)
+	}
+	var err error
+	if in.file != nil {
+		err = in.file.Close()
+	}
+	// What waits for a pipe may wait for long; it ends by itself.
+	if in.ahead != nil && in.regular {
+		<-in.ahead.done
+	}
+	return err
+}
+
+func (in *input) closeLayers() {
+	for i := range in.layers {
+		in.layers[i].close()
+	}
+}
+
+// counter counts what is read through it and keeps the error that is the
+// stream's own, to tell it from those of a decompressor above.
+type counter struct {
+	r    io.Reader
+	done atomic.Int64
+	err  error
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.done.Add(int64(n))
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// regularFile reads a regular file to its end. The first short read fixes where
+// that is, so that a file that grows as fast as it is read ends all the same.
+type regularFile struct {
+	f     *os.File
+	pos   int64
+	end   int64
+	ended bool // end is known
+}
+
+func (r *regularFile) Read(p []byte) (int, error) {
+	if r.ended && r.end-r.pos < int64(len(p)) {
+		p = p[:r.end-r.pos]
+		if len(p) == 0 {
+			return 0, io.EOF
+		}
+	}
+	n, err := r.f.Read(p)
+	r.pos += int64(n)
+	if n < len(p) && err == nil && !r.ended {
+		// A short read of some network file systems is no end: ask.
+		st, err := r.f.Stat()
+		if err != nil {
+			return n, err
+		}
+		if st.Size() >= r.pos {
+			r.end, r.ended = st.Size(), true
+		}
+	}
+	return n, err
+}
+
+// maxEmptyReads is how often in a row a reader may return nothing and no error.
+const maxEmptyReads = 100
+
+// readUntil appends to buf what r returns until it holds need bytes. It asks
+// for what is missing or for what buf has room for, whichever is more, but
+// for no more than step bytes at once, so that memory grows with what arrives.
+// The error is nil once there are need bytes.
+func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
+	for empty := 0; len(buf) < need; {
+		n := len(buf)
+		room := min(max(need-n, cap(buf)-n), step)
+		buf = grow(buf, room)
+		m, err := r.Read(buf[n : n+room])
+		buf = buf[:n+m]
+		if err != nil && len(buf) < need {
+			return buf, err
+		}
+		if empty++; m > 0 {
+			empty = 0
+		} else if empty == maxEmptyReads {
+			return buf, io.ErrNoProgress
+		}
+	}
+	return buf, nil
+}
+
+// grow returns buf with room for n more bytes: an eighth more than that, for
+// what is carried over between chunks varies, and at least half as much again,
+// for a record of many chunks must not be copied for each of them.
+func grow(buf []byte, n int) []byte {
+	if cap(buf)-len(buf) >= n {
+		return buf
+	}
+	grown := make([]byte, len(buf), max(len(buf)+n+n/8, len(buf)+len(buf)/2))
+	copy(grown, buf)
+	return grown
+}

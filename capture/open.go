@@ -1,0 +1,142 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// DefaultChunkSize is how many bytes are asked of an input at once. Half a
+// mebibyte and the frames that describe it (a few hundred kibibytes for small
+// packets) stay in a 1 to 2 MiB second-level cache until the packets have been
+// looked at; smaller chunks pay for more system calls, larger ones for memory.
+const DefaultChunkSize = 512 << 10
+
+// maxChunkSize keeps every offset into a batch below 1<<32: a chunk, what was
+// carried over from the one before, and a block of the largest size.
+const maxChunkSize = 64 << 20
+
+// headSize is how much is read of an input to recognise it. Later reads of a
+// file start at a page boundary.
+const headSize = 4096
+
+// Options configures Open and NewReader. The zero value is ready to use.
+type Options struct {
+	// Warn, if not nil, is told of damage that reading survives, each time as
+	// an *InputError: a broken option list of a packet (the packet is kept, its
+	// list ended in Batch.Buf where it breaks) and a pcapng block of the
+	// reserved type 0 (left out). It is called from within Next, once for each
+	// such place, which in a hostile file may be each packet.
+	Warn func(error)
+	// ChunkSize is how many bytes are read at once, 0 for DefaultChunkSize. A
+	// batch holds about as much. It is cut at 64 MiB. When hundreds of inputs
+	// are merged, less than the default saves memory.
+	ChunkSize int
+}
+
+// Open opens the capture of the given name, or standard input (shown as
+// "stdin") if the name is "-". Regular files, pipes and devices will do. What
+// the content is, compressed or not, is told from its first bytes, never from
+// its name.
+//
+// The file header (pcap) or the first section header (pcapng) has been checked
+// when Open returns. If it is not sound the error is an *InputError with Header
+// set, whose reason is ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged or
+// ErrNotSupported. If the name cannot be opened the error is that of os.Open.
+//
+// A pipe is delivered as it comes: a batch holds what one read returned as soon
+// as that is a whole record. A regular file is read to the end that it has when
+// that end is first met, so that a file which is still being written ends (most
+// likely with ErrTruncated, in the middle of a record) and is not followed.
+func Open(name string, opt Options) (Source, error) {
+	f, shown, closer := os.Stdin, "stdin", io.Closer(nil)
+	if name != "-" {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil, err
+		}
+		shown, closer = name, f
+	}
+	src, err := openFile(f, shown, closer, opt)
+	if err != nil && closer != nil {
+		err = errors.Join(err, closer.Close())
+	}
+	return src, err
+}
+
+// NewReader reads a capture from r as Open does from a file; name stands for
+// it in errors. Close does not close r. If r is compressed a goroutine may read
+// from it after Close, until the call of r.Read that it is in returns.
+func NewReader(r io.Reader, name string, opt Options) (Source, error) {
+	return newSource(&input{raw: counter{r: r}}, name, opt)
+}
+
+func openFile(f *os.File, name string, closer io.Closer, opt Options) (Source, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	}
+	in := &input{raw: counter{r: f}, file: closer}
+	if st.Mode().IsRegular() {
+		// Standard input may have been read from already.
+		pos, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, err
+		}
+		in.raw.r = &regularFile{f: f, pos: pos}
+		in.total = max(0, st.Size()-pos)
+		in.regular = true
+	}
+	return newSource(in, name, opt)
+}
+
+// newSource recognises what in holds and checks its header. It leaves in open
+// when it fails.
+func newSource(in *input, name string, opt Options) (Source, error) {
+	head, err := in.open()
+	if err == nil {
+		var r *reader
+		if r, err = newReader(in, head, name, opt); err == nil {
+			return r, nil
+		}
+	}
+	in.closeLayers()
+	return nil, &InputError{Input: name, Header: true, Err: err}
+}
+
+// newReader makes the reader for the format that head, the first bytes of in,
+// tells of.
+func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
+	r := &reader{name: name, in: in, carry: head, chunk: opt.ChunkSize, warn: opt.Warn}
+	if r.chunk <= 0 {
+		r.chunk = DefaultChunkSize
+	}
+	r.chunk = min(r.chunk, maxChunkSize)
+	switch {
+	case len(head) == 0:
+		return nil, ErrEmpty
+	case len(head) < 4:
+		return nil, fmt.Errorf("file header %w: %d of at least 24 bytes", ErrTruncated, len(head))
+	}
+	if r.format = recognise(head, r.warnAt); r.format == nil {
+		return nil, fmt.Errorf("%w: it begins with %s", ErrUnknownFormat, describe(head))
+	}
+	for {
+		need, err := r.format.header(r.carry)
+		if err != nil || need == 0 {
+			return r, err
+		}
+		have := len(r.carry)
+		if r.carry, err = readUntil(in, r.carry, need, r.chunk); err == io.EOF {
+			return nil, fmt.Errorf("file header %w: %d of %d bytes", ErrTruncated, len(r.carry), need)
+		} else if err != nil {
+			return nil, fmt.Errorf("file header %w: %d of %d bytes", err, have, need)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// OutputOptions changes how Create writes. The zero value is the safe choice.
+type OutputOptions struct {
+	// NoSync leaves out the wait for the disk in Commit. A crash of the machine
+	// (not of the program) soon after may then leave the new name with an empty
+	// or half file behind it.
+	NoSync bool
+}
+
+// Output is a file that appears under its name whole or not at all.
+//
+// A regular file is written under a temporary name in the same folder,
+// ".NAME.RANDOM.tmp", and takes the place of the old one in Commit, so that the
+// output may even be one of the inputs (on Windows only once the input is
+// closed). A killed program leaves nothing but that temporary name. The new
+// file has the mode of the one that it replaces, else 0666 less the umask; it
+// is a new file in every other way, so hard links keep the old content.
+//
+// What is no regular file (a device, a FIFO, standard output) is written
+// directly and never replaced. A symbolic link is followed: its target is what
+// is replaced, even where it does not exist yet.
+//
+// The ending of the name as given selects a compression: .gz (gzip), .zst
+// (Zstandard), .lz4 (LZ4 frame), each at its fastest level, since the bytes
+// come faster than any level can take them.
+//
+// An Output is for one goroutine. Either Commit or Abort must be called.
+type Output struct {
+	buf  *outBuffer     // gathers what is written
+	pack io.WriteCloser // compresses what buf passes on; nil for a plain file
+	tail *outBuffer     // gathers what pack puts out: gzip does so in pieces of some 200 bytes
+	file *os.File
+	name string // as given, for errors
+	// temp is the path that is written and final the one it gets in Commit; both
+	// are empty where file is written directly.
+	temp, final string
+	noSync      bool
+	done        bool
+	result      error // of the call that ended it
+}
+
+// errClosed is what Commit returns after Abort, and Write after either.
+var errClosed = errors.New("output already closed")
+
+// Create opens an output. The name "-" is standard output.
+//
+// Errors are *fs.PathError with the name as given; an existing file that may
+// not be written, or a folder, is refused.
+func Create(name string, opt OutputOptions) (*Output, error) {
+	o := &Output{name: name, noSync: opt.NoSync}
+	if err := o.open(); err != nil {
+		return nil, o.named("create", err)
+	}
+	o.buf = newOutBuffer(namedWriter{o})
+	pack, err := newPacker(name, o.buf)
+	if err != nil {
+		return nil, errors.Join(o.named("create", err), o.Abort())
+	}
+	if pack != nil {
+		o.pack, o.tail, o.buf = pack, o.buf, newOutBuffer(pack)
+	}
+	return o, nil
+}
+
+// Write appends p. Small slices are gathered and large ones passed on without
+// a copy; p may be reused afterwards. An error names the output as it was given
+// and lasts: every later call returns it too.
+func (o *Output) Write(p []byte) (int, error) {
+	return o.buf.Write(p)
+}
+
+// Commit writes what was gathered and puts the file in its place. When it
+// fails, nothing is left of the output and an older file of that name is still
+// there; only if the very last step, syncing the folder, fails, the new file is
+// there and may not outlast a crash. Further calls return the same result.
+//
+// The file is synced before it is renamed, since a file system may write the
+// new name to disk before the content, and the folder afterwards, since the
+// name is only safe once that is on disk.
+func (o *Output) Commit() error {
+	if o.done {
+		return o.result
+	}
+	if err := o.finish(); err != nil {
+		aborted := o.Abort()
+		o.result = errors.Join(err, aborted)
+	}
+	o.done = true
+	o.buf.err = o.named("write", errClosed)
+	return o.result
+}
+
+// Abort closes the output and removes what was written, except from devices,
+// FIFOs and standard output, where only what is still gathered is discarded.
+// After Commit or Abort it does nothing and returns nil.
+func (o *Output) Abort() error {
+	if o.done {
+		return nil
+	}
+	o.done, o.result = true, o.named("commit", errClosed)
+	if o.pack != nil {
+		// Its goroutines end with Close, which must not write any more.
+		o.tail.err = errClosed
+		_ = o.pack.Close()
+	}
+	o.buf.err = o.named("write", errClosed)
+	// Closing comes first: Windows removes no open file.
+	_ = o.close()
+	if o.temp == "" {
+		return nil
+	}
+	if err := os.Remove(o.temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("abort %s: %w", o.name, err)
+	}
+	return nil
+}
+
+// finish flushes every stage and moves the file to its final name.
+func (o *Output) finish() error {
+	if err := o.buf.flush(); err != nil {
+		return err
+	}
+	if o.pack != nil {
+		if err := errors.Join(o.pack.Close(), o.tail.flush()); err != nil {
+			return err
+		}
+		o.pack = nil
+	}
+	if o.temp != "" && !o.noSync {
+		if err := o.file.Sync(); err != nil {
+			return o.named("sync", err)
+		}
+	}
+	if err := o.close(); err != nil {
+		return o.named("close", err)
+	}
+	if o.temp == "" {
+		return nil
+	}
+	if err := os.Rename(o.temp, o.final); err != nil {
+		return o.named("rename", err)
+	}
+	if o.noSync {
+		return nil
+	}
+	return o.named("sync folder of", syncFolder(o.final))
+}
+
+// close closes the file once; standard output belongs to the program and stays
+// open.
+func (o *Output) close() error {
+	f := o.file
+	o.file = nil
+	if f == nil || f == os.Stdout {
+		return nil
+	}
+	return f.Close()
+}
+
+// named gives err the name that the user knows instead of the temporary one.
+// It returns nil for nil.
+func (o *Output) named(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return &fs.PathError{Op: op, Path: o.name, Err: err}
+}
+
+// namedWriter writes to the file of an Output with errors that name it.
+type namedWriter struct{ o *Output }
+
+func (w namedWriter) Write(p []byte) (int, error) {
+	n, err := w.o.file.Write(p)
+	return n, w.o.named("write", err)
+}

@@ -1,0 +1,291 @@
+package capture
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Lengths of pcapng blocks with nothing variable in them, trailing length
+// included (draft-ietf-opsawg-pcapng, section 4 and appendix A).
+const (
+	minBlockLen     = 12
+	minSectionLen   = 28
+	minInterfaceLen = 20
+	minPacketLen    = 32
+	minSimpleLen    = 16
+)
+
+// byteOrderMagic is the third word of a section header.
+const byteOrderMagic = 0x1A2B3C4D
+
+// pcapng reads the pcapng format: any number of sections, each of its own byte
+// order and with its own interfaces.
+type pcapng struct {
+	warn    func(at int, err error)
+	big     bool // byte order of the current section
+	started bool // its first section header has been delivered
+	packets bool // a packet has been delivered
+	ifaceTable
+}
+
+func newPcapNG(warn func(at int, err error)) *pcapng {
+	return &pcapng{warn: warn, ifaceTable: newIfaceTable()}
+}
+
+func (p *pcapng) u32(b []byte) uint32 {
+	v := le.Uint32(b)
+	if p.big {
+		v = bits.ReverseBytes32(v)
+	}
+	return v
+}
+
+// header takes in the first section header, so that its section is in the
+// tables before any packet has been read.
+func (p *pcapng) header(head []byte) (int, error) {
+	if len(head) < minBlockLen {
+		return minBlockLen, nil
+	}
+	length, err := p.blockLen(head)
+	if err != nil {
+		return 0, err
+	}
+	if int(length) > len(head) {
+		return int(length), nil
+	}
+	if err := p.checkTrailer(head[:length], length); err != nil {
+		return 0, err
+	}
+	return 0, p.section(head[:length])
+}
+
+func (p *pcapng) parse(b *Batch) (used, need int, err error) {
+	need = minBlockLen
+	for len(b.Buf)-used >= minBlockLen {
+		rest := b.Buf[used:]
+		var length uint32
+		if length, err = p.blockLen(rest); err != nil {
+			break
+		}
+		if int(length) > len(rest) {
+			need = int(length)
+			break
+		}
+		block := rest[:length:length]
+		if err = p.checkTrailer(block, length); err != nil {
+			break
+		}
+		if err = p.block(b, block, uint32(used)); err != nil {
+			break
+		}
+		used += int(length)
+	}
+	p.packets = p.packets || len(b.Frames) > 0
+	return used, need, err
+}
+
+// blockLen returns the length of the block that rest, 12 bytes or more, begins
+// with. That of a section header is in the byte order that it declares.
+func (p *pcapng) blockLen(rest []byte) (uint32, error) {
+	length := le.Uint32(rest[4:8])
+	big := p.big
+	if le.Uint32(rest) == BlockSectionHeader {
+		switch le.Uint32(rest[8:12]) {
+		case byteOrderMagic:
+			big = false
+		case bits.ReverseBytes32(byteOrderMagic):
+			big = true
+		default:
+			return 0, damaged("byte-order magic %x of a section header", rest[8:12])
+		}
+	}
+	if big {
+		length = bits.ReverseBytes32(length)
+	}
+	switch {
+	case length < minBlockLen:
+		return 0, damaged("block length %d is below %d", length, minBlockLen)
+	case length&3 != 0:
+		return 0, damaged("block length %d is no multiple of 4", length)
+	case length > maxBlockLen:
+		return 0, damaged("block length %d exceeds %d", length, maxBlockLen)
+	}
+	return length, nil
+}
+
+// checkTrailer compares the length at the end of the block with that at its
+// start. Both are in the same byte order, whichever it is.
+func (p *pcapng) checkTrailer(block []byte, length uint32) error {
+	if last := le.Uint32(block[length-4:]); last != le.Uint32(block[4:]) {
+		if le.Uint32(block[4:]) != length {
+			last = bits.ReverseBytes32(last)
+		}
+		return damaged("block lengths %d and %d differ", length, last)
+	}
+	return nil
+}
+
+// block delivers one whole block that lies at offset at of b.Buf.
+func (p *pcapng) block(b *Batch, block []byte, at uint32) error {
+	typ := p.u32(block)
+	switch typ {
+	case BlockEnhancedPacket, BlockPacket:
+		return p.packet(b, block, at, typ == BlockPacket)
+	case BlockSimplePacket:
+		return p.simplePacket(b, block, at)
+	case BlockSectionHeader:
+		if err := p.nextSection(block); err != nil {
+			return err
+		}
+	case BlockInterface:
+		if err := p.addInterface(block, p.big); err != nil {
+			return err
+		}
+	case BlockFileHeader:
+		p.warn(int(at), damaged("block of the reserved type 0 left out"))
+		return nil
+	}
+	b.Blocks = append(b.Blocks, Block{
+		Type: typ, Offset: at, Len: uint32(len(block)),
+		Section: uint32(len(p.sections) - 1), Before: uint32(len(b.Frames)),
+	})
+	return nil
+}
+
+// nextSection begins a section, unless it is the first, which header began.
+func (p *pcapng) nextSection(block []byte) error {
+	if !p.started {
+		p.started = true
+		return nil
+	}
+	return p.section(block)
+}
+
+// section begins the section whose header is block.
+func (p *pcapng) section(block []byte) error {
+	if len(block) < minSectionLen {
+		return damaged("section header of %d bytes", len(block))
+	}
+	p.big = le.Uint32(block[8:]) != byteOrderMagic
+	// Only the major version tells of changes that old readers stumble over.
+	version := p.u32(block[12:])
+	major, minor := version&0xFFFF, version>>16
+	if p.big {
+		major, minor = minor, major
+	}
+	if major != 1 {
+		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, ErrNotSupported)
+	}
+	if _, err := checkOptions(block[24:len(block)-4], p.big); err != nil {
+		return fmt.Errorf("section header: %w", err)
+	}
+	return p.beginSection(p.big)
+}
+
+// packet delivers an enhanced packet block, or an obsolete one, which differs
+// in its first word alone.
+func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error {
+	if len(block) < minPacketLen {
+		return damaged("packet block of %d bytes", len(block))
+	}
+	h := block[8:28]
+	id := p.u32(h)
+	if obsolete { // 16 bits of interface, 16 bits of drops
+		id = le.Uint32(h) & 0xFFFF
+		if p.big {
+			id = uint32(bits.ReverseBytes16(uint16(id)))
+		}
+	}
+	index := uint64(p.first) + uint64(id)
+	if index >= uint64(len(p.clocks)) {
+		return damaged("packet of interface %d of %d", id, len(p.clocks)-int(p.first))
+	}
+	clock := &p.clocks[index]
+	capLen := p.u32(h[12:])
+	if capLen > clock.maxLen {
+		return damaged("captured length %d exceeds %d", capLen, clock.maxLen)
+	}
+	if int(capLen) > len(block)-minPacketLen {
+		return damaged("captured length %d overruns its block of %d", capLen, len(block))
+	}
+	if options := 28 + (int(capLen)+3)&^3; options < len(block)-4 {
+		p.endOptions(block[options:len(block)-4], at)
+	}
+	b.Frames = append(b.Frames, Frame{
+		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
+		Data:      at + 28,
+		CapLen:    capLen,
+		WireLen:   p.u32(h[16:]),
+		Interface: uint32(index),
+		Record:    at,
+		RecordLen: uint32(len(block)),
+	})
+	return nil
+}
+
+// endOptions makes a broken option list of a packet end where it breaks: the
+// packet is sound, and so is whatever the block is copied to.
+func (p *pcapng) endOptions(list []byte, at uint32) {
+	if broken, err := checkOptions(list, p.big); err != nil {
+		clear(list[broken : broken+4]) // opt_endofopt with length 0
+		p.warn(int(at), err)
+	}
+}
+
+// simplePacket delivers a simple packet block: it is of interface 0, has no
+// time, and leaves its captured length to be found.
+func (p *pcapng) simplePacket(b *Batch, block []byte, at uint32) error {
+	if len(block) < minSimpleLen {
+		return damaged("simple packet block of %d bytes", len(block))
+	}
+	if int(p.first) == len(p.clocks) {
+		return damaged("simple packet without an interface")
+	}
+	wireLen := p.u32(block[8:])
+	capLen, clock := wireLen, &p.clocks[p.first]
+	if snap := p.ifaces[p.first].SnapLen; snap != 0 {
+		capLen = min(capLen, snap)
+	}
+	if capLen > clock.maxLen {
+		return damaged("captured length %d exceeds %d", capLen, clock.maxLen)
+	}
+	if int(capLen) > len(block)-minSimpleLen {
+		return damaged("captured length %d overruns its block of %d", capLen, len(block))
+	}
+	b.Frames = append(b.Frames, Frame{
+		Time:      NoTime,
+		Data:      at + 12,
+		CapLen:    capLen,
+		WireLen:   wireLen,
+		Interface: p.first,
+		Record:    at,
+		RecordLen: uint32(len(block)),
+	})
+	return nil
+}
+
+func (p *pcapng) cut(rest []byte) error {
+	if len(rest) < minBlockLen {
+		return fmt.Errorf("block header %w: %d of %d bytes", ErrTruncated, len(rest), minBlockLen)
+	}
+	length, err := p.blockLen(rest)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("block %w: %d of %d bytes", ErrTruncated, len(rest), length)
+}
+
+func (p *pcapng) inHeader(rest []byte) bool {
+	if p.packets || len(rest) < 4 {
+		return false
+	}
+	switch p.u32(rest) {
+	case BlockEnhancedPacket, BlockPacket, BlockSimplePacket:
+		return false
+	}
+	return true
+}
+
+func (p *pcapng) tables() ([]Interface, []Section) {
+	return p.ifaces[:len(p.ifaces):len(p.ifaces)], p.sections[:len(p.sections):len(p.sections)]
+}

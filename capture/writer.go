@@ -1,0 +1,217 @@
+package capture
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// Writer writes a stream of batches, less some of their frames, as a capture
+// file that Wireshark, tcpdump and libpcap read.
+type Writer interface {
+	// Write writes all blocks of b and those frames i whose bit in drop (bit
+	// i%64 of word i/64) is 0; a nil drop keeps all. It panics when drop is
+	// neither nil nor long enough. b and drop stay the caller's and are not
+	// changed. What is written has reached the io.Writer when Write returns,
+	// unless that is an Output on a regular file, which gathers.
+	//
+	// An error of the io.Writer is returned as it is and lasts.
+	Write(b *Batch, drop []uint64) error
+	// Skipped returns how many pcapng blocks could not be carried over: of an
+	// unknown type in the other byte order, or damaged inside.
+	Skipped() uint64
+	// Close writes what is still gathered. It does not close the io.Writer.
+	Close() error
+}
+
+// NewWriter returns a Writer for the batches of one Source. merged says that
+// the Source mixes the records of its inputs, rather than giving one input
+// after the other.
+//
+// The format follows from the inputs, which the first batch with a section must
+// know all:
+//
+//   - One input, or several pcapng inputs one after the other: records and
+//     blocks are copied byte for byte. Only the section length of a pcapng
+//     section header becomes -1 (unknown), as frames may be missing.
+//   - Several pcap inputs of one link type: one pcap, little-endian, in
+//     nanoseconds if any input is, with the largest snap length.
+//   - Everything else: one little-endian pcapng section, in which interfaces
+//     are numbered anew and every timestamp keeps its resolution.
+//
+// What the blocks of a pcapng input become in such a section:
+//
+//   - Section headers give way to one of ours; their options are lost.
+//   - Interface descriptions keep their options. For a pcap input one is made
+//     from its file header. All other blocks that name an interface get its new
+//     number.
+//   - Packets keep their timestamps bit by bit, and their options. An obsolete
+//     packet block becomes an enhanced one, its drop count an option.
+//   - A simple packet block stays one if its interface became number 0, the only
+//     one that it can speak of. Else it becomes an enhanced packet block, which
+//     cannot do without a timestamp: it gets that of the last packet written
+//     that had one, or 0, and a comment that says so.
+//   - Statistics, name resolution, decryption secrets and custom blocks are
+//     kept. A custom block that its author asks not to copy into changed files
+//     is left out.
+//   - Blocks of other types are kept as they are if the input is little-endian.
+//     Big-endian ones cannot be converted and are counted by Skipped.
+//
+// A Writer that was never given a section writes a pcapng file without packets.
+func NewWriter(w io.Writer, merged bool) Writer {
+	k := &lazyWriter{merged: merged}
+	if o, ok := w.(*Output); ok {
+		k.out, k.gather = o.buf, o.temp != ""
+	} else {
+		k.out = newOutBuffer(w)
+	}
+	return k
+}
+
+// encoder is what lazyWriter hands batches to once the format is known. Errors
+// of the output stay in the outBuffer.
+type encoder interface {
+	// encode writes the wanted part of b. Its errors mean that the stream
+	// cannot be written in this format.
+	encode(b *Batch, drop []uint64) error
+	skippedBlocks() uint64
+}
+
+// lazyWriter chooses the encoder at the first batch that has a section.
+type lazyWriter struct {
+	out    *outBuffer
+	enc    encoder
+	merged bool
+	gather bool // keep gathering across batches
+	err    error
+}
+
+func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
+	if need := (len(b.Frames) + 63) / 64; drop != nil && len(drop) < need {
+		panic(fmt.Sprintf("capture: Write: %d words in drop for %d frames", len(drop), len(b.Frames)))
+	}
+	if w.err != nil {
+		return w.err
+	}
+	if w.enc == nil && len(b.Sections) == 0 {
+		return nil
+	}
+	if w.enc == nil {
+		w.enc = chooseEncoder(w.out, b, w.merged)
+	}
+	w.err = w.enc.encode(b, drop)
+	if w.err == nil {
+		w.err = w.out.err
+	}
+	if w.err == nil && !w.gather {
+		w.err = w.out.flush()
+	}
+	return w.err
+}
+
+func (w *lazyWriter) Skipped() uint64 {
+	if w.enc == nil {
+		return 0
+	}
+	return w.enc.skippedBlocks()
+}
+
+func (w *lazyWriter) Close() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.enc == nil {
+		w.enc = newSectionWriter(w.out)
+	}
+	w.err = w.out.flush()
+	return w.err
+}
+
+// chooseEncoder applies the rules of NewWriter to the inputs known by b.
+func chooseEncoder(out *outBuffer, b *Batch, merged bool) encoder {
+	switch {
+	case oneInput(b.Sections), !merged && noPcap(b.Sections):
+		return &copyWriter{out: out}
+	case samePcap(b.Sections, b.Interfaces):
+		return newPcapWriter(out, b)
+	}
+	return newSectionWriter(out)
+}
+
+func oneInput(sections []Section) bool {
+	for i := range sections {
+		if sections[i].Input != sections[0].Input {
+			return false
+		}
+	}
+	return true
+}
+
+func noPcap(sections []Section) bool {
+	for i := range sections {
+		if sections[i].Format != FormatPcapNG {
+			return false
+		}
+	}
+	return true
+}
+
+// samePcap reports whether all inputs fit under one pcap header.
+func samePcap(sections []Section, interfaces []Interface) bool {
+	for i := range sections {
+		if sections[i].Format != FormatPcap {
+			return false
+		}
+	}
+	for i := range interfaces {
+		if interfaces[i].LinkType != interfaces[0].LinkType || interfaces[i].FCSLen != interfaces[0].FCSLen {
+			return false
+		}
+	}
+	return len(interfaces) > 0
+}
+
+// Complement returns the bitmap that drops what drop keeps among n frames, so
+// that the two split a batch. It reuses dst where that is long enough; dst and
+// drop may be the same slice. Bits from n on are 0, and a nil drop, which keeps
+// all, gives one that drops all.
+func Complement(dst, drop []uint64, n int) []uint64 {
+	words := (n + 63) / 64
+	if cap(dst) < words {
+		dst = make([]uint64, words)
+	}
+	dst = dst[:words]
+	for i := range dst {
+		var dropped uint64
+		if drop != nil {
+			dropped = drop[i]
+		}
+		dst[i] = ^dropped
+	}
+	if n%64 != 0 {
+		dst[words-1] &= 1<<(n%64) - 1
+	}
+	return dst
+}
+
+// nextRun returns the first run lo..hi-1 of kept frames in pos..end-1; lo is
+// end when there is none.
+func nextRun(drop []uint64, pos, end int) (lo, hi int) {
+	if drop == nil {
+		return pos, end
+	}
+	lo = nextBit(drop, ^uint64(0), pos, end)
+	return lo, nextBit(drop, 0, lo, end)
+}
+
+// nextBit returns the first place from pos on whose bit, after xor with flip,
+// is 1, or end. It takes a word at a time.
+func nextBit(words []uint64, flip uint64, pos, end int) int {
+	for pos < end {
+		if w := (words[pos>>6] ^ flip) >> (pos & 63); w != 0 {
+			return min(pos+bits.TrailingZeros64(w), end)
+		}
+		pos = (pos | 63) + 1
+	}
+	return end
+}

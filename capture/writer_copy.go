@@ -1,0 +1,111 @@
+package capture
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// copyWriter writes records and blocks as they lie in Batch.Buf, neighbours as
+// one range.
+type copyWriter struct {
+	out   *outBuffer
+	known int    // sections that were looked at
+	buf   []byte // Buf of the batch being written
+	// buf[from:to] is wanted and not yet written; the range grows as long as
+	// what comes next lies right behind it.
+	from, to uint32
+}
+
+// unknownLength is the section length of a section that is not to be skipped as
+// a whole (draft-ietf-opsawg-pcapng, section 4.1): -1 in either byte order.
+const unknownLength = ^uint64(0)
+
+// Places in a section header block.
+const (
+	sectionLengthAt  = 16
+	sectionHeaderMin = 28
+)
+
+func (w *copyWriter) skippedBlocks() uint64 { return 0 }
+
+func (w *copyWriter) encode(b *Batch, drop []uint64) error {
+	for ; w.known < len(b.Sections); w.known++ {
+		s := &b.Sections[w.known]
+		if s.Input != b.Sections[0].Input && (s.Format == FormatPcap || b.Sections[0].Format == FormatPcap) {
+			return fmt.Errorf("%s input announced after the first batch: %w", s.Format, ErrNotSupported)
+		}
+	}
+	w.buf, w.from, w.to = b.Buf, 0, 0
+	pos := 0
+	for i := range b.Blocks {
+		k := &b.Blocks[i]
+		w.frames(b.Frames, drop, pos, int(k.Before))
+		pos = int(k.Before)
+		if k.Type == BlockSectionHeader {
+			w.sectionHeader(k)
+		} else {
+			w.add(k.Offset, k.Len)
+		}
+	}
+	w.frames(b.Frames, drop, pos, len(b.Frames))
+	w.flush()
+	w.buf = nil
+	return nil
+}
+
+// frames adds the kept ones of frames pos..end-1.
+func (w *copyWriter) frames(frames []Frame, drop []uint64, pos, end int) {
+	for pos < end {
+		lo, hi := nextRun(drop, pos, end)
+		if lo < hi {
+			w.run(frames[lo:hi])
+		}
+		pos = hi
+	}
+}
+
+// run adds frames that are all kept.
+func (w *copyWriter) run(frames []Frame) {
+	from, to := w.from, w.to
+	for i := range frames {
+		f := &frames[i]
+		if f.Record != to {
+			w.from, w.to = from, to
+			w.flush()
+			from = f.Record
+			to = from
+		}
+		to += f.RecordLen
+	}
+	w.from, w.to = from, to
+}
+
+// add adds one range.
+func (w *copyWriter) add(offset, n uint32) {
+	if offset != w.to {
+		w.flush()
+		w.from, w.to = offset, offset
+	}
+	w.to += n
+}
+
+// flush writes the range gathered so far.
+func (w *copyWriter) flush() {
+	if w.from < w.to {
+		w.out.write(w.buf[w.from:w.to])
+	}
+	w.from = w.to
+}
+
+// sectionHeader adds a section header with its length set to unknown.
+func (w *copyWriter) sectionHeader(k *Block) {
+	const end = sectionLengthAt + 8
+	if k.Len < sectionHeaderMin || binary.NativeEndian.Uint64(w.buf[k.Offset+sectionLengthAt:]) == unknownLength {
+		w.add(k.Offset, k.Len)
+		return
+	}
+	w.add(k.Offset, sectionLengthAt)
+	w.flush()
+	binary.NativeEndian.PutUint64(w.out.extend(8), unknownLength)
+	w.from, w.to = k.Offset+end, k.Offset+k.Len
+}

@@ -1,0 +1,82 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestSharedCapturesSplit splits each shared capture, sound or damaged, into two
+// files that together must hold each of its packets once, both as copies and as
+// rewritten sections.
+func TestSharedCapturesSplit(t *testing.T) {
+	dir := shared(t)
+	names, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
+	hostile, err2 := filepath.Glob(filepath.Join(dir, "hostile", "*.pcap*"))
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, hostile...) {
+		src, err := Open(name, Options{})
+		if err != nil {
+			continue // its header is damaged, or it is no capture
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			splitShared(t, src, false)
+			src, err := Open(name, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			splitShared(t, Merge([]Source{src, source(t, forgeNG(binary.BigEndian, 9).bytes(), "other")}, nil), true)
+			copyShared(t, name)
+		})
+	}
+}
+
+// splitShared drops a third of the packets.
+func splitShared(t *testing.T, src Source, merged bool) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(7, 7))
+	same := alike(exactly)
+	r := split(t, src, merged, func() bool { return rnd.IntN(3) == 0 })
+	if err := same(packets(t, r.kept.Bytes()), r.wantKept); err != nil {
+		t.Errorf("merged %v: kept: %v", merged, err)
+	}
+	if err := same(packets(t, r.dup.Bytes()), r.wantDup); err != nil {
+		t.Errorf("merged %v: duplicates: %v", merged, err)
+	}
+}
+
+// copyShared drops nothing, which must give the very same file, as far as it
+// could be read and up to the length of sections.
+func copyShared(t *testing.T, name string) {
+	t.Helper()
+	src, err := Open(name, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := NewWriter(&out, false)
+	format := FormatPcap
+	end := each(t, src, func(b *Batch) {
+		format = b.Sections[0].Format
+		if err := w.Write(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	want, err := os.ReadFile(name)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case bytes.HasPrefix(want, []byte("\x1f\x8b")):
+	case end != nil && out.Len() >= len(want), end == nil && out.Len() != len(want):
+		t.Errorf("%d bytes copied of %d (%v)", out.Len(), len(want), end)
+	case format == FormatPcap && !bytes.HasPrefix(want, out.Bytes()):
+		t.Error("the copy differs")
+	}
+}

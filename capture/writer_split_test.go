@@ -1,0 +1,170 @@
+package capture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+// packet is what must survive of a frame.
+type packet struct {
+	time  int64
+	data  string
+	wire  uint32
+	link  LinkType
+	ticks uint64
+}
+
+func packetOf(b *Batch, i int) packet {
+	f := &b.Frames[i]
+	it := &b.Interfaces[f.Interface]
+	return packet{f.Time, string(b.Data(i)), f.WireLen, it.LinkType, it.TicksPerSecond}
+}
+
+// source opens a capture in small chunks, so that it comes in many batches.
+func source(tb testing.TB, data []byte, name string) Source {
+	tb.Helper()
+	src, err := NewReader(bytes.NewReader(data), name, Options{ChunkSize: 2048})
+	if err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+	return src
+}
+
+// each calls f with every batch and closes src. It returns what reading ended
+// with, nil for a clean end.
+func each(tb testing.TB, src Source, f func(b *Batch)) error {
+	tb.Helper()
+	defer src.Close()
+	var b Batch
+	for {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f(&b)
+	}
+}
+
+// packets reads a whole capture, which must be sound.
+func packets(tb testing.TB, data []byte) []packet {
+	tb.Helper()
+	var all []packet
+	err := each(tb, source(tb, data, "output"), func(b *Batch) {
+		for i := range b.Frames {
+			all = append(all, packetOf(b, i))
+		}
+	})
+	if err != nil {
+		tb.Fatalf("reading what was written: %v", err)
+	}
+	return all
+}
+
+// splitResult is a stream split into kept frames and duplicates.
+type splitResult struct {
+	kept, dup         bytes.Buffer
+	wantKept, wantDup []packet
+	skipped           uint64
+}
+
+// split writes src through two writers by drop, which chooses for each frame.
+func split(tb testing.TB, src Source, merged bool, drop func() bool) *splitResult {
+	tb.Helper()
+	r, err := trySplit(tb, src, merged, drop)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// trySplit is split with the first error of the writers.
+func trySplit(tb testing.TB, src Source, merged bool, drop func() bool) (*splitResult, error) {
+	tb.Helper()
+	r := &splitResult{}
+	kept, dup := NewWriter(&r.kept, merged), NewWriter(&r.dup, merged)
+	var inverse []uint64
+	_ = each(tb, src, func(b *Batch) {
+		bitmap := make([]uint64, (len(b.Frames)+63)/64)
+		for i := range b.Frames {
+			if drop() {
+				bitmap[i/64] |= 1 << (i % 64)
+				r.wantDup = append(r.wantDup, packetOf(b, i))
+			} else {
+				r.wantKept = append(r.wantKept, packetOf(b, i))
+			}
+		}
+		inverse = Complement(inverse, bitmap, len(b.Frames))
+		_, _ = kept.Write(b, bitmap), dup.Write(b, inverse) // Close says how it went
+	})
+	r.skipped = kept.Skipped()
+	return r, errors.Join(kept.Close(), dup.Close())
+}
+
+// patterns choose which frames to drop.
+var patterns = []struct {
+	name string
+	drop func(r *rand.Rand, n int) bool
+}{
+	{"none", func(*rand.Rand, int) bool { return false }},
+	{"all", func(*rand.Rand, int) bool { return true }},
+	{"alternate", func(_ *rand.Rand, n int) bool { return n%2 == 0 }},
+	{"random", func(r *rand.Rand, _ int) bool { return r.IntN(4) == 0 }},
+	{"long runs", func(_ *rand.Rand, n int) bool { return n/70%2 == 1 }},
+}
+
+// check splits a stream by every pattern and compares both files with it.
+func check(t *testing.T, open func() Source, merged bool, same func(got, want []packet) error) {
+	t.Helper()
+	for _, p := range patterns {
+		rnd, n := rand.New(rand.NewPCG(1, 2)), 0
+		r := split(t, open(), merged, func() bool { n++; return p.drop(rnd, n-1) })
+		if len(r.wantKept)+len(r.wantDup) == 0 {
+			t.Fatal("no packets in the test's input")
+		}
+		if err := same(packets(t, r.kept.Bytes()), r.wantKept); err != nil {
+			t.Errorf("%s: kept: %v", p.name, err)
+		}
+		if err := same(packets(t, r.dup.Bytes()), r.wantDup); err != nil {
+			t.Errorf("%s: duplicates: %v", p.name, err)
+		}
+	}
+}
+
+// alike compares packets; fine says how the clock of the output may differ.
+func alike(fine func(got, want *packet)) func(got, want []packet) error {
+	return func(got, want []packet) error {
+		if len(got) != len(want) {
+			return fmt.Errorf("%d packets, want %d", len(got), len(want))
+		}
+		last := int64(0)
+		for i := range got {
+			g, w := got[i], want[i]
+			if w.time == NoTime && g.time != NoTime {
+				// The time of the packet before it, rounded down.
+				if g.time > last || g.time < last-1000 {
+					return fmt.Errorf("packet %d: untimed packet at %d after %d", i, g.time, last)
+				}
+				w.time = g.time
+			} else if w.time != NoTime {
+				last = w.time
+			}
+			fine(&g, &w)
+			if g != w {
+				return fmt.Errorf("packet %d: %.200v, want %.200v", i, g, w)
+			}
+		}
+		return nil
+	}
+}
+
+func exactly(*packet, *packet) {}
+
+// anyClock accepts another unit of time, as a pcap file has one for all.
+func anyClock(got, want *packet) { got.ticks = want.ticks }

@@ -1,0 +1,220 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestComplement(t *testing.T) {
+	for _, tt := range []struct {
+		drop []uint64
+		n    int
+		want []uint64
+	}{
+		{nil, 0, nil},
+		{nil, 65, []uint64{^uint64(0), 1}},
+		{[]uint64{5}, 3, []uint64{2}},
+		{[]uint64{0, ^uint64(0)}, 128, []uint64{^uint64(0), 0}},
+		{[]uint64{1 << 63, 7}, 64, []uint64{1<<63 - 1}},
+	} {
+		if got := Complement(nil, tt.drop, tt.n); !slices.Equal(got, tt.want) {
+			t.Errorf("Complement(%x, %d) = %x, want %x", tt.drop, tt.n, got, tt.want)
+		}
+		if tt.drop != nil {
+			in := slices.Clone(tt.drop)
+			if got := Complement(in, in, tt.n); !slices.Equal(got, tt.want) {
+				t.Errorf("Complement in place of %x = %x, want %x", tt.drop, got, tt.want)
+			}
+		}
+	}
+}
+
+func TestNextRun(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		n := r.IntN(300)
+		drop := make([]uint64, (n+63)/64)
+		for i := range drop {
+			drop[i] = []uint64{0, ^uint64(0), r.Uint64(), r.Uint64() & r.Uint64() & r.Uint64()}[r.IntN(4)]
+		}
+		pos := r.IntN(n + 1)
+		var got, want []int
+		for p := pos; p < n; {
+			lo, hi := nextRun(drop, p, n)
+			for i := lo; i < hi; i++ {
+				got = append(got, i)
+			}
+			if hi <= p && lo < n {
+				t.Fatalf("no progress at %d", p)
+			}
+			p = hi
+		}
+		for i := pos; i < n; i++ {
+			if drop[i/64]>>(i%64)&1 == 0 {
+				want = append(want, i)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d frames from %d: %v, want %v", n, pos, got, want)
+		}
+	}
+}
+
+// failAfter takes n bytes and then fails, like a disk that fills up.
+type failAfter struct{ n int }
+
+var errFull = errors.New("no room")
+
+func (w *failAfter) Write(p []byte) (int, error) {
+	n := min(w.n, len(p))
+	w.n -= n
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+// modes give a stream for each kind of output file.
+var modes = []struct {
+	name   string
+	merged bool
+	open   func(tb testing.TB, n int) Source
+}{
+	{"copy", false, func(tb testing.TB, n int) Source { return source(tb, forgeNG(binary.LittleEndian, n).bytes(), "a") }},
+	{"pcap", true, func(tb testing.TB, n int) Source {
+		return Merge([]Source{
+			source(tb, forgePcap(0, n, 1, 0).bytes(), "a"), source(tb, forgePcap(3, n, 1, 0).bytes(), "b"),
+		}, nil)
+	}},
+	{"section", true, func(tb testing.TB, n int) Source {
+		return Merge([]Source{
+			source(tb, forgeNG(binary.LittleEndian, n).bytes(), "a"), source(tb, forgeNG(binary.BigEndian, n).bytes(), "b"),
+			source(tb, forgePcap(1, n, 1, 0).bytes(), "c"),
+		}, nil)
+	}},
+}
+
+func TestWriteErrors(t *testing.T) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			size := split(t, m.open(t, 15), m.merged, func() bool { return false }).kept.Len()
+			for n := range size {
+				w := NewWriter(&failAfter{n}, m.merged)
+				var first error
+				_ = each(t, m.open(t, 15), func(b *Batch) {
+					err := w.Write(b, nil)
+					if first != nil && err != first {
+						t.Fatalf("after %d bytes: %v, then %v", n, first, err)
+					}
+					first = err
+				})
+				if err := w.Close(); !errors.Is(err, errFull) {
+					t.Fatalf("full after %d of %d bytes: %v", n, size, err)
+				}
+			}
+			w := NewWriter(&failAfter{size}, m.merged)
+			_ = each(t, m.open(t, 15), func(b *Batch) { _ = w.Write(b, nil) })
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestWriterAllocations(t *testing.T) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			w := NewWriter(&failAfter{1 << 40}, m.merged)
+			src := m.open(t, 500)
+			defer src.Close()
+			var b Batch
+			for len(b.Frames) == 0 {
+				if err := src.Next(&b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Write(&b, nil); err != nil {
+				t.Fatal(err)
+			}
+			b.Blocks = nil // the tables grow with each description
+			drop := make([]uint64, (len(b.Frames)+63)/64)
+			for i := range drop {
+				drop[i] = 0x8421
+			}
+			allocs := testing.AllocsPerRun(20, func() {
+				if err := w.Write(&b, drop); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if allocs != 0 {
+				t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
+			}
+		})
+	}
+}
+
+// TestBlankWriters have nothing, or nothing but headers, to write.
+func TestBlankWriters(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, false)
+	if err := errors.Join(w.Write(&Batch{}, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(packets(t, out.Bytes())); n != 0 {
+		t.Errorf("%d packets", n)
+	}
+	blank := forgePcap(1, 0, 1, 0).bytes()
+	r := split(t, source(t, blank, "blank"), false, func() bool { return false })
+	if !bytes.Equal(r.kept.Bytes(), blank) || !bytes.Equal(r.dup.Bytes(), blank) {
+		t.Errorf("a pcap without packets becomes % x and % x", r.kept.Bytes(), r.dup.Bytes())
+	}
+}
+
+func TestWriterPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a bitmap that is too short was taken")
+		}
+	}()
+	w := NewWriter(&failAfter{1 << 20}, false)
+	_ = w.Write(&Batch{Frames: make([]Frame, 65)}, make([]uint64, 1))
+}
+
+// TestLateInputs announces inputs only after the format was chosen.
+func TestLateInputs(t *testing.T) {
+	pcap := Section{Format: FormatPcap, RecordHeader: 16}
+	ng := Section{Format: FormatPcapNG}
+	second := func(s Section) Section { s.Input = 1; return s }
+	nano := pcap
+	nano.Nanosecond = true
+	ethernet, raw := Interface{LinkType: LinkEthernet}, Interface{LinkType: LinkRaw, Section: 1}
+	for _, tt := range []struct {
+		name        string
+		first, then Batch
+	}{
+		{"pcap after pcap", Batch{Sections: []Section{pcap}}, Batch{Sections: []Section{pcap, second(pcap)}}},
+		{"pcap after pcapng", Batch{Sections: []Section{ng}}, Batch{Sections: []Section{ng, second(pcap)}}},
+		{
+			"nanoseconds after microseconds",
+			Batch{Sections: []Section{pcap, second(pcap)}, Interfaces: []Interface{ethernet}},
+			Batch{Sections: []Section{pcap, second(pcap), second(nano)}, Interfaces: []Interface{ethernet}},
+		},
+		{
+			"another link type",
+			Batch{Sections: []Section{pcap, second(pcap)}, Interfaces: []Interface{ethernet}},
+			Batch{Sections: []Section{pcap, second(pcap)}, Interfaces: []Interface{ethernet, raw}},
+		},
+	} {
+		w := NewWriter(&bytes.Buffer{}, false)
+		if err := w.Write(&tt.first, nil); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err := w.Write(&tt.then, nil); !errors.Is(err, ErrNotSupported) {
+			t.Errorf("%s: %v, want ErrNotSupported", tt.name, err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// common are the flags that every command on packets has.
+type common struct {
+	memory     int
+	fpr        float64
+	secret     engine.Secret
+	method     string
+	json       bool
+	quiet      bool
+	noProgress bool
+	noMerge    bool
+}
+
+func (c *common) register(f *pflag.FlagSet, methods ...string) {
+	c.method = "auto"
+	c.fpr = defaultFPR
+	f.Var(newParsed(&c.method, "auto", "method", oneOf(methods...)), "method", "filter method: "+strings.Join(methods, ", "))
+	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
+	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate")
+	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random in each run)")
+	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings and no summary; errors only")
+	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress even on a terminal")
+}
+
+const defaultFPR = 1e-9
+
+// finish completes what flags leave open.
+func (c *common) finish(f *pflag.FlagSet) error {
+	if f.Changed("key") {
+		return nil
+	}
+	secret, err := engine.RandomSecret()
+	if err != nil {
+		return fmt.Errorf("make a random key: %w", err)
+	}
+	c.secret = secret
+	return nil
+}
+
+// inputsRequired checks that at least one input is named.
+func inputsRequired(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return &usageError{fmt.Errorf("%s: name at least one capture, or - for standard input", cmd.CommandPath())}
+	}
+	for _, a := range args {
+		if a == "" {
+			return &usageError{errors.New("an input's name is empty")}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// distinctFlags are the flags of "flowdedup distinct".
+type distinctFlags struct {
+	common
+	of           []flow.Of
+	every        time.Duration
+	window       string
+	location     *time.Location
+	mask4, mask6 int
+	vlan, inner  bool
+	list         bool
+	csv          string
+}
+
+func newDistinct(e *env) *cobra.Command {
+	f := &distinctFlags{}
+	cmd := &cobra.Command{
+		Use:   "distinct [flags] INPUT...",
+		Short: "Count distinct addresses and flows per hour",
+		Long: `Count the distinct source and destination addresses, flows and other keys of
+pcap and pcapng captures in windows aligned to the clock, an hour long unless
+--every says otherwise. - is standard input. Several inputs are merged in time
+order.
+
+Keys:
+  src, dst  source, destination address      flow    five-tuple
+  ip        address at either end            biflow  five-tuple, either direction
+  pair      source and destination address   mac     hardware address of a station
+
+Addresses are those of the outermost IP header; --inner opens tunnels first.
+Distinct IPv4 addresses are counted exactly. Other keys are counted by a Bloom
+filter that grows with them, so that its rate of false positives stays under
+--fpr; --method exact counts everything exactly in as much memory as it takes.
+
+Windows without packets give no line. Packets that have no timestamp are
+counted in a window of their own.`,
+		Example: `  # who was on the network in each hour, and where did they go?
+  flowdedup distinct capture.pcapng
+
+  # networks instead of hosts, per day of the office's time zone
+  flowdedup distinct --mask4 24 --mask6 64 --every 24h --tz Europe/Berlin *.pcap.gz
+
+  # every source in the hour of its first packet, for scripts
+  flowdedup distinct --of src --list --json capture.pcapng
+
+  # one count for the whole capture, as CSV too
+  flowdedup distinct --window none --of src,dst,flow --csv counts.csv capture.pcap`,
+		Args: inputsRequired,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *distinctFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.of = []flow.Of{flow.Src, flow.Dst}
+	fs.Var(newParsed(&f.of, "src,dst", "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
+	f.every = time.Hour
+	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock")
+	fs.Var(newParsed(&f.window, "", "window", oneOf("none")), "window", "none: one window over the whole input instead of --every")
+	f.location = time.UTC
+	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
+	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
+	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
+	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
+	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
+	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
+	f.common.register(fs, "auto", "bloom", "exact")
+	completeWords(cmd, map[string][]string{
+		"of": {"src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "every": {"1m", "15m", "1h", "24h"},
+		"window": {"none"}, "tz": {"UTC", "Local"}, "method": {"auto", "bloom", "exact"},
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+	})
+}
+
+func parseKeys(s string) ([]flow.Of, error) {
+	var out []flow.Of
+	seen := map[flow.Of]bool{}
+	for word := range strings.SplitSeq(s, ",") {
+		of, err := flow.ParseOf(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		if seen[of] {
+			return nil, fmt.Errorf("%s is named twice", word)
+		}
+		seen[of] = true
+		out = append(out, of)
+	}
+	return out, nil
+}
+
+func parseEvery(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration such as 15m, 1h or 24h")
+	}
+	return d, nil
+}
+
+func parseZone(s string) (*time.Location, error) {
+	loc, err := time.LoadLocation(s)
+	if err != nil || s == "" {
+		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
+	}
+	return loc, nil
+}
+
+func (f *distinctFlags) check(cmd *cobra.Command) error {
+	switch {
+	case f.mask4 < 1 || f.mask4 > 32:
+		return &usageError{errors.New("--mask4 must be from 1 to 32")}
+	case f.mask6 < 1 || f.mask6 > 128:
+		return &usageError{errors.New("--mask6 must be from 1 to 128")}
+	case f.window == "none" && cmd.Flags().Changed("every"):
+		return &usageError{errors.New("--window none and --every exclude each other")}
+	case f.method == "exact" && f.memory != 0:
+		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	}
+	return nil
+}
+
+func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if err := f.finish(cmd.Flags()); err != nil {
+		return err
+	}
+	e.quiet = f.quiet
+	out, err := f.openOutputs(e)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(e, &f.common)
+	defer bar.close()
+	cfg := distinct.Config{
+		Inputs: args, NoMerge: f.noMerge, Inner: f.inner,
+		Calendar: engine.Calendar{Every: f.every, Location: f.location},
+		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
+		Rows: out.rows, Warn: e.warn, Progress: bar.update,
+	}
+	if f.window == "none" {
+		cfg.Calendar.Every = 0
+	}
+	for _, of := range f.of {
+		cfg.Keys = append(cfg.Keys, flow.KeyConfig{Of: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+	}
+	if f.list {
+		cfg.Sighting = out.sighting
+	}
+	result, err := distinct.Run(cmd.Context(), cfg)
+	bar.close()
+	if result.Late > 0 {
+		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
+	}
+	return errors.Join(judge(err, result.Packets, result.Damaged), out.close(result.Packets > 0 || err == nil))
+}
+
+// outputs are where the counts of a run go.
+type outputs struct {
+	json  *report.DistinctJSON
+	table *report.DistinctTable
+	file  *capture.Output
+	csv   *report.DistinctCSV
+}
+
+func (f *distinctFlags) openOutputs(e *env) (*outputs, error) {
+	o := &outputs{}
+	switch {
+	case f.json:
+		o.json = report.NewDistinctJSON(e.stdout)
+	case !f.quiet || f.list:
+		o.table = report.NewDistinctTable(e.stdout)
+	}
+	if f.csv == "" {
+		return o, nil
+	}
+	file, err := capture.Create(f.csv, capture.OutputOptions{})
+	if err != nil {
+		return nil, err
+	}
+	csv, err := report.NewDistinctCSV(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Abort())
+	}
+	o.file, o.csv = file, csv
+	return o, nil
+}
+
+func (o *outputs) rows(rows []distinct.Row) error {
+	var errs []error
+	if o.json != nil {
+		errs = append(errs, o.json.Rows(rows))
+	}
+	if o.table != nil {
+		errs = append(errs, o.table.Rows(rows))
+	}
+	if o.csv != nil {
+		errs = append(errs, o.csv.Rows(rows))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *outputs) sighting(s *distinct.Sighting) error {
+	if o.json != nil {
+		return o.json.Sighting(s)
+	}
+	return o.table.Sighting(s)
+}
+
+// close completes the outputs, or takes the file back if nothing was read.
+func (o *outputs) close(read bool) error {
+	var errs []error
+	if o.table != nil && read {
+		errs = append(errs, o.table.Close())
+	}
+	if o.csv == nil {
+		return errors.Join(errs...)
+	}
+	if !read {
+		return errors.Join(append(errs, o.file.Abort())...)
+	}
+	if err := o.csv.Close(); err != nil {
+		return errors.Join(append(errs, err, o.file.Abort())...)
+	}
+	return errors.Join(append(errs, o.file.Commit())...)
+}

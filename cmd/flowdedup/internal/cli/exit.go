@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"syscall"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// The exit codes. A run ended by a signal exits with 128 plus its number.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitDamaged = 3
+	exitSignal  = 128
+)
+
+// usageError marks what the user can mend by writing the command differently.
+type usageError struct{ err error }
+
+func (u *usageError) Error() string { return u.err.Error() }
+func (u *usageError) Unwrap() error { return u.err }
+
+// damagedError marks a run that processed everything before (or around) the
+// damage of its inputs.
+type damagedError struct{ err error }
+
+func (d *damagedError) Error() string { return d.err.Error() }
+func (d *damagedError) Unwrap() error { return d.err }
+
+// errDamageReported ends a run whose damage was told in warnings already.
+var errDamageReported = errors.New("input damaged")
+
+func (e *env) exitCode(err error) int {
+	worst := exitDone
+	for _, one := range flatten(err) {
+		worst = graver(worst, e.codeOf(one))
+	}
+	if n := e.signal.Load(); n != 0 && worst == exitDone {
+		return exitSignal + int(n)
+	}
+	return worst
+}
+
+// graver puts failure before damage: a missing input weighs more than a
+// damaged one.
+func graver(a, b int) int {
+	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return exitDone
+}
+
+func (e *env) codeOf(err error) int {
+	var usage *usageError
+	var damaged *damagedError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &damaged):
+		return exitDamaged
+	case isQuietEnd(err) && !errors.Is(err, errDamageReported):
+		return exitDone
+	}
+	return exitFailed
+}
+
+// isQuietEnd tells errors that need no line of their own: a reader that closed
+// the pipe has what it wanted, a signal was sent by the user, and damage that
+// was survived has been told.
+func isQuietEnd(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported)
+}
+
+// joined is what errors.Join returns: errors that happened side by side, unlike
+// those of fmt.Errorf, which also may wrap several but are one sentence.
+var joined = reflect.TypeOf(errors.Join(errDamageReported))
+
+// flatten takes joined errors apart.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if reflect.TypeOf(err) != joined {
+		return []error{err}
+	}
+	var out []error
+	for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
+		out = append(out, flatten(one)...)
+	}
+	return out
+}
+
+// judge gives the errors of a run their meaning: damage after readable packets
+// is damage, before the first one it is failure.
+func judge(err error, packets uint64, damaged bool) error {
+	var out []error
+	for _, one := range flatten(err) {
+		var in *capture.InputError
+		if errors.As(one, &in) && !in.Header && packets > 0 {
+			one = &damagedError{one}
+		}
+		out = append(out, one)
+	}
+	if damaged && len(out) == 0 {
+		out = append(out, &damagedError{errDamageReported})
+	}
+	return errors.Join(out...)
+}

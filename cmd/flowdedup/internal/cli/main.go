@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// env is what a command may touch of the world.
+type env struct {
+	stdout, stderr io.Writer
+	// signal is the one that asked the command to end, 0 if none did.
+	signal atomic.Int32
+	// quiet drops warnings.
+	quiet bool
+	// progress clears the progress line before something else is printed.
+	clearProgress func()
+}
+
+// Main runs one command line and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer) int {
+	e := &env{stdout: stdout, stderr: stderr, clearProgress: func() {}}
+	ctx, stop := e.watchSignals(context.Background())
+	defer stop()
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	e.report(err)
+	return e.exitCode(err)
+}
+
+// watchSignals returns a context that ends with the first SIGINT or SIGTERM. A
+// second one ends the process the hard way, since the handler is gone then.
+// SIGPIPE is turned into the write error that it stands for.
+func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	ignoreSIGPIPE()
+	go func() {
+		select {
+		case s := <-ch:
+			if n, ok := s.(syscall.Signal); ok {
+				e.signal.Store(int32(n))
+			}
+			signal.Stop(ch)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// report prints an error, one line for each of several that are joined.
+func (e *env) report(err error) {
+	for _, one := range flatten(err) {
+		if isQuietEnd(one) {
+			continue
+		}
+		e.clearProgress()
+		fmt.Fprintf(e.stderr, "flowdedup: %s\n", strings.ReplaceAll(one.Error(), "\n", "; "))
+	}
+}
+
+// warn prints what the user should know although the run goes on.
+func (e *env) warn(err error) {
+	if e.quiet {
+		return
+	}
+	e.clearProgress()
+	fmt.Fprintf(e.stderr, "flowdedup: warning: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "flowdedup",
+		Short: "Remove duplicate packets, count distinct addresses and flows",
+		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
+constant memory: it removes the packets that a SPAN port or tap delivered twice
+from captures, and reports how many distinct addresses and flows were seen in
+each hour.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and
+everything readable before the damage was processed, 130 and 143 interrupted
+(files are closed properly, and the summary is printed).`,
+		Example: `  flowdedup dedup span.pcapng -w clean.pcapng
+  flowdedup distinct --of src,dst,flow monday.pcap tuesday.pcap`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(suggestFlag)
+	root.SetUsageTemplate(narrow(root.UsageTemplate()))
+	root.AddCommand(newDedup(e), newDistinct(e), newVersion(e))
+	return root
+}
+
+// narrow makes a usage template wrap the lines of flags for a terminal of 80
+// columns.
+func narrow(template string) string {
+	cobra.AddTemplateFunc("narrow", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(79) })
+	template = strings.ReplaceAll(template, ".LocalFlags.FlagUsages", "narrow .LocalFlags")
+	return strings.ReplaceAll(template, ".InheritedFlags.FlagUsages", "narrow .InheritedFlags")
+}
+
+// unknownCommand names the nearest command for a mistyped one.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	msg := fmt.Sprintf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		msg += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return &usageError{errors.New(msg + " (see flowdedup help)")}
+}
+
+// suggestFlag turns a flag error into a usage error that names the nearest
+// flag where one was mistyped.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return &usageError{err}
+	}
+	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	best, distance := "", 3 // farther names are not typing errors
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := levenshtein.ComputeDistance(typed, f.Name); d < distance {
+			best, distance = f.Name, d
+		}
+	})
+	if best == "" {
+		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	}
+	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
+}

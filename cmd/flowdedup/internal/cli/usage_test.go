@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+// TestUsageErrors wants exit code 2, one line that helps, and nothing on
+// stdout.
+func TestUsageErrors(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dedup"}, "name at least one capture"},
+		{[]string{"distinct"}, "name at least one capture"},
+		{[]string{"dedup", ""}, "empty"},
+		{[]string{"dedpu", in}, `did you mean "dedup"?`},
+		{[]string{"dedup", in, "--windo", "1s"}, "did you mean --window?"},
+		{[]string{"dedup", in, "--window", "soon"}, "window"},
+		{[]string{"dedup", in, "--window", "-1s"}, "window"},
+		{[]string{"dedup", in, "--identity", "l4"}, "l3"},
+		{[]string{"dedup", in, "--ignore", "colour"}, "l4-checksum"},
+		{[]string{"dedup", in, "--identity-bytes", "-1"}, "negative"},
+		{[]string{"dedup", in, "--method", "magic"}, "timed"},
+		{[]string{"dedup", in, "--memory", "much"}, "8MiB"},
+		{[]string{"dedup", in, "--memory", "1"}, "at least"},
+		{[]string{"dedup", in, "--fpr", "2"}, "between 0 and 1"},
+		{[]string{"dedup", in, "--key", "xyz"}, "hex"},
+		{[]string{"dedup", in, "--digest", "md5"}, "highway"},
+		{[]string{"dedup", in, "-w", "a", "--duplicates", "./a"}, "same file"},
+		{[]string{"dedup", "-", "-"}, "only once"},
+		{[]string{"distinct", in, "--of", "src,colour"}, "biflow"},
+		{[]string{"distinct", in, "--of", "src,src"}, "twice"},
+		{[]string{"distinct", in, "--every", "0"}, "duration"},
+		{[]string{"distinct", in, "--tz", "Mars/Base"}, "time zone"},
+		{[]string{"distinct", in, "--mask4", "33"}, "mask4"},
+		{[]string{"distinct", in, "--window", "1h"}, "none"},
+	} {
+		out, errs, code := run(c.args...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
+		}
+	}
+}
+
+// TestFailures wants exit code 1 and a line that names the file.
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dedup", "no-such-file"}, "no-such-file"},
+		{[]string{"distinct", "no-such-file"}, "no-such-file"},
+		{[]string{"dedup", dir}, dir},
+		{[]string{"dedup", bundled("router-plain.pcapng"), "-w", dir + "/no/such/folder"}, dir + "/no/such/folder"},
+		{[]string{"distinct", bundled("router-plain.pcapng"), "--csv", dir + "/no/such/folder"}, dir + "/no/such/folder"},
+	} {
+		_, errs, code := run(c.args...)
+		if code != exitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
+			t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
+		}
+	}
+}
+
+// TestMissingInputAmongOthers processes the others and fails in the end.
+func TestMissingInputAmongOthers(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	alone := runDedup(t, exitDone, in)
+	both := runDedup(t, exitFailed, "no-such-file", in)
+	if both.PacketsIn != alone.PacketsIn || both.Duplicates != alone.Duplicates {
+		t.Errorf("%+v, want %+v", both, alone)
+	}
+}
+
+// TestHelpFits keeps help texts within a terminal's 79 columns, and complete:
+// every command has an example, every flag a line.
+func TestHelpFits(t *testing.T) {
+	for _, command := range []string{"dedup", "distinct", "version"} {
+		out, _, code := run(command, "--help")
+		if code != exitDone {
+			t.Fatalf("%s --help: exit code %d", command, code)
+		}
+		if command != "version" && !strings.Contains(out, "Examples:") {
+			t.Errorf("%s has no example", command)
+		}
+		for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
+			if len(sc.Text()) > 79 {
+				t.Errorf("%s: %d columns: %s", command, len(sc.Text()), sc.Text())
+			}
+		}
+	}
+}
+
+func TestVersionAndCompletion(t *testing.T) {
+	if out, _, code := run("version"); code != exitDone || !strings.HasPrefix(out, "flowdedup ") {
+		t.Errorf("version: %d, %q", code, out)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out, _, code := run("completion", shell); code != exitDone || !strings.Contains(out, "flowdedup") {
+			t.Errorf("completion %s: %d", shell, code)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Config says what a run does. Everything in it is checked by the caller.
+type Config struct {
+	Inputs     []string
+	NoMerge    bool
+	Output     string // "" counts only, "-" is standard output
+	Duplicates string // "" keeps no duplicates
+
+	Identity flow.IdentityConfig
+	Digest   string // "aes" or "highway"
+	Secret   engine.Secret
+
+	Method  string // "auto", "timed" or "exact"
+	Window  engine.Window
+	Memory  int // bytes; 0 chooses by window and size of the inputs
+	FPR     float64
+	Refresh bool
+	Across  bool
+
+	// Warn is told what the user should know but what does not end the run.
+	Warn func(error)
+	// Progress is told, after each batch, how many bytes of the inputs were
+	// read, how many there are (0 if unknown) and the packets so far.
+	Progress func(done, total int64, packets uint64)
+}
+
+func (c *Config) digester() asm.MessageDigester {
+	if c.Digest == "highway" {
+		return asm.NewHighway(c.Secret.HighwayKey())
+	}
+	return asm.NewAES(c.Secret.AESKey(engine.KeyPackets))
+}
+
+func (c *Config) filter(totalBytes int64) (engine.PacketFilter, error) {
+	if c.Method == "exact" {
+		return engine.NewExactWindow(engine.ExactWindowConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
+	}
+	memory := c.Memory
+	if memory == 0 {
+		memory = engine.DefaultMemory(c.Window, totalBytes)
+	}
+	return engine.NewTimed(engine.TimedConfig{
+		Window: c.Window, Memory: memory, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
+	})
+}

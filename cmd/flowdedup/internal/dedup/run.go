@@ -1,0 +1,182 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// step is how many packets go through decoding, digests and the filter at a
+// time: the arrays in between stay in the first-level cache. It is a multiple
+// of 64, so that each step owns whole words of the verdict bitmap.
+const step = 512
+
+// Run de-duplicates the inputs. The summary is valid whatever the error is.
+//
+// The error is the context's when that was done: what was read until then is
+// processed and written. Inputs that are damaged or cannot be opened give an
+// error that holds a *capture.InputError for each, again with everything else
+// written; where not one packet could be read nothing is written.
+func Run(ctx context.Context, cfg Config) (Summary, error) {
+	begin := time.Now()
+	var survived atomic.Bool // damage that did not end the input
+	warn := cfg.Warn
+	cfg.Warn = func(err error) {
+		survived.Store(true)
+		warn(err)
+	}
+	in, err := input.Open(cfg.Inputs, input.Options{NoMerge: cfg.NoMerge, Warn: cfg.Warn})
+	if err != nil {
+		return newBooks().close(time.Since(begin)), err
+	}
+	defer in.Close()
+	r, err := newRunner(&cfg, in)
+	if err != nil {
+		return newBooks().close(time.Since(begin)), err
+	}
+	defer r.filter.Close()
+
+	err = r.end(r.loop(ctx, in))
+	s := r.finish(begin)
+	s.Damaged = survived.Load() || isDamage(err)
+	return s, errors.Join(append(in.Failed(), err)...)
+}
+
+// end commits the outputs, or takes them back where err or an error of their
+// own leaves nothing worth keeping.
+func (r *runner) end(err error) error {
+	var write *outputError
+	if errors.As(err, &write) || isDamage(err) && r.books.PacketsIn == 0 {
+		return errors.Join(err, r.sinks.abort())
+	}
+	return errors.Join(err, r.sinks.commit())
+}
+
+func isDamage(err error) bool {
+	var in *capture.InputError
+	return errors.As(err, &in)
+}
+
+// runner is the state of one run between batches.
+type runner struct {
+	cfg      *Config
+	decoder  *flow.Decoder
+	identity *flow.Identity
+	digester asm.MessageDigester
+	filter   engine.PacketFilter
+	sinks    *sinks
+	books    *books
+
+	headers [step]flow.Header
+	digests [step]asm.Digest
+	times   [step]int64
+	points  [step]uint32
+	drop    []uint64
+}
+
+func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
+	_, total := in.Offset()
+	filter, err := cfg.filter(total)
+	if err != nil {
+		return nil, err
+	}
+	sinks, err := openSinks(cfg, len(in.Inputs()))
+	if err != nil {
+		return nil, errors.Join(err, filter.Close())
+	}
+	return &runner{
+		cfg:      cfg,
+		decoder:  flow.NewDecoder(flow.Config{Inner: cfg.Identity.Kind == flow.Inner}),
+		identity: flow.NewIdentity(cfg.Identity),
+		digester: cfg.digester(),
+		filter:   filter,
+		sinks:    sinks,
+		books:    newBooks(),
+	}, nil
+}
+
+// loop takes batches until the stream ends and returns nil at its clean end.
+func (r *runner) loop(ctx context.Context, in *input.Stream) error {
+	for {
+		b, err := in.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.verdicts(b)
+		if err := r.sinks.write(b, r.drop); err != nil {
+			return err
+		}
+		if r.cfg.Progress != nil {
+			done, total := in.Offset()
+			r.cfg.Progress(done, total, r.books.PacketsIn)
+		}
+	}
+}
+
+// verdicts sets a bit in drop for each frame of b that is a copy.
+func (r *runner) verdicts(b *capture.Batch) {
+	words := (len(b.Frames) + 63) / 64
+	if cap(r.drop) < words {
+		r.drop = make([]uint64, words)
+	}
+	r.drop = r.drop[:words]
+	for from := 0; from < len(b.Frames); from += step {
+		n := min(step, len(b.Frames)-from)
+		r.step(b, from, n)
+	}
+}
+
+func (r *runner) step(b *capture.Batch, from, n int) {
+	frames := b.Frames[from : from+n]
+	headers := r.headers[:n]
+	r.decoder.Decode(headers, b, from)
+	buf, msgs := r.identity.Gather(b, from, headers)
+	r.digester.SumMessages(r.digests[:n], buf, msgs)
+	for i := range frames {
+		r.times[i] = frames[i].Time
+		r.points[i] = b.Interfaces[frames[i].Interface].Point
+	}
+	seen := r.drop[from/64:][:(n+63)/64]
+	r.filter.TestAndSet(seen, r.digests[:n], r.times[:n], r.points[:n])
+	r.books.packets(frames, headers)
+	for w, word := range seen {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			r.books.duplicate(&frames[i], &headers[i])
+		}
+	}
+}
+
+func (r *runner) finish(begin time.Time) Summary {
+	stats := r.filter.Stats()
+	s := r.books.close(time.Since(begin))
+	s.Window = r.cfg.Window.String()
+	s.Identity = r.cfg.Identity.Kind.String()
+	s.Digest = r.cfg.Digest
+	s.Method = stats.Method
+	s.MemoryBytes = stats.MemoryBytes
+	s.PredictedFPR = stats.PredictedFPR
+	s.EvictedLive = stats.EvictedLive
+	s.SuggestedMemory = stats.SuggestedMemory
+	s.SkippedBlocks = r.sinks.skipped()
+	return s
+}
+
+// outputError marks failures of an output, which end a run for good.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return fmt.Sprintf("write %v", e.err) }
+func (e *outputError) Unwrap() error { return e.err }

@@ -1,0 +1,121 @@
+package dedup
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// Summary is what a run found; its JSON form is part of the command line's
+// contract.
+type Summary struct {
+	PacketsIn  uint64 `json:"packets_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	Duplicates uint64 `json:"duplicates"`
+	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
+	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
+	NonIP      uint64 `json:"non_ip"`
+	Snapped    uint64 `json:"snapped"` // packets captured in part
+	// OutOfOrder counts packets older than the one before them.
+	OutOfOrder  uint64 `json:"out_of_order"`
+	NoTimestamp uint64 `json:"no_timestamp"`
+	Damaged     bool   `json:"damaged"`
+	// The timestamps are those of the first and the last packet of the stream
+	// that have one.
+	FirstTimestamp       *string           `json:"first_timestamp"`
+	LastTimestamp        *string           `json:"last_timestamp"`
+	DuplicatesByProtocol map[string]uint64 `json:"duplicates_by_protocol"`
+	Window               string            `json:"window"`
+	Identity             string            `json:"identity"`
+	Digest               string            `json:"digest"`
+	Method               string            `json:"method"`
+	MemoryBytes          int               `json:"memory_bytes"`
+	PredictedFPR         float64           `json:"predicted_fpr"`
+	EvictedLive          uint64            `json:"evicted_live"`
+	Seconds              float64           `json:"seconds"`
+	PacketsPerSecond     float64           `json:"packets_per_second"`
+
+	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
+	SuggestedMemory int `json:"-"`
+	// SkippedBlocks counts pcapng blocks that could not be carried over into a
+	// file of merged inputs.
+	SkippedBlocks uint64 `json:"-"`
+}
+
+// books keeps the running counts of a Summary.
+type books struct {
+	Summary
+	previous    int64 // time of the last packet that had one
+	first, last int64
+}
+
+func newBooks() *books {
+	return &books{
+		Summary:  Summary{DuplicatesByProtocol: map[string]uint64{}},
+		previous: capture.NoTime, first: capture.NoTime, last: capture.NoTime,
+	}
+}
+
+// packets enters a run of decoded frames.
+func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
+	k.PacketsIn += uint64(len(frames))
+	previous := k.previous
+	for i := range frames {
+		f := &frames[i]
+		k.BytesIn += uint64(f.CapLen)
+		if f.CapLen < f.WireLen {
+			k.Snapped++
+		}
+		if f.Time == capture.NoTime {
+			k.NoTimestamp++
+			continue
+		}
+		if f.Time < previous {
+			k.OutOfOrder++
+		}
+		if previous == capture.NoTime {
+			k.first = f.Time
+		}
+		previous = f.Time
+	}
+	k.previous, k.last = previous, previous
+	for i := range headers {
+		if headers[i].Version == 0 {
+			k.NonIP++
+		}
+	}
+}
+
+// duplicate enters one removed packet.
+func (k *books) duplicate(f *capture.Frame, h *flow.Header) {
+	k.Duplicates++
+	k.bytesRemoved(f)
+	k.DuplicatesByProtocol[flow.ProtocolName(h)]++
+}
+
+func (k *books) bytesRemoved(f *capture.Frame) { k.BytesOut -= uint64(f.CapLen) }
+
+// close returns the finished summary.
+func (k *books) close(elapsed time.Duration) Summary {
+	s := k.Summary
+	s.PacketsOut = s.PacketsIn - s.Duplicates
+	s.BytesOut += s.BytesIn // BytesOut held what was removed, below zero
+	s.FirstTimestamp, s.LastTimestamp = stamp(k.first), stamp(k.last)
+	s.Seconds = elapsed.Seconds()
+	if s.Seconds > 0 {
+		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
+	}
+	return s
+}
+
+// stampLayout is RFC 3339 with all nine digits, so that columns line up.
+const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
+
+func stamp(t int64) *string {
+	if t == capture.NoTime {
+		return nil
+	}
+	s := time.Unix(0, t).UTC().Format(stampLayout)
+	return &s
+}

@@ -1,0 +1,69 @@
+package distinct
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Config says what a run counts. Everything in it is checked by the caller.
+type Config struct {
+	Inputs  []string
+	NoMerge bool
+
+	Keys  []flow.KeyConfig
+	Inner bool
+
+	// Calendar cuts time into windows. Its zero value counts over the whole
+	// input.
+	Calendar engine.Calendar
+
+	Method string // "auto", "bloom" or "exact"
+	Memory int    // bytes that each Bloom filter starts with; 0 for the default
+	FPR    float64
+	Secret engine.Secret
+
+	// Rows is told the counts of each window when it closes.
+	Rows func([]Row) error
+	// Sighting is told each first sighting, unless it is nil.
+	Sighting func(*Sighting) error
+	// Warn is told what the user should know but what does not end the run.
+	Warn func(error)
+	// Progress is told, after each batch, how many bytes of the inputs were
+	// read, how many there are (0 if unknown) and the packets so far.
+	Progress func(done, total int64, packets uint64)
+}
+
+const methodExact = "exact"
+
+func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
+
+// newDigests makes a counter of keys that are digested.
+func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
+	if c.Method == methodExact {
+		return engine.NewSet(), nil
+	}
+	return engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
+}
+
+// newAddresses makes a counter of IPv4 addresses.
+func (c *Config) newAddresses() (engine.Counter[uint32], error) {
+	if c.Method == methodExact {
+		return engine.NewSetV4(), nil
+	}
+	return engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), 0)
+}
+
+// digesters holds a keyed digest for each family, so that no key of one family
+// can meet one of another.
+type digesters struct {
+	v4, v6, mac *asm.AES
+}
+
+func newDigesters(s engine.Secret) digesters {
+	return digesters{
+		v4:  asm.NewAES(s.AESKey(engine.KeyIPv4)),
+		v6:  asm.NewAES(s.AESKey(engine.KeyIPv6)),
+		mac: asm.NewAES(s.AESKey(engine.KeyMAC)),
+	}
+}

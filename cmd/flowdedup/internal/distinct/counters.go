@@ -1,0 +1,92 @@
+package distinct
+
+import (
+	"errors"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// digests counts distinct keys of one family by their digests.
+type digests struct {
+	engine.Counter[asm.Digest]
+	packets uint64
+}
+
+// addresses counts distinct IPv4 addresses as such.
+type addresses struct {
+	engine.Counter[uint32]
+	packets uint64
+}
+
+// keyCounters are the counters of one key in one window. A counter comes to
+// be with the first element of its family.
+type keyCounters struct {
+	addr4       addresses
+	v4, v6, mac digests
+}
+
+func (k *keyCounters) close() error {
+	var errs []error
+	if k.addr4.Counter != nil {
+		errs = append(errs, k.addr4.Close())
+	}
+	for _, d := range []*digests{&k.v4, &k.v6, &k.mac} {
+		if d.Counter != nil {
+			errs = append(errs, d.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// memory returns what the counters hold, in bytes.
+func (k *keyCounters) memory(cfg flow.KeyConfig) int {
+	families := k.families(cfg)
+	return families[len(families)-1].counts.MemoryBytes
+}
+
+// family is a row without its window.
+type family struct {
+	name    string
+	counts  engine.Counts
+	packets uint64
+}
+
+// families returns the counts by family; the last one is the sum.
+func (k *keyCounters) families(cfg flow.KeyConfig) []family {
+	if cfg.Of == flow.MACs {
+		return []family{{"all", k.mac.counts(), k.mac.packets}}
+	}
+	v4, packets4 := k.v4.counts(), k.v4.packets
+	if k.addr4.Counter != nil {
+		v4, packets4 = k.addr4.Counts(), k.addr4.packets
+	}
+	v6 := k.v6.counts()
+	return []family{
+		{"ipv4", v4, packets4},
+		{"ipv6", v6, k.v6.packets},
+		{"all", sum(v4, v6), packets4 + k.v6.packets},
+	}
+}
+
+// counts of a family of which nothing was seen are zero, and exact.
+func (d *digests) counts() engine.Counts {
+	if d.Counter == nil {
+		return engine.Counts{Method: methodExact}
+	}
+	return d.Counts()
+}
+
+// sum adds two families up. Adding the bounds keeps at least their confidence;
+// of the false positive rates the worse one is told, and the inexact method.
+func sum(a, b engine.Counts) engine.Counts {
+	s := engine.Counts{
+		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,
+		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
+	}
+	if a.Method == methodExact {
+		s.Method = b.Method
+	}
+	return s
+}

@@ -1,0 +1,46 @@
+package distinct
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Row is the count of one window, key and family; its JSON form is part of
+// the command line's contract.
+type Row struct {
+	// WindowStart and WindowEnd bound the window, the end excluded. Both are
+	// nil for packets without a timestamp.
+	WindowStart *string `json:"window_start"`
+	WindowEnd   *string `json:"window_end"`
+	Of          string  `json:"of"`
+	Family      string  `json:"family"` // "ipv4", "ipv6" or "all"
+	Distinct    uint64  `json:"distinct"`
+	// Low and High bound the true count with 95 % confidence.
+	Low  uint64 `json:"low"`
+	High uint64 `json:"high"`
+	// Packets of the window that the count was taken over.
+	Packets     uint64  `json:"packets"`
+	Method      string  `json:"method"`
+	MemoryBytes int     `json:"memory_bytes"`
+	FPR         float64 `json:"fpr"`
+}
+
+// Sighting is the first packet of a window with some key.
+type Sighting struct {
+	WindowStart *string `json:"window_start"`
+	Of          string  `json:"of"`
+	Value       string  `json:"value"`
+	FirstSeen   *string `json:"first_seen"`
+}
+
+// stampLayout is RFC 3339 with all nine digits, so that columns line up.
+const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
+
+func stamp(t int64, loc *time.Location) *string {
+	if t == capture.NoTime {
+		return nil
+	}
+	s := time.Unix(0, t).In(loc).Format(stampLayout)
+	return &s
+}

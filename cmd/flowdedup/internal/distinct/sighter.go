@@ -1,0 +1,51 @@
+package distinct
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// sighter tells the first sightings of a run of packets.
+type sighter struct {
+	r    *runner
+	w    *window
+	b    *capture.Batch
+	from int
+	key  *flow.KeyConfig
+}
+
+// report tells each element whose bit in seen is clear. frames says which
+// packet of the run an element comes from, and value formats it.
+func (s *sighter) report(seen []uint64, frames []uint32, value func(i int) string) error {
+	if s.r.cfg.Sighting == nil {
+		return nil
+	}
+	for w, word := range seen {
+		fresh := ^word
+		if left := len(frames) - 64*w; left < 64 {
+			fresh &= 1<<left - 1
+		}
+		for ; fresh != 0; fresh &= fresh - 1 {
+			i := 64*w + bits.TrailingZeros64(fresh)
+			if err := s.tell(i, frames, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sighter) tell(i int, frames []uint32, value func(i int) string) error {
+	start := s.w.start
+	if s.w.whole {
+		start = capture.NoTime // not known before the end
+	}
+	return s.r.cfg.Sighting(&Sighting{
+		WindowStart: stamp(start, s.r.loc),
+		Of:          s.key.Of.String(),
+		Value:       value(i),
+		FirstSeen:   stamp(s.b.Frames[s.from+int(frames[i])].Time, s.r.loc),
+	})
+}

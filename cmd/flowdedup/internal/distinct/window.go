@@ -1,0 +1,73 @@
+package distinct
+
+import (
+	"errors"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// window is what is known about one stretch of time.
+type window struct {
+	start, end  int64 // as reported; both NoTime for packets without a time
+	whole       bool  // bounds follow the packets
+	first, last int64 // times of the earliest and the latest packet
+	keys        []keyCounters
+}
+
+func newWindow(start, end int64, cfg *Config) *window {
+	return &window{
+		start: start, end: end, whole: cfg.whole() && start != capture.NoTime,
+		first: capture.NoTime, last: capture.NoTime,
+		keys: make([]keyCounters, len(cfg.Keys)),
+	}
+}
+
+// times enters the times of a run of packets.
+func (w *window) times(times []int64) {
+	if !w.whole {
+		return
+	}
+	for _, t := range times {
+		if w.first == capture.NoTime || t < w.first {
+			w.first = t
+		}
+		w.last = max(w.last, t)
+	}
+}
+
+// rows returns the counts, key by key.
+func (w *window) rows(cfg *Config, loc *time.Location) []Row {
+	start, end := w.start, w.end
+	if w.whole {
+		start, end = w.first, w.last
+	}
+	var rows []Row
+	for i := range w.keys {
+		for _, f := range w.keys[i].families(cfg.Keys[i]) {
+			rows = append(rows, Row{
+				WindowStart: stamp(start, loc), WindowEnd: stamp(end, loc),
+				Of: cfg.Keys[i].Of.String(), Family: f.name,
+				Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
+				Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
+			})
+		}
+	}
+	return rows
+}
+
+func (w *window) memory(cfg *Config) int {
+	total := 0
+	for i := range w.keys {
+		total += w.keys[i].memory(cfg.Keys[i])
+	}
+	return total
+}
+
+func (w *window) close() error {
+	var errs []error
+	for i := range w.keys {
+		errs = append(errs, w.keys[i].close())
+	}
+	return errors.Join(errs...)
+}

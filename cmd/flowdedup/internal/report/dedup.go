@@ -1,0 +1,99 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+)
+
+// DedupJSON writes the summary as one object on one line.
+func DedupJSON(w io.Writer, s *dedup.Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// DedupText writes the summary for people. written tells whether the
+// survivors went somewhere.
+func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
+	var t strings.Builder
+	verb := "found"
+	if written {
+		verb = "removed"
+	}
+	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%.2f %%), %s packets %s\n",
+		count(s.PacketsIn), count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), count(s.PacketsOut),
+		map[bool]string{true: "written", false: "left"}[written])
+	if s.Duplicates > 0 {
+		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
+	}
+	fmt.Fprintf(&t, "  compared    by %s identity within %s\n", s.Identity, s.Window)
+	fmt.Fprintf(&t, "  method      %s in %s, at most %.1e packets wrongly taken for a copy for each packet read\n",
+		s.Method, humanize.IBytes(uint64(s.MemoryBytes)), s.PredictedFPR)
+	if notes := oddities(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if s.FirstTimestamp != nil {
+		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
+	}
+	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n",
+		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PacketsPerSecond/1e6)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+func share(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// protocols lists counts, the largest first.
+func protocols(m map[string]uint64) string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if m[a] != m[b] {
+			if m[a] > m[b] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %s", name, count(m[name]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// oddities names what the user may not expect of the input.
+func oddities(s *dedup.Summary) string {
+	var notes []string
+	for _, n := range []struct {
+		count uint64
+		what  string
+	}{
+		{s.NonIP, "without IP"},
+		{s.Snapped, "captured in part"},
+		{s.OutOfOrder, "out of time order"},
+		{s.NoTimestamp, "without a timestamp"},
+		{s.EvictedLive, "forgotten too early"},
+	} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf("%s %s", count(n.count), n.what))
+		}
+	}
+	if s.Damaged {
+		notes = append(notes, "damaged input")
+	}
+	return strings.Join(notes, ", ")
+}

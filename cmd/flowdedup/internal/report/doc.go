@@ -1,0 +1,3 @@
+// Package report writes what runs found: text and tables to read, JSON and CSV
+// for scripts.
+package report

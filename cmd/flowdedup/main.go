@@ -1,0 +1,13 @@
+// Command flowdedup removes duplicate packets from captures and counts
+// distinct addresses and flows per hour. Run "flowdedup help" for the manual.
+package main
+
+import (
+	"os"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"math"
+	"time"
+)
+
+// Calendar cuts time into windows that are aligned to the clock: full hours,
+// days from midnight to midnight, weeks from Monday.
+//
+// A window begins whenever the local time, counted from Monday 1970-01-05 00:00
+// local time, is a multiple of Every. Windows have no gaps and do not overlap,
+// whatever the clocks do:
+//
+//   - Clocks go forward over such a reading: the window begins as they do.
+//     The hour that does not exist has no window, its day has 23 hours.
+//   - Clocks go back by Every or more: readings that come twice begin a window
+//     each time. Both hours named 02:00 are windows of their own.
+//   - Clocks go back by less than Every: a reading that comes twice begins a
+//     window the first time only. The day has 25 hours.
+//
+// The zero value is one window for all of time. A Calendar remembers the last
+// window that it returned, so it must not be shared between goroutines.
+type Calendar struct {
+	// Every is the length of the windows. If it is 0 or less there is only one.
+	Every time.Duration
+	// Location is the time zone; nil means UTC.
+	Location *time.Location
+
+	start, end int64 // the last window; equal when there is none
+}
+
+// The first and last instants that windows cover. The smallest int64 stands
+// for packets without a time.
+const (
+	beginOfTime = math.MinInt64 + 1
+	endOfTime   = math.MaxInt64
+)
+
+// weekStart is a Monday midnight, in seconds since 1970 UTC.
+const weekStart = 4 * 24 * 60 * 60
+
+// Window returns the window that holds t, in nanoseconds since 1970 UTC: start
+// is its first instant and end the first after it. At both ends of what 64 bits
+// can hold, windows are cut; the very last has end = math.MaxInt64 and holds
+// it, too. The smallest int64 is treated as the one after it.
+func (c *Calendar) Window(t int64) (start, end int64) {
+	if t < c.start || t >= c.end {
+		c.start, c.end = c.find(min(max(t, beginOfTime), endOfTime-1))
+	}
+	return c.start, c.end
+}
+
+func (c *Calendar) find(t int64) (start, end int64) {
+	start, end = beginOfTime, endOfTime
+	if c.Every <= 0 {
+		return start, end
+	}
+	for p := c.period(t); ; p = c.period(p.begin - 1) {
+		if b, ok := p.last(t, c.Every); ok {
+			start = b
+			break
+		}
+		if p.begin == beginOfTime {
+			break
+		}
+	}
+	for p := c.period(t); ; p = c.period(p.end) {
+		if b, ok := p.first(t, c.Every); ok {
+			end = b
+			break
+		}
+		if p.end == endOfTime {
+			break
+		}
+	}
+	return start, end
+}
+
+// zonePeriod is a stretch of time without a change of the clocks.
+type zonePeriod struct {
+	begin, end int64         // nanoseconds since 1970 UTC, the end excluded
+	offset     time.Duration // of local time
+	change     time.Duration // of the offset when the period began, 0 at the begin of time
+}
+
+// period returns the period of the calendar's zone that holds t.
+func (c *Calendar) period(t int64) zonePeriod {
+	p := zonePeriod{begin: beginOfTime, end: endOfTime}
+	if c.Location == nil {
+		return p
+	}
+	local := time.Unix(0, t).In(c.Location)
+	p.offset = zoneOffset(local)
+	from, to := local.ZoneBounds()
+	if !from.IsZero() && !from.Before(time.Unix(0, beginOfTime)) {
+		p.begin = from.UnixNano()
+		p.change = p.offset - zoneOffset(from.Add(-1))
+	}
+	if !to.IsZero() && to.Before(time.Unix(0, endOfTime)) {
+		p.end = to.UnixNano()
+	}
+	return p
+}
+
+func zoneOffset(local time.Time) time.Duration {
+	_, seconds := local.Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// phase returns how long before t the last multiple of every was read, if the
+// clocks had always been as they are in this period.
+func (p *zonePeriod) phase(t int64, every time.Duration) uint64 {
+	m := uint64(every)
+	return (floorMod(t, m) + floorMod(int64(p.offset)-weekStart*int64(time.Second), m)) % m
+}
+
+// repeated returns how long from its begin the period repeats readings that
+// must not begin a window again.
+func (p *zonePeriod) repeated(every time.Duration) uint64 {
+	if back := -p.change; back > 0 && back < every {
+		return uint64(back)
+	}
+	return 0
+}
+
+// skipped reports whether the clocks went forward over a multiple of every
+// when the period began.
+func (p *zonePeriod) skipped(every time.Duration) bool {
+	return p.change > 0 && p.phase(p.begin, every) <= uint64(p.change)
+}
+
+// last returns the last begin of a window in the period that is not after t.
+func (p *zonePeriod) last(t int64, every time.Duration) (int64, bool) {
+	t = min(t, p.end-1)
+	since := uint64(t) - uint64(p.begin)
+	phase := p.phase(t, every)
+	if phase <= since && since-phase >= p.repeated(every) {
+		return t - int64(phase), true
+	}
+	return p.begin, p.skipped(every)
+}
+
+// first returns the first begin of a window in the period that is after t, or
+// anywhere in it if the period begins after t.
+func (p *zonePeriod) first(t int64, every time.Duration) (int64, bool) {
+	from := max(p.begin, t+1)
+	if t < p.begin && p.skipped(every) {
+		return p.begin, true
+	}
+	since := uint64(from) - uint64(p.begin)
+	wait := (uint64(every) - p.phase(from, every)) % uint64(every)
+	for since+wait < p.repeated(every) {
+		wait += uint64(every)
+	}
+	if left := uint64(p.end) - uint64(from); wait >= left {
+		return 0, false
+	}
+	return from + int64(wait), true
+}
+
+// floorMod returns t modulo m in 0 to m-1; m is at most math.MaxInt64.
+func floorMod(t int64, m uint64) uint64 {
+	r := t % int64(m)
+	if r < 0 {
+		r += int64(m)
+	}
+	return uint64(r)
+}

@@ -1,0 +1,370 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+const hour = int64(time.Hour)
+
+// bin is the content of a test's windows.
+type bin struct {
+	start, end int64
+	packets    int
+}
+
+// recorder keeps the closed windows in the order of their closing.
+type recorder struct {
+	t      *testing.T
+	closed []bin
+	open   int
+	most   int
+}
+
+func (r *recorder) windows(every time.Duration) *Windows[bin] {
+	return NewWindows(WindowsConfig[bin]{
+		Calendar: Calendar{Every: every},
+		Open: func(start, end int64) *bin {
+			r.open++
+			r.most = max(r.most, r.open)
+			return &bin{start: start, end: end}
+		},
+		Close: func(start, end int64, content *bin) {
+			r.open--
+			if content.start != start || content.end != end {
+				r.t.Errorf("window %d to %d closes with the content of %d to %d", start, end, content.start, content.end)
+			}
+			for _, b := range r.closed {
+				if b.start == start {
+					r.t.Errorf("window %d closes twice", start)
+				}
+			}
+			r.closed = append(r.closed, *content)
+		},
+	})
+}
+
+// feedTimes sends times in batches and checks that runs are what they claim.
+func feedTimes(t *testing.T, w *Windows[bin], times []int64, batch int) {
+	t.Helper()
+	for at := 0; at < len(times); at += batch {
+		part := times[at:min(at+batch, len(times))]
+		for len(part) > 0 {
+			n, content := w.Run(part)
+			if n < 1 || n > len(part) {
+				t.Fatalf("a run of %d of %d", n, len(part))
+			}
+			if content != nil {
+				content.packets += n
+				for _, at := range part[:n] {
+					if at != noTime && !within(at, content.start, content.end) || at == noTime && content.start != noTime {
+						t.Fatalf("%d is put into %d to %d", at, content.start, content.end)
+					}
+				}
+			}
+			part = part[n:]
+		}
+	}
+}
+
+// naive counts packets by window, in a map.
+func naive(times []int64, every int64) []bin {
+	counts := map[int64]int{}
+	for _, at := range times {
+		if at == noTime {
+			counts[noTime]++
+			continue
+		}
+		counts[at-int64(floorMod(at, uint64(every)))]++
+	}
+	var bins []bin
+	for start, n := range counts {
+		if start != noTime {
+			bins = append(bins, bin{start, start + every, n})
+		}
+	}
+	slices.SortFunc(bins, func(a, b bin) int { return cmp.Compare(a.start, b.start) })
+	if n := counts[noTime]; n > 0 {
+		bins = append(bins, bin{noTime, noTime, n})
+	}
+	return bins
+}
+
+// Streams within the limits are sorted as a map would sort them.
+func TestWindowsAgainstMap(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(81, seed))
+		times := make([]int64, 20_000)
+		now := int64(1.7e18)
+		for i := range times {
+			now += rng.Int64N(int64(2 * time.Second))
+			times[i] = now - rng.Int64N(hour/2)
+			switch rng.IntN(500) {
+			case 0:
+				times[i] = noTime
+			case 1:
+				times[i] = now + rng.Int64N(20)*hour*1000 // some from far ahead
+			}
+		}
+		for _, batch := range []int{1, 100, 1000, 20_000} {
+			r := &recorder{t: t}
+			w := r.windows(time.Hour)
+			feedTimes(t, w, times, batch)
+			w.Close()
+			if want := naive(times, hour); !slices.Equal(r.closed, want) {
+				t.Fatalf("seed %d, batch %d: %d windows %v\nwant %d: %v", seed, batch, len(r.closed), r.closed, len(want), want)
+			}
+			if w.Late() != 0 {
+				t.Errorf("%d late", w.Late())
+			}
+		}
+	}
+}
+
+func TestWindowsExtremes(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	times := []int64{math.MaxInt64, math.MinInt64 + 1, noTime, 0, -1, math.MaxInt64 - 1, noTime, math.MaxInt64}
+	feedTimes(t, w, times, 3)
+	w.Close()
+	var packets []int
+	for _, b := range r.closed {
+		packets = append(packets, b.packets)
+	}
+	if want := []int{1, 1, 1, 3, 2}; !slices.Equal(packets, want) {
+		t.Errorf("windows of %v packets, want %v", packets, want)
+	}
+	if n, content := w.Run(nil); n != 0 || content != nil {
+		t.Error("a run of nothing")
+	}
+}
+
+// repeat returns n times the same instant.
+func repeat(at int64, n int) []int64 {
+	return slices.Repeat([]int64{at}, n)
+}
+
+func TestWindowsCloseWhenIdle(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	feedTimes(t, w, repeat(0, 10), 100)
+	feedTimes(t, w, repeat(500*hour, 1), 100) // a wrong stamp
+	feedTimes(t, w, repeat(hour, idlePackets-10), 10_000)
+	feedTimes(t, w, repeat(0, 5), 100) // stragglers keep it open
+	feedTimes(t, w, repeat(hour, idlePackets), 10_000)
+	if len(r.closed) != 0 {
+		t.Fatalf("closed early: %v", r.closed)
+	}
+	feedTimes(t, w, repeat(hour, 2*sweepPackets), 10_000)
+	if want := []bin{{0, hour, 15}}; !slices.Equal(r.closed, want) {
+		t.Fatalf("closed %v, want %v", r.closed, want)
+	}
+	if content := w.At(1); content != nil {
+		t.Error("a packet of a closed window is not late")
+	}
+	feedTimes(t, w, repeat(0, 6), 100)
+	feedTimes(t, w, repeat(2*hour, 5), 100)
+	feedTimes(t, w, repeat(500*hour, 1), 100)
+	w.Close()
+	want := []bin{{0, hour, 15}, {hour, 2 * hour, 2*idlePackets - 10 + 2*sweepPackets}, {2 * hour, 3 * hour, 5}, {500 * hour, 501 * hour, 2}}
+	if !slices.Equal(r.closed, want) {
+		t.Errorf("closed %v, want %v", r.closed, want)
+	}
+	if w.Late() != 7 {
+		t.Errorf("%d late, want 7", w.Late())
+	}
+}
+
+// A burst of a thousand wrong stamps between good ones: the window of the good
+// ones stays, memory is bounded, and no window comes back.
+func TestWindowsSurviveWildStamps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 84))
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	feedTimes(t, w, repeat(1000*hour, 100), 100)
+	wild := make([]int64, 1000)
+	for i := range wild {
+		wild[i] = max(int64(rng.Uint64()), beginOfTime)
+	}
+	feedTimes(t, w, wild, 100)
+	feedTimes(t, w, repeat(1000*hour, 100), 100)
+	feedTimes(t, w, repeat(1001*hour, 100), 100)
+	w.Close()
+	if r.most > maxOpenWindows {
+		t.Errorf("%d windows were open at once", r.most)
+	}
+	for _, want := range []bin{{1000 * hour, 1001 * hour, 200}, {1001 * hour, 1002 * hour, 100}} {
+		if !slices.Contains(r.closed, want) {
+			t.Errorf("window %v is not among the closed ones", want)
+		}
+	}
+	total := int(w.Late())
+	for _, b := range r.closed {
+		total += b.packets
+	}
+	if total != 1300 {
+		t.Errorf("%d packets are accounted for, of 1300", total)
+	}
+}
+
+// A sparse capture of many hours closes them in order.
+func TestWindowsOfALongCapture(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	var times []int64
+	for i := range int64(1000) {
+		times = append(times, 3*i*hour, 3*i*hour+5, 3*i*hour-hour/2)
+	}
+	feedTimes(t, w, times, 77)
+	w.Close()
+	if n := len(naive(times, hour)); len(r.closed) != n || w.Late() != 0 {
+		t.Errorf("%d windows, want %d; %d late", len(r.closed), n, w.Late())
+	}
+	if r.most != maxOpenWindows {
+		t.Errorf("%d windows were open at once", r.most)
+	}
+}
+
+// What closes does not depend on how the stream is cut.
+func TestWindowsBatches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(85, 86))
+	var times []int64
+	for range 3000 {
+		times = append(times, repeat(rng.Int64N(150)*hour, rng.IntN(1000))...)
+	}
+	var want []bin
+	var late uint64
+	for _, batch := range []int{1, 999, 4096, len(times)} {
+		r := &recorder{t: t}
+		w := r.windows(time.Hour)
+		feedTimes(t, w, times, batch)
+		w.Close()
+		if want == nil {
+			want, late = r.closed, w.Late()
+		}
+		if !slices.Equal(r.closed, want) || w.Late() != late {
+			t.Errorf("batch %d: the windows or the %d late ones differ", batch, w.Late())
+		}
+	}
+	if late == 0 {
+		t.Error("the stream is too tame for this test")
+	}
+}
+
+func TestWindowsShed(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	if w.Shed() {
+		t.Error("nothing was open")
+	}
+	feedTimes(t, w, []int64{noTime, 5 * hour, 3 * hour, 4 * hour, 5 * hour}, 2)
+	var open []int64
+	for b := range w.All() {
+		open = append(open, b.start)
+	}
+	if want := []int64{3 * hour, 4 * hour, 5 * hour, noTime}; !slices.Equal(open, want) {
+		t.Errorf("open are %v", open)
+	}
+	for _, want := range []int64{3 * hour, 4 * hour} {
+		if !w.Shed() || r.closed[len(r.closed)-1].start != want {
+			t.Errorf("closed %v, want window %d last", r.closed, want)
+		}
+	}
+	if w.Shed() {
+		t.Error("the window in use was closed")
+	}
+	if w.At(3*hour) != nil || w.At(5*hour) == nil || w.At(noTime) == nil {
+		t.Error("the wrong windows are closed")
+	}
+	w.Close()
+	if w.At(5*hour) != nil || w.Late() != 2 {
+		t.Errorf("after Close: %d late", w.Late())
+	}
+}
+
+func TestTimeSpans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(87, 88))
+	var s timeSpans
+	known := map[int64]bool{}
+	for range 300 {
+		start := rng.Int64N(1000)
+		end := start + 1 + rng.Int64N(4)
+		s.add(start, end)
+		for at := start; at < end; at++ {
+			known[at] = true
+		}
+		for at := range int64(1010) {
+			if s.holds(at) != known[at] {
+				t.Fatalf("%d is held: %v", at, s.holds(at))
+			}
+		}
+	}
+	for i := 1; i < len(s.spans); i++ {
+		if s.spans[i].start <= s.spans[i-1].end {
+			t.Fatalf("spans %v and %v touch", s.spans[i-1], s.spans[i])
+		}
+	}
+}
+
+// When there are too many spans, the shortest gap goes.
+func TestTimeSpansAreBounded(t *testing.T) {
+	var s timeSpans
+	s.add(math.MinInt64+1, -1e18)
+	for i := range int64(maxTimeSpans) {
+		s.add(100*i, 100*i+10+i%50)
+	}
+	if len(s.spans) != maxTimeSpans {
+		t.Errorf("%d spans", len(s.spans))
+	}
+	if !s.holds(4999) || s.holds(-1) || !s.holds(0) || !s.holds(math.MinInt64+1) {
+		t.Error("not the shortest gap was closed")
+	}
+}
+
+func FuzzWindows(f *testing.F) {
+	f.Add(uint64(1), uint16(100), uint8(0))
+	f.Add(uint64(2), uint16(3000), uint8(7))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, wildness uint8) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		times := make([]int64, n)
+		for i := range times {
+			times[i] = int64(rng.Uint64()) >> (rng.IntN(int(wildness)+1) % 64)
+		}
+		r := &recorder{t: t}
+		w := r.windows(time.Hour)
+		feedTimes(t, w, times, 100)
+		w.Close()
+		total := int(w.Late())
+		for _, b := range r.closed {
+			total += b.packets
+		}
+		if total != len(times) || r.open != 0 || r.most > maxOpenWindows+1 || len(w.closed.spans) > maxTimeSpans {
+			t.Errorf("%d of %d packets, %d windows left open, at most %d at once", total, len(times), r.open, r.most)
+		}
+	})
+}
+
+func BenchmarkWindows(b *testing.B) {
+	for _, run := range []int{1, 16, 1024} {
+		b.Run(fmt.Sprintf("run=%d", run), func(b *testing.B) {
+			r := &recorder{}
+			w := r.windows(time.Hour)
+			times := make([]int64, 4096)
+			for i := range times {
+				times[i] = int64(i/run%2) * hour
+			}
+			for b.Loop() {
+				for part := times; len(part) > 0; {
+					n, _ := w.Run(part)
+					part = part[n:]
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/packet")
+		})
+	}
+}

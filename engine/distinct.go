@@ -1,0 +1,63 @@
+package engine
+
+// Counts is what a distinct counter knows about its stream.
+type Counts struct {
+	// Distinct is the best estimate of the number of distinct elements; Low and
+	// High bound the true number with at least 95 % confidence. Exact methods
+	// have all three equal.
+	Distinct, Low, High uint64
+	// MemoryBytes is what the counter holds now.
+	MemoryBytes int
+	// FPR is the probability that a new element is taken for one seen before,
+	// at the present fill; 0 for exact methods.
+	FPR float64
+	// Method is the name of the method.
+	Method string
+}
+
+// Counter tells first sightings from repeats, and counts them. ExactV4 and SetV4
+// are counters of IPv4 addresses (K is uint32, the first octet in the top
+// byte), Landmark and Set of digests (K is asm.Digest). A counter is not safe
+// for concurrent use.
+type Counter[K any] interface {
+	// TestAndSet sets bit i of seen if and only if keys[i] came before, in an
+	// earlier call or earlier in keys, and remembers all keys. The other bits
+	// of the words that len(keys) elements cover are cleared. It panics if seen
+	// holds fewer bits than there are keys. Verdicts do not depend on how the
+	// stream is cut into calls.
+	TestAndSet(seen []uint64, keys []K)
+	// Counts returns what is known after the last call.
+	Counts() Counts
+	// Reset forgets everything and gives back what the counter grew by.
+	Reset()
+	// Close releases the memory. Nothing may be called afterwards.
+	Close() error
+}
+
+// counterStep is the number of elements between two decisions about the size of
+// a counter. They are taken at multiples of it in the counter's own stream,
+// so they do not depend on batches.
+const counterStep = 512
+
+// orBits ors the first n bits of src into dst from bit at on. Bits of src above
+// those must be clear.
+func orBits(dst []uint64, at int, src []uint64, n int) {
+	shift := uint(at) % 64
+	for i := range (n + 63) / 64 {
+		word := src[i]
+		dst[at/64+i] |= word << shift
+		// The upper part may fall beyond n, and then beyond dst: it is empty.
+		if high := word >> (64 - shift); shift != 0 && high != 0 {
+			dst[at/64+i+1] |= high
+		}
+	}
+}
+
+// clearBits clears the words that n bits cover, and panics if there are fewer.
+func clearBits(seen []uint64, n int) {
+	words := (n + 63) / 64
+	if len(seen) < words {
+		panic("engine: seen holds fewer bits than there are elements")
+	}
+	clear(seen[:words])
+}

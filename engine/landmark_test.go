@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+func newLandmark(t testing.TB, c LandmarkConfig) *Landmark {
+	t.Helper()
+	l, err := NewLandmark(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func landmarkDigests(seed uint64, n int) []asm.Digest {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	digests := make([]asm.Digest, n)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+	}
+	return digests
+}
+
+func countBits(seen []uint64) (n int) {
+	for _, word := range seen {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// feed returns all verdicts, as bits.
+func feed(c Counter[asm.Digest], digests []asm.Digest, batch int) []uint64 {
+	verdicts := make([]uint64, len(digests)/64+1)
+	seen := make([]uint64, batch/64+1)
+	for at := 0; at < len(digests); at += batch {
+		part := digests[at:min(at+batch, len(digests))]
+		c.TestAndSet(seen, part)
+		orBits(verdicts, at, seen, len(part))
+	}
+	return verdicts
+}
+
+// At the default rate nothing is confused in streams that fit a test.
+func TestLandmarkIsExactAtDefault(t *testing.T) {
+	digests := landmarkDigests(41, 20_000)
+	digests = append(digests, digests...)
+	rng := rand.New(rand.NewPCG(42, 0))
+	rng.Shuffle(len(digests), func(i, j int) { digests[i], digests[j] = digests[j], digests[i] })
+	for _, batch := range []int{1, 7, 64, 512, 1000} {
+		l := newLandmark(t, LandmarkConfig{})
+		sameVerdicts(t, l, map[asm.Digest]bool{}, digests, batch)
+		if len(l.filters) < 2 {
+			t.Error("it did not grow")
+		}
+	}
+	l, known := newLandmark(t, LandmarkConfig{}), map[asm.Digest]bool{}
+	for n := range 301 {
+		sameVerdicts(t, l, known, digests[n*5:n*6], max(n, 1))
+	}
+}
+
+// With a rate that shows, verdicts and counts do not depend on batches, and what
+// came before is always seen.
+func TestLandmarkBatches(t *testing.T) {
+	digests := landmarkDigests(43, 30_000)
+	digests = append(digests, digests...)
+	var want []uint64
+	var counts Counts
+	for _, batch := range []int{1, 7, 64, 511, 512, 513, 1000, len(digests)} {
+		l := newLandmark(t, LandmarkConfig{FPR: 0.1, Memory: 1})
+		got := feed(l, digests, batch)
+		if want == nil {
+			want, counts = got, l.Counts()
+		}
+		if !slices.Equal(got, want) || l.Counts() != counts {
+			t.Errorf("batch %d: verdicts differ, or counts: %+v and %+v", batch, l.Counts(), counts)
+		}
+	}
+	for i := len(digests) / 2; i < len(digests); i++ {
+		if want[i/64]>>(i%64)&1 == 0 {
+			t.Fatalf("element %d came before and is not seen", i)
+		}
+	}
+}
+
+// The bound holds over many doublings: of n distinct elements, each taken for a
+// repeat with a probability of at most the bound, no more are than the mean
+// and 6 standard deviations of the binomial. The number expected from the
+// densities is met within 6 standard deviations too, and the rate announced stays
+// under the bound at every moment.
+func TestLandmarkBound(t *testing.T) {
+	for _, fpr := range []float64{0.3, 1e-2, 1e-3, 1e-4} {
+		t.Run(fmt.Sprint(fpr), func(t *testing.T) {
+			const n = 300_000
+			l := newLandmark(t, LandmarkConfig{FPR: fpr, Memory: 1})
+			digests := landmarkDigests(45, n)
+			missed := 0
+			for at := 0; at < n; at += 1000 {
+				missed += countBits(feed(l, digests[at:at+1000], 1000))
+				if got := l.FPR(); got > fpr {
+					t.Fatalf("after %d elements the rate is %g", at, got)
+				}
+			}
+			if most := n*fpr + 6*math.Sqrt(n*fpr); float64(missed) > most {
+				t.Errorf("%d false positives, at most %.0f allowed", missed, most)
+			}
+			c := l.Counts()
+			if expected := l.expectedMissed(); math.Abs(float64(missed)-expected) > 6*math.Sqrt(expected)+3 {
+				t.Errorf("%d false positives, %.1f expected", missed, expected)
+			}
+			if c.Low != uint64(n-missed) || c.Low > n || c.Distinct < c.Low || c.High < c.Distinct {
+				t.Errorf("counts %+v", c)
+			}
+			if len(l.filters) < 6 {
+				t.Errorf("only %d sub-filters", len(l.filters))
+			}
+		})
+	}
+}
+
+// The interval holds the true count in at least 95 % of runs: of 100, fewer than
+// 82 has a probability below 1e-6.
+func TestLandmarkInterval(t *testing.T) {
+	held := 0
+	for seed := range uint64(100) {
+		l := newLandmark(t, LandmarkConfig{FPR: 0.02, Memory: 1})
+		feed(l, landmarkDigests(1000+seed, 5000), 1000)
+		if low, high := l.Interval(); low <= 5000 && 5000 <= high {
+			held++
+		}
+		l.Close()
+	}
+	if held < 82 {
+		t.Errorf("the interval held in %d of 100 runs", held)
+	}
+}
+
+func TestLandmarkConfig(t *testing.T) {
+	for _, fpr := range []float64{-1, 1e-19, 0.6, math.NaN(), math.Inf(1)} {
+		if _, err := NewLandmark(LandmarkConfig{FPR: fpr}); err == nil {
+			t.Errorf("rate %g is accepted", fpr)
+		}
+	}
+	if _, err := NewLandmark(LandmarkConfig{Memory: math.MaxInt}); !errors.Is(err, layout.ErrArenaSize) {
+		t.Errorf("all memory: %v", err)
+	}
+	for _, fpr := range []float64{0.5, 1e-3, 1e-9, 1e-18} {
+		for _, memory := range []int{-1, 1, 64 << 10} {
+			l := newLandmark(t, LandmarkConfig{FPR: fpr, Memory: memory})
+			feed(l, landmarkDigests(47, 20_000), 1000)
+			if l.FPR() > fpr {
+				t.Errorf("rate %g, memory %d: %g", fpr, memory, l.FPR())
+			}
+		}
+	}
+}
+
+func TestLandmarkWithoutMemory(t *testing.T) {
+	l := newLandmark(t, LandmarkConfig{FPR: 1e-3})
+	l.newArena = func(int) (*layout.Arena, error) { return nil, errNoMemory }
+	digests := landmarkDigests(49, 100_000)
+	feed(l, digests, 1000)
+	if !errors.Is(l.Err(), errNoMemory) {
+		t.Errorf("Err is %v", l.Err())
+	}
+	if l.FPR() < 0.1 {
+		t.Errorf("rate %g in an overfull filter", l.FPR())
+	}
+	if got := countBits(feed(l, digests, 1000)); got != len(digests) {
+		t.Errorf("%d of %d elements are still known", got, len(digests))
+	}
+	if c := l.Counts(); c.MemoryBytes != 64<<10 {
+		t.Errorf("%d bytes", c.MemoryBytes)
+	}
+}
+
+func TestLandmarkReset(t *testing.T) {
+	l := newLandmark(t, LandmarkConfig{FPR: 1e-2})
+	digests := landmarkDigests(51, 50_000)
+	first, counts := feed(l, digests, 999), l.Counts()
+	l.Reset()
+	if c := l.Counts(); c != (Counts{MemoryBytes: 64 << 10, Method: "bloom"}) {
+		t.Errorf("after Reset: %+v", c)
+	}
+	if !slices.Equal(feed(l, digests, 999), first) || l.Counts() != counts {
+		t.Error("a second run differs from the first")
+	}
+}
+
+func TestLandmarkAllocates(t *testing.T) {
+	l := newLandmark(t, LandmarkConfig{})
+	digests, seen := landmarkDigests(53, 1000), make([]uint64, 16)
+	if n := testing.AllocsPerRun(10, func() { l.TestAndSet(seen, digests) }); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+func BenchmarkLandmark(b *testing.B) {
+	for _, fpr := range []float64{1e-3, 1e-9} {
+		for _, distinct := range []int{10_000, 1 << 20} {
+			b.Run(fmt.Sprintf("fpr=%g/distinct=%d", fpr, distinct), func(b *testing.B) {
+				benchmarkCounter(b, newLandmark(b, LandmarkConfig{FPR: fpr}), landmarkDigests(55, distinct))
+			})
+		}
+	}
+}

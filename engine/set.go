@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// SetV4 remembers IPv4 addresses in a Roaring bitmap (Lemire and others, Software:
+// Practice and Experience, 2018): exact, and the smallest where addresses lie in
+// dense networks. Addresses are not permuted, so an address that opens a new
+// network of 2^16 costs a search and a copy in a sorted list of networks.
+type SetV4 struct {
+	bitmap *roaring.Bitmap
+	count  uint64
+}
+
+var _ Counter[uint32] = (*SetV4)(nil)
+
+// NewSetV4 returns an empty set.
+func NewSetV4() *SetV4 {
+	return &SetV4{bitmap: roaring.New()}
+}
+
+// TestAndSet is as Counter says.
+func (s *SetV4) TestAndSet(seen []uint64, addrs []uint32) {
+	clearBits(seen, len(addrs))
+	for i, addr := range addrs {
+		if s.bitmap.CheckedAdd(addr) {
+			s.count++
+		} else {
+			seen[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// Counts is as Counter says. The memory is that of the bitmap's containers.
+func (s *SetV4) Counts() Counts {
+	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
+}
+
+// Reset is as Counter says.
+func (s *SetV4) Reset() {
+	s.bitmap, s.count = roaring.New(), 0
+}
+
+// Close is as Counter says.
+func (s *SetV4) Close() error {
+	s.bitmap = nil
+	return nil
+}
+
+// Set remembers digests in a map: exact up to collisions of 128 bits, and the
+// measure for Landmark.
+type Set struct {
+	digests map[asm.Digest]struct{}
+}
+
+var _ Counter[asm.Digest] = (*Set)(nil)
+
+// NewSet returns an empty set.
+func NewSet() *Set {
+	return &Set{digests: map[asm.Digest]struct{}{}}
+}
+
+// TestAndSet is as Counter says.
+func (s *Set) TestAndSet(seen []uint64, digests []asm.Digest) {
+	clearBits(seen, len(digests))
+	before := len(s.digests)
+	for i, d := range digests {
+		s.digests[d] = struct{}{}
+		if len(s.digests) == before {
+			seen[i/64] |= 1 << (i % 64)
+		}
+		before = len(s.digests)
+	}
+}
+
+// mapSlot is what Go's map takes for a slot of a 16-byte key without a value: the
+// key and its control byte.
+const mapSlot = 16 + 1
+
+// Counts is as Counter says. The memory is an estimate: Go's maps do not tell
+// theirs; they double their tables when 7 of 8 slots are taken.
+func (s *Set) Counts() Counts {
+	n := len(s.digests)
+	slots := 8
+	if n > 8 {
+		slots = 1 << bits.Len(uint(n*8/7))
+	}
+	return exactCounts(uint64(n), slots*mapSlot)
+}
+
+// Reset is as Counter says.
+func (s *Set) Reset() {
+	s.digests = map[asm.Digest]struct{}{}
+}
+
+// Close is as Counter says.
+func (s *Set) Close() error {
+	s.digests = nil
+	return nil
+}
+
+func exactCounts(n uint64, memory int) Counts {
+	return Counts{Distinct: n, Low: n, High: n, MemoryBytes: memory, Method: "exact"}
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+func TestSetV4(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	addrs := []uint32{0, 1<<32 - 1, 0}
+	for range 20_000 {
+		addrs = append(addrs, rng.Uint32N(10_000)*0x01000193)
+	}
+	for _, batch := range []int{1, 65, 1000} {
+		s := NewSetV4()
+		for range 2 {
+			sameVerdicts(t, s, map[uint32]bool{}, addrs, batch)
+			c := s.Counts()
+			if c.Low != c.Distinct || c.High != c.Distinct || c.FPR != 0 || c.Method != "exact" || c.MemoryBytes <= 0 {
+				t.Errorf("counts %+v", c)
+			}
+			s.Reset()
+		}
+		s.Close()
+	}
+}
+
+func TestSet(t *testing.T) {
+	digests := landmarkDigests(33, 5000)
+	digests = append(digests, digests...)
+	for _, batch := range []int{1, 65, 1000} {
+		s := NewSet()
+		for range 2 {
+			sameVerdicts(t, s, map[asm.Digest]bool{}, digests, batch)
+			// Between 17 bytes for each and four times as much.
+			if c := s.Counts(); c.Low != 5000 || c.High != 5000 || c.MemoryBytes < 17*5000 || c.MemoryBytes > 68*5000 {
+				t.Errorf("counts %+v", c)
+			}
+			s.Reset()
+		}
+		s.Close()
+	}
+}
+
+func BenchmarkSet(b *testing.B) {
+	for _, distinct := range []int{10_000, 1 << 20} {
+		b.Run(fmt.Sprintf("of=digests/distinct=%d", distinct), func(b *testing.B) {
+			s, keys := NewSet(), landmarkDigests(35, distinct)
+			benchmarkCounter(b, s, keys)
+		})
+		b.Run(fmt.Sprintf("of=addresses/distinct=%d", distinct), func(b *testing.B) {
+			keys := make([]uint32, distinct)
+			for i := range keys {
+				keys[i] = uint32(i) * 0x9e3779b1
+			}
+			benchmarkCounter(b, NewSetV4(), keys)
+		})
+	}
+}
+
+func benchmarkCounter[K any](b *testing.B, c Counter[K], keys []K) {
+	seen := make([]uint64, 1000/64+1)
+	at := 0
+	for b.Loop() {
+		if at+1000 > len(keys) {
+			at = 0
+		}
+		c.TestAndSet(seen, keys[at:at+1000])
+		at += 1000
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/key")
+}

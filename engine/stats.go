@@ -1,0 +1,52 @@
+package engine
+
+import "github.com/flowdedup/flowdedup/asm"
+
+// PacketFilter tells which elements of a stream are copies of earlier ones,
+// within a window. It serves one goroutine at a time.
+type PacketFilter interface {
+	// TestAndSet sets bit i of seen if element i is a copy, clears the bits of
+	// the others in the words that cover len(d) elements, and remembers the
+	// elements as the window demands. Elements of one call are copies of each
+	// other too; how a stream is cut into calls makes no difference.
+	//
+	// d[i] is the digest of what makes two packets the same, times[i] the
+	// packet's time in nanoseconds or math.MinInt64 if it has none, points[i]
+	// where it was seen, which only filters across points read. Nothing is
+	// kept of the slices. It panics if one of them is too short.
+	TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32)
+	// Stats returns what the filter did so far.
+	Stats() PacketStats
+	// Close gives the filter's memory back; Stats still works.
+	Close() error
+}
+
+// PacketStats describes a packet filter and its work so far.
+type PacketStats struct {
+	Method string // "timed" or "exact"
+	// MemoryBytes is the size of what remembers elements.
+	MemoryBytes int
+	// PredictedFPR bounds the probability that a packet without a twin is
+	// taken for a copy.
+	PredictedFPR float64
+	// EvictedLive counts remembered elements that were forgotten before
+	// their window ended. Copies of them may have been let through.
+	EvictedLive uint64
+	// SuggestedMemory is how many bytes would have been enough to forget none
+	// of them. It is 0 where more memory would not have helped: where
+	// EvictedLive is 0, or comes of a clock that jumped back alone.
+	SuggestedMemory int
+}
+
+// checkPacketArguments panics unless all slices cover the elements.
+func checkPacketArguments(method string, seen []uint64, d []asm.Digest, times []int64, points []uint32, across bool) {
+	n := len(d)
+	switch {
+	case len(seen) < (n+63)/64:
+		panic("engine: " + method + ": seen shorter than digests")
+	case len(times) < n:
+		panic("engine: " + method + ": times shorter than digests")
+	case across && len(points) < n:
+		panic("engine: " + method + ": points shorter than digests")
+	}
+}

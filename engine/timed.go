@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// TimedConfig configures NewTimed.
+type TimedConfig struct {
+	Window Window
+	// Memory is what the filter may use, in bytes, rounded down to whole lines
+	// of 64. 0 takes DefaultMemory for the window.
+	Memory int
+	// FPR bounds the probability that an element without a twin is taken for a
+	// copy; 0 stands for 1e-9. It buys bits of the fingerprint with bits of the
+	// time where the usual 40 (36 with Across) are not enough.
+	FPR float64
+	// Refresh makes a copy renew the memory of the element that it copies, so
+	// the window slides: a repeat that comes often enough is never let through
+	// again.
+	Refresh bool
+	// Across makes only elements seen at another point copies.
+	Across bool
+}
+
+const (
+	defaultFPR   = 1e-9
+	timedCells   = 7  // in a line
+	fpBits       = 40 // of a cell, at least
+	fpBitsAcross = 36 // the same where a cell holds a point too
+	pointBits    = 8
+	// minTickBits keeps a tick below a thousandth of the window.
+	minTickBits = 16
+	// chunk is how many elements are turned to ticks at a time: whole words of
+	// verdicts, and a buffer that stays in the first-level cache.
+	chunk = 512
+)
+
+// ErrFPR is what errors about a false positive rate wrap.
+var ErrFPR = errors.New("engine: false positive rate out of range")
+
+// ErrMemory is what errors about too little memory wrap.
+var ErrMemory = errors.New("engine: memory out of range")
+
+// Timed is the packet filter of bounded memory: rows of fingerprints with the
+// times at which they were kept, all that an element touches in one 64-byte
+// line (asm.TestAndSetTimed has the layout). It answers what ExactWindow
+// answers, with these differences:
+//
+//   - A line holds 7 elements. An eighth pushes the oldest out: PacketStats
+//     says how often that was too early. Such an element's copies are let
+//     through, never the other way round.
+//   - Two elements with the same line and fingerprint are taken for equal: an
+//     element without a twin is taken for a copy with a probability of at
+//     most 7 * 2^-40 = 6.4e-12, or 7 * 2^-36 = 1.0e-10 with Across, if the
+//     window covers all that its line holds.
+//   - Time runs in ticks. One is 1 ns, so that everything is exact, for windows
+//     up to 4.19 ms (262 us with Across). Above, an element at the window's
+//     edge may be a copy up to one tick too late, which is less than 4.8e-7 of
+//     the window (7.7e-6 with Across), where the window is a whole number of
+//     ticks, as those that people write are, and up to two ticks in
+//     others. Never is one within the window missed for that. The same holds
+//     for count windows, which are exact up to 4,194,304 (262,144) elements.
+//   - One element is remembered for a fingerprint, the latest one kept; a copy
+//     of an earlier one that is further away is let through, as with
+//     ExactWindow.
+//
+// A time far from all others, before or after, costs what the one line that
+// it falls into remembers. Elements without a time are neither copies nor
+// remembered in a time window, and elements like all others in the other two.
+// Without a window (None) all that fits is remembered, and what was seen least
+// recently is what makes room.
+type Timed struct {
+	arena    *layout.Arena
+	memory   int
+	params   asm.TimedParams
+	counts   asm.TimedCounts
+	kind     Window
+	tick     divisor
+	position uint64 // of the next element, for count windows
+	demand   demand
+	ticks    [chunk]int64 // stays all zero without a window
+}
+
+// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
+// layout.NewArena says.
+func NewTimed(cfg TimedConfig) (*Timed, error) {
+	if err := cfg.Window.check(); err != nil {
+		return nil, err
+	}
+	params, err := cellShape(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultMemory(cfg.Window, 0)
+	}
+	if cfg.Memory < layout.LineSize {
+		return nil, fmt.Errorf("%w: %d bytes, less than a line", ErrMemory, cfg.Memory)
+	}
+	tick, window := int64(1), int64(1)
+	if !cfg.Window.None {
+		tick, window = tickLength(max(int64(cfg.Window.Duration), cfg.Window.Packets), params.TickBits)
+	}
+	params.Window = window
+	arena, err := layout.NewArena(cfg.Memory / layout.LineSize)
+	if err != nil {
+		return nil, err
+	}
+	return &Timed{
+		arena:  arena,
+		memory: arena.Bytes(),
+		params: params,
+		kind:   cfg.Window,
+		tick:   newDivisor(uint64(tick)),
+		demand: newDemand(window),
+	}, nil
+}
+
+// cellShape divides the 64 bits of a cell so that the false positive rate is
+// kept. Without a window a copy always moves to the front, which changes no
+// verdict and lets what is seen again stay.
+func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
+	p := asm.TimedParams{FPBits: fpBits, Refresh: cfg.Refresh || cfg.Window.None, Across: cfg.Across}
+	if cfg.Across {
+		p.FPBits, p.PointBits = fpBitsAcross, pointBits
+	}
+	bound := cfg.FPR
+	if bound == 0 {
+		bound = defaultFPR
+	}
+	most := 64 - p.PointBits - minTickBits
+	if least := timedFPR(most); !(bound >= least && bound < 1) {
+		return p, fmt.Errorf("%w: %v is not between %.2g and 1", ErrFPR, bound, least)
+	}
+	for timedFPR(p.FPBits) > bound {
+		p.FPBits++
+	}
+	p.TickBits = 64 - p.PointBits - p.FPBits
+	return p, nil
+}
+
+// timedFPR bounds the probability that one of the cells of a line holds the
+// fingerprint of an element that was never seen.
+func timedFPR(bits uint) float64 {
+	return timedCells / float64(uint64(1)<<bits)
+}
+
+// TestAndSet implements PacketFilter. It does not allocate.
+func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
+	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
+	for from := 0; from < len(d); from += chunk {
+		to := min(from+chunk, len(d))
+		ticks := t.toTicks(times[from:to])
+		var at []uint32
+		if t.params.Across {
+			at = points[from:to]
+		}
+		words := seen[from/64 : (to+63)/64]
+		asm.TestAndSetTimed(t.arena.Lines(), words, d[from:to], ticks, at, &t.params, &t.counts)
+		t.demand.observe(words, ticks)
+	}
+}
+
+// toTicks returns the times of the next elements as the kernel wants them.
+func (t *Timed) toTicks(times []int64) []int64 {
+	ticks := t.ticks[:len(times)]
+	switch {
+	case t.kind.None:
+	case t.kind.Packets > 0:
+		for i := range ticks {
+			ticks[i] = int64(t.tick.divide(t.position + uint64(i)))
+		}
+		t.position += uint64(len(times))
+	case t.tick.by == 1:
+		return times // noTime is asm.NoTick
+	default:
+		for i, ns := range times {
+			// Counted from the least int64, a quotient by 2 or more fits.
+			ticks[i] = int64(t.tick.divide(uint64(ns) ^ 1<<63))
+			if ns == noTime {
+				ticks[i] = asm.NoTick
+			}
+		}
+	}
+	return ticks
+}
+
+// Stats implements PacketFilter.
+func (t *Timed) Stats() PacketStats {
+	s := PacketStats{
+		Method:       "timed",
+		MemoryBytes:  t.memory,
+		PredictedFPR: timedFPR(t.params.FPBits),
+		EvictedLive:  t.counts.EvictedLive,
+	}
+	if s.EvictedLive > t.counts.EvictedByJump {
+		s.SuggestedMemory = max(t.demand.memory(t.counts.Inserted), 2*t.memory)
+	}
+	return s
+}
+
+// Close implements PacketFilter.
+func (t *Timed) Close() error { return t.arena.Close() }

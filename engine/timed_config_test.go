@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+func TestTimedFPR(t *testing.T) {
+	const bits, n, warm, lines = 10, 100_000, 4000, 64
+	f := newTimed(t, TimedConfig{Window: Window{None: true}, Memory: lines * layout.LineSize})
+	f.params.FPBits, f.params.TickBits = bits, 64-bits
+	rng := rand.New(rand.NewPCG(12, 12))
+	s := &packetStream{}
+	for range warm + n {
+		s.add(asm.Digest{rng.Uint64(), rng.Uint64()}, 0, 0)
+	}
+	false1 := 0
+	for _, isCopy := range s.verdicts(f, 1000)[warm:] {
+		if isCopy {
+			false1++
+		}
+	}
+	// Full lines hold seven different fingerprints, so each element is a
+	// binomial trial of exactly the predicted probability.
+	low, high := binomialBounds(n, timedFPR(bits), 1e-6)
+	if false1 < low || false1 > high {
+		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
+	}
+	if got := newTimed(t, TimedConfig{Window: Window{None: true}, Memory: 64}).Stats().PredictedFPR; got > defaultFPR {
+		t.Errorf("predicted rate %v above the default bound", got)
+	}
+}
+
+// binomialBounds returns the least interval whose outside has a probability of
+// less than alpha on each side, for n trials of probability p.
+func binomialBounds(n int, p, alpha float64) (low, high int) {
+	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	term := func(k int) float64 {
+		return math.Exp(lgamma(n) - lgamma(k) - lgamma(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+	}
+	low, high = 0, n
+	for sum := term(low); sum < alpha; sum += term(low) {
+		low++
+	}
+	for sum, k := 1.0, 0; k <= n; k++ {
+		sum -= term(k)
+		if sum < alpha {
+			return low, k
+		}
+	}
+	return low, high
+}
+
+func TestNewTimedErrors(t *testing.T) {
+	w := Window{Duration: DefaultWindow}
+	for _, c := range []struct {
+		cfg  TimedConfig
+		want error
+	}{
+		{TimedConfig{Memory: 64}, ErrWindow},
+		{TimedConfig{Memory: 64, Window: Window{Duration: -1}}, ErrWindow},
+		{TimedConfig{Memory: 64, Window: Window{Packets: -1}}, ErrWindow},
+		{TimedConfig{Memory: 64, Window: Window{Packets: 1, None: true}}, ErrWindow},
+		{TimedConfig{Memory: 63, Window: w}, ErrMemory},
+		{TimedConfig{Memory: -1, Window: w}, ErrMemory},
+		{TimedConfig{Memory: 64, Window: w, FPR: 1}, ErrFPR},
+		{TimedConfig{Memory: 64, Window: w, FPR: -1e-9}, ErrFPR},
+		{TimedConfig{Memory: 64, Window: w, FPR: math.NaN()}, ErrFPR},
+		{TimedConfig{Memory: 64, Window: w, FPR: 1e-15}, ErrFPR},
+		{TimedConfig{Memory: 64, Window: w, FPR: 1e-12, Across: true}, ErrFPR},
+		{TimedConfig{Memory: math.MaxInt, Window: w}, layout.ErrArenaSize},
+	} {
+		if _, err := NewTimed(c.cfg); !errors.Is(err, c.want) {
+			t.Errorf("%+v: error %v, want %v", c.cfg, err, c.want)
+		}
+	}
+	for _, fpr := range []float64{0.5, 1e-9, 1e-11, 3e-14} {
+		st := newTimed(t, TimedConfig{Memory: 200, Window: w, FPR: fpr}).Stats()
+		if st.PredictedFPR > fpr || st.MemoryBytes != 192 || st.Method != "timed" {
+			t.Errorf("rate %v: %+v", fpr, st)
+		}
+	}
+	if st := newTimed(t, TimedConfig{Window: w}).Stats(); st.MemoryBytes != DefaultMemory(w, 0)/64*64 {
+		t.Errorf("no memory given: %+v", st)
+	}
+}
+
+func TestTimedAllocations(t *testing.T) {
+	s := randomPackets(13, 2000, clocks(100_000)["in order"])
+	seen := make([]uint64, 32)
+	for _, text := range []string{"1ms", "1s", "n:50", "none"} {
+		f := newTimed(t, TimedConfig{Window: window(t, text), Memory: 1 << 16, Across: true})
+		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.digests, s.times, s.points) }); n != 0 {
+			t.Errorf("window %s: %v allocations a batch", text, n)
+		}
+	}
+}
+
+func BenchmarkTimed(b *testing.B) {
+	for _, text := range []string{"1ms", "1s", "none"} {
+		for _, kib := range []int{128, 512, 16 << 10} {
+			b.Run(fmt.Sprintf("window=%s/memory=%dKiB", text, kib), func(b *testing.B) {
+				const n, interval = 1 << 18, 250 // 4 million packets a second
+				f := newTimed(b, TimedConfig{Window: window(b, text), Memory: kib << 10})
+				s := randomPackets(14, n, func(_ *rand.Rand, now int64) int64 { return now + interval })
+				seen, at := make([]uint64, 8), 0
+				for b.Loop() {
+					if at == n {
+						at = 0
+						for i := range s.times {
+							s.times[i] += n * interval
+						}
+					}
+					f.TestAndSet(seen, s.digests[at:at+512], s.times[at:at+512], nil)
+					at += 512
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/element")
+			})
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// windowSlices is how many slices of a window demand counts in.
+const windowSlices = 8
+
+// demand measures how many elements a window asks a filter to remember: those
+// kept in the last eight slices of an eighth of the window and in the running
+// one. It is at most an eighth too high for a steady stream. A clock that
+// jumps starts the count again; the peak stays.
+type demand struct {
+	length uint64 // of a slice, in ticks
+	start  int64  // of the running slice
+	kept   [windowSlices + 1]uint64
+	now    int // the running slice's place in kept
+	peak   uint64
+}
+
+func newDemand(window int64) demand {
+	return demand{length: max(1, (uint64(window)+windowSlices-1)/windowSlices)}
+}
+
+// observe counts the elements that seen does not mark as copies.
+func (m *demand) observe(seen []uint64, ticks []int64) {
+	for w, word := range seen {
+		part := ticks[w*64 : min(w*64+64, len(ticks))]
+		rest := ^word << (64 - len(part)) >> (64 - len(part))
+		for ; rest != 0; rest &= rest - 1 {
+			t := part[bits.TrailingZeros64(rest)&63]
+			if t == asm.NoTick {
+				continue
+			}
+			if t < m.start || uint64(t)-uint64(m.start) >= m.length {
+				m.turn(t)
+			}
+			m.kept[m.now]++
+		}
+	}
+}
+
+// turn makes t's slice the running one. Elements that are late by less than a
+// window are remembered as long as the others and counted with them.
+func (m *demand) turn(t int64) {
+	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
+		return
+	}
+	m.peak = max(m.peak, m.live())
+	if t < m.start || uint64(t)-uint64(m.start) >= windowSlices*m.length {
+		m.start = t
+		clear(m.kept[:])
+		return
+	}
+	for uint64(t)-uint64(m.start) >= m.length {
+		m.start += int64(m.length)
+		m.now = (m.now + 1) % len(m.kept)
+		m.kept[m.now] = 0
+	}
+}
+
+func (m *demand) live() (n uint64) {
+	for _, k := range m.kept {
+		n += k
+	}
+	return n
+}
+
+// memory returns the bytes in which a stream that inserted so many elements
+// would have been remembered to the end of its windows, at its peak.
+func (m *demand) memory(inserted uint64) int {
+	lines := float64(max(m.peak, m.live())) / spareLoad(inserted)
+	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
+}
+
+// spareLoad returns how many live elements a line may have on average so that
+// inserted elements push out less than one of them, or less than one in a
+// million where inserted is more than that.
+//
+// Digests spread evenly, so a line's load is a Poisson variable, and an element
+// pushes a live one out if it finds seven: with a probability of 9.5e-7 at a
+// mean of 1/2, 8.3e-5 at 1, 9.3e-4 at 1.5 and 3.4e-2 at 3.
+func spareLoad(inserted uint64) float64 {
+	const least, most, step = 0.5, 3.0, 1.0 / 16
+	load := most
+	for load > least && float64(inserted)*poissonTail(load, timedCells) > 1 {
+		load -= step
+	}
+	return load
+}
+
+// poissonTail returns P(X >= k) for a Poisson variable X of the given mean,
+// summed from its greatest terms down.
+func poissonTail(mean float64, k int) float64 {
+	logFactorial, _ := math.Lgamma(float64(k) + 1)
+	term := math.Exp(float64(k)*math.Log(mean) - mean - logFactorial)
+	sum := 0.0
+	for n := k + 1; term > sum*1e-12; n++ {
+		sum += term
+		term *= mean / float64(n)
+	}
+	return sum
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// uniquePackets are packets without copies, one at every interval.
+func uniquePackets(n int, interval int64) *packetStream {
+	rng := rand.New(rand.NewPCG(16, 16))
+	s := &packetStream{}
+	for i := range n {
+		s.add(asm.Digest{rng.Uint64(), rng.Uint64()}, int64(i)*interval, 0)
+	}
+	return s
+}
+
+func TestDemandPeak(t *testing.T) {
+	for _, c := range []struct {
+		window   string
+		interval int64
+		low      uint64 // elements in a window
+	}{
+		{"1ms", 1000, 1000}, {"1ms", 10, 20_000}, {"1s", 1_000_000, 1000}, {"1ms", 2_000_000, 1},
+		{"n:500", 0, 500}, {"none", 5, 20_000}, {"3ns", 1, 3},
+	} {
+		f := newTimed(t, TimedConfig{Window: window(t, c.window), Memory: 1 << 12})
+		s := uniquePackets(20_000, c.interval)
+		s.verdicts(f, 512)
+		high := c.low + c.low/8 + windowSlices
+		if got := max(f.demand.peak, f.demand.live()); got < c.low || got > high {
+			t.Errorf("window %s, every %d ns: peak %d, want %d to %d", c.window, c.interval, got, c.low, high)
+		}
+	}
+}
+
+func TestDemandSurvivesJumps(t *testing.T) {
+	m := newDemand(800)
+	ticks := make([]int64, 64)
+	for round := range 20 {
+		for i := range ticks {
+			ticks[i] = int64(round*64 + i)
+		}
+		if round == 10 {
+			ticks[5], ticks[7], ticks[9], ticks[11] = math.MaxInt64, math.MinInt64+1, asm.NoTick, math.MaxInt64
+		}
+		m.observe([]uint64{1}, ticks)
+	}
+	if m.peak < 500 || m.peak > 1000 {
+		t.Errorf("peak %d, want 63 of 64 ticks in about 800", m.peak)
+	}
+}
+
+func TestSuggestedMemoryIsEnough(t *testing.T) {
+	for _, text := range []string{"1ms", "n:3000", "none"} {
+		s := uniquePackets(50_000, 300)
+		cfg := TimedConfig{Window: window(t, text), Memory: 10 * layout.LineSize}
+		small := newTimed(t, cfg)
+		s.verdicts(small, 512)
+		st := small.Stats()
+		cfg.Memory = st.SuggestedMemory
+		big := newTimed(t, cfg)
+		s.verdicts(big, 512)
+		if after := big.Stats(); st.EvictedLive == 0 || after.EvictedLive > 3 {
+			t.Errorf("window %s: %d forgotten in %d bytes, %d in the suggested %d",
+				text, st.EvictedLive, st.MemoryBytes, after.EvictedLive, after.MemoryBytes)
+		}
+	}
+}
+
+func TestSuggestionNeedsFullLines(t *testing.T) {
+	f := newTimed(t, TimedConfig{Window: window(t, "1ms"), Memory: layout.LineSize})
+	s := &packetStream{}
+	s.add(asm.Digest{1, 1}, 1e15, 0)
+	s.add(asm.Digest{1 << 60, 1}, 0, 0)
+	s.verdicts(f, 64)
+	if st := f.Stats(); st.EvictedLive != 1 || st.SuggestedMemory != 0 {
+		t.Errorf("a clock that jumped back: %+v, want one forgotten and no suggestion", st)
+	}
+}
+
+func TestPoissonTail(t *testing.T) {
+	for _, mean := range []float64{0.1, 0.5, 1, 1.5, 3, 10} {
+		term, rest := math.Exp(-mean), 1.0
+		for k := range 20 {
+			if got := poissonTail(mean, k); math.Abs(got-rest) > 1e-13+1e-9*rest {
+				t.Errorf("P(Poisson(%v) >= %d) = %v, want %v", mean, k, got, rest)
+			}
+			rest -= term
+			term *= mean / float64(k+1)
+		}
+	}
+	for mean, want := range map[float64]float64{0.5: 1.0e-6, 1: 8.3e-5, 1.5: 9.3e-4, 3: 3.4e-2} {
+		if got := poissonTail(mean, timedCells); math.Abs(got/want-1) > 0.02 {
+			t.Errorf("P(Poisson(%v) >= 7) = %.3g, documented as %v", mean, got, want)
+		}
+	}
+	for inserted, want := range map[uint64]float64{0: 3, 100: 2, 10_000: 1, 1 << 40: 0.5} {
+		if got := spareLoad(inserted); math.Abs(got-want) > 0.1 {
+			t.Errorf("spareLoad(%d) = %v, want about %v", inserted, got, want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+func TestWindowSemantics(t *testing.T) {
+	ms := func(times ...float64) (out []int64) {
+		for _, at := range times {
+			out = append(out, int64(at*1e6))
+		}
+		return out
+	}
+	beacon := func(every float64, n int) (times []float64) {
+		for i := range n {
+			times = append(times, every*float64(i))
+		}
+		return times
+	}
+	same := []uint32{0, 0, 0, 0, 0, 0, 0}
+	for _, c := range []struct {
+		name    string
+		window  string
+		times   []int64
+		points  []uint32
+		refresh bool
+		across  bool
+		want    string // c is a copy, k is kept
+	}{
+		{"beacon at 0.9 W keeps every second", "1ms", ms(beacon(0.9, 7)...), same, false, false, "kckckck"},
+		{"beacon at 0.4 W keeps every third", "1ms", ms(beacon(0.4, 7)...), same, false, false, "kcckcck"},
+		{"a sliding window silences the beacon", "1ms", ms(beacon(0.9, 7)...), same, true, false, "kcccccc"},
+		{"a sliding window ends after silence", "1ms", ms(0, 0.9, 1.8, 2.9, 3.9, 5), same, true, false, "kcckck"},
+		{"the edge belongs to the window", "1ms", ms(0, 1, 2, 3.000001), same, false, false, "kckk"},
+		{"before counts like after", "1ms", ms(5, 4, 3.999999, 4.999999), same, false, false, "kckc"},
+		{"the latest kept counts", "1ms", ms(10, 5, 10.5), same, false, false, "kkk"},
+		{"sliding keeps the later time", "1ms", ms(1, 0, 1.9, 2.95), same, true, false, "kcck"},
+		{"without a time never a copy", "1ms", []int64{noTime, noTime, 0, noTime, 1}, same, false, false, "kkkkc"},
+		{"a count window needs no times", "n:2", []int64{noTime, noTime, 5, noTime, 1}, same, false, false, "kcckc"},
+		{"without a window time does not matter", "none", []int64{noTime, 9e18, -9e18, 0}, same, false, false, "kccc"},
+		{"across: repeats at one point stay", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 1, 1, 1}, false, true, "kkkk"},
+		{"across: another point's copy goes", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 2, 2, 1}, false, true, "kcck"},
+		{"across: each repeat has its copy", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 2, 1, 2}, false, true, "kckc"},
+		{"across: too late for the other point", "1ms", ms(0, 1.1, 1.2, 2.3), []uint32{1, 2, 1, 1}, false, true, "kkck"},
+		{"across and sliding: the point stays", "1ms", ms(0, 0.9, 1.8, 2.7), []uint32{1, 2, 1, 2}, true, true, "kckc"},
+		{"across: points that meet are one point", "1ms", ms(0, 0.1), []uint32{255, 255}, false, true, "kk"},
+	} {
+		cfg := TimedConfig{Window: window(t, c.window), Memory: 64, Refresh: c.refresh, Across: c.across}
+		s := &packetStream{}
+		for i, at := range c.times {
+			s.add(asm.Digest{3, 4}, at, c.points[i])
+		}
+		for _, f := range []PacketFilter{newTimed(t, cfg), newExact(t, cfg)} {
+			got := ""
+			for _, isCopy := range s.verdicts(f, 64) {
+				got += map[bool]string{true: "c", false: "k"}[isCopy]
+			}
+			if got != c.want {
+				t.Errorf("%s, %T: %s, want %s", c.name, f, got, c.want)
+			}
+		}
+	}
+}
+
+func TestTimedEdge(t *testing.T) {
+	for _, c := range []struct {
+		window time.Duration
+		across bool
+		beyond int64 // ns after the edge where nothing may be a copy any more
+	}{
+		{1, false, 1}, {time.Microsecond, false, 1}, {time.Millisecond, false, 1},
+		{4194304, false, 1}, {262144, true, 1}, {time.Millisecond, true, 4},
+		{5 * time.Millisecond, false, 2}, {time.Second, false, 1000}, {time.Hour, false, 1e6},
+		{24 * time.Hour, true, 1e9}, {999999937, false, 1000}, {999999937, true, 8000},
+	} {
+		f := newTimed(t, TimedConfig{Window: Window{Duration: c.window}, Memory: 1 << 20, Across: c.across})
+		rng := rand.New(rand.NewPCG(4, 4))
+		s := &packetStream{}
+		for i := range uint64(500) {
+			at := int64(rng.Uint64() >> 2)
+			d := asm.Digest{i * 0x9e3779b97f4a7c15, i * 0xbf58476d1ce4e5b9}
+			after := int64(c.window)
+			if i%2 == 1 {
+				after += c.beyond
+			}
+			if i%4 >= 2 {
+				after = -after
+			}
+			s.add(d, at, 1)
+			s.add(d, at+after, 2)
+		}
+		for i, isCopy := range s.verdicts(f, 1000) {
+			if want := i%4 == 1; isCopy != want {
+				t.Fatalf("window %v, across %v: packet %d: copy %v, want %v", c.window, c.across, i, isCopy, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// ample is memory in which the test streams never fill a line.
+const ample = 4 << 20
+
+func TestTimedEqualsExact(t *testing.T) {
+	for _, text := range []string{"3us", "200us", "n:1", "n:30", "n:1000", "none"} {
+		w := window(t, text)
+		for name, next := range clocks(max(int64(w.Duration), 1000)) {
+			t.Run(text+"/"+name, func(t *testing.T) {
+				eachMode(t, func(t *testing.T, refresh, across bool) {
+					cfg := TimedConfig{Window: w, Memory: ample, Refresh: refresh, Across: across}
+					s := randomPackets(7, 6000, next)
+					timed, exact := newTimed(t, cfg), newExact(t, cfg)
+					got, want := s.verdicts(timed, 1000), s.verdicts(exact, 1000)
+					copies := 0
+					for i := range want {
+						if got[i] != want[i] {
+							t.Fatalf("packet %d: copy %v, want %v", i, got[i], want[i])
+						}
+						if want[i] {
+							copies++
+						}
+					}
+					if copies == 0 || copies == len(want) {
+						t.Errorf("%d copies: the stream tests nothing", copies)
+					}
+					if !refresh {
+						checkTwins(t, s, got, w, across, 0)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestTimedFull(t *testing.T) {
+	for _, text := range []string{"1ms", "n:500", "none"} {
+		w := window(t, text)
+		for name, next := range clocks(1_000_000 / 50) {
+			t.Run(text+"/"+name, func(t *testing.T) {
+				for _, across := range []bool{false, true} {
+					cfg := TimedConfig{Window: w, Memory: 4 * layout.LineSize, Across: across}
+					s := randomPackets(8, 6000, next)
+					f := newTimed(t, cfg)
+					got := s.verdicts(f, 500)
+					checkTwins(t, s, got, w, across, 4)
+					if w.Duration == 0 || name == "in order" {
+						if st := f.Stats(); st.EvictedLive == 0 || st.SuggestedMemory <= st.MemoryBytes {
+							t.Errorf("full memory: %+v", st)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestTimedHostile uses times from all of an int64.
+func TestTimedHostile(t *testing.T) {
+	ends := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
+	for _, w := range []Window{
+		{Duration: 1}, {Duration: 1e6}, {Duration: 1e9}, {Duration: math.MaxInt64 - 1}, {Duration: math.MaxInt64},
+		{Packets: math.MaxInt64}, {None: true},
+	} {
+		t.Run(w.String(), func(t *testing.T) {
+			for _, across := range []bool{false, true} {
+				f := newTimed(t, TimedConfig{Window: w, Memory: 1 << 14, Across: across})
+				e := newExact(t, TimedConfig{Window: w, Across: across})
+				rng := rand.New(rand.NewPCG(9, 9))
+				s := &packetStream{}
+				for range 4000 {
+					d := rng.Uint64N(60)
+					at := ends[rng.IntN(len(ends))]
+					if rng.IntN(4) == 0 {
+						at = int64(rng.Uint64())
+					}
+					s.add(asm.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, rng.Uint32N(400))
+				}
+				slack := 2 * f.tick.by
+				if f.tick.by == 1 {
+					slack = 0
+				}
+				checkTwins(t, s, s.verdicts(f, 64), w, across, slack)
+				checkTwins(t, s, s.verdicts(e, 64), w, across, 0)
+			}
+		})
+	}
+}
+
+func TestTimedBatchSizes(t *testing.T) {
+	for _, text := range []string{"1ms", "50ms", "n:70", "none"} {
+		cfg := TimedConfig{Window: window(t, text), Memory: 16 * layout.LineSize}
+		s := randomPackets(10, 3000, clocks(100_000)["jumps"])
+		var want []bool
+		var stats PacketStats
+		for _, batch := range []int{1, 7, 64, 1000, 3000} {
+			f := newTimed(t, cfg)
+			got := s.verdicts(f, batch)
+			if want == nil {
+				want, stats = got, f.Stats()
+			}
+			if !slices.Equal(got, want) || f.Stats() != stats {
+				t.Errorf("window %s: batches of %d: other verdicts, or %+v, want %+v", text, batch, f.Stats(), stats)
+			}
+			if exact := newExact(t, cfg); !slices.Equal(s.verdicts(exact, batch), s.verdicts(newExact(t, cfg), 1)) {
+				t.Errorf("window %s: batches of %d: other exact verdicts", text, batch)
+			}
+		}
+	}
+}
+
+// TestTimedGolden pins the verdicts, which must be the same on every CPU.
+func TestTimedGolden(t *testing.T) {
+	for text, want := range map[string]string{
+		"1ms": "cf920fa0", "1s": "46809f51", "n:300": "5f846aad", "none": "57473e00",
+	} {
+		h := fnv.New32a()
+		for _, across := range []bool{false, true} {
+			f := newTimed(t, TimedConfig{Window: window(t, text), Memory: 100 * layout.LineSize, Across: across})
+			for _, isCopy := range randomPackets(11, 5000, clocks(100_000)["jumps"]).verdicts(f, 512) {
+				fmt.Fprint(h, isCopy)
+			}
+			fmt.Fprint(h, f.Stats().EvictedLive)
+		}
+		if got := fmt.Sprintf("%08x", h.Sum32()); got != want {
+			t.Errorf("window %s: verdicts %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// TestExactWindowPrunes compares a filter that prunes with one that never
+// does, on a stream that is out of order by twice the window.
+func TestExactWindowPrunes(t *testing.T) {
+	for _, text := range []string{"1ms", "n:5000"} {
+		rng := rand.New(rand.NewPCG(17, 17))
+		s := &packetStream{}
+		for i := range 12 * pruneSpan {
+			d := asm.Digest{rng.Uint64(), rng.Uint64()}
+			if i > 5000 && rng.IntN(4) == 0 {
+				d = s.digests[i-1-rng.IntN(5000)]
+			}
+			at := int64(i)*200 + rng.Int64N(2_000_000)
+			if i%100_000 == 50_000 { // a clock that is wrong for a moment
+				at = []int64{math.MaxInt64, math.MinInt64 + 1, 0}[rng.IntN(3)]
+			}
+			s.add(d, at, 0)
+		}
+		cfg := TimedConfig{Window: window(t, text)}
+		pruning, whole := newExact(t, cfg), newExact(t, cfg)
+		whole.pruneAt = math.MaxInt
+		got, want := s.verdicts(pruning, 1000), s.verdicts(whole, 1000)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("window %s: packet %d: copy %v, want %v", text, i, got[i], want[i])
+			}
+		}
+		if len(pruning.kept) > 6*pruneSpan || pruning.Stats().MemoryBytes >= whole.Stats().MemoryBytes {
+			t.Errorf("window %s: %d elements after pruning of %d, %d bytes of %d", text,
+				len(pruning.kept), len(whole.kept), pruning.Stats().MemoryBytes, whole.Stats().MemoryBytes)
+		}
+	}
+}
+
+func TestExactWindowStats(t *testing.T) {
+	f := newExact(t, TimedConfig{Window: Window{None: true}})
+	if st := f.Stats(); st != (PacketStats{Method: "exact", MemoryBytes: 8 * 41}) {
+		t.Errorf("empty: %+v", st)
+	}
+	s := randomPackets(18, 1000, clocks(1000)["in order"])
+	s.verdicts(f, 100)
+	before := f.Stats()
+	if n := len(f.kept); before.MemoryBytes < n*41 || before.MemoryBytes > n*41*3 {
+		t.Errorf("%d elements in %d bytes", n, before.MemoryBytes)
+	}
+	if err := f.Close(); err != nil || f.Stats() != before {
+		t.Errorf("after Close: %v, %+v, want %+v", err, f.Stats(), before)
+	}
+}
+
+func TestNewExactWindowErrors(t *testing.T) {
+	if _, err := NewExactWindow(ExactWindowConfig{}); !errors.Is(err, ErrWindow) {
+		t.Errorf("no window: error %v, want ErrWindow", err)
+	}
+}
+
+func TestPacketFilterPanics(t *testing.T) {
+	cfg := TimedConfig{Window: Window{Duration: 1}, Memory: 64, Across: true}
+	for _, f := range []PacketFilter{newTimed(t, cfg), newExact(t, cfg)} {
+		for _, c := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%T: lengths %v: no panic", f, c)
+					}
+				}()
+				f.TestAndSet(make([]uint64, c[0]), make([]asm.Digest, 1), make([]int64, c[1]), make([]uint32, c[2]))
+			}()
+		}
+	}
+}
+
+func TestTimeRange(t *testing.T) {
+	r := noTimes
+	if r.has(0) || r.has(math.MaxInt64) {
+		t.Error("the empty range has times")
+	}
+	r.add(5)
+	r.add(-3)
+	if w := r.join(noTimes).widen(10); w != (timeRange{-13, 15}) || !w.has(-13) || w.has(16) {
+		t.Errorf("-3 to 5, widened by 10: %v", w)
+	}
+	r.add(math.MaxInt64 - 1)
+	r.add(math.MinInt64 + 1)
+	if w := r.widen(math.MaxInt64).widen(10); w != (timeRange{math.MinInt64, math.MaxInt64}) {
+		t.Errorf("all times, widened: %v", w)
+	}
+}

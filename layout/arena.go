@@ -1,0 +1,76 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// hugePage is the page size that the TLB covers far more memory with. Arenas
+// of at least this size are aligned to it.
+const hugePage = 2 << 20
+
+// maxLines keeps every size computed from a line count, with room for
+// alignment, within an int.
+const maxLines = (math.MaxInt - hugePage) / LineSize
+
+// ErrArenaSize is what NewArena's error wraps when no memory of the wanted
+// size can exist.
+var ErrArenaSize = errors.New("layout: arena size out of range")
+
+// Arena is a fixed amount of memory in lines, each on an address divisible by
+// LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
+// kernel is asked for huge pages. There the memory lies outside of the Go heap,
+// so that hundreds of megabytes of filter do not stretch the collector's pace;
+// elsewhere it is an ordinary slice. An Arena has no locks of its own.
+type Arena struct {
+	lines   []Line
+	mapping []byte // what Close gives back
+}
+
+// NewArena returns n lines of zeros. Close gives the memory back; nothing
+// else does. The error wraps ErrArenaSize if n is not between 1 and what can
+// be addressed, or else the system's refusal.
+func NewArena(n int) (*Arena, error) {
+	if n < 1 || n > maxLines {
+		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
+	}
+	size, align := n*LineSize, LineSize
+	if size >= hugePage {
+		align = hugePage
+	}
+	mapping, err := mapMemory(size + align - LineSize)
+	if err != nil {
+		return nil, fmt.Errorf("layout: %d bytes of memory: %w", size, err)
+	}
+	base := unsafe.Pointer(unsafe.SliceData(mapping))
+	skip := -uintptr(base) & uintptr(align-1)
+	aligned := mapping[skip : int(skip)+size]
+	if align == hugePage {
+		adviseHuge(aligned)
+	}
+	lines := unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(aligned))), n)
+	return &Arena{lines: lines, mapping: mapping}, nil
+}
+
+// Lines returns the arena's memory, the same slice at each call and nil after
+// Close.
+func (a *Arena) Lines() []Line { return a.lines }
+
+// Bytes returns the size of all lines: their number times LineSize.
+func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
+
+// Clear sets all lines to zero.
+func (a *Arena) Clear() { clear(a.lines) }
+
+// Close gives the memory back. The lines must not be used any more, by no
+// slice of them. Further calls do nothing.
+func (a *Arena) Close() error {
+	mapping := a.mapping
+	a.lines, a.mapping = nil, nil
+	if mapping == nil {
+		return nil
+	}
+	return unmapMemory(mapping)
+}

@@ -1,0 +1,19 @@
+package layout
+
+import "golang.org/x/sys/unix"
+
+// mapMemory returns size bytes of zeros, page-aligned. A size that the machine
+// cannot back is refused here and not when the memory is touched.
+func mapMemory(size int) ([]byte, error) {
+	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+}
+
+// adviseHuge asks for huge pages. Kernels without them refuse, and small pages
+// are as right as huge ones, so the answer does not matter.
+func adviseHuge(b []byte) {
+	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
+}
+
+func unmapMemory(b []byte) error {
+	return unix.Munmap(b)
+}

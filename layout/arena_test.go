@@ -1,0 +1,52 @@
+package layout
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"unsafe"
+)
+
+func TestArena(t *testing.T) {
+	for _, n := range []int{1, 2, 63, 64, 1000, hugePage/LineSize - 1, hugePage / LineSize, hugePage/LineSize + 1, 100_000} {
+		a, err := NewArena(n)
+		if err != nil {
+			t.Fatalf("%d lines: %v", n, err)
+		}
+		lines := a.Lines()
+		if len(lines) != n || cap(lines) != n || a.Bytes() != n*LineSize {
+			t.Errorf("%d lines: len %d, cap %d, %d bytes", n, len(lines), cap(lines), a.Bytes())
+		}
+		align := uintptr(LineSize)
+		if a.Bytes() >= hugePage {
+			align = hugePage
+		}
+		if p := uintptr(unsafe.Pointer(&lines[0])); p%align != 0 {
+			t.Errorf("%d lines: address %#x is not aligned to %d", n, p, align)
+		}
+		for i := range lines {
+			if lines[i] != (Line{}) {
+				t.Fatalf("%d lines: line %d is not zero", n, i)
+			}
+			lines[i] = Line{0: uint64(i), 7: 1}
+		}
+		a.Clear()
+		if lines[0] != (Line{}) || lines[n-1] != (Line{}) {
+			t.Errorf("%d lines: not zero after Clear", n)
+		}
+		if err := errors.Join(a.Close(), a.Close()); err != nil || a.Lines() != nil || a.Bytes() != 0 {
+			t.Errorf("%d lines: after Close: %v, %d bytes", n, err, a.Bytes())
+		}
+	}
+}
+
+func TestArenaSizes(t *testing.T) {
+	for _, n := range []int{0, -1, math.MinInt, math.MaxInt, maxLines + 1} {
+		if _, err := NewArena(n); !errors.Is(err, ErrArenaSize) {
+			t.Errorf("%d lines: error %v, want ErrArenaSize", n, err)
+		}
+	}
+	if _, err := NewArena(maxLines); err == nil {
+		t.Error("more memory than there are addresses: no error")
+	}
+}

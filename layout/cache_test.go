@@ -1,0 +1,51 @@
+package layout
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestCaches(t *testing.T) {
+	c := Caches()
+	if c.L1 < 4<<10 || c.L2 < c.L1 || c.L3 < c.L2 {
+		t.Errorf("implausible cache sizes: %+v", c)
+	}
+	for name, want := range map[string]int{"l1": c.L1, "l2": c.L2, "l3": c.L3} {
+		if got, ok := Budget(name); !ok || got != want {
+			t.Errorf("Budget(%q) = %d, %v, want %d", name, got, ok, want)
+		}
+	}
+	for _, name := range []string{"", "l4", "L2", "8MiB"} {
+		if got, ok := Budget(name); ok || got != 0 {
+			t.Errorf("Budget(%q) = %d, %v", name, got, ok)
+		}
+	}
+}
+
+func TestSaneCaches(t *testing.T) {
+	for _, c := range []struct{ in, want CacheSizes }{
+		{CacheSizes{}, usual},
+		{CacheSizes{-1, -1, -1}, usual},
+		{CacheSizes{L1: 48 << 10, L2: 2 << 20, L3: 100 << 20}, CacheSizes{L1: 48 << 10, L2: 2 << 20, L3: 100 << 20}},
+		{CacheSizes{L1: 64 << 10, L2: 32 << 20, L3: -1}, CacheSizes{L1: 64 << 10, L2: 32 << 20, L3: 32 << 20}},
+	} {
+		if got := sane(c.in); got != c.want {
+			t.Errorf("sane(%+v) = %+v, want %+v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestLineIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, lines := range []uint64{0, 1, 2, 3, 1000, 1 << 32, 1<<58 - 1, math.MaxUint64} {
+		for _, h := range []uint64{0, 1, math.MaxUint64, 1 << 63, rng.Uint64()} {
+			p := new(big.Int).Mul(new(big.Int).SetUint64(h), new(big.Int).SetUint64(lines))
+			want := p.Rsh(p, 64).Uint64()
+			if got := LineIndex(h, lines); got != want || lines > 0 && got >= lines {
+				t.Errorf("LineIndex(%d, %d) = %d, want %d", h, lines, got, want)
+			}
+		}
+	}
+}
