@@ -35,9 +35,9 @@ type OutputOptions struct {
 //
 // An Output is for one goroutine. Either Commit or Abort must be called.
 type Output struct {
-	buf  *outBuffer     // gathers what is written
-	pack io.WriteCloser // compresses what buf passes on; nil for a plain file
-	tail *outBuffer     // gathers what pack puts out: gzip does so in pieces of some 200 bytes
+	buf  *outBuffer // gathers what is written
+	pack packer     // compresses what buf passes on; nil for a plain file
+	tail *outBuffer // gathers what pack puts out: gzip does so in pieces of some 200 bytes
 	file *os.File
 	name string // as given, for errors
 	// temp is the path that is written and final the one it gets in Commit; both
@@ -108,9 +108,8 @@ func (o *Output) Abort() error {
 	}
 	o.done, o.result = true, o.named("commit", errClosed)
 	if o.pack != nil {
-		// Its goroutines end with Close, which must not write any more.
-		o.tail.err = errClosed
-		_ = o.pack.Close()
+		// This waits for its goroutines; Close would complete the stream.
+		o.pack.Reset(io.Discard)
 	}
 	o.buf.err = o.named("write", errClosed)
 	// Closing comes first: Windows removes no open file.

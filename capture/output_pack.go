@@ -10,9 +10,15 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
+// packer is a compressor. Close completes the stream without closing what it is
+// written to; Reset abandons it.
+type packer interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
 // newPacker returns the compressor that the ending of name asks for, or nil.
-// Its Close completes the stream without closing w.
-func newPacker(name string, w io.Writer) (io.WriteCloser, error) {
+func newPacker(name string, w io.Writer) (packer, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
 		return gzip.NewWriterLevel(w, gzip.BestSpeed)

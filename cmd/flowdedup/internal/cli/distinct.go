@@ -39,9 +39,11 @@ pcap and pcapng captures in windows aligned to the clock, an hour long unless
 order.
 
 Keys:
-  src, dst  source, destination address      flow    five-tuple
-  ip        address at either end            biflow  five-tuple, either direction
-  pair      source and destination address   mac     hardware address of a station
+  src, dst      source, destination address
+  ip            address at either end
+  pair          source and destination address
+  flow, biflow  five-tuple, in one direction or either
+  mac           hardware address of a station
 
 Addresses are those of the outermost IP header; --inner opens tunnels first.
 Distinct IPv4 addresses are counted exactly. Other keys are counted by a Bloom
@@ -54,13 +56,13 @@ counted in a window of their own.`,
   flowdedup distinct capture.pcapng
 
   # networks instead of hosts, per day of the office's time zone
-  flowdedup distinct --mask4 24 --mask6 64 --every 24h --tz Europe/Berlin *.pcap.gz
+  flowdedup distinct --mask4 24 --every 24h --tz Europe/Berlin *.pcap.gz
 
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
 
   # one count for the whole capture, as CSV too
-  flowdedup distinct --window none --of src,dst,flow --csv counts.csv capture.pcap`,
+  flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
 		Args: inputsRequired,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
@@ -156,7 +158,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	cfg := distinct.Config{
 		Inputs: args, NoMerge: f.noMerge, Inner: f.inner,
 		Calendar: engine.Calendar{Every: f.every, Location: f.location},
-		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
+		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
 		Rows: out.rows, Warn: e.warn, Progress: bar.update,
 	}
 	if f.window == "none" {

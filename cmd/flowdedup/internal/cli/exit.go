@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // The exit codes. A run ended by a signal exits with 128 plus its number.
@@ -60,7 +61,7 @@ func (e *env) codeOf(err error) int {
 	var usage *usageError
 	var damaged *damagedError
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin):
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged

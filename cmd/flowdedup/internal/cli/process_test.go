@@ -73,7 +73,7 @@ func TestSignals(t *testing.T) {
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		t.Run(s.signal.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.pcapng")
-			cmd := program(t, "dedup", "-", "-w", out, "--json")
+			cmd := program(t, "dedup", "-", "-w", out, "--json", "--window", "n:1")
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -128,7 +128,7 @@ func waitForTemporary(t *testing.T, dir string) {
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.pcapng")
-	cmd := program(t, "dedup", "-", "-w", out)
+	cmd := program(t, "dedup", "-", "-w", out, "--window", "n:1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

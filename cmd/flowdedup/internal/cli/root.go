@@ -24,11 +24,12 @@ everything readable before the damage was processed, 130 and 143 interrupted
 (files are closed properly, and the summary is printed).`,
 		Example: `  flowdedup dedup span.pcapng -w clean.pcapng
   flowdedup distinct --of src,dst,flow monday.pcap tuesday.pcap`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
-		Args:              unknownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
+		Args:                       unknownCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(suggestFlag)
 	root.SetUsageTemplate(narrow(root.UsageTemplate()))

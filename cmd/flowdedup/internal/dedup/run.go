@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -146,7 +147,7 @@ func (r *runner) step(b *capture.Batch, from, n int) {
 	buf, msgs := r.identity.Gather(b, from, headers)
 	r.digester.SumMessages(r.digests[:n], buf, msgs)
 	for i := range frames {
-		r.times[i] = frames[i].Time
+		r.times[i] = usable(frames[i].Time)
 		r.points[i] = b.Interfaces[frames[i].Interface].Point
 	}
 	seen := r.drop[from/64:][:(n+63)/64]
@@ -158,6 +159,16 @@ func (r *runner) step(b *capture.Batch, from, n int) {
 			r.books.duplicate(&frames[i], &headers[i])
 		}
 	}
+}
+
+// usable returns a time that filters may rely on. Times beyond what 64 bits
+// hold were cut to the last instant, so two of them say nothing about how far
+// apart the packets were: they count as none, and nothing is removed for them.
+func usable(t int64) int64 {
+	if t == math.MaxInt64 {
+		return capture.NoTime
+	}
+	return t
 }
 
 func (r *runner) finish(begin time.Time) Summary {
