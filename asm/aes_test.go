@@ -114,6 +114,23 @@ func TestMessageRangePanics(t *testing.T) {
 	}
 }
 
+func TestKeysPanic(t *testing.T) {
+	aes := NewAES([16]byte{})
+	for name, f := range map[string]func(){
+		"Sum16": func() { aes.Sum16(make([]Digest, 1), make([][16]byte, 2)) },
+		"Sum48": func() { aes.Sum48(make([]Digest, 1), make([][48]byte, 2)) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, name) {
+					t.Errorf("%s with a short dst: panic %q", name, got)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
 func TestDigestsDoNotAllocate(t *testing.T) {
 	buf := pattern(5000)
 	msgs := randomMessages(rand.New(rand.NewPCG(5, 6)), 100, 200, len(buf))

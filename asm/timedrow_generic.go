@@ -91,7 +91,7 @@ func (r *timedRow) testAndSet(line *[8]uint64, fp uint64, t int64, point uint64,
 			return r.found(line, at, cell)
 		}
 	}
-	c.EvictedLive += atMost(r.distance(c7, rel), r.window) & atMost(1, c7)
+	c.EvictedLive += atMost(r.distance(c7, rel), r.window) & atMost(1, c7) // not if it is empty
 	c.Inserted++
 	line[1], line[2], line[3], line[4] = cell, c1, c2, c3
 	line[5], line[6], line[7] = c4, c5, c6

@@ -20,11 +20,11 @@ const (
 )
 
 // capLenCeiling returns the largest captured length of a link type. Those with
-// the high ceiling are USB (Linux, Linux padded, Darwin), D-Bus, USBPcap and
-// EBHSCR.
+// the high ceiling are USB of FreeBSD, Linux (two layouts), Darwin and USBPcap,
+// and D-Bus.
 func capLenCeiling(t LinkType) uint32 {
 	switch t {
-	case 189, 220, 266, 231, 249, 186:
+	case 186, 189, 220, 266, 249, 231:
 		return maxCapLenBig
 	}
 	return maxCapLen
@@ -142,7 +142,15 @@ func (r *reader) Inputs() []string { return []string{r.name} }
 // Offset returns the bytes read, as stored, and the size of a regular file.
 func (r *reader) Offset() (done, total int64) { return r.in.offset() }
 
-// Close closes the file. Next returns os.ErrClosed afterwards, unless the input
+// Size is as Source says: unknown for pipes and compressed files.
+func (r *reader) Size() int64 {
+	if len(r.in.layers) > 0 {
+		return 0
+	}
+	return r.in.total
+}
+
+// Close closes the file. It must not be called during Next. Next returns os.ErrClosed afterwards, unless the input
 // had ended.
 func (r *reader) Close() error {
 	if r.err == nil {

@@ -70,7 +70,7 @@ func TestSectionBlocks(t *testing.T) {
 
 	want.block(BlockSectionHeader, want.order.AppendUint64(want.u16(want.u32(nil, byteOrderMagic), 1, 0), unknownLength),
 		want.option(optUserAppl, []byte("flowdedup")), want.end())
-	want.iface(228, 0) // of the pcap input, whose header comes first
+	want.iface(228, 0, want.option(optName, []byte("blank")), want.end()) // of the pcap input, whose header comes first
 	in.section(1000)
 	both(func(g *forge, add uint32) {
 		g.iface(1, 0, g.option(optName, []byte("eth0")), g.end())

@@ -293,6 +293,7 @@ func (q *quiet) Next(b *Batch) error {
 }
 func (q *quiet) Inputs() []string       { return []string{"quiet"} }
 func (q *quiet) Offset() (int64, int64) { return 0, 0 }
+func (q *quiet) Size() int64            { return 0 }
 func (q *quiet) Close() error           { return nil }
 
 func TestMergeScatteredRecords(t *testing.T) {

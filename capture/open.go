@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,7 +11,8 @@ import (
 // DefaultChunkSize is how many bytes are asked of an input at once. Half a
 // mebibyte and the frames that describe it (a few hundred kibibytes for small
 // packets) stay in a 1 to 2 MiB second-level cache until the packets have been
-// looked at; smaller chunks pay for more system calls, larger ones for memory.
+// looked at. Reading 64-byte packets from the page cache, chunks of 64 KiB cost
+// a fifth for their system calls, and chunks of 4 MiB gain a thirtieth.
 const DefaultChunkSize = 512 << 10
 
 // maxChunkSize keeps every offset into a batch below 1<<32: a chunk, what was
@@ -45,10 +45,12 @@ type Options struct {
 // The file header (pcap) or the first section header (pcapng) has been checked
 // when Open returns. If it is not sound the error is an *InputError with Header
 // set, whose reason is ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged or
-// ErrNotSupported. If the name cannot be opened the error is that of os.Open.
+// ErrNotSupported, or an error of reading. If the name cannot be opened, or is
+// that of a directory, the error is an *fs.PathError.
 //
 // A pipe is delivered as it comes: a batch holds what one read returned as soon
-// as that is a whole record. A regular file is read to the end that it has when
+// as that is a whole record (if it is compressed, what its compressor put out
+// at once). A regular file is read to the end that it has when
 // that end is first met, so that a file which is still being written ends (most
 // likely with ErrTruncated, in the middle of a record) and is not followed.
 func Open(name string, opt Options) (Source, error) {
@@ -62,7 +64,7 @@ func Open(name string, opt Options) (Source, error) {
 	}
 	src, err := openFile(f, shown, closer, opt)
 	if err != nil && closer != nil {
-		err = errors.Join(err, closer.Close())
+		_ = closer.Close() // it was only read
 	}
 	return src, err
 }

@@ -51,7 +51,9 @@ type Interface struct {
 	LinkType LinkType
 	SnapLen  uint32 // 0 means no limit
 	FCSLen   uint8  // bytes of frame check sequence at the end of each frame, where the file says so
-	Name     string // if_name, may be empty
+	// Name is if_name, or empty. Where inputs are joined, a pcap file gives its
+	// interface its own name without folders.
+	Name string
 	// Point numbers the place where the packets were seen: interfaces of one
 	// input that are declared again in a later section under the same name (or
 	// number, if unnamed) share it; different inputs never do.

@@ -13,6 +13,9 @@ type Source interface {
 	// decompression) were consumed, and their total size where it is known,
 	// else 0. It may be called while another goroutine is in Next.
 	Offset() (done, total int64)
+	// Size returns how many bytes of capture there are, decompressed, or 0
+	// where that is not known before they have been read.
+	Size() int64
 	// Close releases the inputs.
 	Close() error
 }

@@ -3,6 +3,7 @@ package capture
 import (
 	"errors"
 	"io"
+	"path/filepath"
 )
 
 // tabler is a Source that knows sections and interfaces before it has been read.
@@ -71,6 +72,9 @@ func (j *joined) learn(i int, ifaces []Interface, sections []Section) {
 			m.points[f.Point] = point
 		}
 		f.Section, f.Point = m.sections[f.Section], point
+		if section := &j.sections[f.Section]; section.Format == FormatPcap && f.Name == "" {
+			f.Name = filepath.Base(j.names[section.Input])
+		}
 		m.ifaces = append(m.ifaces, uint32(len(j.ifaces)))
 		j.ifaces = append(j.ifaces, f)
 	}
@@ -112,6 +116,19 @@ func (j *joined) Offset() (done, total int64) {
 		total = 0
 	}
 	return done, total
+}
+
+// Size returns the sum over all sources, or 0 if one is unknown.
+func (j *joined) Size() int64 {
+	total := int64(0)
+	for _, src := range j.sources {
+		n := src.Size()
+		if n == 0 {
+			return 0
+		}
+		total += n
+	}
+	return total
 }
 
 // Close closes all sources.

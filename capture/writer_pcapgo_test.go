@@ -1,5 +1,3 @@
-//go:build pcapgo
-
 package capture
 
 import (

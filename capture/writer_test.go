@@ -101,11 +101,11 @@ var modes = []struct {
 func TestWriteErrors(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
-			size := split(t, m.open(t, 15), m.merged, func() bool { return false }).kept.Len()
+			size := split(t, m.open(t, 5), m.merged, func() bool { return false }).kept.Len()
 			for n := range size {
 				w := NewWriter(&failAfter{n}, m.merged)
 				var first error
-				_ = each(t, m.open(t, 15), func(b *Batch) {
+				_ = each(t, m.open(t, 5), func(b *Batch) {
 					err := w.Write(b, nil)
 					if first != nil && err != first {
 						t.Fatalf("after %d bytes: %v, then %v", n, first, err)
@@ -117,7 +117,7 @@ func TestWriteErrors(t *testing.T) {
 				}
 			}
 			w := NewWriter(&failAfter{size}, m.merged)
-			_ = each(t, m.open(t, 15), func(b *Batch) { _ = w.Write(b, nil) })
+			_ = each(t, m.open(t, 5), func(b *Batch) { _ = w.Write(b, nil) })
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,11 @@ func TestDerivedKeys(t *testing.T) {
 	}
 	known := map[string]string{}
 	for use, want := range map[KeyUse]string{
-		KeyPackets: "", KeyIPv4: "", KeyIPv6: "", KeyMAC: "", KeyBijection: "",
+		KeyPackets:   "5275f3d86b4fb8684593133ebfa53cd3",
+		KeyIPv4:      "779b38d15bffb63d8d609d551a5cc98e",
+		KeyIPv6:      "39d6e9ae76a9b2f3fc462680f766720e",
+		KeyMAC:       "75d11b0e3a68c4223d88dbf017977dd7",
+		KeyBijection: "845c7d4690fa594f90e67f7b5211a51a",
 	} {
 		key := s.AESKey(use)
 		got := hex.EncodeToString(key[:])
@@ -48,7 +52,7 @@ func TestDerivedKeys(t *testing.T) {
 		known[got] = want
 	}
 	key := s.HighwayKey()
-	want := ""
+	want := "6f871f445c18afc2f8937af841fd2ad0ce24211a1cbd6fb046b51a8a607c479d"
 	if got := hex.EncodeToString(key[:]); got != want {
 		t.Errorf("HighwayHash key = %s, want %s", got, want)
 	}

@@ -21,7 +21,6 @@ func TestTickLength(t *testing.T) {
 		{1_000_000, 20, 4, 250_000},
 		{1<<22 + 1, 24, 2, 1<<21 + 1},
 		{999_999_937, 24, 239, 4_184_101},
-		
 	} {
 		tick, window := tickLength(c.size, c.bits)
 		if tick != c.tick || window != c.window {

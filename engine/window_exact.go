@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
 )
@@ -16,9 +17,13 @@ type ExactWindowConfig struct {
 	Across  bool
 }
 
-// pruneSpan is how many stream positions an element is remembered for at
-// least, however its time looks, and half of what a pruning looks back on.
-const pruneSpan = 1 << 16
+const (
+	// pruneSpan is how many stream positions an element is remembered for at
+	// least, however its time looks. Pruning looks back twice as far.
+	pruneSpan   = 1 << 16
+	sampleEvery = 1 << 8
+	samples     = 2 * pruneSpan / sampleEvery
+)
 
 // ExactWindow is the packet filter that remembers whole digests: method exact,
 // and the measure for Timed. Its memory follows the traffic.
@@ -33,12 +38,13 @@ const pruneSpan = 1 << 16
 //
 // When the number of elements has doubled, those are forgotten that can no
 // longer be copied. In count windows that is certain. In time windows it is
-// judged by the last 65,536 elements or more: what is older than these and
-// further than twice the window before the first or after the last of their
-// times, is forgotten. So a stream out of order stays right as long as no
-// element comes both 65,536 elements and a window too late, and a clock that
-// went wrong does harm only if it stays wrong for so long. Without a window
-// nothing is ever forgotten.
+// judged by the times of every 256th of the last 131,072 elements, without the
+// sixteenth part that is earliest and the one that is latest: what lies more than
+// twice the window outside of these times, and more than 65,536 elements back,
+// is forgotten. So a stream out of order stays right as long as no element
+// comes both so many elements and a window too late, and clocks that are
+// wrong now and then neither make it forget nor keep it from forgetting.
+// Without a window nothing is ever forgotten.
 type ExactWindow struct {
 	cfg      ExactWindowConfig
 	kept     map[asm.Digest]keptElement
@@ -46,8 +52,8 @@ type ExactWindow struct {
 
 	pruneAt int // number of elements that calls for pruning
 	peak    int // the greatest number of elements
-	recent  timeRange
-	before  timeRange // of the pruneSpan elements before those of recent
+	recent  [samples]int64
+	sampled int // how many samples were ever taken
 }
 
 // keptElement is what is remembered of a digest.
@@ -66,8 +72,6 @@ func NewExactWindow(cfg ExactWindowConfig) (*ExactWindow, error) {
 		cfg:     cfg,
 		kept:    make(map[asm.Digest]keptElement),
 		pruneAt: 4 * pruneSpan,
-		recent:  noTimes,
-		before:  noTimes,
 	}, nil
 }
 
@@ -80,7 +84,7 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 		if e.cfg.Across {
 			now.point = points[i]
 		}
-		e.advance()
+		e.position++
 		switch {
 		case e.cfg.Window.Packets > 0:
 			now.time = now.position
@@ -94,7 +98,10 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 }
 
 func (e *ExactWindow) testAndSet(d asm.Digest, now keptElement) (isCopy bool) {
-	e.recent.add(now.time)
+	if now.position%sampleEvery == 0 {
+		e.recent[e.sampled%samples] = now.time
+		e.sampled++
+	}
 	old, found := e.kept[d]
 	isCopy = found && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
 	switch {
@@ -123,14 +130,6 @@ func (e *ExactWindow) reach() int64 {
 	return max(int64(e.cfg.Window.Duration), e.cfg.Window.Packets)
 }
 
-// advance moves on to the next position.
-func (e *ExactWindow) advance() {
-	e.position++
-	if e.position%pruneSpan == 0 {
-		e.before, e.recent = e.recent, noTimes
-	}
-}
-
 // prune forgets what no element is likely to copy any more.
 func (e *ExactWindow) prune() {
 	e.peak = max(e.peak, len(e.kept))
@@ -141,12 +140,28 @@ func (e *ExactWindow) prune() {
 			return !e.within(k.time, e.position)
 		})
 	default:
-		near := e.recent.join(e.before).widen(e.reach()).widen(e.reach())
+		first, last := e.near()
 		maps.DeleteFunc(e.kept, func(_ asm.Digest, k keptElement) bool {
-			return e.position-k.position > pruneSpan && !near.has(k.time)
+			return e.position-k.position > pruneSpan && (k.time < first || k.time > last)
 		})
 	}
 	e.pruneAt = max(2*len(e.kept), 4*pruneSpan)
+}
+
+// near returns between which times elements are worth keeping: those that most
+// of the stream has now, and two windows more on both sides, as far as times go.
+func (e *ExactWindow) near() (first, last int64) {
+	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
+	if len(times) == 0 {
+		return math.MinInt64, math.MaxInt64
+	}
+	outer := len(times) / 16
+	first, last = times[outer], times[len(times)-1-outer]
+	for range 2 {
+		first = max(first, math.MinInt64+e.reach()) - e.reach()
+		last = min(last, math.MaxInt64-e.reach()) + e.reach()
+	}
+	return first, last
 }
 
 // Stats implements PacketFilter. MemoryBytes is an estimate: what Go's map of
@@ -167,28 +182,4 @@ func (e *ExactWindow) Close() error {
 	e.peak = max(e.peak, len(e.kept))
 	e.kept = nil
 	return nil
-}
-
-// timeRange is a range of times with both ends.
-type timeRange struct{ first, last int64 }
-
-// noTimes is the empty range.
-var noTimes = timeRange{first: math.MaxInt64, last: math.MinInt64}
-
-func (r *timeRange) add(t int64) {
-	r.first, r.last = min(r.first, t), max(r.last, t)
-}
-
-func (r timeRange) join(o timeRange) timeRange {
-	return timeRange{first: min(r.first, o.first), last: max(r.last, o.last)}
-}
-
-func (r timeRange) has(t int64) bool { return r.first <= t && t <= r.last }
-
-// widen moves both ends of a range that is not empty by d, as far as times go.
-func (r timeRange) widen(d int64) timeRange {
-	return timeRange{
-		first: max(r.first, math.MinInt64+d) - d,
-		last:  min(r.last, math.MaxInt64-d) + d,
-	}
 }

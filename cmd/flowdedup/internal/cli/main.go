@@ -17,8 +17,9 @@ type env struct {
 	// signal is the one that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.
-	quiet bool
-	// progress clears the progress line before something else is printed.
+	quiet    bool
+	warnings atomic.Int64
+	// clearProgress clears the progress line before something else is printed.
 	clearProgress func()
 }
 
@@ -69,10 +70,21 @@ func (e *env) report(err error) {
 	}
 }
 
-// warn prints what the user should know although the run goes on.
+// maxWarnings is how many warnings one run prints: a hostile file can give
+// cause for one with every packet.
+const maxWarnings = 10
+
+// warn prints what the user should know although the run goes on. It may be
+// called from any goroutine.
 func (e *env) warn(err error) {
 	if e.quiet {
 		return
+	}
+	switch n := e.warnings.Add(1); {
+	case n > maxWarnings:
+		return
+	case n == maxWarnings:
+		err = fmt.Errorf("%w; further warnings are not shown", err)
 	}
 	e.clearProgress()
 	fmt.Fprintf(e.stderr, "flowdedup: warning: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))

@@ -38,13 +38,13 @@ func (c *Config) digester() asm.MessageDigester {
 	return asm.NewAES(c.Secret.AESKey(engine.KeyPackets))
 }
 
-func (c *Config) filter(totalBytes int64) (engine.PacketFilter, error) {
+func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if c.Method == "exact" {
 		return engine.NewExactWindow(engine.ExactWindowConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
 	memory := c.Memory
 	if memory == 0 {
-		memory = engine.DefaultMemory(c.Window, totalBytes)
+		memory = engine.DefaultMemory(c.Window, inputBytes)
 	}
 	return engine.NewTimed(engine.TimedConfig{
 		Window: c.Window, Memory: memory, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,

@@ -86,8 +86,7 @@ type runner struct {
 }
 
 func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
-	_, total := in.Offset()
-	filter, err := cfg.filter(total)
+	filter, err := cfg.filter(in.Size())
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,9 @@ func (s *Stream) Inputs() []string { return s.src.Inputs() }
 // Offset returns the bytes read so far and the bytes there are, 0 if unknown.
 func (s *Stream) Offset() (done, total int64) { return s.src.Offset() }
 
+// Size returns how many bytes of capture there are, 0 if unknown.
+func (s *Stream) Size() int64 { return s.src.Size() }
+
 // Close stops reading and closes the inputs. It does not wait for a read that
 // blocks on a silent pipe.
 func (s *Stream) Close() error {
