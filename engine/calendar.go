@@ -93,6 +93,12 @@ func (c *Calendar) period(t int64) zonePeriod {
 	local := time.Unix(0, t).In(c.Location)
 	p.offset = zoneOffset(local)
 	from, to := local.ZoneBounds()
+	if !to.IsZero() && !to.After(local) {
+		// In years after the last change of a zone's table ZoneBounds may return
+		// the turn of the year as a bound, and takes leap years for ordinary ones:
+		// on their last day it returns that day's begin.
+		to = to.Add(24 * time.Hour)
+	}
 	if !from.IsZero() && !from.Before(time.Unix(0, beginOfTime)) {
 		p.begin = from.UnixNano()
 		p.change = p.offset - zoneOffset(from.Add(-1))

@@ -95,13 +95,16 @@ func TestCalendarZero(t *testing.T) {
 func TestCalendarTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	instants := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
-	for range 300 {
+	for range 50 {
 		instants = append(instants, int64(rng.Uint64()), rng.Int64N(2_000_000_000e9))
 	}
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/St_Johns", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Atlantic/Azores"} {
 		for _, every := range []time.Duration{1, 999, time.Minute, 25 * time.Minute, 30 * time.Minute, time.Hour, 90 * time.Minute, 5 * time.Hour, day, week, 10_000 * day, math.MaxInt64} {
 			calendar := Calendar{Every: every, Location: zone(t, name)}
-			for _, at := range instants {
+			for i, at := range instants {
+				if every > 1000*day && i > 15 {
+					break // these walk through centuries of clock changes
+				}
 				checkTile(t, calendar, at, rng)
 			}
 		}

@@ -7,9 +7,13 @@ import (
 )
 
 const (
-	// crowd is the packet rate that a default must carry without forgetting:
-	// with windows up to shortWindow half of a second-level cache carries more.
-	crowd       = 1_000_000 // packets a second
+	// linesForPacket keeps a line's load at half a live packet, at which one
+	// packet in a million finds its line full.
+	linesForPacket = 2
+	// crowd is the packet rate that a default carries at that load. With
+	// windows up to shortWindow half of a usual second-level cache carries as
+	// much.
+	crowd       = 500_000 // packets a second
 	shortWindow = 8 * time.Millisecond
 	// maxDefaultMemory is where the default stops growing with the window.
 	maxDefaultMemory = 256 << 20
@@ -19,25 +23,25 @@ const (
 
 // DefaultMemory chooses the memory of a packet filter, in bytes, where the
 // user names none: half of the second-level cache for windows of some
-// milliseconds, which holds them at 8 million packets a second; a line for
-// each packet of the window at a million packets a second for longer ones, 256
-// MiB at most and for windows without an end. Inputs of a known size cap it at
-// one line for each packet that they can hold: at that load a line overflows
-// once in a million packets, so small inputs never forget. inputBytes is 0 if
-// the size is unknown.
+// milliseconds (512 KiB carry 4 million packets a second at 1 ms), two lines for
+// each packet that longer windows hold at half a million packets a second, and
+// 256 MiB at most and for windows without an end. Inputs of a known size cap
+// it at two lines for each packet that they can hold, so that small inputs are
+// never forgotten. inputBytes is 0 if the size is unknown.
 func DefaultMemory(w Window, inputBytes int64) int {
+	const packet = linesForPacket * layout.LineSize
 	floor := layout.Caches().L2 / 2
 	want := maxDefaultMemory
 	switch {
 	case w.Packets > 0:
-		want = int(min(w.Packets, maxDefaultMemory/layout.LineSize)) * layout.LineSize
+		want = int(min(w.Packets, maxDefaultMemory/packet)) * packet
 	case !w.None && w.Duration <= shortWindow:
 		want = floor
-	case !w.None && w.Duration < maxDefaultMemory/layout.LineSize/crowd*time.Second:
-		want = int(w.Duration.Seconds()*crowd) * layout.LineSize
+	case !w.None && w.Duration < maxDefaultMemory/packet*time.Second/crowd:
+		want = int(w.Duration.Seconds()*crowd) * packet
 	}
 	if inputBytes > 0 {
-		want = int(min(int64(want), inputBytes/minRecordSize*layout.LineSize))
+		want = min(want, int(min(inputBytes/minRecordSize, maxDefaultMemory/packet))*packet)
 	}
 	return max(want, floor)
 }

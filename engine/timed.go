@@ -31,7 +31,7 @@ const (
 	timedCells   = 7  // in a line
 	fpBits       = 40 // of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
-	pointBits    = 8
+	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps a tick below a thousandth of the window.
 	minTickBits = 16
 	// chunk is how many elements are turned to ticks at a time: whole words of
@@ -57,13 +57,17 @@ var ErrMemory = errors.New("engine: memory out of range")
 //     element without a twin is taken for a copy with a probability of at
 //     most 7 * 2^-40 = 6.4e-12, or 7 * 2^-36 = 1.0e-10 with Across, if the
 //     window covers all that its line holds.
-//   - Time runs in ticks. One is 1 ns, so that everything is exact, for windows
-//     up to 4.19 ms (262 us with Across). Above, an element at the window's
-//     edge may be a copy up to one tick too late, which is less than 4.8e-7 of
-//     the window (7.7e-6 with Across), where the window is a whole number of
-//     ticks, as those that people write are, and up to two ticks in
-//     others. Never is one within the window missed for that. The same holds
-//     for count windows, which are exact up to 4,194,304 (262,144) elements.
+//   - Time runs in ticks: 320 ns for the usual window of 1 ms (1 us with
+//     Across), never more than a thousandth of the window. An element at the
+//     window's edge may be a copy up to one tick too late where the window is
+//     a whole number of ticks, as those that people write are, and up to two
+//     ticks in others. Never is one within the window missed for that. Times
+//     that are multiples of a longer unit, as the microseconds of most files,
+//     are compared exactly. Count windows are exact up to 4,194,304 elements
+//     (524,288 with Across).
+//   - A line holds times that are up to 2.1 seconds before or after each other
+//     (1 second with Across), and at least twice the window. When one further
+//     away falls into it, it forgets the others.
 //   - One element is remembered for a fingerprint, the latest one kept; a copy
 //     of an earlier one that is further away is let through, as with
 //     ExactWindow.
@@ -103,7 +107,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	tick, window := int64(1), int64(1)
 	if !cfg.Window.None {
-		tick, window = tickLength(max(int64(cfg.Window.Duration), cfg.Window.Packets), params.TickBits)
+		tick, window = ticksOf(cfg.Window, params.TickBits)
 	}
 	params.Window = window
 	arena, err := layout.NewArena(cfg.Memory / layout.LineSize)
@@ -118,6 +122,16 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		tick:   newDivisor(uint64(tick)),
 		demand: newDemand(window),
 	}, nil
+}
+
+// ticksOf returns the length of a tick, in the window's unit, and the window in
+// ticks.
+func ticksOf(w Window, tickBits uint) (tick, window int64) {
+	if w.Packets > 0 {
+		return tickLength(w.Packets, tickBits, 1)
+	}
+	size := int64(w.Duration)
+	return tickLength(size, tickBits, leastTick(size, tickBits))
 }
 
 // cellShape divides the 64 bits of a cell so that the false positive rate is

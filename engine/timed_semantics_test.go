@@ -35,8 +35,8 @@ func TestWindowSemantics(t *testing.T) {
 		{"beacon at 0.4 W keeps every third", "1ms", ms(beacon(0.4, 7)...), same, false, false, "kcckcck"},
 		{"a sliding window silences the beacon", "1ms", ms(beacon(0.9, 7)...), same, true, false, "kcccccc"},
 		{"a sliding window ends after silence", "1ms", ms(0, 0.9, 1.8, 2.9, 3.9, 5), same, true, false, "kcckck"},
-		{"the edge belongs to the window", "1ms", ms(0, 1, 2, 3.000001), same, false, false, "kckk"},
-		{"before counts like after", "1ms", ms(5, 4, 3.999999, 4.999999), same, false, false, "kckc"},
+		{"the edge belongs to the window", "1ms", ms(0, 1, 2, 3.001), same, false, false, "kckk"},
+		{"before counts like after", "1ms", ms(5, 4, 3.999, 4.999), same, false, false, "kckc"},
 		{"the latest kept counts", "1ms", ms(10, 5, 10.5), same, false, false, "kkk"},
 		{"sliding keeps the later time", "1ms", ms(1, 0, 1.9, 2.95), same, true, false, "kcck"},
 		{"without a time never a copy", "1ms", []int64{noTime, noTime, 0, noTime, 1}, same, false, false, "kkkkc"},
@@ -72,9 +72,9 @@ func TestTimedEdge(t *testing.T) {
 		across bool
 		beyond int64 // ns after the edge where nothing may be a copy any more
 	}{
-		{1, false, 1}, {time.Microsecond, false, 1}, {time.Millisecond, false, 1},
-		{4194304, false, 1}, {262144, true, 1}, {time.Millisecond, true, 4},
-		{5 * time.Millisecond, false, 2}, {time.Second, false, 1000}, {time.Hour, false, 1e6},
+		{1, false, 1}, {time.Microsecond, false, 1}, {time.Millisecond, false, 320},
+		{4194304, false, 256}, {262144, true, 512}, {time.Millisecond, true, 1000},
+		{5 * time.Millisecond, false, 320}, {time.Second, false, 256}, {time.Hour, false, 1e6},
 		{24 * time.Hour, true, 1e9}, {999999937, false, 1000}, {999999937, true, 8000},
 	} {
 		f := newTimed(t, TimedConfig{Window: Window{Duration: c.window}, Memory: 1 << 20, Across: c.across})

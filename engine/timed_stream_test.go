@@ -21,6 +21,16 @@ func (s *packetStream) add(d asm.Digest, t int64, point uint32) {
 	s.points = append(s.points, point)
 }
 
+// round makes times multiples of unit, as times of files with a coarser clock
+// are: then ticks of that length lose nothing.
+func (s *packetStream) round(unit int64) {
+	for i, t := range s.times {
+		if t != noTime {
+			s.times[i] = t - t%unit
+		}
+	}
+}
+
 // verdicts runs the stream through f in batches of the given size.
 func (s *packetStream) verdicts(f PacketFilter, batch int) []bool {
 	out := make([]bool, 0, len(s.digests))

@@ -4,31 +4,49 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 func TestTickLength(t *testing.T) {
 	for _, c := range []struct {
-		size         int64
+		size, least  int64
 		bits         uint
 		tick, window int64
 	}{
-		{1, 24, 1, 1},
-		{1_000_000, 24, 1, 1_000_000},
-		{1 << 22, 24, 1, 1 << 22},
-		{5_000_000, 24, 2, 2_500_000},
-		{1_000_000_000, 24, 250, 4_000_000},
-		{3_600_000_000_000, 24, 900_000, 4_000_000},
-		{1_000_000, 20, 4, 250_000},
-		{1<<22 + 1, 24, 2, 1<<21 + 1},
-		{999_999_937, 24, 239, 4_184_101},
+		{1, 1, 24, 1, 1},
+		{1_000_000, 1, 24, 1, 1_000_000},
+		{1_000_000, 256, 24, 320, 3125},
+		{1_000_000, 1000, 21, 1000, 1000},
+		{1 << 22, 1, 24, 1, 1 << 22},
+		{5_000_000, 1, 24, 2, 2_500_000},
+		{1_000_000_000, 256, 24, 256, 3_906_250},
+		{3_600_000_000_000, 256, 24, 900_000, 4_000_000},
+		{1_000_000, 1, 20, 4, 250_000},
+		{1<<22 + 1, 1, 24, 2, 1<<21 + 1},
+		{999_999_937, 1, 24, 239, 4_184_101},
 	} {
-		tick, window := tickLength(c.size, c.bits)
+		tick, window := tickLength(c.size, c.bits, c.least)
 		if tick != c.tick || window != c.window {
-			t.Errorf("tickLength(%d, %d) = %d, %d, want %d, %d", c.size, c.bits, tick, window, c.tick, c.window)
+			t.Errorf("tickLength(%d, %d, %d) = %d, %d, want %d, %d", c.size, c.bits, c.least, tick, window, c.tick, c.window)
 		}
-		most := int64(1) << (c.bits - 2)
-		if window > most || tick > 1 && window < most/2 || float64(tick)*float64(window) < float64(c.size)*(1-1e-15) {
-			t.Errorf("tickLength(%d, %d) = %d, %d breaks its promise", c.size, c.bits, tick, window)
+		if window > int64(1)<<(c.bits-2) || tick < c.least || float64(tick)*float64(window) < float64(c.size)*(1-1e-15) {
+			t.Errorf("tickLength(%d, %d, %d) = %d, %d breaks its promise", c.size, c.bits, c.least, tick, window)
+		}
+	}
+}
+
+// TestLeastTick keeps ticks below a thousandth of any window, and lines in
+// reach of disorder where that allows it.
+func TestLeastTick(t *testing.T) {
+	for _, window := range []int64{1, 999, 1000, 25_000, 1_000_000, 1_000_003, 100_000_000, 1e9, 60e9, 3600e9} {
+		for _, bits := range []uint{16, 20, 21, 24} {
+			tick, n := ticksOf(Window{Duration: time.Duration(window)}, bits)
+			if tick > 1 && (tick > window/1000*2+1 && bits > 20 || float64(tick)*float64(n) > float64(window)*1.01) {
+				t.Errorf("window %d, %d bits: %d ticks of %d", window, bits, n, tick)
+			}
+			if window >= 5_000_000 && tick<<bits < reach {
+				t.Errorf("window %d, %d bits: reach %d", window, bits, tick<<bits)
+			}
 		}
 	}
 }
