@@ -19,7 +19,8 @@ type demand struct {
 	length uint64 // of a slice, in ticks
 	start  int64  // of the running slice
 	kept   [windowSlices + 1]uint64
-	now    int // the running slice's place in kept
+	now    int    // the running slice's place in kept
+	live   uint64 // sum of kept
 	peak   uint64
 }
 
@@ -41,6 +42,7 @@ func (m *demand) observe(seen []uint64, ticks []int64) {
 				m.turn(t)
 			}
 			m.kept[m.now]++
+			m.live++
 		}
 	}
 }
@@ -51,30 +53,25 @@ func (m *demand) turn(t int64) {
 	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
 		return
 	}
-	m.peak = max(m.peak, m.live())
+	m.peak = max(m.peak, m.live)
 	if t < m.start || uint64(t)-uint64(m.start) >= windowSlices*m.length {
 		m.start = t
 		clear(m.kept[:])
+		m.live = 0
 		return
 	}
 	for uint64(t)-uint64(m.start) >= m.length {
 		m.start += int64(m.length)
 		m.now = (m.now + 1) % len(m.kept)
+		m.live -= m.kept[m.now]
 		m.kept[m.now] = 0
 	}
-}
-
-func (m *demand) live() (n uint64) {
-	for _, k := range m.kept {
-		n += k
-	}
-	return n
 }
 
 // memory returns the bytes in which a stream that inserted so many elements
 // would have been remembered to the end of its windows, at its peak.
 func (m *demand) memory(inserted uint64) int {
-	lines := float64(max(m.peak, m.live())) / spareLoad(inserted)
+	lines := float64(max(m.peak, m.live)) / spareLoad(inserted)
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 

@@ -32,7 +32,7 @@ func TestDemandPeak(t *testing.T) {
 		s := uniquePackets(20_000, c.interval)
 		s.verdicts(f, 512)
 		high := c.low + c.low/8 + windowSlices
-		if got := max(f.demand.peak, f.demand.live()); got < c.low || got > high {
+		if got := max(f.demand.peak, f.demand.live); got < c.low || got > high {
 			t.Errorf("window %s, every %d ns: peak %d, want %d to %d", c.window, c.interval, got, c.low, high)
 		}
 	}
