@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -49,6 +50,11 @@ func (c *common) finish(f *pflag.FlagSet) error {
 	}
 	c.secret = secret
 	return nil
+}
+
+// inputs says how to read inputs, and where to tell of it.
+func (c *common) inputs(e *env, bar *progress) input.Options {
+	return input.Options{NoMerge: c.noMerge, Warn: e.warn, Progress: bar.update}
 }
 
 // inputsRequired checks that at least one input is named.

@@ -113,10 +113,10 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	summary, err := dedup.Run(cmd.Context(), dedup.Config{
-		Inputs: args, NoMerge: f.noMerge, Output: f.output, Duplicates: f.duplicates,
+		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates,
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
 		Digest:   f.digest, Secret: f.secret, Method: f.method, Window: f.window, Memory: f.memory,
-		FPR: f.fpr, Refresh: f.refresh, Across: f.across, Warn: e.warn, Progress: bar.update,
+		FPR: f.fpr, Refresh: f.refresh, Across: f.across,
 	})
 	bar.close()
 	f.warnForgotten(e, &summary)

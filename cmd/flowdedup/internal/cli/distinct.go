@@ -156,10 +156,10 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	cfg := distinct.Config{
-		Inputs: args, NoMerge: f.noMerge, Inner: f.inner,
+		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
 		Calendar: engine.Calendar{Every: f.every, Location: f.location},
 		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
-		Rows: out.rows, Warn: e.warn, Progress: bar.update,
+		Rows: out.rows,
 	}
 	if f.window == "none" {
 		cfg.Calendar.Every = 0

@@ -3,13 +3,14 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Config says what a run does. Everything in it is checked by the caller.
 type Config struct {
 	Inputs     []string
-	NoMerge    bool
+	Input      input.Options
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
 
@@ -23,12 +24,6 @@ type Config struct {
 	FPR     float64
 	Refresh bool
 	Across  bool
-
-	// Warn is told what the user should know but what does not end the run.
-	Warn func(error)
-	// Progress is told, after each batch, how many bytes of the inputs were
-	// read, how many there are (0 if unknown) and the packets so far.
-	Progress func(done, total int64, packets uint64)
 }
 
 func (c *Config) digester() asm.MessageDigester {

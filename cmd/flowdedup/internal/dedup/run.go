@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
-	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -30,13 +28,7 @@ const step = 512
 // written; where not one packet could be read nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
-	var survived atomic.Bool // damage that did not end the input
-	warn := cfg.Warn
-	cfg.Warn = func(err error) {
-		survived.Store(true)
-		warn(err)
-	}
-	in, err := input.Open(cfg.Inputs, input.Options{NoMerge: cfg.NoMerge, Warn: cfg.Warn})
+	in, err := input.Open(cfg.Inputs, cfg.Input)
 	if err != nil {
 		return newBooks().close(time.Since(begin)), err
 	}
@@ -47,9 +39,9 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	defer r.filter.Close()
 
-	err = r.end(r.loop(ctx, in))
+	err = r.end(in.Each(ctx, r.batch))
 	s := r.finish(begin)
-	s.Damaged = survived.Load() || isDamage(err)
+	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
@@ -57,15 +49,10 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 // own leaves nothing worth keeping.
 func (r *runner) end(err error) error {
 	var write *outputError
-	if errors.As(err, &write) || isDamage(err) && r.books.PacketsIn == 0 {
+	if errors.As(err, &write) || input.IsDamage(err) && r.books.PacketsIn == 0 {
 		return errors.Join(err, r.sinks.abort())
 	}
 	return errors.Join(err, r.sinks.commit())
-}
-
-func isDamage(err error) bool {
-	var in *capture.InputError
-	return errors.As(err, &in)
 }
 
 // runner is the state of one run between batches.
@@ -105,25 +92,10 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 	}, nil
 }
 
-// loop takes batches until the stream ends and returns nil at its clean end.
-func (r *runner) loop(ctx context.Context, in *input.Stream) error {
-	for {
-		b, err := in.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		r.verdicts(b)
-		if err := r.sinks.write(b, r.drop); err != nil {
-			return err
-		}
-		if r.cfg.Progress != nil {
-			done, total := in.Offset()
-			r.cfg.Progress(done, total, r.books.PacketsIn)
-		}
-	}
+// batch judges the packets of a batch and writes it.
+func (r *runner) batch(b *capture.Batch) error {
+	r.verdicts(b)
+	return r.sinks.write(b, r.drop)
 }
 
 // verdicts sets a bit in drop for each frame of b that is a copy.

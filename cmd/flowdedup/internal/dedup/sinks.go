@@ -22,7 +22,7 @@ type sinks struct {
 
 func openSinks(cfg *Config, inputs int) (*sinks, error) {
 	s := &sinks{}
-	merged := inputs > 1 && !cfg.NoMerge
+	merged := inputs > 1 && !cfg.Input.NoMerge
 	for _, o := range []struct {
 		name   string
 		invert bool

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // Summary is what a run found; its JSON form is part of the command line's
@@ -101,21 +102,10 @@ func (k *books) close(elapsed time.Duration) Summary {
 	s := k.Summary
 	s.PacketsOut = s.PacketsIn - s.Duplicates
 	s.BytesOut += s.BytesIn // BytesOut held what was removed, below zero
-	s.FirstTimestamp, s.LastTimestamp = stamp(k.first), stamp(k.last)
+	s.FirstTimestamp, s.LastTimestamp = stamp.Format(k.first, time.UTC), stamp.Format(k.last, time.UTC)
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
 	}
 	return s
-}
-
-// stampLayout is RFC 3339 with all nine digits, so that columns line up.
-const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
-
-func stamp(t int64) *string {
-	if t == capture.NoTime {
-		return nil
-	}
-	s := time.Unix(0, t).UTC().Format(stampLayout)
-	return &s
 }

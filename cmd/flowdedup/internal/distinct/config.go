@@ -3,13 +3,14 @@ package distinct
 import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Config says what a run counts. Everything in it is checked by the caller.
 type Config struct {
-	Inputs  []string
-	NoMerge bool
+	Inputs []string
+	Input  input.Options
 
 	Keys  []flow.KeyConfig
 	Inner bool
@@ -27,11 +28,6 @@ type Config struct {
 	Rows func([]Row) error
 	// Sighting is told each first sighting, unless it is nil.
 	Sighting func(*Sighting) error
-	// Warn is told what the user should know but what does not end the run.
-	Warn func(error)
-	// Progress is told, after each batch, how many bytes of the inputs were
-	// read, how many there are (0 if unknown) and the packets so far.
-	Progress func(done, total int64, packets uint64)
 }
 
 const methodExact = "exact"

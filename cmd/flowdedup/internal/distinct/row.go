@@ -1,11 +1,5 @@
 package distinct
 
-import (
-	"time"
-
-	"github.com/flowdedup/flowdedup/capture"
-)
-
 // Row is the count of one window, key and family; its JSON form is part of
 // the command line's contract.
 type Row struct {
@@ -32,15 +26,4 @@ type Sighting struct {
 	Of          string  `json:"of"`
 	Value       string  `json:"value"`
 	FirstSeen   *string `json:"first_seen"`
-}
-
-// stampLayout is RFC 3339 with all nine digits, so that columns line up.
-const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
-
-func stamp(t int64, loc *time.Location) *string {
-	if t == capture.NoTime {
-		return nil
-	}
-	s := time.Unix(0, t).In(loc).Format(stampLayout)
-	return &s
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -40,31 +38,20 @@ type Result struct {
 // *capture.InputError for each input that is damaged or cannot be opened, or
 // that of telling rows.
 func Run(ctx context.Context, cfg Config) (Result, error) {
-	var survived atomic.Bool // damage that did not end the input
-	warn := cfg.Warn
-	cfg.Warn = func(err error) {
-		survived.Store(true)
-		warn(err)
-	}
-	in, err := input.Open(cfg.Inputs, input.Options{NoMerge: cfg.NoMerge, Warn: cfg.Warn})
+	in, err := input.Open(cfg.Inputs, cfg.Input)
 	if err != nil {
 		return Result{}, err
 	}
 	defer in.Close()
 	r := newRunner(&cfg)
-	err = r.loop(ctx, in)
+	err = in.Each(ctx, r.batch)
 	r.windows.Close()
 	err = errors.Join(append(in.Failed(), err, r.err)...)
 	return Result{
 		Packets: r.packets,
 		Late:    r.windows.Late(),
-		Damaged: survived.Load() || isDamage(err),
+		Damaged: in.Damaged(err),
 	}, err
-}
-
-func isDamage(err error) bool {
-	var in *capture.InputError
-	return errors.As(err, &in)
 }
 
 // runner is the state of one run between batches.
@@ -113,26 +100,14 @@ func (r *runner) closeWindow(_, _ int64, w *window) {
 	r.err = errors.Join(r.err, w.close())
 }
 
-// loop takes batches until the stream ends and returns nil at its clean end.
-func (r *runner) loop(ctx context.Context, in *input.Stream) error {
-	for {
-		b, err := in.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+// batch counts the packets of a batch.
+func (r *runner) batch(b *capture.Batch) error {
+	for from := 0; from < len(b.Frames); from += step {
+		if err := r.step(b, from, min(step, len(b.Frames)-from)); err != nil {
 			return err
 		}
-		for from := 0; from < len(b.Frames); from += step {
-			if err := r.step(b, from, min(step, len(b.Frames)-from)); err != nil {
-				return err
-			}
-		}
-		if r.cfg.Progress != nil {
-			done, total := in.Offset()
-			r.cfg.Progress(done, total, r.packets)
-		}
 	}
+	return nil
 }
 
 // step decodes n packets and counts them, window by window.

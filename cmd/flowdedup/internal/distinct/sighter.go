@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // sighter tells the first sightings of a run of packets.
@@ -43,9 +44,9 @@ func (s *sighter) tell(i int, frames []uint32, value func(i int) string) error {
 		start = capture.NoTime // not known before the end
 	}
 	return s.r.cfg.Sighting(&Sighting{
-		WindowStart: stamp(start, s.r.loc),
+		WindowStart: stamp.Format(start, s.r.loc),
 		Of:          s.key.Of.String(),
 		Value:       value(i),
-		FirstSeen:   stamp(s.b.Frames[s.from+int(frames[i])].Time, s.r.loc),
+		FirstSeen:   stamp.Format(s.b.Frames[s.from+int(frames[i])].Time, s.r.loc),
 	})
 }

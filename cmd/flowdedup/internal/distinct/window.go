@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // window is what is known about one stretch of time.
@@ -46,7 +47,7 @@ func (w *window) rows(cfg *Config, loc *time.Location) []Row {
 	for i := range w.keys {
 		for _, f := range w.keys[i].families(cfg.Keys[i]) {
 			rows = append(rows, Row{
-				WindowStart: stamp(start, loc), WindowEnd: stamp(end, loc),
+				WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
 				Of: cfg.Keys[i].Of.String(), Family: f.name,
 				Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
 				Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,

@@ -3,6 +3,7 @@ package input
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -14,6 +15,10 @@ type Options struct {
 	// Warn is told about damage that did not end an input. It may be called
 	// from another goroutine.
 	Warn func(error)
+	// Progress is told, after each batch, how many bytes of the inputs were
+	// read, how many there are (0 if unknown) and the packets so far. It may be
+	// nil.
+	Progress func(done, total int64, packets uint64)
 }
 
 // ErrRepeatedStdin is returned when "-" is named more than once.
@@ -21,14 +26,17 @@ var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
 // Stream is the one stream that all inputs make together.
 type Stream struct {
-	src    capture.Source
-	failed []error
-	out    chan result
-	free   chan *capture.Batch
-	done   chan struct{}
-	ended  chan struct{}
-	last   *capture.Batch
-	err    error
+	src      capture.Source
+	failed   []error
+	survived *atomic.Bool // damage was warned of
+	progress func(done, total int64, packets uint64)
+	packets  uint64
+
+	out   chan result
+	free  chan *capture.Batch
+	done  chan struct{}
+	ended chan struct{}
+	last  *capture.Batch // given to the handler of Each
 }
 
 // Open opens every named input; "-" is standard input. Inputs that cannot be
@@ -37,6 +45,11 @@ type Stream struct {
 func Open(names []string, opt Options) (*Stream, error) {
 	var sources []capture.Source
 	var failed []error
+	survived := new(atomic.Bool)
+	warn := func(err error) {
+		survived.Store(true)
+		opt.Warn(err)
+	}
 	stdin := false
 	for _, name := range names {
 		if name == "-" && stdin {
@@ -44,7 +57,7 @@ func Open(names []string, opt Options) (*Stream, error) {
 			return nil, ErrRepeatedStdin
 		}
 		stdin = stdin || name == "-"
-		src, err := capture.Open(name, capture.Options{Warn: opt.Warn})
+		src, err := capture.Open(name, capture.Options{Warn: warn})
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -54,7 +67,10 @@ func Open(names []string, opt Options) (*Stream, error) {
 	if len(sources) == 0 {
 		return nil, errors.Join(failed...)
 	}
-	return start(join(sources, opt), failed), nil
+	s := newStream(join(sources, opt))
+	s.failed, s.survived, s.progress = failed, survived, opt.Progress
+	go s.read()
+	return s, nil
 }
 
 func join(sources []capture.Source, opt Options) capture.Source {
@@ -80,9 +96,6 @@ func (s *Stream) Failed() []error { return s.failed }
 // Inputs returns the names of the inputs that were opened.
 func (s *Stream) Inputs() []string { return s.src.Inputs() }
 
-// Offset returns the bytes read so far and the bytes there are, 0 if unknown.
-func (s *Stream) Offset() (done, total int64) { return s.src.Offset() }
-
 // Size returns how many bytes of capture there are, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }
 
@@ -98,10 +111,19 @@ func (s *Stream) Close() error {
 	}
 }
 
+// Damaged reports whether the inputs were damaged, where err is what ended the
+// stream.
+func (s *Stream) Damaged(err error) bool { return s.survived.Load() || IsDamage(err) }
+
+// IsDamage reports whether err tells of a damaged input.
+func IsDamage(err error) bool {
+	var in *capture.InputError
+	return errors.As(err, &in)
+}
+
 // describe gives the error of a stream its place in a sentence.
 func describe(err error) error {
-	var in *capture.InputError
-	if errors.As(err, &in) {
+	if IsDamage(err) {
 		return err
 	}
 	return fmt.Errorf("read: %w", err)

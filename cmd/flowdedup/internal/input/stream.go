@@ -17,19 +17,17 @@ type result struct {
 	err   error
 }
 
-func start(src capture.Source, failed []error) *Stream {
+func newStream(src capture.Source) *Stream {
 	s := &Stream{
-		src:    src,
-		failed: failed,
-		out:    make(chan result),
-		free:   make(chan *capture.Batch, ahead),
-		done:   make(chan struct{}),
-		ended:  make(chan struct{}),
+		src:   src,
+		out:   make(chan result),
+		free:  make(chan *capture.Batch, ahead),
+		done:  make(chan struct{}),
+		ended: make(chan struct{}),
 	}
 	for range ahead {
 		s.free <- new(capture.Batch)
 	}
-	go s.read()
 	return s
 }
 
@@ -55,21 +53,37 @@ func (s *Stream) read() {
 	}
 }
 
-// Next returns the next batch, valid until the following call. It returns
-// io.EOF at the clean end, the context's error once that is done, or what
-// ended the input early.
-func (s *Stream) Next(ctx context.Context) (*capture.Batch, error) {
+// Each hands every batch to handle, which must not keep it, and returns nil at
+// the clean end of the stream. Otherwise it returns the context's error once
+// that is done, what ended the input early, or the error of handle.
+func (s *Stream) Each(ctx context.Context, handle func(*capture.Batch) error) error {
+	for {
+		b, err := s.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := handle(b); err != nil {
+			return err
+		}
+		s.packets += uint64(len(b.Frames))
+		if s.progress != nil {
+			done, total := s.src.Offset()
+			s.progress(done, total, s.packets)
+		}
+	}
+}
+
+// next returns the next batch, valid until the following call.
+func (s *Stream) next(ctx context.Context) (*capture.Batch, error) {
 	if s.last != nil {
 		s.free <- s.last
 		s.last = nil
 	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	default:
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	select {
 	case <-ctx.Done():
@@ -79,10 +93,9 @@ func (s *Stream) Next(ctx context.Context) (*capture.Batch, error) {
 			s.last = r.batch
 			return r.batch, nil
 		}
-		s.err = r.err
-		if !errors.Is(r.err, io.EOF) {
-			s.err = describe(r.err)
+		if errors.Is(r.err, io.EOF) {
+			return nil, io.EOF
 		}
-		return nil, s.err
+		return nil, describe(r.err)
 	}
 }
