@@ -44,7 +44,7 @@ bench:
 # Makes the captures of testdata/pcaps anew: Linux, as root, in network
 # namespaces of its own.
 captures:
-	bench/router/capture.sh
+	bench/router/rebuild.sh testdata/pcaps
 
 ci:
 	bash .ci/run

@@ -1,6 +1,3 @@
-// Command genworkload writes a synthetic capture and what is in it:
-//
-//	genworkload -packets 10000000 -o FILE.pcap -truth FILE.json
 package main
 
 import (

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"strings"
@@ -180,6 +181,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 
 // outputs are where the counts of a run go.
 type outputs struct {
+	out   *bufio.Writer // standard output
 	json  *report.DistinctJSON
 	table *report.DistinctTable
 	file  *capture.Output
@@ -187,12 +189,12 @@ type outputs struct {
 }
 
 func (f *distinctFlags) openOutputs(e *env) (*outputs, error) {
-	o := &outputs{}
+	o := &outputs{out: bufio.NewWriter(e.stdout)}
 	switch {
 	case f.json:
-		o.json = report.NewDistinctJSON(e.stdout)
+		o.json = report.NewDistinctJSON(o.out)
 	case !f.quiet || f.list:
-		o.table = report.NewDistinctTable(e.stdout)
+		o.table = report.NewDistinctTable(o.out)
 	}
 	if f.csv == "" {
 		return o, nil
@@ -220,7 +222,7 @@ func (o *outputs) rows(rows []distinct.Row) error {
 	if o.csv != nil {
 		errs = append(errs, o.csv.Rows(rows))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.out.Flush())...)
 }
 
 func (o *outputs) sighting(s *distinct.Sighting) error {
@@ -236,6 +238,7 @@ func (o *outputs) close(read bool) error {
 	if o.table != nil && read {
 		errs = append(errs, o.table.Close())
 	}
+	errs = append(errs, o.out.Flush())
 	if o.csv == nil {
 		return errors.Join(errs...)
 	}

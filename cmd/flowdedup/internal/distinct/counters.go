@@ -79,13 +79,13 @@ func (d *digests) counts() engine.Counts {
 }
 
 // sum adds two families up. Adding the bounds keeps at least their confidence;
-// of the false positive rates the worse one is told, and the inexact method.
+// of the false positive rates the worse one is told, with its method.
 func sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
 		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,
 		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
 	}
-	if a.Method == methodExact {
+	if b.FPR > a.FPR || a.Distinct == 0 {
 		s.Method = b.Method
 	}
 	return s

@@ -85,11 +85,11 @@ func NewDistinctTable(w io.Writer) *DistinctTable {
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.SeparateRows = false
 	t.AppendHeader(table.Row{"window", "distinct", "IPv4", "IPv6", "all", "packets"})
-	right := []table.ColumnConfig{}
+	columns := []table.ColumnConfig{{Number: 1, AutoMerge: true}}
 	for n := 3; n <= 6; n++ {
-		right = append(right, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
-	t.SetColumnConfigs(right)
+	t.SetColumnConfigs(columns)
 	return &DistinctTable{out: w, table: t}
 }
 

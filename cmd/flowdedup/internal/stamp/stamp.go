@@ -1,4 +1,3 @@
-// Package stamp writes packet times for reports.
 package stamp
 
 import (

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/flowdedup/flowdedup/"
+
+// layers lists, for each package or folder of packages, what of the project
+// it may import. Imports run in one direction only.
+var layers = map[string][]string{
+	"asm":            {},
+	"layout":         {"asm"},
+	"engine":         {"layout", "asm"},
+	"capture":        {"asm"},
+	"capture/flow":   {"capture", "asm"},
+	"cmd":            {"capture", "engine", "layout", "asm", "cmd"},
+	"bench":          {"capture", "engine", "layout", "asm", "bench"},
+	"bench/workload": {"bench"},
+}
+
+// TestImports keeps packages apart that must not know each other.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(strings.ReplaceAll(line, module, "./"))
+		name := strings.TrimPrefix(words[0], "./")
+		allowed, ok := layers[longest(name)]
+		if !ok {
+			t.Errorf("%s is in no layer", name)
+			continue
+		}
+		for _, imported := range words[1:] {
+			if within, ours := strings.CutPrefix(imported, "./"); ours && !covers(allowed, within) {
+				t.Errorf("%s imports %s", name, within)
+			}
+		}
+	}
+}
+
+// longest returns the longest key of layers that name lies in.
+func longest(name string) string {
+	best := ""
+	for key := range layers {
+		if len(key) > len(best) && covers([]string{key}, name) {
+			best = key
+		}
+	}
+	return best
+}
+
+// covers reports whether name is one of the packages or lies below one.
+func covers(packages []string, name string) bool {
+	for _, p := range packages {
+		if name == p || strings.HasPrefix(name, p+"/") {
+			return true
+		}
+	}
+	return false
+}

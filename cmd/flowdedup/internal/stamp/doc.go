@@ -1,0 +1,2 @@
+// Package stamp writes packet times for reports.
+package stamp
