@@ -6,15 +6,22 @@ import "math"
 // remembered.
 const NoTick = math.MinInt64
 
+// TimedCells is how many cells a timed row has.
+const TimedCells = 6
+
+// timedCellBits is the size of a cell: a word, and 21 bits of the last two.
+const timedCellBits = 64 + timedHighBits
+
+const timedHighBits = 21
+
 // TimedParams says what the cells of timed rows hold and when an element is a
 // copy.
 type TimedParams struct {
 	// FPBits, PointBits and TickBits are the widths of a cell's three fields.
-	// Their sum is 64; FPBits is at least 1, PointBits at most 32, TickBits at
-	// least 2.
+	// Their sum is 85; FPBits is 21 to 63, PointBits at most 32, TickBits 2 to 63.
 	FPBits, PointBits, TickBits uint
 	// Window is the greatest distance of a copy to the kept element, in ticks:
-	// 0 to 2^(TickBits-2).
+	// 0 to 2^(TickBits-1) - 1.
 	Window int64
 	// Refresh makes a copy renew the memory of the element that it copies.
 	Refresh bool
@@ -27,14 +34,9 @@ type TimedCounts struct {
 	// Inserted counts the elements that took a cell which did not hold their
 	// fingerprint before.
 	Inserted uint64
-	// EvictedLive counts the cells that were forgotten although an element
-	// within the window of them may still come: those pushed out by newer
-	// elements of their line, and those that lie too far ahead after time
-	// jumped back.
+	// EvictedLive counts the cells that were pushed out by newer elements of
+	// their line although they were within the window of those.
 	EvictedLive uint64
-	// EvictedByJump counts those among EvictedLive that no greater number of
-	// lines would have kept: time jumped back.
-	EvictedByJump uint64
 }
 
 // TestAndSetTimed sets bit i of seen if element i is a copy of an element that
@@ -46,20 +48,21 @@ type TimedCounts struct {
 //
 // Element i lives in the line LineIndex(digests[i][1], len(lines)), the high
 // word of their product, with a fingerprint of the top FPBits of digests[i][0].
-// Word 0 of a line is the line's own clock base, a time in ticks. Words 1 to 7
-// are its cells, from the one set last to the one set first; from the top bit
-// down a cell holds
+// A line has six cells, from the one set last to the one set first. A cell has
+// 85 bits; from the top down it holds
 //
-//	fingerprint (FPBits) | point (PointBits) | time minus base (TickBits)
+//	fingerprint (FPBits) | mark: point (PointBits) | time (TickBits)
 //
-// with a relative time of at least 1, so that 0 is an empty cell. Empty cells
-// only come after all others.
+// The upper bits of cell j, its fingerprint, and the lowest 64 - FPBits bits of
+// its mark are word j of the line. The other 21 bits of the mark are in word 6
+// for cells 0 to 2 and in word 7 for cells 3 to 5, from the lowest bit up; the
+// top bit of these words is 0. Fingerprint 0 stands for an empty cell, which
+// only comes after all others; elements that have it take 1 in its place.
 //
-// Every line runs on its own clock. A time t that cannot be written relative to
-// the base moves it to t - 2^(TickBits-1), and cells that the new base cannot
-// express are forgotten: they lie further from t than the window. So
-// nothing sweeps over the lines, no time is too far away, and a wild one costs
-// what one line remembers at most.
+// Times are kept modulo 2^TickBits and compared the short way round. Nothing
+// has to be swept out, elements may come in any order, and a wild time costs
+// no other element anything; times that are a multiple of 2^TickBits apart, up
+// to the window, cannot be told from each other.
 //
 // With r the time of the cell that holds the element's fingerprint, it is a
 // copy if |t - r| <= Window and, with Across, the cell's point is another one.
@@ -96,10 +99,10 @@ func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 
 func (p *TimedParams) check() {
 	switch {
-	case p.FPBits < 1 || p.FPBits > 62 || p.PointBits > 32 || p.TickBits < 2 || p.TickBits > 63,
-		p.FPBits+p.PointBits+p.TickBits != 64:
+	case p.FPBits < 21 || p.FPBits > 63 || p.PointBits > 32 || p.TickBits < 2 || p.TickBits > 63,
+		p.FPBits+p.PointBits+p.TickBits != timedCellBits:
 		panic("asm: TestAndSetTimed: fields do not make a cell")
-	case p.Window < 0 || p.Window > 1<<(p.TickBits-2):
+	case p.Window < 0 || p.Window > 1<<(p.TickBits-1)-1:
 		panic("asm: TestAndSetTimed: window out of range")
 	}
 }

@@ -1,32 +1,30 @@
 package asm
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // timedRow is TimedParams as the loop wants them.
 type timedRow struct {
-	limit     uint64 // cells that differ by less hold the same fingerprint
-	maxRel    uint64 // the greatest relative time, all TickBits set
-	mid       int64  // where a new base puts its time
-	window    uint64
-	tickBits  uint
+	low      uint64 // the bits of a cell's word that belong to its mark
+	lowBits  uint
+	tickMask uint64
+	tickBits uint
+	window   uint64
+	refresh  bool
+	across   bool
+	// pointBits of a point are kept.
 	pointBits uint
-	refresh   bool
-	across    bool
 }
 
 func newTimedRow(p *TimedParams) timedRow {
 	return timedRow{
-		limit:     1 << (p.PointBits + p.TickBits),
-		maxRel:    1<<p.TickBits - 1,
-		mid:       1 << (p.TickBits - 1),
-		window:    uint64(p.Window),
+		low:       1<<(64-p.FPBits) - 1,
+		lowBits:   64 - p.FPBits,
+		tickMask:  1<<p.TickBits - 1,
 		tickBits:  p.TickBits,
-		pointBits: p.PointBits,
+		window:    uint64(p.Window),
 		refresh:   p.Refresh,
 		across:    p.Across,
+		pointBits: p.PointBits,
 	}
 }
 
@@ -42,11 +40,11 @@ func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, 
 			if t == NoTick {
 				continue
 			}
-			var point uint64
+			mark := uint64(t) & r.tickMask
 			if points != nil {
-				point = reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
+				mark |= reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
 			}
-			if r.testAndSet(&lines[index[i&63]], d[0], t, point, c) {
+			if r.testAndSet(&lines[index[i&63]], d[0], mark, c) {
 				word |= 1 << (i & 63)
 			}
 		}
@@ -73,106 +71,87 @@ func touchLines(lines [][8]uint64, digests []Digest, index *[64]uint64) (sum uin
 	return sum
 }
 
-// testAndSet takes one element of time t: fp holds its fingerprint in the top
-// bits, point its point in the place that it has in a cell. All cells are
-// compared whatever they hold, because a loop that ends early costs a wrong
-// guess of the branch predictor for nearly every element.
-func (r *timedRow) testAndSet(line *[8]uint64, fp uint64, t int64, point uint64, c *TimedCounts) (isCopy bool) {
-	rel := uint64(t) - line[0]
-	if rel-1 >= r.maxRel || line[1] == 0 || t < int64(line[0]) {
-		rel = r.rebase(line, t, c)
+// The last two words of a line hold three times 21 bits each.
+const (
+	highMask  = 1<<timedHighBits - 1
+	highsMask = 1<<(3*timedHighBits) - 1
+)
+
+// testAndSet takes one element: fp holds its fingerprint in the top bits. All
+// cells are compared whatever they hold, because a loop that ends early costs a
+// wrong guess of the branch predictor for nearly every element.
+func (r *timedRow) testAndSet(line *[8]uint64, fp, mark uint64, c *TimedCounts) (isCopy bool) {
+	low := r.low
+	cell := max(fp&^low, low+1) | mark&low
+	c0, c1, c2, c3, c4, c5 := line[0], line[1], line[2], line[3], line[4], line[5]
+	if min(c0^cell, c1^cell, c2^cell, c3^cell, c4^cell, c5^cell) <= low {
+		return r.found(line, r.find(line, cell), cell, mark)
 	}
-	limit := r.limit
-	cell := fp&-limit | point | rel
-	c1, c2, c3, c4, c5, c6, c7 := line[1], line[2], line[3], line[4], line[5], line[6], line[7]
-	if min(c1^fp, c2^fp, c3^fp, c4^fp, c5^fp, c6^fp, c7^fp) < limit {
-		// An empty cell looks like fingerprint 0, but comes after all others.
-		if at := r.find(line, fp); line[at] != 0 {
-			return r.found(line, at, cell)
-		}
+	highs, highs2 := line[6], line[7]
+	if c5 != 0 && r.distance(highs2>>(2*timedHighBits)<<(r.lowBits&63)|c5&low, mark) <= r.window {
+		c.EvictedLive++
 	}
-	c.EvictedLive += atMost(r.distance(c7, rel), r.window) & atMost(1, c7) // not if it is empty
 	c.Inserted++
-	line[1], line[2], line[3], line[4] = cell, c1, c2, c3
-	line[5], line[6], line[7] = c4, c5, c6
+	line[0], line[1], line[2], line[3], line[4], line[5] = cell, c0, c1, c2, c3, c4
+	line[6] = (highs<<timedHighBits | mark>>(r.lowBits&63)) & highsMask
+	line[7] = (highs2<<timedHighBits | highs>>(2*timedHighBits)) & highsMask
 	return false
 }
 
-// atMost returns 1 if a <= b and else 0, without a branch.
-func atMost(a, b uint64) uint64 {
-	if a <= b {
-		return 1
-	}
-	return 0
+// distance returns how far the times of two marks are apart, in ticks, the
+// short way round.
+func (r *timedRow) distance(a, b uint64) uint64 {
+	return min((a-b)&r.tickMask, (b-a)&r.tickMask)
 }
 
-// distance returns how far the cell's time is from rel, in ticks.
-func (r *timedRow) distance(cell, rel uint64) uint64 {
-	at := cell & r.maxRel
-	return max(at, rel) - min(at, rel)
-}
-
-// find returns the first word of line with the fingerprint of fp, knowing that
-// there is one.
-func (r *timedRow) find(line *[8]uint64, fp uint64) uint {
-	at := uint(1)
-	for at < 7 && line[at]^fp >= r.limit {
+// find returns the first cell with the fingerprint of cell, knowing that there
+// is one.
+func (r *timedRow) find(line *[8]uint64, cell uint64) uint {
+	at := uint(0)
+	for at < TimedCells-1 && line[at&7]^cell > r.low {
 		at++
 	}
 	return at & 7
 }
 
-// found decides about an element whose fingerprint is at word at of line, and
-// makes the cell what it has to be then. cell is what the element would leave.
-func (r *timedRow) found(line *[8]uint64, at uint, cell uint64) (isCopy bool) {
-	old, rel := line[at&7], cell&r.maxRel
-	samePoint := (old^cell)&(r.limit-1)&^r.maxRel == 0
-	isCopy = r.distance(old, rel) <= r.window && !(r.across && samePoint)
+// found decides about an element whose fingerprint cell at holds, and makes the
+// cell what it has to be then.
+func (r *timedRow) found(line *[8]uint64, at uint, cell, mark uint64) (isCopy bool) {
+	var marks [TimedCells]uint64
+	for i := range marks {
+		high := line[6+i/3] >> (i % 3 * timedHighBits) & highMask
+		marks[i] = high<<(r.lowBits&63) | line[i]&r.low
+	}
+	old := marks[at%TimedCells]
+	samePoint := (old^mark)&^r.tickMask == 0
+	isCopy = r.distance(old, mark) <= r.window && !(r.across && samePoint)
 	if isCopy && !r.refresh {
 		return true
 	}
 	if isCopy {
-		cell = old&^r.maxRel | max(old&r.maxRel, rel)
+		mark = old&^r.tickMask | r.later(old, mark)
+		cell = cell&^r.low | mark&r.low
 	}
-	for ; at > 1; at-- {
-		line[at&7] = line[(at-1)&7]
+	for ; at > 0; at-- {
+		line[at&7], marks[at%TimedCells] = line[(at-1)&7], marks[(at-1)%TimedCells]
 	}
-	line[1] = cell
+	line[0], marks[0] = cell, mark
+	line[6], line[7] = r.highs(marks[:3]), r.highs(marks[3:])
 	return isCopy
 }
 
-// rebase moves the clock of line so that t lies in its middle, forgets the
-// cells that the new base cannot express, and returns t relative to it. The
-// base stops at the least int64, and t lies below the middle then.
-func (r *timedRow) rebase(line *[8]uint64, t int64, c *TimedCounts) (rel uint64) {
-	from, to := int64(line[0]), max(t, math.MinInt64+r.mid)-r.mid
-	kept := 1
-	for _, cell := range line[1:] {
-		if cell == 0 {
-			break
-		}
-		moved, ok := r.move(cell, from, to)
-		if ok {
-			line[kept&7] = moved
-			kept++
-		} else if to < from {
-			c.EvictedLive++
-			c.EvictedByJump++
-		}
+// later returns the later of the times of two marks.
+func (r *timedRow) later(a, b uint64) uint64 {
+	if (b-a)&r.tickMask <= r.tickMask/2 {
+		return b & r.tickMask
 	}
-	clear(line[kept:])
-	line[0] = uint64(to)
-	return uint64(t) - uint64(to)
+	return a & r.tickMask
 }
 
-// move expresses a cell's time relative to another base, if it can. Bases may
-// be further apart than an int64 can say, but not a uint64.
-func (r *timedRow) move(cell uint64, from, to int64) (moved uint64, ok bool) {
-	rel := cell & r.maxRel
-	if to >= from {
-		d := uint64(to) - uint64(from)
-		return cell - d, d < rel
+// highs packs the upper bits of three marks.
+func (r *timedRow) highs(marks []uint64) (word uint64) {
+	for i, m := range marks {
+		word |= m >> (r.lowBits & 63) << (i * timedHighBits)
 	}
-	d := uint64(from) - uint64(to)
-	return cell + d, d <= r.maxRel-rel
+	return word
 }

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// linesForPacket keeps a line's load at half a live packet, at which one
-	// packet in a million finds its line full.
-	linesForPacket = 2
+	// linesForPacket keeps a line's load at a quarter of a live packet, at which
+	// one packet in four millions finds its line full.
+	linesForPacket = 4
 	// crowd is the packet rate that a default carries at that load. With
 	// windows up to shortWindow half of a usual second-level cache carries as
 	// much.
-	crowd       = 500_000 // packets a second
+	crowd       = 250_000 // packets a second
 	shortWindow = 8 * time.Millisecond
 	// maxDefaultMemory is where the default stops growing with the window.
 	maxDefaultMemory = 256 << 20
@@ -23,11 +23,12 @@ const (
 
 // DefaultMemory chooses the memory of a packet filter, in bytes, where the
 // user names none: half of the second-level cache for windows of some
-// milliseconds (512 KiB carry 4 million packets a second at 1 ms), two lines for
-// each packet that longer windows hold at half a million packets a second, and
-// 256 MiB at most and for windows without an end. Inputs of a known size cap
-// it at two lines for each packet that they can hold, so that small inputs are
-// never forgotten. inputBytes is 0 if the size is unknown.
+// milliseconds (512 KiB carry 2 million packets a second at 1 ms, and twice as
+// many with one in 70,000 forgotten), four lines for each packet that longer
+// windows hold at a quarter of a million packets a second, and 256 MiB at most
+// and for windows without an end. Inputs of a known size cap it at four lines
+// for each packet that they can hold, so that small inputs are
+// not forgotten. inputBytes is 0 if the size is unknown.
 func DefaultMemory(w Window, inputBytes int64) int {
 	const packet = linesForPacket * layout.LineSize
 	floor := layout.Caches().L2 / 2

@@ -33,8 +33,7 @@ type PacketStats struct {
 	// their window ended. Copies of them may have been let through.
 	EvictedLive uint64
 	// SuggestedMemory is how many bytes would have been enough to forget none
-	// of them. It is 0 where more memory would not have helped: where
-	// EvictedLive is 0, or comes of a clock that jumped back alone.
+	// of them; 0 where EvictedLive is 0.
 	SuggestedMemory int
 }
 

@@ -28,12 +28,13 @@ type TimedConfig struct {
 
 const (
 	defaultFPR   = 1e-9
-	timedCells   = 7  // in a line
 	fpBits       = 40 // of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
 	pointBits    = 7  // 127 points before two of them may look like one
-	// minTickBits keeps a tick below a thousandth of the window.
-	minTickBits = 16
+	cellBits     = 85
+	// minTickBits keeps times that look alike four days apart, at the usual
+	// window.
+	minTickBits = 40
 	// chunk is how many elements are turned to ticks at a time: whole words of
 	// verdicts, and a buffer that stays in the first-level cache.
 	chunk = 512
@@ -50,33 +51,30 @@ var ErrMemory = errors.New("engine: memory out of range")
 // line (asm.TestAndSetTimed has the layout). It answers what ExactWindow
 // answers, with these differences:
 //
-//   - A line holds 7 elements. An eighth pushes the oldest out: PacketStats
+//   - A line holds 6 elements. A seventh pushes the oldest out: PacketStats
 //     says how often that was too early. Such an element's copies are let
 //     through, never the other way round.
 //   - Two elements with the same line and fingerprint are taken for equal: an
 //     element without a twin is taken for a copy with a probability of at
-//     most 7 * 2^-40 = 6.4e-12, or 7 * 2^-36 = 1.0e-10 with Across, if the
+//     most 6 * 2^-40 = 5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across, if the
 //     window covers all that its line holds.
 //   - Time runs in ticks: 320 ns for the usual window of 1 ms (1 us with
-//     Across), never more than a thousandth of the window. An element at the
-//     window's edge may be a copy up to one tick too late where the window is
-//     a whole number of ticks, as those that people write are, and up to two
-//     ticks in others. Never is one within the window missed for that. Times
-//     that are multiples of a longer unit, as the microseconds of most files,
-//     are compared exactly. Count windows are exact up to 4,194,304 elements
-//     (524,288 with Across).
-//   - A line holds times that are up to 2.1 seconds before or after each other
-//     (1 second with Across), and at least twice the window. When one further
-//     away falls into it, it forgets the others.
-//   - One element is remembered for a fingerprint, the latest one kept; a copy
-//     of an earlier one that is further away is let through, as with
-//     ExactWindow.
+//     Across), never more than a thousandth of the window, or two where
+//     only that divides it. An element at the window's edge may be a copy up to
+//     one tick too late where the window is a whole number of ticks, as those
+//     that people write are, and up to two ticks in others. Never is one
+//     within the window missed for that. Times that are multiples of a longer
+//     unit, as the microseconds of most files, are compared exactly. Count
+//     windows are exact.
+//   - Times repeat after 2^45 ticks (2^42 with Across): 130 days at the usual
+//     window (50 days). Equal elements so far apart, to within the window, are
+//     taken for copies if the line still remembers the first.
 //
-// A time far from all others, before or after, costs what the one line that
-// it falls into remembers. Elements without a time are neither copies nor
-// remembered in a time window, and elements like all others in the other two.
-// Without a window (None) all that fits is remembered, and what was seen least
-// recently is what makes room.
+// Elements may come in any order, and wild times cost nothing: each is judged
+// by its own distance to its twin. Elements without a time are neither copies
+// nor remembered in a time window, and elements like all others in the other
+// two. Without a window (None) all that fits is remembered, and what was seen
+// least recently is what makes room.
 type Timed struct {
 	arena    *layout.Arena
 	memory   int
@@ -146,21 +144,21 @@ func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
 	if bound == 0 {
 		bound = defaultFPR
 	}
-	most := 64 - p.PointBits - minTickBits
+	most := cellBits - p.PointBits - minTickBits
 	if least := timedFPR(most); !(bound >= least && bound < 1) {
 		return p, fmt.Errorf("%w: %v is not between %.2g and 1", ErrFPR, bound, least)
 	}
 	for timedFPR(p.FPBits) > bound {
 		p.FPBits++
 	}
-	p.TickBits = 64 - p.PointBits - p.FPBits
+	p.TickBits = cellBits - p.PointBits - p.FPBits
 	return p, nil
 }
 
 // timedFPR bounds the probability that one of the cells of a line holds the
 // fingerprint of an element that was never seen.
 func timedFPR(bits uint) float64 {
-	return timedCells / float64(uint64(1)<<bits)
+	return asm.TimedCells / float64(uint64(1)<<bits)
 }
 
 // TestAndSet implements PacketFilter. It does not allocate.
@@ -211,7 +209,7 @@ func (t *Timed) Stats() PacketStats {
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts.EvictedLive,
 	}
-	if s.EvictedLive > t.counts.EvictedByJump {
+	if s.EvictedLive > 0 {
 		s.SuggestedMemory = max(t.demand.memory(t.counts.Inserted), 2*t.memory)
 	}
 	return s

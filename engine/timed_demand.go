@@ -80,12 +80,12 @@ func (m *demand) memory(inserted uint64) int {
 // million where inserted is more than that.
 //
 // Digests spread evenly, so a line's load is a Poisson variable, and an element
-// pushes a live one out if it finds seven: with a probability of 9.5e-7 at a
-// mean of 1/2, 8.3e-5 at 1, 9.3e-4 at 1.5 and 3.4e-2 at 3.
+// pushes a live one out if it finds six: with a probability of 2.7e-7 at a mean
+// of 1/4, 1.4e-5 at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
 func spareLoad(inserted uint64) float64 {
-	const least, most, step = 0.5, 3.0, 1.0 / 16
+	const least, most, step = 0.25, 3.0, 1.0 / 16
 	load := most
-	for load > least && float64(inserted)*poissonTail(load, timedCells) > 1 {
+	for load > least && float64(inserted)*poissonTail(load, asm.TimedCells) > 1 {
 		load -= step
 	}
 	return load

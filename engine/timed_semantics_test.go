@@ -2,10 +2,12 @@ package engine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 func TestWindowSemantics(t *testing.T) {
@@ -98,5 +100,25 @@ func TestTimedEdge(t *testing.T) {
 				t.Fatalf("window %v, across %v: packet %d: copy %v, want %v", c.window, c.across, i, isCopy, want)
 			}
 		}
+	}
+}
+
+// TestWildTimes puts packets of other times into the line of a packet: they
+// must not make the filter forget it.
+func TestWildTimes(t *testing.T) {
+	const year = 365 * 24 * int64(time.Hour)
+	f := newTimed(t, TimedConfig{Window: Window{Duration: DefaultWindow}, Memory: layout.LineSize})
+	s := &packetStream{}
+	s.add(asm.Digest{1 << 60, 1}, 0, 0)
+	for i, wild := range []int64{year, -3 * year, 42, 200 * year} {
+		s.add(asm.Digest{uint64(i+2) << 60, 1}, wild, 0)
+	}
+	s.add(asm.Digest{1 << 60, 1}, 500_000, 0)
+	want := []bool{false, false, false, false, false, true}
+	if got := s.verdicts(f, 64); !slices.Equal(got, want) {
+		t.Errorf("verdicts %v, want %v", got, want)
+	}
+	if st := f.Stats(); st.EvictedLive != 0 || st.SuggestedMemory != 0 {
+		t.Errorf("forgotten: %+v", st)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -136,9 +137,34 @@ func eachMode(t *testing.T, f func(t *testing.T, refresh, across bool)) {
 	}
 }
 
+// ticking is what checkTwins must know of a filter's: how much later than the
+// window's edge a copy may be, and after how long times repeat (0: never).
+type ticking struct{ slack, period uint64 }
+
+// tickingOf returns that of a filter of timed rows.
+func tickingOf(f *Timed) ticking {
+	c := ticking{slack: 2 * f.tick.by}
+	if f.tick.by == 1 {
+		c.slack = 0
+	}
+	if over, period := bits.Mul64(f.tick.by, 1<<f.params.TickBits); over == 0 {
+		c.period = period
+	}
+	return c
+}
+
+// distance returns how far apart times are, the shortest way round.
+func (c ticking) distance(a, b int64) uint64 {
+	d := uint64(max(a, b)) - uint64(min(a, b))
+	if c.period == 0 {
+		return d
+	}
+	return min(d%c.period, c.period-d%c.period)
+}
+
 // checkTwins fails unless every removed packet has a kept one of the same
-// digest, and of another point if across, within the window and slack.
-func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across bool, slack uint64) {
+// digest, and of another point if across, within the window by the clock.
+func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across bool, c ticking) {
 	t.Helper()
 	type place struct {
 		position int
@@ -153,10 +179,9 @@ func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across 
 		found := false
 		for _, k := range kept[d] {
 			a, b := s.times[k.position], s.times[i]
-			distance := uint64(max(a, b)) - uint64(min(a, b))
-			near := a != noTime && b != noTime && distance <= uint64(w.Duration)+slack
+			near := a != noTime && b != noTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
 			if w.Packets > 0 {
-				near = uint64(i-k.position) <= uint64(w.Packets)+slack
+				near = uint64(i-k.position) <= uint64(w.Packets)+c.slack
 			}
 			if (near || w.None) && !(across && k.point == s.points[i]) {
 				found = true

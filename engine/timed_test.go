@@ -39,7 +39,7 @@ func TestTimedEqualsExact(t *testing.T) {
 						t.Errorf("%d copies: the stream tests nothing", copies)
 					}
 					if !refresh {
-						checkTwins(t, s, got, w, across, 0)
+						checkTwins(t, s, got, w, across, tickingOf(timed))
 					}
 				})
 			})
@@ -57,7 +57,7 @@ func TestTimedFull(t *testing.T) {
 					s := randomPackets(8, 6000, next)
 					f := newTimed(t, cfg)
 					got := s.verdicts(f, 500)
-					checkTwins(t, s, got, w, across, 4)
+					checkTwins(t, s, got, w, across, tickingOf(f))
 					if w.Duration == 0 || name == "in order" {
 						if st := f.Stats(); st.EvictedLive == 0 || st.SuggestedMemory <= st.MemoryBytes {
 							t.Errorf("full memory: %+v", st)
@@ -90,12 +90,8 @@ func TestTimedHostile(t *testing.T) {
 					}
 					s.add(asm.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, rng.Uint32N(400))
 				}
-				slack := 2 * f.tick.by
-				if f.tick.by == 1 {
-					slack = 0
-				}
-				checkTwins(t, s, s.verdicts(f, 64), w, across, slack)
-				checkTwins(t, s, s.verdicts(e, 64), w, across, 0)
+				checkTwins(t, s, s.verdicts(f, 64), w, across, tickingOf(f))
+				checkTwins(t, s, s.verdicts(e, 64), w, across, ticking{})
 			}
 		})
 	}
@@ -126,7 +122,7 @@ func TestTimedBatchSizes(t *testing.T) {
 // TestTimedGolden pins the verdicts, which must be the same on every CPU.
 func TestTimedGolden(t *testing.T) {
 	for text, want := range map[string]string{
-		"1ms": "35361a63", "1s": "46809f51", "n:300": "5f846aad", "none": "57473e00",
+		"1ms": "ccc4b630", "1s": "b1ae3bd3", "n:300": "2e5eb83b", "none": "e70402ba",
 	} {
 		h := fnv.New32a()
 		for _, across := range []bool{false, true} {

@@ -2,33 +2,30 @@ package engine
 
 import "math/bits"
 
-// reach is how far apart, in nanoseconds, the times that one line holds may be
-// at least, if the window can be kept well enough: 4.3 seconds. Captures of
-// several interfaces are out of order by some tenths of a second, since their
-// buffers are written one after another, and a line must not forget what came
-// from one buffer when the next one begins.
-const reach = 1 << 32
+// span is how long times should differ before they repeat, in nanoseconds, if
+// the window can be kept well enough with ticks of that length: 104 days.
+const span = 1 << 53
 
 // leastTick returns the shortest tick, in nanoseconds, for a window of time. It
-// stays below a thousandth of the window, whatever that does to the reach.
+// stays below a thousandth of the window, whatever that does to the span.
 func leastTick(window int64, tickBits uint) int64 {
-	return max(1, min(reach>>tickBits, window/1000))
+	return max(1, min(span>>tickBits, window/1000))
 }
 
 // tickLength divides a window of the given size (nanoseconds or positions)
-// into ticks of at least least: as many as fields of tickBits allow,
-// 2^(tickBits-2). If it can, it takes a tick that divides the window, so that
-// the edge stays exact; if none of less than twice the shortest length does,
-// window is rounded up to whole ticks.
+// into ticks of at least least, so that it fits into a quarter of what tickBits
+// count: then all of time fits, too, when a window takes half of it. If it can, it takes a tick that divides the window, so that the edge
+// stays exact; if none of less than twice the shortest length does, window is
+// rounded up to whole ticks.
 func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
-	most := min(int64(1)<<(tickBits-2), size/least)
-	for n := most; n > most/2; n-- {
-		if size%n == 0 {
-			return size / n, n
+	most := int64(1) << (tickBits - 2)
+	least = max(least, (size-1)/most+1)
+	for tick := least; tick < 2*least; tick++ {
+		if size%tick == 0 {
+			return tick, size / tick
 		}
 	}
-	tick = (size-1)/most + 1
-	return tick, (size-1)/tick + 1
+	return least, (size-1)/least + 1
 }
 
 // divisor divides by a number that is only known at run time, with two

@@ -13,17 +13,15 @@ func TestTickLength(t *testing.T) {
 		bits         uint
 		tick, window int64
 	}{
-		{1, 1, 24, 1, 1},
-		{1_000_000, 1, 24, 1, 1_000_000},
-		{1_000_000, 256, 24, 320, 3125},
-		{1_000_000, 1000, 21, 1000, 1000},
-		{1 << 22, 1, 24, 1, 1 << 22},
-		{5_000_000, 1, 24, 2, 2_500_000},
-		{1_000_000_000, 256, 24, 256, 3_906_250},
-		{3_600_000_000_000, 256, 24, 900_000, 4_000_000},
-		{1_000_000, 1, 20, 4, 250_000},
-		{1<<22 + 1, 1, 24, 2, 1<<21 + 1},
-		{999_999_937, 1, 24, 239, 4_184_101},
+		{1, 1, 45, 1, 1},
+		{1_000_000, 1, 45, 1, 1_000_000},
+		{1_000_000, 256, 45, 320, 3125},
+		{1_000_000, 1000, 42, 1000, 1000},
+		{1_000_000_000, 256, 45, 256, 3_906_250},
+		{3_600_000_000_000, 256, 45, 256, 14_062_500_000},
+		{math.MaxInt64, 256, 45, 1_205_449, 7_651_399_633_543},
+		{math.MaxInt64, 1, 40, 47_388_607, 194_632_689_601},
+		{999_999_937, 256, 45, 256, 3_906_250},
 	} {
 		tick, window := tickLength(c.size, c.bits, c.least)
 		if tick != c.tick || window != c.window {
@@ -35,17 +33,17 @@ func TestTickLength(t *testing.T) {
 	}
 }
 
-// TestLeastTick keeps ticks below a thousandth of any window, and lines in
-// reach of disorder where that allows it.
+// TestLeastTick keeps ticks below two thousandths of any window, and times
+// apart for long where that allows it.
 func TestLeastTick(t *testing.T) {
 	for _, window := range []int64{1, 999, 1000, 25_000, 1_000_000, 1_000_003, 100_000_000, 1e9, 60e9, 3600e9} {
-		for _, bits := range []uint{16, 20, 21, 24} {
+		for _, bits := range []uint{40, 42, 45} {
 			tick, n := ticksOf(Window{Duration: time.Duration(window)}, bits)
-			if tick > 1 && (tick > window/1000*2+1 && bits > 20 || float64(tick)*float64(n) > float64(window)*1.01) {
+			if tick > 1 && tick > window/500 || float64(tick)*float64(n) > float64(window)*1.001 {
 				t.Errorf("window %d, %d bits: %d ticks of %d", window, bits, n, tick)
 			}
-			if window >= 5_000_000 && tick<<bits < reach {
-				t.Errorf("window %d, %d bits: reach %d", window, bits, tick<<bits)
+			if window >= 10_000_000 && tick<<bits < span {
+				t.Errorf("window %d, %d bits: times repeat after %d", window, bits, tick<<bits)
 			}
 		}
 	}

@@ -125,10 +125,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 
 // warnForgotten tells how much memory would have remembered everything.
 func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
-	switch {
-	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
-		e.warn(fmt.Errorf("%d packets were forgotten because timestamps jump back and forth, so duplicates may remain", s.EvictedLive))
-	case s.EvictedLive > 0:
+	if s.EvictedLive > 0 {
 		e.warn(fmt.Errorf("%d packets were forgotten before their window ended, so duplicates may remain: use --memory %s or more",
 			s.EvictedLive, report.Size(s.SuggestedMemory)))
 	}
