@@ -61,6 +61,7 @@ type runner struct {
 	decoder  *flow.Decoder
 	identity *flow.Identity
 	digester asm.MessageDigester
+	where    *flow.Points
 	filter   engine.PacketFilter
 	sinks    *sinks
 	books    *books
@@ -86,6 +87,7 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 		decoder:  flow.NewDecoder(flow.Config{Inner: cfg.Identity.Kind == flow.Inner}),
 		identity: flow.NewIdentity(cfg.Identity),
 		digester: cfg.digester(),
+		where:    flow.NewPoints(),
 		filter:   filter,
 		sinks:    sinks,
 		books:    newBooks(),
@@ -119,8 +121,8 @@ func (r *runner) step(b *capture.Batch, from, n int) {
 	r.digester.SumMessages(r.digests[:n], buf, msgs)
 	for i := range frames {
 		r.times[i] = usable(frames[i].Time)
-		r.points[i] = b.Interfaces[frames[i].Interface].Point
 	}
+	r.where.Gather(r.points[:n], b, from)
 	seen := r.drop[from/64:][:(n+63)/64]
 	r.filter.TestAndSet(seen, r.digests[:n], r.times[:n], r.points[:n])
 	r.books.packets(frames, headers)
