@@ -1,13 +1,10 @@
 package capture
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
 )
-
-var le = binary.LittleEndian
 
 // Ceilings on lengths that a file states. Frames of most link types are held to
 // libpcap's MAXIMUM_SNAPLEN; those of buses and message transports may be as
@@ -150,8 +147,8 @@ func (r *reader) Size() int64 {
 	return r.in.total
 }
 
-// Close closes the file. It must not be called during Next. Next returns os.ErrClosed afterwards, unless the input
-// had ended.
+// Close closes the file. It must not be called during Next, which returns
+// os.ErrClosed afterwards unless the input had ended.
 func (r *reader) Close() error {
 	if r.err == nil {
 		r.err = os.ErrClosed

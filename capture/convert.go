@@ -57,7 +57,7 @@ func (w *sectionWriter) rebuild(b *Batch, i int, t *target, kind uint32) {
 		}
 	}
 	added := len(options)
-	old := record[enhancedHead+pad4(f.CapLen) : len(record)-4]
+	old := record[packetHead+pad4(f.CapLen) : len(record)-4]
 	options = append(options, old...)
 	if big {
 		swapOptions(options[added:], BlockEnhancedPacket)
@@ -84,7 +84,7 @@ func (w *sectionWriter) timedPacket(b *Batch, i int, t *target) {
 // packet writes frame i as an enhanced packet block.
 func (w *sectionWriter) packet(b *Batch, i int, id uint32, ticks uint64, options []byte) {
 	f := &b.Frames[i]
-	n := enhancedLen + pad4(f.CapLen) + uint32(len(options))
+	n := minPacketLen + pad4(f.CapLen) + uint32(len(options))
 	w.enhanced(f, n, id, ticks)
 	w.out.write(b.Data(i))
 	w.pad(f.CapLen)

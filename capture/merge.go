@@ -129,7 +129,7 @@ func (in *mergeInput) blockNext() bool {
 func (m *merger) run(b *Batch, in *mergeInput) {
 	limit := m.limit()
 	num := &m.maps[in.index]
-	for first := true; first || len(b.Buf) < mergeTarget; first = false {
+	for len(b.Buf) < mergeTarget {
 		switch {
 		case in.blockNext():
 			in.copyBlock(b, num)

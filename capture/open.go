@@ -62,11 +62,7 @@ func Open(name string, opt Options) (Source, error) {
 		}
 		shown, closer = name, f
 	}
-	src, err := openFile(f, shown, closer, opt)
-	if err != nil && closer != nil {
-		_ = closer.Close() // it was only read
-	}
-	return src, err
+	return openFile(f, shown, closer, opt)
 }
 
 // NewReader reads a capture from r as Open does from a file; name stands for
@@ -76,30 +72,41 @@ func NewReader(r io.Reader, name string, opt Options) (Source, error) {
 	return newSource(&input{raw: counter{r: r}}, name, opt)
 }
 
+// openFile reads f, which it closes when it fails, if closer is not nil.
 func openFile(f *os.File, name string, closer io.Closer, opt Options) (Source, error) {
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if st.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
-	}
 	in := &input{raw: counter{r: f}, file: closer}
-	if st.Mode().IsRegular() {
-		// Standard input may have been read from already.
-		pos, err := f.Seek(0, io.SeekCurrent)
-		if err != nil {
-			return nil, err
-		}
-		in.raw.r = &regularFile{f: f, pos: pos}
-		in.total = max(0, st.Size()-pos)
-		in.regular = true
+	if err := in.measure(f, name); err != nil {
+		_ = in.close() // it was only looked at
+		return nil, err
 	}
 	return newSource(in, name, opt)
 }
 
-// newSource recognises what in holds and checks its header. It leaves in open
-// when it fails.
+// measure notes the size of a regular file, and refuses a directory.
+func (in *input) measure(f *os.File, name string) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st.IsDir() {
+		return &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	}
+	if !st.Mode().IsRegular() {
+		return nil
+	}
+	// Standard input may have been read from already.
+	pos, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	in.raw.r = &regularFile{f: f, pos: pos}
+	in.total = max(0, st.Size()-pos)
+	in.regular = true
+	return nil
+}
+
+// newSource recognises what in holds and checks its header. It closes in when
+// it fails.
 func newSource(in *input, name string, opt Options) (Source, error) {
 	head, err := in.open()
 	if err == nil {
@@ -108,7 +115,8 @@ func newSource(in *input, name string, opt Options) (Source, error) {
 			return r, nil
 		}
 	}
-	in.closeLayers()
+	// A long header may have set a decompressor to work on a goroutine.
+	_ = in.close()
 	return nil, &InputError{Input: name, Header: true, Err: err}
 }
 

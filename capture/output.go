@@ -129,7 +129,10 @@ func (o *Output) finish() error {
 		return err
 	}
 	if o.pack != nil {
-		if err := errors.Join(o.pack.Close(), o.tail.flush()); err != nil {
+		if err := o.pack.Close(); err != nil {
+			return err
+		}
+		if err := o.tail.flush(); err != nil {
 			return err
 		}
 		o.pack = nil

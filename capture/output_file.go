@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,16 +88,23 @@ func followLinks(name string) (string, error) {
 		}
 		if !filepath.IsAbs(next) {
 			// The folder is resolved first: ".." in a link counts from where
-			// the link really lies.
-			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+			// the link really lies. Those that are left are for the system.
+			dir, err := filepath.EvalSymlinks(folderOf(name))
 			if err != nil {
 				return "", err
 			}
-			next = filepath.Join(dir, next)
+			next = dir + string(filepath.Separator) + next
 		}
 		name = next
 	}
 	return "", fmt.Errorf("more than %d symbolic links", maxLinks)
+}
+
+// folderOf returns what comes before the last part of a path. Unlike filepath.Dir
+// it leaves ".." in there, which leads elsewhere behind a symbolic link.
+func folderOf(name string) string {
+	dir, _ := filepath.Split(name)
+	return cmp.Or(dir, ".")
 }
 
 // openTemp creates the temporary file next to o.final. It is never readable by
@@ -129,7 +137,7 @@ func syncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	dir, err := os.Open(filepath.Dir(name))
+	dir, err := os.Open(folderOf(name))
 	if err != nil {
 		return nil
 	}

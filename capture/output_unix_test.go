@@ -53,11 +53,13 @@ func TestOutputSymlinks(t *testing.T) {
 		{"through a folder", "sub/../sub/target", "sub/target"},
 		{"two links", "second", "target"},
 		{"through a linked folder", "other/target", "sub/target"},
+		{"out of a linked folder", "deep/../target", "sub/target"},
 	} {
 		for _, exists := range []bool{true, false} {
 			dir := t.TempDir()
 			real := filepath.Join(dir, tt.target)
-			err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o777), os.Symlink("sub", filepath.Join(dir, "other")),
+			err := errors.Join(os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o777), os.Symlink("sub", filepath.Join(dir, "other")),
+				os.Symlink("sub/deep", filepath.Join(dir, "deep")),
 				os.Symlink("target", filepath.Join(dir, "second")), os.Symlink(tt.link, filepath.Join(dir, "link")))
 			if exists {
 				err = errors.Join(err, os.WriteFile(real, []byte("old"), 0o666))

@@ -60,21 +60,14 @@ func newPcap(head []byte) *pcap {
 }
 
 func (p *pcap) u32(b []byte) uint32 {
-	v := le.Uint32(b)
-	if p.big {
-		v = bits.ReverseBytes32(v)
-	}
-	return v
+	return order32(b, p.big)
 }
 
 func (p *pcap) header(head []byte) (int, error) {
 	if len(head) < pcapHeaderLen {
 		return pcapHeaderLen, nil
 	}
-	major, minor := le.Uint16(head[4:]), le.Uint16(head[6:])
-	if p.big {
-		major, minor = bits.ReverseBytes16(major), bits.ReverseBytes16(minor)
-	}
+	major, minor := order16(head[4:], p.big), order16(head[6:], p.big)
 	switch {
 	case major == 2 && minor < 3, major == 543:
 		p.swap = swapAlways

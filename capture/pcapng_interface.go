@@ -64,15 +64,11 @@ func (t *ifaceTable) addInterface(block []byte, big bool) error {
 	if len(block) < minInterfaceLen {
 		return damaged("interface description of %d bytes", len(block))
 	}
-	linkType, snapLen := le.Uint16(block[8:]), le.Uint32(block[12:])
-	if big {
-		linkType, snapLen = bits.ReverseBytes16(linkType), bits.ReverseBytes32(snapLen)
-	}
 	iface := Interface{
 		Section:  uint32(len(t.sections) - 1),
 		ID:       uint32(len(t.ifaces)) - t.first,
-		LinkType: LinkType(linkType),
-		SnapLen:  snapLen,
+		LinkType: LinkType(order16(block[8:], big)),
+		SnapLen:  order32(block[12:], big),
 	}
 	resolution, err := interfaceOptions(&iface, block[16:len(block)-4], big)
 	if err != nil {

@@ -1,7 +1,5 @@
 package capture
 
-import "math/bits"
-
 // Option codes that are read (draft-ietf-opsawg-pcapng, sections 3.5 and 4.2).
 const (
 	optEnd      = 0
@@ -24,10 +22,7 @@ func (o *optionList) next() (code uint16, value []byte, err error) {
 	if len(o.rest) < 4 {
 		return optEnd, nil, nil
 	}
-	code, size := le.Uint16(o.rest), le.Uint16(o.rest[2:])
-	if o.big {
-		code, size = bits.ReverseBytes16(code), bits.ReverseBytes16(size)
-	}
+	code, size := order16(o.rest, o.big), order16(o.rest[2:], o.big)
 	if code == optEnd {
 		return optEnd, nil, nil
 	}

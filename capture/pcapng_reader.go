@@ -6,13 +6,16 @@ import (
 )
 
 // Lengths of pcapng blocks with nothing variable in them, trailing length
-// included (draft-ietf-opsawg-pcapng, section 4 and appendix A).
+// included, and of the parts of packet blocks before the packet
+// (draft-ietf-opsawg-pcapng, section 4 and appendix A).
 const (
 	minBlockLen     = 12
 	minSectionLen   = 28
 	minInterfaceLen = 20
 	minPacketLen    = 32
 	minSimpleLen    = 16
+	packetHead      = minPacketLen - 4
+	simpleHead      = minSimpleLen - 4
 )
 
 // byteOrderMagic is the third word of a section header.
@@ -33,11 +36,7 @@ func newPcapNG(warn func(at int, err error)) *pcapng {
 }
 
 func (p *pcapng) u32(b []byte) uint32 {
-	v := le.Uint32(b)
-	if p.big {
-		v = bits.ReverseBytes32(v)
-	}
-	return v
+	return order32(b, p.big)
 }
 
 // header takes in the first section header, so that its section is in the
@@ -87,7 +86,6 @@ func (p *pcapng) parse(b *Batch) (used, need int, err error) {
 // blockLen returns the length of the block that rest, 12 bytes or more, begins
 // with. That of a section header is in the byte order that it declares.
 func (p *pcapng) blockLen(rest []byte) (uint32, error) {
-	length := le.Uint32(rest[4:8])
 	big := p.big
 	if le.Uint32(rest) == BlockSectionHeader {
 		switch le.Uint32(rest[8:12]) {
@@ -99,9 +97,7 @@ func (p *pcapng) blockLen(rest []byte) (uint32, error) {
 			return 0, damaged("byte-order magic %x of a section header", rest[8:12])
 		}
 	}
-	if big {
-		length = bits.ReverseBytes32(length)
-	}
+	length := order32(rest[4:8], big)
 	switch {
 	case length < minBlockLen:
 		return 0, damaged("block length %d is below %d", length, minBlockLen)
@@ -168,11 +164,7 @@ func (p *pcapng) section(block []byte) error {
 	}
 	p.big = le.Uint32(block[8:]) != byteOrderMagic
 	// Only the major version tells of changes that old readers stumble over.
-	version := p.u32(block[12:])
-	major, minor := version&0xFFFF, version>>16
-	if p.big {
-		major, minor = minor, major
-	}
+	major, minor := order16(block[12:], p.big), order16(block[14:], p.big)
 	if major != 1 {
 		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, ErrNotSupported)
 	}
@@ -188,13 +180,10 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 	if len(block) < minPacketLen {
 		return damaged("packet block of %d bytes", len(block))
 	}
-	h := block[8:28]
+	h := block[blockHead:packetHead]
 	id := p.u32(h)
 	if obsolete { // 16 bits of interface, 16 bits of drops
-		id = le.Uint32(h) & 0xFFFF
-		if p.big {
-			id = uint32(bits.ReverseBytes16(uint16(id)))
-		}
+		id = uint32(order16(h, p.big))
 	}
 	index := uint64(p.first) + uint64(id)
 	if index >= uint64(len(p.clocks)) {
@@ -208,12 +197,12 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 	if int(capLen) > len(block)-minPacketLen {
 		return damaged("captured length %d overruns its block of %d", capLen, len(block))
 	}
-	if options := 28 + (int(capLen)+3)&^3; options < len(block)-4 {
+	if options := int(packetHead + pad4(capLen)); options < len(block)-4 {
 		p.endOptions(block[options:len(block)-4], at)
 	}
 	b.Frames = append(b.Frames, Frame{
 		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
-		Data:      at + 28,
+		Data:      at + packetHead,
 		CapLen:    capLen,
 		WireLen:   p.u32(h[16:]),
 		Interface: uint32(index),
@@ -241,7 +230,7 @@ func (p *pcapng) simplePacket(b *Batch, block []byte, at uint32) error {
 	if int(p.first) == len(p.clocks) {
 		return damaged("simple packet without an interface")
 	}
-	wireLen := p.u32(block[8:])
+	wireLen := p.u32(block[blockHead:])
 	capLen, clock := wireLen, &p.clocks[p.first]
 	if snap := p.ifaces[p.first].SnapLen; snap != 0 {
 		capLen = min(capLen, snap)
@@ -254,7 +243,7 @@ func (p *pcapng) simplePacket(b *Batch, block []byte, at uint32) error {
 	}
 	b.Frames = append(b.Frames, Frame{
 		Time:      NoTime,
-		Data:      at + 12,
+		Data:      at + simpleHead,
 		CapLen:    capLen,
 		WireLen:   wireLen,
 		Interface: p.first,

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -185,12 +186,42 @@ func TestCloseEndsGoroutine(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// zstd may end goroutines of its own a little later.
+	waitForGoroutines(t, before)
+}
+
+// A compressed capture whose first section header is long and damaged has set
+// the decompressor to work before it is refused.
+func TestRefusedInputEndsGoroutine(t *testing.T) {
+	data := sectionBlock(binary.LittleEndian, 1, 0, ngOption(binary.LittleEndian, optComment, make([]byte, 4*headSize)...))
+	data[len(data)-1] ^= 1 // the length at the end
+	data = append(data, make([]byte, 2*aheadPieces*aheadPieceSize)...)
+	before := runtime.NumGoroutine()
+	path := filepath.Join(t.TempDir(), "packed")
+	for how, f := range packers {
+		packed := f(t, data)
+		if err := os.WriteFile(path, packed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, fromFile := Open(path, Options{})
+		_, fromReader := NewReader(bytes.NewReader(packed), "reader", Options{})
+		for _, err := range []error{fromFile, fromReader} {
+			if e := inputError(t, err); !errors.Is(e, ErrDamaged) || !e.Header {
+				t.Errorf("%s: %v", how, err)
+			}
+		}
+	}
+	waitForGoroutines(t, before)
+}
+
+// waitForGoroutines fails if more than limit stay. Those of zstd may end a
+// little later than what started them.
+func waitForGoroutines(t *testing.T, limit int) {
+	t.Helper()
 	for range 100 {
-		if runtime.NumGoroutine() <= before {
+		if runtime.NumGoroutine() <= limit {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), limit)
 }

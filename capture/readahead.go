@@ -71,7 +71,7 @@ func (a *readAhead) run(r io.Reader) {
 	}
 }
 
-// Read waits for the next piece only while p is empty.
+// Read waits for the next piece only as long as it has nothing for p.
 func (a *readAhead) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		if a.off < len(a.current.buf) {
@@ -89,9 +89,6 @@ func (a *readAhead) Read(p []byte) (n int, err error) {
 		if !a.next(n == 0) {
 			break
 		}
-	}
-	if n == 0 && a.current.err == os.ErrClosed {
-		return 0, os.ErrClosed
 	}
 	return n, nil
 }

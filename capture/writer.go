@@ -13,7 +13,8 @@ type Writer interface {
 	// i%64 of word i/64) is 0; a nil drop keeps all. It panics when drop is
 	// neither nil nor long enough. b and drop stay the caller's and are not
 	// changed. What is written has reached the io.Writer when Write returns,
-	// unless that is an Output on a regular file, which gathers.
+	// unless that is an Output on a regular file or one that compresses: those
+	// gather.
 	//
 	// An error of the io.Writer is returned as it is and lasts.
 	Write(b *Batch, drop []uint64) error

@@ -20,11 +20,8 @@ type copyWriter struct {
 // a whole (draft-ietf-opsawg-pcapng, section 4.1): -1 in either byte order.
 const unknownLength = ^uint64(0)
 
-// Places in a section header block.
-const (
-	sectionLengthAt  = 16
-	sectionHeaderMin = 28
-)
+// sectionLengthAt is where a section header block holds the section length.
+const sectionLengthAt = 16
 
 func (w *copyWriter) skippedBlocks() uint64 { return 0 }
 
@@ -100,7 +97,7 @@ func (w *copyWriter) flush() {
 // sectionHeader adds a section header with its length set to unknown.
 func (w *copyWriter) sectionHeader(k *Block) {
 	const end = sectionLengthAt + 8
-	if k.Len < sectionHeaderMin || binary.NativeEndian.Uint64(w.buf[k.Offset+sectionLengthAt:]) == unknownLength {
+	if k.Len < minSectionLen || binary.NativeEndian.Uint64(w.buf[k.Offset+sectionLengthAt:]) == unknownLength {
 		w.add(k.Offset, k.Len)
 		return
 	}

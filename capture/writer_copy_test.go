@@ -35,7 +35,7 @@ func checkCopy(t *testing.T, g *forge) {
 		var want, wantDup []byte
 		rnd, n := rand.New(rand.NewPCG(1, 2)), 0
 		for i, piece := range g.pieces {
-			if len(piece) >= sectionHeaderMin && binary.LittleEndian.Uint32(piece) == BlockSectionHeader {
+			if len(piece) >= minSectionLen && binary.LittleEndian.Uint32(piece) == BlockSectionHeader {
 				piece = bytes.Clone(piece)
 				binary.LittleEndian.PutUint64(piece[sectionLengthAt:], unknownLength)
 			}

@@ -128,27 +128,18 @@ func (w *sectionWriter) frames(b *Batch, drop []uint64, pos, end int) error {
 // pcapFrame writes frame i as an enhanced packet block without options.
 func (w *sectionWriter) pcapFrame(b *Batch, i int, id uint32, ticks uint64) {
 	f := &b.Frames[i]
-	w.enhanced(f, enhancedLen+pad4(f.CapLen), id, ticks)
+	w.enhanced(f, minPacketLen+pad4(f.CapLen), id, ticks)
 	w.out.write(b.Data(i))
 	gap := pad4(f.CapLen) - f.CapLen
 	p := w.out.extend(int(gap) + 4)
 	le.PutUint32(p, 0)
-	le.PutUint32(p[gap:], enhancedLen+pad4(f.CapLen))
+	le.PutUint32(p[gap:], minPacketLen+pad4(f.CapLen))
 }
-
-// Lengths of packet blocks without packet and options, and of the part before
-// the packet.
-const (
-	enhancedLen  = 32
-	enhancedHead = 28
-	simpleLen    = 16
-	simpleHead   = 12
-)
 
 // enhanced writes the part of an enhanced packet block of n bytes that comes
 // before the packet.
 func (w *sectionWriter) enhanced(f *Frame, n, id uint32, ticks uint64) {
-	p := w.out.extend(enhancedHead)
+	p := w.out.extend(packetHead)
 	le.PutUint32(p, BlockEnhancedPacket)
 	le.PutUint32(p[4:], n)
 	le.PutUint32(p[8:], id)

@@ -128,7 +128,7 @@ func TestWriteErrors(t *testing.T) {
 func TestWriterAllocations(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
-			w := NewWriter(&failAfter{1 << 40}, m.merged)
+			w := NewWriter(&failAfter{1 << 30}, m.merged)
 			src := m.open(t, 500)
 			defer src.Close()
 			var b Batch

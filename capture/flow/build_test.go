@@ -8,10 +8,10 @@ import (
 // The functions here write packets by hand, so that tests do not depend on
 // what a library believes about a protocol.
 
-func be16(v int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
-func be32(v int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(v)) }
-func le16(v int) []byte { return binary.LittleEndian.AppendUint16(nil, uint16(v)) }
-func le32(v int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(v)) }
+func be16(v int) []byte    { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
+func be32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
+func le16(v int) []byte    { return binary.LittleEndian.AppendUint16(nil, uint16(v)) }
+func le32(v int) []byte    { return binary.LittleEndian.AppendUint32(nil, uint32(v)) }
 
 // join concatenates; strings stand for their bytes.
 func join(parts ...any) []byte {

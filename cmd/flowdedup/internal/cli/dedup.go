@@ -135,9 +135,10 @@ func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
 }
 
 // print writes the summary where the packets do not go. Nothing is printed for
-// a run that failed before it read anything.
+// a run that failed before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
-	if s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled) {
+	nothingRead := s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled)
+	if nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}
 	w := e.stdout

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"os"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,19 @@ func TestFailures(t *testing.T) {
 		_, errs, code := run(c.args...)
 		if code != exitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
+		}
+	}
+}
+
+// TestFullDisk wants an error in place of a summary.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	for _, flag := range []string{"-w", "--duplicates"} {
+		out, errs, code := run("dedup", bundled("router-plain.pcapng"), flag, "/dev/full")
+		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, out, errs)
 		}
 	}
 }

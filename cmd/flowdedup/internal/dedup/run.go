@@ -3,7 +3,6 @@ package dedup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -48,8 +47,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 // end commits the outputs, or takes them back where err or an error of their
 // own leaves nothing worth keeping.
 func (r *runner) end(err error) error {
-	var write *outputError
-	if errors.As(err, &write) || input.IsDamage(err) && r.books.PacketsIn == 0 {
+	if errors.Is(err, ErrOutput) || input.IsDamage(err) && r.books.PacketsIn == 0 {
 		return errors.Join(err, r.sinks.abort())
 	}
 	return errors.Join(err, r.sinks.commit())
@@ -159,8 +157,13 @@ func (r *runner) finish(begin time.Time) Summary {
 	return s
 }
 
-// outputError marks failures of an output, which end a run for good.
+// ErrOutput is what failures of an output wrap. They end a run, and nothing is
+// left under the names of outputs that are files.
+var ErrOutput = errors.New("output failed")
+
+// outputError is a failure of an output: its text is that of the cause alone,
+// which names the file.
 type outputError struct{ err error }
 
-func (e *outputError) Error() string { return fmt.Sprintf("write %v", e.err) }
-func (e *outputError) Unwrap() error { return e.err }
+func (e *outputError) Error() string   { return e.err.Error() }
+func (e *outputError) Unwrap() []error { return []error{ErrOutput, e.err} }
