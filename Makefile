@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-long race vet lint fuzz cross purego bench captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -8,9 +8,9 @@ build:
 test:
 	go test ./...
 
-# Every statistical and exhaustive test at full length: minutes.
-test-long:
-	FLOWDEDUP_LONG=1 go test -timeout 60m ./...
+# Without the longest statistical tests.
+test-short:
+	go test -short ./...
 
 race:
 	go test -race ./...

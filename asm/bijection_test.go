@@ -61,17 +61,22 @@ func TestBijectionInverts(t *testing.T) {
 	}
 }
 
-// A sample of 2^20 images without a repeat, of structured words.
+// A sample of 2^20 images (2^16 in short tests) without a repeat, of structured
+// words.
 func TestBijectionIsInjective(t *testing.T) {
+	words := 1 << 20
+	if testing.Short() {
+		words = 1 << 16
+	}
 	for _, key := range bijectionKeys {
 		b := NewBijection(key)
-		image := make([]uint32, 1<<20)
+		image := make([]uint32, words)
 		for i := range image {
 			image[i] = uint32(i) * 4099
 		}
 		b.Permute(image, image)
 		slices.Sort(image)
-		if n := len(slices.Compact(image)); n != 1<<20 {
+		if n := len(slices.Compact(image)); n != words {
 			t.Errorf("key %x: only %d images", key, n)
 		}
 	}
@@ -100,10 +105,13 @@ func TestBijectionKeysDiffer(t *testing.T) {
 }
 
 // Flipping any input bit flips every output bit half of the time: over 2^14
-// words the share of each of the 1024 pairs lies within 6 standard deviations,
-// which chance misses once in 500,000 keys.
+// words (2^12 in short tests) the share of each of the 1024 pairs lies within 6
+// standard deviations, which chance misses once in 500,000 keys.
 func TestBijectionAvalanche(t *testing.T) {
-	const words = 1 << 14
+	words := 1 << 14
+	if testing.Short() {
+		words = 1 << 12
+	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, key := range bijectionKeys {
 		b := NewBijection(key)
@@ -125,7 +133,7 @@ func TestBijectionAvalanche(t *testing.T) {
 				}
 			}
 			for out, n := range flips {
-				if math.Abs(float64(n)-words/2) > 6*math.Sqrt(words)/2 {
+				if math.Abs(float64(n)-float64(words)/2) > 6*math.Sqrt(float64(words))/2 {
 					t.Errorf("key %x: bit %d flips bit %d %d times of %d", key, in, out, n, words)
 				}
 			}

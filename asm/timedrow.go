@@ -9,8 +9,8 @@ const NoTick = math.MinInt64
 // TimedCells is how many cells a timed row has.
 const TimedCells = 6
 
-// timedCellBits is the size of a cell: a word, and 21 bits of the last two.
-const timedCellBits = 64 + timedHighBits
+// TimedCellBits is the size of a cell: a word, and 21 bits of the last two.
+const TimedCellBits = 64 + timedHighBits
 
 const timedHighBits = 21
 
@@ -46,8 +46,8 @@ type TimedCounts struct {
 // ticks[i], the place where it was seen points[i]. Points are not read if
 // PointBits is 0.
 //
-// Element i lives in the line LineIndex(digests[i][1], len(lines)), the high
-// word of their product, with a fingerprint of the top FPBits of digests[i][0].
+// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64), with a
+// fingerprint of the top FPBits of digests[i][0].
 // A line has six cells, from the one set last to the one set first. A cell has
 // 85 bits; from the top down it holds
 //
@@ -100,7 +100,7 @@ func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 func (p *TimedParams) check() {
 	switch {
 	case p.FPBits < 21 || p.FPBits > 63 || p.PointBits > 32 || p.TickBits < 2 || p.TickBits > 63,
-		p.FPBits+p.PointBits+p.TickBits != timedCellBits:
+		p.FPBits+p.PointBits+p.TickBits != TimedCellBits:
 		panic("asm: TestAndSetTimed: fields do not make a cell")
 	case p.Window < 0 || p.Window > 1<<(p.TickBits-1)-1:
 		panic("asm: TestAndSetTimed: window out of range")

@@ -91,7 +91,7 @@ func (p *pcap) header(head []byte) (int, error) {
 	p.ifaces = []Interface{iface}
 	p.sections = []Section{{
 		Format: FormatPcap, BigEndian: p.big, Nanosecond: p.nano,
-		RecordHeader: p.recordLen, SwappedLens: p.swap == swapAlways,
+		RecordHeader: p.recordLen,
 	}}
 	return 0, nil
 }

@@ -41,7 +41,6 @@ type Section struct {
 	// The rest describes pcap files only.
 	Nanosecond   bool   // timestamps count nanoseconds, not microseconds
 	RecordHeader uint32 // bytes before each packet: 16, or 24 in the modified format
-	SwappedLens  bool   // old versions store the wire length before the captured one
 }
 
 // Interface is one capture point: a pcapng interface, or a pcap file.

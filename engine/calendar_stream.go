@@ -118,12 +118,6 @@ func (w *Windows[T]) Run(times []int64) (n int, content *T) {
 	return w.take(o, leading(times, o.start, o.end)), o.content
 }
 
-// At is Run for a single packet.
-func (w *Windows[T]) At(t int64) *T {
-	_, content := w.Run([]int64{t})
-	return content
-}
-
 // take books n packets to a window and returns n.
 func (w *Windows[T]) take(o *openWindow[T], n int) int {
 	w.packets += int64(n)

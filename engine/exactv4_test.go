@@ -170,7 +170,7 @@ func TestExactV4Bitmap(t *testing.T) {
 	if e.spilled.count != 0 || e.spilled.zero {
 		t.Error("addresses are spilled beside a bitmap")
 	}
-	if got, want := e.MemoryBytes(), 512<<20; got != want {
+	if got, want := e.Counts().MemoryBytes, 512<<20; got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
 	e.Reset()
@@ -191,8 +191,8 @@ func TestExactV4WithoutMemory(t *testing.T) {
 	if e.spilled.count < 3000 {
 		t.Errorf("only %d addresses spilled", e.spilled.count)
 	}
-	if want := 64*64 + 4*len(e.spilled.table); e.MemoryBytes() != want {
-		t.Errorf("%d bytes, want %d", e.MemoryBytes(), want)
+	if want := 64*64 + 4*len(e.spilled.table); e.Counts().MemoryBytes != want {
+		t.Errorf("%d bytes, want %d", e.Counts().MemoryBytes, want)
 	}
 	e.newArena = layout.NewArena
 	for i := range addrs {
@@ -206,7 +206,7 @@ func TestExactV4WithoutMemory(t *testing.T) {
 
 func TestExactV4Memory(t *testing.T) {
 	for memory, want := range map[int]int{-1: 4 << 10, 0: 4 << 10, 4096: 4 << 10, 8191: 4 << 10, 8192: 8 << 10, 3 << 20: 2 << 20} {
-		if got := newExactV4(t, memory).MemoryBytes(); got != want {
+		if got := newExactV4(t, memory).Counts().MemoryBytes; got != want {
 			t.Errorf("memory %d: %d bytes, want %d", memory, got, want)
 		}
 	}

@@ -17,8 +17,13 @@ const (
 	// minFPR is where the shares of later sub-filters still have a load.
 	minFPR = 1e-18
 	maxFPR = 0.5
-	// defaultLandmarkMemory holds 5500 elements at DefaultFPR before it grows.
+	// defaultLandmarkMemory holds 4900 elements at DefaultFPR before it grows.
 	defaultLandmarkMemory = 64 << 10
+	// shareRatio is that of a sub-filter's share of the bound to the share of
+	// the one before. The last ones hold most elements, so they must not be left
+	// with too little: after ten doublings 1/47 of the bound is theirs, where
+	// halves would leave 1/2048.
+	shareRatio = 0.8
 )
 
 // LandmarkConfig describes a Landmark filter.
@@ -42,8 +47,8 @@ type LandmarkConfig struct {
 // Filtering for Duplicate Elimination: when its set bits, counted exactly,
 // could show within the next counterStep elements the line load at which its
 // own false positive rate is its share of the bound. Then the next one starts,
-// with twice the lines and half the share; shares of 1/2, 1/4, ... never add up
-// to more than the bound.
+// with twice the lines and 0.8 of the share; shares of 0.2, 0.16, 0.128, ...
+// never add up to more than the bound.
 //
 // Every element touches one line in each sub-filter, where it owns a bit in each
 // of the eight words for each of some rounds (asm.TestBits). Crowded lines make
@@ -56,21 +61,22 @@ type LandmarkConfig struct {
 //	bits an element  10.1  15.7  22.9  39.0  64.9  81.1  101.6 161.9
 //
 // Simulated rates agree: 101 false positives where 100 were predicted in 10^8
-// look-ups at 1e-6. Later sub-filters have smaller shares and so need more:
-// from 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6 and 16 MiB at
-// 1e-9; 4*10^6 take 16, 64 and 128 MiB, the last of which a map of digests would
-// take as well. The bound is one on the probability over keys, for elements
-// chosen without knowledge of the key.
+// look-ups at 1e-6. Later sub-filters have smaller shares and the last one is
+// not full, so the whole takes more: from 64 KiB, 10^6 elements take 4 MiB at
+// 1e-3, 8 MiB at 1e-6 and 16 MiB at 1e-9; 4*10^6 take 16, 32 and 64 MiB, where a
+// map of digests takes 136. Between 10^4 and 10^8 elements that is 36, 81 and
+// 162 bits an element on average, and at most 62, 146 and 246. The bound is one
+// on the probability over keys, for elements chosen without knowledge of the
+// key.
 type Landmark struct {
 	config   LandmarkConfig
 	filters  []bitFilter // the last one is written
-	fullFPR  float64     // sum of the rates of all but the last
+	fullFPR  float64     // rate of all but the last together
 	rate     float64     // false positive rate at the last decision
 	count    uint64      // first sightings
 	settled  uint64      // of these, those that missed accounts for
 	missed   float64     // expected number of distinct elements taken for repeats
 	position int         // in the stream, modulo counterStep
-	err      error       // why it did not grow
 	newArena func(lines int) (*layout.Arena, error)
 }
 
@@ -105,7 +111,7 @@ func NewLandmark(c LandmarkConfig) (*Landmark, error) {
 
 // add starts the next sub-filter.
 func (l *Landmark) add() error {
-	share := math.Ldexp(l.config.FPR, -len(l.filters)-1)
+	share := l.config.FPR * (1 - shareRatio) * math.Pow(shareRatio, float64(len(l.filters)))
 	rounds, load := bestRounds(share)
 	perLine := bitDensity(rounds, load) * 512
 	// A step that starts under the limit must end under the density.
@@ -161,29 +167,24 @@ func (l *Landmark) step(hits []uint64, digests []asm.Digest) {
 }
 
 // decide accounts for the last step and starts a new sub-filter where the active
-// one is full. Without memory for that the active one is filled on: FPR and Err
-// tell.
+// one is full. Without memory for that the active one is filled on, which its
+// rate tells, until there is some.
 func (l *Landmark) decide() {
 	l.position = 0
 	l.missed = l.expectedMissed()
 	l.settled = l.count
-	l.rate = l.FPR()
+	l.rate = l.fpr()
 	f := l.active()
-	if f.set < f.limit {
-		return
+	if f.set >= f.limit && l.add() == nil {
+		l.fullFPR = l.rate
 	}
-	if err := l.add(); err != nil {
-		l.err = err
-		f.limit *= 2
-		return
-	}
-	l.fullFPR = l.rate
 }
 
-// FPR returns the probability that an element that never came is taken for one
-// seen before, at the present density: the sum over the sub-filters.
-func (l *Landmark) FPR() float64 {
-	return min(l.fullFPR+l.active().fpr(), 1)
+// fpr returns the probability that an element that never came is taken for one
+// seen before, at the present density: by any of the sub-filters.
+func (l *Landmark) fpr() float64 {
+	full, active := l.fullFPR, l.active().fpr()
+	return full + active - full*active
 }
 
 func (f *bitFilter) fpr() float64 {
@@ -199,42 +200,27 @@ func (l *Landmark) expectedMissed() float64 {
 	if fresh == 0 {
 		return l.missed
 	}
-	p := (l.rate + l.FPR()) / 2
+	p := (l.rate + l.fpr()) / 2
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
-// Count returns the number of first sightings that were noticed. The number of
-// distinct elements is never smaller.
-func (l *Landmark) Count() uint64 { return l.count }
-
-// Interval bounds the number of distinct elements: never less than low, and with
-// 95 % confidence not more than high. What is missing from low is the number of
-// false positives among the distinct elements, a Poisson variable.
-func (l *Landmark) Interval() (low, high uint64) {
-	return l.count, l.count + poissonQuantile(l.expectedMissed(), 0.95)
-}
-
-// Err returns why the filter could not grow, or nil.
-func (l *Landmark) Err() error { return l.err }
-
-// Counts is as Counter says.
+// Counts is as Counter says. Low, the first sightings that were noticed, is
+// never too high. What is missing from it is the number of false positives among
+// the distinct elements, a Poisson variable, which gives High. An FPR above the
+// bound says that there was no memory to grow.
 func (l *Landmark) Counts() Counts {
-	low, high := l.Interval()
-	return Counts{
-		Distinct: l.count + uint64(math.Round(l.expectedMissed())), Low: low, High: high,
-		MemoryBytes: l.MemoryBytes(),
-		FPR:         l.FPR(),
-		Method:      "bloom",
+	missed := l.expectedMissed()
+	c := Counts{
+		Distinct: l.count + uint64(math.Round(missed)),
+		Low:      l.count,
+		High:     l.count + poissonQuantile(missed, 0.95),
+		FPR:      l.fpr(),
+		Method:   "bloom",
 	}
-}
-
-// MemoryBytes returns the size of all sub-filters.
-func (l *Landmark) MemoryBytes() int {
-	total := 0
 	for i := range l.filters {
-		total += l.filters[i].arena.Bytes()
+		c.MemoryBytes += l.filters[i].arena.Bytes()
 	}
-	return total
+	return c
 }
 
 // Reset is as Counter says.
@@ -246,7 +232,7 @@ func (l *Landmark) Reset() {
 	l.filters[0].arena.Clear()
 	l.filters[0].set = 0
 	l.fullFPR, l.rate, l.missed = 0, 0, 0
-	l.count, l.settled, l.position, l.err = 0, 0, 0, nil
+	l.count, l.settled, l.position = 0, 0, 0
 }
 
 // Close is as Counter says.

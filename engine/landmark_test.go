@@ -108,7 +108,7 @@ func TestLandmarkBound(t *testing.T) {
 			missed := 0
 			for at := 0; at < n; at += 1000 {
 				missed += countBits(feed(l, digests[at:at+1000], 1000))
-				if got := l.FPR(); got > fpr {
+				if got := l.fpr(); got > fpr {
 					t.Fatalf("after %d elements the rate is %g", at, got)
 				}
 			}
@@ -136,7 +136,7 @@ func TestLandmarkInterval(t *testing.T) {
 	for seed := range uint64(100) {
 		l := newLandmark(t, LandmarkConfig{FPR: 0.02, Memory: 1})
 		feed(l, landmarkDigests(1000+seed, 5000), 1000)
-		if low, high := l.Interval(); low <= 5000 && 5000 <= high {
+		if c := l.Counts(); c.Low <= 5000 && 5000 <= c.High {
 			held++
 		}
 		l.Close()
@@ -159,8 +159,8 @@ func TestLandmarkConfig(t *testing.T) {
 		for _, memory := range []int{-1, 1, 64 << 10} {
 			l := newLandmark(t, LandmarkConfig{FPR: fpr, Memory: memory})
 			feed(l, landmarkDigests(47, 20_000), 1000)
-			if l.FPR() > fpr {
-				t.Errorf("rate %g, memory %d: %g", fpr, memory, l.FPR())
+			if got := l.Counts().FPR; got > fpr {
+				t.Errorf("rate %g, memory %d: %g", fpr, memory, got)
 			}
 		}
 	}
@@ -171,17 +171,60 @@ func TestLandmarkWithoutMemory(t *testing.T) {
 	l.newArena = func(int) (*layout.Arena, error) { return nil, errNoMemory }
 	digests := landmarkDigests(49, 100_000)
 	feed(l, digests, 1000)
-	if !errors.Is(l.Err(), errNoMemory) {
-		t.Errorf("Err is %v", l.Err())
-	}
-	if l.FPR() < 0.1 {
-		t.Errorf("rate %g in an overfull filter", l.FPR())
+	if got := l.Counts().FPR; got < 0.1 {
+		t.Errorf("rate %g in an overfull filter", got)
 	}
 	if got := countBits(feed(l, digests, 1000)); got != len(digests) {
 		t.Errorf("%d of %d elements are still known", got, len(digests))
 	}
 	if c := l.Counts(); c.MemoryBytes != 64<<10 {
 		t.Errorf("%d bytes", c.MemoryBytes)
+	}
+	l.newArena = layout.NewArena
+	feed(l, digests[:counterStep+1], 1000)
+	if len(l.filters) != 2 {
+		t.Error("it does not grow when there is memory again")
+	}
+	// A filter that was overfull keeps its bound in its next life.
+	l.Reset()
+	feed(l, digests, 1000)
+	if got := l.Counts().FPR; got > 1e-3 {
+		t.Errorf("rate %g after Reset", got)
+	}
+}
+
+// The sizes of Landmark's documentation: as many sub-filters are started as the
+// elements fill by their limits.
+func TestLandmarkMemory(t *testing.T) {
+	for _, c := range []struct {
+		fpr, elements float64
+		mib           int
+	}{
+		{1e-3, 1e6, 4}, {1e-6, 1e6, 8}, {1e-9, 1e6, 16}, {1e-3, 4e6, 16}, {1e-6, 4e6, 32}, {1e-9, 4e6, 64},
+	} {
+		l := newLandmark(t, LandmarkConfig{FPR: c.fpr})
+		holds := 0.0
+		for {
+			f := l.active()
+			lines := float64(len(f.arena.Lines()))
+			holds += lines * loadOfDensity(f.rounds, float64(f.limit)/(512*lines))
+			if len(l.filters) == 1 && c.fpr == DefaultFPR && math.Abs(holds/4900-1) > 0.01 {
+				t.Errorf("the first sub-filter holds %.0f elements, documented as 4900", holds)
+			}
+			if holds >= c.elements {
+				break
+			}
+			if err := l.add(); err != nil {
+				t.Skipf("no memory: %v", err)
+			}
+		}
+		// Doublings of 64 KiB add up to 64 KiB less than a power of two.
+		if got := l.Counts().MemoryBytes + 64<<10; got != c.mib<<20 {
+			t.Errorf("rate %g: %.0g elements take %d bytes, documented as %d MiB", c.fpr, c.elements, got, c.mib)
+		}
+	}
+	if got := mapBytes(4e6, 16); got != 136<<20 {
+		t.Errorf("a map takes %d bytes, documented as 136 MiB", got)
 	}
 }
 

@@ -68,6 +68,9 @@ func blockedFPR(rounds int, load float64) float64 {
 	for x, p := range lineFPRs[rounds-1]() {
 		fpr += probability * p
 		probability *= load / float64(x+1)
+		if float64(x) > load && probability < fpr*1e-18 {
+			break // the rest would be lost to rounding
+		}
 	}
 	return fpr
 }

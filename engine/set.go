@@ -78,19 +78,21 @@ func (s *Set) TestAndSet(seen []uint64, digests []asm.Digest) {
 	}
 }
 
-// mapSlot is what Go's map takes for a slot of a 16-byte key without a value: the
-// key and its control byte.
-const mapSlot = 16 + 1
-
-// Counts is as Counter says. The memory is an estimate: Go's maps do not tell
-// theirs; they double their tables when 7 of 8 slots are taken.
+// Counts is as Counter says. The memory is an estimate.
 func (s *Set) Counts() Counts {
 	n := len(s.digests)
+	return exactCounts(uint64(n), mapBytes(n, 16))
+}
+
+// mapBytes estimates the size of a Go map of n keys and values of entry bytes
+// together, since maps do not tell: slots have a byte of control beside them,
+// come in groups of eight, and double when more than 7 of 8 are taken.
+func mapBytes(n, entry int) int {
 	slots := 8
-	if n > 8 {
-		slots = 1 << bits.Len(uint(n*8/7))
+	if n > slots {
+		slots = 1 << bits.Len(uint((8*n-1)/7))
 	}
-	return exactCounts(uint64(n), slots*mapSlot)
+	return slots * (entry + 1)
 }
 
 // Reset is as Counter says.

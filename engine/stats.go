@@ -30,7 +30,8 @@ type PacketStats struct {
 	// taken for a copy.
 	PredictedFPR float64
 	// EvictedLive counts remembered elements that were forgotten before
-	// their window ended. Copies of them may have been let through.
+	// their window ended, as the element had it that took their place. Copies
+	// of them may have been let through.
 	EvictedLive uint64
 	// SuggestedMemory is how many bytes would have been enough to forget none
 	// of them; 0 where EvictedLive is 0.

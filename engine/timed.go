@@ -27,12 +27,10 @@ type TimedConfig struct {
 }
 
 const (
-	defaultFPR   = 1e-9
 	fpBits       = 40 // of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
 	pointBits    = 7  // 127 points before two of them may look like one
-	cellBits     = 85
-	// minTickBits keeps times that look alike four days apart, at the usual
+	// minTickBits keeps times that look alike twelve days apart, at the usual
 	// window.
 	minTickBits = 40
 	// chunk is how many elements are turned to ticks at a time: whole words of
@@ -67,8 +65,9 @@ var ErrMemory = errors.New("engine: memory out of range")
 //     unit, as the microseconds of most files, are compared exactly. Count
 //     windows are exact.
 //   - Times repeat after 2^45 ticks (2^42 with Across): 130 days at the usual
-//     window (50 days). Equal elements so far apart, to within the window, are
-//     taken for copies if the line still remembers the first.
+//     window (50 days), less at shorter ones down to 9.7 hours (73 minutes) at
+//     windows below 2 us. Equal elements so far apart, to within the window,
+//     are taken for copies if the line still remembers the first.
 //
 // Elements may come in any order, and wild times cost nothing: each is judged
 // by its own distance to its twin. Elements without a time are neither copies
@@ -132,7 +131,7 @@ func ticksOf(w Window, tickBits uint) (tick, window int64) {
 	return tickLength(size, tickBits, leastTick(size, tickBits))
 }
 
-// cellShape divides the 64 bits of a cell so that the false positive rate is
+// cellShape divides the bits of a cell so that the false positive rate is
 // kept. Without a window a copy always moves to the front, which changes no
 // verdict and lets what is seen again stay.
 func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
@@ -142,16 +141,16 @@ func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
 	}
 	bound := cfg.FPR
 	if bound == 0 {
-		bound = defaultFPR
+		bound = DefaultFPR
 	}
-	most := cellBits - p.PointBits - minTickBits
+	most := asm.TimedCellBits - p.PointBits - minTickBits
 	if least := timedFPR(most); !(bound >= least && bound < 1) {
 		return p, fmt.Errorf("%w: %v is not between %.2g and 1", ErrFPR, bound, least)
 	}
 	for timedFPR(p.FPBits) > bound {
 		p.FPBits++
 	}
-	p.TickBits = cellBits - p.PointBits - p.FPBits
+	p.TickBits = asm.TimedCellBits - p.PointBits - p.FPBits
 	return p, nil
 }
 

@@ -32,7 +32,7 @@ func TestTimedFPR(t *testing.T) {
 	if false1 < low || false1 > high {
 		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
 	}
-	if got := newTimed(t, TimedConfig{Window: Window{None: true}, Memory: 64}).Stats().PredictedFPR; got > defaultFPR {
+	if got := newTimed(t, TimedConfig{Window: Window{None: true}, Memory: 64}).Stats().PredictedFPR; got > DefaultFPR {
 		t.Errorf("predicted rate %v above the default bound", got)
 	}
 }

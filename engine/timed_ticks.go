@@ -14,9 +14,10 @@ func leastTick(window int64, tickBits uint) int64 {
 
 // tickLength divides a window of the given size (nanoseconds or positions)
 // into ticks of at least least, so that it fits into a quarter of what tickBits
-// count: then all of time fits, too, when a window takes half of it. If it can, it takes a tick that divides the window, so that the edge
-// stays exact; if none of less than twice the shortest length does, window is
-// rounded up to whole ticks.
+// count: then all of time fits, too, when a window takes half of it. If it can,
+// it takes a tick that divides the window, so that the edge stays exact; if
+// none of less than twice the shortest length does, window is rounded up to
+// whole ticks.
 func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	most := int64(1) << (tickBits - 2)
 	least = max(least, (size-1)/most+1)

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -164,17 +163,10 @@ func (e *ExactWindow) near() (first, last int64) {
 	return first, last
 }
 
-// Stats implements PacketFilter. MemoryBytes is an estimate: what Go's map of
-// the greatest number of elements takes, at seven of eight places used and a
-// size that is a power of two, with a byte of control for each place.
+// Stats implements PacketFilter. MemoryBytes is an estimate, for the greatest
+// number of elements.
 func (e *ExactWindow) Stats() PacketStats {
-	const place = 16 + 24 + 1
-	n := uint(max(e.peak, len(e.kept)))
-	places := 8
-	if n > 7 {
-		places = 1 << bits.Len(n*8/7)
-	}
-	return PacketStats{Method: "exact", MemoryBytes: places * place}
+	return PacketStats{Method: "exact", MemoryBytes: mapBytes(max(e.peak, len(e.kept)), 16+24)}
 }
 
 // Close implements PacketFilter.

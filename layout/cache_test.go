@@ -1,11 +1,6 @@
 package layout
 
-import (
-	"math"
-	"math/big"
-	"math/rand/v2"
-	"testing"
-)
+import "testing"
 
 func TestCaches(t *testing.T) {
 	c := Caches()
@@ -33,19 +28,6 @@ func TestSaneCaches(t *testing.T) {
 	} {
 		if got := sane(c.in); got != c.want {
 			t.Errorf("sane(%+v) = %+v, want %+v", c.in, got, c.want)
-		}
-	}
-}
-
-func TestLineIndex(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for _, lines := range []uint64{0, 1, 2, 3, 1000, 1 << 32, 1<<58 - 1, math.MaxUint64} {
-		for _, h := range []uint64{0, 1, math.MaxUint64, 1 << 63, rng.Uint64()} {
-			p := new(big.Int).Mul(new(big.Int).SetUint64(h), new(big.Int).SetUint64(lines))
-			want := p.Rsh(p, 64).Uint64()
-			if got := LineIndex(h, lines); got != want || lines > 0 && got >= lines {
-				t.Errorf("LineIndex(%d, %d) = %d, want %d", h, lines, got, want)
-			}
 		}
 	}
 }
