@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -93,8 +92,7 @@ func (f *dedupFlags) check() error {
 	switch {
 	case f.identityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case f.output != "" && f.output == f.duplicates,
-		f.output != "" && f.duplicates != "" && filepath.Clean(f.output) == filepath.Clean(f.duplicates):
+	case sameOutput(f.output, f.duplicates):
 		return &usageError{errors.New("-w and --duplicates name the same file")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}

@@ -16,6 +16,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
+// The rates that engine.NewLandmark takes.
+const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
+
 // distinctFlags are the flags of "flowdedup distinct".
 type distinctFlags struct {
 	common
@@ -128,7 +131,7 @@ func parseZone(s string) (*time.Location, error) {
 	return loc, nil
 }
 
-func (f *distinctFlags) check(cmd *cobra.Command) error {
+func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case f.mask4 < 1 || f.mask4 > 32:
 		return &usageError{errors.New("--mask4 must be from 1 to 32")}
@@ -138,12 +141,18 @@ func (f *distinctFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--window none and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
+		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
+	case isStdout(f.csv) && (f.json || f.list || !f.quiet):
+		return &usageError{errors.New("--csv on standard output needs --quiet, without --json and --list: they print there too")}
+	case namesInput(f.csv, inputs):
+		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
 	}
 	return nil
 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
-	if err := f.check(cmd); err != nil {
+	if err := f.check(cmd, args); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // The exit codes. A run ended by a signal exits with 128 plus its number.
@@ -61,7 +62,7 @@ func (e *env) codeOf(err error) int {
 	var usage *usageError
 	var damaged *damagedError
 	switch {
-	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin):
+	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR):
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged

@@ -39,6 +39,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--tz", "Mars/Base"}, "time zone"},
 		{[]string{"distinct", in, "--mask4", "33"}, "mask4"},
 		{[]string{"distinct", in, "--window", "1h"}, "none"},
+		{[]string{"distinct", in, "--fpr", "1e-20"}, "fpr"},
+		{[]string{"distinct", in, "--fpr", "0.9"}, "fpr"},
+		{[]string{"dedup", in, "--fpr", "1e-30"}, "false positive rate"},
+		{[]string{"distinct", in, "--csv", "-"}, "--quiet"},
+		{[]string{"distinct", in, "--csv", "-", "--quiet", "--json"}, "--quiet"},
 	} {
 		out, errs, code := run(c.args...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {

@@ -34,12 +34,17 @@ const methodExact = "exact"
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
-// newDigests makes a counter of keys that are digested.
+// newDigests makes a counter of keys that are digested. A failed one is never
+// returned as it is: as an interface, a nil pointer is not nil.
 func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
 	if c.Method == methodExact {
 		return engine.NewSet(), nil
 	}
-	return engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
+	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // newAddresses makes a counter of IPv4 addresses.
@@ -47,7 +52,11 @@ func (c *Config) newAddresses() (engine.Counter[uint32], error) {
 	if c.Method == methodExact {
 		return engine.NewSetV4(), nil
 	}
-	return engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), 0)
+	e, err := engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), 0)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // digesters holds a keyed digest for each family, so that no key of one family
