@@ -23,6 +23,8 @@ type TimedParams struct {
 	// Window is the greatest distance of a copy to the kept element, in ticks:
 	// 0 to 2^(TickBits-1) - 1.
 	Window int64
+	// Origin is the tick at which era 0 begins; eras are 2^(TickBits-1) long.
+	Origin int64
 	// Refresh makes a copy renew the memory of the element that it copies.
 	Refresh bool
 	// Across makes only elements of another point copies.
@@ -47,7 +49,8 @@ type TimedCounts struct {
 // PointBits is 0.
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64), with a
-// fingerprint of the top FPBits of digests[i][0].
+// fingerprint of the top FPBits of digests[i][0] XOR era * 0x9e3779b97f4a7c15,
+// where era is floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64.
 // A line has six cells, from the one set last to the one set first. A cell has
 // 85 bits; from the top down it holds
 //
@@ -61,8 +64,10 @@ type TimedCounts struct {
 //
 // Times are kept modulo 2^TickBits and compared the short way round. Nothing
 // has to be swept out, elements may come in any order, and a wild time costs
-// no other element anything; times that are a multiple of 2^TickBits apart, up
-// to the window, cannot be told from each other.
+// no other element anything. Times that are a multiple of 2^TickBits apart look
+// alike, but are of different eras, so the fingerprints tell them from each
+// other. The price is that elements on both sides of the border between two eras
+// are never copies of each other.
 //
 // With r the time of the cell that holds the element's fingerprint, it is a
 // copy if |t - r| <= Window and, with Across, the cell's point is another one.

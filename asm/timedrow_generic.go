@@ -8,6 +8,7 @@ type timedRow struct {
 	lowBits  uint
 	tickMask uint64
 	tickBits uint
+	origin   uint64
 	window   uint64
 	refresh  bool
 	across   bool
@@ -21,6 +22,7 @@ func newTimedRow(p *TimedParams) timedRow {
 		lowBits:   64 - p.FPBits,
 		tickMask:  1<<p.TickBits - 1,
 		tickBits:  p.TickBits,
+		origin:    uint64(p.Origin),
 		window:    uint64(p.Window),
 		refresh:   p.Refresh,
 		across:    p.Across,
@@ -44,7 +46,11 @@ func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, 
 			if points != nil {
 				mark |= reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
 			}
-			if r.testAndSet(&lines[index[i&63]], d[0], mark, c) {
+			fp := d[0]
+			if era := (uint64(t) - r.origin) >> ((r.tickBits - 1) & 63); era != 0 {
+				fp ^= era * eraHash
+			}
+			if r.testAndSet(&lines[index[i&63]], fp, mark, c) {
 				word |= 1 << (i & 63)
 			}
 		}
@@ -55,6 +61,9 @@ func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, 
 		}
 	}
 }
+
+// eraHash spreads the numbers of eras (2^64 divided by the golden ratio).
+const eraHash = 0x9e3779b97f4a7c15
 
 // touchLines finds the lines of up to 64 elements and loads a word of each, so
 // that the cache misses of all of them run at the same time and not one after

@@ -35,6 +35,13 @@ func (m *timedModel) within(a, b *big.Int) bool {
 	return m.after(a, b).Cmp(w) <= 0 || m.after(b, a).Cmp(w) <= 0
 }
 
+// era returns the number of the era that t lies in.
+func (m *timedModel) era(t int64) uint64 {
+	d := new(big.Int).Sub(big.NewInt(t), big.NewInt(m.p.Origin))
+	d.Mod(d, power(64))
+	return d.Rsh(d, m.p.TickBits-1).Uint64()
+}
+
 // pack returns a cell as one number.
 func (m *timedModel) pack(c modelCell) *big.Int {
 	v := new(big.Int).SetUint64(c.fp)
@@ -61,7 +68,7 @@ func (m *timedModel) testAndSet(d Digest, t int64, point uint32) bool {
 	}
 	index := new(big.Int).Mul(new(big.Int).SetUint64(d[1]), big.NewInt(int64(len(m.lines))))
 	line := &m.lines[index.Rsh(index, 64).Uint64()]
-	cell := modelCell{fp: max(1, d[0]>>(64-m.p.FPBits)), tick: m.after(new(big.Int), big.NewInt(t))}
+	cell := modelCell{fp: max(1, (d[0]^m.era(t)*0x9e3779b97f4a7c15)>>(64-m.p.FPBits)), tick: m.after(new(big.Int), big.NewInt(t))}
 	if m.p.PointBits > 0 {
 		cell.point = reducePoint(point, m.p.PointBits)
 	}

@@ -92,9 +92,9 @@ func randomTimedStream(rng *rand.Rand, n int, p *TimedParams) *timedStream {
 
 var timedShapes = []TimedParams{
 	{FPBits: 40, TickBits: 45, Window: 1<<44 - 1},
-	{FPBits: 40, TickBits: 45, Window: 1000},
-	{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1 << 18},
-	{FPBits: 51, PointBits: 32, TickBits: 2, Window: 1},
+	{FPBits: 40, TickBits: 45, Window: 1000, Origin: 1 << 60},
+	{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1 << 18, Origin: math.MinInt64},
+	{FPBits: 51, PointBits: 32, TickBits: 2, Window: 1, Origin: math.MaxInt64},
 	{FPBits: 63, TickBits: 22, Window: 0},
 	{FPBits: 22, TickBits: 63, Window: 1 << 61},
 	{FPBits: 21, PointBits: 32, TickBits: 32, Window: 1 << 30},

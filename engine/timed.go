@@ -30,8 +30,7 @@ const (
 	fpBits       = 40 // of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
 	pointBits    = 7  // 127 points before two of them may look like one
-	// minTickBits keeps times that look alike twelve days apart, at the usual
-	// window.
+	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
 	// chunk is how many elements are turned to ticks at a time: whole words of
 	// verdicts, and a buffer that stays in the first-level cache.
@@ -56,18 +55,19 @@ var ErrMemory = errors.New("engine: memory out of range")
 //     element without a twin is taken for a copy with a probability of at
 //     most 6 * 2^-40 = 5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across, if the
 //     window covers all that its line holds.
-//   - Time runs in ticks: 320 ns for the usual window of 1 ms (1 us with
-//     Across), never more than a thousandth of the window, or two where
-//     only that divides it. An element at the window's edge may be a copy up to
+//   - Time runs in ticks of a millionth of the window, but 1 to 256 ns, or up
+//     to twice that if only that divides the window. Windows to 1 ms are
+//     exact. With others an element at the window's edge may be a copy up to
 //     one tick too late where the window is a whole number of ticks, as those
 //     that people write are, and up to two ticks in others. Never is one
 //     within the window missed for that. Times that are multiples of a longer
 //     unit, as the microseconds of most files, are compared exactly. Count
 //     windows are exact.
-//   - Times repeat after 2^45 ticks (2^42 with Across): 130 days at the usual
-//     window (50 days), less at shorter ones down to 9.7 hours (73 minutes) at
-//     windows below 2 us. Equal elements so far apart, to within the window,
-//     are taken for copies if the line still remembers the first.
+//   - Time is cut into eras of 2^44 ticks (2^41 with Across), and elements of
+//     different eras are never copies of each other. The first element lies in
+//     the middle of its era: at the usual window the border is 2.4 hours away
+//     (18 minutes), and 26 days (3 days) from windows of a quarter of a second
+//     on. One copy of ten million is missed for that, at evenly spread times.
 //
 // Elements may come in any order, and wild times cost nothing: each is judged
 // by its own distance to its twin. Elements without a time are neither copies
@@ -82,6 +82,7 @@ type Timed struct {
 	kind     Window
 	tick     divisor
 	position uint64 // of the next element, for count windows
+	started  bool   // params.Origin is set
 	demand   demand
 	ticks    [chunk]int64 // stays all zero without a window
 }
@@ -128,7 +129,7 @@ func ticksOf(w Window, tickBits uint) (tick, window int64) {
 		return tickLength(w.Packets, tickBits, 1)
 	}
 	size := int64(w.Duration)
-	return tickLength(size, tickBits, leastTick(size, tickBits))
+	return tickLength(size, tickBits, leastTick(size))
 }
 
 // cellShape divides the bits of a cell so that the false positive rate is
@@ -170,9 +171,23 @@ func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points 
 		if t.params.Across {
 			at = points[from:to]
 		}
+		if !t.started {
+			t.start(ticks)
+		}
 		words := seen[from/64 : (to+63)/64]
 		asm.TestAndSetTimed(t.arena.Lines(), words, d[from:to], ticks, at, &t.params, &t.counts)
 		t.demand.observe(words, ticks)
+	}
+}
+
+// start puts the first element that has a time into the middle of its era.
+func (t *Timed) start(ticks []int64) {
+	for _, tick := range ticks {
+		if tick != asm.NoTick {
+			t.params.Origin = tick - 1<<(t.params.TickBits-2)
+			t.started = true
+			return
+		}
 	}
 }
 

@@ -74,16 +74,16 @@ func TestTimedEdge(t *testing.T) {
 		across bool
 		beyond int64 // ns after the edge where nothing may be a copy any more
 	}{
-		{1, false, 1}, {time.Microsecond, false, 1}, {time.Millisecond, false, 320},
-		{4194304, false, 256}, {262144, true, 512}, {time.Millisecond, true, 1000},
-		{5 * time.Millisecond, false, 320}, {time.Second, false, 256}, {time.Hour, false, 1e6},
+		{1, false, 1}, {time.Microsecond, false, 1}, {time.Millisecond, false, 1},
+		{4194304, false, 4}, {262144, true, 1}, {time.Millisecond, true, 1},
+		{5 * time.Millisecond, false, 5}, {time.Second, false, 256}, {time.Hour, false, 1e6},
 		{24 * time.Hour, true, 1e9}, {999999937, false, 1000}, {999999937, true, 8000},
 	} {
 		f := newTimed(t, TimedConfig{Window: Window{Duration: c.window}, Memory: 1 << 20, Across: c.across})
 		rng := rand.New(rand.NewPCG(4, 4))
 		s := &packetStream{}
 		for i := range uint64(500) {
-			at := int64(rng.Uint64() >> 2)
+			at := 1_700_000_000_000_000_000 + rng.Int64N(int64(time.Minute)) // of one era
 			d := asm.Digest{i * 0x9e3779b97f4a7c15, i * 0xbf58476d1ce4e5b9}
 			after := int64(c.window)
 			if i%2 == 1 {
@@ -120,5 +120,27 @@ func TestWildTimes(t *testing.T) {
 	}
 	if st := f.Stats(); st.EvictedLive != 0 || st.SuggestedMemory != 0 {
 		t.Errorf("forgotten: %+v", st)
+	}
+}
+
+// TestEras has equal packets as far apart as times repeat, and as the border of
+// two eras is away: the first must stay, and copies this side of the border go.
+func TestEras(t *testing.T) {
+	for _, across := range []bool{false, true} {
+		for _, w := range []time.Duration{time.Microsecond, time.Millisecond, time.Second, 24 * time.Hour} {
+			f := newTimed(t, TimedConfig{Window: Window{Duration: w}, Memory: 1 << 16, Across: across})
+			repeat := int64(f.tick.by) << f.params.TickBits
+			half := int64(f.tick.by) << (f.params.TickBits - 2) // an era, from its middle
+			s := &packetStream{}
+			d := asm.Digest{1 << 60, 1}
+			first := 1_700_000_000_000_000_000 / int64(f.tick.by) * int64(f.tick.by)
+			for i, after := range []int64{0, repeat, 2 * repeat, half - 1, half - int64(w), half + 1, half + int64(w)} {
+				s.add(d, first+after, uint32(i))
+			}
+			want := []bool{false, false, false, false, true, false, true}
+			if got := s.verdicts(f, 64); !slices.Equal(got, want) {
+				t.Errorf("window %v, across %v: verdicts %v, want %v", w, across, got, want)
+			}
+		}
 	}
 }

@@ -2,14 +2,11 @@ package engine
 
 import "math/bits"
 
-// span is how long times should differ before they repeat, in nanoseconds, if
-// the window can be kept well enough with ticks of that length: 104 days.
-const span = 1 << 53
-
-// leastTick returns the shortest tick, in nanoseconds, for a window of time. It
-// stays below a thousandth of the window, whatever that does to the span.
-func leastTick(window int64, tickBits uint) int64 {
-	return max(1, min(span>>tickBits, window/1000))
+// leastTick returns the shortest tick, in nanoseconds, for a window of time: a
+// millionth of it. Shorter ones would make eras short (see Timed), longer ones
+// than 256 ns the microseconds of most files inexact.
+func leastTick(window int64) int64 {
+	return min(max(1, window/1_000_000), 256)
 }
 
 // tickLength divides a window of the given size (nanoseconds or positions)
