@@ -16,7 +16,7 @@ import (
 type Secret [32]byte
 
 // ErrSecret is what errors about the text of a secret wrap.
-var ErrSecret = errors.New("engine: bad secret")
+var ErrSecret = errors.New("bad secret")
 
 // RandomSecret draws a secret from the system's random source.
 func RandomSecret() (Secret, error) {

@@ -38,10 +38,10 @@ const (
 )
 
 // ErrFPR is what errors about a false positive rate wrap.
-var ErrFPR = errors.New("engine: false positive rate out of range")
+var ErrFPR = errors.New("false positive rate out of range")
 
 // ErrMemory is what errors about too little memory wrap.
-var ErrMemory = errors.New("engine: memory out of range")
+var ErrMemory = errors.New("memory out of range")
 
 // Timed is the packet filter of bounded memory: rows of fingerprints with the
 // times at which they were kept, all that an element touches in one 64-byte

@@ -21,7 +21,7 @@ type Window struct {
 }
 
 // ErrWindow is what errors about windows wrap.
-var ErrWindow = errors.New("engine: bad window")
+var ErrWindow = errors.New("bad window")
 
 // ParseWindow reads a duration as time.ParseDuration does ("1ms", "1h30m"),
 // "n:" and a number of packets ("n:1000000"), or "none". Errors wrap ErrWindow.

@@ -60,7 +60,7 @@ func (c *common) inputs(e *env, bar *progress) input.Options {
 // inputsRequired checks that at least one input is named.
 func inputsRequired(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return &usageError{fmt.Errorf("%s: name at least one capture, or - for standard input", cmd.CommandPath())}
+		return &usageError{errors.New("name at least one capture, or - for standard input")}
 	}
 	for _, a := range args {
 		if a == "" {

@@ -12,8 +12,9 @@ import (
 
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "flowdedup",
-		Short: "Remove duplicate packets, count distinct addresses and flows",
+		Use:     "flowdedup",
+		Version: version(),
+		Short:   "Remove duplicate packets, count distinct addresses and flows",
 		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
 constant memory: it removes the packets that a SPAN port or tap delivered twice
 from captures, and reports how many distinct addresses and flows were seen in

@@ -3,7 +3,6 @@ package dedup
 import (
 	"context"
 	"errors"
-	"math"
 	"math/bits"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -118,7 +118,7 @@ func (r *runner) step(b *capture.Batch, from, n int) {
 	buf, msgs := r.identity.Gather(b, from, headers)
 	r.digester.SumMessages(r.digests[:n], buf, msgs)
 	for i := range frames {
-		r.times[i] = usable(frames[i].Time)
+		r.times[i] = stamp.Usable(frames[i].Time)
 	}
 	r.where.Gather(r.points[:n], b, from)
 	seen := r.drop[from/64:][:(n+63)/64]
@@ -130,16 +130,6 @@ func (r *runner) step(b *capture.Batch, from, n int) {
 			r.books.duplicate(&frames[i], &headers[i])
 		}
 	}
-}
-
-// usable returns a time that filters may rely on. Times beyond what 64 bits
-// hold were cut to the last instant, so two of them say nothing about how far
-// apart the packets were: they count as none, and nothing is removed for them.
-func usable(t int64) int64 {
-	if t == math.MaxInt64 {
-		return capture.NoTime
-	}
-	return t
 }
 
 func (r *runner) finish(begin time.Time) Summary {

@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -114,7 +115,7 @@ func (r *runner) batch(b *capture.Batch) error {
 func (r *runner) step(b *capture.Batch, from, n int) error {
 	r.decoder.Decode(r.headers[:n], b, from)
 	for i := range n {
-		r.times[i] = b.Frames[from+i].Time
+		r.times[i] = stamp.Usable(b.Frames[from+i].Time)
 	}
 	for at := 0; at < n; {
 		run, w := r.windows.Run(r.times[at:n])

@@ -47,6 +47,6 @@ func (s *sighter) tell(i int, frames []uint32, value func(i int) string) error {
 		WindowStart: stamp.Format(start, s.r.loc),
 		Of:          s.key.Of.String(),
 		Value:       value(i),
-		FirstSeen:   stamp.Format(s.b.Frames[s.from+int(frames[i])].Time, s.r.loc),
+		FirstSeen:   stamp.Format(stamp.Usable(s.b.Frames[s.from+int(frames[i])].Time), s.r.loc),
 	})
 }

@@ -32,7 +32,7 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
-	fmt.Fprintf(&t, "  compared    by %s identity within %s\n", s.Identity, s.Window)
+	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
 	fmt.Fprintf(&t, "  method      %s in %s, at most %.1e packets wrongly taken for a copy for each packet read\n",
 		s.Method, humanize.IBytes(uint64(s.MemoryBytes)), s.PredictedFPR)
 	if notes := oddities(s); notes != "" {
@@ -45,6 +45,17 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PacketsPerSecond/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// within puts a window into words.
+func within(window string) string {
+	if window == "none" {
+		return "over the whole input"
+	}
+	if n, ok := strings.CutPrefix(window, "n:"); ok {
+		return "within " + n + " packets"
+	}
+	return "within " + window
 }
 
 func share(part, whole uint64) float64 {

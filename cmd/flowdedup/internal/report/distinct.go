@@ -18,7 +18,11 @@ import (
 type DistinctJSON struct{ enc *json.Encoder }
 
 // NewDistinctJSON returns a writer of JSON lines.
-func NewDistinctJSON(w io.Writer) *DistinctJSON { return &DistinctJSON{json.NewEncoder(w)} }
+func NewDistinctJSON(w io.Writer) *DistinctJSON {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // values are like "10.0.0.1 > 10.0.0.2"
+	return &DistinctJSON{enc}
+}
 
 // Rows writes the counts of a window that closed.
 func (d *DistinctJSON) Rows(rows []distinct.Row) error {
