@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +119,16 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	})
 	bar.close()
 	f.warnForgotten(e, &summary)
-	return errors.Join(judge(err, summary.PacketsIn, summary.Damaged), f.print(e, &summary, err))
+	return errors.Join(judge(err, summary.PacketsIn, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+}
+
+// lost tells of an output that went with another one whose reader left early:
+// that is no failure unless the run had more to do.
+func (f *dedupFlags) lost(err error) error {
+	if f.output == "" || f.duplicates == "" || !errors.Is(err, dedup.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
 }
 
 // warnForgotten tells how much memory would have remembered everything.
@@ -133,14 +143,14 @@ func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
 }
 
 // print writes the summary where the packets do not go. Nothing is printed for
-// a run that failed before it read anything, or could not write what it read.
+// a run that ended before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	nothingRead := s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled)
-	if nothingRead || errors.Is(err, dedup.ErrOutput) {
+	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}
 	w := e.stdout
-	if f.output == "-" || f.duplicates == "-" {
+	if isStdout(f.output) || isStdout(f.duplicates) {
 		w = e.stderr
 	}
 	return f.printTo(w, s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,7 +186,18 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if result.Late > 0 {
 		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
 	}
-	return errors.Join(judge(err, result.Packets, result.Damaged), out.close(result.Packets > 0 || err == nil))
+	var failed *distinct.OutputError
+	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)
+	return errors.Join(judge(err, result.Packets, result.Damaged), f.lost(err), out.close(keep))
+}
+
+// lost tells of a CSV file that was given up because the reader of standard
+// output left, which alone is no failure.
+func (f *distinctFlags) lost(err error) error {
+	if f.csv == "" || isStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return fmt.Errorf("%s is not complete and was given up: the reader of standard output left", f.csv)
 }
 
 // outputs are where the counts of a run go.
@@ -202,7 +214,7 @@ func (f *distinctFlags) openOutputs(e *env) (*outputs, error) {
 	switch {
 	case f.json:
 		o.json = report.NewDistinctJSON(o.out)
-	case !f.quiet || f.list:
+	case !f.quiet:
 		o.table = report.NewDistinctTable(o.out)
 	}
 	if f.csv == "" {
@@ -238,24 +250,28 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 	if o.json != nil {
 		return o.json.Sighting(s)
 	}
-	return o.table.Sighting(s)
+	return report.SightingText(o.out, s)
 }
 
-// close completes the outputs, or takes the file back if nothing was read.
-func (o *outputs) close(read bool) error {
-	var errs []error
-	if o.table != nil && read {
-		errs = append(errs, o.table.Close())
+// close completes the outputs, or takes the file back if there is nothing to
+// keep: nothing was read, or rows are missing.
+func (o *outputs) close(keep bool) error {
+	var err error
+	if o.table != nil && keep {
+		err = o.table.Close()
 	}
-	errs = append(errs, o.out.Flush())
+	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
+}
+
+func (o *outputs) closeCSV(keep bool) error {
 	if o.csv == nil {
-		return errors.Join(errs...)
+		return nil
 	}
-	if !read {
-		return errors.Join(append(errs, o.file.Abort())...)
+	if !keep {
+		return o.file.Abort()
 	}
 	if err := o.csv.Close(); err != nil {
-		return errors.Join(append(errs, err, o.file.Abort())...)
+		return errors.Join(err, o.file.Abort())
 	}
-	return errors.Join(append(errs, o.file.Commit())...)
+	return o.file.Commit()
 }

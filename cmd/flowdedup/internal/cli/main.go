@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -17,8 +18,10 @@ type env struct {
 	// signal is the one that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.
-	quiet    bool
-	warnings atomic.Int64
+	quiet bool
+
+	mu       sync.Mutex // for what follows, and lines on stderr
+	warnings int
 	// clearProgress clears the progress line before something else is printed.
 	clearProgress func()
 }
@@ -46,12 +49,13 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
 	ignoreSIGPIPE()
 	go func() {
+		defer signal.Stop(ch)
 		select {
 		case s := <-ch:
 			if n, ok := s.(syscall.Signal); ok {
 				e.signal.Store(int32(n))
 			}
-			signal.Stop(ch)
+			signal.Stop(ch) // before anybody can wait for the context
 			cancel()
 		case <-ctx.Done():
 		}
@@ -59,15 +63,24 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	return ctx, cancel
 }
 
-// report prints an error, one line for each of several that are joined.
+// report prints an error, one line for each of several that are joined. What
+// two outputs say with the same words is told once.
 func (e *env) report(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	told := map[string]bool{}
 	for _, one := range flatten(err) {
-		if isQuietEnd(one) {
-			continue
+		if text := one.Error(); !isQuietEnd(one) && !told[text] {
+			told[text] = true
+			e.line(text)
 		}
-		e.clearProgress()
-		fmt.Fprintf(e.stderr, "flowdedup: %s\n", strings.ReplaceAll(one.Error(), "\n", "; "))
 	}
+}
+
+// line prints one line. e.mu is held.
+func (e *env) line(text string) {
+	e.clearProgress()
+	fmt.Fprintf(e.stderr, "flowdedup: %s\n", strings.ReplaceAll(text, "\n", "; "))
 }
 
 // maxWarnings is how many warnings one run prints: a hostile file can give
@@ -80,12 +93,14 @@ func (e *env) warn(err error) {
 	if e.quiet {
 		return
 	}
-	switch n := e.warnings.Add(1); {
-	case n > maxWarnings:
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	text := "warning: " + err.Error()
+	switch e.warnings++; {
+	case e.warnings > maxWarnings:
 		return
-	case n == maxWarnings:
-		err = fmt.Errorf("%w; further warnings are not shown", err)
+	case e.warnings == maxWarnings:
+		text += "; further warnings are not shown"
 	}
-	e.clearProgress()
-	fmt.Fprintf(e.stderr, "flowdedup: warning: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	e.line(text)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -10,9 +11,11 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far a run is, on a terminal only.
+// progress shows how far a run is, on a terminal only. It shares the lock of
+// stderr with warnings, which come from other goroutines.
 type progress struct {
-	bar  *progressbar.ProgressBar
+	mu   *sync.Mutex
+	bar  *progressbar.ProgressBar // nil where nothing is shown
 	next time.Time
 }
 
@@ -20,7 +23,7 @@ type progress struct {
 const redraw = 200 * time.Millisecond
 
 func newProgress(e *env, c *common) *progress {
-	p := &progress{}
+	p := &progress{mu: &e.mu}
 	file, ok := e.stderr.(*os.File)
 	if !ok || c.quiet || c.noProgress || !term.IsTerminal(int(file.Fd())) {
 		return p
@@ -31,14 +34,23 @@ func newProgress(e *env, c *common) *progress {
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(redraw),
+		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
 	)
-	bar := p.bar
-	e.clearProgress = func() { _ = bar.Clear() } // what cannot be cleared is only untidy
+	e.clearProgress = p.clear
 	return p
+}
+
+// clear takes the line away until it is drawn again. The lock is held.
+func (p *progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear() // what cannot be cleared is only untidy
+	}
 }
 
 // update is called after each batch.
 func (p *progress) update(done, total int64, packets uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bar == nil {
 		return
 	}
@@ -57,6 +69,8 @@ func (p *progress) update(done, total int64, packets uint64) {
 
 // close takes the line away; it may be called twice.
 func (p *progress) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bar == nil {
 		return
 	}

@@ -42,6 +42,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--fpr", "1e-20"}, "fpr"},
 		{[]string{"distinct", in, "--fpr", "0.9"}, "fpr"},
 		{[]string{"dedup", in, "--fpr", "1e-30"}, "false positive rate"},
+		{[]string{"version", "x"}, "no arguments"},
 		{[]string{"distinct", in, "--csv", "-"}, "--quiet"},
 		{[]string{"distinct", in, "--csv", "-", "--quiet", "--json"}, "--quiet"},
 	} {

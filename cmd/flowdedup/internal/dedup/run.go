@@ -19,7 +19,8 @@ import (
 // of 64, so that each step owns whole words of the verdict bitmap.
 const step = 512
 
-// Run de-duplicates the inputs. The summary is valid whatever the error is.
+// Run de-duplicates the inputs. The summary is valid whatever the error is; its
+// Method is empty if the run ended before inputs and outputs were open.
 //
 // The error is the context's when that was done: what was read until then is
 // processed and written. Inputs that are damaged or cannot be opened give an
@@ -27,7 +28,7 @@ const step = 512
 // written; where not one packet could be read nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
-	in, err := input.Open(cfg.Inputs, cfg.Input)
+	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return newBooks().close(time.Since(begin)), err
 	}
@@ -148,7 +149,8 @@ func (r *runner) finish(begin time.Time) Summary {
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is
-// left under the names of outputs that are files.
+// left under the names of outputs that are files, except of one that was
+// complete and in its place before the other failed.
 var ErrOutput = errors.New("output failed")
 
 // outputError is a failure of an output: its text is that of the cause alone,

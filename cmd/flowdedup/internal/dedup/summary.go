@@ -47,21 +47,21 @@ type Summary struct {
 // books keeps the running counts of a Summary.
 type books struct {
 	Summary
-	previous    int64 // time of the last packet that had one
-	first, last int64
+	removed     uint64 // captured bytes of the duplicates
+	first, last int64  // times of the first and the last packet that had one
 }
 
 func newBooks() *books {
 	return &books{
-		Summary:  Summary{DuplicatesByProtocol: map[string]uint64{}},
-		previous: capture.NoTime, first: capture.NoTime, last: capture.NoTime,
+		Summary: Summary{DuplicatesByProtocol: map[string]uint64{}},
+		first:   capture.NoTime, last: capture.NoTime,
 	}
 }
 
 // packets enters a run of decoded frames.
 func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
 	k.PacketsIn += uint64(len(frames))
-	previous := k.previous
+	last := k.last
 	for i := range frames {
 		f := &frames[i]
 		k.BytesIn += uint64(f.CapLen)
@@ -72,15 +72,15 @@ func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
 			k.NoTimestamp++
 			continue
 		}
-		if f.Time < previous {
+		if f.Time < last {
 			k.OutOfOrder++
 		}
-		if previous == capture.NoTime {
+		if last == capture.NoTime {
 			k.first = f.Time
 		}
-		previous = f.Time
+		last = f.Time
 	}
-	k.previous, k.last = previous, previous
+	k.last = last
 	for i := range headers {
 		if headers[i].Version == 0 {
 			k.NonIP++
@@ -91,17 +91,15 @@ func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
 // duplicate enters one removed packet.
 func (k *books) duplicate(f *capture.Frame, h *flow.Header) {
 	k.Duplicates++
-	k.bytesRemoved(f)
+	k.removed += uint64(f.CapLen)
 	k.DuplicatesByProtocol[flow.ProtocolName(h)]++
 }
-
-func (k *books) bytesRemoved(f *capture.Frame) { k.BytesOut -= uint64(f.CapLen) }
 
 // close returns the finished summary.
 func (k *books) close(elapsed time.Duration) Summary {
 	s := k.Summary
 	s.PacketsOut = s.PacketsIn - s.Duplicates
-	s.BytesOut += s.BytesIn // BytesOut held what was removed, below zero
+	s.BytesOut = s.BytesIn - k.removed
 	s.FirstTimestamp, s.LastTimestamp = stamp.Format(k.first, time.UTC), stamp.Format(k.last, time.UTC)
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {

@@ -3,8 +3,9 @@ package distinct
 // Row is the count of one window, key and family; its JSON form is part of
 // the command line's contract.
 type Row struct {
-	// WindowStart and WindowEnd bound the window, the end excluded. Both are
-	// nil for packets without a timestamp.
+	// WindowStart and WindowEnd bound the window, the end excluded; over the
+	// whole input they are the times of the earliest and the latest packet. Both
+	// are nil for packets without a timestamp.
 	WindowStart *string `json:"window_start"`
 	WindowEnd   *string `json:"window_end"`
 	Of          string  `json:"of"`

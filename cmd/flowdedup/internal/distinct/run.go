@@ -39,7 +39,7 @@ type Result struct {
 // *capture.InputError for each input that is damaged or cannot be opened, or
 // that of telling rows.
 func Run(ctx context.Context, cfg Config) (Result, error) {
-	in, err := input.Open(cfg.Inputs, cfg.Input)
+	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return Result{}, err
 	}
@@ -47,13 +47,20 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	r := newRunner(&cfg)
 	err = in.Each(ctx, r.batch)
 	r.windows.Close()
-	err = errors.Join(append(in.Failed(), err, r.err)...)
-	return Result{
-		Packets: r.packets,
-		Late:    r.windows.Late(),
-		Damaged: in.Damaged(err),
-	}, err
+	result := Result{Packets: r.packets, Late: r.windows.Late(), Damaged: in.Damaged(err)}
+	var failed *OutputError
+	if r.err != nil && !errors.As(err, &failed) { // it came with the last windows
+		err = errors.Join(err, &OutputError{r.err})
+	}
+	return result, errors.Join(append(in.Failed(), err)...)
 }
+
+// OutputError is a failure to count or to tell counts. It ends a run: rows may
+// be missing.
+type OutputError struct{ Err error }
+
+func (e *OutputError) Error() string { return e.Err.Error() }
+func (e *OutputError) Unwrap() error { return e.Err }
 
 // runner is the state of one run between batches.
 type runner struct {
@@ -64,7 +71,7 @@ type runner struct {
 	digest  digesters
 	windows *engine.Windows[window]
 	packets uint64
-	err     error // of a window that could not be opened or told
+	err     error // the first failure to count or to tell; it ends the run
 
 	headers [step]flow.Header
 	times   [step]int64
@@ -93,58 +100,58 @@ func newRunner(cfg *Config) *runner {
 	return r
 }
 
-// closeWindow tells a window's counts. The first error is kept for loop.
+// closeWindow tells a window's counts, unless something failed before.
 func (r *runner) closeWindow(_, _ int64, w *window) {
 	if r.err == nil {
 		r.err = r.cfg.Rows(w.rows(r.cfg, r.loc))
 	}
-	r.err = errors.Join(r.err, w.close())
+	if err := w.close(); r.err == nil {
+		r.err = err
+	}
 }
 
 // batch counts the packets of a batch.
 func (r *runner) batch(b *capture.Batch) error {
-	for from := 0; from < len(b.Frames); from += step {
-		if err := r.step(b, from, min(step, len(b.Frames)-from)); err != nil {
-			return err
-		}
+	for from := 0; from < len(b.Frames) && r.err == nil; from += step {
+		r.step(b, from, min(step, len(b.Frames)-from))
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
 	}
 	return nil
 }
 
 // step decodes n packets and counts them, window by window.
-func (r *runner) step(b *capture.Batch, from, n int) error {
+func (r *runner) step(b *capture.Batch, from, n int) {
 	r.decoder.Decode(r.headers[:n], b, from)
 	for i := range n {
 		r.times[i] = stamp.Usable(b.Frames[from+i].Time)
 	}
-	for at := 0; at < n; {
+	for at := 0; at < n && r.err == nil; {
 		run, w := r.windows.Run(r.times[at:n])
-		if w != nil {
+		if w != nil && r.err == nil {
 			w.times(r.times[at : at+run])
-			if err := r.count(w, b, from+at, r.headers[at:at+run]); err != nil {
-				return err
-			}
+			r.err = r.count(w, b, from+at, r.headers[at:at+run])
 		}
 		at += run
 		r.packets += uint64(run)
 		// Runs end at all multiples of a power of two that divides
 		// memoryCheck, so this does not depend on batches.
 		if r.packets%memoryCheck == 0 {
-			r.shed()
-		}
-		if r.err != nil {
-			return nil // Run returns it
+			r.shed(w)
 		}
 	}
-	return nil
 }
 
-// shed closes windows early where many large ones are open.
-func (r *runner) shed() {
+// shed closes windows early where many large ones are open beside the current
+// one, which stays anyway.
+func (r *runner) shed(current *window) {
 	for {
 		total := 0
 		for w := range r.windows.All() {
-			total += w.memory(r.cfg)
+			if w != current {
+				total += w.memory(r.cfg)
+			}
 		}
 		if total <= memoryLimit || !r.windows.Shed() {
 			return

@@ -1,9 +1,10 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -13,7 +14,7 @@ type Options struct {
 	// NoMerge reads several inputs one after another instead of in time order.
 	NoMerge bool
 	// Warn is told about damage that did not end an input. It may be called
-	// from another goroutine.
+	// from another goroutine, but not once Close has returned.
 	Warn func(error)
 	// Progress is told, after each batch, how many bytes of the inputs were
 	// read, how many there are (0 if unknown) and the packets so far. It may be
@@ -28,7 +29,7 @@ var ErrRepeatedStdin = errors.New("standard input can be read only once")
 type Stream struct {
 	src      capture.Source
 	failed   []error
-	survived *atomic.Bool // damage was warned of
+	survived *survived
 	progress func(done, total int64, packets uint64)
 	packets  uint64
 
@@ -41,36 +42,54 @@ type Stream struct {
 
 // Open opens every named input; "-" is standard input. Inputs that cannot be
 // opened are left out and kept for Failed; the error is not nil only when
-// none is left.
-func Open(names []string, opt Options) (*Stream, error) {
-	var sources []capture.Source
-	var failed []error
-	survived := new(atomic.Bool)
-	warn := func(err error) {
-		survived.Store(true)
-		opt.Warn(err)
+// none is left, or when ctx is done before a pipe says what it holds.
+func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
+	if repeated(names, "-") {
+		return nil, ErrRepeatedStdin
 	}
-	stdin := false
-	for _, name := range names {
-		if name == "-" && stdin {
-			closeAll(sources)
-			return nil, ErrRepeatedStdin
-		}
-		stdin = stdin || name == "-"
-		src, err := capture.Open(name, capture.Options{Warn: warn})
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		sources = append(sources, src)
+	survived := &survived{tell: opt.Warn}
+	ready := make(chan opened, 1)
+	go func() { ready <- openAll(names, survived.warn) }()
+	var o opened
+	select {
+	case o = <-ready:
+	case <-ctx.Done():
+		// What waits for a pipe may wait for long; it ends with the process.
+		survived.end()
+		return nil, ctx.Err()
 	}
-	if len(sources) == 0 {
-		return nil, errors.Join(failed...)
+	if len(o.sources) == 0 {
+		return nil, errors.Join(o.failed...)
 	}
-	s := newStream(join(sources, opt))
-	s.failed, s.survived, s.progress = failed, survived, opt.Progress
+	s := newStream(join(o.sources, opt))
+	s.failed, s.survived, s.progress = o.failed, survived, opt.Progress
 	go s.read()
 	return s, nil
+}
+
+// repeated tells whether a name is there more than once.
+func repeated(names []string, name string) bool {
+	i := slices.Index(names, name)
+	return i >= 0 && slices.Contains(names[i+1:], name)
+}
+
+// opened are the inputs that could be opened, and why others could not.
+type opened struct {
+	sources []capture.Source
+	failed  []error
+}
+
+func openAll(names []string, warn func(error)) opened {
+	var o opened
+	for _, name := range names {
+		src, err := capture.Open(name, capture.Options{Warn: warn})
+		if err != nil {
+			o.failed = append(o.failed, err)
+			continue
+		}
+		o.sources = append(o.sources, src)
+	}
+	return o
 }
 
 func join(sources []capture.Source, opt Options) capture.Source {
@@ -81,13 +100,6 @@ func join(sources []capture.Source, opt Options) capture.Source {
 		return capture.Concat(sources)
 	}
 	return capture.Merge(sources, nil)
-}
-
-func closeAll(sources []capture.Source) {
-	for _, s := range sources {
-		// Nothing was read from them, so there is nothing to report.
-		_ = s.Close()
-	}
 }
 
 // Failed returns why inputs could not be opened, one error each.
@@ -103,6 +115,7 @@ func (s *Stream) Size() int64 { return s.src.Size() }
 // blocks on a silent pipe.
 func (s *Stream) Close() error {
 	close(s.done)
+	s.survived.end()
 	select {
 	case <-s.ended:
 		return s.src.Close()
@@ -113,7 +126,7 @@ func (s *Stream) Close() error {
 
 // Damaged reports whether the inputs were damaged, where err is what ended the
 // stream.
-func (s *Stream) Damaged(err error) bool { return s.survived.Load() || IsDamage(err) }
+func (s *Stream) Damaged(err error) bool { return s.survived.any() || IsDamage(err) }
 
 // IsDamage reports whether err tells of a damaged input.
 func IsDamage(err error) bool {

@@ -33,8 +33,7 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
-	fmt.Fprintf(&t, "  method      %s in %s, at most %.1e packets wrongly taken for a copy for each packet read\n",
-		s.Method, humanize.IBytes(uint64(s.MemoryBytes)), s.PredictedFPR)
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, humanize.IBytes(uint64(s.MemoryBytes)), risk(s.PredictedFPR))
 	if notes := oddities(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
@@ -56,6 +55,14 @@ func within(window string) string {
 		return "within " + n + " packets"
 	}
 	return "within " + window
+}
+
+// risk puts the rate of false positives into words.
+func risk(fpr float64) string {
+	if fpr == 0 {
+		return "no packet wrongly taken for a copy"
+	}
+	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
 }
 
 func share(part, whole uint64) float64 {

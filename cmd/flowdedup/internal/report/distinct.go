@@ -128,6 +128,12 @@ func (d *DistinctTable) line(rows []distinct.Row) {
 	d.table.AppendRow(table.Row{window(&rows[0]), rows[0].Of, cells["ipv4"], cells["ipv6"], cells["all"], count(packets)})
 }
 
+// SightingText writes a first sighting for people, on a line of its own.
+func SightingText(w io.Writer, s *distinct.Sighting) error {
+	_, err := fmt.Fprintf(w, "%s\t%s\t%s\n", value(s.FirstSeen), s.Of, s.Value)
+	return err
+}
+
 func window(r *distinct.Row) string {
 	if r.WindowStart == nil {
 		return "without a timestamp"
@@ -138,12 +144,6 @@ func window(r *distinct.Row) string {
 // short drops a fraction of zeros and writes the date apart from the time.
 func short(stamp string) string {
 	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
-}
-
-// Sighting writes a first sighting as a line of its own.
-func (d *DistinctTable) Sighting(s *distinct.Sighting) error {
-	_, err := fmt.Fprintf(d.out, "%s\t%s\t%s\n", value(s.FirstSeen), s.Of, s.Value)
-	return err
 }
 
 // Close writes the table.

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// distinctModel is what distinct promises, with maps.
+type distinctModel struct {
+	of           string
+	every        time.Duration // 0: one window
+	zone         string
+	mask4, mask6 int
+	vlan         bool
+}
+
+func (m *distinctModel) args() []string {
+	args := []string{"--of", m.of, "--tz", m.zone, "--mask4", fmt.Sprint(m.mask4), "--mask6", fmt.Sprint(m.mask6)}
+	if m.every > 0 {
+		args = append(args, "--every", m.every.String())
+	} else {
+		args = append(args, "--window", "none")
+	}
+	if m.vlan {
+		args = append(args, "--vlan")
+	}
+	return args
+}
+
+// cell names a count; tally is one.
+type cell struct{ start, end, of, family string }
+
+type tally struct{ distinct, packets uint64 }
+
+const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
+
+// window returns the bounds of a packet's window, by the calendar.
+func (m *distinctModel) window(t *testing.T, at int64, stream []seen) (start, end time.Time) {
+	t.Helper()
+	zone, err := time.LoadLocation(m.zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, at).In(zone)
+	switch {
+	case m.every == 0:
+		return time.Unix(0, stream[0].time).In(zone), time.Unix(0, stream[len(stream)-1].time).In(zone)
+	case m.every == 24*time.Hour:
+		y, month, d := now.Date()
+		return time.Date(y, month, d, 0, 0, 0, 0, zone), time.Date(y, month, d+1, 0, 0, 0, 0, zone)
+	}
+	// Zones differ from UTC by a multiple of every in these tests.
+	return now.Truncate(m.every), now.Truncate(m.every).Add(m.every)
+}
+
+// counts returns all rows that there must be.
+func (m *distinctModel) counts(t *testing.T, stream []seen) map[cell]tally {
+	out := map[cell]tally{}
+	known := map[string]bool{}
+	for i := range stream {
+		start, end := m.window(t, stream[i].time, stream)
+		c := cell{start.Format(stampLayout), end.Format(stampLayout), m.of, "all"}
+		family, keys := m.keys([]byte(stream[i].data))
+		families := []string{"ipv4", "ipv6", "all"}
+		if m.of == "mac" {
+			families = []string{"all"}
+		}
+		for _, c.family = range families {
+			n := out[c]
+			if len(keys) > 0 && (c.family == family || c.family == "all") {
+				n.packets++
+				for _, key := range keys {
+					if id := fmt.Sprint(c, key); !known[id] {
+						known[id] = true
+						n.distinct++
+					}
+				}
+			}
+			out[c] = n
+		}
+	}
+	return out
+}
+
+// keys returns the elements of a frame and their family.
+func (m *distinctModel) keys(f []byte) (family string, keys []string) {
+	tags := tagsOf(f)
+	suffix := ""
+	if m.vlan && tags > 0 {
+		suffix = fmt.Sprintf(" vlan %d", binary.BigEndian.Uint16(f[14:])&0xfff)
+	}
+	if m.of == "mac" {
+		return "", []string{net.HardwareAddr(f[:6]).String() + suffix, net.HardwareAddr(f[6:12]).String() + suffix}
+	}
+	ip := f[14+4*tags:]
+	var src, dst netip.Prefix
+	proto, ports := byte(0), []byte(nil)
+	switch binary.BigEndian.Uint16(f[12+4*tags:]) {
+	case 0x0800:
+		family, proto, ports = "ipv4", ip[9], ip[20:]
+		src, _ = netip.AddrFrom4([4]byte(ip[12:])).Prefix(m.mask4)
+		dst, _ = netip.AddrFrom4([4]byte(ip[16:])).Prefix(m.mask4)
+	case 0x86dd:
+		family, proto, ports = "ipv6", ip[6], ip[40:]
+		src, _ = netip.AddrFrom16([16]byte(ip[8:])).Prefix(m.mask6)
+		dst, _ = netip.AddrFrom16([16]byte(ip[24:])).Prefix(m.mask6)
+	default:
+		return "", nil
+	}
+	for _, key := range m.elements(src.Addr(), dst.Addr(), proto, ports) {
+		keys = append(keys, key+suffix)
+	}
+	return family, keys
+}
+
+func (m *distinctModel) elements(src, dst netip.Addr, proto byte, ports []byte) []string {
+	from := netip.AddrPortFrom(src, binary.BigEndian.Uint16(ports))
+	to := netip.AddrPortFrom(dst, binary.BigEndian.Uint16(ports[2:]))
+	switch m.of {
+	case "src":
+		return []string{src.String()}
+	case "dst":
+		return []string{dst.String()}
+	case "ip":
+		return []string{src.String(), dst.String()}
+	case "pair":
+		return []string{fmt.Sprint(src, dst)}
+	case "biflow":
+		if from.Compare(to) > 0 {
+			from, to = to, from
+		}
+	}
+	return []string{fmt.Sprint(proto, from, to)}
+}
+
+// checkDistinct compares every row, and the number of first sightings.
+func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
+	t.Helper()
+	want := m.counts(t, stream)
+	sightings := uint64(0)
+	for c, n := range want {
+		if c.family == "all" {
+			sightings += n.distinct
+		}
+	}
+	for _, method := range []string{"auto", "bloom", "exact"} {
+		args := append([]string{"distinct", "--json", "--list", "--method", method}, m.args()...)
+		out, errs, code := run(append(args, name)...)
+		if code != exitDone || errs != "" {
+			t.Fatalf("%s: exit code %d: %s", args, code, errs)
+		}
+		got, listed := readRows(t, out)
+		if listed != sightings {
+			t.Errorf("%s: %d first sightings, want %d", args, listed, sightings)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s:\n got %v\nwant %v", args, got, want)
+		}
+	}
+}
+
+func readRows(t *testing.T, out string) (rows map[cell]tally, sightings uint64) {
+	t.Helper()
+	rows = map[cell]tally{}
+	for dec := json.NewDecoder(strings.NewReader(out)); dec.More(); {
+		var r struct {
+			Start             string `json:"window_start"`
+			End               string `json:"window_end"`
+			Of, Family, Value string
+			Distinct, Packets uint64
+		}
+		if err := dec.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Value != "" {
+			sightings++
+			continue
+		}
+		c := cell{r.Start, r.End, r.Of, r.Family}
+		if _, ok := rows[c]; ok {
+			t.Errorf("%v twice", c)
+		}
+		rows[c] = tally{r.Distinct, r.Packets}
+	}
+	return rows, sightings
+}
+
+// TestDistinctModel compares distinct with the model. The stream goes on for
+// some 20 hours over the night in which Berlin's clocks go forward.
+func TestDistinctModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	stream := randomStream(rng, 400, 1, 6*time.Minute)
+	name := writeStream(t, stream, 1)
+	for _, of := range []string{"src", "dst", "ip", "pair", "flow", "biflow", "mac"} {
+		for _, m := range []distinctModel{
+			{every: 15 * time.Minute, zone: "UTC", mask4: 32, mask6: 128},
+			{every: time.Hour, zone: "Europe/Berlin", mask4: 24, mask6: 57, vlan: true},
+			{every: 24 * time.Hour, zone: "Europe/Berlin", mask4: 32, mask6: 128, vlan: true},
+			{zone: "UTC", mask4: 23, mask6: 7},
+			{zone: "Asia/Kolkata", mask4: 32, mask6: 128},
+		} {
+			m.of = of
+			checkDistinct(t, &m, name, stream)
+		}
+	}
+}
+
+// TestDistinctModelAutumn has the hour that comes twice.
+func TestDistinctModelAutumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	stream := randomStream(rng, 400, 1, 6*time.Minute)
+	for i := range stream {
+		stream[i].time += int64(time.Date(2026, 10, 24, 18, 0, 0, 0, time.UTC).Sub(time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)))
+	}
+	name := writeStream(t, stream, 1)
+	for _, every := range []time.Duration{time.Hour, 24 * time.Hour} {
+		checkDistinct(t, &distinctModel{of: "flow", every: every, zone: "Europe/Berlin", mask4: 32, mask6: 128}, name, stream)
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
+)
+
+// shape is a frame by its fields. Each has few values, so that frames differ
+// in some and agree in others.
+type shape struct {
+	kind                                            uint8 // UDP or TCP over IPv4 or IPv6; ARP
+	tags, vlan, mac, host, ttl, id, sum, port, load uint8
+	trailer                                         uint8 // bytes behind the datagram
+	cut                                             uint8 // bytes that the wire had and the capture has not
+}
+
+const (
+	kindUDP = iota
+	kindTCP
+	kindUDP6
+	kindTCP6
+	kindARP
+	kinds
+)
+
+func randomShape(rng *rand.Rand) shape {
+	var s shape
+	for range 12 {
+		s.mutate(rng)
+	}
+	return s
+}
+
+// mutate changes one field, perhaps to what it is.
+func (s *shape) mutate(rng *rand.Rand) {
+	bit := uint8(rng.IntN(2))
+	switch rng.IntN(12) {
+	case 0:
+		s.kind = uint8(rng.IntN(kinds))
+	case 1:
+		s.tags = uint8(rng.IntN(3))
+	case 2:
+		s.trailer = 3 * bit
+	case 3:
+		s.cut = 9 * bit
+	default:
+		fields := []*uint8{&s.vlan, &s.mac, &s.host, &s.ttl, &s.id, &s.sum, &s.port, &s.load}
+		*fields[rng.IntN(len(fields))] = bit
+	}
+}
+
+func (s *shape) bytes() []byte {
+	f := []byte{2, 0, 0, 0, 0, 1 + s.mac, 2, 0, 0, 0, 1, 1 + s.mac}
+	for i := range s.tags {
+		if i == 0 && s.tags == 2 {
+			f = append(f, 0x88, 0xa8, 0, 7)
+			continue
+		}
+		f = append(f, 0x81, 0x00, s.ttl<<5, 10+s.vlan) // with a priority
+	}
+	switch s.kind {
+	case kindARP:
+		f = append(f, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1, 1, 2, 3, 4, 5, 6, 10, 0, 0, s.host, 0, 0, 0, 0, 0, 0, 10, 0, 0, s.port)
+	case kindUDP, kindTCP:
+		f = append(f, 0x08, 0x00)
+		f = append(f, s.ipv4(s.transport())...)
+	default:
+		f = append(f, 0x86, 0xdd)
+		f = append(f, s.ipv6(s.transport())...)
+	}
+	return append(f, make([]byte, s.trailer)...)
+}
+
+func (s *shape) transport() []byte {
+	payload := []byte{'p', 'a', 'y', 'l', 'o', 'a', 'd', s.load}
+	if s.kind == kindUDP || s.kind == kindUDP6 {
+		return append([]byte{4, 0, 0, 53 + s.port, 0, 16, 0x11, s.sum}, payload...)
+	}
+	return append([]byte{4, 0, 0, 80 + s.port, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 16, 0, 0x22, s.sum, 0, 0}, payload...)
+}
+
+func (s *shape) ipv4(payload []byte) []byte {
+	proto := map[uint8]byte{kindUDP: 17, kindTCP: 6}[s.kind]
+	ip := []byte{0x45, s.ttl << 2, 0, 0, 9, s.id, 0x40, 0, 64 - s.ttl, proto, 0x33, s.ttl, 10, 0, s.host, 1, 10, 0, 9, 1 + s.port}
+	binary.BigEndian.PutUint16(ip[2:], uint16(20+len(payload)))
+	return append(ip, payload...)
+}
+
+func (s *shape) ipv6(payload []byte) []byte {
+	proto := map[uint8]byte{kindUDP6: 17, kindTCP6: 6}[s.kind]
+	ip := make([]byte, 40)
+	copy(ip, []byte{0x60, s.ttl << 5, 0, s.id, 0, byte(len(payload)), proto, 64 - s.ttl, 0xfd})
+	ip[8+7], ip[8+15] = s.host, 1
+	ip[24], ip[24+15] = 0xfd, 1+s.port
+	return append(ip, payload...)
+}
+
+// seen is a frame with where and when it was captured.
+type seen struct {
+	record
+	iface int
+}
+
+// randomStream is a stream in time order in which about half the frames are
+// like one of the last few.
+func randomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []seen {
+	now := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)
+	shapes := make([]shape, 0, n)
+	out := make([]seen, 0, n)
+	for i := range n {
+		s := randomShape(rng)
+		if i > 0 && rng.IntN(3) > 0 {
+			s = shapes[max(0, i-1-rng.IntN(6))]
+			for range rng.IntN(3) {
+				s.mutate(rng)
+			}
+		}
+		shapes = append(shapes, s)
+		now = now.Add(time.Duration(rng.Int64N(int64(step/time.Microsecond))) * time.Microsecond)
+		data := s.bytes()
+		out = append(out, seen{record{now.UnixNano(), uint32(len(data)) + uint32(s.cut), string(data)}, rng.IntN(ifaces)})
+	}
+	return out
+}
+
+// writeStream makes a pcapng file of a stream.
+func writeStream(t *testing.T, stream []seen, ifaces int) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "in.pcapng")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ether := pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet, TimestampResolution: 9}
+	w, err := pcapgo.NewNgWriterInterface(f, ether, pcapgo.NgWriterOptions{})
+	for i := 1; i < ifaces && err == nil; i++ {
+		_, err = w.AddInterface(ether)
+	}
+	for i := 0; i < len(stream) && err == nil; i++ {
+		p := &stream[i]
+		err = w.WritePacket(gopacket.CaptureInfo{
+			Timestamp: time.Unix(0, p.time), CaptureLength: len(p.data), Length: int(p.wire), InterfaceIndex: p.iface,
+		}, []byte(p.data))
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// readStream reads a bundled pcapng file with gopacket.
+func readStream(t *testing.T, name string) []seen {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := pcapgo.NewNgReader(f, pcapgo.DefaultNgReaderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []seen
+	for {
+		data, info, err := r.ReadPacketData()
+		if err != nil {
+			return out // the caller sees if it came too early
+		}
+		out = append(out, seen{record{info.Timestamp.UnixNano(), uint32(info.Length), string(data)}, info.InterfaceIndex})
+	}
+}

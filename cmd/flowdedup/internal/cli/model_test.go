@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dedupModel is what dedup promises, in the plainest words.
+type dedupModel struct {
+	identity string
+	ignore   string // as --ignore takes it
+	bytes    int
+	packets  int           // count window, or
+	duration time.Duration // window of time; neither means none
+	across   bool
+	refresh  bool
+}
+
+func (m *dedupModel) args() []string {
+	args := []string{"--identity", m.identity, "--identity-bytes", fmt.Sprint(m.bytes)}
+	switch {
+	case m.packets > 0:
+		args = append(args, "--window", fmt.Sprintf("n:%d", m.packets))
+	case m.duration > 0:
+		args = append(args, "--window", m.duration.String())
+	default:
+		args = append(args, "--window", "none")
+	}
+	if m.ignore != "" {
+		args = append(args, "--ignore", m.ignore)
+	}
+	if m.across {
+		args = append(args, "--across")
+	}
+	if m.refresh {
+		args = append(args, "--refresh")
+	}
+	return args
+}
+
+func (m *dedupModel) ignores(field string) bool {
+	words := strings.Split(m.ignore, ",")
+	usual := strings.Contains("ttl dscp ecn ip-checksum", field) && m.identity == "l3" && !slices.Contains(words, "none")
+	return usual || slices.Contains(words, field)
+}
+
+// split says which packets stay and which go.
+func (m *dedupModel) split(stream []seen) (kept, copies []record) {
+	type last struct {
+		position int
+		time     int64
+		iface    int
+	}
+	latest := map[string]last{}
+	for i, p := range stream {
+		id := m.of(&p)
+		old, ok := latest[id]
+		near := m.packets == 0 && m.duration == 0
+		if m.packets > 0 {
+			near = i-old.position <= m.packets
+		} else if m.duration > 0 {
+			near = max(p.time-old.time, old.time-p.time) <= int64(m.duration)
+		}
+		if !ok || !near || m.across && old.iface == p.iface {
+			kept = append(kept, p.record)
+			latest[id] = last{i, p.time, p.iface}
+			continue
+		}
+		copies = append(copies, p.record)
+		if m.refresh {
+			latest[id] = last{i, max(p.time, old.time), old.iface}
+		}
+	}
+	return kept, copies
+}
+
+// of returns what must be equal for two packets to be the same.
+func (m *dedupModel) of(p *seen) string {
+	f := []byte(p.data)
+	tags := tagsOf(f)
+	at := 14 + 4*tags
+	kind := binary.BigEndian.Uint16(f[at-2:])
+	isIP := kind == 0x0800 || kind == 0x86dd
+	if isIP {
+		m.clearIP(f[at:])
+	}
+	if m.identity == "l3" && isIP {
+		return m.start(f[at:datagramEnd(f, at)])
+	}
+	if m.ignores("mac") {
+		clear(f[:12])
+	}
+	wire := int(p.wire)
+	if m.ignores("vlan") {
+		f, wire = slices.Delete(f, 12, 12+4*tags), wire-4*tags
+	}
+	return fmt.Sprintf("%d %s", wire, m.start(f))
+}
+
+func (m *dedupModel) start(b []byte) string {
+	if m.bytes > 0 && m.bytes < len(b) {
+		b = b[:m.bytes]
+	}
+	return string(b)
+}
+
+func tagsOf(f []byte) int {
+	n := 0
+	for t := binary.BigEndian.Uint16(f[12:]); t == 0x8100 || t == 0x88a8; t = binary.BigEndian.Uint16(f[12+4*n:]) {
+		n++
+	}
+	return n
+}
+
+func datagramEnd(f []byte, at int) int {
+	if f[at]>>4 == 4 {
+		return min(len(f), at+int(binary.BigEndian.Uint16(f[at+2:])))
+	}
+	return min(len(f), at+40+int(binary.BigEndian.Uint16(f[at+4:])))
+}
+
+// clearIP zeroes what does not count of an IP header and, if the datagram is
+// TCP or UDP without options and fragments, of what follows.
+func (m *dedupModel) clearIP(ip []byte) {
+	type field struct {
+		name string
+		at   int
+		mask []byte
+	}
+	fields, proto, l4 := []field{
+		{"ttl", 8, []byte{0xff}}, {"dscp", 1, []byte{0xfc}}, {"ecn", 1, []byte{0x03}},
+		{"ip-checksum", 10, []byte{0xff, 0xff}}, {"ip-id", 4, []byte{0xff, 0xff}},
+	}, ip[9], 20
+	if ip[0]>>4 == 6 {
+		fields, proto, l4 = []field{
+			{"ttl", 7, []byte{0xff}}, {"dscp", 0, []byte{0x0f, 0xc0}}, {"ecn", 1, []byte{0x30}},
+			{"flow-label", 1, []byte{0x0f, 0xff, 0xff}},
+		}, ip[6], 40
+	}
+	fields = append(fields, field{"l4-checksum", l4 + map[byte]int{6: 16, 17: 6}[proto], []byte{0xff, 0xff}})
+	for _, f := range fields {
+		for i, mask := range f.mask {
+			if m.ignores(f.name) {
+				ip[f.at+i] &^= mask
+			}
+		}
+	}
+}
+
+// checkModel compares survivors and copies, packet by packet.
+func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
+	t.Helper()
+	kept, copies := m.split(stream)
+	dir := t.TempDir()
+	for _, method := range []string{"timed", "exact"} {
+		a, b := filepath.Join(dir, "kept"), filepath.Join(dir, "copies")
+		args := append(m.args(), "--method", method, "-w", a, "--duplicates", b, name)
+		r := runDedup(t, exitDone, args...)
+		what := strings.Join(args[:len(args)-5], " ")
+		if r.Duplicates != uint64(len(copies)) || r.PacketsOut != uint64(len(kept)) || r.EvictedLive != 0 {
+			t.Errorf("%s: %+v, want %d kept and %d removed", what, r, len(kept), len(copies))
+		}
+		compareRecords(t, what+": kept", readAll(t, a), kept)
+		compareRecords(t, what+": copies", readAll(t, b), copies)
+	}
+}
+
+// TestDedupModel compares dedup with the model for random options on random
+// streams.
+func TestDedupModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
+	for range 60 {
+		m := dedupModel{
+			identity: pick("l3", "frame"),
+			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum",
+				"none,ttl", "flow-label,ip-id,mac", "vlan,mac,ttl,dscp,ip-checksum"),
+			bytes:  []int{0, 0, 0, 1, 19, 28, 45, 500}[rng.IntN(8)],
+			across: rng.IntN(3) == 0, refresh: rng.IntN(3) == 0,
+		}
+		switch rng.IntN(5) {
+		case 0:
+			m.duration = time.Duration(1+rng.IntN(1000)) * time.Microsecond
+		case 1: // none
+		default:
+			m.packets = []int{1, 2, 3, 5, 8, 40, 1000}[rng.IntN(7)]
+		}
+		ifaces := 1 + rng.IntN(3)
+		stream := randomStream(rng, 300, ifaces, 100*time.Microsecond)
+		checkModel(t, &m, writeStream(t, stream, ifaces), stream)
+	}
+}
+
+// TestDedupModelBundled does the same with the bundled captures of several
+// interfaces. They hold fragments, so layer 4 is left alone.
+func TestDedupModelBundled(t *testing.T) {
+	for _, file := range []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"} {
+		name := bundled(file)
+		stream := readStream(t, name)
+		for _, m := range []dedupModel{
+			{identity: "l3", packets: 1},
+			{identity: "l3", packets: 6, across: true},
+			{identity: "l3", packets: 4, refresh: true},
+			{identity: "l3", ignore: "ip-id", bytes: 40, packets: 20},
+			{identity: "l3", ignore: "none", packets: 1000},
+			{identity: "frame", ignore: "mac,vlan,ttl,ip-checksum", packets: 9},
+			{identity: "frame", across: true},
+			{identity: "l3", bytes: 60, duration: 700 * time.Microsecond, across: true},
+		} {
+			checkModel(t, &m, name, stream)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+//go:build linux || darwin
+
+package input
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestOpenCancelled gives up a pipe that nobody writes to.
+func TestOpenCancelled(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Open(ctx, []string{name}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	// Let the goroutine that waits for a writer end.
+	if f, err := os.OpenFile(name, os.O_RDWR, 0); err == nil {
+		f.Close()
+	}
+}
