@@ -14,6 +14,8 @@ var layers = map[string][]string{
 	"asm":            {},
 	"layout":         {"asm"},
 	"engine":         {"layout", "asm"},
+	"engine/paper":   {"engine/theory", "asm"},
+	"engine/theory":  {},
 	"capture":        {"asm"},
 	"capture/flow":   {"capture", "asm"},
 	"cmd":            {"capture", "engine", "layout", "asm", "cmd"},

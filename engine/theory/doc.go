@@ -1,0 +1,22 @@
+// Package theory holds the closed forms and recurrences of the duplicate
+// detection literature: error rates, stable points and best parameters of the
+// filters that package engine builds, to size them with and to test them against.
+//
+// The papers are cited by their short names:
+//
+//   - DR06: Deng, Rafiei, Approximately Detecting Duplicates for Streaming Data
+//     using Stable Bloom Filters, SIGMOD 2006.
+//   - BDNB12: Bera, Dutta, Narang, Bhattacherjee, Advanced Bloom Filter Based
+//     Algorithms for Efficient Approximate Data De-Duplication in Streams, 2012.
+//   - MAE05: Metwally, Agrawal, El Abbadi, Duplicate Detection in Click Streams,
+//     2005.
+//   - GLN19: Géraud, Lombard-Platet, Naccache, Quotient Hash Tables - Efficiently
+//     Detecting Duplicates in Streaming Data, 2019.
+//   - KNPS: Koloniari, Ntarmos, Pitoura, Souravlias, One is Enough: Distributed
+//     Filtering for Duplicate Elimination.
+//
+// All functions are pure. Rates and probabilities are shares of 1. Arguments
+// outside of a function's domain, NaN among them, are reported by an error that
+// wraps [ErrDomain]. Where a paper is misprinted, the function's documentation
+// says what was taken instead and why.
+package theory

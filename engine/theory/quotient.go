@@ -1,0 +1,206 @@
+package theory
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Quotient is a quotient hash table (GLN19, Algorithm 1): Rows rows of K cells with
+// fingerprints that take S values.
+//
+// With cells of s bits S is 2^s - 1, since one code stands for an empty cell (GLN19,
+// section 3.2, third option). The paper's Table 1 is headed S = 2^s, but holds
+// the rates of 2^s - 1.
+type Quotient struct {
+	Rows int // N, at least 1
+	K    int // from 1 to S
+	S    int // at least 2
+}
+
+func (q Quotient) validate() error {
+	if err := requireAtLeast("rows", q.Rows, 1); err != nil {
+		return err
+	}
+	if err := requireAtLeast("S", q.S, 2); err != nil {
+		return err
+	}
+	if q.K < 1 || q.K > q.S {
+		return fmt.Errorf("theory: K is %d, must be from 1 to S, which is %d: %w", q.K, q.S, ErrDomain)
+	}
+	return nil
+}
+
+// NewElementFP returns the probability that a new element is reported as a duplicate
+// after m other distinct elements: the expected number of occupied cells in a row
+// over S.
+//
+// Until a row is full it holds each fingerprint that came by, so that its occupied
+// cells are min(K, B), with B binomial of S values that are there with probability
+// 1-(1-1/(N S))^m; for large S that is min(K, Poisson(m/N)). Unlike
+// [Quotient.PrintedFP], which it equals for K = 1, it takes into account that
+// empty cells are filled first. Domain: m >= 0.
+func (q Quotient) NewElementFP(m int) (float64, error) {
+	if err := q.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("m", m, 0); err != nil {
+		return 0, err
+	}
+	return q.newElementFP(float64(m)), nil
+}
+
+func (q Quotient) newElementFP(m float64) float64 {
+	came := powMinus(1/(float64(q.Rows)*float64(q.S)), m)
+	tail := newBinomialTail(float64(q.S), came)
+	occupied := 0.0 // E[min(K,B)] is the sum over j < K of P(B > j)
+	for range q.K {
+		occupied += tail.next()
+	}
+	return occupied / float64(q.S)
+}
+
+// FPR returns the false positive rate over a stream of n distinct elements, to which
+// a few duplicates make no difference: the mean of [Quotient.NewElementFP] over m = 0 .. n-1, by
+// Simpson's rule. Its time grows with K. Domain: n >= 1.
+func (q Quotient) FPR(n int) (float64, error) {
+	if err := q.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("n", n, 1); err != nil {
+		return 0, err
+	}
+	saturated := float64(q.K) / float64(q.S)
+	end := float64(q.Rows) // from where on the rows are as good as full
+	for saturated-q.newElementFP(end) > 1e-12*saturated && end < float64(n) {
+		end *= 2
+	}
+	end = min(end, float64(n-1))
+	const intervals = 4096
+	sum := 0.0
+	for i := 0; i <= intervals; i++ {
+		weight := 2.0 + 2*float64(i&1)
+		if i == 0 || i == intervals {
+			weight = 1
+		}
+		sum += weight * (saturated - q.newElementFP(end*float64(i)/intervals))
+	}
+	mean := sum / (3 * intervals)
+	if n > 1 {
+		mean *= end / float64(n-1)
+	}
+	return saturated - mean, nil
+}
+
+// PrintedFP returns FP_m as GLN19, Theorem 4.1, has it: K/S (1-(1-1/(N K))^m).
+// Its proof assumes full rows from the start. It is right for K = 1 and at
+// saturation, and too low before that for K > 1. Domain: m >= 0.
+func (q Quotient) PrintedFP(m int) (float64, error) {
+	if err := q.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("m", m, 0); err != nil {
+		return 0, err
+	}
+	return float64(q.K) / float64(q.S) * powMinus(1/(float64(q.Rows)*float64(q.K)), float64(m)), nil
+}
+
+// FNR returns the limit of the false negative rate on a long stream drawn uniformly
+// from universe different elements (GLN19, Theorem 4.2 and Appendix B). The last
+// two terms of the printed result are brought to one denominator, which takes away
+// their cancelling difference 1-a-c. Appendix B starts with two signs wrong and
+// ends with the right result. For a universe far larger than the table it is
+// 1-K/S. The proof takes rows as all alike; with few elements of the universe for
+// each row (four, say) the true rate is some 6 % lower. Domain: universe >= 1.
+func (q Quotient) FNR(universe int) (float64, error) {
+	if err := q.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("universe", universe, 1); err != nil {
+		return 0, err
+	}
+	n, k, s, u := float64(q.Rows), float64(q.K), float64(q.S), float64(universe)
+	a := (s - k) / (k * (n*s - 1)) // probability that an element evicts a given one
+	b := k / s
+	evicted := 1 + (u-1)*a      // U - (U-1)(1-a)
+	replaced := 1 + (u-1)/(n*k) // U - (U-1)c
+	return (1-b)*(1-1/evicted) + a*b*(u-1)/(evicted*replaced), nil
+}
+
+// Saturated returns the rates on an endless stream of ever new elements:
+// K/S and 1-K/S, which add up to 1 as for every filter (GLN19, Theorems 4.1 and
+// 4.2, Claim 4.1).
+func (q Quotient) Saturated() (fpr, fnr float64, err error) {
+	if err := q.validate(); err != nil {
+		return 0, 0, err
+	}
+	fpr = float64(q.K) / float64(q.S)
+	return fpr, 1 - fpr, nil
+}
+
+// SaturatedWithDuplicates returns the saturated rates of the variants that insert
+// every element, QHTD and QQHTD, whose rows may hold a fingerprint twice:
+// 1-(1-1/S)^K and (1-1/S)^K (GLN19, section 5.1). K may be more than S here.
+func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
+	if err := (Quotient{Rows: q.Rows, K: 1, S: q.S}).validate(); err != nil {
+		return 0, 0, err
+	}
+	if err := requireAtLeast("K", q.K, 1); err != nil {
+		return 0, 0, err
+	}
+	fpr = powMinus(1/float64(q.S), float64(q.K))
+	return fpr, 1 - fpr, nil
+}
+
+// SQFFingerprints returns the number of different fingerprints of a streaming
+// quotient filter that keeps rPrime of r remainder bits and the remainder's Hamming
+// weight: 2^r' (r-r'+1) (GLN19, section 4.4.1). They aren't equally likely in
+// general. Domain: 0 <= rPrime <= r <= 32.
+func SQFFingerprints(r, rPrime int) (int, error) {
+	if r < 0 || r > 32 || rPrime < 0 || rPrime > r {
+		return 0, fmt.Errorf("theory: r is %d and r' %d, must be 0 <= r' <= r <= 32: %w", r, rPrime, ErrDomain)
+	}
+	return (r - rPrime + 1) << rPrime, nil
+}
+
+// QHTMemoryRatio returns the memory of a quotient hash table over that of a
+// streaming quotient filter with the same rows, cells and number of fingerprints
+// (GLN19, Theorem 4.3):
+//
+//	ceil(log2 S) / (r' + ceil(log2(r+1))), S = 2^r' (r-r'+1)
+//
+// It is 2/3 for the recommended r = 2, r' = 1: the paper's saving of 33 %. That
+// holds only if an empty cell costs no code. With emptyCode one code of the table's
+// cells is taken by it (log2(S+1)), for which the filter has a spare one, and the
+// ratio for the same parameters is 1. Domain: 0 <= rPrime <= r <= 32, r >= 1.
+func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
+	codes, err := SQFFingerprints(r, rPrime)
+	if err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("r", r, 1); err != nil {
+		return 0, err
+	}
+	if emptyCode {
+		codes++
+	}
+	return float64(bits.Len(uint(codes-1))) / float64(rPrime+bits.Len(uint(r))), nil
+}
+
+// SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's
+// false positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 less that
+// (GLN19, section 3, correcting the filter's authors). Rates above 1, which
+// rows with as many cells as fingerprints come to, are given as 1. Domain: k >= 1,
+// 1 <= r <= 32, 0 <= rPrime <= r.
+func SQFSaturatedFPR(k, r, rPrime int) (float64, error) {
+	if _, err := SQFFingerprints(r, rPrime); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("r", r, 1); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("k", k, 1); err != nil {
+		return 0, err
+	}
+	return min(1, float64(k)/(math.Exp2(float64(rPrime))*math.Sqrt(math.Pi*float64(r)))), nil
+}

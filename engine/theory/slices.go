@@ -1,0 +1,151 @@
+package theory
+
+import (
+	"fmt"
+	"math"
+)
+
+// Sliced is a Bloom filter that is spread over sites (KNPS, section 3.1).
+// Horizontal slices are small filters of which an element's hash chooses one;
+// vertical slices are parts of one large filter, so that an element's K bits may
+// lie in different ones.
+type Sliced struct {
+	Bits   int // m in all, at least Slices
+	K      int // at least 1
+	Slices int // S, at least 1
+}
+
+func (s Sliced) validate() error {
+	if err := requireAtLeast("slices", s.Slices, 1); err != nil {
+		return err
+	}
+	if err := requireAtLeast("bits", s.Bits, s.Slices); err != nil {
+		return err
+	}
+	return requireAtLeast("K", s.K, 1)
+}
+
+// failedShare returns f/S.
+func (s Sliced) failedShare(failed int) (float64, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if failed < 0 || failed > s.Slices {
+		return 0, fmt.Errorf("theory: %d failed slices, must be from 0 to %d: %w", failed, s.Slices, ErrDomain)
+	}
+	return float64(failed) / float64(s.Slices), nil
+}
+
+// HorizontalFPR returns the false positive rate of horizontal slices after n distinct
+// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). That of
+// vertical ones is [BloomFPR] (Eq. 3). Domain: n >= 0.
+func (s Sliced) HorizontalFPR(n int) (float64, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("n", n, 0); err != nil {
+		return 0, err
+	}
+	set := powMinus(float64(s.Slices)/float64(s.Bits), float64(s.K)*float64(n)/float64(s.Slices))
+	return math.Pow(set, float64(s.K)), nil
+}
+
+// HorizontalFailedFPR returns the false positive rate when elements of the failed
+// slices are reported as duplicates: f/S + (1-f/S) p (KNPS, Eq. 5), where p is the
+// rate without failures. Domain: 0 <= failed <= Slices, 0 <= p <= 1.
+func (s Sliced) HorizontalFailedFPR(failed int, p float64) (float64, error) {
+	share, err := s.failedShare(failed)
+	if err != nil {
+		return 0, err
+	}
+	if err := requireShare("p", p); err != nil {
+		return 0, err
+	}
+	return share + (1-share)*p, nil
+}
+
+// VerticalFailedFPR returns the false positive rate when bits in failed slices are
+// taken as set: (f/S + (1-f/S) p^(1/k))^k (KNPS, Eq. 6), where p is the rate
+// without failures. For diced filters, which are sliced both ways, Slices is S S':
+// Eq. 7, whose second f/S lacks the S'. Domain: 0 <= failed <= Slices,
+// 0 <= p <= 1.
+func (s Sliced) VerticalFailedFPR(failed int, p float64) (float64, error) {
+	share, err := s.failedShare(failed)
+	if err != nil {
+		return 0, err
+	}
+	if err := requireShare("p", p); err != nil {
+		return 0, err
+	}
+	k := float64(s.K)
+	return math.Pow(share+(1-share)*math.Pow(p, 1/k), k), nil
+}
+
+// VerticalHybrid returns the rates when an element is a duplicate if none of its bits
+// in working slices is clear and at least atLeast of its bits are in working
+// slices (KNPS, section 3.2, vertical fault tolerance heuristic):
+//
+//	fpr = sum for i = x .. k of C(k,i) (1-f/S)^i (f/S)^(k-i) p^(i/k)
+//	fnr = sum for i < x of C(k,i) (1-f/S)^i (f/S)^(k-i)
+//
+// The paper prints neither binomial coefficient and, for fpr, no sum; its own
+// measurements follow the formulas given here. atLeast = k is the rule by which
+// a missing bit makes an element distinct, atLeast = 0 that of
+// [Sliced.VerticalFailedFPR]. Domain: 0 <= failed <= Slices, 0 <= p <= 1,
+// 0 <= atLeast <= K.
+func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
+	share, err := s.failedShare(failed)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := requireShare("p", p); err != nil {
+		return 0, 0, err
+	}
+	if atLeast < 0 || atLeast > s.K {
+		return 0, 0, fmt.Errorf("theory: at least %d bits, must be from 0 to K, which is %d: %w", atLeast, s.K, ErrDomain)
+	}
+	bit := math.Pow(p, 1/float64(s.K))
+	// With p^(i/k) inside, the sum is a binomial tail again, of chance live.
+	live := (1 - share) * bit
+	either := share + live
+	if either == 0 {
+		return 0, binomialUpTo(atLeast-1, float64(s.K), 1), nil
+	}
+	fpr = math.Pow(either, float64(s.K)) * (1 - binomialUpTo(atLeast-1, float64(s.K), live/either))
+	return max(0, fpr), binomialUpTo(atLeast-1, float64(s.K), 1-share), nil
+}
+
+// HorizontalTolerance returns S_f, the number of horizontal slices with which the
+// false positive rate stays within most when failed of them fail:
+// f (1-p)/(most-p), rounded up (KNPS, Definition 3, Eq. 5 solved for S). Domain:
+// failed >= 0, 0 < p < most < 1.
+func HorizontalTolerance(failed int, p, most float64) (int, error) {
+	return tolerance(failed, p, most)
+}
+
+// VerticalTolerance is [HorizontalTolerance] for vertical slices and k hash
+// functions: f (1-p^(1/k))/(most^(1/k)-p^(1/k)), rounded up (KNPS, Definition 3,
+// Eq. 6 solved for S). Domain: k >= 1, failed >= 0, 0 < p < most < 1.
+func VerticalTolerance(failed, k int, p, most float64) (int, error) {
+	if err := requireAtLeast("k", k, 1); err != nil {
+		return 0, err
+	}
+	return tolerance(failed, math.Pow(p, 1/float64(k)), math.Pow(most, 1/float64(k)))
+}
+
+func tolerance(failed int, p, most float64) (int, error) {
+	if err := requireAtLeast("failed slices", failed, 0); err != nil {
+		return 0, err
+	}
+	if err := requireRate("p", p); err != nil {
+		return 0, err
+	}
+	if !(most > p && most < 1) {
+		return 0, fmt.Errorf("theory: highest rate is %g, must be between p, which is %g, and 1: %w", most, p, ErrDomain)
+	}
+	slices := float64(failed) * (1 - p) / (most - p)
+	if slices > math.MaxInt32 {
+		return 0, fmt.Errorf("theory: %.3g slices: highest rate is too close to p: %w", slices, ErrDomain)
+	}
+	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
+}
