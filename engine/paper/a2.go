@@ -1,0 +1,106 @@
+package paper
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// A2 is the aging Bloom filter with two active buffers (Yoon, IEEE Transactions on
+// Knowledge and Data Engineering 22(1), 2010), which paper "Quotient Hash Tables -
+// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
+// Naccache, SAC 2019), section 6.1, measures. Two Bloom filters share the memory. An
+// element in the first is a duplicate and changes nothing. Any other goes into the
+// first, and is a duplicate if it is in the second. When the first has taken
+// capacity elements, the second is cleared and the two change places. So the latest
+// capacity insertions are never missed.
+//
+// Readings taken: the change takes place before the insertion that would be one
+// too many, so the first buffer is never without the latest element. The columns
+// that the paper prints (38 % false positives where 10 % were asked for) do not
+// reproduce: they are above what any filter with this target has.
+type A2 struct {
+	first, second cells
+	m             int
+	capacity      int
+	count         int // insertions into first
+	pos           []uint64
+}
+
+var _ Filter = (*A2)(nil)
+
+// NewA2 returns an empty filter of the given memory, from 2 to 2^38 bits, half of
+// it for each buffer, with k hash functions, from 1 to 1024, and capacity, from 1,
+// insertions into a buffer. Errors wrap [ErrParameter].
+func NewA2(bits, k, capacity int) (*A2, error) {
+	if err := requireRange("bits", bits, 2, maxBits); err != nil {
+		return nil, err
+	}
+	if err := requireRange("k", k, 1, maxHashes); err != nil {
+		return nil, err
+	}
+	if err := requireRange("capacity", capacity, 1, math.MaxInt); err != nil {
+		return nil, err
+	}
+	m := bits / 2
+	return &A2{
+		first: newCells(m, 1), second: newCells(m, 1), m: m,
+		capacity: capacity, pos: make([]uint64, k),
+	}, nil
+}
+
+// NewA2ForRate returns an empty filter whose false positive rate is target, above 0
+// and below 1, when both buffers are full, and lower before. Each buffer's rate is
+// then f = 1 - sqrt(1-target); k is -log2(f), rounded; the capacity is the largest
+// that keeps f, -(m/k) ln(1 - f^(1/k)) for a buffer of m bits, but at least 1. Errors
+// wrap [ErrParameter].
+func NewA2ForRate(bits int, target float64) (*A2, error) {
+	if err := requireShare("target", target); err != nil {
+		return nil, err
+	}
+	// f as target / (1 + sqrt(1-target)), which loses no digits when target is small.
+	f := target / (1 + math.Sqrt(1-target))
+	k := max(1, math.Round(-math.Log2(f)))
+	if err := requireRange("k for the target", int(min(k, maxHashes+1)), 1, maxHashes); err != nil {
+		return nil, err
+	}
+	capacity := -float64(bits/2) / k * math.Log1p(-math.Pow(f, 1/k))
+	return NewA2(bits, int(k), max(1, int(capacity)))
+}
+
+// Capacity returns how many insertions a buffer takes.
+func (a *A2) Capacity() int { return a.capacity }
+
+// K returns the number of hash functions.
+func (a *A2) K() int { return len(a.pos) }
+
+// TestAndSet implements [Filter].
+func (a *A2) TestAndSet(d asm.Digest) (seen bool) {
+	positions(a.pos, d, uint64(a.m))
+	if allSet(&a.first, a.pos) {
+		return true
+	}
+	seen = allSet(&a.second, a.pos)
+	if a.count == a.capacity {
+		clear(a.second.words)
+		a.first, a.second, a.count = a.second, a.first, 0
+	}
+	for _, i := range a.pos {
+		a.first.put(i, 1)
+	}
+	a.count++
+	return seen
+}
+
+// Bits implements [Filter].
+func (a *A2) Bits() int { return 2 * a.m }
+
+// allSet reports whether none of the cells is zero.
+func allSet(c *cells, pos []uint64) bool {
+	for _, i := range pos {
+		if c.get(i) == 0 {
+			return false
+		}
+	}
+	return true
+}

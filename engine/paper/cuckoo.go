@@ -1,0 +1,125 @@
+package paper
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// maxKicks bounds the time of one insertion; Fan et al. take 500.
+const maxKicks = 1 << 16
+
+// CuckooConfig is what a cuckoo filter is made from.
+type CuckooConfig struct {
+	Bits     int    // the memory in bits, up to 2^38, of which a power of two of rows is used, two at least
+	CellBits int    // the bits of a cell, from 2 to 16; S = 2^CellBits - 1 fingerprints
+	Cells    int    // the cells of a row, from 1 to S/2
+	Kicks    int    // how many fingerprints an insertion moves at most, from 1 to 65536
+	Seed     uint64 // of the random choices
+}
+
+// Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014)
+// for unbounded streams, as paper "Quotient Hash Tables - Efficiently Detecting
+// Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019),
+// sections 2.3 and 6.1, measures it: an insertion that fails, since as many
+// fingerprints as allowed were moved to their other rows, is no failure; the last
+// fingerprint moved is forgotten.
+//
+// An element has two rows, of which either follows from the other and the
+// fingerprint. In saturation the false positive rate is 2k/S with k cells in a row,
+// and the false negative rate 1 - 2k/S.
+//
+// Readings taken: an element reported duplicate is not inserted, so that its two
+// rows never hold a fingerprint twice: the printed 28.5 % at k = 1 and 3 bits are
+// 2/7, with S = 2^s - 1 of [EmptyRehashed]. The rows are a power of two, the largest
+// that fits; the rates of the paper's Table 4 at 8e6 bits need a quarter of the rows
+// that 3-bit cells have there, so its cells probably took 8 bits or more of memory.
+// An element's two rows always differ.
+type Cuckoo struct {
+	table        quotientTable
+	fingerprints fingerprints
+	kicks        int
+	random       *rand.Rand
+}
+
+var _ Filter = (*Cuckoo)(nil)
+
+// NewCuckoo returns an empty filter; errors wrap [ErrParameter].
+func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
+	if err := requireRange("CellBits", c.CellBits, 2, maxCellBits); err != nil {
+		return nil, err
+	}
+	f := fingerprints{width: c.CellBits, empty: EmptyRehashed}
+	if err := requireRange("Cells", c.Cells, 1, f.count()/2); err != nil {
+		return nil, fmt.Errorf("two rows of different fingerprints: %w", err)
+	}
+	if err := requireRange("Kicks", c.Kicks, 1, maxKicks); err != nil {
+		return nil, err
+	}
+	if err := requireRange("Bits", c.Bits, 2*c.Cells*c.CellBits, maxBits); err != nil {
+		return nil, fmt.Errorf("at least two rows: %w", err)
+	}
+	rows := floorPowerOfTwo(c.Bits / (c.Cells * c.CellBits))
+	return &Cuckoo{
+		table:        newQuotientTable(rows, c.Cells, c.CellBits),
+		fingerprints: f,
+		kicks:        c.Kicks,
+		random:       newRandom(c.Seed),
+	}, nil
+}
+
+// TestAndSet implements [Filter].
+func (c *Cuckoo) TestAndSet(d asm.Digest) (seen bool) {
+	fingerprint := c.fingerprints.of(d[0])
+	row := scale(d[1], uint64(c.table.rows))
+	other := c.other(row, fingerprint)
+	if c.holds(row, fingerprint) || c.holds(other, fingerprint) {
+		return true
+	}
+	if !c.fill(row, fingerprint) && !c.fill(other, fingerprint) {
+		if c.random.Uint64()&1 == 1 {
+			row = other
+		}
+		c.kick(row, fingerprint)
+	}
+	return false
+}
+
+// other returns the second row of a fingerprint that may be in the row given;
+// other of other is the row again.
+func (c *Cuckoo) other(row, fingerprint uint64) uint64 {
+	return row ^ (1 + scale(rehash(fingerprint, 0), uint64(c.table.rows)-1))
+}
+
+func (c *Cuckoo) holds(row, fingerprint uint64) bool {
+	_, found := c.table.find(row*uint64(c.table.perRow), fingerprint)
+	return found
+}
+
+// fill stores the fingerprint if the row has an empty cell.
+func (c *Cuckoo) fill(row, fingerprint uint64) bool {
+	cell, found := c.table.find(row*uint64(c.table.perRow), 0)
+	if found {
+		c.table.cells.put(cell, fingerprint)
+	}
+	return found
+}
+
+// kick stores the fingerprint in a random cell of the full row, and what was
+// there in its other row, and so on until a cell is empty or enough were moved.
+func (c *Cuckoo) kick(row, fingerprint uint64) {
+	k := uint64(c.table.perRow)
+	for range c.kicks {
+		cell := row*k + c.random.Uint64N(k)
+		moved := c.table.cells.get(cell)
+		c.table.cells.put(cell, fingerprint)
+		row, fingerprint = c.other(row, moved), moved
+		if c.fill(row, fingerprint) {
+			return
+		}
+	}
+}
+
+// Bits implements [Filter]: the memory of the rows in use.
+func (c *Cuckoo) Bits() int { return c.table.bits() }
