@@ -12,8 +12,8 @@ import (
 // Naccache, SAC 2019), section 6.1, measures. Two Bloom filters share the memory. An
 // element in the first is a duplicate and changes nothing. Any other goes into the
 // first, and is a duplicate if it is in the second. When the first has taken
-// capacity elements, the second is cleared and the two change places. So the latest
-// capacity insertions are never missed.
+// capacity elements, the second is cleared and the two change places. So an element
+// is found again at least until capacity others were inserted.
 //
 // Readings taken: the change takes place before the insertion that would be one
 // too many, so the first buffer is never without the latest element. The columns
@@ -51,8 +51,10 @@ func NewA2(bits, k, capacity int) (*A2, error) {
 
 // NewA2ForRate returns an empty filter whose false positive rate is target, above 0
 // and below 1, when both buffers are full, and lower before. Each buffer's rate is
-// then f = 1 - sqrt(1-target); k is -log2(f), rounded; the capacity is the largest
-// that keeps f, -(m/k) ln(1 - f^(1/k)) for a buffer of m bits, but at least 1. Errors
+// then f = 1 - sqrt(1-target), and x = f^(1/k) of its bits are set; k is -log2(f),
+// rounded. Only elements that the buffer does not hold are inserted, which sets
+// k(1-x)/(1-x^k) more bits on average, more than in a plain Bloom filter; so a buffer
+// of m bits takes (m/k) (x + x^2/2 + ... + x^k/k) of them, but at least one. Errors
 // wrap [ErrParameter].
 func NewA2ForRate(bits int, target float64) (*A2, error) {
 	if err := requireShare("target", target); err != nil {
@@ -64,7 +66,11 @@ func NewA2ForRate(bits int, target float64) (*A2, error) {
 	if err := requireRange("k for the target", int(min(k, maxHashes+1)), 1, maxHashes); err != nil {
 		return nil, err
 	}
-	capacity := -float64(bits/2) / k * math.Log1p(-math.Pow(f, 1/k))
+	x, sum := math.Pow(f, 1/k), 0.
+	for j := 1.; j <= k; j++ {
+		sum += math.Pow(x, j) / j
+	}
+	capacity := float64(bits/2) / k * sum
 	return NewA2(bits, int(k), max(1, int(capacity)))
 }
 
