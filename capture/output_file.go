@@ -23,12 +23,12 @@ const maxTempBase = 200
 
 // open decides what the name means and opens the file that is written.
 func (o *Output) open() error {
-	switch o.name {
-	case "":
+	switch {
+	case o.name == "":
 		return errors.New("empty name")
-	case "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
-		// Opened by their path, the last three would start at offset 0 of a
-		// file that a shell opened for appending.
+	case IsStdout(o.name):
+		// Opened by its path, it would start at offset 0 of a file that a shell
+		// opened for appending.
 		o.file = os.Stdout
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
@@ -93,7 +94,7 @@ func (f *dedupFlags) check() error {
 	switch {
 	case f.identityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case sameOutput(f.output, f.duplicates):
+	case capture.SameOutput(f.output, f.duplicates):
 		return &usageError{errors.New("-w and --duplicates name the same file")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
@@ -150,7 +151,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 		return nil
 	}
 	w := e.stdout
-	if isStdout(f.output) || isStdout(f.duplicates) {
+	if capture.IsStdout(f.output) || capture.IsStdout(f.duplicates) {
 		w = e.stderr
 	}
 	return f.printTo(w, s)

@@ -144,7 +144,7 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
-	case isStdout(f.csv) && (f.json || f.list || !f.quiet):
+	case capture.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
 		return &usageError{errors.New("--csv on standard output needs --quiet, without --json and --list: they print there too")}
 	case namesInput(f.csv, inputs):
 		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
@@ -194,7 +194,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 // lost tells of a CSV file that was given up because the reader of standard
 // output left, which alone is no failure.
 func (f *distinctFlags) lost(err error) error {
-	if f.csv == "" || isStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
+	if f.csv == "" || capture.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return fmt.Errorf("%s is not complete and was given up: the reader of standard output left", f.csv)
