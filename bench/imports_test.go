@@ -11,16 +11,18 @@ const module = "github.com/flowdedup/flowdedup/"
 // layers lists, for each package or folder of packages, what of the project
 // it may import. Imports run in one direction only.
 var layers = map[string][]string{
-	"asm":            {},
-	"layout":         {"asm"},
-	"engine":         {"layout", "asm"},
-	"engine/paper":   {"engine/theory", "asm"},
-	"engine/theory":  {},
-	"capture":        {"asm"},
-	"capture/flow":   {"capture", "asm"},
-	"cmd":            {"capture", "engine", "layout", "asm", "cmd"},
-	"bench":          {"capture", "engine", "layout", "asm", "bench"},
-	"bench/workload": {"bench"},
+	"asm":                 {},
+	"layout":              {"asm"},
+	"engine":              {"layout", "asm"},
+	"engine/paper":        {"engine/theory", "asm"},
+	"engine/theory":       {},
+	"engine/sizing":       {"engine/theory", "engine", "layout", "asm"},
+	"capture":             {"asm"},
+	"capture/flow":        {"capture", "asm"},
+	"cmd":                 {"capture", "engine", "layout", "asm", "cmd"},
+	"cmd/flowdedup/chart": {},
+	"bench":               {"capture", "engine", "layout", "asm", "bench", "cmd/flowdedup/chart"},
+	"bench/workload":      {"bench"},
 }
 
 // TestImports keeps packages apart that must not know each other.

@@ -1,0 +1,45 @@
+package result
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Parallel calls task(0) to task(n-1) on workers goroutines, and returns their
+// errors joined. After an error, or when ctx is done, no further task is begun.
+func Parallel(ctx context.Context, n, workers int, task func(i int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan int)
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for range min(n, max(workers, 1)) {
+		group.Go(func() {
+			for i := range next {
+				if errs[i] = task(i); errs[i] != nil {
+					cancel()
+				}
+			}
+		})
+	}
+	err := feed(ctx, next, n)
+	group.Wait()
+	if failed := errors.Join(errs...); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// feed hands out the tasks until ctx is done.
+func feed(ctx context.Context, next chan<- int, n int) error {
+	defer close(next)
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

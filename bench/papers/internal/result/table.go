@@ -1,0 +1,62 @@
+package result
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+)
+
+// Table is a table or a figure of a paper, made anew.
+type Table struct {
+	Name     string // what -only selects, "p1.table4"
+	Title    string // what is in it, in words
+	Setting  string // what was run: sizes, streams, seeds
+	Corner   string // heads the column of row names
+	Columns  []string
+	Rows     []Row
+	Notes    []string // the differences that remain, explained
+	Charts   []Picture
+	Seconds  float64 // the time it took; set by the command
+	FullSize bool    // whether the printed sizes were run; set by the command
+}
+
+// Row holds a cell for each column.
+type Row struct {
+	Name  string
+	Cells []Cell
+}
+
+// Cell is one number: ours, and the paper's if it prints one.
+type Cell struct {
+	Ours    float64
+	Printed float64 // NaN if there is none, see [Measured]
+	Unit    string  // "%" for a rate given in percent, "" for a bare number
+	Blank   bool    // nothing belongs here
+}
+
+// Picture is a chart and the name of the file it goes to, without extension.
+type Picture struct {
+	File  string
+	Chart chart.Chart
+}
+
+// Measured returns a cell without a printed number.
+func Measured(ours float64, unit string) Cell {
+	return Cell{Ours: ours, Printed: math.NaN(), Unit: unit}
+}
+
+// Compared returns a cell with a printed number, both in the same unit.
+func Compared(ours, printed float64, unit string) Cell {
+	return Cell{Ours: ours, Printed: printed, Unit: unit}
+}
+
+// HasPrinted reports whether the paper prints this number.
+func (c Cell) HasPrinted() bool { return !c.Blank && !math.IsNaN(c.Printed) }
+
+// Difference returns ours/printed - 1, NaN if that is not defined.
+func (c Cell) Difference() float64 {
+	if !c.HasPrinted() || c.Printed == 0 {
+		return math.NaN()
+	}
+	return c.Ours/c.Printed - 1
+}

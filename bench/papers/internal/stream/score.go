@@ -1,0 +1,38 @@
+package stream
+
+// Score counts a filter's verdicts beside the truth.
+type Score struct {
+	Distinct       int // first occurrences
+	FalsePositives int // of these, reported as seen before
+	Duplicates     int // later occurrences
+	FalseNegatives int // of these, reported as new
+}
+
+// Add counts one verdict. known is the truth: the element came before.
+func (s *Score) Add(known, seen bool) {
+	switch {
+	case !known:
+		s.Distinct++
+		if seen {
+			s.FalsePositives++
+		}
+	default:
+		s.Duplicates++
+		if !seen {
+			s.FalseNegatives++
+		}
+	}
+}
+
+// FPR returns FalsePositives / Distinct, 0 if there are none.
+func (s Score) FPR() float64 { return share(s.FalsePositives, s.Distinct) }
+
+// FNR returns FalseNegatives / Duplicates, 0 if there are none.
+func (s Score) FNR() float64 { return share(s.FalseNegatives, s.Duplicates) }
+
+func share(part, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
