@@ -8,7 +8,7 @@ import (
 )
 
 // Markdown returns the table as a section. Charts are linked by their file names
-// below folder.
+// below folder; with an empty one they are left out.
 func (t Table) Markdown(folder string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n%s\n\n", t.Name, t.Title, t.Setting)
@@ -21,8 +21,10 @@ func (t Table) Markdown(folder string) string {
 	if len(t.Notes) > 0 {
 		b.WriteString("\n")
 	}
-	for _, p := range t.Charts {
-		fmt.Fprintf(&b, "![%s](%s/%s.svg)\n\n", p.Chart.Title, folder, p.File)
+	if folder != "" {
+		for _, p := range t.Charts {
+			fmt.Fprintf(&b, "![%s](%s/%s.svg)\n\n", p.Chart.Title, folder, p.File)
+		}
 	}
 	return b.String()
 }

@@ -1,0 +1,8 @@
+package main
+
+import "github.com/flowdedup/flowdedup/bench/papers/internal/result"
+
+// experiments returns all experiments in the order of the papers.
+func experiments() []result.Experiment {
+	return []result.Experiment{}
+}

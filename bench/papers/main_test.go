@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+)
+
+// samples stands for experiments() with tables that take no time; p8's second
+// one fails.
+func samples() []result.Experiment {
+	return []result.Experiment{
+		{Paper: "p8", Title: "Eight", Tables: []string{"p8.table1", "p8.table2"}, Run: runSample},
+		{Paper: "p9", Title: "Nine", Tables: []string{"p9.figure1"}, Run: runSample},
+	}
+}
+
+var errSample = errors.New("cannot be made")
+
+func runSample(_ context.Context, name string, _ result.Options) (result.Table, error) {
+	if name == "p8.table2" {
+		return result.Table{}, errSample
+	}
+	line := chart.Line{Name: "rate", X: []float64{1, 2}, Y: []float64{3, 4}}
+	return result.Table{
+		Title: "Rates of " + name, Columns: []string{"rate"},
+		Rows:   []result.Row{{Name: "all", Cells: []result.Cell{result.Compared(2, 1, "%")}}},
+		Charts: []result.Picture{{File: name, Chart: chart.Chart{Title: name, Lines: []chart.Line{line}}}},
+	}, nil
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		only []string
+		want []string
+	}{
+		{nil, []string{"p8.table1", "p8.table2", "p9.figure1"}},
+		{[]string{"p9", "p8.table1"}, []string{"p8.table1", "p9.figure1"}},
+		{[]string{"p8", "p8.table2"}, []string{"p8.table1", "p8.table2"}},
+	} {
+		chosen, err := choose(samples(), c.only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, one := range chosen {
+			names = append(names, one.table)
+		}
+		if !slices.Equal(names, c.want) {
+			t.Errorf("-only %v: %v, want %v", c.only, names, c.want)
+		}
+	}
+	if _, err := choose(samples(), []string{"p8", "p7"}); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "p7") {
+		t.Errorf("an unknown paper: %v", err)
+	}
+}
+
+// TestReport checks that what was made before a failure is written.
+func TestReport(t *testing.T) {
+	folder := t.TempDir()
+	o, err := parse([]string{"-markdown", filepath.Join(folder, "R.md"), "-json", filepath.Join(folder, "r.json"),
+		"-charts", filepath.Join(folder, "charts")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose(samples(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runAll(t.Context(), chosen, o)
+	if !errors.Is(err, errSample) {
+		t.Errorf("error %v, want %v", err, errSample)
+	}
+	if err := r.write(o); err != nil {
+		t.Fatal(err)
+	}
+	requireText(t, filepath.Join(folder, "R.md"), "| p8.table1 | Rates of p8.table1 | 1 printed numbers",
+		"## p8: Eight\n", "1 → 2 % (+100.0 %)", "![p8.table1](charts/p8.table1.svg)")
+	requireText(t, filepath.Join(folder, "r.json"), `"name": "p8.table1"`, `"relative_difference": 1`)
+	requireText(t, filepath.Join(folder, "charts", "p8.table1.svg"), "<svg")
+}
+
+func requireText(t *testing.T, name string, wanted ...string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range wanted {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %q", filepath.Base(name), want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"-workers", "0"}, {"extra"}, {"-bogus"}} {
+		if _, err := parse(args); !errors.Is(err, errUsage) {
+			t.Errorf("%v: %v, want wrong usage", args, err)
+		}
+	}
+}
+
+// TestExperiments checks that names are unique and belong to their paper.
+func TestExperiments(t *testing.T) {
+	known := map[string]bool{}
+	for _, e := range experiments() {
+		if e.Title == "" || len(e.Tables) == 0 {
+			t.Errorf("%s has no title or no tables", e.Paper)
+		}
+		for _, table := range e.Tables {
+			if known[table] || !strings.HasPrefix(table, e.Paper+".") {
+				t.Errorf("%s is there twice or not of %s", table, e.Paper)
+			}
+			known[table] = true
+		}
+	}
+}
