@@ -57,7 +57,9 @@ func bitsDigests(rng *rand.Rand, n int) []Digest {
 	return digests
 }
 
-func TestBitLines(t *testing.T) {
+func TestBitLines(t *testing.T) { forEveryLevel(t, bitLines) }
+
+func bitLines(t *testing.T) {
 	for _, lines := range []int{1, 3, 100} {
 		for _, rounds := range []int{1, 2, 3, MaxBitRounds} {
 			t.Run(fmt.Sprintf("lines=%d/rounds=%d", lines, rounds), func(t *testing.T) {

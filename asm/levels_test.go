@@ -10,9 +10,20 @@ import (
 // one, which is what they are held against.
 func forLevels(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
+	runLevels(t, levels()[1:], test)
+}
+
+// forEveryLevel runs a test with each instruction set, the plain one too.
+func forEveryLevel(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	runLevels(t, levels(), test)
+}
+
+func runLevels(t *testing.T, levels []int, test func(t *testing.T)) {
+	t.Helper()
 	before := level
 	defer func() { level = before }()
-	for _, l := range levels()[1:] {
+	for _, l := range levels {
 		t.Run(fmt.Sprintf("level=%d", l), func(t *testing.T) {
 			level = l
 			test(t)

@@ -101,6 +101,10 @@ var timedShapes = []TimedParams{
 }
 
 func TestTimedAgainstModel(t *testing.T) {
+	forEveryLevel(t, timedAgainstModel)
+}
+
+func timedAgainstModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, p := range timedShapes {
 		for _, mode := range []int{0, 1, 2, 3} {
