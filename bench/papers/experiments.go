@@ -1,8 +1,13 @@
 package main
 
-import "github.com/flowdedup/flowdedup/bench/papers/internal/result"
+import (
+	"github.com/flowdedup/flowdedup/bench/papers/internal/clicks"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+)
 
 // experiments returns all experiments in the order of the papers.
 func experiments() []result.Experiment {
-	return []result.Experiment{}
+	return []result.Experiment{
+		clicks.Experiment(),
+	}
 }

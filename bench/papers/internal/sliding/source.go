@@ -1,0 +1,92 @@
+package sliding
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+const (
+	events = 100_000 // in the paper's streams
+	// domain is where 100,000 draws give 16,850 distinct elements on average, which
+	// the filter sizes printed for the web log lead to with k = 4.
+	domain = 33_345
+	alpha  = 1.0 // of the Zipf distribution
+)
+
+// source makes the streams.
+type source struct {
+	chances []float64 // of the elements
+	seeds   int       // streams to run everything with
+	events  int       // of a stream
+}
+
+func newSource() *source {
+	s := &source{chances: make([]float64, domain), events: events}
+	sum := 0.0
+	for i := range s.chances {
+		s.chances[i] = math.Pow(float64(i+1), -alpha)
+		sum += s.chances[i]
+	}
+	for i := range s.chances {
+		s.chances[i] /= sum
+	}
+	return s
+}
+
+// stream returns the elements of one stream.
+func (s *source) stream(seed int) []uint64 {
+	zipf := stream.NewZipf(domain, alpha, uint64(seed))
+	elements := make([]uint64, s.events)
+	for i := range elements {
+		elements[i] = zipf.Next()
+	}
+	return elements
+}
+
+// distinct returns the expected distinct elements of some events.
+func (s *source) distinct(events int) float64 {
+	sum := 0.0
+	for _, p := range s.chances {
+		sum -= math.Expm1(float64(events) * math.Log1p(-p))
+	}
+	return sum
+}
+
+// held returns the expected elements that a filter holds whose window is some
+// events long.
+func (s *source) held(events int) (int, error) {
+	held, err := theory.TimerContent(s.chances, events)
+	return int(math.Round(held)), err
+}
+
+// size returns the timers with which k hash functions have the false positive rate
+// fpr when n elements are held: -k n / ln(1-fpr^(1/k)).
+func size(k int, n, fpr float64) int {
+	return int(math.Round(-float64(k) * n / math.Log1p(-math.Pow(fpr, 1/float64(k)))))
+}
+
+// setting describes the streams.
+func (s *source) setting() string {
+	return fmt.Sprintf("%d streams of %d events, the printed number, from a Zipf distribution with exponent %g on %d elements "+
+		"(about %.0f of them come; seeds from 1). An event is a duplicate if the filter itself has delivered it in the "+
+		"latest w units (Definition 4). FPR is FP/(FP+TN), FNR is FN/(FN+TP).",
+		s.seeds, s.events, alpha, domain, s.distinct(s.events))
+}
+
+// checkEvery is after how many events a run looks whether it should end.
+const checkEvery = 1 << 12
+
+// replay calls event for the elements of one stream in order, until ctx is done.
+func (s *source) replay(ctx context.Context, seed int, event func(i int, element uint64)) error {
+	for i, element := range s.stream(seed) {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		event(i, element)
+	}
+	return nil
+}

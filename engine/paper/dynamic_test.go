@@ -1,0 +1,136 @@
+package paper
+
+import (
+	"math"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+func TestDynamicAppendOnly(t *testing.T) {
+	const m, k, n = 4000, 4, 20_000
+	for _, rule := range []GrowthRule{ByCardinality, ByDensity} {
+		c := DynamicConfig{Filter: TimerConfig{Timers: m, K: k}, FPR: .02, Rule: rule, MaxFilters: 1000}
+		d := timedMust[*Dynamic](t)(NewDynamic(c))
+		ids := biasedStream(2*n, n, 9)
+		if e := countErrors(d, ids, n); e.falseNegatives != 0 || e.duplicates != n {
+			t.Errorf("rule %d: %d of %d duplicates missed", rule, e.falseNegatives, e.duplicates)
+		}
+		if d.Bits() != d.Filters()*m {
+			t.Errorf("rule %d: %d bits in %d filters of %d", rule, d.Bits(), d.Filters(), m)
+		}
+		for i, filter := range d.filters {
+			share := math.Pow(float64(filter.occupied())/m, k)
+			// The newest is still filling; k positions may be beyond the density's limit.
+			if last := i == len(d.filters)-1; share > 1.1*c.FPR || !last && share < .9*c.FPR {
+				t.Errorf("rule %d: filter %d has a rate of %.4f, want about %g", rule, i+1, share, c.FPR)
+			}
+		}
+	}
+}
+
+// TestDynamicFalsePositives inserts elements that all differ and compares the false
+// positives with what the closed form says of the filters at each, within bounds of
+// probability 1e-6 on each side and 2 % for what false positives left out.
+func TestDynamicFalsePositives(t *testing.T) {
+	const n = 60_000
+	c := DynamicConfig{Filter: TimerConfig{Timers: 30_000, K: 3}, FPR: .01, MaxFilters: 100}
+	d := timedMust[*Dynamic](t)(NewDynamic(c))
+	form := theory.Dynamic{Bits: c.Filter.Timers, K: c.Filter.K, FPR: c.FPR}
+	capacity, err := form.Capacity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, inserted, sum := 0, 0, 0.0
+	for i := range uint64(n) {
+		rate, err := form.HeldFPR(inserted, max(1, (inserted+capacity-1)%capacity+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += rate
+		if d.TestAndSet(digestOf(i)) {
+			count++
+		} else {
+			inserted++
+		}
+	}
+	if want := (inserted + capacity - 1) / capacity; d.Filters() != want {
+		t.Errorf("%d filters, want %d", d.Filters(), want)
+	}
+	low, _ := binomialInterval(n, .98*sum/n, 1e-6)
+	_, high := binomialInterval(n, 1.02*sum/n, 1e-6)
+	if count < low || count > high {
+		t.Errorf("%d false positives, want %d to %d", count, low, high)
+	}
+}
+
+// TestDynamicFilters lets events that all differ arrive steadily, one a unit, and
+// compares the mean number of filters alive with the closed form.
+func TestDynamicFilters(t *testing.T) {
+	const m, k, fpr = 4000, 6, .001
+	form := theory.Dynamic{Bits: m, K: k, FPR: fpr}
+	capacity, err := form.Capacity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, window := range []int{capacity / 2, 2*capacity + capacity/3} {
+		for _, rule := range []GrowthRule{ByCardinality, ByDensity} {
+			c := DynamicConfig{Filter: TimerConfig{Timers: m, K: k, Window: window}, FPR: fpr, Rule: rule, MaxFilters: 9}
+			want, err := form.CardinalityFilters(window)
+			if rule == ByDensity {
+				want, err = form.DensityFilters(window)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := meanFilters(timedMust[*Dynamic](t)(NewDynamic(c)), window, 30_000)
+			if math.Abs(got-want) > .02*want {
+				t.Errorf("rule %d, window %d: %.3f filters alive, want %.3f", rule, window, got, want)
+			}
+		}
+	}
+}
+
+func meanFilters(d *Dynamic, window, units int) float64 {
+	sum, counted := 0, 0
+	for unit := range uint64(units) {
+		d.TestAndSetAt(digestOf(unit), unit)
+		if unit >= 3*uint64(window) {
+			sum += d.Filters()
+			counted++
+		}
+	}
+	return float64(sum) / float64(counted)
+}
+
+func TestDynamicShrinks(t *testing.T) {
+	const window = 50
+	for _, rule := range []GrowthRule{ByCardinality, ByDensity} {
+		c := DynamicConfig{Filter: TimerConfig{Timers: 300, K: 3, Window: window}, FPR: .01, Rule: rule, MaxFilters: 8}
+		d := timedMust[*Dynamic](t)(NewDynamic(c))
+		for i := range uint64(150) {
+			d.TestAndSetAt(digestOf(i), 1)
+		}
+		grown := d.Filters()
+		d.AdvanceTo(window)
+		if grown < 5 || grown >= c.MaxFilters || d.Filters() != grown {
+			t.Errorf("rule %d: %d filters after a burst, %d in the window's last unit", rule, grown, d.Filters())
+		}
+		if d.AdvanceTo(window + 1); d.Filters() != 1 || d.filters[0].events != 0 {
+			t.Errorf("rule %d: %d filters after the window, %d events", rule, d.Filters(), d.filters[0].events)
+		}
+	}
+}
+
+// TestDynamicAtLimit checks that no further filter is made, and nothing missed: see
+// TestTimersMissNothingInWindow for filters with a window.
+func TestDynamicAtLimit(t *testing.T) {
+	c := DynamicConfig{Filter: TimerConfig{Timers: 500, K: 3}, FPR: .01, Rule: ByDensity, MaxFilters: 2}
+	d := timedMust[*Dynamic](t)(NewDynamic(c))
+	if e := countErrors(d, biasedStream(2000, 1000, 4), 1000); e.falseNegatives != 0 {
+		t.Errorf("%d missed", e.falseNegatives)
+	}
+	if d.Filters() != c.MaxFilters || d.Bits() != 1000 {
+		t.Errorf("%d filters of %d bits in all, at most %d", d.Filters(), d.Bits(), c.MaxFilters)
+	}
+}

@@ -1,0 +1,136 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// JumpingConfig is what a Bloom filter over jumping windows is made from.
+type JumpingConfig struct {
+	Counters    int // M, of each filter, from 1; the memory is at most 2^38 bits in all
+	CounterBits int // of a sub-window's counters, from 1
+	D           int // hash functions, from 1 to 1024
+	SubWindows  int // Q, from 1; CounterBits + ceil(log2(Q)) is at most 16
+	SubWindow   int // n, elements of a sub-window, from 1
+}
+
+func (c JumpingConfig) validate() error {
+	if err := requireRange("counter bits", c.CounterBits, 1, maxCellBits); err != nil {
+		return err
+	}
+	most := 1 << (maxCellBits - c.CounterBits)
+	if err := requireRange("sub-windows", c.SubWindows, 1, most); err != nil {
+		return fmt.Errorf("counters of %d bits: %w", c.CounterBits, err)
+	}
+	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsOfPlace()); err != nil {
+		return err
+	}
+	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
+		return err
+	}
+	return requireRange("sub-window", c.SubWindow, 1, math.MaxInt)
+}
+
+// mainBits returns the width of a counter that holds the sum of SubWindows full ones.
+func (c JumpingConfig) mainBits() int {
+	return c.CounterBits + bits.Len(uint(c.SubWindows-1))
+}
+
+// bitsOfPlace returns the bits of one counter of each filter.
+func (c JumpingConfig) bitsOfPlace() int {
+	return c.SubWindows*c.CounterBits + c.mainBits()
+}
+
+// JumpingBloom is the Bloom filter over jumping windows of paper "Duplicate Detection
+// in Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), sections 3.3 and 5.2.4:
+// a window of Q n elements is divided into Q sub-windows. Each has a counting Bloom
+// filter, and a main one stands for all. When the latest sub-window is complete, its
+// counters are added to the main filter, and those of the eldest subtracted from it;
+// then the eldest is cleared for the elements that come. It misses no duplicate of
+// one of the last (Q-1) n elements, nor of an element of the same sub-window.
+//
+// Readings taken:
+//
+//   - Elements of the sub-window that is being filled are found too. Section 3.3 says
+//     that the queried part of the stream ends before them; but then duplicates
+//     that follow each other closely would be missed, which the paper calls the fault
+//     of landmark windows, and the filter would always be fully populated, which
+//     section 7 denies. So between (Q-1) n and Q n elements are queried, the
+//     largest number being the one that the experiments size the filter for.
+//   - What is queried is the sum of the main filter and the one being filled, as for
+//     two filters combined (section 5.2.4): a counter is zero if it is in both.
+//     Asking one filter, then the other, would report less.
+//   - Every element is inserted, reported as a duplicate or not (section 5.2.1): a
+//     duplicate that comes late has to outlive the sub-window of its first copy.
+//   - The paper says nothing about a counter's width. A sub-window's counter stays at
+//     its largest value when it gets there. The main filter's have ceil(log2(Q))
+//     bits more, so that Q of these can be added; and as what is subtracted is what
+//     was added, none is ever wrong, zero too early or below zero. So a width of 1,
+//     plain Bloom filters for the sub-windows, gives the same verdicts as any other.
+type JumpingBloom struct {
+	subs    counters // of all sub-windows, one filter after the other
+	main    cells    // the sum of the complete sub-windows
+	m       uint64
+	windows uint64 // Q
+	size    int    // n
+	current uint64 // the sub-window being filled
+	count   int    // its elements
+	pos     []uint64
+	bits    int
+}
+
+var _ Filter = (*JumpingBloom)(nil)
+
+// NewJumpingBloom returns a filter of an empty window. Errors wrap [ErrParameter].
+func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	return &JumpingBloom{
+		subs:    counters{newCells(c.SubWindows*c.Counters, c.CounterBits)},
+		main:    newCells(c.Counters, c.mainBits()),
+		m:       uint64(c.Counters),
+		windows: uint64(c.SubWindows),
+		size:    c.SubWindow,
+		pos:     make([]uint64, c.D),
+		bits:    c.Counters * c.bitsOfPlace(),
+	}, nil
+}
+
+// TestAndSet implements [Filter]. It takes time proportional to M once a sub-window.
+func (j *JumpingBloom) TestAndSet(d asm.Digest) (seen bool) {
+	positions(j.pos, d, j.m)
+	start := j.current * j.m
+	seen = true
+	for _, i := range j.pos {
+		if j.main.get(i) == 0 && j.subs.get(start+i) == 0 {
+			seen = false
+			break
+		}
+	}
+	for _, i := range j.pos {
+		j.subs.increment(start + i)
+	}
+	if j.count++; j.count == j.size {
+		j.jump()
+	}
+	return seen
+}
+
+// jump adds the complete sub-window to the main filter, subtracts the eldest, which
+// is the same if there is one only, and begins anew in its place.
+func (j *JumpingBloom) jump() {
+	eldest := (j.current + 1) % j.windows
+	for i := range j.m {
+		sum := j.main.get(i) + j.subs.get(j.current*j.m+i)
+		j.main.put(i, sum-j.subs.get(eldest*j.m+i))
+		j.subs.put(eldest*j.m+i, 0)
+	}
+	j.current, j.count = eldest, 0
+}
+
+// Bits implements [Filter]: the main filter and those of Q sub-windows.
+func (j *JumpingBloom) Bits() int { return j.bits }

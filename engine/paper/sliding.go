@@ -1,0 +1,134 @@
+package paper
+
+import "github.com/flowdedup/flowdedup/asm"
+
+// SlidingConfig is what a counting Bloom filter over a sliding window is made from.
+type SlidingConfig struct {
+	Counters    int // M, from 1; Counters * CounterBits is at most 2^37
+	CounterBits int // from 2 to 16; a counter's largest value is 2^CounterBits - 1
+	D           int // hash functions, from 1 to 1024
+	Window      int // N, from 1; Window * max(ElementBits, 128) is at most 2^37
+	ElementBits int // that the queue's memory is accounted with, from 1 to 512
+}
+
+// digestBits is the size of a queue's entry in memory.
+const digestBits = 128
+
+func (c SlidingConfig) validate() error {
+	if err := requireRange("counter bits", c.CounterBits, 2, maxCellBits); err != nil {
+		return err
+	}
+	if err := requireRange("counters", c.Counters, 1, maxBits/2/c.CounterBits); err != nil {
+		return err
+	}
+	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
+		return err
+	}
+	if err := requireRange("element bits", c.ElementBits, 1, 512); err != nil {
+		return err
+	}
+	return requireRange("window", c.Window, 1, maxBits/2/max(c.ElementBits, digestBits))
+}
+
+// SlidingBloom is the counting Bloom filter over a sliding window of the last N
+// elements of paper "Duplicate Detection in Click Streams" (Metwally, Agrawal, El
+// Abbadi, WWW 2005), sections 3.1 and 5.2.3. An element is a duplicate if none of its
+// d counters is zero; then they are incremented. A circular queue holds the last N
+// elements; the one that leaves it has its counters decremented. It misses no
+// duplicate of one of the last N elements.
+//
+// Readings taken:
+//
+//   - Every element is inserted and enters the queue, also those reported as
+//     duplicates: the window is the last N elements of the stream (section 3), and
+//     each is tested "and then" inserted (section 5.2.1). So an element that came
+//     twice is counted twice, and remains when its first copy leaves.
+//   - An element is compared with all N before it: the eldest leaves after the test.
+//   - The functions share one hash space, as in section 5.2.3. Where two functions of
+//     an element agree, their counter is incremented, and later decremented, twice.
+//   - The paper says nothing about a counter's width. A counter that reaches its
+//     largest value stays there, as it no longer tells how many elements it stands
+//     for: this costs false positives, never a miss. If elements are distinct and
+//     d N / M = ln(2), 1.6e-15 of 4-bit counters are that full at any time. But
+//     nothing ever clears them, and an element that comes 15 times within a window
+//     fills all of its own: skewed streams need wider counters; see
+//     [SlidingBloom.Full].
+//   - The queue's entries are the elements, 64 bytes in the paper's experiments.
+//     What is stored here is the digest, while the memory is accounted for with
+//     ElementBits for each.
+type SlidingBloom struct {
+	counters    counters
+	m           uint64
+	window      int
+	elementBits int
+	// queue grows to window digests as elements come; then eldest is the place of
+	// the one that leaves next.
+	queue  []asm.Digest
+	eldest int
+	pos    []uint64
+}
+
+var _ Filter = (*SlidingBloom)(nil)
+
+// NewSlidingBloom returns a filter of an empty window. Errors wrap [ErrParameter].
+func NewSlidingBloom(c SlidingConfig) (*SlidingBloom, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	return &SlidingBloom{
+		counters:    counters{newCells(c.Counters, c.CounterBits)},
+		m:           uint64(c.Counters),
+		window:      c.Window,
+		elementBits: c.ElementBits,
+		pos:         make([]uint64, c.D),
+	}, nil
+}
+
+// TestAndSet implements [Filter].
+func (s *SlidingBloom) TestAndSet(d asm.Digest) (seen bool) {
+	positions(s.pos, d, s.m)
+	seen = allSet(&s.counters.cells, s.pos)
+	leaving, full := s.enqueue(d)
+	if full {
+		positions(s.pos, leaving, s.m)
+		for _, i := range s.pos {
+			s.counters.release(i)
+		}
+		positions(s.pos, d, s.m)
+	}
+	for _, i := range s.pos {
+		s.counters.increment(i)
+	}
+	return seen
+}
+
+// enqueue puts a digest into the queue, and returns the one whose place it takes if
+// the queue was full.
+func (s *SlidingBloom) enqueue(d asm.Digest) (leaving asm.Digest, full bool) {
+	if len(s.queue) < s.window {
+		s.queue = append(s.queue, d)
+		return asm.Digest{}, false
+	}
+	leaving, s.queue[s.eldest] = s.queue[s.eldest], d
+	if s.eldest++; s.eldest == s.window {
+		s.eldest = 0
+	}
+	return leaving, true
+}
+
+// Full returns the share of counters that have reached their largest value, where
+// they stay. It reads the whole array.
+func (s *SlidingBloom) Full() float64 {
+	full := 0
+	for i := range s.m {
+		if s.counters.get(i) == s.counters.top {
+			full++
+		}
+	}
+	return float64(full) / float64(s.m)
+}
+
+// Bits implements [Filter]: the counters and the queue.
+func (s *SlidingBloom) Bits() int {
+	return int(s.m*s.counters.width) + s.window*s.elementBits
+}

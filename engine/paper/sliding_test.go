@@ -1,0 +1,180 @@
+package paper
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+func newTestSliding(t *testing.T, c SlidingConfig) *SlidingBloom {
+	t.Helper()
+	s, err := NewSlidingBloom(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// skewedStream returns n elements below alphabet, of which low ones come much more
+// often: each is the lesser of two uniform draws, squared.
+func skewedStream(n, alphabet int, seed uint64) []uint64 {
+	random := rand.New(rand.NewPCG(seed, 0))
+	ids := make([]uint64, n)
+	for i := range ids {
+		x := math.Pow(min(random.Float64(), random.Float64()), 2)
+		ids[i] = uint64(x * float64(alphabet))
+	}
+	return ids
+}
+
+// TestSlidingBloomModel counts the settings of each counter by the elements of the
+// window anew for each element. Wide counters must agree with them exactly, and so
+// in every verdict; narrow ones may be too large, so that they find more, never less.
+func TestSlidingBloomModel(t *testing.T) {
+	for _, window := range []int{1, 2, 7, 60} {
+		for counterBits := 2; counterBits <= 10; counterBits += 2 {
+			c := SlidingConfig{Counters: 97, CounterBits: counterBits, D: 3, Window: window, ElementBits: 32}
+			s := newTestSliding(t, c)
+			exact := c.CounterBits == 10
+			ids := skewedStream(3000, 400, 4)
+			model := make([]int, c.Counters)
+			set := func(id uint64, change int) (found bool) {
+				pos := make([]uint64, c.D)
+				positions(pos, digestOf(id), 97)
+				found = true
+				for _, i := range pos {
+					found = found && model[i] > 0
+					model[i] += change
+				}
+				return found
+			}
+			for at, id := range ids {
+				found := set(id, 1)
+				if at >= window {
+					set(ids[at-window], -1)
+				}
+				if seen := s.TestAndSet(digestOf(id)); seen != found && (exact || found) {
+					t.Fatalf("%+v: element %d at %d: seen %v, model %v", c, id, at, seen, found)
+				}
+				requireCounters(t, s, model, exact)
+			}
+		}
+	}
+}
+
+// requireCounters requires counters to be at least what the model has, or the same.
+func requireCounters(t *testing.T, s *SlidingBloom, model []int, exact bool) {
+	t.Helper()
+	for i, want := range model {
+		got := s.counters.get(uint64(i))
+		stuck := got == s.counters.top
+		if got != uint64(want) && (exact || !stuck) {
+			t.Fatalf("counter %d is %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestSlidingBloomMissesNothing compares with the exact window: an element of the last
+// N is always found, with the narrowest counters, however often elements come.
+func TestSlidingBloomMissesNothing(t *testing.T) {
+	const window = 300
+	for counterBits := 2; counterBits <= 4; counterBits++ {
+		s := newTestSliding(t, SlidingConfig{
+			Counters: 4000, CounterBits: counterBits, D: 4, Window: window, ElementBits: 64,
+		})
+		last := make(map[uint64]int)
+		duplicates, atTheEnd := 0, 0
+		for at, id := range skewedStream(60_000, 3000, 5) {
+			before, came := last[id]
+			seen := s.TestAndSet(digestOf(id))
+			if came && at-before <= window {
+				duplicates++
+				if !seen {
+					t.Fatalf("%d bits: element %d is missed %d after the last", counterBits, id, at-before)
+				}
+				if at-before == window {
+					atTheEnd++
+				}
+			}
+			last[id] = at
+		}
+		if duplicates < 10_000 || atTheEnd == 0 || s.Full() == 0 {
+			t.Errorf("%d bits: %d duplicates, %d at the window's end, share of full counters %g: nothing is tested",
+				counterBits, duplicates, atTheEnd, s.Full())
+		}
+	}
+}
+
+// TestSlidingBloomForgets has an element leave the window: with so many counters that
+// false positives have a chance below 1e-9 it is new again.
+func TestSlidingBloomForgets(t *testing.T) {
+	const window = 10
+	for gap := window - 1; gap <= window+2; gap++ {
+		s := newTestSliding(t, SlidingConfig{
+			Counters: 1 << 16, CounterBits: 4, D: 8, Window: window, ElementBits: 64,
+		})
+		for id := range uint64(100) {
+			s.TestAndSet(digestOf(id))
+		}
+		if seen := s.TestAndSet(digestOf(uint64(100 - gap))); seen != (gap <= window) {
+			t.Errorf("element of %d before: seen %v", gap, seen)
+		}
+	}
+}
+
+// TestSlidingBloomRate holds the steady state against the rate of a Bloom filter of N
+// elements, with distinct elements only. Verdicts that are N apart or more depend on
+// nothing common, but those in between share the filter's filling. So 2e-6 is the
+// chance that independent errors leave the bounds, and 2 % are allowed besides.
+func TestSlidingBloomRate(t *testing.T) {
+	const window, measured = 5_000, 100_000
+	for _, d := range []int{1, 2, 4, 6} {
+		m := int(math.Round(float64(d*window) / math.Ln2))
+		s := newTestSliding(t, SlidingConfig{Counters: m, CounterBits: 8, D: d, Window: window, ElementBits: 64})
+		count := 0
+		for id := range uint64(window + measured) {
+			if seen := s.TestAndSet(digestOf(id)); seen && id >= window {
+				count++
+			}
+		}
+		rate, err := theory.BloomFPR(m, d, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, _ := binomialInterval(measured, .98*rate, 1e-6)
+		_, high := binomialInterval(measured, 1.02*rate, 1e-6)
+		if count < low || count > high {
+			t.Errorf("d = %d: %d false positives, want %d to %d", d, count, low, high)
+		}
+	}
+}
+
+func TestSlidingBloomBits(t *testing.T) {
+	s := newTestSliding(t, SlidingConfig{Counters: 1001, CounterBits: 4, D: 3, Window: 50, ElementBits: 512})
+	if want := 1001*4 + 50*512; s.Bits() != want {
+		t.Errorf("%d bits, want %d", s.Bits(), want)
+	}
+}
+
+func TestSlidingConstructorErrors(t *testing.T) {
+	changed := func(change func(*SlidingConfig)) error {
+		c := SlidingConfig{Counters: 100, CounterBits: 4, D: 3, Window: 50, ElementBits: 64}
+		change(&c)
+		_, err := NewSlidingBloom(c)
+		return err
+	}
+	requireParameterErrors(t, map[string]error{
+		"no counters":       changed(func(c *SlidingConfig) { c.Counters = 0 }),
+		"many counters":     changed(func(c *SlidingConfig) { c.Counters = math.MaxInt }),
+		"one bit":           changed(func(c *SlidingConfig) { c.CounterBits = 1 }),
+		"wide counters":     changed(func(c *SlidingConfig) { c.CounterBits = maxCellBits + 1 }),
+		"no functions":      changed(func(c *SlidingConfig) { c.D = 0 }),
+		"many functions":    changed(func(c *SlidingConfig) { c.D = maxHashes + 1 }),
+		"no window":         changed(func(c *SlidingConfig) { c.Window = 0 }),
+		"long window":       changed(func(c *SlidingConfig) { c.Window = math.MaxInt }),
+		"no element bits":   changed(func(c *SlidingConfig) { c.ElementBits = 0 }),
+		"many element bits": changed(func(c *SlidingConfig) { c.ElementBits = 513 }),
+	})
+}
