@@ -1,0 +1,111 @@
+package asm
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// rowLevel is the implementation in use, the fastest one.
+var rowLevel = slices.Max(rowLevels())
+
+// rowBlock is what the kernels know of up to 64 elements. It is made for all of
+// them before the first one is looked up, so that this work can be done on
+// vectors. The kernels in assembly know its layout.
+type rowBlock struct {
+	offset  [64]uint64 // of the row, in bytes from the first line
+	pattern [64]uint64 // the fingerprint, in each cell of a word
+	victim  [64]uint64 // the cell that a random eviction takes; else not set
+}
+
+// rowGeometry is a RowShape as the kernels want it. The kernels in assembly know
+// its layout.
+type rowGeometry struct {
+	rows  uint64 // the number of rows
+	shift uint64 // a row has 2^shift bytes
+	width uint64 // bits a cell
+	ones  uint64 // 1 in each cell of a word
+}
+
+func newRowGeometry(lines int, s RowShape) rowGeometry {
+	return rowGeometry{
+		rows:  uint64(lines) * uint64(s.RowsPerLine()),
+		shift: uint64(bits.TrailingZeros8(8 * rowWords[s])),
+		width: uint64(s.CellBits()),
+		ones:  ^uint64(0) / (^uint64(0) >> (64 - s.CellBits())),
+	}
+}
+
+// testAndSetRows is TestAndSetRows after its checks; it returns how many cells
+// were filled. With each block the kernels get the one after it, to fetch its
+// lines meanwhile; the last block is its own successor.
+func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
+	if len(digests) == 0 {
+		return 0
+	}
+	g := newRowGeometry(len(lines), p.Shape)
+	if p.Eviction != EvictRandom {
+		order = nil
+	}
+	var blocks [2]rowBlock
+	blocks[0].fill(digests, position, order, &g, p)
+	touchRows(lines, &blocks[0])
+	for w := range seen {
+		block, next := &blocks[w&1], &blocks[w&1]
+		n := min(64, len(digests))
+		if digests = digests[n:]; len(digests) > 0 {
+			if order == nil {
+				position += 64
+			} else {
+				order = order[64:]
+			}
+			next = &blocks[w&1^1]
+			next.fill(digests, position, order, &g, p)
+		}
+		found, empty := testAndSetBlock(lines, block, next, n, &g, p)
+		seen[w] = found
+		filled += empty
+	}
+	return filled
+}
+
+// fill makes the block of the first 64 digests, or of all if there are fewer.
+func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *rowGeometry, p RowParams) {
+	digests = digests[:min(64, len(digests))]
+	done := locateRows(b, digests, g)
+	for i, d := range digests[done:] {
+		i = (i + done) & 63
+		row, _ := bits.Mul64(d[1], g.rows)
+		b.offset[i] = row << (g.shift & 63)
+		fingerprint, _ := bits.Mul64(d[0], ^uint64(0)>>((64-g.width)&63))
+		b.pattern[i] = (fingerprint + 1) * g.ones
+	}
+	if p.Eviction != EvictRandom {
+		return
+	}
+	cells := uint64(p.Shape.Cells())
+	for i, d := range digests {
+		s := position + uint64(i)
+		if order != nil {
+			s = position + uint64(order[i])
+		}
+		b.victim[i&63], _ = bits.Mul64((d[0]^s*victimSpread)*victimMix, cells)
+	}
+}
+
+// The odd multipliers that SplitMix64 mixes with.
+const (
+	victimSpread = 0xbf58476d1ce4e5b9
+	victimMix    = 0x94d049bb133111eb
+)
+
+// touchRows loads a word of each of the block's rows, so that the cache misses of
+// all of them run at the same time. It must stay a call: inlined, loads without
+// a use would be left out.
+//
+//go:noinline
+func touchRows(lines [][8]uint64, b *rowBlock) (sum uint64) {
+	for _, offset := range b.offset {
+		sum += lines[offset/64][0]
+	}
+	return sum
+}
