@@ -5,26 +5,17 @@
 
 // Fingerprint rows that are lines, a line a register (AVX-512 F, BW, DQ, VL; BMI1
 // and BMI2 for scalars). Registers are those of row_amd64.h.
-// LINE fetches the line of the next block's element and loads that of this
-// element to Z0, its pattern to Z1. BX is the line's address.
+// LINE loads the line of this element to Z0, its pattern to Z1.
 #define LINE \
-	ADDRESS                             \
-	VMOVDQU64 (BX), Z0                  \
+	FETCH                               \
+	VMOVDQU64 (DI)(BX*1), Z0            \
 	VPBROADCASTQ PATTERN(SI)(CX*8), Z1
-
-// FILLED counts the element if none of the bits in AX is set, which are the cells
-// that match, and the last cell, CELL, is 0.
-#define FILLED(MOVZX, CELL) \
-	MOVZX CELL(BX), DX \
-	ORQ   AX, DX       \
-	CMPQ  DX, $1       \
-	ADCQ  $0, R10
 
 // FRONT makes AX, the cells that match, the cells from the front to the first of
 // them, or all of them where TOP is the last one.
 #define FRONT(TOP) \
-	CMPL    AX, $1  \
-	RCRQ    $1, R8  \
+	CMPL    AX, $1   \
+	ADCQ    R8, R8   \
 	ORL     $TOP, AX \
 	BLSMSKL AX, AX
 
@@ -32,29 +23,29 @@
 #define ALL \
 	CMPL AX, $1 \
 	SBBL AX, AX \
-	RCRQ $1, R8
+	ADCQ R8, R8
 
 // CHOOSE makes AX the cell that is written: the one that matches, or the first
-// empty one, which DX has, or the victim.
+// empty one, which DX has, or the victim. R13 is 1.
 #define CHOOSE \
-	CMPL     AX, $1                  \
-	SBBL     R12, R12                \
-	RCRQ     $1, R8                  \
-	ANDL     DX, R12                 \
-	NEGL     R12                     \
-	ADCQ     $0, R10                 \
-	MOVQ     VICTIM(SI)(CX*8), R12   \
-	SHLXL    R12, R13, R12           \
-	TESTL    DX, DX                  \
-	CMOVLEQ  R12, DX                 \
-	TESTL    AX, AX                  \
-	CMOVLEQ  DX, AX                  \
+	CMPL     AX, $1                \
+	ADCQ     R8, R8                \
+	MOVL     DX, R12               \
+	NEGL     R12                   \
+	ADCQ     R10, R10               \
+	MOVQ     VICTIM(SI)(CX*8), R12 \
+	SHLXL    R12, R13, R12         \
+	TESTL    DX, DX                \
+	CMOVLEQ  R12, DX               \
+	TESTL    AX, AX                \
+	CMOVLEQ  DX, AX                \
 	BLSIL    AX, AX
 
-// NEXT stores the line and goes on to the next element.
-#define NEXT(LOOP) \
-	VMOVDQU64 Z0, (BX) \
-	LOOPTO(LOOP)
+// STORE stores the line and goes on to the next element.
+#define STORE(LOOP) \
+	VMOVDQU64 Z0, (DI)(BX*1) \
+	INCQ CX                  \
+	JNE  LOOP
 
 // The cells of a line after a move of all by one: cell 32 is that of the pattern.
 DATA moveWords<>+0(SB)/8, $0x0002000100000020
@@ -67,7 +58,7 @@ DATA moveWords<>+48(SB)/8, $0x001a001900180017
 DATA moveWords<>+56(SB)/8, $0x001e001d001c001b
 GLOBL moveWords<>(SB), RODATA|NOPTR, $64
 
-// func lines32x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (found, filled uint64)
+// func lines32x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines32x16AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	VMOVDQU64 moveWords<>(SB), Z2
@@ -85,7 +76,7 @@ random:
 	CHOOSE
 	KMOVD      AX, K1
 	VMOVDQU16  Z1, K1, Z0
-	NEXT(random)
+	STORE(random)
 	VZEROUPPER
 	END
 
@@ -93,11 +84,11 @@ fifo:
 	LINE
 	VPCMPEQW Z1, Z0, K1
 	KMOVD    K1, AX
-	FILLED(MOVWLZX, 62)
+	LASTEMPTY(CMPW, 62)
 	ALL
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
-	NEXT(fifo)
+	STORE(fifo)
 	VZEROUPPER
 	END
 
@@ -105,15 +96,15 @@ lru:
 	LINE
 	VPCMPEQW Z1, Z0, K1
 	KMOVD    K1, AX
-	FILLED(MOVWLZX, 62)
+	LASTEMPTY(CMPW, 62)
 	FRONT(0x80000000)
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
-	NEXT(lru)
+	STORE(lru)
 	VZEROUPPER
 	END
 
-// func lines16x32AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (found, filled uint64)
+// func lines16x32AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	CMPL AX, $1
@@ -130,7 +121,7 @@ random:
 	CHOOSE
 	KMOVW      AX, K1
 	VMOVDQU32  Z1, K1, Z0
-	NEXT(random)
+	STORE(random)
 	VZEROUPPER
 	END
 
@@ -138,11 +129,11 @@ fifo:
 	LINE
 	VPCMPEQD Z1, Z0, K1
 	KMOVW    K1, AX
-	FILLED(MOVL, 60)
+	LASTEMPTY(CMPL, 60)
 	ALL
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
-	NEXT(fifo)
+	STORE(fifo)
 	VZEROUPPER
 	END
 
@@ -150,15 +141,15 @@ lru:
 	LINE
 	VPCMPEQD Z1, Z0, K1
 	KMOVW    K1, AX
-	FILLED(MOVL, 60)
+	LASTEMPTY(CMPL, 60)
 	FRONT(0x8000)
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
-	NEXT(lru)
+	STORE(lru)
 	VZEROUPPER
 	END
 
-// func lines8x64AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (found, filled uint64)
+// func lines8x64AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	CMPL AX, $1
@@ -175,7 +166,7 @@ random:
 	CHOOSE
 	KMOVB      AX, K1
 	VMOVDQU64  Z1, K1, Z0
-	NEXT(random)
+	STORE(random)
 	VZEROUPPER
 	END
 
@@ -183,11 +174,11 @@ fifo:
 	LINE
 	VPCMPEQQ Z1, Z0, K1
 	KMOVB    K1, AX
-	FILLED(MOVQ, 56)
+	LASTEMPTY(CMPQ, 56)
 	ALL
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
-	NEXT(fifo)
+	STORE(fifo)
 	VZEROUPPER
 	END
 
@@ -195,11 +186,11 @@ lru:
 	LINE
 	VPCMPEQQ Z1, Z0, K1
 	KMOVB    K1, AX
-	FILLED(MOVQ, 56)
+	LASTEMPTY(CMPQ, 56)
 	FRONT(0x80)
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
-	NEXT(lru)
+	STORE(lru)
 	VZEROUPPER
 	END
 

@@ -10,27 +10,19 @@
 // MATCH makes DX a word whose lowest bit is the top bit of the first cell that
 // matches, or 0 if none does.
 #define MATCH \
-	ADDRESS                        \
-	MOVQ  (BX), AX                 \
-	MOVQ  PATTERN(SI)(CX*8), DX    \
-	XORQ  AX, DX                   \
-	LEAQ  (DX)(R13*1), R15         \
-	ANDNQ R15, DX, DX              \
+	FETCH                       \
+	MOVQ  (DI)(BX*1), AX        \
+	MOVQ  PATTERN(SI)(CX*8), DX \
+	XORQ  AX, DX                \
+	LEAQ  (DX)(R13*1), R15      \
+	ANDNQ R15, DX, DX           \
 	ANDQ  R12, DX
-
-// FILLED counts the element if none matches and the last cell is empty.
-#define FILLED(WIDTH) \
-	MOVQ AX, R15          \
-	SHRQ $(64-WIDTH), R15 \
-	ORQ  DX, R15          \
-	CMPQ R15, $1          \
-	ADCQ $0, R10
 
 // FRONT makes DX the bits of the cells from the front to the first that matches,
 // or of all.
 #define FRONT \
 	CMPQ    DX, $1  \
-	RCRQ    $1, R8  \
+	ADCQ    R8, R8  \
 	BTSQ    $63, DX \
 	BLSMSKQ DX, DX
 
@@ -38,33 +30,26 @@
 #define ALL \
 	CMPQ DX, $1 \
 	SBBQ DX, DX \
-	RCRQ $1, R8
+	ADCQ R8, R8
 
-// MOVE moves all cells on by one, puts the fingerprint in front, stores the bits
-// in DX of that and the other ones as they were.
-#define MOVE(WIDTH, MOVZX, LOOP) \
-	MOVZX PATTERN(SI)(CX*8), R15 \
-	XORQ  AX, R15                \
-	MOVQ  AX, R14                \
-	SHLQ  $WIDTH, R14            \
-	XORQ  R14, R15               \
-	ANDQ  DX, R15                \
-	XORQ  R15, AX                \
-	MOVQ  AX, (BX)               \
-	LOOPTO(LOOP)
+// MOVE makes R15 the word with all cells moved on by one and the fingerprint in
+// front. MOV stores a cell in the lowest bits of a register.
+#define MOVE(WIDTH, MOV) \
+	MOVQ AX, R15               \
+	SHLQ $WIDTH, R15           \
+	MOV  PATTERN(SI)(CX*8), R15
 
 // CHOOSE makes DX the bits of the cell that is written: the one that matches, or
 // the first empty one, or the victim.
 #define CHOOSE(WIDTH, LOGWIDTH) \
-	CMPQ     DX, $1                \
-	SBBQ     R14, R14              \
-	RCRQ     $1, R8                \
 	LEAQ     (AX)(R13*1), R15      \
 	ANDNQ    R15, AX, R15          \
 	ANDQ     R12, R15              \
-	ANDQ     R15, R14              \
+	MOVQ     R15, R14              \
 	NEGQ     R14                   \
-	ADCQ     $0, R10               \
+	ADCQ     R10, R10               \
+	CMPQ     DX, $1                \
+	ADCQ     R8, R8                \
 	TESTQ    DX, DX                \
 	CMOVQNE  DX, R15               \
 	MOVQ     VICTIM(SI)(CX*8), R14 \
@@ -79,16 +64,17 @@
 	SHRQ     $(WIDTH-1), R15       \
 	SUBQ     R15, DX
 
-// PUT stores the pattern in the bits in DX.
-#define PUT(LOOP) \
-	MOVQ PATTERN(SI)(CX*8), R15 \
-	XORQ AX, R15                \
-	ANDQ DX, R15                \
-	XORQ R15, AX                \
-	MOVQ AX, (BX)               \
-	LOOPTO(LOOP)
+// STORE stores the bits of R15 that DX has, and the others as they were, and goes on
+// to the next element.
+#define STORE(LOOP) \
+	XORQ AX, R15         \
+	ANDQ DX, R15         \
+	XORQ AX, R15         \
+	MOVQ R15, (DI)(BX*1) \
+	INCQ CX              \
+	JNE  LOOP
 
-// func words8x8BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (found, filled uint64)
+// func words8x8BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·words8x8BMI(SB), NOSPLIT, $0-56
 	BEGIN
 	MOVQ $0x8080808080808080, R12
@@ -100,24 +86,27 @@ TEXT ·words8x8BMI(SB), NOSPLIT, $0-56
 random:
 	MATCH
 	CHOOSE(8, 3)
-	PUT(random)
+	MOVQ PATTERN(SI)(CX*8), R15
+	STORE(random)
 	END
 
 fifo:
 	MATCH
-	FILLED(8)
+	LASTEMPTY(CMPB, 7)
 	ALL
-	MOVE(8, MOVBQZX, fifo)
+	MOVE(8, MOVB)
+	STORE(fifo)
 	END
 
 lru:
 	MATCH
-	FILLED(8)
+	LASTEMPTY(CMPB, 7)
 	FRONT
-	MOVE(8, MOVBQZX, lru)
+	MOVE(8, MOVB)
+	STORE(lru)
 	END
 
-// func words4x16BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (found, filled uint64)
+// func words4x16BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·words4x16BMI(SB), NOSPLIT, $0-56
 	BEGIN
 	MOVQ $0x8000800080008000, R12
@@ -129,19 +118,22 @@ TEXT ·words4x16BMI(SB), NOSPLIT, $0-56
 random:
 	MATCH
 	CHOOSE(16, 4)
-	PUT(random)
+	MOVQ PATTERN(SI)(CX*8), R15
+	STORE(random)
 	END
 
 fifo:
 	MATCH
-	FILLED(16)
+	LASTEMPTY(CMPW, 6)
 	ALL
-	MOVE(16, MOVWQZX, fifo)
+	MOVE(16, MOVW)
+	STORE(fifo)
 	END
 
 lru:
 	MATCH
-	FILLED(16)
+	LASTEMPTY(CMPW, 6)
 	FRONT
-	MOVE(16, MOVWQZX, lru)
+	MOVE(16, MOVW)
+	STORE(lru)
 	END

@@ -80,7 +80,7 @@ func wordsRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (
 		miss := isZero(match)
 		found |= (miss ^ 1) << (i & 63)
 		filled += miss &^ isZero(empty)
-		at := uint64(1) << ((b.victim[i&63]*width+width-1)&63)
+		at := uint64(1) << ((b.victim[i&63]*width + width - 1) & 63)
 		if empty != 0 {
 			at = empty
 		}

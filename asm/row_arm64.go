@@ -1,0 +1,55 @@
+//go:build arm64 && !purego
+
+package asm
+
+import (
+	"math/bits"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// The implementations of fingerprint rows on this architecture.
+const (
+	rowGeneric = iota
+	rowNEON
+)
+
+// rowLevels returns the implementations that the CPU can run, the fastest last.
+func rowLevels() []int {
+	if cpuid.CPU.Supports(cpuid.ASIMD) {
+		return []int{rowGeneric, rowNEON}
+	}
+	return []int{rowGeneric}
+}
+
+// locateRows leaves all elements to its caller: a register has two of them, and
+// there is no product of 64 bits, so vectors would gain nothing.
+func locateRows(*rowBlock, []Digest, *rowGeometry) (done int) { return 0 }
+
+// testAndSetBlock runs a kernel. Rows that are words have the plain ones, which are
+// a word in a register already. Those in assembly return the elements that they
+// miss, the last one as bit 0.
+func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (found, filled uint64) {
+	if rowLevel == rowGeneric || rowWords[p.Shape] == 1 {
+		return testAndSetBlockGeneric(lines, block, next, n, g, p)
+	}
+	var missed uint64
+	switch p.Shape {
+	case Lines32x16:
+		missed, filled = lines32x16NEON(&lines[0], block, next, n, p.Eviction)
+	case Lines16x32:
+		missed, filled = lines16x32NEON(&lines[0], block, next, n, p.Eviction)
+	default:
+		missed, filled = lines8x64NEON(&lines[0], block, next, n, p.Eviction)
+	}
+	return ^bits.Reverse64(missed) >> (64 - n), filled
+}
+
+//go:noescape
+func lines32x16NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func lines16x32NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func lines8x64NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
