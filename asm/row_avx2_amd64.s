@@ -118,6 +118,7 @@ random:
 	MOVW AX, (BX)(DX*2)
 	INCQ CX
 	JNE  random
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -127,6 +128,7 @@ fifo:
 	LASTEMPTY(CMPW, 62)
 	ALL(32)
 	MOVE(2, fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -136,6 +138,7 @@ lru:
 	LASTEMPTY(CMPW, 62)
 	FRONT(0x80000000, 31)
 	MOVE(2, lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 
@@ -158,6 +161,7 @@ random:
 	MOVL AX, (BX)(DX*4)
 	INCQ CX
 	JNE  random
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -167,6 +171,7 @@ fifo:
 	LASTEMPTY(CMPL, 60)
 	ALL(16)
 	MOVE(4, fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -176,6 +181,7 @@ lru:
 	LASTEMPTY(CMPL, 60)
 	FRONT(0x8000, 15)
 	MOVE(4, lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 
@@ -198,6 +204,7 @@ random:
 	MOVQ AX, (BX)(DX*8)
 	INCQ CX
 	JNE  random
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -207,6 +214,7 @@ fifo:
 	LASTEMPTY(CMPQ, 56)
 	ALL(8)
 	MOVE(8, fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -216,6 +224,7 @@ lru:
 	LASTEMPTY(CMPQ, 56)
 	FRONT(0x80, 7)
 	MOVE(8, lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 

@@ -77,6 +77,7 @@ random:
 	KMOVD      AX, K1
 	VMOVDQU16  Z1, K1, Z0
 	STORE(random)
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -89,6 +90,7 @@ fifo:
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
 	STORE(fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -101,6 +103,7 @@ lru:
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
 	STORE(lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 
@@ -122,6 +125,7 @@ random:
 	KMOVW      AX, K1
 	VMOVDQU32  Z1, K1, Z0
 	STORE(random)
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -134,6 +138,7 @@ fifo:
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
 	STORE(fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -146,6 +151,7 @@ lru:
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
 	STORE(lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 
@@ -167,6 +173,7 @@ random:
 	KMOVB      AX, K1
 	VMOVDQU64  Z1, K1, Z0
 	STORE(random)
+	HALF(random)
 	VZEROUPPER
 	END
 
@@ -179,6 +186,7 @@ fifo:
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
 	STORE(fifo)
+	HALF(fifo)
 	VZEROUPPER
 	END
 
@@ -191,6 +199,7 @@ lru:
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
 	STORE(lru)
+	HALF(lru)
 	VZEROUPPER
 	END
 

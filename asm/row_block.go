@@ -36,8 +36,8 @@ func newRowGeometry(lines int, s RowShape) rowGeometry {
 }
 
 // testAndSetRows is TestAndSetRows after its checks; it returns how many cells
-// were filled. With each block the kernels get the one after it, to fetch its
-// lines meanwhile; the last block is its own successor.
+// were filled. With each block the kernels get the one after it, to fetch some of
+// its lines meanwhile; the last block is its own successor.
 func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0
@@ -48,7 +48,7 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 	}
 	var blocks [2]rowBlock
 	blocks[0].fill(digests, position, order, &g, p)
-	touchRows(lines, &blocks[0])
+	touchRows(lines, blocks[0].offset[:32])
 	for w := range seen {
 		block, next := &blocks[w&1], &blocks[w&1]
 		n := min(64, len(digests))
@@ -72,24 +72,35 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *rowGeometry, p RowParams) {
 	digests = digests[:min(64, len(digests))]
 	done := locateRows(b, digests, g)
-	for i, d := range digests[done:] {
-		i = (i + done) & 63
-		row, _ := bits.Mul64(d[1], g.rows)
-		b.offset[i] = row << (g.shift & 63)
-		fingerprint, _ := bits.Mul64(d[0], ^uint64(0)>>((64-g.width)&63))
-		b.pattern[i] = (fingerprint + 1) * g.ones
+	rows, shift, values, ones := g.rows, g.shift&63, ^uint64(0)>>((64-g.width)&63), g.ones
+	for i := done; i < len(digests); i++ {
+		d := &digests[i]
+		row, _ := bits.Mul64(d[1], rows)
+		b.offset[i&63] = row << shift
+		fingerprint, _ := bits.Mul64(d[0], values)
+		b.pattern[i&63] = (fingerprint + 1) * ones
 	}
-	if p.Eviction != EvictRandom {
+	if p.Eviction == EvictRandom {
+		b.chooseVictims(digests, position, order, uint64(p.Shape.Cells()))
+	}
+}
+
+// chooseVictims sets the cells that random evictions take.
+func (b *rowBlock) chooseVictims(digests []Digest, position uint64, order []uint32, cells uint64) {
+	if order == nil {
+		for i := range digests {
+			b.victim[i&63] = victim(digests[i][0], position+uint64(i), cells)
+		}
 		return
 	}
-	cells := uint64(p.Shape.Cells())
-	for i, d := range digests {
-		s := position + uint64(i)
-		if order != nil {
-			s = position + uint64(order[i])
-		}
-		b.victim[i&63], _ = bits.Mul64((d[0]^s*victimSpread)*victimMix, cells)
+	for i, at := range order[:len(digests)] {
+		b.victim[i&63] = victim(digests[i][0], position+uint64(at), cells)
 	}
+}
+
+func victim(low, position, cells uint64) (cell uint64) {
+	cell, _ = bits.Mul64((low^position*victimSpread)*victimMix, cells)
+	return cell
 }
 
 // The odd multipliers that SplitMix64 mixes with.
@@ -98,13 +109,13 @@ const (
 	victimMix    = 0x94d049bb133111eb
 )
 
-// touchRows loads a word of each of the block's rows, so that the cache misses of
-// all of them run at the same time. It must stay a call: inlined, loads without
-// a use would be left out.
+// touchRows loads a word of the line of each offset, so that the cache misses of
+// all of them run at the same time. It must stay a call: inlined, loads without a
+// use would be left out.
 //
 //go:noinline
-func touchRows(lines [][8]uint64, b *rowBlock) (sum uint64) {
-	for _, offset := range b.offset {
+func touchRows(lines [][8]uint64, offsets []uint64) (sum uint64) {
+	for _, offset := range offsets {
 		sum += lines[offset/64][0]
 	}
 	return sum

@@ -88,6 +88,7 @@ random:
 	CHOOSE(8, 3)
 	MOVQ PATTERN(SI)(CX*8), R15
 	STORE(random)
+	HALF(random)
 	END
 
 fifo:
@@ -96,6 +97,7 @@ fifo:
 	ALL
 	MOVE(8, MOVB)
 	STORE(fifo)
+	HALF(fifo)
 	END
 
 lru:
@@ -104,6 +106,7 @@ lru:
 	FRONT
 	MOVE(8, MOVB)
 	STORE(lru)
+	HALF(lru)
 	END
 
 // func words4x16BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
@@ -120,6 +123,7 @@ random:
 	CHOOSE(16, 4)
 	MOVQ PATTERN(SI)(CX*8), R15
 	STORE(random)
+	HALF(random)
 	END
 
 fifo:
@@ -128,6 +132,7 @@ fifo:
 	ALL
 	MOVE(16, MOVW)
 	STORE(fifo)
+	HALF(fifo)
 	END
 
 lru:
@@ -136,4 +141,5 @@ lru:
 	FRONT
 	MOVE(16, MOVW)
 	STORE(lru)
+	HALF(lru)
 	END

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // The bare read, change and write of a line for each element, its line fetched 32
-// elements ahead. Z1 is minus 1 in each word.
+// elements ahead. Z1 is 1 in each word.
 
 // LOCATE makes R10 the offset of the line of the digest at AT.
 #define LOCATE(AT) \
@@ -24,7 +24,8 @@ TEXT ·lineFloorAVX512(SB), NOSPLIT, $0-32
 	CMPQ R9, R11
 	CMOVQHI R11, R9
 	MOVQ SI, R8
-	VPTERNLOGQ $0xff, Z1, Z1, Z1
+	MOVL $1, AX
+	VPBROADCASTQ AX, Z1
 
 first:
 	LOCATE(R8)
@@ -40,7 +41,7 @@ element:
 	LOCATE(R9)
 	PREFETCHT0 (DI)(R10*1)
 	LOCATE(SI)
-	VPSUBQ (DI)(R10*1), Z1, Z0
+	VPADDQ (DI)(R10*1), Z1, Z0
 	VMOVDQU64 Z0, (DI)(R10*1)
 	ADDQ $16, SI
 	DECQ CX

@@ -10,7 +10,7 @@ import "math/bits"
 
 func testAndSetBlockGeneric(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (found, filled uint64) {
 	if next != block {
-		touchRows(lines, next)
+		touchRows(lines, next.offset[:])
 	}
 	words := rowWords[p.Shape] == 1
 	switch {

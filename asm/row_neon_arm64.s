@@ -3,8 +3,9 @@
 #include "textflag.h"
 
 // Fingerprint rows that are lines, a line four registers (Advanced SIMD). R0 is
-// the first line; R1 and R2 go through the block and the next one; R3 is the
-// number of elements that are left. R5 collects the elements that were not found:
+// the first line. A block is done in two halves: R1 goes through one, R2 through
+// the next one, whose lines are fetched; R3 is the number of elements that are left
+// of the first one, R13 that of the second half, then 0. R5 collects the elements that were not found:
 // each bit is shifted in from below, so the first one ends up highest. R6 counts the
 // cells that were filled.
 
@@ -17,8 +18,12 @@
 #define BEGIN \
 	MOVD  lines+0(FP), R0            \
 	MOVD  block+8(FP), R1            \
-	MOVD  next+16(FP), R2            \
-	MOVD  n+24(FP), R3               \
+	ADD   $256, R1, R2               \
+	MOVD  n+24(FP), R13              \
+	MOVD  $32, R3                    \
+	CMP   R3, R13                    \
+	CSEL  LT, R13, R3, R3            \
+	SUB   R3, R13, R13               \
 	MOVBU eviction+32(FP), R4        \
 	MOVD  $lineMasks<>(SB), R12      \
 	MOVD  $0x8040201008040201, R8    \
@@ -27,7 +32,7 @@
 	MOVD  ZR, R5                     \
 	MOVD  ZR, R6
 
-// LINE fetches the line of the next block's element and loads the line of this
+// LINE fetches the line of an element of the next half and loads the line of this
 // one to V0 to V3, its pattern to V4. R7 is its address.
 #define LINE \
 	MOVD.P 8(R2), R9                              \
@@ -154,6 +159,13 @@
 	SUBS $1, R3, R3        \
 	BNE  LOOP
 
+// HALF goes on with the second half, if there is one.
+#define HALF(LOOP) \
+	MOVD next+16(FP), R2 \
+	MOVD R13, R3         \
+	MOVD ZR, R13         \
+	CBNZ R3, LOOP
+
 #define END \
 	MOVD R5, missed+40(FP) \
 	MOVD R6, filled+48(FP) \
@@ -185,6 +197,7 @@ random:
 	BITSH(R10)
 	CHOOSE
 	PUT(1, MOVH, random)
+	HALF(random)
 	END
 
 fifo:
@@ -194,6 +207,7 @@ fifo:
 	LASTEMPTY(MOVHU, 62)
 	ALL
 	MOVE(2, fifo)
+	HALF(fifo)
 	END
 
 lru:
@@ -203,6 +217,7 @@ lru:
 	LASTEMPTY(MOVHU, 62)
 	FRONT(0x80000000, 31, 1)
 	MOVE(2, lru)
+	HALF(lru)
 	END
 
 // func lines16x32NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
@@ -220,6 +235,7 @@ random:
 	BITSS(R10)
 	CHOOSE
 	PUT(2, MOVW, random)
+	HALF(random)
 	END
 
 fifo:
@@ -229,6 +245,7 @@ fifo:
 	LASTEMPTY(MOVWU, 60)
 	ALL
 	MOVE(4, fifo)
+	HALF(fifo)
 	END
 
 lru:
@@ -238,6 +255,7 @@ lru:
 	LASTEMPTY(MOVWU, 60)
 	FRONT(0x8000, 15, 2)
 	MOVE(4, lru)
+	HALF(lru)
 	END
 
 // func lines8x64NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
@@ -255,6 +273,7 @@ random:
 	BITSD(R10)
 	CHOOSE
 	PUT(3, MOVD, random)
+	HALF(random)
 	END
 
 fifo:
@@ -264,6 +283,7 @@ fifo:
 	LASTEMPTY(MOVD, 56)
 	ALL
 	MOVE(8, fifo)
+	HALF(fifo)
 	END
 
 lru:
@@ -273,4 +293,5 @@ lru:
 	LASTEMPTY(MOVD, 56)
 	FRONT(0x80, 7, 3)
 	MOVE(8, lru)
+	HALF(lru)
 	END
