@@ -4,6 +4,7 @@ package asm
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -44,6 +45,17 @@ func locateRows(b *rowBlock, digests []Digest, g *rowGeometry) (done int) {
 	return 8 * groups
 }
 
+// locateVictims does for the cells that random evictions take what locateRows does
+// for the rest. AVX2 has no product of 64 bits.
+func locateVictims(b *rowBlock, digests []Digest, position uint64, order []uint32, shift int) (done int) {
+	groups := len(digests) / 8
+	if rowLevel != rowAVX512 || groups == 0 {
+		return 0
+	}
+	chooseVictimsAVX512(b, &digests[0], groups, position, unsafe.SliceData(order), shift)
+	return 8 * groups
+}
+
 // testAndSetBlock runs a kernel. Those in assembly return the elements that they
 // miss, the last one as bit 0.
 func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (found, filled uint64) {
@@ -53,8 +65,12 @@ func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeom
 	var missed uint64
 	vector := rowLevel == rowAVX512
 	switch {
+	case p.Shape == Rows8x8 && vector:
+		missed, filled = words8x8AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Rows8x8:
 		missed, filled = words8x8BMI(&lines[0], block, next, n, p.Eviction)
+	case p.Shape == Rows4x16 && vector:
+		missed, filled = words4x16AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Rows4x16:
 		missed, filled = words4x16BMI(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Lines32x16 && vector:
@@ -74,6 +90,9 @@ func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeom
 }
 
 //go:noescape
+func chooseVictimsAVX512(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)
+
+//go:noescape
 func words8x8BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 
 //go:noescape
@@ -87,6 +106,12 @@ func lines16x32AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Evi
 
 //go:noescape
 func lines8x64AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func words4x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func words8x8AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 
 //go:noescape
 func lines32x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)

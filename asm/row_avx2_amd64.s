@@ -75,17 +75,16 @@
 	ANDL $CELLS, AX
 
 // CHOOSE makes DX the number of the cell that is written: of the one that matches
-// (AX), or the first empty one (DX), or the victim, and DI and BX its row's address.
+// (AX), or the first empty one (DX), or the victim, and BX its row's address.
 #define CHOOSE \
-	CMPL    AX, $1                \
-	ADCQ    R8, R8                \
-	MOVL    DX, R12               \
-	NEGL    R12                   \
-	ADCQ    R10, R10              \
-	TESTL   AX, AX                \
-	CMOVLEQ DX, AX                \
-	TZCNTL  AX, DX                \
-	CMOVLCS VICTIM(SI)(CX*8), DX  \
+	MOVL    DX, R12              \
+	NEGL    R12                  \
+	CMOVLEQ VICTIM(SI)(CX*8), DX \
+	ADCQ    R10, R10             \
+	CMPL    AX, $1               \
+	CMOVLCS DX, AX               \
+	ADCQ    R8, R8               \
+	TZCNTL  AX, DX               \
 	ADDQ    DI, BX
 
 // Ones, then zeros: from byte 64-n on, the first n bytes of a line are set.

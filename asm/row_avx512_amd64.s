@@ -3,8 +3,8 @@
 #include "textflag.h"
 #include "row_amd64.h"
 
-// Fingerprint rows that are lines, a line a register (AVX-512 F, BW, DQ, VL; BMI1
-// and BMI2 for scalars). Registers are those of row_amd64.h.
+// Fingerprint rows, a row a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for
+// scalars). Registers are those of row_amd64.h.
 // LINE loads the line of this element to Z0, its pattern to Z1.
 #define LINE \
 	FETCH                               \
@@ -26,24 +26,27 @@
 	ADCQ R8, R8
 
 // CHOOSE makes AX the cell that is written: the one that matches, or the first
-// empty one, which DX has, or the victim. R13 is 1.
+// empty one, which DX has, or the victim.
 #define CHOOSE \
-	CMPL     AX, $1                \
-	ADCQ     R8, R8                \
-	MOVL     DX, R12               \
-	NEGL     R12                   \
-	ADCQ     R10, R10               \
-	MOVQ     VICTIM(SI)(CX*8), R12 \
-	SHLXL    R12, R13, R12         \
-	TESTL    DX, DX                \
-	CMOVLEQ  R12, DX               \
-	TESTL    AX, AX                \
-	CMOVLEQ  DX, AX                \
-	BLSIL    AX, AX
+	MOVL    DX, R12                   \
+	NEGL    R12                       \
+	CMOVLEQ VICTIM(SI)(CX*8), DX      \
+	ADCQ    R10, R10                  \
+	CMPL    AX, $1                    \
+	CMOVLCS DX, AX                    \
+	ADCQ    R8, R8                    \
+	BLSIL   AX, AX
 
-// STORE stores the line and goes on to the next element.
-#define STORE(LOOP) \
-	VMOVDQU64 Z0, (DI)(BX*1) \
+// WORD loads the word of this element to the lower half of X0, its pattern to
+// both halves of X1. No cell of the upper half matches, as no pattern is 0 there.
+#define WORD \
+	FETCH                               \
+	VMOVQ (DI)(BX*1), X0                \
+	VPBROADCASTQ PATTERN(SI)(CX*8), X1
+
+// STORE stores the row and goes on to the next element.
+#define STORE(MOV, ROW, LOOP) \
+	MOV ROW, (DI)(BX*1) \
 	INCQ CX                  \
 	JNE  LOOP
 
@@ -58,6 +61,110 @@ DATA moveWords<>+48(SB)/8, $0x001a001900180017
 DATA moveWords<>+56(SB)/8, $0x001e001d001c001b
 GLOBL moveWords<>(SB), RODATA|NOPTR, $64
 
+// The same of a word, with cell 8 for that of the pattern.
+DATA moveHalf<>+0(SB)/8, $0x0002000100000008
+DATA moveHalf<>+8(SB)/8, $0x0006000500040003
+GLOBL moveHalf<>(SB), RODATA|NOPTR, $16
+
+// func words8x8AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+TEXT ·words8x8AVX512(SB), NOSPLIT, $0-56
+	BEGIN
+	CMPL AX, $1
+	JEQ  fifo
+	JGT  lru
+
+random:
+	WORD
+	VPCMPEQB  X1, X0, K1
+	VPTESTNMB X0, X0, K2
+	KMOVB     K1, AX
+	KMOVB     K2, DX
+	CHOOSE
+	KMOVB     AX, K1
+	VMOVDQU8  X1, K1, X0
+	STORE(VMOVQ, X0, random)
+	HALF(random)
+	VZEROUPPER
+	END
+
+fifo:
+	WORD
+	VPCMPEQB X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPB, 7)
+	ALL
+	KMOVB    AX, K1
+	VPALIGNR $15, X1, X0, K1, X0
+	STORE(VMOVQ, X0, fifo)
+	HALF(fifo)
+	VZEROUPPER
+	END
+
+lru:
+	WORD
+	VPCMPEQB X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPB, 7)
+	FRONT(0x80)
+	KMOVB    AX, K1
+	VPALIGNR $15, X1, X0, K1, X0
+	STORE(VMOVQ, X0, lru)
+	HALF(lru)
+	VZEROUPPER
+	END
+
+// func words4x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+//
+// K3 leaves out the upper half, whose cells look empty.
+TEXT ·words4x16AVX512(SB), NOSPLIT, $0-56
+	BEGIN
+	VMOVDQU moveHalf<>(SB), X2
+	CMPL AX, $1
+	JEQ  fifo
+	JGT  lru
+	MOVL $0xf, DX
+	KMOVB DX, K3
+
+random:
+	WORD
+	VPCMPEQW  X1, X0, K1
+	VPTESTNMW X0, X0, K3, K2
+	KMOVB     K1, AX
+	KMOVB     K2, DX
+	CHOOSE
+	KMOVB     AX, K1
+	VMOVDQU16 X1, K1, X0
+	STORE(VMOVQ, X0, random)
+	HALF(random)
+	VZEROUPPER
+	END
+
+fifo:
+	WORD
+	VPCMPEQW X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPW, 6)
+	ALL
+	KMOVB    AX, K1
+	VPERMT2W X1, X2, K1, X0
+	STORE(VMOVQ, X0, fifo)
+	HALF(fifo)
+	VZEROUPPER
+	END
+
+lru:
+	WORD
+	VPCMPEQW X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPW, 6)
+	FRONT(0x8)
+	KMOVB    AX, K1
+	VPERMT2W X1, X2, K1, X0
+	STORE(VMOVQ, X0, lru)
+	HALF(lru)
+	VZEROUPPER
+	END
+
 // func lines32x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines32x16AVX512(SB), NOSPLIT, $0-56
 	BEGIN
@@ -65,7 +172,6 @@ TEXT ·lines32x16AVX512(SB), NOSPLIT, $0-56
 	CMPL AX, $1
 	JEQ  fifo
 	JGT  lru
-	MOVL $1, R13
 
 random:
 	LINE
@@ -76,7 +182,7 @@ random:
 	CHOOSE
 	KMOVD      AX, K1
 	VMOVDQU16  Z1, K1, Z0
-	STORE(random)
+	STORE(VMOVDQU64, Z0, random)
 	HALF(random)
 	VZEROUPPER
 	END
@@ -89,7 +195,7 @@ fifo:
 	ALL
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
-	STORE(fifo)
+	STORE(VMOVDQU64, Z0, fifo)
 	HALF(fifo)
 	VZEROUPPER
 	END
@@ -102,7 +208,7 @@ lru:
 	FRONT(0x80000000)
 	KMOVD    AX, K1
 	VPERMT2W Z1, Z2, K1, Z0
-	STORE(lru)
+	STORE(VMOVDQU64, Z0, lru)
 	HALF(lru)
 	VZEROUPPER
 	END
@@ -113,7 +219,6 @@ TEXT ·lines16x32AVX512(SB), NOSPLIT, $0-56
 	CMPL AX, $1
 	JEQ  fifo
 	JGT  lru
-	MOVL $1, R13
 
 random:
 	LINE
@@ -124,7 +229,7 @@ random:
 	CHOOSE
 	KMOVW      AX, K1
 	VMOVDQU32  Z1, K1, Z0
-	STORE(random)
+	STORE(VMOVDQU64, Z0, random)
 	HALF(random)
 	VZEROUPPER
 	END
@@ -137,7 +242,7 @@ fifo:
 	ALL
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
-	STORE(fifo)
+	STORE(VMOVDQU64, Z0, fifo)
 	HALF(fifo)
 	VZEROUPPER
 	END
@@ -150,7 +255,7 @@ lru:
 	FRONT(0x8000)
 	KMOVW    AX, K1
 	VALIGND  $15, Z1, Z0, K1, Z0
-	STORE(lru)
+	STORE(VMOVDQU64, Z0, lru)
 	HALF(lru)
 	VZEROUPPER
 	END
@@ -161,7 +266,6 @@ TEXT ·lines8x64AVX512(SB), NOSPLIT, $0-56
 	CMPL AX, $1
 	JEQ  fifo
 	JGT  lru
-	MOVL $1, R13
 
 random:
 	LINE
@@ -172,7 +276,7 @@ random:
 	CHOOSE
 	KMOVB      AX, K1
 	VMOVDQU64  Z1, K1, Z0
-	STORE(random)
+	STORE(VMOVDQU64, Z0, random)
 	HALF(random)
 	VZEROUPPER
 	END
@@ -185,7 +289,7 @@ fifo:
 	ALL
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
-	STORE(fifo)
+	STORE(VMOVDQU64, Z0, fifo)
 	HALF(fifo)
 	VZEROUPPER
 	END
@@ -198,7 +302,7 @@ lru:
 	FRONT(0x80)
 	KMOVB    AX, K1
 	VALIGNQ  $7, Z1, Z0, K1, Z0
-	STORE(lru)
+	STORE(VMOVDQU64, Z0, lru)
 	HALF(lru)
 	VZEROUPPER
 	END
@@ -213,6 +317,51 @@ DATA evenWords<>+40(SB)/8, $10
 DATA evenWords<>+48(SB)/8, $12
 DATA evenWords<>+56(SB)/8, $14
 GLOBL evenWords<>(SB), RODATA|NOPTR, $64
+
+// func chooseVictimsAVX512(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)
+//
+// Eight elements at a time, in rows of 2^(64-shift) cells.
+TEXT ·chooseVictimsAVX512(SB), NOSPLIT, $0-48
+	MOVQ block+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ position+24(FP), Z3
+	MOVQ order+32(FP), R8
+	VMOVQ shift+40(FP), X10
+	VMOVDQU64 evenWords<>(SB), Z8
+	VPSRLQ $1, Z8, Z4
+	MOVQ $0xbf58476d1ce4e5b9, AX
+	VPBROADCASTQ AX, Z11
+	MOVQ $0x94d049bb133111eb, AX
+	VPBROADCASTQ AX, Z12
+	MOVL $1, AX
+	VPBROADCASTQ AX, Z13
+	MOVL $8, AX
+	VPBROADCASTQ AX, Z14
+
+group:
+	TESTQ R8, R8
+	JZ    consecutive
+	VPMOVZXDQ (R8), Z4
+	ADDQ $32, R8
+
+consecutive:
+	VPADDQ    Z3, Z4, Z5
+	VPADDQ    Z14, Z4, Z4
+	VMOVDQU64 (SI), Z0
+	VPERMT2Q  64(SI), Z8, Z0
+	VPMULLQ   Z11, Z5, Z5
+	VPXORQ    Z5, Z0, Z0
+	VPMULLQ   Z12, Z0, Z0
+	VPSRLQ    X10, Z0, Z0
+	VPSLLVQ   Z0, Z13, Z0
+	VMOVDQU64 Z0, VICTIM(DI)
+	ADDQ $128, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
 
 // func locateRowsAVX512(block *rowBlock, digests *Digest, groups int, geometry *rowGeometry)
 //

@@ -14,7 +14,7 @@ var rowLevel = slices.Max(rowLevels())
 type rowBlock struct {
 	offset  [64]uint64 // of the row, in bytes from the first line
 	pattern [64]uint64 // the fingerprint, in each cell of a word
-	victim  [64]uint64 // the cell that a random eviction takes; else not set
+	victim  [64]uint64 // the bit of the cell that a random eviction takes; else not set
 }
 
 // rowGeometry is a RowShape as the kernels want it. The kernels in assembly know
@@ -81,26 +81,21 @@ func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *ro
 		b.pattern[i&63] = (fingerprint + 1) * ones
 	}
 	if p.Eviction == EvictRandom {
-		b.chooseVictims(digests, position, order, uint64(p.Shape.Cells()))
+		b.chooseVictims(digests, position, order, p.Shape.Cells())
 	}
 }
 
 // chooseVictims sets the cells that random evictions take.
-func (b *rowBlock) chooseVictims(digests []Digest, position uint64, order []uint32, cells uint64) {
-	if order == nil {
-		for i := range digests {
-			b.victim[i&63] = victim(digests[i][0], position+uint64(i), cells)
+func (b *rowBlock) chooseVictims(digests []Digest, position uint64, order []uint32, cells int) {
+	shift := 65 - bits.Len(uint(cells))
+	for i := locateVictims(b, digests, position, order, shift); i < len(digests); i++ {
+		s := position + uint64(i)
+		if order != nil {
+			s = position + uint64(order[i])
 		}
-		return
+		h := (digests[i][0] ^ s*victimSpread) * victimMix
+		b.victim[i&63] = 1 << (h >> (shift & 63))
 	}
-	for i, at := range order[:len(digests)] {
-		b.victim[i&63] = victim(digests[i][0], position+uint64(at), cells)
-	}
-}
-
-func victim(low, position, cells uint64) (cell uint64) {
-	cell, _ = bits.Mul64((low^position*victimSpread)*victimMix, cells)
-	return cell
 }
 
 // The odd multipliers that SplitMix64 mixes with.

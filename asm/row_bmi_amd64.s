@@ -52,7 +52,7 @@
 	ADCQ     R8, R8                \
 	TESTQ    DX, DX                \
 	CMOVQNE  DX, R15               \
-	MOVQ     VICTIM(SI)(CX*8), R14 \
+	TZCNTQ   VICTIM(SI)(CX*8), R14 \
 	SHLQ     $LOGWIDTH, R14        \
 	ADDQ     $(WIDTH-1), R14       \
 	XORL     DX, DX                \

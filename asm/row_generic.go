@@ -80,7 +80,7 @@ func wordsRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (
 		miss := isZero(match)
 		found |= (miss ^ 1) << (i & 63)
 		filled += miss &^ isZero(empty)
-		at := uint64(1) << ((b.victim[i&63]*width + width - 1) & 63)
+		at := uint64(1) << ((uint64(bits.TrailingZeros64(b.victim[i&63]))*width + width - 1) & 63)
 		if empty != 0 {
 			at = empty
 		}
@@ -143,7 +143,7 @@ func linesRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (
 			found |= 1 << (i & 63)
 			continue
 		}
-		bit := b.victim[i&63] * width
+		bit := uint64(bits.TrailingZeros64(b.victim[i&63])) * width
 		if matchLine(line, 0, ones)&tops != 0 {
 			bit = firstEmpty(line, ones, tops) + 1 - width
 			filled++

@@ -155,7 +155,7 @@ func TestLocateRowsBorders(t *testing.T) {
 	forRowLevels(t, func(t *testing.T, level int) {
 		rng := rand.New(rand.NewPCG(9, 10))
 		for shape := range rowShapes {
-			p := RowParams{Shape: shape, Eviction: EvictLRU}
+			p := RowParams{Shape: shape, Eviction: EvictRandom}
 			for _, rows := range []uint64{1, 2, 3, 5, 1000, 1<<32 - 1, 1 << 32, 1<<40 + 7} {
 				g := newRowGeometry(1, shape)
 				g.rows = rows

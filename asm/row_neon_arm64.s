@@ -143,13 +143,12 @@
 	CMP  $0, R10         \
 	CSEL EQ, ZR, R9, R9  \
 	ADD  R9, R6, R6      \
+	MOVD VICTIM(R1), R9  \
+	CSEL EQ, R9, R10, R9 \
 	CMP  $0, R8          \
-	CSEL EQ, R10, R8, R8 \
-	RBIT R8, R9          \
-	CLZ  R9, R9          \
-	MOVD VICTIM(R1), R10 \
-	CMP  $0, R8          \
-	CSEL EQ, R10, R9, R9
+	CSEL EQ, R9, R8, R9  \
+	RBIT R9, R9          \
+	CLZ  R9, R9
 
 // PUT stores the pattern in cell R9 of 2^SHIFT bytes.
 #define PUT(SHIFT, MOV, LOOP) \
