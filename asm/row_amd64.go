@@ -3,7 +3,6 @@
 package asm
 
 import (
-	"math/bits"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -56,37 +55,34 @@ func locateVictims(b *rowBlock, digests []Digest, position uint64, order []uint3
 	return 8 * groups
 }
 
-// testAndSetBlock runs a kernel. Those in assembly return the elements that they
-// miss, the last one as bit 0.
-func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (found, filled uint64) {
+// testAndSetBlock runs a kernel.
+func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if rowLevel == rowGeneric {
 		return testAndSetBlockGeneric(lines, block, next, n, g, p)
 	}
-	var missed uint64
 	vector := rowLevel == rowAVX512
 	switch {
 	case p.Shape == Rows8x8 && vector:
-		missed, filled = words8x8AVX512(&lines[0], block, next, n, p.Eviction)
+		return words8x8AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Rows8x8:
-		missed, filled = words8x8BMI(&lines[0], block, next, n, p.Eviction)
+		return words8x8BMI(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Rows4x16 && vector:
-		missed, filled = words4x16AVX512(&lines[0], block, next, n, p.Eviction)
+		return words4x16AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Rows4x16:
-		missed, filled = words4x16BMI(&lines[0], block, next, n, p.Eviction)
+		return words4x16BMI(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Lines32x16 && vector:
-		missed, filled = lines32x16AVX512(&lines[0], block, next, n, p.Eviction)
+		return lines32x16AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Lines32x16:
-		missed, filled = lines32x16AVX2(&lines[0], block, next, n, p.Eviction)
+		return lines32x16AVX2(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Lines16x32 && vector:
-		missed, filled = lines16x32AVX512(&lines[0], block, next, n, p.Eviction)
+		return lines16x32AVX512(&lines[0], block, next, n, p.Eviction)
 	case p.Shape == Lines16x32:
-		missed, filled = lines16x32AVX2(&lines[0], block, next, n, p.Eviction)
+		return lines16x32AVX2(&lines[0], block, next, n, p.Eviction)
 	case vector:
-		missed, filled = lines8x64AVX512(&lines[0], block, next, n, p.Eviction)
+		return lines8x64AVX512(&lines[0], block, next, n, p.Eviction)
 	default:
-		missed, filled = lines8x64AVX2(&lines[0], block, next, n, p.Eviction)
+		return lines8x64AVX2(&lines[0], block, next, n, p.Eviction)
 	}
-	return ^bits.Reverse64(missed) >> (64 - n), filled
 }
 
 //go:noescape

@@ -3,8 +3,6 @@
 package asm
 
 import (
-	"math/bits"
-
 	"github.com/klauspost/cpuid/v2"
 )
 
@@ -30,22 +28,19 @@ func locateRows(*rowBlock, []Digest, *rowGeometry) (done int) { return 0 }
 func locateVictims(*rowBlock, []Digest, uint64, []uint32, int) (done int) { return 0 }
 
 // testAndSetBlock runs a kernel. Rows that are words have the plain ones, which are
-// a word in a register already. Those in assembly return the elements that they
-// miss, the last one as bit 0.
-func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (found, filled uint64) {
+// a word in a register already.
+func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if rowLevel == rowGeneric || rowWords[p.Shape] == 1 {
 		return testAndSetBlockGeneric(lines, block, next, n, g, p)
 	}
-	var missed uint64
 	switch p.Shape {
 	case Lines32x16:
-		missed, filled = lines32x16NEON(&lines[0], block, next, n, p.Eviction)
+		return lines32x16NEON(&lines[0], block, next, n, p.Eviction)
 	case Lines16x32:
-		missed, filled = lines16x32NEON(&lines[0], block, next, n, p.Eviction)
+		return lines16x32NEON(&lines[0], block, next, n, p.Eviction)
 	default:
-		missed, filled = lines8x64NEON(&lines[0], block, next, n, p.Eviction)
+		return lines8x64NEON(&lines[0], block, next, n, p.Eviction)
 	}
-	return ^bits.Reverse64(missed) >> (64 - n), filled
 }
 
 //go:noescape

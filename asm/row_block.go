@@ -23,21 +23,29 @@ type rowGeometry struct {
 	rows  uint64 // the number of rows
 	shift uint64 // a row has 2^shift bytes
 	width uint64 // bits a cell
-	ones  uint64 // 1 in each cell of a word
+	ones  uint64 // the lowest bit of each cell of a word
+	tops  uint64 // the top bit of each cell of a word
+	cell  uint64 // all bits of the first cell of a word
 }
 
 func newRowGeometry(lines int, s RowShape) rowGeometry {
+	width := s.CellBits()
+	cell := ^uint64(0) >> (64 - width)
+	ones := ^uint64(0) / cell
 	return rowGeometry{
 		rows:  uint64(lines) * uint64(s.RowsPerLine()),
 		shift: uint64(bits.TrailingZeros8(8 * rowWords[s])),
-		width: uint64(s.CellBits()),
-		ones:  ^uint64(0) / (^uint64(0) >> (64 - s.CellBits())),
+		width: uint64(width),
+		ones:  ones,
+		tops:  ones << (width - 1),
+		cell:  cell,
 	}
 }
 
 // testAndSetRows is TestAndSetRows after its checks; it returns how many cells
 // were filled. With each block the kernels get the one after it, to fetch some of
-// its lines meanwhile; the last block is its own successor.
+// its lines meanwhile; the last block is its own successor. They return the
+// elements that they miss, shifted in from below: the last one is bit 0.
 func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0
@@ -61,8 +69,8 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 			next = &blocks[w&1^1]
 			next.fill(digests, position, order, &g, p)
 		}
-		found, empty := testAndSetBlock(lines, block, next, n, &g, p)
-		seen[w] = found
+		missed, empty := testAndSetBlock(lines, block, next, n, &g, p)
+		seen[w] = ^bits.Reverse64(missed) >> (64 - n)
 		filled += empty
 	}
 	return filled
@@ -72,12 +80,12 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *rowGeometry, p RowParams) {
 	digests = digests[:min(64, len(digests))]
 	done := locateRows(b, digests, g)
-	rows, shift, values, ones := g.rows, g.shift&63, ^uint64(0)>>((64-g.width)&63), g.ones
+	rows, shift, cell, ones := g.rows, g.shift&63, g.cell, g.ones
 	for i := done; i < len(digests); i++ {
 		d := &digests[i]
 		row, _ := bits.Mul64(d[1], rows)
 		b.offset[i&63] = row << shift
-		fingerprint, _ := bits.Mul64(d[0], values)
+		fingerprint, _ := bits.Mul64(d[0], cell)
 		b.pattern[i&63] = (fingerprint + 1) * ones
 	}
 	if p.Eviction == EvictRandom {
@@ -94,7 +102,7 @@ func (b *rowBlock) chooseVictims(digests []Digest, position uint64, order []uint
 			s = position + uint64(order[i])
 		}
 		h := (digests[i][0] ^ s*victimSpread) * victimMix
-		b.victim[i&63] = 1 << (h >> (shift & 63))
+		b.victim[i&63] = 1 << (h >> (shift & 63) & 63)
 	}
 }
 
