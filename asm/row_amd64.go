@@ -45,13 +45,17 @@ func locateRows(b *rowBlock, digests []Digest, g *rowGeometry) (done int) {
 }
 
 // locateVictims does for the cells that random evictions take what locateRows does
-// for the rest. AVX2 has no product of 64 bits.
+// for the rest.
 func locateVictims(b *rowBlock, digests []Digest, position uint64, order []uint32, shift int) (done int) {
 	groups := len(digests) / 8
-	if rowLevel != rowAVX512 || groups == 0 {
+	switch {
+	case rowLevel == rowGeneric || groups == 0:
 		return 0
+	case rowLevel == rowAVX512:
+		chooseVictimsAVX512(b, &digests[0], groups, position, unsafe.SliceData(order), shift)
+	default:
+		chooseVictimsAVX2(b, &digests[0], 2*groups, position, unsafe.SliceData(order), shift)
 	}
-	chooseVictimsAVX512(b, &digests[0], groups, position, unsafe.SliceData(order), shift)
 	return 8 * groups
 }
 
@@ -84,6 +88,9 @@ func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeom
 		return lines8x64AVX2(&lines[0], block, next, n, p.Eviction)
 	}
 }
+
+//go:noescape
+func chooseVictimsAVX2(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)
 
 //go:noescape
 func chooseVictimsAVX512(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)

@@ -2,9 +2,7 @@
 
 package asm
 
-import (
-	"github.com/klauspost/cpuid/v2"
-)
+import "github.com/klauspost/cpuid/v2"
 
 // The implementations of fingerprint rows on this architecture.
 const (

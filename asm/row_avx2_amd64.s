@@ -227,6 +227,16 @@ lru:
 	VZEROUPPER
 	END
 
+// PRODUCT multiplies A by what LOW has, modulo 2^64. HIGH is LOW's upper half.
+#define PRODUCT(LOW, HIGH, A) \
+	VPSRLQ   $32, A, Y5  \
+	VPMULUDQ LOW, Y5, Y5 \
+	VPMULUDQ HIGH, A, Y6 \
+	VPMULUDQ LOW, A, A   \
+	VPADDQ   Y6, Y5, Y5  \
+	VPSLLQ   $32, Y5, Y5 \
+	VPADDQ   Y5, A, A
+
 // func locateRowsAVX2(block *rowBlock, digests *Digest, groups int, geometry *rowGeometry)
 //
 // Four elements at a time, in the way of locateRowsAVX512. Y8 is the number of
@@ -269,15 +279,64 @@ group:
 	VPCMPGTQ Y5, Y3, Y5
 	VPADDQ Y5, Y4, Y4
 	VPSUBQ Y12, Y4, Y4
-	// The fingerprint times ones, modulo 2^64.
-	VPSRLQ $32, Y4, Y5
-	VPMULUDQ Y9, Y5, Y5
-	VPMULUDQ Y10, Y4, Y6
-	VPMULUDQ Y9, Y4, Y4
-	VPADDQ Y6, Y5, Y5
-	VPSLLQ $32, Y5, Y5
-	VPADDQ Y5, Y4, Y4
+	PRODUCT(Y9, Y10, Y4)
 	VMOVDQU Y4, PATTERN(DI)
+	ADDQ $64, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
+
+DATA firstFour<>+0(SB)/8, $0
+DATA firstFour<>+8(SB)/8, $1
+DATA firstFour<>+16(SB)/8, $2
+DATA firstFour<>+24(SB)/8, $3
+GLOBL firstFour<>(SB), RODATA|NOPTR, $32
+
+// func chooseVictimsAVX2(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)
+//
+// Four elements at a time, in the way of chooseVictimsAVX512. Y8 and Y9 are one
+// factor and its upper half, Y10 and Y11 the other, Y4 is where elements are behind
+// the position, Y7 that position, Y13 one and Y14 four.
+TEXT ·chooseVictimsAVX2(SB), NOSPLIT, $0-48
+	MOVQ block+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ position+24(FP), Y7
+	MOVQ order+32(FP), R8
+	VMOVQ shift+40(FP), X12
+	VMOVDQU firstFour<>(SB), Y4
+	MOVQ $0xbf58476d1ce4e5b9, AX
+	VMOVQ AX, X8
+	VPBROADCASTQ X8, Y8
+	VPSRLQ $32, Y8, Y9
+	MOVQ $0x94d049bb133111eb, AX
+	VMOVQ AX, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLQ $32, Y10, Y11
+	VPCMPEQQ Y13, Y13, Y13
+	VPSRLQ $63, Y13, Y13
+	VPSLLQ $2, Y13, Y14
+
+group:
+	TESTQ R8, R8
+	JZ    consecutive
+	VPMOVZXDQ (R8), Y4
+	ADDQ $16, R8
+
+consecutive:
+	VPADDQ  Y7, Y4, Y0
+	VPADDQ  Y14, Y4, Y4
+	PRODUCT(Y8, Y9, Y0)
+	VMOVDQU (SI), Y1
+	VPUNPCKLQDQ 32(SI), Y1, Y1
+	VPERMQ  $0xd8, Y1, Y1
+	VPXOR   Y1, Y0, Y0
+	PRODUCT(Y10, Y11, Y0)
+	VPSRLQ  X12, Y0, Y0
+	VPSLLVQ Y0, Y13, Y0
+	VMOVDQU Y0, VICTIM(DI)
 	ADDQ $64, SI
 	ADDQ $32, DI
 	DECQ CX
