@@ -3,11 +3,13 @@ package main
 import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/clicks"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 )
 
 // experiments returns all experiments in the order of the papers.
 func experiments() []result.Experiment {
 	return []result.Experiment{
 		clicks.Experiment(),
+		sliding.Experiment(),
 	}
 }
