@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/clicks"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/distributed"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 )
@@ -10,6 +11,7 @@ import (
 func experiments() []result.Experiment {
 	return []result.Experiment{
 		clicks.Experiment(),
+		distributed.Experiment(),
 		sliding.Experiment(),
 	}
 }
