@@ -13,7 +13,7 @@ type cells struct {
 }
 
 // newCells returns count cells that are zero. count * width must be at most
-// maxBits, width from 1 to maxCellBits.
+// maxBits, width from 1 to 64.
 func newCells(count, width int) cells {
 	return cells{
 		words: make([]uint64, (count*width+63)/64),
