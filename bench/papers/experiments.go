@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/clicks"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/distributed"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/quotient"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 )
@@ -11,6 +12,7 @@ import (
 func experiments() []result.Experiment {
 	return []result.Experiment{
 		clicks.Experiment(),
+		quotient.Experiment(),
 		distributed.Experiment(),
 		sliding.Experiment(),
 	}
