@@ -29,9 +29,9 @@
 // the filter, both are solved for. In rows of fingerprints an element is pushed out by the
 // different elements, or their sightings, that fall into its row, a Poisson variable.
 // Measured against engine and engine/paper, the FNR is right within 5 %, that of quotient
-// tables with several cells in a row and of cuckoo filters within 10 %, that of
-// reservoir sampling within 15 %; that of quotient tables that insert duplicates and evict
-// at random is a bound, up to twice the true one where most elements are repeats. Formulas
+// tables with several cells in a row within 10 %, that of reservoir sampling within 15 %;
+// that of quotient tables and cuckoo filters that insert duplicates and evict at random is
+// a bound, up to twice the true one where most elements are repeats. Formulas
 // are for large filters: with fewer than some hundred cells the rates are rough.
 //
 // # The ranking

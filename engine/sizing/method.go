@@ -77,7 +77,7 @@ var methods = []Method{
 		kinds: unbounded, model: qqhtd},
 	{Name: "sqf", Title: "streaming quotient filter", Source: "Dutta, Narang, Bera, VLDB 2013", Reference: "SQF", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: sqf},
-	{Name: "cuckoo", Title: "cuckoo filter that forgets", Source: "Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014", Reference: "Cuckoo", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
+	{Name: "cuckoo", Title: "cuckoo filter that forgets", Source: "Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014", Reference: "Cuckoo", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: cuckoo},
 	{Name: "a2", Title: "aging Bloom filter, two buffers", Source: "Yoon, TKDE 2010", Reference: "A2", Certainty: Bound, Takes: []string{"K"},
 		kinds: unbounded, model: aging},

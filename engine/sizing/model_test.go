@@ -140,7 +140,7 @@ func TestReferences(t *testing.T) {
 			{"qqhtd", 1, 0.02, 0.03, false},
 			{"qqhtd", 4, 0.02, 0.05, false},
 			{"sqf", 0, 0.02, 0.05, false},
-			{"cuckoo", 4, 0.03, 0.08, false},
+			{"cuckoo", 4, 0.03, 0.03, true},
 			{"a2", 0, 0.02, 0.03, false},
 			{"buffer", 0, 0, 0.03, false},
 		} {
