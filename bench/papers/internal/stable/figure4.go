@@ -25,7 +25,7 @@ func figure4(ctx context.Context, o result.Options) (result.Table, error) {
 	differences := newGrid(len(settings), len(set.rows))
 	err = result.Parallel(ctx, len(set.rows), o.Workers, func(j int) error {
 		row := set.rows[len(set.rows)-1-j]
-		column, err := missDifferences(ctx, stream, settings, row.bits/scale)
+		column, err := missDifferences(ctx, stream, settings, int(row.bits/int64(scale)))
 		for i, d := range column {
 			differences[i][len(set.rows)-1-j] = d
 		}

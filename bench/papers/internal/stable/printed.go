@@ -15,7 +15,7 @@ type dataset struct {
 
 // printedRow holds the rates of one memory size in percent.
 type printedRow struct {
-	bits                              int
+	bits                              int64 // more than an int holds on 32-bit machines
 	fpBufferFNR, stableFNR, stableFPR float64
 	bufferFNR, bloomFPR               float64
 }

@@ -38,7 +38,7 @@ func measureTable2(ctx context.Context, sets []dataset, scales []int, workers in
 		rates[i] = make([]measured, len(set.rows))
 		for j, row := range set.rows {
 			tasks = append(tasks, func() (err error) {
-				rates[i][j], err = measure(ctx, traces[i], row.bits/scales[i])
+				rates[i][j], err = measure(ctx, traces[i], int(row.bits/int64(scales[i])))
 				return err
 			})
 		}

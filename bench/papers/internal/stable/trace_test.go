@@ -78,7 +78,7 @@ func TestCrawlStackDistances(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range set.rows[:2] {
-		f, err := paper.NewLRU(row.bits/scale, elementBits)
+		f, err := paper.NewLRU(int(row.bits/int64(scale)), elementBits)
 		if err != nil {
 			t.Fatal(err)
 		}
