@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,7 @@ func parseBits(s string) (int, error) {
 	if digits, found := strings.CutSuffix(s, "bit"); found {
 		n, err := parseAmount(digits)
 		if err != nil || n < 1 || n > mostBits {
-			return 0, fmt.Errorf("must be a number of bits from 1 to 2^46, such as 48bit or 16kbit")
+			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", mostBits)
 		}
 		return int(n), nil
 	}
@@ -135,10 +136,11 @@ func parseBits(s string) (int, error) {
 		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
 	}
 	if n > mostBits/8 {
-		return 0, fmt.Errorf("must be at most 8 TiB")
+		return 0, fmt.Errorf("must be at most %d bytes", mostBits/8)
 	}
 	return 8 * n, nil
 }
 
-// mostBits is the largest memory that can be planned for.
-const mostBits = 1 << 46
+// mostBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
+// machines.
+const mostBits = min(1<<46, math.MaxInt)
