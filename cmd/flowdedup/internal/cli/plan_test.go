@@ -184,7 +184,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--fpr 100%", "between 0 and 1"},
 		{"--memory 0bit", "number of bits"},
 		{"--memory 100TiB", "64 TiB"},
-		{"--memory 20TiB", "8 TiB"},
+		{"--memory 20TiB", "8.0 TiB"},
 		{"--parts 3", "--kind jumping"},
 		{"--kind jumping --parts 1 --window n:50", "from 2 to 254"},
 		{"--of colour", "biflow"},

@@ -136,7 +136,7 @@ func parseBits(s string) (int, error) {
 		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
 	}
 	if n > mostBits/8 {
-		return 0, fmt.Errorf("must be at most %d bytes", mostBits/8)
+		return 0, fmt.Errorf("must be at most %s", humanize.IBytes(mostBits/8))
 	}
 	return 8 * n, nil
 }
