@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -40,6 +40,10 @@ cross:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./asm/... ./layout/... ./engine/... ./capture/...
+
+# Makes the papers' tables and figures anew: minutes; with PAPERS=-full hours.
+papers:
+	go run ./bench/papers $(PAPERS) -markdown bench/papers/RESULTS.md -charts bench/papers/charts -json bench/papers/results.json
 
 # Makes the captures of testdata/pcaps anew: Linux, as root, in network
 # namespaces of its own.

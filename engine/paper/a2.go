@@ -16,9 +16,13 @@ import (
 // is found again at least until capacity others were inserted.
 //
 // Readings taken: the change takes place before the insertion that would be one
-// too many, so the first buffer is never without the latest element. The columns
-// that the paper prints (38 % false positives where 10 % were asked for) do not
-// reproduce: they are above what any filter with this target has.
+// too many, so the first buffer is never without the latest element. The columns that
+// the SAC paper prints, 38 % false positives where 10 % were asked for, are those of
+// k = 2 and buffers that change when half of their bits are set, a capacity of
+// (m/2) ln(2): of two such buffers 7/16 of the new elements are reported when both are
+// full. The authors' program takes k = floor(-ln(f)) for a buffer's rate f, where
+// half full buffers need k = -log2(f), which is above 4. [NewA2ForRate] keeps to the
+// target.
 type A2 struct {
 	first, second cells
 	m             int

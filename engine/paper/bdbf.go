@@ -30,8 +30,12 @@ type BDBFConfig struct {
 // Readings taken: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks
 // cover the window wherever in its block an element came. Elements reported
 // duplicate set their counters too, as the window is of elements and not of distinct
-// ones. The SAC paper gives neither k nor s; its b_DBF columns are reproduced in
-// shape only.
+// ones. The SAC paper gives neither k nor s. The authors' program takes k = s =
+// ceil(sqrt(M ln(2)/W)), the best k for M/s counters, and blocks of ceil(W/(2^(s-1)-1))
+// elements, as it saves decrements by comparing the counters with a running one. Its
+// counters that are zero pass while the running one is zero, so that it reports
+// everything in one block of 2^(s-1): 12.5 of the 27.46 % printed for 100,000
+// bits. This filter does not do that.
 type BDBF struct {
 	counters cells
 	count    int // counters

@@ -63,5 +63,16 @@ func (b *Bloom) TestAndSet(d asm.Digest) (seen bool) {
 	return seen
 }
 
+// touch implements toucher.
+func (b *Bloom) touch(digests []asm.Digest) (sum uint64) {
+	for _, d := range digests {
+		positions(b.pos, d, uint64(b.m))
+		for _, i := range b.pos {
+			sum += b.bits.touch(i)
+		}
+	}
+	return sum
+}
+
 // Bits implements [Filter].
 func (b *Bloom) Bits() int { return b.m }

@@ -37,5 +37,15 @@ func (f *BSBF) TestAndSet(d asm.Digest) (seen bool) {
 	return false
 }
 
+// touch implements toucher.
+func (f *BSBF) touch(digests []asm.Digest) (sum uint64) {
+	random := f.filters.random.ahead()
+	for _, d := range digests {
+		sum += f.filters.touch(d)
+		sum += f.filters.touchEach(random)
+	}
+	return sum
+}
+
 // Bits implements [Filter].
 func (f *BSBF) Bits() int { return f.filters.totalBits() }

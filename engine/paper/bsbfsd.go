@@ -1,6 +1,10 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // BSBFSD is the biased sampling based Bloom filter with single deletion of paper
 // "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
@@ -30,9 +34,24 @@ func (f *BSBFSD) TestAndSet(d asm.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
-	f.filters.bits.put(f.filters.draw(f.filters.random.IntN(len(f.filters.pos))), 0)
+	f.filters.bits.put(f.drawAny(f.filters.random.Rand), 0)
 	f.filters.insert()
 	return false
+}
+
+// drawAny returns a uniformly random position of a random filter.
+func (f *BSBFSD) drawAny(random *rand.Rand) uint64 {
+	return f.filters.draw(random, random.IntN(len(f.filters.pos)))
+}
+
+// touch implements toucher.
+func (f *BSBFSD) touch(digests []asm.Digest) (sum uint64) {
+	random := f.filters.random.ahead()
+	for _, d := range digests {
+		sum += f.filters.touch(d)
+		sum += f.filters.bits.touch(f.drawAny(random))
+	}
+	return sum
 }
 
 // Bits implements [Filter].

@@ -13,7 +13,7 @@ type cells struct {
 }
 
 // newCells returns count cells that are zero. count * width must be at most
-// maxBits, width from 1 to maxCellBits.
+// maxBits, width from 1 to 64.
 func newCells(count, width int) cells {
 	return cells{
 		words: make([]uint64, (count*width+63)/64),
@@ -31,6 +31,9 @@ func (c *cells) get(i uint64) uint64 {
 	}
 	return value & c.top
 }
+
+// touch reads the word that cell i begins in.
+func (c *cells) touch(i uint64) uint64 { return c.words[i*c.width/64] }
 
 // put stores value, at most c.top, in cell i.
 func (c *cells) put(i, value uint64) {

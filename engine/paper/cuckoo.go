@@ -14,7 +14,7 @@ const maxKicks = 1 << 16
 type CuckooConfig struct {
 	Bits     int    // the memory in bits, up to 2^38, of which a power of two of rows is used, two at least
 	CellBits int    // the bits of a cell, from 2 to 16; S = 2^CellBits - 1 fingerprints
-	Cells    int    // the cells of a row, from 1 to S/2
+	Cells    int    // k, the cells of a row, from 1 to S
 	Kicks    int    // how many fingerprints an insertion moves at most, from 1 to 65536
 	Seed     uint64 // of the random choices
 }
@@ -27,15 +27,17 @@ type CuckooConfig struct {
 // fingerprint moved is forgotten.
 //
 // An element has two rows, of which either follows from the other and the
-// fingerprint. In saturation the false positive rate is 2k/S with k cells in a row,
-// and the false negative rate 1 - 2k/S.
+// fingerprint. In saturation the cells hold fingerprints as often as elements have
+// them, so that the false positive rate is the sum over all fingerprints of
+// p (1 - (1-p)^(2k)), with k cells in a row: 28.52 % for one cell of 3 bits.
 //
-// Readings taken: an element reported duplicate is not inserted, so that its two
-// rows never hold a fingerprint twice: the printed 28.5 % at k = 1 and 3 bits are
-// 2/7, with S = 2^s - 1 of [EmptyRehashed]. The rows are a power of two, the largest
-// that fits; the rates of the paper's Table 4 at 8e6 bits need a quarter of the rows
-// that 3-bit cells have there, so its cells probably took 8 bits or more of memory.
-// An element's two rows always differ.
+// Readings taken: an element reported duplicate is inserted too, as section 5.1 says
+// of cuckoo filters, so that a row may hold a fingerprint several times; and
+// fingerprint 0 becomes 1 ([EmptyReassigned]), as section 3.2 says of them. The
+// printed 28.52 % need both: with fingerprints that are all equally likely and never
+// twice in a row the limit would be 2/7. The rows are a power of two, the largest
+// that fits. An element's two rows always differ. The printed rates need 2^s bits of
+// memory for a cell of s bits, by which the authors' program divides the memory.
 type Cuckoo struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -50,9 +52,9 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 	if err := requireRange("CellBits", c.CellBits, 2, maxCellBits); err != nil {
 		return nil, err
 	}
-	f := fingerprints{width: c.CellBits, empty: EmptyRehashed}
-	if err := requireRange("Cells", c.Cells, 1, f.count()/2); err != nil {
-		return nil, fmt.Errorf("two rows of different fingerprints: %w", err)
+	f := fingerprints{width: c.CellBits, empty: EmptyReassigned}
+	if err := requireRange("Cells", c.Cells, 1, f.count()); err != nil {
+		return nil, err
 	}
 	if err := requireRange("Kicks", c.Kicks, 1, maxKicks); err != nil {
 		return nil, err
@@ -74,16 +76,14 @@ func (c *Cuckoo) TestAndSet(d asm.Digest) (seen bool) {
 	fingerprint := c.fingerprints.of(d[0])
 	row := scale(d[1], uint64(c.table.rows))
 	other := c.other(row, fingerprint)
-	if c.holds(row, fingerprint) || c.holds(other, fingerprint) {
-		return true
-	}
+	seen = c.holds(row, fingerprint) || c.holds(other, fingerprint)
 	if !c.fill(row, fingerprint) && !c.fill(other, fingerprint) {
 		if c.random.Uint64()&1 == 1 {
 			row = other
 		}
 		c.kick(row, fingerprint)
 	}
-	return false
+	return seen
 }
 
 // other returns the second row of a fingerprint that may be in the row given;

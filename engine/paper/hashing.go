@@ -37,7 +37,9 @@ func scale(x, m uint64) uint64 {
 
 // newRandom returns the generator of a filter's random choices. It is a
 // filter's own, so that a filter's run does not depend on what else runs.
-func newRandom(seed uint64) *rand.Rand {
+func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
+
+func newSource(seed uint64) *rand.PCG {
 	const stream = 0x9e3779b97f4a7c15 // any constant: the second half of PCG's state
-	return rand.New(rand.NewPCG(seed, stream))
+	return rand.NewPCG(seed, stream)
 }

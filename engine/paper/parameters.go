@@ -12,8 +12,9 @@ var ErrParameter = errors.New("impossible filter parameter")
 
 const (
 	// maxBits bounds a filter's memory, 32 GiB, so that a slip of units is an
-	// error and not the end of the process. Every table of the papers fits.
-	maxBits = min(1<<38, math.MaxInt)
+	// error and not the end of the process. Every table of the papers fits. Where
+	// an int has 32 bits it is what can be rounded up to whole words in one.
+	maxBits = min(1<<38, math.MaxInt-63)
 	// maxHashes bounds the hash functions, far above any that the papers use.
 	maxHashes = 1 << 10
 )

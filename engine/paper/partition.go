@@ -21,7 +21,7 @@ type partition struct {
 	bits   cells
 	size   uint64   // s
 	pos    []uint64 // of the element probed last, one in each filter, counted from the first filter's start
-	random *rand.Rand
+	random foreseen
 }
 
 func newPartition(c BiasedConfig) (partition, error) {
@@ -36,7 +36,7 @@ func newPartition(c BiasedConfig) (partition, error) {
 		bits:   newCells(size*c.K, 1),
 		size:   uint64(size),
 		pos:    make([]uint64, c.K),
-		random: newRandom(c.Seed),
+		random: newForeseen(c.Seed),
 	}, nil
 }
 
@@ -52,6 +52,23 @@ func (p *partition) probe(d asm.Digest) (seen bool) {
 	return seen
 }
 
+// touch reads the words that probe will.
+func (p *partition) touch(d asm.Digest) (sum uint64) {
+	positions(p.pos, d, p.size)
+	for i, pos := range p.pos {
+		sum += p.bits.touch(uint64(i)*p.size + pos)
+	}
+	return sum
+}
+
+// touchEach reads the words that resetEach will with this generator.
+func (p *partition) touchEach(random *rand.Rand) (sum uint64) {
+	for filter := range p.pos {
+		sum += p.bits.touch(p.draw(random, filter))
+	}
+	return sum
+}
+
 func (p *partition) insert() {
 	for _, i := range p.pos {
 		p.bits.put(i, 1)
@@ -59,14 +76,14 @@ func (p *partition) insert() {
 }
 
 // draw returns a uniformly random position of a filter.
-func (p *partition) draw(filter int) uint64 {
-	return uint64(filter)*p.size + p.random.Uint64N(p.size)
+func (p *partition) draw(random *rand.Rand, filter int) uint64 {
+	return uint64(filter)*p.size + random.Uint64N(p.size)
 }
 
 // resetEach resets one uniformly random bit of each filter, set or not.
 func (p *partition) resetEach() {
 	for filter := range p.pos {
-		p.bits.put(p.draw(filter), 0)
+		p.bits.put(p.draw(p.random.Rand, filter), 0)
 	}
 }
 
@@ -76,13 +93,13 @@ func (p *partition) resetEach() {
 func (p *partition) resetSet(filter int) {
 	const draws = 256
 	for range draws {
-		if i := p.draw(filter); p.bits.get(i) == 1 {
+		if i := p.draw(p.random.Rand, filter); p.bits.get(i) == 1 {
 			p.bits.put(i, 0)
 			return
 		}
 	}
 	start := uint64(filter) * p.size
-	from, end := p.draw(filter), start+p.size
+	from, end := p.draw(p.random.Rand, filter), start+p.size
 	i, found := p.nextSet(from, end)
 	if !found {
 		i, found = p.nextSet(start, from)

@@ -40,7 +40,7 @@ func TestQHTImpossibleParameters(t *testing.T) {
 		{"SQF cells above S", sqf(SQFConfig{Bits: 100, Cells: 5, Remainder: 2, Fingerprint: 1})},
 		{"SQF no row", sqf(SQFConfig{Bits: 2, Cells: 1, Remainder: 2, Fingerprint: 1})},
 		{"Cuckoo one row", cuckoo(CuckooConfig{Bits: 5, CellBits: 3, Cells: 1, Kicks: 1})},
-		{"Cuckoo cells above S/2", cuckoo(CuckooConfig{Bits: 100, CellBits: 3, Cells: 4, Kicks: 1})},
+		{"Cuckoo cells above S", cuckoo(CuckooConfig{Bits: 100, CellBits: 3, Cells: 8, Kicks: 1})},
 		{"Cuckoo 1-bit cells", cuckoo(CuckooConfig{Bits: 100, CellBits: 1, Cells: 1, Kicks: 1})},
 		{"Cuckoo no kick", cuckoo(CuckooConfig{Bits: 100, CellBits: 3, Cells: 1})},
 		{"A2 one bit", a2(1, 1, 1)},

@@ -1,6 +1,10 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // RLBSBF is the randomized load balanced biased sampling based Bloom filter of
 // paper "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
@@ -32,19 +36,40 @@ func (f *RLBSBF) TestAndSet(d asm.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
+	random := f.filters.random.Rand
 	for filter, i := range f.filters.pos {
-		if f.filters.random.Uint64N(f.filters.size) < f.load[filter] {
-			f.change(filter, f.filters.draw(filter), 0)
+		if f.loses(random, filter) {
+			f.change(filter, f.filters.draw(random, filter), 0)
 		}
 		f.change(filter, i, 1)
 	}
 	return false
 }
 
+// loses reports whether a bit of the filter is reset for an insertion: with
+// probability L(i)/s.
+func (f *RLBSBF) loses(random *rand.Rand, filter int) bool {
+	return random.Uint64N(f.filters.size) < f.load[filter]
+}
+
 // change stores a bit and keeps the filter's load.
 func (f *RLBSBF) change(filter int, i, bit uint64) {
 	f.load[filter] += bit - f.filters.bits.get(i)
 	f.filters.bits.put(i, bit)
+}
+
+// touch implements toucher.
+func (f *RLBSBF) touch(digests []asm.Digest) (sum uint64) {
+	random := f.filters.random.ahead()
+	for _, d := range digests {
+		sum += f.filters.touch(d)
+		for filter := range f.load {
+			if f.loses(random, filter) {
+				sum += f.filters.bits.touch(f.filters.draw(random, filter))
+			}
+		}
+	}
+	return sum
 }
 
 // Bits implements [Filter].

@@ -1,6 +1,10 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter
 // Based Algorithms for Efficient Approximate Data De-Duplication in Streams"
@@ -49,17 +53,22 @@ func NewRSBF(c BiasedConfig, threshold float64) (*RSBF, error) {
 func (f *RSBF) TestAndSet(d asm.Digest) (seen bool) {
 	f.count++
 	seen = f.filters.probe(d)
-	size := f.filters.size
 	switch {
-	case float64(size) <= f.threshold*float64(f.count):
+	case float64(f.filters.size) <= f.threshold*float64(f.count):
 		if !seen {
 			f.replace()
 		}
-	case f.count <= size || f.filters.random.Uint64N(f.count) < size:
+	case f.inReservoir(f.filters.random.Rand, f.count):
 		f.filters.resetEach()
 		f.filters.insert()
 	}
 	return seen
+}
+
+// inReservoir reports whether element number count is inserted: with probability
+// min(1, s/count).
+func (f *RSBF) inReservoir(random *rand.Rand, count uint64) bool {
+	return count <= f.filters.size || random.Uint64N(count) < f.filters.size
 }
 
 // replace inserts the element probed last and resets as many bits as it sets.
@@ -70,6 +79,20 @@ func (f *RSBF) replace() {
 			f.filters.bits.put(i, 1)
 		}
 	}
+}
+
+// touch implements toucher.
+func (f *RSBF) touch(digests []asm.Digest) (sum uint64) {
+	random := f.filters.random.ahead()
+	count := f.count
+	for _, d := range digests {
+		sum += f.filters.touch(d)
+		count++
+		if f.inReservoir(random, count) {
+			sum += f.filters.touchEach(random)
+		}
+	}
+	return sum
 }
 
 // Bits implements [Filter].

@@ -1,10 +1,6 @@
 package paper
 
-import (
-	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
-)
+import "github.com/flowdedup/flowdedup/asm"
 
 // StableConfig says which stable Bloom filter to build.
 type StableConfig struct {
@@ -52,7 +48,7 @@ type Stable struct {
 	m      uint64
 	p      int
 	pos    []uint64
-	random *rand.Rand
+	random foreseen
 }
 
 var _ Filter = (*Stable)(nil)
@@ -67,7 +63,7 @@ func NewStable(c StableConfig) (*Stable, error) {
 		m:      uint64(c.Cells),
 		p:      c.P,
 		pos:    make([]uint64, c.K),
-		random: newRandom(c.Seed),
+		random: newForeseen(c.Seed),
 	}, nil
 }
 
@@ -83,6 +79,19 @@ func (s *Stable) TestAndSet(d asm.Digest) (seen bool) {
 		s.cells.put(i, s.cells.top)
 	}
 	return seen
+}
+
+// touch implements toucher.
+func (s *Stable) touch(digests []asm.Digest) (sum uint64) {
+	random := s.random.ahead()
+	for _, d := range digests {
+		sum += s.cells.touch(random.Uint64N(s.m))
+		positions(s.pos, d, s.m)
+		for _, i := range s.pos {
+			sum += s.cells.touch(i)
+		}
+	}
+	return sum
 }
 
 // decay decrements P adjacent cells.

@@ -31,6 +31,14 @@ func (q Quotient) validate() error {
 	return nil
 }
 
+// validateWithDuplicates is validate for rows that may hold a fingerprint twice.
+func (q Quotient) validateWithDuplicates() error {
+	if err := (Quotient{Rows: q.Rows, K: 1, S: q.S}).validate(); err != nil {
+		return err
+	}
+	return requireAtLeast("K", q.K, 1)
+}
+
 // NewElementFP returns the probability that a new element is reported as a duplicate
 // after m other distinct elements: the expected number of occupied cells in a row
 // over S.
@@ -61,8 +69,8 @@ func (q Quotient) newElementFP(m float64) float64 {
 }
 
 // FPR returns the false positive rate over a stream of n distinct elements, to which
-// a few duplicates make no difference: the mean of [Quotient.NewElementFP] over m = 0 .. n-1, by
-// Simpson's rule. Its time grows with K. Domain: n >= 1.
+// duplicates make no difference: the mean of [Quotient.NewElementFP] over m = 0 .. n-1,
+// by Simpson's rule. Its time grows with K. Domain: n >= 1.
 func (q Quotient) FPR(n int) (float64, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
@@ -70,26 +78,18 @@ func (q Quotient) FPR(n int) (float64, error) {
 	if err := requireAtLeast("n", n, 1); err != nil {
 		return 0, err
 	}
+	return q.fpr(float64(n)), nil
+}
+
+// fpr is [Quotient.FPR] for any number of distinct elements from 1.
+func (q Quotient) fpr(n float64) float64 {
 	saturated := float64(q.K) / float64(q.S)
-	end := float64(q.Rows) // from where on the rows are as good as full
-	for saturated-q.newElementFP(end) > 1e-12*saturated && end < float64(n) {
-		end *= 2
+	end := settled(float64(q.Rows), n-1, func(m float64) float64 { return q.newElementFP(m) / saturated })
+	missing := simpson(0, end, func(m float64) float64 { return saturated - q.newElementFP(m) })
+	if n == 1 {
+		return 0
 	}
-	end = min(end, float64(n-1))
-	const intervals = 4096
-	sum := 0.0
-	for i := 0; i <= intervals; i++ {
-		weight := 2.0 + 2*float64(i&1)
-		if i == 0 || i == intervals {
-			weight = 1
-		}
-		sum += weight * (saturated - q.newElementFP(end*float64(i)/intervals))
-	}
-	mean := sum / (3 * intervals)
-	if n > 1 {
-		mean *= end / float64(n-1)
-	}
-	return saturated - mean, nil
+	return saturated - missing/(n-1)
 }
 
 // PrintedFP returns FP_m as GLN19, Theorem 4.1, has it: K/S (1-(1-1/(N K))^m).
@@ -142,10 +142,7 @@ func (q Quotient) Saturated() (fpr, fnr float64, err error) {
 // every element, QHTD and QQHTD, whose rows may hold a fingerprint twice:
 // 1-(1-1/S)^K and (1-1/S)^K (GLN19, section 5.1). K may be more than S here.
 func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
-	if err := (Quotient{Rows: q.Rows, K: 1, S: q.S}).validate(); err != nil {
-		return 0, 0, err
-	}
-	if err := requireAtLeast("K", q.K, 1); err != nil {
+	if err := q.validateWithDuplicates(); err != nil {
 		return 0, 0, err
 	}
 	fpr = powMinus(1/float64(q.S), float64(q.K))
@@ -155,10 +152,10 @@ func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
 // SQFFingerprints returns the number of different fingerprints of a streaming
 // quotient filter that keeps rPrime of r remainder bits and the remainder's Hamming
 // weight: 2^r' (r-r'+1) (GLN19, section 4.4.1). They aren't equally likely in
-// general. Domain: 0 <= rPrime <= r <= 32.
+// general. Domain: 0 <= rPrime <= r <= 30, so that the number fits an int everywhere.
 func SQFFingerprints(r, rPrime int) (int, error) {
-	if r < 0 || r > 32 || rPrime < 0 || rPrime > r {
-		return 0, fmt.Errorf("theory: r is %d and r' %d, must be 0 <= r' <= r <= 32: %w", r, rPrime, ErrDomain)
+	if r < 0 || r > 30 || rPrime < 0 || rPrime > r {
+		return 0, fmt.Errorf("theory: r is %d and r' %d, must be 0 <= r' <= r <= 30: %w", r, rPrime, ErrDomain)
 	}
 	return (r - rPrime + 1) << rPrime, nil
 }
@@ -172,7 +169,7 @@ func SQFFingerprints(r, rPrime int) (int, error) {
 // It is 2/3 for the recommended r = 2, r' = 1: the paper's saving of 33 %. That
 // holds only if an empty cell costs no code. With emptyCode one code of the table's
 // cells is taken by it (log2(S+1)), for which the filter has a spare one, and the
-// ratio for the same parameters is 1. Domain: 0 <= rPrime <= r <= 32, r >= 1.
+// ratio for the same parameters is 1. Domain: 0 <= rPrime <= r <= 30, r >= 1.
 func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
 	codes, err := SQFFingerprints(r, rPrime)
 	if err != nil {
@@ -187,11 +184,29 @@ func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
 	return float64(bits.Len(uint(codes-1))) / float64(rPrime+bits.Len(uint(r))), nil
 }
 
+// SQFMatch returns the probability that two elements have the same fingerprint in a
+// streaming quotient filter: that of the r' bits kept, and that of equal weights of the
+// other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). Times k it is the limit of the false
+// positive rate where all fingerprints are equally likely: r-r' is 0 or 1. Domain:
+// 0 <= rPrime <= r <= 30.
+func SQFMatch(r, rPrime int) (float64, error) {
+	if _, err := SQFFingerprints(r, rPrime); err != nil {
+		return 0, err
+	}
+	match := math.Exp2(-float64(rPrime))
+	for i := 1; i <= r-rPrime; i++ {
+		match *= 1 - 1/float64(2*i)
+	}
+	return match, nil
+}
+
 // SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's
 // false positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 less that
-// (GLN19, section 3, correcting the filter's authors). Rates above 1, which
+// (GLN19, section 3, correcting the filter's authors). The root has r where the exact
+// match has r-r' (see [SQFMatch]): for r = 2 and r' = 1 it gives 0.1995 instead of
+// 0.25, which the paper's measurements have, too. Rates above 1, which
 // rows with as many cells as fingerprints come to, are given as 1. Domain: k >= 1,
-// 1 <= r <= 32, 0 <= rPrime <= r.
+// 1 <= r <= 30, 0 <= rPrime <= r.
 func SQFSaturatedFPR(k, r, rPrime int) (float64, error) {
 	if _, err := SQFFingerprints(r, rPrime); err != nil {
 		return 0, err

@@ -25,20 +25,30 @@ func (s Sliced) validate() error {
 	return requireAtLeast("K", s.K, 1)
 }
 
+// requireWithin reports an error unless least <= value <= most.
+func requireWithin(name string, value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("theory: %s is %d, must be from %d to %d: %w", name, value, least, most, ErrDomain)
+	}
+	return nil
+}
+
 // failedShare returns f/S.
 func (s Sliced) failedShare(failed int) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
 	}
-	if failed < 0 || failed > s.Slices {
-		return 0, fmt.Errorf("theory: %d failed slices, must be from 0 to %d: %w", failed, s.Slices, ErrDomain)
+	if err := requireWithin("failed slices", failed, 0, s.Slices); err != nil {
+		return 0, err
 	}
 	return float64(failed) / float64(s.Slices), nil
 }
 
 // HorizontalFPR returns the false positive rate of horizontal slices after n distinct
-// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). That of
-// vertical ones is [BloomFPR] (Eq. 3). Domain: n >= 0.
+// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also
+// that of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] is
+// without the assumption of even spread. That of vertical slices is [BloomFPR]
+// (Eq. 3). Domain: n >= 0.
 func (s Sliced) HorizontalFPR(n int) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
@@ -90,8 +100,9 @@ func (s Sliced) VerticalFailedFPR(failed int, p float64) (float64, error) {
 //
 // The paper prints neither binomial coefficient and, for fpr, no sum; its own
 // measurements follow the formulas given here. atLeast = k is the rule by which
-// a missing bit makes an element distinct, atLeast = 0 that of
-// [Sliced.VerticalFailedFPR]. Domain: 0 <= failed <= Slices, 0 <= p <= 1,
+// a missing bit makes an element distinct, with fnr = 1-(1-f/S)^k, which is the sum
+// in the paper's text with the coefficient C(k,i) that it lacks. atLeast = 0 is the
+// rule of [Sliced.VerticalFailedFPR]. Domain: 0 <= failed <= Slices, 0 <= p <= 1,
 // 0 <= atLeast <= K.
 func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
 	share, err := s.failedShare(failed)
@@ -101,8 +112,8 @@ func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr flo
 	if err := requireShare("p", p); err != nil {
 		return 0, 0, err
 	}
-	if atLeast < 0 || atLeast > s.K {
-		return 0, 0, fmt.Errorf("theory: at least %d bits, must be from 0 to K, which is %d: %w", atLeast, s.K, ErrDomain)
+	if err := requireWithin("least bits in working slices", atLeast, 0, s.K); err != nil {
+		return 0, 0, err
 	}
 	bit := math.Pow(p, 1/float64(s.K))
 	// With p^(i/k) inside, the sum is a binomial tail again, of chance live.
@@ -134,14 +145,19 @@ func VerticalTolerance(failed, k int, p, most float64) (int, error) {
 }
 
 func tolerance(failed int, p, most float64) (int, error) {
-	if err := requireAtLeast("failed slices", failed, 0); err != nil {
-		return 0, err
-	}
 	if err := requireRate("p", p); err != nil {
 		return 0, err
 	}
 	if !(most > p && most < 1) {
 		return 0, fmt.Errorf("theory: highest rate is %g, must be between p, which is %g, and 1: %w", most, p, ErrDomain)
+	}
+	return slicesFor(failed, p, most)
+}
+
+// slicesFor solves Eq. 5 for S, with 0 <= p < most.
+func slicesFor(failed int, p, most float64) (int, error) {
+	if err := requireAtLeast("failed slices", failed, 0); err != nil {
+		return 0, err
 	}
 	slices := float64(failed) * (1 - p) / (most - p)
 	if slices > math.MaxInt32 {

@@ -35,8 +35,11 @@ type Line struct {
 }
 
 const (
-	width  = 18 * vg.Centimeter
+	width  = 22 * vg.Centimeter
 	height = 11 * vg.Centimeter
+	// keyWidth is kept free at the right for the names of the lines. Viewers have
+	// other fonts than were measured with, so that text must have room to grow.
+	keyWidth = 6 * vg.Centimeter
 )
 
 // SVG writes the chart as an SVG document. It returns an error that wraps
@@ -45,7 +48,9 @@ func (c Chart) SVG(w io.Writer) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
 	p.Add(plotter.NewGrid())
-	p.Legend.Top = true
+	key := plot.NewLegend()
+	key.Top, key.Left = true, true
+	key.Padding = vg.Points(3)
 	drawn := 0
 	for i, line := range c.Lines {
 		points, err := c.points(line)
@@ -56,7 +61,7 @@ func (c Chart) SVG(w io.Writer) error {
 			continue
 		}
 		drawn++
-		if err := add(p, line, points, i); err != nil {
+		if err := add(p, &key, line, points, i); err != nil {
 			return fmt.Errorf("chart %q, line %q: %w", c.Title, line.Name, err)
 		}
 	}
@@ -65,10 +70,27 @@ func (c Chart) SVG(w io.Writer) error {
 	}
 	scale(&p.X, c.LogX)
 	scale(&p.Y, c.LogY)
-	canvas := vgsvg.New(width, height)
-	p.Draw(draw.New(canvas))
-	_, err := canvas.WriteTo(w)
+	setFonts(p, &key)
+	svg := vgsvg.New(width, height)
+	canvas := draw.New(svg)
+	// The plot's background covers all of it.
+	canvas.SetColor(p.BackgroundColor)
+	canvas.Fill(canvas.Rectangle.Path())
+	p.Draw(draw.Crop(canvas, 0, -keyWidth, 0, 0))
+	key.Draw(draw.Crop(canvas, width-keyWidth+vg.Centimeter/2, 0, 0, -vg.Centimeter))
+	_, err := svg.WriteTo(w)
 	return err
+}
+
+// setFonts takes sans-serif letters: they stay legible where a page shows the
+// chart small.
+func setFonts(p *plot.Plot, key *plot.Legend) {
+	for _, style := range []*draw.TextStyle{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
+		&p.X.Tick.Label, &p.Y.Tick.Label, &key.TextStyle,
+	} {
+		style.Font.Variant = "Sans"
+	}
 }
 
 func (c Chart) points(line Line) (plotter.XYs, error) {
@@ -98,7 +120,7 @@ func drawable(v float64, logarithmic bool) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !logarithmic)
 }
 
-func add(p *plot.Plot, line Line, points plotter.XYs, index int) error {
+func add(p *plot.Plot, key *plot.Legend, line Line, points plotter.XYs, index int) error {
 	drawn, marks, err := plotter.NewLinePoints(points)
 	if err != nil {
 		return err
@@ -110,7 +132,7 @@ func add(p *plot.Plot, line Line, points plotter.XYs, index int) error {
 		drawn.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 	}
 	p.Add(drawn, marks)
-	p.Legend.Add(line.Name, drawn, marks)
+	key.Add(line.Name, drawn, marks)
 	return nil
 }
 

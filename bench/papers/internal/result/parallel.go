@@ -12,12 +12,14 @@ func Parallel(ctx context.Context, n, workers int, task func(i int) error) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	next := make(chan int)
-	errs := make([]error, n)
+	workers = min(n, max(workers, 1))
+	failed := make([]error, workers)
 	var group sync.WaitGroup
-	for range min(n, max(workers, 1)) {
+	for worker := range workers {
 		group.Go(func() {
 			for i := range next {
-				if errs[i] = task(i); errs[i] != nil {
+				if err := task(i); err != nil {
+					failed[worker] = errors.Join(failed[worker], err)
 					cancel()
 				}
 			}
@@ -25,8 +27,8 @@ func Parallel(ctx context.Context, n, workers int, task func(i int) error) error
 	}
 	err := feed(ctx, next, n)
 	group.Wait()
-	if failed := errors.Join(errs...); failed != nil {
-		return failed
+	if all := errors.Join(failed...); all != nil {
+		return all
 	}
 	return err
 }

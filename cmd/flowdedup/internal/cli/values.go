@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,9 +69,78 @@ func parseMemory(s string) (int, error) {
 
 // parseFPR reads a probability between 0 and 1.
 func parseFPR(s string) (float64, error) {
-	p, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(p > 0 && p < 1) {
-		return 0, fmt.Errorf("must be a probability between 0 and 1, such as 1e-9")
+	p, err := parseShare(s)
+	if err != nil || p >= 1 {
+		return 0, fmt.Errorf("must be a probability between 0 and 1, such as 1e-9 or 0.1%%")
 	}
 	return p, nil
 }
+
+// parseShare reads a share of a whole, above 0 and at most 1: 0.6 or 60%.
+func parseShare(s string) (float64, error) {
+	digits, percent := strings.CutSuffix(s, "%")
+	p, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if percent {
+		p /= 100
+	}
+	if err != nil || !(p > 0 && p <= 1) {
+		return 0, fmt.Errorf("must be a share above 0 and at most 1, such as 0.6 or 60%%")
+	}
+	return p, nil
+}
+
+// mostAmount bounds numbers and rates: beyond, floating point counts no single ones.
+const mostAmount = 1 << 53
+
+// parseAmount reads a positive number with an optional k, M, G or T for powers of a
+// thousand: 1.5M.
+func parseAmount(s string) (float64, error) {
+	digits, factor := s, 1.0
+	for unit, value := range map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12} {
+		if rest, found := strings.CutSuffix(s, unit); found {
+			digits, factor = rest, value
+		}
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if n *= factor; err != nil || !(n > 0 && n <= mostAmount) {
+		return 0, fmt.Errorf("must be a positive number such as 250000, 1.5M or 2G, up to 2^53")
+	}
+	return n, nil
+}
+
+// parseLink reads the speed of a link in bits a second: 10Gb/s, 100Mbit/s, 10G.
+func parseLink(s string) (float64, error) {
+	digits := s
+	for _, unit := range []string{"bit/s", "b/s", "bps"} {
+		digits = strings.TrimSuffix(digits, unit)
+	}
+	n, err := parseAmount(digits)
+	if err != nil {
+		return 0, fmt.Errorf("must be a speed such as 10Gb/s or 100Mb/s")
+	}
+	return n, nil
+}
+
+// parseBits reads a memory as parseMemory does, or a number of bits such as 48bit or
+// 16kbit, which is what papers state; the result is in bits.
+func parseBits(s string) (int, error) {
+	if digits, found := strings.CutSuffix(s, "bit"); found {
+		n, err := parseAmount(digits)
+		if err != nil || n < 1 || n > mostBits {
+			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", mostBits)
+		}
+		return int(n), nil
+	}
+	n, err := parseMemory(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
+	}
+	if n > mostBits/8 {
+		return 0, fmt.Errorf("must be at most %s", humanize.IBytes(mostBits/8))
+	}
+	return 8 * n, nil
+}
+
+// mostBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
+// machines.
+const mostBits = min(1<<46, math.MaxInt)

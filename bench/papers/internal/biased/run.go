@@ -1,0 +1,95 @@
+package biased
+
+import (
+	"context"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+const (
+	megabyte   = 8 << 20 // in bits
+	streamSeed = 1       // all filters of a table see the same stream
+)
+
+// size is what is run of a table: everything printed, divided by scale.
+type size struct{ elements, distinct, scale int }
+
+func (t table) size(scale int) size {
+	n := t.millions * 1_000_000 / scale
+	return size{elements: n, distinct: n * t.percent / 100, scale: scale}
+}
+
+// scores runs all methods with one memory size over one stream, in a single pass:
+// making the stream and its truth costs as much as a filter does.
+func (t table) scores(ctx context.Context, megabytes int, s size) ([]stream.Score, error) {
+	filters := make([]paper.Filter, len(t.methods))
+	for i, m := range t.methods {
+		f, err := m.build(megabytes*megabyte/s.scale, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		filters[i] = f
+	}
+	scores := make([]stream.Score, len(filters))
+	source := newBatches(s)
+	seen := make([]bool, batchSize)
+	for source.next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for i, f := range filters {
+			paper.TestAndSetAll(f, source.digests, seen)
+			for j, known := range source.known {
+				scores[i].Add(known, seen[j])
+			}
+		}
+	}
+	return scores, nil
+}
+
+// batchSize is how many elements go through one filter before the next: so many
+// that a scaled filter stays in the last cache for most of its batch. With a few
+// thousand each filter would evict the others every time.
+const batchSize = 1 << 18
+
+// batches cuts a stream into batches and tells the truth about each element.
+type batches struct {
+	stream *stream.Shuffled
+	set    stream.Known
+	// The batch: elements, what a filter sees of them, and whether they came before.
+	elements []uint64
+	digests  []asm.Digest
+	known    []bool
+}
+
+func newBatches(s size) *batches {
+	return &batches{
+		stream:   stream.NewShuffled(s.elements, s.distinct, streamSeed),
+		set:      stream.NewKnown(s.distinct),
+		elements: make([]uint64, 0, batchSize),
+		digests:  make([]asm.Digest, 0, batchSize),
+		known:    make([]bool, 0, batchSize),
+	}
+}
+
+// next makes the next batch; false at the end. Each step has a loop of its own, so
+// that the waits for the set's memory overlap.
+func (b *batches) next() bool {
+	b.elements, b.digests, b.known = b.elements[:0], b.digests[:0], b.known[:0]
+	for len(b.elements) < batchSize {
+		element, ok := b.stream.Next()
+		if !ok {
+			break
+		}
+		b.elements = append(b.elements, element)
+	}
+	for _, element := range b.elements {
+		b.digests = append(b.digests, stream.Digest(element))
+	}
+	for _, element := range b.elements {
+		b.known = append(b.known, b.set.Add(element))
+	}
+	return len(b.elements) > 0
+}

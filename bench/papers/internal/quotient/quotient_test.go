@@ -1,0 +1,223 @@
+package quotient
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+)
+
+// The printed columns at 1/64 of the size: 262,144 distinct elements and 2.1 million
+// duplicates, so that half a point is five standard deviations. b_DBF has blocks, which
+// this scale rounds, and hardly any at these memories.
+func TestPrintedRates(t *testing.T) {
+	const scale = 64
+	printed := artificialStreams()[0]
+	u := uniform{gridElements / scale, printed.alphabet / scale, 7}
+	for m, memory := range memories()[:2] {
+		ours, err := measureColumns(t.Context(), u, printedColumns(), given{
+			memory: memory / scale, window: gridWindow / scale, kicks: gridKicks, seed: 7,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range printedColumns() {
+			want := printed.cells[m][i]
+			if math.Abs(ours[i].fpr-want.fpr) > 0.5 || math.Abs(ours[i].fnr-want.fnr) > 0.5 {
+				t.Errorf("%s, %d bits: %.2f/%.2f, the paper %.2f/%.2f", c.name, memory, ours[i].fpr, ours[i].fnr, want.fpr, want.fnr)
+			}
+		}
+	}
+}
+
+// Table 2's sums are those of Table 4 but for rounding, which is a check of what was
+// copied from the paper.
+func TestPrintedSums(t *testing.T) {
+	for s, a := range artificialStreams() {
+		for m := range memories() {
+			for i, r := range a.cells[m] {
+				if sum := table2Sums()[s][m][i]; math.Abs(r.sum()-sum) > 0.025 {
+					t.Errorf("%s, memory %d, column %d: %.2f and %.2f", a.name, m, i, r.sum(), sum)
+				}
+			}
+		}
+	}
+}
+
+// fakeGrid returns a cache of which each rate is different.
+func fakeGrid() *gridCache {
+	g, next := grid{}, 0.
+	for range artificialStreams() {
+		var stream [][]rates
+		for range memories() {
+			var row []rates
+			for range gridColumns() {
+				next++
+				row = append(row, rates{next, next / 1000})
+			}
+			stream = append(stream, row)
+		}
+		g = append(g, stream)
+	}
+	return &gridCache{known: map[bool]grid{false: g}}
+}
+
+func TestGridTables(t *testing.T) {
+	cache := fakeGrid()
+	table4, err := cache.table4(t.Context(), result.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table2, err := cache.table2(t.Context(), result.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table4.Rows) != 16 || len(table2.Rows) != 8 {
+		t.Fatalf("%d and %d rows", len(table4.Rows), len(table2.Rows))
+	}
+	for _, table := range []result.Table{table2, table4} {
+		for _, row := range table.Rows {
+			if len(row.Cells) != len(table.Columns) {
+				t.Errorf("%s: %d cells for %d columns", row.Name, len(row.Cells), len(table.Columns))
+			}
+			for i, cell := range row.Cells {
+				if cell.HasPrinted() != (i < len(printedColumns())) {
+					t.Errorf("%s, %s: printed %v", row.Name, table.Columns[i], cell.Printed)
+				}
+			}
+		}
+	}
+	// 39.79 %, 1e6 bits, SBF: the sixth of 8 places of 10 columns, the fourth of them.
+	if cell := table4.Rows[10].Cells[3]; cell.Ours != 54 || cell.Printed != 26.47 {
+		t.Errorf("cell %+v", cell)
+	}
+	if cell := table2.Rows[5].Cells[3]; cell.Ours != 54.054 || cell.Printed != 99.91 {
+		t.Errorf("cell %+v", cell)
+	}
+	// The closed form, last but one in Table 2: QHT at 8e6 bits, 82.76 in print.
+	if cell := table2.Rows[0].Cells[10]; math.Abs(cell.Ours-82.76) > 0.05 {
+		t.Errorf("closed form %v", cell.Ours)
+	}
+}
+
+func TestExperimentErrors(t *testing.T) {
+	e := Experiment()
+	if _, err := e.Run(t.Context(), "p3.table9", result.Options{Workers: 1}); err == nil {
+		t.Error("no error for an unknown table")
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range e.Tables {
+		if _, err := e.Run(done, name, result.Options{Workers: 1}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// Without the fault nothing is missed within the window; with it no less is reported, and
+// everything while the running counter is zero.
+func TestDelayed(t *testing.T) {
+	for _, window := range []int{1, 7, 100, 375} {
+		sound, err := newDelayed(12*window, window, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faulty, err := newDelayed(12*window, window, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reported := 0
+		for i := range 20_000 {
+			d := stream.Digest(uint64(i % window)) // comes again after window elements
+			if i/window%3 == 0 {
+				d = stream.Digest(uint64(1<<30 + i)) // is new
+			}
+			zero := faulty.running == 0
+			seen, passed := sound.TestAndSet(d), faulty.TestAndSet(d)
+			if (seen || zero) && !passed {
+				t.Fatalf("window %d, element %d: reported %v, but not with the fault", window, i, seen)
+			}
+			if !seen && i/window%3 == 2 {
+				t.Fatalf("window %d: element %d is missed", window, i)
+			}
+			if seen && i/window%3 == 0 {
+				reported++
+			}
+		}
+		if reported > 20_000/6 {
+			t.Errorf("window %d: %d of 6,667 new elements reported", window, reported)
+		}
+	}
+	for _, memory := range []int{1, 1 << 24} {
+		if _, err := newDelayed(memory, 10, false); err == nil {
+			t.Errorf("no error for %d bits", memory)
+		}
+	}
+}
+
+// The cells against a plain model with the same random starts.
+func TestAnyCell(t *testing.T) {
+	f, err := newAnyCell(200, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := newAnyCell(200, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := make([]int, 100)
+	for i := range uint64(5000) {
+		d := stream.Digest(i * i % 997)
+		cells := [2]uint64{f.position(d[0]), f.position(d[1])}
+		want := model[cells[0]] > 0 || model[cells[1]] > 0
+		start := again.random.IntN(len(model))
+		for j := range f.decay {
+			if at := (start + j) % len(model); model[at] > 0 {
+				model[at]--
+			}
+		}
+		model[cells[0]], model[cells[1]] = 3, 3
+		if seen := f.TestAndSet(d); seen != want {
+			t.Fatalf("element %d: %v, want %v", i, seen, want)
+		}
+	}
+	if _, err := newAnyCell(2, 1); err == nil {
+		t.Error("no error for a single cell")
+	}
+}
+
+func TestMeanOver(t *testing.T) {
+	square := func(m int) (float64, error) { return float64(m) * float64(m), nil }
+	got, err := meanOver(512, 1024, square)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.
+	for m := 512.; m < 1024; m++ {
+		want += m * m / 512
+	}
+	if math.Abs(got-want) > 1e-2*want {
+		t.Errorf("mean %v, want %v", got, want)
+	}
+}
+
+// Filters count the memory that they use, which is what was given but for rounding, or
+// a power of two of rows.
+func TestColumnsMemory(t *testing.T) {
+	for _, memory := range memories() {
+		for _, c := range gridColumns() {
+			f, err := c.make(given{memory: memory, window: gridWindow, kicks: gridKicks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bits := f.Bits(); bits > memory || bits < memory/8 {
+				t.Errorf("%s: %d bits of %d", c.name, bits, memory)
+			}
+			f.TestAndSet(asm.Digest{1, 2})
+		}
+	}
+}

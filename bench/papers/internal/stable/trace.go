@@ -1,0 +1,73 @@
+package stable
+
+import (
+	"context"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+// trace is a stream of elements, numbered 0, 1, ... by their first occurrence: an
+// element came before if its number is below the count of different ones.
+type trace []uint32
+
+// batchSize is how many elements are hashed before they are tested.
+const batchSize = 1 << 14
+
+// run puts the stream through a filter. report is called with what the filter
+// reports of the elements from number first on, batch by batch.
+func (t trace) run(ctx context.Context, f paper.Filter, report func(first int, seen []bool)) error {
+	digests, seen := make([]asm.Digest, batchSize), make([]bool, batchSize)
+	for first := 0; first < len(t); first += batchSize {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		batch := t[first:min(first+batchSize, len(t))]
+		for i, element := range batch {
+			digests[i] = stream.Digest(uint64(element))
+		}
+		paper.TestAndSetAll(f, digests[:len(batch)], seen)
+		report(first, seen[:len(batch)])
+	}
+	return nil
+}
+
+// score counts a filter's errors from element number from on.
+func (t trace) score(ctx context.Context, f paper.Filter, from int) (score stream.Score, err error) {
+	distinct := uint32(0)
+	err = t.run(ctx, f, func(first int, seen []bool) {
+		for i, element := range t[first : first+len(seen)] {
+			if first+i >= from {
+				score.Add(element < distinct, seen[i])
+			}
+			distinct = max(distinct, element+1)
+		}
+	})
+	return score, err
+}
+
+// newDistinctTrace returns n different elements.
+func newDistinctTrace(n int) trace {
+	t := make(trace, n)
+	for i := range t {
+		t[i] = uint32(i)
+	}
+	return t
+}
+
+// newZipfTrace returns n draws from universe elements by Zipf's law.
+func newZipfTrace(n, universe int, alpha float64, seed uint64) trace {
+	zipf := stream.NewZipf(universe, alpha, seed)
+	t, distinct := make(trace, n), uint32(0)
+	numbers := make([]uint32, universe) // plus one; 0 for those that did not come yet
+	for i := range t {
+		number := &numbers[zipf.Next()]
+		if *number == 0 {
+			distinct++
+			*number = distinct
+		}
+		t[i] = *number - 1
+	}
+	return t
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// planFlags are the flags of "flowdedup plan".
+type planFlags struct {
+	common
+	config plan.Config
+	html   string
+}
+
+func newPlan(e *env) *cobra.Command {
+	f := &planFlags{}
+	cmd := &cobra.Command{
+		Use:   "plan [flags]",
+		Short: "Choose a method, its parameters and memory for a load",
+		Long: `Predict for every method the parameters, error rates and memory per element
+for a load, and recommend one. Without --memory, find the least memory.
+
+The load is the number of elements in the window (--elements, or --rate or
+--link and a window of time), the share of them that is new (--distinct; all
+of them unless told otherwise, which is the worst case), and how far repeats
+lie back: evenly spread over the window, or over orders of magnitude up to
+--elements (16 million) without a window. --from measures all of it from
+captures, in bounded memory: of large ones it follows a share of the
+elements, chosen by digest.
+
+Windows (--kind auto): none is an unbounded stream in constant memory. A
+duration is a sliding window for packets and starts again at each boundary
+(landmark) for all else. n:N is the last N elements.
+
+FPR is the probability that a new element is taken for a repeat, FNR the
+share of the repeats within the window that are taken for new. Lines are the
+cache lines that an element touches. Recommended is what keeps the FPR with
+the lowest FNR; where several miss hardly anything (--fnr) what touches the
+fewest lines, then what needs the least memory.`,
+		Example: `  # what keeps 1 % false positives in 1 MiB on a stream of flows without end?
+  flowdedup plan --of flow --memory 1MiB --fpr 1%
+
+  # packet de-duplication at 1.5 million packets a second, 10 ms window
+  flowdedup plan --rate 1.5M --window 10ms
+
+  # distinct IPv4 sources per hour on a 10 Gb/s link, 3 million of them
+  flowdedup plan --of src --window 1h --link 10Gb/s --distinct 3M
+
+  # the load of a capture, as a page with curves
+  flowdedup plan --from span.pcapng --window 10ms --html plan.html`,
+		Args: planArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// planArguments points to --from, as the other commands take inputs as arguments.
+func planArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{errors.New("plan takes no arguments; name captures with --from")}
+	}
+	return nil
+}
+
+func (f *planFlags) register(cmd *cobra.Command) {
+	fs, c := cmd.Flags(), &f.config
+	fs.SortFlags = false
+	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
+	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", engine.Window{None: true}
+	fs.Var(newParsed(&c.Of, "packets", "key", plan.ParseOf), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
+	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
+	fs.Var(newParsed(&c.Window, "none", "window", engine.ParseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(newParsed(&c.Kind, "auto", "kind", oneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
+	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
+	fs.Var(newParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
+	fs.Var(newParsed(&c.Link, "", "speed", parseLink), "link", "speed of a link full of the shortest packets, for --rate: 10Gb/s")
+	fs.Var(newParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window; without one, how far repeats lie back")
+	fs.Var(newParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "share of new elements, 60%, or their number in the window, 3M")
+	fs.StringArrayVar(&c.From, "from", nil, "measure the load from the capture `FILE`; several make one stream")
+	fs.Var(newParsed(&c.MemoryBits, "", "size", parseBits), "memory", "memory there is: 8MiB, l2, 16kbit (default: the least that is enough)")
+	fs.Var(newParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate: 1e-9, 1%")
+	fs.Var(newParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
+	fs.StringVar(&c.Method, "method", "", "plan only the method `NAME`, with the parameters below")
+	fs.IntVar(&c.Fixed.K, "k", 0, "its number `K` of hash functions")
+	fs.IntVar(&c.Fixed.P, "p", 0, "its number `P` of cells that an element decrements")
+	fs.IntVar(&c.Fixed.Cells, "cells", 0, "its number `N` of cells in a row")
+	fs.IntVar(&c.Fixed.CellBits, "cell-bits", 0, "its number `N` of bits in a cell")
+	fs.StringVar(&f.html, "html", "", "write a page with curves over memory to `FILE`")
+	fs.BoolVar(&f.json, "json", false, "print JSON, with the curves")
+	fs.BoolVar(&f.noMerge, "no-merge", false, "read several captures one after another, not in time order")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print no warnings and no table; errors only")
+	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress even on a terminal")
+	completeWords(cmd, map[string][]string{
+		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
+		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
+		"method": planMethods(),
+	})
+}
+
+func planMethods() []string {
+	var names []string
+	for _, m := range sizing.Methods() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// parseDistinct reads a share, 60% or 0.6, or a number above 1, 3M.
+func parseDistinct(s string) (plan.Distinct, error) {
+	if share, err := parseShare(s); err == nil {
+		return plan.Distinct{Share: share}, nil
+	}
+	n, err := parseAmount(s)
+	if err != nil || n < 1 {
+		return plan.Distinct{}, errors.New("must be a share such as 60% or 0.6, or a number such as 250000 or 3M")
+	}
+	return plan.Distinct{Count: n}, nil
+}
+
+func (f *planFlags) check(cmd *cobra.Command) error {
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	switch {
+	case given("rate") && given("link"):
+		return &usageError{errors.New("--rate and --link exclude each other")}
+	case given("elements") && (given("rate") || given("link")):
+		return &usageError{errors.New("--elements and --rate or --link exclude each other")}
+	case given("elements") && f.config.Window.Packets > 0:
+		return &usageError{errors.New("--elements and --window n:N exclude each other")}
+	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
+		return &usageError{errors.New("--rate and --link need a window of time: --window 10ms")}
+	case given("parts") && f.config.Kind != sizing.Jumping.String():
+		return &usageError{errors.New("--parts needs --kind jumping")}
+	case f.config.IPv6 && (f.config.Of.Packets || f.config.Of.Key > flow.IP):
+		return &usageError{errors.New("--ipv6 goes with --of src, dst or ip; the other keys are of both families")}
+	case given("method") && f.config.Method == "":
+		return &usageError{errors.New("--method is empty")}
+	case capture.IsStdout(f.html) && (f.json || !f.quiet):
+		return &usageError{errors.New("--html on standard output needs --quiet, without --json: they print there too")}
+	case namesInput(f.html, f.config.From):
+		return &usageError{errors.New("--html would replace the input " + f.html)}
+	}
+	return usageOf(f.config.Check())
+}
+
+func (f *planFlags) run(cmd *cobra.Command, e *env) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	e.quiet = f.quiet
+	f.config.Curves = f.json || f.html != ""
+	page, err := f.openPage()
+	if err != nil {
+		return err
+	}
+	result, err := f.answer(cmd, e)
+	if result == nil {
+		return errors.Join(err, page.abort())
+	}
+	return errors.Join(err, f.print(e, result), page.write(result))
+}
+
+// answer measures what there is to measure, and plans. The result is nil if that cannot be
+// done; an error beside a result tells of damaged captures.
+func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
+	measured, err := f.measure(cmd, e)
+	if measured == nil && err != nil {
+		return nil, err
+	}
+	result, wrong := plan.Run(&f.config, measured)
+	return result, errors.Join(err, usageOf(wrong))
+}
+
+// measure reads the captures. The measurement is nil if there are none, or nothing in
+// them.
+func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, error) {
+	if len(f.config.From) == 0 {
+		return nil, nil
+	}
+	bar := newProgress(e, &f.common)
+	defer bar.close()
+	f.config.Input = f.inputs(e, bar)
+	m, err := plan.Measure(cmd.Context(), &f.config)
+	bar.close()
+	switch err = judge(err, m.Packets, m.Damaged); {
+	case m.Elements > 0:
+		return m, err
+	case err == nil:
+		err = fmt.Errorf("no %s in the captures: nothing to plan for", f.config.Of)
+	}
+	return nil, err
+}
+
+// usageOf turns impossible requests into usage errors.
+func usageOf(err error) error {
+	if errors.Is(err, sizing.ErrQuestion) {
+		return &usageError{err}
+	}
+	return err
+}
+
+func (f *planFlags) print(e *env, r *plan.Result) error {
+	out := bufio.NewWriter(e.stdout)
+	switch {
+	case f.json:
+		return errors.Join(plan.JSON(out, r), out.Flush())
+	case f.quiet:
+		return nil
+	}
+	return errors.Join(plan.Text(out, r), out.Flush())
+}
+
+// planPage is the page to write, if one was asked for.
+type planPage struct{ file *capture.Output }
+
+// openPage opens the page before anything is read, so that a name that cannot be written
+// is told at once.
+func (f *planFlags) openPage() (planPage, error) {
+	if f.html == "" {
+		return planPage{}, nil
+	}
+	file, err := capture.Create(f.html, capture.OutputOptions{})
+	return planPage{file}, err
+}
+
+// write writes the page, whole or not at all.
+func (p planPage) write(r *plan.Result) error {
+	if p.file == nil {
+		return nil
+	}
+	if err := plan.HTML(p.file, r); err != nil {
+		return errors.Join(err, p.abort())
+	}
+	return p.file.Commit()
+}
+
+func (p planPage) abort() error {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.Abort()
+}

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// planResult is what scripts read of "plan --json".
+type planResult struct {
+	Of, Window, Kind string
+	Elements         float64
+	DistinctShare    float64  `json:"distinct_share"`
+	WindowDistinct   float64  `json:"window_distinct"`
+	MemoryBytes      *float64 `json:"memory_bytes"`
+	FPR, FNR         float64
+	Measured         *struct {
+		Packets, Elements uint64
+		WindowElements    float64 `json:"window_elements"`
+		DistinctShare     float64 `json:"distinct_share"`
+		SampledShare      float64 `json:"sampled_share"`
+		Gaps              []struct{ Upto, Share float64 }
+		GapSeconds        []struct{ Upto, Share float64 } `json:"gap_seconds"`
+	}
+	Recommended *string
+	Reason      string
+	Command     *string
+	Candidates  []struct {
+		Method, Title, Source string
+		Parameters            map[string]int
+		MemoryBytes           *float64 `json:"memory_bytes"`
+		FPR, FNR              *float64
+		FPRKind               string `json:"fpr_kind"`
+		Where                 string
+		CacheLines            *float64 `json:"cache_lines"`
+		BitsPerElement        *float64 `json:"bits_per_element"`
+		NeededBytes           *float64 `json:"needed_bytes"`
+		Meets                 bool
+		Why                   string
+		Command               *string
+		Curve                 []struct {
+			MemoryBytes float64 `json:"memory_bytes"`
+			FPR, FNR    float64
+		}
+	}
+}
+
+func runPlan(t *testing.T, args ...string) planResult {
+	t.Helper()
+	out, errs, code := run(append([]string{"plan", "--json"}, args...)...)
+	if code != exitDone || errs != "" {
+		t.Fatalf("%q: exit code %d, stderr %q", args, code, errs)
+	}
+	var r planResult
+	dec := json.NewDecoder(strings.NewReader(out))
+	if err := dec.Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		t.Errorf("more than one object: %v", err)
+	}
+	return r
+}
+
+// TestPlanQuestions asks what the help text asks.
+func TestPlanQuestions(t *testing.T) {
+	for _, c := range []struct {
+		args                  string
+		kind, method, command string
+		elements              float64
+	}{
+		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "", 1 << 24},
+		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 929KiB", 15_000},
+		{"--of src --window 1h --link 10Gb/s --distinct 3M", "landmark", "exact-rows", "flowdedup distinct --of src --every 1h", 53_571_428_571},
+		{"--of flow --window 1h --elements 1G --distinct 0.1% --fpr 1e-6", "landmark", "bloom-lines", "flowdedup distinct --of flow --every 1h --memory 6MiB --fpr 1e-06", 1e9},
+		{"--window n:1000 --kind jumping --fpr 1%", "jumping", "timed", "", 1000},
+	} {
+		r := runPlan(t, strings.Fields(c.args)...)
+		command := ""
+		if r.Command != nil {
+			command = *r.Command
+		}
+		if r.Recommended == nil || *r.Recommended != c.method || command != c.command || r.Kind != c.kind || r.Reason == "" {
+			t.Errorf("%s: %v, command %q, kind %s, reason %q", c.args, r.Recommended, command, r.Kind, r.Reason)
+		}
+		if ratio := r.Elements / c.elements; ratio < 0.999 || ratio > 1.001 {
+			t.Errorf("%s: %g elements", c.args, r.Elements)
+		}
+		first := r.Candidates[0]
+		if !first.Meets || *first.FPR > r.FPR || *first.MemoryBytes <= 0 || *first.NeededBytes <= 0 || *first.CacheLines < 1 ||
+			len(first.Parameters) == 0 || len(first.Curve) < 10 || first.Title == "" || first.Source == "" || first.FPRKind == "" || first.Where == "" || (first.Command != nil) != (first.Where == "runs here") {
+			t.Errorf("%s: %+v", c.args, first)
+		}
+	}
+}
+
+// TestPlanCommandsRun runs the commands that plans name, on a capture.
+func TestPlanCommandsRun(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, args := range []string{
+		"--window 10ms", "--window n:100", "--window none --memory 1MiB", "--window 10ms --fpr 1e-12",
+		"--of src --window 1h", "--of ip --window none --kind landmark", "--of flow --window 1h --fpr 0.1%", "--of mac --window 1h",
+	} {
+		r := runPlan(t, append(strings.Fields(args), "--from", in)...)
+		commands := 0
+		for _, c := range r.Candidates {
+			if c.Command == nil {
+				continue
+			}
+			commands++
+			words := strings.Fields(*c.Command)[1:]
+			if _, errs, code := run(append(words, in)...); code != exitDone {
+				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
+			}
+		}
+		if commands == 0 {
+			t.Errorf("%s: nothing to run", args)
+		}
+	}
+}
+
+// TestPlanFrom compares measurements with what the other commands say of a capture.
+func TestPlanFrom(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	packets := runDedup(t, exitDone, "--window", "none", "--method", "exact", in)
+	r := runPlan(t, "--from", in, "--memory", "l2", "--method", "timed")
+	m := r.Measured
+	if m == nil || m.Packets != packets.PacketsIn || m.Elements != packets.PacketsIn || m.SampledShare != 1 {
+		t.Fatalf("measured %+v of %d packets", m, packets.PacketsIn)
+	}
+	fresh := float64(packets.PacketsIn-packets.Duplicates) / float64(packets.PacketsIn)
+	if diff := m.DistinctShare - fresh; diff < -1e-9 || diff > 1e-9 || r.DistinctShare != m.DistinctShare {
+		t.Errorf("share of new packets %g, de-duplication says %g", m.DistinctShare, fresh)
+	}
+	for _, bins := range [][]struct{ Upto, Share float64 }{m.Gaps, m.GapSeconds} {
+		sum := 0.0
+		for _, b := range bins {
+			sum += b.Share
+		}
+		if sum < 0.999 || sum > 1.001 {
+			t.Errorf("shares of gaps add up to %g: %v", sum, bins)
+		}
+	}
+	half := runPlan(t, "--from", in, "--window", "10ms", "--rate", "1M", "--distinct", "50%")
+	if half.Elements != 10_000 || half.DistinctShare != 0.5 {
+		t.Errorf("%g elements, %g new, which flags say otherwise", half.Elements, half.DistinctShare)
+	}
+}
+
+// TestPlanUsage wants exit code 2, one line that helps, and nothing on stdout.
+func TestPlanUsage(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"--method sbf --k 4 --memory 3bit", "K = 4 hash functions need at least 5 cells"},
+		{"--method lru --memory 64bit", "at least 512"},
+		{"--method magic", "timed, lru, sbf"},
+		{"--method sbf --window 1s --elements 5", "cannot express"},
+		{"--k 4", "no method is named"},
+		{"--method timed --k 4", "follow from the memory"},
+		{"--window 10ms", "--rate, --link, --elements or --from"},
+		{"--of src --kind landmark", "--elements or --from"},
+		{"--kind sliding", "exclude each other"},
+		{"--kind sometimes", "landmark"},
+		{"--rate 5 --link 1G --window 1s", "exclude each other"},
+		{"--rate 5", "window of time"},
+		{"--elements 5 --rate 5 --window 1s", "exclude each other"},
+		{"--elements 5 --window n:5", "exclude each other"},
+		{"--elements 5 --from " + in, "give one of them"},
+		{"--rate many", "1.5M"},
+		{"--link fast", "10Gb/s"},
+		{"--elements -1", "positive"},
+		{"--distinct 0", "60%"},
+		{"--distinct 3M", "unbounded"},
+		{"--fpr 0%", "between 0 and 1"},
+		{"--fpr 100%", "between 0 and 1"},
+		{"--memory 0bit", "number of bits"},
+		{"--memory 100TiB", "64 TiB"},
+		{"--memory 20TiB", "8.0 TiB"},
+		{"--parts 3", "--kind jumping"},
+		{"--kind jumping --parts 1 --window n:50", "from 2 to 254"},
+		{"--of colour", "biflow"},
+		{"--of flow --ipv6", "src, dst or ip"},
+		{"--html -", "--quiet"},
+		{"--html " + in + " --from " + in, "replace the input"},
+		{"x.pcap", "--from"},
+		{"--metod lru", "did you mean --method?"},
+	} {
+		out, errs, code := run(append([]string{"plan"}, strings.Fields(c.args)...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
+		}
+	}
+}
+
+// TestPlanFailures wants exit code 1 and one line.
+func TestPlanFailures(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"--from", "no-such-file"}, {"--from", dir},
+		{"--from", bundled("tunnel-raw.pcap"), "--of", "mac"},
+		{"--quiet", "--memory", "1KiB", "--html", dir + "/no/such/folder"},
+	} {
+		out, errs, code := run(append([]string{"plan"}, args...)...)
+		if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, out, errs)
+		}
+	}
+}
+
+// TestPlanDamaged plans for what is readable of a damaged capture.
+func TestPlanDamaged(t *testing.T) {
+	whole, err := os.ReadFile(bundled("router-in.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.pcap")
+	if err := os.WriteFile(cut, whole[:len(whole)-7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := run("plan", "--from", cut, "--window", "1ms")
+	if code != exitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
+}
+
+// TestPlanNothingMeets prints the table, and says what would do.
+func TestPlanNothingMeets(t *testing.T) {
+	out, _, code := run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
+	if code != exitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
+		t.Errorf("exit code %d, stdout %q", code, out)
+	}
+	if r := runPlan(t, "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB"); r.Recommended != nil || r.Command != nil {
+		t.Errorf("recommended %v, command %v", r.Recommended, r.Command)
+	}
+}
+
+// TestPlanPage wants a page that is well formed and names nothing outside of itself.
+func TestPlanPage(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "plan.html")
+	out, errs, code := run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
+	if code != exitDone || out != "" || errs != "" {
+		t.Fatalf("exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for _, want := range []string{"recommended: lru", "<td>sbf</td>", "False positive rate", "False negative rate"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if n := strings.Count(page, "<svg"); n != 2 {
+		t.Errorf("%d charts", n)
+	}
+	outside := regexp.MustCompile(`(?i)(src|href|url|@import)\s*[=(]`)
+	if found := outside.FindString(page); found != "" {
+		t.Errorf("the page refers to something with %q", found)
+	}
+	wellFormed(t, page)
+}
+
+// wellFormed reads a page as XML; the elements of HTML that have no end are closed before.
+func wellFormed(t *testing.T, page string) {
+	t.Helper()
+	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)
+	dec := xml.NewDecoder(strings.NewReader(page))
+	for {
+		if _, err := dec.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPlanHelp(t *testing.T) {
+	out, _, code := run("plan", "--help")
+	if code != exitDone || strings.Count(out, "  flowdedup plan --") < 3 {
+		t.Errorf("exit code %d, help %q", code, out)
+	}
+	for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
+		if len(sc.Text()) > 79 {
+			t.Errorf("%d columns: %s", len(sc.Text()), sc.Text())
+		}
+	}
+}
+
+func TestParseAmounts(t *testing.T) {
+	for text, want := range map[string]float64{"1": 1, "250k": 250_000, "1.5M": 1.5e6, "2G": 2e9, "1T": 1e12} {
+		if got, err := parseAmount(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]float64{"10Gb/s": 1e10, "100Mbit/s": 1e8, "1Gbps": 1e9, "64k": 64_000} {
+		if got, err := parseLink(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]int{"3bit": 3, "16kbit": 16_000, "1KiB": 8192, "64": 512} {
+		if got, err := parseBits(text); err != nil || got != want {
+			t.Errorf("%q: %d bits, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "k", "M5", "NaN", "Inf", "-1", "0", "1e300", "5kM"} {
+		if got, err := parseAmount(text); err == nil {
+			t.Errorf("%q: %g", text, got)
+		}
+	}
+	for text, want := range map[string]float64{"60%": 0.6, "0.6": 0.6, "1": 1, "100%": 1, "1e-9": 1e-9} {
+		if got, err := parseShare(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v", text, got, err)
+		}
+	}
+}

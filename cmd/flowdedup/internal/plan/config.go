@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// Of is what elements are: packets, or keys of them.
+type Of struct {
+	Packets bool
+	Key     flow.Of // where it is not packets
+}
+
+// ParseOf reads "packets" or what flow.ParseOf reads.
+func ParseOf(s string) (Of, error) {
+	if s == "packets" {
+		return Of{Packets: true}, nil
+	}
+	key, err := flow.ParseOf(s)
+	if err != nil {
+		return Of{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
+	}
+	return Of{Key: key}, nil
+}
+
+// String returns what ParseOf reads.
+func (o Of) String() string {
+	if o.Packets {
+		return "packets"
+	}
+	return o.Key.String()
+}
+
+// perPacket is how many elements a packet has.
+func (o Of) perPacket() float64 {
+	if !o.Packets && (o.Key == flow.IP || o.Key == flow.MACs) {
+		return 2
+	}
+	return 1
+}
+
+// Distinct is how many elements are new: a share of them, or a number in each window.
+type Distinct struct {
+	Share float64
+	Count float64
+}
+
+// Config is what the command line says. Values that are 0 were not given.
+type Config struct {
+	Of   Of
+	IPv6 bool
+
+	Window   engine.Window
+	Kind     string // "auto", or that of a sizing.Kind
+	Parts    int
+	Rate     float64 // elements a second
+	Link     float64 // bits a second
+	Elements float64
+	Distinct Distinct
+
+	MemoryBits int
+	FPR, FNR   float64
+	Method     string
+	Fixed      sizing.Parameters
+	Curves     bool
+
+	From  []string
+	Input input.Options
+}
+
+// wireBytes is what the shortest Ethernet frame takes of a link: 64 bytes, preamble,
+// start delimiter and gap.
+const wireBytes = 64 + 8 + 12
+
+// rate returns the elements a second, 0 if that is unknown.
+func (c *Config) rate() float64 {
+	if c.Rate == 0 {
+		return c.Link / (wireBytes * 8) * c.Of.perPacket()
+	}
+	return c.Rate
+}
+
+// Check returns an error, which wraps sizing.ErrQuestion, if the window and its kind
+// exclude each other.
+func (c *Config) Check() error {
+	_, err := c.kind()
+	return err
+}
+
+// kind returns the kind of window.
+func (c *Config) kind() (sizing.Kind, error) {
+	timed := c.Window.Duration > 0
+	switch {
+	case c.Kind == "auto" && c.Window.None:
+		return sizing.Unbounded, nil
+	case c.Kind == "auto" && c.Window.Packets > 0:
+		return sizing.Count, nil
+	case c.Kind == "auto" && c.Of.Packets:
+		return sizing.Sliding, nil
+	case c.Kind == "auto", c.Kind == sizing.Landmark.String():
+		return sizing.Landmark, nil
+	case c.Kind == sizing.Jumping.String() && !c.Window.None:
+		return sizing.Jumping, nil
+	case c.Kind == sizing.Sliding.String() && timed:
+		return sizing.Sliding, nil
+	case c.Kind == sizing.Count.String() && c.Window.Packets > 0:
+		return sizing.Count, nil
+	case c.Kind == sizing.Unbounded.String() && c.Window.None:
+		return sizing.Unbounded, nil
+	}
+	return 0, fmt.Errorf("%w: a window of kind %s and --window %s exclude each other: unbounded goes with none, sliding with a duration, count with n:N, jumping with both, landmark with all",
+		sizing.ErrQuestion, c.Kind, c.Window)
+}
+
+// key returns what package sizing knows of the elements.
+func (c *Config) key() sizing.Key {
+	switch {
+	case c.Of.Packets:
+		return sizing.Packets
+	case c.Of.Key <= flow.IP && !c.IPv6:
+		return sizing.IPv4
+	}
+	return sizing.Other
+}
+
+// question puts the question together; m is nil if nothing was measured.
+func (c *Config) question(m *Measurement) (sizing.Question, error) {
+	kind, err := c.kind()
+	if err != nil {
+		return sizing.Question{}, err
+	}
+	q := sizing.Question{
+		Kind: kind, Key: c.key(), Parts: c.Parts,
+		MemoryBits: c.MemoryBits, FPR: c.FPR, FNR: c.FNR,
+		Method: c.Method, Fixed: c.Fixed, Curves: c.Curves,
+	}
+	if q.Elements, err = c.elements(kind, m); err != nil {
+		return q, err
+	}
+	if m != nil {
+		q.Distinct = m.DistinctShare
+		q.Gaps = m.scaledGaps(q.Elements)
+	}
+	switch {
+	case c.Distinct.Share > 0:
+		q.Distinct = c.Distinct.Share
+	case c.Distinct.Count > 0 && q.Elements == 0:
+		return q, fmt.Errorf("%w: a number of distinct elements means nothing in an unbounded stream; give --distinct as a share, such as 60%%", sizing.ErrQuestion)
+	case c.Distinct.Count > 0:
+		q.Distinct = math.Min(1, c.Distinct.Count/q.Elements)
+	}
+	return q, nil
+}
+
+// elements returns the number of elements in the window.
+func (c *Config) elements(kind sizing.Kind, m *Measurement) (float64, error) {
+	switch {
+	case kind == sizing.Unbounded && c.Elements > 0 && m != nil:
+		return 0, fmt.Errorf("%w: --elements, how far repeats lie back, is what --from measures: give one of them", sizing.ErrQuestion)
+	case c.Window.Packets > 0:
+		return float64(c.Window.Packets), nil
+	case c.Elements > 0:
+		return c.Elements, nil
+	case c.Window.Duration > 0 && c.rate() > 0:
+		return math.Max(1, c.rate()*c.Window.Duration.Seconds()), nil
+	case m != nil:
+		return m.WindowElements, nil
+	case kind == sizing.Unbounded:
+		return 0, nil
+	case c.Window.None:
+		return 0, fmt.Errorf("%w: a window over the whole input needs --elements or --from FILE", sizing.ErrQuestion)
+	}
+	return 0, fmt.Errorf("%w: a window of %s holds an unknown number of elements: give --rate, --link, --elements or --from FILE", sizing.ErrQuestion, c.Window)
+}

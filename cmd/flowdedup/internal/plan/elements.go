@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// elements makes the digests of the elements of packets.
+type elements interface {
+	// each calls add with the digest of each element and the number of its frame,
+	// counted from the first of the run, in the order of frames.
+	each(b *capture.Batch, from int, h []flow.Header, add func(d asm.Digest, frame int))
+}
+
+// newElements makes digests without a secret, so that a measurement can be repeated.
+func newElements(c *Config) elements {
+	secret := engine.Secret{}
+	if c.Of.Packets {
+		return &identities{
+			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3, Ignore: flow.Mask{}.Apply(flow.L3)}),
+			digester: asm.NewAES(secret.AESKey(engine.KeyPackets)),
+		}
+	}
+	return &keys{
+		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Of.Key}),
+		addresses: c.Of.Key <= flow.IP,
+		ipv6:      c.IPv6,
+		v4:        asm.NewAES(secret.AESKey(engine.KeyIPv4)),
+		v6:        asm.NewAES(secret.AESKey(engine.KeyIPv6)),
+	}
+}
+
+// identities are packets, by the identity that "flowdedup dedup" compares.
+type identities struct {
+	identity *flow.Identity
+	digester *asm.AES
+	digests  [step]asm.Digest
+}
+
+func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Digest, int)) {
+	buf, msgs := p.identity.Gather(b, from, h)
+	p.digester.SumMessages(p.digests[:len(h)], buf, msgs)
+	for i, d := range p.digests[:len(h)] {
+		add(d, i)
+	}
+}
+
+// keys are addresses of one family, or tuples and hardware addresses of all.
+type keys struct {
+	keyer     *flow.Keyer
+	addresses bool
+	ipv6      bool
+	v4, v6    *asm.AES
+	wide      [][16]byte
+	first     []asm.Digest
+	second    []asm.Digest
+}
+
+func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Digest, int)) {
+	g := k.keyer.Gather(b, from, h)
+	k.wide = append(append(k.wide[:0], g.V4...), g.MAC...)
+	for _, address := range g.Addr4 {
+		var key [16]byte
+		binary.BigEndian.PutUint32(key[:], address)
+		k.wide = append(k.wide, key)
+	}
+	k.first, k.second = room(k.first, len(k.wide)), room(k.second, len(g.V6))
+	k.v4.Sum16(k.first, k.wide)
+	k.v6.Sum48(k.second, g.V6)
+	frames := append(append([]uint32(nil), g.V4Frame...), g.MACFrame...)
+	switch {
+	case k.addresses && k.ipv6:
+		merge(nil, nil, k.second, g.V6Frame, add)
+	case k.addresses:
+		merge(k.first, frames, nil, nil, add)
+	default:
+		merge(k.first, frames, k.second, g.V6Frame, add)
+	}
+}
+
+func room(s []asm.Digest, n int) []asm.Digest {
+	if cap(s) < n {
+		return make([]asm.Digest, n)
+	}
+	return s[:n]
+}
+
+// merge adds two lists of elements in the order of their frames.
+func merge(a []asm.Digest, framesA []uint32, b []asm.Digest, framesB []uint32, add func(asm.Digest, int)) {
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		if j == len(b) || i < len(a) && framesA[i] <= framesB[j] {
+			add(a[i], int(framesA[i]))
+			i++
+			continue
+		}
+		add(b[j], int(framesB[j]))
+		j++
+	}
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// Measurement is what captures show of a stream.
+type Measurement struct {
+	Packets  uint64  `json:"packets"`
+	Elements uint64  `json:"elements"`
+	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest
+	// Rate is the mean number of elements a second, 0 where there is no time.
+	Rate float64 `json:"rate"`
+	// WindowElements is the largest number of elements in a window, by the rate where
+	// the capture is shorter than a window of time. Without a window it is all of them.
+	WindowElements float64 `json:"window_elements"`
+	Extrapolated   bool    `json:"extrapolated"`
+	// DistinctShare is the share of elements that were not there before in their
+	// window.
+	DistinctShare float64 `json:"distinct_share"`
+	// SampledShare is the share of different elements that were followed.
+	SampledShare float64 `json:"sampled_share"`
+	// Gaps are those of repeats within the window, in elements and in seconds.
+	Gaps       []GapBin `json:"gaps"`
+	GapSeconds []GapBin `json:"gap_seconds"`
+
+	Damaged bool `json:"-"`
+
+	gaps sizing.Gaps
+}
+
+// GapBin is the share of repeats whose gap is at most Upto and above the bin before.
+type GapBin struct {
+	Upto  float64 `json:"upto"`
+	Share float64 `json:"share"`
+}
+
+// scaledGaps returns the gaps as they are where a window holds so many elements.
+func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
+	if elements == m.WindowElements || m.gaps == nil {
+		return m.gaps
+	}
+	return m.gaps.Times(elements / m.WindowElements)
+}
+
+// Measure reads captures. The measurement is valid whatever the error is, which is one
+// of input.Stream.
+func Measure(ctx context.Context, c *Config) (*Measurement, error) {
+	kind, err := c.kind()
+	if err != nil {
+		return &Measurement{}, err
+	}
+	in, err := input.Open(ctx, c.From, c.Input)
+	if err != nil {
+		return &Measurement{}, err
+	}
+	defer in.Close()
+	m := newMeter(c, kind)
+	err = in.Each(ctx, func(b *capture.Batch) error {
+		m.batch(b)
+		return nil
+	})
+	result := m.result()
+	result.Damaged = in.Damaged(err)
+	return result, errors.Join(append(in.Failed(), err)...)
+}
+
+// step is how many packets are decoded at a time.
+const step = 512
+
+// meter measures the elements of batches.
+type meter struct {
+	decoder *flow.Decoder
+	source  elements
+	track   *tracker
+	packets uint64
+	first   int64
+	last    int64
+	headers [step]flow.Header
+}
+
+func newMeter(c *Config, kind sizing.Kind) *meter {
+	return &meter{
+		decoder: flow.NewDecoder(flow.Config{}),
+		source:  newElements(c),
+		track:   newTracker(c.Window, kind == sizing.Landmark, followed),
+		first:   capture.NoTime,
+		last:    capture.NoTime,
+	}
+}
+
+func (m *meter) batch(b *capture.Batch) {
+	for from := 0; from < len(b.Frames); from += step {
+		n := min(step, len(b.Frames)-from)
+		m.decoder.Decode(m.headers[:n], b, from)
+		for i := range n {
+			m.time(stamp.Usable(b.Frames[from+i].Time))
+		}
+		m.packets += uint64(n)
+		m.source.each(b, from, m.headers[:n], func(d asm.Digest, frame int) {
+			m.track.add(d, stamp.Usable(b.Frames[from+frame].Time))
+		})
+	}
+}
+
+func (m *meter) time(t int64) {
+	if t == capture.NoTime {
+		return
+	}
+	if m.first == capture.NoTime || t < m.first {
+		m.first = t
+	}
+	m.last = max(m.last, t)
+}
+
+func (m *meter) result() *Measurement {
+	t := m.track
+	r := &Measurement{
+		Packets: m.packets, Elements: t.position,
+		DistinctShare: t.distinctShare(), SampledShare: math.Exp2(-float64(t.shift)),
+		gaps: t.gaps.Gaps(),
+	}
+	r.Gaps = bins(r.gaps, 1)
+	r.GapSeconds = bins(t.times.Gaps(), 1e-9)
+	if m.last > m.first {
+		r.Seconds = float64(m.last)/1e9 - float64(m.first)/1e9
+		r.Rate = float64(t.position) / r.Seconds
+	}
+	r.WindowElements = t.windowElements(r.gaps)
+	if w := t.window.Duration.Seconds(); w > r.Seconds && r.Rate > 0 {
+		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
+	}
+	return r
+}
+
+// bins leaves out bins that are empty.
+func bins(gaps sizing.Gaps, unit float64) []GapBin {
+	all := []GapBin{}
+	for _, b := range gaps {
+		if b.Share > 0 {
+			all = append(all, GapBin{Upto: b.Upto * unit, Share: b.Share})
+		}
+	}
+	return all
+}

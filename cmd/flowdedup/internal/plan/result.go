@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// Result is the answer; its JSON form is part of the command line's contract.
+type Result struct {
+	Of     string `json:"of"`
+	Window string `json:"window"`
+	Kind   string `json:"kind"`
+	// Elements is the number in a window, and DistinctShare the share of new ones. In
+	// unbounded streams it is the longest gap.
+	Elements       float64 `json:"elements"`
+	DistinctShare  float64 `json:"distinct_share"`
+	WindowDistinct float64 `json:"window_distinct"` // different elements in a window
+	// MemoryBytes is the memory there is, nil where that was the question.
+	MemoryBytes *float64 `json:"memory_bytes"`
+	FPR         float64  `json:"fpr"`
+	FNR         float64  `json:"fnr"`
+	// Measured is what the captures showed, nil without any.
+	Measured *Measurement `json:"measured"`
+
+	Recommended *string `json:"recommended"` // nil if no method meets the request
+	Reason      string  `json:"reason"`
+	// Command runs the best of the candidates that flowdedup runs and that meet the
+	// request, nil if there is none.
+	Command    *string     `json:"command"`
+	Candidates []Candidate `json:"candidates"`
+}
+
+// Candidate is a method as it would be built.
+type Candidate struct {
+	Method     string         `json:"method"`
+	Title      string         `json:"title"`
+	Source     string         `json:"source"`
+	Parameters map[string]int `json:"parameters"`
+	// MemoryBytes is what is in use, FPR and FNR what that leads to; nil if there is no
+	// such filter in the memory.
+	MemoryBytes *float64 `json:"memory_bytes"`
+	FPR         *float64 `json:"fpr"`
+	FNR         *float64 `json:"fnr"`
+	FPRKind     string   `json:"fpr_kind"` // "exact", "bound" or "estimate"
+	CacheLines  *float64 `json:"cache_lines"`
+	// Remembered is the number of different elements remembered, nil for all.
+	Remembered     *float64 `json:"remembered"`
+	BitsPerElement *float64 `json:"bits_per_element"`
+	// NeededBytes is the least memory that keeps both bounds, nil where none does.
+	NeededBytes *float64 `json:"needed_bytes"`
+	Meets       bool     `json:"meets"`
+	Why         string   `json:"why,omitempty"`
+	// Where says what there is of the method: "runs here" with a command, "library" of
+	// package engine, "reference" of package engine/paper, or "model" alone.
+	Where   string  `json:"where"`
+	Command *string `json:"command"`
+	Curve   []Point `json:"curve,omitempty"`
+
+	parameters []sizing.Parameter // in their order
+}
+
+// Point is one of a curve.
+type Point struct {
+	MemoryBytes float64 `json:"memory_bytes"`
+	FPR         float64 `json:"fpr"`
+	FNR         float64 `json:"fnr"`
+}
+
+// Run answers what the command line asks; m is what was measured, or nil. Errors wrap
+// sizing.ErrQuestion.
+func Run(c *Config, m *Measurement) (*Result, error) {
+	q, err := c.question(m)
+	if err != nil {
+		return nil, err
+	}
+	a, err := sizing.Plan(q)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{
+		Of: c.Of.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
+		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
+		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Reason: a.Reason,
+	}
+	if q.MemoryBits > 0 {
+		r.MemoryBytes = bytesOf(q.MemoryBits)
+	}
+	if a.Recommended != nil {
+		r.Recommended = &a.Recommended.Method.Name
+	}
+	for i := range a.Candidates {
+		candidate := c.candidate(&a.Candidates[i])
+		r.Candidates = append(r.Candidates, candidate)
+		if r.Command == nil && candidate.Meets {
+			r.Command = candidate.Command
+		}
+	}
+	return r, nil
+}
+
+func (c *Config) candidate(from *sizing.Candidate) Candidate {
+	out := Candidate{
+		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
+		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
+		Meets: from.Meets, Why: from.Why, Command: c.command(from),
+		parameters: from.Parameters,
+	}
+	out.Where = where(from.Method, out.Command)
+	for _, p := range from.Parameters {
+		out.Parameters[p.Name] = p.Value
+	}
+	if from.NeededBits > 0 {
+		out.NeededBytes = bytesOf(from.NeededBits)
+	}
+	if from.MemoryBits == 0 {
+		return out
+	}
+	out.MemoryBytes = bytesOf(from.MemoryBits)
+	out.FPR, out.FNR, out.CacheLines = &from.FPR, &from.FNR, &from.Lines
+	if !math.IsInf(from.Remembered, 1) {
+		out.Remembered = &from.Remembered
+	}
+	if b := from.BitsPerElement(); b > 0 {
+		out.BitsPerElement = &b
+	}
+	for _, p := range from.Curve {
+		out.Curve = append(out.Curve, Point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: p.FPR, FNR: p.FNR})
+	}
+	return out
+}
+
+func where(m *sizing.Method, command *string) string {
+	switch {
+	case command != nil:
+		return "runs here"
+	case m.Engine != "":
+		return "library"
+	case m.Reference != "":
+		return "reference"
+	}
+	return "model"
+}
+
+func bytesOf(bits int) *float64 {
+	b := float64(bits) / 8
+	return &b
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"maps"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// followed is how many different elements are followed at a time, in about 64 MiB.
+const followed = 1 << 20
+
+// tracker finds repeats in bounded memory: it follows those elements whose digests
+// fall into a share of 2^-shift of all, each with everything that happens to it. When
+// there are too many it halves the share. What is counted of an element stands for
+// 2^shift elements, so shares are right whatever the shift was at the time.
+type tracker struct {
+	window   engine.Window
+	landmark bool
+	limit    int
+	shift    uint
+	seen     map[asm.Digest]sighting
+	position uint64
+
+	fresh, repeats float64
+	gaps, times    sizing.Histogram // in elements and nanoseconds
+	peak           peak
+}
+
+// sighting is the last one of an element.
+type sighting struct {
+	position uint64
+	time     int64
+}
+
+func newTracker(window engine.Window, landmark bool, limit int) *tracker {
+	return &tracker{
+		window: window, landmark: landmark, limit: limit,
+		seen: make(map[asm.Digest]sighting), peak: newPeak(window, landmark),
+	}
+}
+
+// add takes the next element of the stream. One without a time is no element of a
+// window of time.
+func (t *tracker) add(d asm.Digest, at int64) {
+	if t.window.Duration > 0 && at == capture.NoTime {
+		return
+	}
+	t.position++
+	t.peak.add(at)
+	if d[0]&(1<<t.shift-1) != 0 {
+		return
+	}
+	now := sighting{position: t.position, time: at}
+	weight := float64(uint64(1) << t.shift)
+	if before, found := t.seen[d]; found && t.within(before, now) {
+		t.repeats += weight
+		t.gaps.Add(float64(now.position-before.position), weight)
+		if now.time != capture.NoTime && before.time != capture.NoTime {
+			t.times.Add(float64(distance(before.time, now.time)), weight)
+		}
+	} else {
+		t.fresh += weight
+	}
+	t.seen[d] = now
+	if len(t.seen) > t.limit {
+		t.thin(now)
+	}
+}
+
+// within tells whether the second sighting repeats the first one in the window.
+func (t *tracker) within(before, now sighting) bool {
+	switch {
+	case t.window.Packets > 0 && t.landmark:
+		n := uint64(t.window.Packets)
+		return (before.position-1)/n == (now.position-1)/n
+	case t.window.Packets > 0:
+		return now.position-before.position <= uint64(t.window.Packets)
+	case t.window.Duration > 0 && t.landmark:
+		return floorDiv(before.time, int64(t.window.Duration)) == floorDiv(now.time, int64(t.window.Duration))
+	case t.window.Duration > 0:
+		return distance(before.time, now.time) <= uint64(t.window.Duration)
+	}
+	return true
+}
+
+// thin forgets elements that cannot be repeated any more, and half of the others if
+// these were few.
+func (t *tracker) thin(now sighting) {
+	maps.DeleteFunc(t.seen, func(_ asm.Digest, s sighting) bool { return !t.within(s, now) })
+	for len(t.seen) > t.limit/2 && t.shift < 63 {
+		t.shift++
+		maps.DeleteFunc(t.seen, func(d asm.Digest, _ sighting) bool { return d[0]&(1<<t.shift-1) != 0 })
+	}
+}
+
+// distinctShare is the share of new elements, 1 if there are no elements.
+func (t *tracker) distinctShare() float64 {
+	if t.fresh == 0 {
+		return 1
+	}
+	return t.fresh / (t.fresh + t.repeats)
+}
+
+// windowElements is the largest number of elements in a window. Where elements come out
+// of order the longest gap may show more than the clock does.
+func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
+	if t.window.Packets > 0 {
+		return float64(t.window.Packets)
+	}
+	return max(1, float64(t.peak.most), gaps.Quantile(1))
+}
+
+func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// TestTrackerSamples follows a hundredth of the elements and wants what following all gives.
+func TestTrackerSamples(t *testing.T) {
+	const n, ids, limit = 300_000, 20_000, 1000
+	for _, window := range []engine.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {
+		random := rand.New(rand.NewPCG(4, 2))
+		digests := make([]asm.Digest, ids)
+		for i := range digests {
+			digests[i] = asm.Digest{random.Uint64(), random.Uint64()}
+		}
+		all, some := newTracker(window, false, math.MaxInt), newTracker(window, false, limit)
+		for i := range n {
+			d := digests[int(math.Sqrt(random.Float64())*ids)]
+			for _, tracker := range []*tracker{all, some} {
+				tracker.add(d, int64(i)*1000)
+				if len(tracker.seen) > tracker.limit {
+					t.Fatalf("%d elements followed", len(tracker.seen))
+				}
+			}
+		}
+		if all.shift != 0 || some.shift == 0 {
+			t.Fatalf("shares of 2^-%d and 2^-%d followed", all.shift, some.shift)
+		}
+		want, got := all.distinctShare(), some.distinctShare()
+		// Some hundreds of elements are followed, so the share has an error of about 5 %.
+		if math.Abs(got/want-1) > 0.25 {
+			t.Errorf("%v: share of new elements %.4g, by a sample %.4g", window, want, got)
+		}
+		for _, q := range []float64{0.25, 0.5, 0.75} {
+			want, got := all.gaps.Gaps().Quantile(q), some.gaps.Gaps().Quantile(q)
+			if math.Abs(math.Log2(got/want)) > 0.5 { // two bins
+				t.Errorf("%v: %g of the gaps within %g, by a sample within %g", window, q, want, got)
+			}
+		}
+	}
+}
+
+// TestTrackerWindows compares what counts as a repeat with the meaning of each window.
+func TestTrackerWindows(t *testing.T) {
+	a, b := asm.Digest{8}, asm.Digest{16}
+	type event struct {
+		d  asm.Digest
+		at int64
+	}
+	ms := int64(time.Millisecond)
+	stream := []event{{a, 0}, {b, ms}, {a, 9 * ms}, {b, 12 * ms}, {a, 21 * ms}, {a, capture.NoTime}}
+	for _, c := range []struct {
+		window   engine.Window
+		landmark bool
+		repeats  float64
+		elements uint64
+	}{
+		{engine.Window{None: true}, false, 4, 6},
+		{engine.Window{Duration: 10 * time.Millisecond}, false, 1, 5},
+		{engine.Window{Duration: 12 * time.Millisecond}, false, 3, 5},
+		{engine.Window{Duration: 10 * time.Millisecond}, true, 1, 5},
+		{engine.Window{Duration: 30 * time.Millisecond}, true, 3, 5},
+		{engine.Window{Packets: 1}, false, 1, 6},
+		{engine.Window{Packets: 2}, false, 4, 6},
+		{engine.Window{Packets: 3}, true, 2, 6},
+	} {
+		tracker := newTracker(c.window, c.landmark, 100)
+		for _, e := range stream {
+			tracker.add(e.d, e.at)
+		}
+		if tracker.repeats != c.repeats || tracker.position != c.elements {
+			t.Errorf("%v, landmark %v: %g repeats of %d elements, want %g of %d",
+				c.window, c.landmark, tracker.repeats, tracker.position, c.repeats, c.elements)
+		}
+	}
+}
+
+// TestPeak counts the elements of windows of 8 units.
+func TestPeak(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		landmark bool
+		times    []int64
+		want     uint64
+	}{
+		{"nothing", false, nil, 0},
+		{"a window", false, []int64{0, 1, 7}, 3},
+		{"moves on", false, []int64{0, 1, 7, 8, 9, 10}, 4},
+		{"far apart", false, []int64{0, 0, 100, 200}, 2},
+		{"before 1970", false, []int64{-9, -8, -2, -1, 0}, 3},
+		{"late", false, []int64{5, 3, 4}, 3},
+		{"a wild clock", false, []int64{0, math.MaxInt64, 1, math.MinInt64 + 1, 2, 3}, 2},
+		{"aligned", true, []int64{6, 7, 8, 9, 10}, 3},
+	} {
+		p := newPeak(engine.Window{Duration: 8}, c.landmark)
+		for _, at := range c.times {
+			p.add(at)
+		}
+		if p.most != c.want {
+			t.Errorf("%s: %d elements, want %d", c.name, p.most, c.want)
+		}
+	}
+	p := newPeak(engine.Window{None: true}, false)
+	p.add(capture.NoTime)
+	p.add(5)
+	if p.most != 2 {
+		t.Errorf("without a window: %d elements", p.most)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	var frames []int
+	var order []uint64
+	merge([]asm.Digest{{1}, {2}, {3}}, []uint32{0, 0, 4}, []asm.Digest{{9}, {8}}, []uint32{1, 5}, func(d asm.Digest, frame int) {
+		frames, order = append(frames, frame), append(order, d[0])
+	})
+	if len(order) != 5 || order[2] != 9 || order[4] != 8 || frames[2] != 1 || frames[4] != 5 {
+		t.Errorf("elements %v of frames %v", order, frames)
+	}
+}

@@ -1,0 +1,39 @@
+package paper
+
+import "github.com/flowdedup/flowdedup/asm"
+
+// touchedAtOnce is how many elements are touched before the first of them is
+// tested: enough for the memory to work on many misses at once, and few enough
+// that all their words stay in a small first cache.
+const touchedAtOnce = 64
+
+// toucher is a filter that can read the words that elements will probe and may
+// change, before they are tested.
+type toucher interface {
+	// touch reads the words and changes nothing. Which random choices elements
+	// will lead to can depend on earlier reports; touch then takes all elements
+	// for new. The sum of what it read has no meaning: a result keeps the
+	// compiler from leaving the reads out.
+	touch(digests []asm.Digest) (sum uint64)
+}
+
+// TestAndSetAll calls f.TestAndSet for each element in turn and stores what it
+// reports in seen, which must be as long as digests. The reports are exactly those of
+// the plain loop.
+//
+// In memory larger than the caches the plain loop waits for each probe by itself.
+// Here a few dozen elements' words are read first, independently of one another,
+// so that the waits overlap.
+func TestAndSetAll(f Filter, digests []asm.Digest, seen []bool) {
+	t, touches := f.(toucher)
+	for len(digests) > 0 {
+		n := min(touchedAtOnce, len(digests))
+		if touches {
+			t.touch(digests[:n])
+		}
+		for i, d := range digests[:n] {
+			seen[i] = f.TestAndSet(d)
+		}
+		digests, seen = digests[n:], seen[n:]
+	}
+}

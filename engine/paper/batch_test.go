@@ -1,0 +1,150 @@
+package paper
+
+import (
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// builders returns a function for each kind of filter that makes a new one of a
+// few thousand bits.
+func builders() map[string]func() (Filter, error) {
+	biased := BiasedConfig{Bits: 3000, K: 3, Seed: 5}
+	qht := QHTConfig{Bits: 3000, CellBits: 3, Cells: 2, Seed: 5}
+	return map[string]func() (Filter, error){
+		"Bloom":          func() (Filter, error) { return NewBloom(20_000, 3) },
+		"Stable":         func() (Filter, error) { return NewStable(StableConfig{3000, 1, 3, 10, 5}) },
+		"Stable 3 bits":  func() (Filter, error) { return NewStable(StableConfig{1000, 3, 2, 20, 5}) },
+		"RSBF":           func() (Filter, error) { return NewRSBF(biased, 0) },
+		"RSBF threshold": func() (Filter, error) { return NewRSBF(biased, 0.2) },
+		"BSBF":           func() (Filter, error) { return NewBSBF(biased) },
+		"BSBFSD":         func() (Filter, error) { return NewBSBFSD(biased) },
+		"RLBSBF":         func() (Filter, error) { return NewRLBSBF(biased) },
+		"QHT":            func() (Filter, error) { return NewQHT(qht) },
+		"QHTD":           func() (Filter, error) { return NewQHTD(qht) },
+		"QQHTD":          func() (Filter, error) { return NewQQHTD(qht) },
+		"SQF":            func() (Filter, error) { return NewSQF(SQFConfig{3000, 2, 3, 2, 5}) },
+		"Cuckoo":         func() (Filter, error) { return NewCuckoo(CuckooConfig{3000, 4, 2, 20, 5}) },
+		"A2":             func() (Filter, error) { return NewA2(3000, 3, 200) },
+		"b_DBF":          func() (Filter, error) { return NewBDBF(BDBFConfig{3000, 3, 2, 500}) },
+		"FPBuffer":       func() (Filter, error) { return NewFPBuffer(3000, 20, 0.1, 5) },
+		"LRU":            func() (Filter, error) { return NewLRU(3000, 20) },
+	}
+}
+
+// TestTestAndSetAll compares with the plain loop, in batches of many sizes around
+// that of the touching, and looks at what is left in the filter as well: some more
+// elements must be reported alike.
+func TestTestAndSetAll(t *testing.T) {
+	ids := biasedStream(20_000, 8_000, 9)
+	digests := make([]asm.Digest, len(ids))
+	for i, id := range ids {
+		digests[i] = digestOf(uint64(id))
+	}
+	for name, build := range builders() {
+		t.Run(name, func(t *testing.T) {
+			plain, batched := mustBuild(t, build), mustBuild(t, build)
+			want := make([]bool, len(digests))
+			for i, d := range digests {
+				want[i] = plain.TestAndSet(d)
+			}
+			got := make([]bool, len(digests))
+			for from, size := 0, 0; from < len(digests); size++ {
+				to := min(from+size%(3*touchedAtOnce), len(digests))
+				TestAndSetAll(batched, digests[from:to], got[from:to])
+				from = to
+			}
+			requireBothReports(t, want)
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("element %d: %v in a batch, %v by itself", i, got[i], want[i])
+				}
+			}
+			for _, d := range digests[:2000] {
+				if plain.TestAndSet(d) != batched.TestAndSet(d) {
+					t.Fatal("the filters differ after the stream")
+				}
+			}
+		})
+	}
+}
+
+func mustBuild(t *testing.T, build func() (Filter, error)) Filter {
+	t.Helper()
+	f, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// requireBothReports makes sure that a comparison of reports means something.
+func requireBothReports(t *testing.T, seen []bool) {
+	t.Helper()
+	count := 0
+	for _, s := range seen {
+		if s {
+			count++
+		}
+	}
+	if count < 100 || count > len(seen)-100 {
+		t.Fatalf("%d of %d elements seen", count, len(seen))
+	}
+}
+
+// TestTouch makes sure that every word which an element changes was among those
+// touched for it, random ones included: one more in such a word shows in the sum.
+// Of two equal filters one goes ahead, to tell which words those are.
+func TestTouch(t *testing.T) {
+	for _, name := range []string{"SBF", "RSBF", "BSBF", "BSBFSD", "RLBSBF"} {
+		first, second := mustBuildTouched(t, name), mustBuildTouched(t, name)
+		fillRandomly(first)
+		fillRandomly(second)
+		changed := 0
+		for id := range uint64(2000) {
+			d := digestOf(id)
+			first.TestAndSet(d)
+			sum := second.(toucher).touch([]asm.Digest{d})
+			for i, word := range wordsOf(first) {
+				if words := wordsOf(second); words[i] != word {
+					changed++
+					words[i]++
+					if second.(toucher).touch([]asm.Digest{d}) == sum {
+						t.Fatalf("%s: element %d changes word %d, which was not touched", name, id, i)
+					}
+					words[i]--
+				}
+			}
+			second.TestAndSet(d)
+		}
+		if changed < 1000 {
+			t.Errorf("%s: only %d words changed", name, changed)
+		}
+	}
+}
+
+// mustBuildTouched returns a filter of 2048 bits. The SBF decrements a single cell,
+// since a run of them may go on in a word that is not touched, but next to it.
+func mustBuildTouched(t *testing.T, name string) Filter {
+	t.Helper()
+	return mustBuild(t, func() (Filter, error) {
+		if name == "SBF" {
+			return NewStable(StableConfig{Cells: 2048, CellBits: 1, K: 2, P: 1, Seed: 7})
+		}
+		return buildNamed(name, 2048)
+	})
+}
+
+func TestForeseen(t *testing.T) {
+	f := newForeseen(7)
+	plain := newRandom(7)
+	for range 100 {
+		ahead := f.ahead()
+		first, second := ahead.Uint64(), ahead.Uint64()
+		for _, want := range []uint64{first, second} {
+			if got := f.Uint64(); got != want || plain.Uint64() != want {
+				t.Fatalf("drew %d, foresaw %d", got, want)
+			}
+		}
+	}
+}

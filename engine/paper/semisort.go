@@ -1,0 +1,125 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// maxSemiSortCells bounds the cells of a semi-sorted row, and so the time to encode it.
+const maxSemiSortCells = 64
+
+// SemiSort encodes rows of k cells of s bits without their order, as paper "Quotient
+// Hash Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
+// Lombard-Platet, Naccache, SAC 2019), section 3.3, takes it over from cuckoo filters:
+// an empty cell counts as fingerprint 0, the cells are sorted, and the sorted row is
+// encoded as a number. There are C(2^s+k-1, k) sorted rows. For k = s = 4 these
+// are 3876, which 12 bits can tell apart instead of 16.
+//
+// The number is the row's rank in the combinatorial number system: with the cells in
+// ascending order a(0) <= ... <= a(k-1), the sum of C(a(i)+i, i+1). The empty row is 0.
+//
+// Order is what it loses. A [QHT] needs none: its rows are sets, and evictions are
+// random. The queues of a [QQHTD] cannot be kept so.
+//
+// Reading taken: any row of fingerprints can be encoded, so equal ones too, which
+// the paper's count includes. The rows of a QHT alone, which have no fingerprint but 0
+// twice, would be fewer: 1941, or 11 bits, in the example.
+type SemiSort struct {
+	cells, cellBits int
+	choose          [][]uint64 // choose[i][n] is C(n, i+1)
+	codes           uint64
+}
+
+// NewSemiSort returns the encoding for rows of cells cells, from 1 to 64, of cellBits
+// bits, from 1 to 16. The codes must fit 64 bits, which allows 4 cells of 16 bits and 11
+// of 8 bits. It takes 8 cells (2^cellBits + cells) bytes. Errors wrap
+// [ErrParameter].
+func NewSemiSort(cells, cellBits int) (*SemiSort, error) {
+	if err := requireRange("CellBits", cellBits, 1, maxCellBits); err != nil {
+		return nil, err
+	}
+	if err := requireRange("Cells", cells, 1, maxSemiSortCells); err != nil {
+		return nil, err
+	}
+	s := &SemiSort{cells: cells, cellBits: cellBits, choose: make([][]uint64, cells)}
+	column := slices.Repeat([]uint64{1}, 1<<cellBits+cells) // C(n, 0)
+	for i := range cells {
+		column = nextBinomials(column)
+		s.choose[i] = column
+		if s.codes = column[1<<cellBits+i]; s.codes == math.MaxUint64 {
+			return nil, fmt.Errorf("codes of 64 bits at most: %w", requireRange("Cells", cells, 1, i))
+		}
+	}
+	return s, nil
+}
+
+// nextBinomials returns C(n, i+1) from C(n, i), for n from 0. What is above 64 bits is
+// MaxUint64.
+func nextBinomials(column []uint64) []uint64 {
+	next := make([]uint64, len(column))
+	for n := 1; n < len(next); n++ {
+		sum, carry := bits.Add64(next[n-1], column[n-1], 0)
+		if carry != 0 {
+			sum = math.MaxUint64
+		}
+		next[n] = sum
+	}
+	return next
+}
+
+// Codes returns the number of sorted rows, C(2^s+k-1, k). Codes are below it.
+func (s *SemiSort) Codes() uint64 { return s.codes }
+
+// Bits returns the bits of a code, ceil(log2 Codes).
+func (s *SemiSort) Bits() int { return bits.Len64(s.codes - 1) }
+
+// Saved returns by how many bits a code is shorter than a row, k s - Bits. It is 0 at
+// least.
+func (s *SemiSort) Saved() int { return s.cells*s.cellBits - s.Bits() }
+
+// Encode sorts row, which has k fingerprints below 2^s, and returns its code. It
+// returns an error that wraps [ErrParameter] for any other row.
+func (s *SemiSort) Encode(row []uint64) (code uint64, err error) {
+	if err := requireRange("cells of the row", len(row), s.cells, s.cells); err != nil {
+		return 0, err
+	}
+	if most := slices.Max(row); most >= 1<<s.cellBits {
+		return 0, fmt.Errorf("paper: fingerprint is %d, must be below %d: %w", most, 1<<s.cellBits, ErrParameter)
+	}
+	return s.encode(row), nil
+}
+
+func (s *SemiSort) encode(row []uint64) (code uint64) {
+	slices.Sort(row)
+	for i, fingerprint := range row {
+		code += s.choose[i][fingerprint+uint64(i)]
+	}
+	return code
+}
+
+// Decode fills row, which has k cells, with the fingerprints of a code in ascending
+// order. It returns an error that wraps [ErrParameter] if code is not below Codes or row
+// has another length.
+func (s *SemiSort) Decode(code uint64, row []uint64) error {
+	if err := requireRange("cells of the row", len(row), s.cells, s.cells); err != nil {
+		return err
+	}
+	if code >= s.codes {
+		return fmt.Errorf("paper: code is %d, must be below %d: %w", code, s.codes, ErrParameter)
+	}
+	s.decode(code, row)
+	return nil
+}
+
+// decode takes, from the last cell on, the largest binomial that the code holds.
+func (s *SemiSort) decode(code uint64, row []uint64) {
+	for i := s.cells - 1; i >= 0; i-- {
+		column := s.choose[i][:1<<s.cellBits+i]
+		n := sort.Search(len(column), func(n int) bool { return column[n] > code }) - 1
+		code -= column[n]
+		row[i] = uint64(n - i)
+	}
+}

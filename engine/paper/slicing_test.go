@@ -1,0 +1,199 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// slicings are all ways to slice a filter into 12 sites, for K = 6.
+var slicings = map[string]func(c SlicedConfig) (*Sliced, error){
+	"horizontal": func(c SlicedConfig) (*Sliced, error) { c.Slices = 12; return NewHorizontal(c) },
+	"vertical":   func(c SlicedConfig) (*Sliced, error) { c.Slices = 12; return NewVertical(c) },
+	"split 2x3":  func(c SlicedConfig) (*Sliced, error) { c.Slices = 12; return NewSplit(c, 2) },
+	"split 3x2":  func(c SlicedConfig) (*Sliced, error) { c.Slices = 12; return NewSplit(c, 3) },
+	"h-v diced":  func(c SlicedConfig) (*Sliced, error) { c.Slices = 3; return NewHVDiced(c, 4) },
+	"v-h diced":  func(c SlicedConfig) (*Sliced, error) { c.Slices = 4; return NewVHDiced(c, 3) },
+}
+
+func mustSlice(t *testing.T, f *Sliced, err error) *Sliced {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestVerticalIsUnsliced: Definition 2 gives the bits of the unsliced filter to
+// sites, so that every verdict is the same, in whatever way the sites are asked.
+func TestVerticalIsUnsliced(t *testing.T) {
+	ids := biasedStream(12_000, 5_000, 11)
+	for _, slices := range []int{1, 7, 40, 6_000} {
+		for _, k := range []int{1, 4, 9} {
+			for _, way := range []SlicedConfig{{}, {FirstTest: true}, {Pipelined: true}, {FirstTest: true, Pipelined: true}} {
+				way.Bits, way.K, way.Slices = 30_011, k, slices
+				f, err := NewVertical(way)
+				mustSlice(t, f, err)
+				whole := make([]bool, f.Bits())
+				for i, id := range ids {
+					d := digestOf(uint64(id))
+					if got, want := f.TestAndSet(d), testAndSetWhole(whole, d, k); got != want {
+						t.Fatalf("%d slices, %+v: element %d seen %v, unsliced %v", slices, way, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// testAndSetWhole is the unsliced filter: one array and k hash functions.
+func testAndSetWhole(whole []bool, d asm.Digest, k int) (seen bool) {
+	pos := make([]uint64, k)
+	independentPositions(pos, d, uint64(len(whole)))
+	seen = true
+	for _, i := range pos {
+		seen = seen && whole[i]
+	}
+	for _, i := range pos {
+		whole[i] = true
+	}
+	return seen
+}
+
+// TestPrimitivesAgree runs all primitives side by side with slices that fail as
+// the stream goes on: what is sent differs, the verdicts do not.
+func TestPrimitivesAgree(t *testing.T) {
+	ids := biasedStream(6_000, 3_000, 12)
+	for name, slice := range slicings {
+		for _, atLeast := range []int{0, 3, 6} {
+			var filters []*Sliced
+			for way := range 4 {
+				f, err := slice(SlicedConfig{Bits: 24_000, K: 6, AtLeast: atLeast, FirstTest: way&1 > 0, Pipelined: way&2 > 0})
+				filters = append(filters, mustSlice(t, f, err))
+			}
+			for i, id := range ids {
+				want := filters[0].TestAndSet(digestOf(uint64(id)))
+				for way, f := range filters[1:] {
+					if got := f.TestAndSet(digestOf(uint64(id))); got != want {
+						t.Fatalf("%s, at least %d: element %d seen %v, by way %d %v", name, atLeast, i, want, way+1, got)
+					}
+				}
+				if i%1_000 == 999 {
+					for _, f := range filters {
+						if err := f.Fail(i / 1_000); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSlicedMissesNothing: neither without failures, nor with failed slices whose
+// elements are taken for duplicates.
+func TestSlicedMissesNothing(t *testing.T) {
+	ids := biasedStream(10_000, 4_000, 13)
+	for name, slice := range slicings {
+		for _, failures := range []int{0, 5} {
+			f, err := slice(SlicedConfig{Bits: 40_000, K: 6})
+			mustSlice(t, f, err)
+			known := map[uint32]bool{}
+			for i, id := range ids {
+				if failures > 0 && i%2_000 == 1_000 {
+					if err := f.Fail(i / 1_000); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if seen := f.TestAndSet(digestOf(uint64(id))); known[id] && !seen {
+					t.Fatalf("%s, %d failures: element %d is missed", name, failures, i)
+				}
+				known[id] = true
+			}
+			if f.Failed() != failures {
+				t.Errorf("%s: %d slices failed, want %d", name, f.Failed(), failures)
+			}
+		}
+	}
+}
+
+// TestSlicedFalsePositives inserts distinct elements only, and compares with the
+// closed forms for slices that elements come to by chance. The bounds are binomial, 1e-6
+// on each side.
+func TestSlicedFalsePositives(t *testing.T) {
+	const m, k, n = 120_000, 6, 20_000
+	for name, c := range map[string]struct{ slices, k1 int }{
+		"horizontal": {12, 1}, "vertical": {12, 6}, "split 2x3": {12, 2}, "split 3x2": {12, 3},
+		"h-v diced": {3, 1}, "v-h diced": {12, 6},
+	} {
+		f, err := slicings[name](SlicedConfig{Bits: m, K: k})
+		checkFalsePositives(t, name, mustSlice(t, f, err), theory.Sliced{Bits: m, K: k, Slices: c.slices}, c.k1, n)
+	}
+	// Slices of 120 bits, whose number of elements varies much.
+	for _, k1 := range []int{1, 2, 6} {
+		f, err := NewSplit(SlicedConfig{Bits: m, K: k, Slices: 1_000}, k1)
+		checkFalsePositives(t, fmt.Sprintf("1000 slices, k1 = %d", k1),
+			mustSlice(t, f, err), theory.Sliced{Bits: m, K: k, Slices: 1_000}, k1, n)
+	}
+}
+
+func checkFalsePositives(t *testing.T, name string, f Filter, form theory.Sliced, k1, n int) {
+	t.Helper()
+	const step = 200 // the rate is all but linear over so few elements
+	count, sum := 0, 0.0
+	for i := range n {
+		if f.TestAndSet(digestOf(uint64(i))) {
+			count++
+		}
+		if i%step == step/2 {
+			rate, err := form.SplitFPR(k1, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += step * rate
+		}
+	}
+	low, high := binomialInterval(n, sum/float64(n), 1e-6)
+	if count < low || count > high {
+		t.Errorf("%s: %d false positives, want %d to %d", name, count, low, high)
+	}
+}
+
+func TestSlicedErrors(t *testing.T) {
+	good := SlicedConfig{Bits: 100, K: 4, Slices: 5}
+	with := func(change func(*SlicedConfig)) error {
+		c := good
+		change(&c)
+		_, err := NewVertical(c)
+		return err
+	}
+	failure := func(_ *Sliced, err error) error { return err }
+	f, err := NewHorizontal(good)
+	mustSlice(t, f, err)
+	for name, err := range map[string]error{
+		"no K":            with(func(c *SlicedConfig) { c.K = 0 }),
+		"too many hashes": with(func(c *SlicedConfig) { c.K = maxHashes + 1 }),
+		"bits":            with(func(c *SlicedConfig) { c.Bits = 4 }),
+		"too many bits":   with(func(c *SlicedConfig) { c.Bits = maxBits + 1 }),
+		"slices":          with(func(c *SlicedConfig) { c.Slices = 0 }),
+		"too many slices": with(func(c *SlicedConfig) { c.Bits, c.Slices = maxBits, maxSlices+1 }),
+		"AtLeast":         with(func(c *SlicedConfig) { c.AtLeast = 5 }),
+		"below 0":         with(func(c *SlicedConfig) { c.AtLeast = -1 }),
+		"k1":              failure(NewSplit(good, 3)),
+		"no k1":           failure(NewSplit(good, 0)),
+		"split without K": failure(NewSplit(SlicedConfig{Bits: 10, Slices: 1}, 1)),
+		"inner":           failure(NewHVDiced(good, 0)),
+		"inner bits":      failure(NewVHDiced(good, 21)),
+		"inner overflow":  failure(NewVHDiced(good, math.MaxInt)),
+		"fail":            f.Fail(5),
+		"fail below 0":    f.Fail(-1),
+	} {
+		if !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrParameter)
+		}
+	}
+}

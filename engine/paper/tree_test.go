@@ -1,0 +1,185 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// fanOuts are trees of several shapes, from a root alone to four levels of children.
+var fanOuts = [][]int{nil, {5}, {1, 1, 3}, {3, 4}, {2, 2, 2, 2}}
+
+func newTestTree(t *testing.T, c TreeConfig) *Tree {
+	t.Helper()
+	tree, err := NewTree(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// TestTreesAreOneFilter is Propositions 3 and 4, element for element: dense and sparse
+// trees give the verdicts of a single filter, whatever leaves the elements come from.
+func TestTreesAreOneFilter(t *testing.T) {
+	const m, k = 20_000, 4
+	ids := biasedStream(12_000, 5_000, 21)
+	for _, fanOut := range fanOuts {
+		sparse := newTestTree(t, TreeConfig{Bits: m, K: k, FanOut: fanOut})
+		dense := newTestTree(t, TreeConfig{Bits: m, K: k, FanOut: fanOut, Dense: true})
+		single, err := NewBloom(m, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(22, 0))
+		for i, id := range ids {
+			d, leaf := digestOf(uint64(id)), random.IntN(sparse.Leaves())
+			want := single.TestAndSet(d)
+			if s, e := sparse.TestAndSetFrom(leaf, d), dense.TestAndSetFrom(leaf, d); s != want || e != want {
+				t.Fatalf("%v: element %d: single %v, sparse %v, dense %v", fanOut, i, want, s, e)
+			}
+		}
+		checkNested(t, sparse)
+		checkNested(t, dense)
+	}
+}
+
+// checkNested checks that nodes hold no bit that their parents do not.
+func checkNested(t *testing.T, tree *Tree) {
+	t.Helper()
+	for level := 1; level < len(tree.levels); level++ {
+		for number, node := range tree.levels[level] {
+			parent := tree.levels[level-1][number/tree.fanOut[level-1]]
+			for i, word := range node.words {
+				if word&^parent.words[i] != 0 {
+					t.Fatalf("level %d, node %d has bits that its parent lacks", level, number)
+				}
+			}
+		}
+	}
+}
+
+// treeModel is a sparse or dense tree of exact sets: what a tree does when no filter
+// matches by chance.
+type treeModel struct {
+	nodes  map[[2]int]map[uint32]bool // by level and number
+	fanOut []int
+	counts []LevelCounts
+}
+
+func (m *treeModel) testAndSet(leaf int, id uint32, dense bool) {
+	way := [][2]int{{len(m.fanOut), leaf}}
+	for level := len(m.fanOut) - 1; level >= 0; level-- {
+		leaf /= m.fanOut[level]
+		way = append(way, [2]int{level, leaf})
+	}
+	for i, node := range way {
+		count := &m.counts[node[0]]
+		count.Tests++
+		if m.nodes[node][id] {
+			count.Ends++
+			count.Hits++
+			m.insert(way[:i], id, dense)
+			return
+		}
+	}
+	m.counts[0].Ends++
+	m.insert(way, id, true)
+	if !dense {
+		for level := range m.counts {
+			m.counts[level].Sets++
+		}
+	}
+}
+
+func (m *treeModel) insert(way [][2]int, id uint32, wanted bool) {
+	for _, node := range way {
+		if wanted {
+			if m.nodes[node] == nil {
+				m.nodes[node] = map[uint32]bool{}
+			}
+			m.nodes[node][id] = true
+		}
+	}
+}
+
+// TestTreeCounts compares the counts of large filters, where nothing matches by
+// chance, with those of exact sets.
+func TestTreeCounts(t *testing.T) {
+	ids := biasedStream(3_000, 500, 23)
+	for _, fanOut := range fanOuts {
+		for _, dense := range []bool{false, true} {
+			tree := newTestTree(t, TreeConfig{Bits: 1 << 18, K: 7, FanOut: fanOut, Dense: dense})
+			model := treeModel{
+				nodes: map[[2]int]map[uint32]bool{}, fanOut: fanOut, counts: make([]LevelCounts, len(fanOut)+1),
+			}
+			random := rand.New(rand.NewPCG(24, 0))
+			for _, id := range ids {
+				leaf := random.IntN(tree.Leaves())
+				tree.TestAndSetFrom(leaf, digestOf(uint64(id)))
+				model.testAndSet(leaf, id, dense)
+			}
+			if got, want := fmt.Sprint(tree.Levels()), fmt.Sprint(model.counts); got != want {
+				t.Errorf("%v, dense %v: counts %v, want %v", fanOut, dense, got, want)
+			}
+		}
+	}
+}
+
+// TestTreeFalseMatches gives distinct elements to the leaves of a sparse tree in turn,
+// and compares the false positives of each level with the closed form. The bounds
+// are binomial, 1e-6 on each side.
+func TestTreeFalseMatches(t *testing.T) {
+	const m, k, n, step = 30_000, 4, 12_000, 100
+	fanOut := []int{2, 3, 2}
+	tree := newTestTree(t, TreeConfig{Bits: m, K: k, FanOut: fanOut})
+	form := theory.Tree{Bits: m, K: k, FanOut: fanOut}
+	sums := make([]float64, len(fanOut)+1)
+	for id := range n {
+		tree.TestAndSetFrom(id*5%tree.Leaves(), digestOf(uint64(id)))
+		if id%step != step/2 {
+			continue
+		}
+		rates, err := form.SparseFPR(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matches, err := theory.FalseMatches(rates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for level, p := range matches {
+			sums[level] += step * p
+		}
+	}
+	for level, counts := range tree.Levels() {
+		if low, high := interval(n, sums[level]/n); counts.Hits < low || counts.Hits > high {
+			t.Errorf("level %d: %d false matches, want %d to %d", level, counts.Hits, low, high)
+		}
+	}
+}
+
+func TestTreeErrors(t *testing.T) {
+	failure := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"bits":           failure(NewTree(TreeConfig{K: 1})),
+		"too many bits":  failure(NewTree(TreeConfig{Bits: maxBits/3 + 1, K: 1, FanOut: []int{2}})),
+		"K":              failure(NewTree(TreeConfig{Bits: 8})),
+		"too many nodes": failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{1000, 1100}})),
+		"full":           failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{maxSlices - 1, 1}})),
+		"overflow":       failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{math.MaxInt, math.MaxInt}})),
+		"no children":    failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2, 0}})),
+		"TopDown":        failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2}, TopDown: 2})),
+		"TopDown low":    failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: []int{2}, TopDown: -1})),
+	} {
+		if !errors.Is(err, ErrParameter) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrParameter)
+		}
+	}
+	if tree := newTestTree(t, TreeConfig{Bits: 10, K: 1, FanOut: []int{2, 3}}); tree.Bits() != 90 || tree.Leaves() != 6 {
+		t.Errorf("%d bits and %d leaves, want 90 and 6", tree.Bits(), tree.Leaves())
+	}
+}

@@ -1,0 +1,61 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// mostBloomK bounds the hash functions that are chosen: what they gain beyond is
+// below any rate that can be measured.
+const mostBloomK = 64
+
+// bloomFPR returns the FPR of m bits or counters with k hash functions after so many
+// different elements, in the limit of many bits.
+func bloomFPR(m, k int, elements float64) float64 {
+	rate, err := theory.BloomFPRApprox(m, k, int(math.Ceil(elements)))
+	if err != nil {
+		return 1
+	}
+	return rate
+}
+
+// bloomK returns the smallest number of hash functions that keeps the bound, or the
+// best one if none does.
+func bloomK(r *request, fpr func(k int) float64) int {
+	if r.Fixed.K != 0 {
+		return r.Fixed.K
+	}
+	lowest, at := math.Inf(1), 1
+	for k := 1; k <= mostBloomK; k++ {
+		rate := fpr(k)
+		if rate <= r.FPR {
+			return k
+		}
+		if rate < lowest {
+			lowest, at = rate, k
+		}
+	}
+	return at
+}
+
+// requireK requires at least as many places as there are hash functions.
+func requireK(k, places, bits int) error {
+	if places < k {
+		return impossible("K = %d hash functions need at least %d bits or counters; the %d bits of memory given hold %d", k, k, bits, max(0, places))
+	}
+	return nil
+}
+
+// bloom is the textbook's Bloom filter over a landmark window, at its end.
+func bloom(r *request, memory int) (design, error) {
+	fpr := func(k int) float64 { return bloomFPR(memory, k, r.window) }
+	k := bloomK(r, fpr)
+	if err := requireK(k, memory, memory); err != nil {
+		return design{}, err
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"m", memory}},
+		bits:       memory, fpr: fpr(k), lines: float64(k),
+	}), nil
+}

@@ -1,0 +1,135 @@
+package sizing
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// elementBits is what the buffering of Deng and Rafiei accounts for an element.
+const elementBits = 64
+
+// mapLines is about what a look-up in a Go map touches: a group's control bytes, and
+// its keys and values.
+const mapLines = 2
+
+// lruBuffer keeps the most recently used elements themselves.
+func lruBuffer(r *request, memory int) (design, error) {
+	capacity := memory / elementBits
+	if capacity < 1 {
+		return design{}, tooSmall(memory, elementBits, "an element")
+	}
+	return r.finish(design{
+		parameters: []Parameter{{"elements", capacity}},
+		bits:       capacity * elementBits,
+		lines:      2 * mapLines, // the list, too
+	}, r.load.missesOf(func(different float64) float64 {
+		if different >= float64(capacity) {
+			return 1
+		}
+		return 0
+	})), nil
+}
+
+// aging is A2: two Bloom filters, of which the older is cleared when the newer has
+// taken its capacity. An element in the newer one is not inserted again, so it leaves
+// when between one and two capacities were inserted, evenly spread, as the filters
+// change places at any phase.
+func aging(r *request, memory int) (design, error) {
+	m := memory / 2
+	// f as FPR / (1 + sqrt(1-FPR)), which loses no digits when the FPR is small.
+	f := r.FPR / (1 + math.Sqrt(1-r.FPR))
+	k := r.Fixed.K
+	if k == 0 {
+		k = int(math.Max(1, math.Round(-math.Log2(f))))
+	}
+	if err := requireK(k, m, memory); err != nil {
+		return design{}, err
+	}
+	set, sum := math.Pow(f, 1/float64(k)), 0.0
+	for j := 1; j <= k; j++ {
+		sum += math.Pow(set, float64(j)) / float64(j)
+	}
+	capacity := math.Max(1, math.Floor(float64(m)/float64(k)*sum))
+	filling := f / float64(k+1) // mean FPR of a filter that is being filled
+	rate := agingInsertions(r.load, capacity, filling)
+	left := r.load.missesIn(func(between float64) float64 {
+		return portion(rate*between/capacity-1) * (1 - f) * (1 - filling)
+	})
+	return r.finish(design{
+		parameters: []Parameter{{"K", k}, {"m of each", m}, {"capacity", int(capacity)}},
+		bits:       2 * m, fpr: r.FPR, lines: float64(2 * k),
+	}, left), nil
+}
+
+// agingInsertions is the share of elements that are inserted: those that are not in the
+// newer filter, nor seem to be. They lead to it themselves.
+func agingInsertions(l *load, capacity, fpr float64) float64 {
+	rate := 1.0
+	for range 100 {
+		left := l.missesIn(func(between float64) float64 { return portion(rate * between / capacity) })
+		rate = (l.fresh + (1-l.fresh)*l.fnr(left)) * (1 - fpr)
+	}
+	return rate
+}
+
+// portion bounds x to a probability.
+func portion(x float64) float64 { return math.Min(1, math.Max(0, x)) }
+
+// exactRows is engine.ExactV4 with as many lines as the window's addresses need. A hash
+// table takes what finds no place in them, up to a twentieth more, and growth takes the
+// old lines beside the new ones while it lasts.
+func exactRows(r *request, memory int) (design, error) {
+	lines := exactLines(r.window)
+	if need := lines * lineBits; memory < need {
+		return design{}, tooSmall(memory, need, "%.0f IPv4 addresses in exact rows", r.window)
+	}
+	cells := layout.ExactCells(min(lines, layout.MaxExactLines))
+	parameters := []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", lineBits / cells}}
+	if lines == layout.ExactBitLines {
+		parameters = []Parameter{{"lines", lines}, {"cell bits", 1}}
+	}
+	return r.complete(design{parameters: parameters, bits: lines * lineBits, lines: 1}), nil
+}
+
+// exactLines returns the lines that so many addresses fill to three quarters at most.
+func exactLines(addresses float64) int {
+	const least = 64 // the smallest start of engine.ExactV4
+	for lines := least; lines <= layout.MaxExactLines; lines *= 2 {
+		if addresses <= 0.75*float64(lines*layout.ExactCells(lines)) {
+			return lines
+		}
+	}
+	return layout.ExactBitLines
+}
+
+// exactMap is a Go map of digests, with times where the window needs them.
+func exactMap(r *request, memory int) (design, error) {
+	const digest, times, pruned = len(asm.Digest{}) * 8, 24, 1 << 18
+	entry, elements := digest, r.window
+	switch r.Kind {
+	case Unbounded:
+		return design{}, impossible("an exact map of an unbounded stream needs unbounded memory")
+	case Landmark:
+	default:
+		entry += times
+		elements = math.Max(2*elements, pruned) // when engine.ExactWindow prunes
+	}
+	need := mapBytes(elements, entry) * 8
+	if need > float64(memory) {
+		return design{}, impossible("%.0f elements in a map: %d bits of memory are too few, about %.3g are needed", elements, memory, need)
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"elements", int(elements)}},
+		bits:       int(need), lines: mapLines,
+	}), nil
+}
+
+// mapBytes estimates the bytes of a Go map of n entries: slots have a byte of control
+// beside them, and double when more than 7 of 8 are taken.
+func mapBytes(n float64, entry int) float64 {
+	slots := math.Exp2(float64(bits.Len64(uint64(math.Max(7, n*8/7)))))
+	return slots * float64(entry+1)
+}

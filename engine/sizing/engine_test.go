@@ -1,0 +1,230 @@
+package sizing
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+// TestTimed compares timed rows with engine.Timed, over a window of elements and over an
+// unbounded stream.
+func TestTimed(t *testing.T) {
+	const elements, window = 120_000, 2000
+	s := newTestStream(elements, 0.6, window, 9)
+	for _, c := range []struct {
+		kind   Kind
+		window engine.Window
+	}{{Count, engine.Window{Packets: window}}, {Unbounded, engine.Window{None: true}}} {
+		distinct, gaps := s.load(window)
+		const memory = 300 * lineBits
+		a, err := Plan(Question{Kind: c.kind, Elements: window, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter, err := engine.NewTimed(engine.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		seen := make([]uint64, (elements+63)/64)
+		filter.TestAndSet(seen, s.elements, make([]int64, elements), nil)
+		missed, repeats := 0.0, 0.0
+		for i, g := range s.gap {
+			if i >= window && g > 0 {
+				repeats++
+				if seen[i/64]>>(i%64)&1 == 0 {
+					missed++
+				}
+			}
+		}
+		near(t, c.kind.String()+" FNR", a.Candidates[0].FNR, missed/repeats, 0.03, repeats, false)
+		if got, want := a.Candidates[0].FPR, filter.Stats().PredictedFPR; got != want {
+			t.Errorf("%v FPR %g, the filter says %g", c.kind, got, want)
+		}
+	}
+}
+
+// lruModel is rows of fingerprints in the plainest form.
+type lruModel struct {
+	rows  [][]uint64
+	cells int
+	mask  uint64
+}
+
+// TestAndSet implements paper.Filter.
+func (m *lruModel) TestAndSet(d asm.Digest) bool {
+	at := d[1] % uint64(len(m.rows))
+	row, value := m.rows[at], d[0]&m.mask
+	if value == 0 {
+		value = m.mask // one code is for empty cells
+	}
+	for i, other := range row {
+		if other == value {
+			copy(row[1:i+1], row[:i])
+			row[0] = value
+			return true
+		}
+	}
+	row = append([]uint64{value}, row...)
+	m.rows[at] = row[:min(len(row), m.cells)]
+	return false
+}
+
+// Bits implements paper.Filter.
+func (m *lruModel) Bits() int { return 0 }
+
+func TestLRURows(t *testing.T) {
+	const elements, from = 120_000, 40_000
+	s := newTestStream(elements, 0.5, 1<<12, 11)
+	distinct, gaps := s.load(from)
+	for _, fpr := range []float64{0.1, 0.01} {
+		a, err := Plan(Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps, Method: "lru"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &a.Candidates[0]
+		m := &lruModel{
+			rows:  make([][]uint64, c.value("lines")*c.value("rows of a line")),
+			cells: c.value("cells"), mask: 1<<c.value("cell bits") - 1,
+		}
+		gotFPR, gotFNR := s.rates(m, from)
+		n := float64(elements - from)
+		near(t, "FPR", c.FPR, gotFPR, 0.05, n*distinct, false)
+		near(t, "FNR", c.FNR, gotFNR, 0.05, n*(1-distinct), false)
+	}
+}
+
+// TestLandmark compares blocked Bloom filters and exact rows with those of the engine,
+// filled.
+func TestLandmark(t *testing.T) {
+	const n = 40_000
+	random := rand.New(rand.NewPCG(1, 2))
+	digests := make([]asm.Digest, n)
+	addresses := make([]uint32, n)
+	for i := range digests {
+		digests[i] = asm.Digest{random.Uint64(), random.Uint64()}
+		addresses[i] = uint32(i) * 2654435761
+	}
+	seen := make([]uint64, (n+63)/64)
+	for _, fpr := range []float64{1e-9, 1e-3} {
+		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
+		filter, err := engine.NewLandmark(engine.LandmarkConfig{FPR: fpr, Memory: c.MemoryBits / 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter.TestAndSet(seen, digests)
+		counts := filter.Counts()
+		if counts.MemoryBytes*8 != c.MemoryBits {
+			t.Errorf("FPR %g: planned %d bytes, the filter takes %d: it grew", fpr, c.MemoryBits/8, counts.MemoryBytes)
+		}
+		// The rate follows a high power of the density, which has its own noise.
+		if math.Abs(math.Log(counts.FPR/c.FPR)) > 0.3 {
+			t.Errorf("FPR %g: planned %g, the filter says %g", fpr, c.FPR, counts.FPR)
+		}
+		filter.Close()
+	}
+	rows, err := engine.NewExactV4([16]byte{1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	rows.TestAndSet(seen, addresses)
+	c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n}, "exact-rows")
+	if got := rows.Counts().MemoryBytes; got < c.MemoryBits/8 || float64(got) > 1.05*float64(c.MemoryBits/8) {
+		t.Errorf("planned %d bytes of exact rows, they take %d", c.MemoryBits/8, got)
+	}
+	set := engine.NewSet()
+	set.TestAndSet(seen, digests)
+	if got, want := planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "exact").MemoryBits/8, set.Counts().MemoryBytes; got != want {
+		t.Errorf("planned %d bytes of a map, the engine says %d", got, want)
+	}
+}
+
+// planned returns the candidate of a method.
+func planned(t *testing.T, q Question, method string) Candidate {
+	t.Helper()
+	q.Method = method
+	a, err := Plan(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Candidates[0]
+}
+
+// TestDecaying compares counters that run down with the reference, which sliding windows of
+// timers share the model with: no miss within the window, and the FPR.
+func TestDecaying(t *testing.T) {
+	const elements, window = 60_000, 4000
+	s := newTestStream(elements, 0.7, window, 13)
+	distinct, gaps := s.load(window)
+	c := planned(t, Question{
+		Kind: Jumping, Parts: 6, Elements: window, Distinct: distinct, Gaps: gaps,
+		MemoryBits: 30_000, FPR: 0.05,
+	}, "bdbf")
+	filter, err := paper.NewBDBF(paper.BDBFConfig{Bits: c.MemoryBits, CellBits: c.value("counter bits"), K: c.value("K"), Window: window})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fpr, fnr := s.rates(filter, window)
+	if fnr != 0 || c.FNR != 0 {
+		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
+	}
+	// Between a window and a window and a block of elements are remembered.
+	near(t, "FPR", c.FPR, fpr, 0.02, distinct*(elements-window), true)
+	if fpr < c.FPR/2 {
+		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)
+	}
+}
+
+// turning are Bloom filters of bits that replace each other. Bit j of a place belongs to
+// filter j.
+type turning struct {
+	places   []uint64
+	k, turns int
+	part, at int
+}
+
+// TestAndSet implements paper.Filter.
+func (f *turning) TestAndSet(d asm.Digest) bool {
+	now := f.at / f.part % f.turns
+	if f.at%f.part == 0 {
+		for i := range f.places {
+			f.places[i] &^= 1 << now
+		}
+	}
+	f.at++
+	all := ^uint64(0)
+	for i := range f.k {
+		place := &f.places[(d[0]+uint64(i)*d[1])%uint64(len(f.places))]
+		all &= *place
+		*place |= 1 << now
+	}
+	return all != 0
+}
+
+// Bits implements paper.Filter.
+func (f *turning) Bits() int { return len(f.places) * f.turns }
+
+func TestJumping(t *testing.T) {
+	const elements, window, parts = 60_000, 4000, 5
+	s := newTestStream(elements, 0.7, window, 17)
+	distinct, gaps := s.load(window)
+	c := planned(t, Question{
+		Kind: Jumping, Parts: parts, Elements: window, Distinct: distinct, Gaps: gaps,
+		MemoryBits: 30_000, FPR: 0.02,
+	}, "jumping")
+	f := &turning{places: make([]uint64, c.value("m of each")), k: c.value("K"), turns: c.value("filters"), part: window / parts}
+	fpr, fnr := s.rates(f, window)
+	if fnr != 0 || c.FNR != 0 {
+		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
+	}
+	// One of the filters is being filled, so the rate is below the bound by a part at most.
+	near(t, "FPR", c.FPR, fpr, 0.05, distinct*(elements-window), true)
+	if fpr < c.FPR*(parts-1)/(parts+1) {
+		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)
+	}
+}

@@ -1,0 +1,66 @@
+package sizing
+
+import "math"
+
+// Bin holds the share of the repeats whose gap is at most Upto, and above the Upto of
+// the bin before. Inside of a bin gaps are taken as evenly spread.
+type Bin struct {
+	Upto  float64 // at least 1
+	Share float64 // of all repeats
+}
+
+// Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose
+// shares add up to 1. The gap of a repeat is its position in the stream less that of
+// the last sighting of its element: 1 for a repeat at once.
+type Gaps []Bin
+
+const binsPerOctave = 4
+
+// UniformGaps spreads gaps evenly from 1 to longest, which is at least 1.
+func UniformGaps(longest float64) Gaps {
+	const bins = 64
+	n := math.Min(bins, math.Max(1, math.Floor(longest)))
+	gaps := make(Gaps, 0, int(n))
+	for i := 1.0; i <= n; i++ {
+		gaps = append(gaps, Bin{Upto: longest * i / n, Share: 1 / n})
+	}
+	return gaps
+}
+
+// LogGaps spreads gaps evenly over orders of magnitude, from 1 to longest, which is
+// at least 1.
+func LogGaps(longest float64) Gaps {
+	octaves := math.Log2(math.Max(longest, 2))
+	n := math.Ceil(octaves * binsPerOctave)
+	var gaps Gaps
+	for i := 1.0; i <= n; i++ {
+		// Gaps are whole numbers, so the first bins are one.
+		if upto := math.Exp2(octaves * i / n); upto < 2 {
+			gaps = Gaps{{Upto: 1, Share: i / n}}
+		} else {
+			gaps = append(gaps, Bin{Upto: upto, Share: 1 / n})
+		}
+	}
+	return gaps
+}
+
+// check requires bins to be in order, and within a window.
+func (g Gaps) check(q Question) error {
+	last, sum := 0.0, 0.0
+	for i, b := range g {
+		switch {
+		case !(b.Upto >= 1 && b.Upto > last && b.Upto <= maxElements):
+			return impossible("bin %d of the gaps ends at %v, must be at least 1, above the bin before and at most 2^60", i, b.Upto)
+		case !(b.Share >= 0):
+			return impossible("bin %d of the gaps has share %v, must be 0 or more", i, b.Share)
+		}
+		last, sum = b.Upto, sum+b.Share
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		return impossible("the shares of the gaps add up to %v, must be 1", sum)
+	}
+	if q.Kind != Unbounded && last > 2*q.Elements {
+		return impossible("gaps of up to %v elements in a window of %v: count repeats within the window only", last, q.Elements)
+	}
+	return nil
+}

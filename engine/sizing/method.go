@@ -1,0 +1,170 @@
+package sizing
+
+import (
+	"slices"
+	"strings"
+)
+
+// model finds the best design of a method in so much memory. Its errors wrap
+// ErrQuestion.
+type model func(r *request, bits int) (design, error)
+
+// Certainty says how a predicted FPR is to be taken.
+type Certainty string
+
+const (
+	Exact    Certainty = "exact"    // for ideal hash functions
+	Bound    Certainty = "bound"    // never more, whatever the stream
+	Estimate Certainty = "estimate" // from the model of the package documentation
+)
+
+// Method describes a method that this package knows.
+type Method struct {
+	Name   string // as in [Question]
+	Title  string
+	Source string // where it comes from
+	// Engine is the constructor of package engine that makes it, Reference the type
+	// of package engine/paper, both empty where there is none.
+	Engine, Reference string
+	Certainty         Certainty
+	// Takes lists the fields of [Parameters] that the method takes.
+	Takes []string
+
+	kinds     []Kind
+	ipv4Only  bool
+	yardstick bool
+	model     model
+}
+
+// The sources of methods.
+const (
+	deng      = "Deng, Rafiei, SIGMOD 2006"
+	bera      = "Bera, Dutta, Narang, Bhattacherjee, 2012"
+	metwally  = "Metwally, Agrawal, El Abbadi, WWW 2005"
+	geraud    = "Géraud, Lombard-Platet, Naccache, SAC 2019"
+	koloniari = "Koloniari, Ntarmos, Pitoura, Souravlias, 2011"
+)
+
+var (
+	unbounded = []Kind{Unbounded}
+	landmark  = []Kind{Landmark}
+	jumps     = []Kind{Jumping}
+	// A sliding window finds all that a jumping one of the same length finds.
+	slides = []Kind{Sliding, Count, Jumping}
+)
+
+// methods lists all methods in the order in which they are presented.
+var methods = []Method{
+	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "NewTimed", Certainty: Bound,
+		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
+	{Name: "lru", Title: "LRU rows", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: lruRows},
+	{Name: "sbf", Title: "stable Bloom filter", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
+		kinds: unbounded, model: stable},
+	{Name: "rsbf", Title: "reservoir sampling based Bloom filter", Source: bera, Reference: "RSBF", Certainty: Bound, Takes: []string{"K"},
+		kinds: unbounded, model: rsbf},
+	{Name: "bsbf", Title: "biased sampling based Bloom filter", Source: bera, Reference: "BSBF", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, model: biased(bsbf)},
+	{Name: "bsbfsd", Title: "the same with single deletion", Source: bera, Reference: "BSBFSD", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, model: biased(bsbfsd)},
+	{Name: "rlbsbf", Title: "the same, load balanced", Source: bera, Reference: "RLBSBF", Certainty: Estimate, Takes: []string{"K"},
+		kinds: unbounded, model: biased(rlbsbf)},
+	{Name: "qht", Title: "quotient hash table", Source: geraud, Reference: "QHT", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: qht},
+	{Name: "qhtd", Title: "the same with duplicates", Source: geraud, Reference: "QHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: qhtd},
+	{Name: "qqhtd", Title: "the same, queued", Source: geraud, Reference: "QQHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: qqhtd},
+	{Name: "sqf", Title: "streaming quotient filter", Source: "Dutta, Narang, Bera, VLDB 2013", Reference: "SQF", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: sqf},
+	{Name: "cuckoo", Title: "cuckoo filter that forgets", Source: "Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014", Reference: "Cuckoo", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, model: cuckoo},
+	{Name: "a2", Title: "aging Bloom filter, two buffers", Source: "Yoon, TKDE 2010", Reference: "A2", Certainty: Bound, Takes: []string{"K"},
+		kinds: unbounded, model: aging},
+	{Name: "buffer", Title: "LRU buffer of elements", Source: deng, Reference: "LRU", Certainty: Exact,
+		kinds: unbounded, model: lruBuffer},
+	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "NewExactV4", Certainty: Exact,
+		kinds: landmark, ipv4Only: true, model: exactRows},
+	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "NewLandmark", Certainty: Exact,
+		kinds: landmark, model: bloomLines},
+	{Name: "bloom", Title: "Bloom filter", Source: metwally, Reference: "Bloom", Certainty: Exact, Takes: []string{"K"},
+		kinds: landmark, model: bloom},
+	{Name: "jumping", Title: "Bloom filters in turn", Source: "Bloom filters that replace each other", Certainty: Bound, Takes: []string{"K"},
+		kinds: jumps, model: jumping},
+	{Name: "jumping-sum", Title: "Bloom filters and their sum", Source: metwally, Reference: "JumpingBloom", Certainty: Bound, Takes: []string{"K"},
+		kinds: jumps, model: jumpingCounters},
+	{Name: "bdbf", Title: "block decaying Bloom filter", Source: "Shen, Zhang, JCST 2008", Reference: "BDBF", Certainty: Bound, Takes: []string{"K", "CellBits"},
+		kinds: jumps, model: decaying},
+	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Reference: "TimerBloom", Certainty: Bound, Takes: []string{"K", "CellBits"},
+		kinds: slides, model: timers},
+	{Name: "counting", Title: "counting Bloom filter and queue", Source: metwally, Reference: "SlidingBloom", Certainty: Exact, Takes: []string{"K", "CellBits"},
+		kinds: []Kind{Count}, model: countingQueue},
+	{Name: "exact", Title: "map of digests", Source: "the yardstick", Engine: "NewExactWindow, NewSet", Certainty: Exact,
+		kinds: append([]Kind{Landmark}, slides...), yardstick: true, model: exactMap},
+}
+
+// Methods returns the methods that this package knows.
+func Methods() []Method { return slices.Clone(methods) }
+
+// expresses tells whether the method can answer for the window and the key.
+func (m *Method) expresses(q *Question) bool {
+	return slices.Contains(m.kinds, q.Kind) && (!m.ipv4Only || q.Key == IPv4)
+}
+
+// candidates returns the methods to plan.
+func candidates(q *Question) ([]*Method, error) {
+	var all []*Method
+	for i := range methods {
+		if methods[i].expresses(q) {
+			all = append(all, &methods[i])
+		}
+	}
+	if q.Method == "" {
+		if q.Fixed != (Parameters{}) {
+			return nil, impossible("parameters are fixed, but no method is named")
+		}
+		return all, nil
+	}
+	i := slices.IndexFunc(all, func(m *Method) bool { return m.Name == q.Method })
+	if i < 0 {
+		return nil, noCandidate(q, all)
+	}
+	return all[i : i+1], all[i].checkFixed(q.Fixed)
+}
+
+// noCandidate says why a method that was asked for is none.
+func noCandidate(q *Question, all []*Method) error {
+	names := make([]string, len(all))
+	for i, m := range all {
+		names[i] = m.Name
+	}
+	for i := range methods {
+		m := &methods[i]
+		if m.Name != q.Method {
+			continue
+		}
+		if slices.Contains(m.kinds, q.Kind) {
+			return impossible("%s is for IPv4 addresses alone; methods for all elements: %s", m.Name, strings.Join(names, ", "))
+		}
+		return impossible("%s cannot express a window of kind %v; methods that can: %s", m.Name, q.Kind, strings.Join(names, ", "))
+	}
+	return impossible("no method %q; methods for a window of kind %v: %s", q.Method, q.Kind, strings.Join(names, ", "))
+}
+
+// checkFixed refuses parameters that the method does not have.
+func (m *Method) checkFixed(p Parameters) error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"K", p.K}, {"P", p.P}, {"Cells", p.Cells}, {"CellBits", p.CellBits}} {
+		switch {
+		case f.value < 0:
+			return impossible("%s is %d, must be at least 1", f.name, f.value)
+		case f.value > 0 && !slices.Contains(m.Takes, f.name) && len(m.Takes) == 0:
+			return impossible("%s has no %s: its parameters follow from the memory", m.Name, f.name)
+		case f.value > 0 && !slices.Contains(m.Takes, f.name):
+			return impossible("%s has no %s; it takes %s", m.Name, f.name, strings.Join(m.Takes, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package sizing
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+// testStream is a stream whose repeats copy the element at a random lag.
+type testStream struct {
+	elements []asm.Digest
+	gap      []int // of each element; 0 for a new one
+}
+
+// newTestStream draws n elements, of which a share is new. Others copy the element at
+// a lag that is evenly spread over orders of magnitude up to longest.
+func newTestStream(n int, fresh float64, longest float64, seed uint64) testStream {
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := testStream{elements: make([]asm.Digest, n), gap: make([]int, n)}
+	last := map[asm.Digest]int{}
+	for i := range s.elements {
+		lag := int(math.Exp(random.Float64() * math.Log(longest)))
+		if i < lag || random.Float64() < fresh {
+			s.elements[i] = asm.Digest{random.Uint64(), random.Uint64()}
+		} else {
+			s.elements[i] = s.elements[i-lag]
+			s.gap[i] = i - last[s.elements[i]]
+		}
+		last[s.elements[i]] = i
+	}
+	return s
+}
+
+// load returns what a measurement of the stream from the given element on says.
+func (s testStream) load(from int) (distinct float64, gaps Gaps) {
+	var h Histogram
+	fresh := 0
+	for _, g := range s.gap[from:] {
+		if g == 0 {
+			fresh++
+		} else {
+			h.Add(float64(g), 1)
+		}
+	}
+	return float64(fresh) / float64(len(s.gap)-from), h.Gaps()
+}
+
+// rates returns what a filter does from the given element on.
+func (s testStream) rates(f paper.Filter, from int) (fpr, fnr float64) {
+	var wrong, fresh, missed, repeats float64
+	for i, d := range s.elements {
+		seen := f.TestAndSet(d)
+		switch {
+		case i < from:
+		case s.gap[i] == 0:
+			fresh++
+			if seen {
+				wrong++
+			}
+		default:
+			repeats++
+			if !seen {
+				missed++
+			}
+		}
+	}
+	return wrong / fresh, missed / repeats
+}
+
+func (c *Candidate) value(name string) int {
+	for _, p := range c.Parameters {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return 0
+}
+
+// build makes the reference filter of a candidate.
+func build(c *Candidate) (paper.Filter, error) {
+	bias := paper.BiasedConfig{Bits: c.MemoryBits, K: c.value("K"), Seed: 7}
+	table := paper.QHTConfig{Bits: c.MemoryBits, CellBits: c.value("cell bits"), Cells: c.value("cells"), Seed: 7}
+	switch c.Method.Name {
+	case "sbf":
+		cells := c.value("cells")
+		return paper.NewStable(paper.StableConfig{Cells: cells, CellBits: c.MemoryBits / cells, K: c.value("K"), P: c.value("P"), Seed: 7})
+	case "rsbf":
+		return paper.NewRSBF(bias, 0.03)
+	case "bsbf":
+		return paper.NewBSBF(bias)
+	case "bsbfsd":
+		return paper.NewBSBFSD(bias)
+	case "rlbsbf":
+		return paper.NewRLBSBF(bias)
+	case "qht":
+		return paper.NewQHT(table)
+	case "qhtd":
+		return paper.NewQHTD(table)
+	case "qqhtd":
+		return paper.NewQQHTD(table)
+	case "sqf":
+		return paper.NewSQF(paper.SQFConfig{Bits: c.MemoryBits, Cells: table.Cells, Remainder: c.value("r"), Fingerprint: c.value("r'"), Seed: 7})
+	case "cuckoo":
+		return paper.NewCuckoo(paper.CuckooConfig{Bits: c.MemoryBits, CellBits: table.CellBits, Cells: table.Cells, Kicks: 100, Seed: 7})
+	case "a2":
+		return paper.NewA2(c.MemoryBits, c.value("K"), c.value("capacity"))
+	default:
+		return paper.NewLRU(c.MemoryBits, elementBits)
+	}
+}
+
+// TestReferences compares predictions with runs of the reference filters. models says how
+// far off a model may be, as a share of the rate; the sampling error comes on top. Bounds
+// may be that much too low, and arbitrarily too high.
+func TestReferences(t *testing.T) {
+	const elements, from, longest = 110_000, 40_000, 1 << 12
+	for _, fresh := range []float64{0.4, 0.9} {
+		if testing.Short() && fresh == 0.9 {
+			continue
+		}
+		s := newTestStream(elements, fresh, longest, 3)
+		distinct, gaps := s.load(from)
+		for _, c := range []struct {
+			method       string
+			cells        int
+			fprOff       float64
+			fnrOff       float64
+			fnrBoundOnly bool
+		}{
+			{"sbf", 0, 0.02, 0.02, false},
+			{"bsbf", 0, 0.03, 0.02, false},
+			{"rlbsbf", 0, 0.03, 0.02, false},
+			{"rsbf", 0, 0.05, 0.05, false},
+			{"qht", 1, 0.02, 0.03, false},
+			{"qht", 4, 0.02, 0.08, false},
+			{"qhtd", 4, 0.02, 0.02, true},
+			{"qqhtd", 1, 0.02, 0.03, false},
+			{"qqhtd", 4, 0.02, 0.05, false},
+			{"sqf", 0, 0.02, 0.05, false},
+			{"cuckoo", 4, 0.03, 0.03, true},
+			{"a2", 0, 0.02, 0.03, false},
+			{"buffer", 0, 0, 0.03, false},
+		} {
+			q := Question{
+				Method: c.method, Fixed: Parameters{Cells: c.cells}, Key: Other,
+				MemoryBits: 1 << 12, FPR: 0.1, Distinct: distinct, Gaps: gaps,
+			}
+			a, err := Plan(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := &a.Candidates[0]
+			filter, err := build(plan)
+			if err != nil {
+				t.Fatal(c.method, err)
+			}
+			fpr, fnr := s.rates(filter, from)
+			n := float64(elements - from)
+			near(t, c.method+" FPR", plan.FPR, fpr, c.fprOff, n*distinct, plan.Method.Certainty == Bound)
+			near(t, c.method+" FNR", plan.FNR, fnr, c.fnrOff, n*(1-distinct), c.fnrBoundOnly)
+			if filter.Bits() > q.MemoryBits {
+				t.Errorf("%s takes %d bits of %d", c.method, filter.Bits(), q.MemoryBits)
+			}
+		}
+	}
+}
+
+// near checks a prediction against the rate of n trials: 5 standard deviations (1 in 3.5
+// million) and what the model may be off.
+func near(t *testing.T, what string, predicted, measured, off, n float64, bound bool) {
+	t.Helper()
+	slack := off*predicted + 5*math.Sqrt(predicted*(1-predicted)/n) + 1e-9
+	if measured > predicted+slack || !bound && measured < predicted-slack {
+		t.Errorf("%s: predicted %.4g, measured %.4g, %+.1f %%", what, predicted, measured, 100*(measured/predicted-1))
+	}
+}

@@ -1,0 +1,189 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Candidate is a method with its best parameters.
+type Candidate struct {
+	Method     *Method
+	Parameters []Parameter
+	MemoryBits int // in use; 0 if there is no design at all
+	FPR, FNR   float64
+	// Lines is the number of cache lines that an element touches.
+	Lines float64
+	// Remembered is the number of different elements that the method remembers: those
+	// of a window, or, in an unbounded stream, those that may come in between until
+	// half of the repeats are missed. It is +Inf where nothing is ever forgotten.
+	Remembered float64
+	// NeededBits is the least memory with which the method keeps both bounds; 0 where
+	// none does.
+	NeededBits int
+	// Meets tells whether the request is met; Why says why not.
+	Meets bool
+	Why   string
+	// Curve holds the rates over memory, where they were asked for.
+	Curve []Point
+}
+
+// BitsPerElement is the memory for each element that is remembered; 0 where that has no
+// meaning.
+func (c *Candidate) BitsPerElement() float64 {
+	if c.Remembered == 0 || math.IsInf(c.Remembered, 1) {
+		return 0
+	}
+	return float64(c.MemoryBits) / c.Remembered
+}
+
+// Point is one of a curve.
+type Point struct {
+	MemoryBits int
+	FPR, FNR   float64
+}
+
+// Answer is what [Plan] found.
+type Answer struct {
+	// Question is the one asked, with its defaults filled in.
+	Question Question
+	// Window is the number of different elements that a window holds; of an unbounded
+	// stream, those within the longest gap.
+	Window float64
+	// Candidates are in the order of the package documentation, the best first.
+	Candidates []Candidate
+	// Recommended is the first candidate, or nil if that one does not meet the
+	// request. Reason says in a line why that one, or what comes nearest.
+	Recommended *Candidate
+	Reason      string
+}
+
+// Plan answers a question. Errors wrap [ErrQuestion]. That no candidate meets the
+// request is no error, but with Method named and no such filter possible in the memory
+// given it is. It takes up to a second or so, with curves some seconds.
+func Plan(question Question) (Answer, error) {
+	q, err := question.complete()
+	if err != nil {
+		return Answer{}, err
+	}
+	chosen, err := candidates(&q)
+	if err != nil {
+		return Answer{}, err
+	}
+	r := newRequest(q)
+	a := Answer{Question: q, Window: r.window}
+	for _, m := range chosen {
+		c, err := r.plan(m)
+		if err != nil && q.Method != "" {
+			return Answer{}, err
+		}
+		a.Candidates = append(a.Candidates, c)
+	}
+	if len(a.Candidates) == 0 {
+		return Answer{}, impossible("no method answers for a window of kind %v", q.Kind)
+	}
+	slices.SortStableFunc(a.Candidates, r.ranking(a.Candidates))
+	if a.Candidates[0].Meets {
+		a.Recommended = &a.Candidates[0]
+	}
+	a.Reason = r.reason(a.Candidates)
+	return a, nil
+}
+
+// plan finds a method's candidate. The error says why there is no design at all.
+func (r *request) plan(m *Method) (Candidate, error) {
+	c := Candidate{Method: m}
+	needed, found := r.needed(m)
+	if found {
+		c.NeededBits = needed
+	}
+	bits := r.MemoryBits
+	switch {
+	case bits == 0 && found:
+		bits = needed
+	case bits == 0:
+		bits = maxSearched
+	}
+	d, err := m.model(r, bits)
+	if err != nil {
+		c.Why = "too little memory"
+		if !found {
+			c.Why = fmt.Sprintf("needs more than %d GiB", maxSearched>>33)
+		}
+		return c, err
+	}
+	r.fill(&c, d)
+	if r.Curves {
+		c.Curve = r.curve(m, bits)
+	}
+	return c, nil
+}
+
+// fill takes over what a design predicts.
+func (r *request) fill(c *Candidate, d design) {
+	c.Parameters, c.MemoryBits = d.parameters, d.bits
+	c.FPR, c.FNR, c.Lines = d.fpr, d.fnr, d.lines
+	c.Remembered = r.load.remembered(d.misses)
+	if r.Kind != Unbounded {
+		c.Remembered = math.Min(c.Remembered, r.window)
+	}
+	c.Meets = d.fpr <= r.FPR && (r.MemoryBits != 0 || d.fnr <= r.FNR)
+	switch {
+	case c.Meets:
+	case d.fpr > r.FPR && c.NeededBits > 0:
+		c.Why = "FPR too high in so little memory"
+	case d.fpr > r.FPR:
+		c.Why = fmt.Sprintf("FPR too high even in %d GiB", maxSearched>>33)
+	default:
+		c.Why = fmt.Sprintf("misses more, even in %d GiB", maxSearched>>33)
+	}
+}
+
+// closeEnough is how far above the lowest FNR others count as equally good: the models
+// are no more accurate.
+const closeEnough = 1.05
+
+// ranking returns the order of the package documentation.
+func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
+	lowest := 1.0
+	for i := range all {
+		if c := &all[i]; c.Meets && !c.Method.yardstick {
+			lowest = math.Min(lowest, c.FNR)
+		}
+	}
+	good := math.Max(r.FNR, closeEnough*lowest)
+	return func(a, b Candidate) int {
+		return cmp.Or(
+			first(a.Meets, b.Meets),
+			first(a.MemoryBits > 0, b.MemoryBits > 0),
+			first(!a.Method.yardstick, !b.Method.yardstick),
+			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
+			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
+			cmp.Compare(a.Lines, b.Lines),
+			cmp.Compare(r.memory(&a), r.memory(&b)),
+			cmp.Compare(a.FPR, b.FPR),
+		)
+	}
+}
+
+// memory is what counts as a candidate's memory: the least that is enough, or, for one
+// that misses more than is hardly anything in any case, what it has.
+func (r *request) memory(c *Candidate) int {
+	return cmp.Or(c.NeededBits, c.MemoryBits)
+}
+
+// countedFPR is the FPR of a candidate that does not keep the bound; the others are
+// equals.
+func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
+
+// first orders what has a quality before what has not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

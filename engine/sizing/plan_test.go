@@ -1,0 +1,196 @@
+package sizing
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// questions are the ones that users have, one for each kind of window and then some.
+var questions = map[string]Question{
+	"flows without end":      {Key: Other, MemoryBits: 8 << 20, FPR: 0.01},
+	"packets without end":    {MemoryBits: 64 << 20, Distinct: 0.7},
+	"memory of an unbounded": {Key: Other, FPR: 0.03, FNR: 0.05, Elements: 1e6},
+	"packets in 10 ms":       {Kind: Sliding, Elements: 15_000},
+	"packets in l2":          {Kind: Sliding, Elements: 15_000, MemoryBits: 16 << 20},
+	"last million":           {Kind: Count, Elements: 1e6, Distinct: 0.9},
+	"jumping":                {Kind: Jumping, Elements: 1e6, FPR: 0.01, Key: Other},
+	"sources per hour":       {Kind: Landmark, Elements: 3e6, Key: IPv4},
+	"flows per hour":         {Kind: Landmark, Elements: 3e6, Key: Other},
+}
+
+// TestAnswers checks what every answer promises.
+func TestAnswers(t *testing.T) {
+	for name, q := range questions {
+		t.Run(name, func(t *testing.T) {
+			q.Curves = !testing.Short()
+			a, err := Plan(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Recommended == nil || !a.Recommended.Meets || a.Reason == "" {
+				t.Fatalf("recommended %+v, reason %q", a.Recommended, a.Reason)
+			}
+			r := newRequest(a.Question)
+			for i := range a.Candidates {
+				c := &a.Candidates[i]
+				checkCandidate(t, r, c)
+				if better := c.Meets && !c.Method.yardstick && c.FNR < a.Recommended.FNR/closeEnough; better && a.Recommended.FNR > a.Question.FNR {
+					t.Errorf("%s has FNR %g, %s was recommended with %g", c.Method.Name, c.FNR, a.Recommended.Method.Name, a.Recommended.FNR)
+				}
+			}
+		})
+	}
+}
+
+func checkCandidate(t *testing.T, r *request, c *Candidate) {
+	t.Helper()
+	name := c.Method.Name
+	if !c.Method.expresses(&r.Question) {
+		t.Errorf("%s cannot express the window", name)
+	}
+	if c.Meets == (c.Why != "") || c.Meets && c.FPR > r.FPR {
+		t.Errorf("%s: meets is %v with FPR %g, why %q", name, c.Meets, c.FPR, c.Why)
+	}
+	if r.MemoryBits > 0 && c.MemoryBits > r.MemoryBits {
+		t.Errorf("%s takes %d bits of %d", name, c.MemoryBits, r.MemoryBits)
+	}
+	for _, p := range append(c.Curve, Point{c.MemoryBits, c.FPR, c.FNR}) {
+		if !(p.FPR >= 0 && p.FPR <= 1 && p.FNR >= 0 && p.FNR <= 1) {
+			t.Errorf("%s: rates %+v", name, p)
+		}
+	}
+	if math.IsNaN(c.Remembered) || math.IsNaN(c.BitsPerElement()) {
+		t.Errorf("%s remembers %g elements", name, c.Remembered)
+	}
+	if c.NeededBits == 0 {
+		return
+	}
+	d, err := c.Method.model(r, c.NeededBits)
+	if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
+		t.Errorf("%s: the %d bits needed are not enough: %+v, %v", name, c.NeededBits, d.fpr, err)
+	}
+	less := c.NeededBits*19/20 - lineBits
+	if d, err := c.Method.model(r, max(less, 1)); err == nil && d.fpr <= r.FPR && d.fnr <= r.FNR && less > 0 {
+		t.Errorf("%s: %d bits are enough, %d were said to be needed", name, less, c.NeededBits)
+	}
+}
+
+// TestRecommended pins what the models lead to for the questions that users have.
+func TestRecommended(t *testing.T) {
+	for name, want := range map[string]string{
+		"flows without end": "lru",
+		"packets in 10 ms":  "timed",
+		"packets in l2":     "timed",
+		"sources per hour":  "exact-rows",
+		"flows per hour":    "bloom-lines",
+	} {
+		a, err := Plan(questions[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Recommended.Method.Name; got != want {
+			t.Errorf("%s: %s, want %s (%s)", name, got, want, a.Reason)
+		}
+	}
+}
+
+// TestImpossible wants errors that name the value and the nearest valid one.
+func TestImpossible(t *testing.T) {
+	window := Question{Kind: Sliding, Elements: 1000}
+	with := func(change func(*Question)) Question {
+		q := window
+		change(&q)
+		return q
+	}
+	for _, c := range []struct {
+		question Question
+		want     string
+	}{
+		{Question{Method: "sbf", MemoryBits: 3, Fixed: Parameters{K: 4}}, "K = 4 hash functions need at least 5 cells of 1 bits, which are 5 bits of memory; the 3 bits given are enough for K up to 2"},
+		{Question{Method: "bsbf", MemoryBits: 3, Fixed: Parameters{K: 4}}, "enough for K up to 3"},
+		{Question{Method: "sbf", MemoryBits: 64, Fixed: Parameters{K: 2, P: 65, CellBits: 1}}, "must be from 1 to the 64 cells"},
+		{Question{Method: "qht", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 2}}, "at least 3 bits"},
+		{Question{Method: "qht", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 17}}, "from 1 to 16"},
+		{Question{Method: "sqf", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 1, CellBits: 2}}, "from 3 to 16"},
+		{Question{Method: "cuckoo", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 3}}, "at least 4 bits"},
+		{Question{Method: "lru", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 64, CellBits: 16}}, "at most 32 cells"},
+		{Question{Method: "lru", MemoryBits: 100}, "at least 512"},
+		{Question{Method: "lru", Fixed: Parameters{K: 3}}, "it takes Cells, CellBits"},
+		{Question{Method: "timed", Fixed: Parameters{K: 3}}, "follow from the memory"},
+		{Question{Method: "sbf", Fixed: Parameters{K: -1}}, "at least 1"},
+		{Question{Fixed: Parameters{K: 4}}, "no method is named"},
+		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, sbf"},
+		{with(func(q *Question) { q.Method = "sbf" }), "cannot express a window of kind sliding; methods that can: timed"},
+		{Question{Kind: Landmark, Elements: 9, Key: Other, Method: "exact-rows"}, "IPv4 addresses alone"},
+		{Question{Kind: Sliding}, "0 elements in the window, must be from 1"},
+		{with(func(q *Question) { q.Distinct = 1.5 }), "at most 1"},
+		{with(func(q *Question) { q.FPR = math.NaN() }), "between 0 and 1"},
+		{with(func(q *Question) { q.FNR = 1 }), "between 0 and 1"},
+		{with(func(q *Question) { q.MemoryBits = -1 }), "from 1 to 2^46"},
+		{with(func(q *Question) { q.Kind = 9 }), "from 0 to 4"},
+		{with(func(q *Question) { q.Key = 9 }), "from 0 to 2"},
+		{with(func(q *Question) { q.Parts = 1 }), "from 2 to 254"},
+		{with(func(q *Question) { q.Gaps = Gaps{{1, 0.5}} }), "must be 1"},
+		{with(func(q *Question) { q.Gaps = Gaps{{5, 0.5}, {5, 0.5}} }), "above the bin before"},
+		{with(func(q *Question) { q.Gaps = Gaps{{5, 2}, {6, -1}} }), "0 or more"},
+		{with(func(q *Question) { q.Gaps = Gaps{{1e6, 1}} }), "within the window only"},
+	} {
+		_, err := Plan(c.question)
+		if !errors.Is(err, ErrQuestion) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.question, err, c.want)
+		}
+	}
+}
+
+// TestNothingMeets wants the least memory that would do, and no recommendation.
+func TestNothingMeets(t *testing.T) {
+	a, err := Plan(Question{Kind: Landmark, Elements: 1e6, Key: Other, MemoryBits: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Recommended != nil || !strings.Contains(a.Reason, "least memory that does") {
+		t.Errorf("recommended %+v, reason %q", a.Recommended, a.Reason)
+	}
+}
+
+// TestFixed wants parameters that are fixed to come out as they went in.
+func TestFixed(t *testing.T) {
+	c := planned(t, Question{MemoryBits: 1 << 20, FPR: 0.1, Fixed: Parameters{K: 3, P: 11, CellBits: 2}}, "sbf")
+	if c.value("K") != 3 || c.value("P") != 11 || c.value("Max") != 3 || c.value("cells") != 1<<19 {
+		t.Errorf("%+v", c.Parameters)
+	}
+	c = planned(t, Question{MemoryBits: 1 << 20, FPR: 0.1, Fixed: Parameters{Cells: 8, CellBits: 8}}, "lru")
+	if c.value("cells") != 8 || c.value("cell bits") != 8 || c.value("rows of a line") != 8 {
+		t.Errorf("%+v", c.Parameters)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h Histogram
+	if h.Gaps() != nil {
+		t.Error("an empty histogram has gaps")
+	}
+	h.Add(1, 1)
+	h.Add(2, 1)
+	h.Add(1000, 2)
+	g := h.Gaps()
+	if err := g.check(Question{}); err != nil {
+		t.Fatal(err)
+	}
+	if g[0] != (Bin{1, 0.25}) || g[1] != (Bin{2, 0.25}) {
+		t.Errorf("%v", g[:2])
+	}
+	if q := g.Quantile(0.9); q < 1000 || q > 1200 {
+		t.Errorf("90 %% within %g", q)
+	}
+	if q := g.Times(10).Quantile(0.9); q < 8500 || q > 12_000 {
+		t.Errorf("90 %% within %g, ten times as long", q)
+	}
+	h.Add(math.Inf(1), 1)
+	h.Add(-3, 1)
+	if err := h.Gaps().check(Question{}); err != nil {
+		t.Error(err)
+	}
+}

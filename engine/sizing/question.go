@@ -1,0 +1,166 @@
+package sizing
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrQuestion is wrapped by every error of this package: the question cannot be
+// answered as it is. The text says which value is wrong, why, and the nearest
+// valid ones.
+var ErrQuestion = errors.New("impossible request")
+
+// Kind is a kind of window: which earlier elements a repeat may repeat.
+type Kind int
+
+const (
+	// Unbounded is all of the stream, as far as constant memory goes: recent
+	// elements are remembered, old ones forgotten.
+	Unbounded Kind = iota
+	// Landmark is everything since the window began; it starts again at each
+	// boundary.
+	Landmark
+	// Sliding is the last stretch of time at every instant. Elements is the number
+	// in it at the stream's highest rate.
+	Sliding
+	// Count is the last Elements elements.
+	Count
+	// Jumping is the last Parts parts of time or of the stream; it moves on by one
+	// of them.
+	Jumping
+)
+
+var kindNames = [...]string{"unbounded", "landmark", "sliding", "count", "jumping"}
+
+// String returns the kind's name in lower case.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("kind %d", int(k))
+	}
+	return kindNames[k]
+}
+
+// Key is what elements are.
+type Key int
+
+const (
+	Packets Key = iota // identities of packets, by digest
+	IPv4               // IPv4 addresses, of which there are 2^32
+	Other              // all others, by digest
+)
+
+// Defaults of a [Question].
+const (
+	DefaultFPR   = 1e-9
+	DefaultFNR   = 1e-4
+	DefaultParts = 8
+	// DefaultHorizon is how far repeats lie back at most in an unbounded stream of
+	// which nothing else is known.
+	DefaultHorizon = 1 << 24
+)
+
+// Parameters fixes parameters of a method. Those that are 0 are chosen.
+type Parameters struct {
+	K        int // hash functions
+	P        int // cells that an element decrements
+	Cells    int // cells of a row
+	CellBits int // bits of a cell
+}
+
+// Question is what is known about a stream, and what is asked for.
+type Question struct {
+	Kind Kind
+	// Elements is the number of elements, repeats included, in the window, from 1
+	// to 2^60. An unbounded stream has no such number: there it is how far repeats
+	// lie back at most, and 0 stands for DefaultHorizon. Gaps replace it.
+	Elements float64
+	// Distinct is the share of elements that are new, above 0 and at most 1; 0
+	// stands for 1, the worst case.
+	Distinct float64
+	// Gaps is how far repeats lie back, in elements. nil stands for gaps that are
+	// evenly spread over a window, where an unbounded stream has them evenly spread
+	// over orders of magnitude (as those of the web crawl in Deng, Rafiei, SIGMOD
+	// 2006, nearly are).
+	Gaps  Gaps
+	Parts int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
+	Key   Key
+
+	// MemoryBits is the memory there is, at most 2^46 bits; 0 asks how much is
+	// needed.
+	MemoryBits int
+	FPR        float64 // bound, between 0 and 1; 0 stands for DefaultFPR
+	// FNR is the bound of what counts as hardly any misses, between 0 and 1; 0
+	// stands for DefaultFNR. It bounds the memory where that is asked for, and
+	// makes equals of methods that miss less where it is given.
+	FNR float64
+
+	Method string     // plan this one alone; "" plans all
+	Fixed  Parameters // of Method, which must be named then
+	Curves bool       // add the rates over memory
+}
+
+const (
+	maxElements = 1 << 60
+	maxMemory   = min(1<<46, math.MaxInt)
+	maxParts    = 254 // b-bit counters of a part, b at most 8
+)
+
+// complete fills in what the question leaves open, and checks it.
+func (q Question) complete() (Question, error) {
+	q.fill()
+	if err := q.check(); err != nil {
+		return q, err
+	}
+	if q.Gaps == nil {
+		q.Gaps = UniformGaps(q.Elements)
+		if q.Kind == Unbounded {
+			q.Gaps = LogGaps(q.Elements)
+		}
+	}
+	return q, q.Gaps.check(q)
+}
+
+func (q *Question) fill() {
+	if q.Elements == 0 && q.Kind == Unbounded {
+		q.Elements = DefaultHorizon
+	}
+	for _, d := range []struct {
+		value *float64
+		usual float64
+	}{{&q.Distinct, 1}, {&q.FPR, DefaultFPR}, {&q.FNR, DefaultFNR}} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+	}
+	if q.Parts == 0 {
+		q.Parts = DefaultParts
+	}
+}
+
+func (q *Question) check() error {
+	switch {
+	case q.Kind < Unbounded || q.Kind > Jumping:
+		return impossible("%v is no window, must be from %d to %d", q.Kind, Unbounded, Jumping)
+	case q.Key < Packets || q.Key > Other:
+		return impossible("key %d, must be from %d to %d", q.Key, Packets, Other)
+	case !(q.Elements >= 1 && q.Elements <= maxElements):
+		return impossible("%v elements in the window, must be from 1 to 2^60", q.Elements)
+	case !(q.Distinct > 0 && q.Distinct <= 1):
+		return impossible("share of new elements is %v, must be above 0 and at most 1", q.Distinct)
+	case !(q.FPR > 0 && q.FPR < 1):
+		return impossible("false positive rate is %v, must be between 0 and 1", q.FPR)
+	case !(q.FNR > 0 && q.FNR < 1):
+		return impossible("false negative rate is %v, must be between 0 and 1", q.FNR)
+	case q.Parts < 2 || q.Parts > maxParts:
+		return impossible("%d parts of a jumping window, must be from 2 to %d", q.Parts, maxParts)
+	case q.MemoryBits < 0 || q.MemoryBits > maxMemory:
+		return impossible("memory is %d bits, must be from 1 to 2^46, or 0 to ask for it", q.MemoryBits)
+	}
+	return nil
+}
+
+// impossible returns an error that wraps [ErrQuestion].
+func impossible(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrQuestion}, args...)...)
+}

@@ -1,0 +1,120 @@
+package sizing
+
+import (
+	"errors"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+const (
+	leastRowBits = 4  // of a fingerprint in LRU rows
+	mostRowBits  = 64 // a whole word
+	mostRows     = 32 // of a line
+)
+
+// lruRows are rows of fingerprints, whole lines or equal parts of one, in which an
+// element moves to the front, and the last one leaves.
+func lruRows(r *request, memory int) (design, error) {
+	b := best{request: r}
+	for parts := 1; parts <= mostRows; parts++ {
+		rowBits := lineBits / parts
+		if r.Fixed.Cells != 0 {
+			b.add(lruRowsOf(r, memory, parts, r.Fixed.Cells, r.Fixed.CellBits))
+			continue
+		}
+		for _, width := range choices(r.Fixed.CellBits, leastRowBits, mostRowBits) {
+			cells := rowBits / width
+			if cells < 1 {
+				break
+			}
+			if rowFPR(cells, width) <= r.FPR || width == mostRowBits || r.Fixed.CellBits != 0 {
+				b.add(lruRowsOf(r, memory, parts, cells, width))
+				break
+			}
+		}
+	}
+	return b.result()
+}
+
+// lruRowsOf is the design with that many rows in a line.
+func lruRowsOf(r *request, memory, parts, cells, width int) (design, error) {
+	if width == 0 { // of cells that are fixed
+		width = min(mostRowBits, lineBits/parts/cells)
+	}
+	switch {
+	case width < 1 || width > mostRowBits:
+		return design{}, impossible("cells of %d bits in rows of %d, must be from 1 to %d", width, cells, mostRowBits)
+	case cells*width*parts > lineBits:
+		return design{}, impossible("rows of %d cells of %d bits are %d bits, must be at most the %d of a cache line: at most %d cells of these, or of %d bits",
+			cells, width, cells*width, lineBits, lineBits/width, lineBits/cells)
+	case memory < lineBits:
+		return design{}, tooSmall(memory, lineBits, "a cache line")
+	}
+	lines := memory / lineBits
+	rows := lines * parts
+	fpr := rowFPR(cells, width)
+	return r.finish(design{
+		parameters: []Parameter{{"lines", lines}, {"rows of a line", parts}, {"cells", cells}, {"cell bits", width}},
+		bits:       lines * lineBits,
+		fpr:        fpr,
+		lines:      1,
+	}, r.load.missesOf(func(different float64) float64 {
+		return rowMiss(different, rows, cells) * (1 - fpr)
+	})), nil
+}
+
+// rowFPR is the probability that one of the fingerprints of a full row is that of a
+// new element; one code stands for an empty cell.
+func rowFPR(cells, width int) float64 {
+	return math.Min(1, float64(cells)/(math.Exp2(float64(width))-1))
+}
+
+// rowMiss is the probability that a row has lost an element after so many different
+// others came into all rows: that at least as many of them as it has cells came into
+// this one.
+func rowMiss(different float64, rows, cells int) float64 {
+	return poissonTail(different/float64(rows), cells)
+}
+
+// timedRows is engine.Timed: lines of six cells with a fingerprint and a time.
+func timedRows(r *request, memory int) (design, error) {
+	if memory < lineBits {
+		return design{}, tooSmall(memory, lineBits, "a cache line")
+	}
+	fpr, err := timedFPR(r)
+	if err != nil {
+		return design{}, err
+	}
+	lines := memory / lineBits
+	return r.finish(design{
+		parameters: []Parameter{{"lines", lines}, {"cells", asm.TimedCells}, {"cell bits", asm.TimedCellBits}},
+		bits:       lines * lineBits,
+		fpr:        fpr,
+		lines:      1,
+	}, r.load.missesOf(func(different float64) float64 {
+		return rowMiss(different, lines, asm.TimedCells)
+	})), nil
+}
+
+// timedFPR asks the filter itself for its bound, which depends on how it divides its
+// cells for the FPR asked for. One that it cannot keep gives the lowest it can.
+func timedFPR(r *request) (float64, error) {
+	window := engine.Window{None: true}
+	if r.Kind != Unbounded {
+		window = engine.Window{Packets: int64(math.Ceil(r.Elements))}
+	}
+	const lowest = 1e-12 // above what the widest fingerprints reach
+	for _, bound := range []float64{r.FPR, lowest} {
+		filter, err := engine.NewTimed(engine.TimedConfig{Window: window, Memory: lineBits / 8, FPR: bound})
+		if errors.Is(err, engine.ErrFPR) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		return filter.Stats().PredictedFPR, filter.Close()
+	}
+	return 0, impossible("timed rows keep no false positive rate of %g", r.FPR)
+}

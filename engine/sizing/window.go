@@ -1,0 +1,134 @@
+package sizing
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+const (
+	timerBits   = 8  // 255 ticks of a window
+	queueBits   = 64 // a digest, from which the positions follow
+	counterBits = 4  // 1.4e-15 of the counters overflow at the best K
+)
+
+// jumping are Parts + 1 Bloom filters, one of which is filled and the oldest cleared
+// for the next part. An element is looked up in all.
+func jumping(r *request, memory int) (design, error) {
+	filters := r.Parts + 1
+	m := memory / filters
+	if m < 1 {
+		return design{}, tooSmall(memory, filters, "%d filters", filters)
+	}
+	part := r.within(r.Elements / float64(r.Parts))
+	fpr := func(k int) float64 {
+		return -math.Expm1(float64(filters) * math.Log1p(-math.Min(bloomFPR(m, k, part), 1-1e-16)))
+	}
+	k := bloomK(r, fpr)
+	if err := requireK(k, m, memory); err != nil {
+		return design{}, err
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"filters", filters}, {"m of each", m}},
+		bits:       m * filters,
+		fpr:        fpr(k),
+		// The bits of a position in all filters lie together.
+		lines: float64(k) * linesOfRow(filters),
+	}), nil
+}
+
+// jumpingCounters is the paper's scheme: for each position a bit for each part, and a
+// main counter that adds them up.
+func jumpingCounters(r *request, memory int) (design, error) {
+	place := r.Parts + 1 + bits.Len(uint(r.Parts-1))
+	m := memory / place
+	if m < 1 {
+		return design{}, tooSmall(memory, place, "a counter and its %d parts", r.Parts)
+	}
+	fpr := func(k int) float64 { return bloomFPR(m, k, r.window) }
+	k := bloomK(r, fpr)
+	if err := requireK(k, m, memory); err != nil {
+		return design{}, err
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"m", m}, {"Q", r.Parts}},
+		bits:       m * place, fpr: fpr(k), lines: float64(2 * k),
+	}), nil
+}
+
+// countingQueue is a counting Bloom filter of the last N elements, whose digests are
+// in a queue.
+func countingQueue(r *request, memory int) (design, error) {
+	width := r.Fixed.CellBits
+	if width == 0 {
+		width = counterBits
+	}
+	queue := queueBits * r.Elements
+	if least := queue + float64(width); float64(memory) < least {
+		return design{}, impossible("a queue of %.0f elements: %d bits of memory are too few, more than %.0f are needed", r.Elements, memory, queue)
+	}
+	m := (memory - int(queue)) / width
+	fpr := func(k int) float64 { return bloomFPR(m, k, r.window) }
+	k := bloomK(r, fpr)
+	if err := requireK(k, m, memory); err != nil {
+		return design{}, err
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"counters", m}, {"counter bits", width}, {"queue", int(r.Elements)}},
+		bits:       m*width + int(queue),
+		fpr:        fpr(k),
+		lines:      float64(2*k + 1), // those of the element that leaves, too
+	}), nil
+}
+
+// timers are counters that elements set to the window and that run down to 0, one for
+// each tick. A jumping window has a tick for each part.
+func timers(r *request, memory int) (design, error) {
+	return runningDown(r, memory, func(width int) float64 {
+		if r.Kind == Jumping && r.Fixed.CellBits == 0 {
+			return float64(r.Parts)
+		}
+		return float64(int(1)<<width - 1)
+	}, timersWidth(r))
+}
+
+func timersWidth(r *request) int {
+	if r.Kind == Jumping {
+		if width, err := theory.TimerBits(r.Parts); err == nil {
+			return width
+		}
+	}
+	return timerBits
+}
+
+// decaying is the block decaying Bloom filter: counters that all run down by one after
+// each block, of which a window has 2^s - 2.
+func decaying(r *request, memory int) (design, error) {
+	return runningDown(r, memory, func(width int) float64 { return float64(int(1)<<width - 2) }, bits.Len(uint(r.Parts+1)))
+}
+
+// runningDown is a Bloom filter of counters of the given width. They run for a window
+// and up to one of its ticks more.
+func runningDown(r *request, memory int, ticks func(width int) float64, width int) (design, error) {
+	if r.Fixed.CellBits != 0 {
+		width = r.Fixed.CellBits
+	}
+	if width < 2 || width > mostQuotientBits {
+		return design{}, impossible("counters of %d bits, must be from 2 to %d", width, mostQuotientBits)
+	}
+	m := memory / width
+	if m < 1 {
+		return design{}, tooSmall(memory, width, "a counter")
+	}
+	running := r.within(r.Elements * (1 + 1/ticks(width)))
+	fpr := func(k int) float64 { return bloomFPR(m, k, running) }
+	k := bloomK(r, fpr)
+	if err := requireK(k, m, memory); err != nil {
+		return design{}, err
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"counters", m}, {"counter bits", width}, {"ticks", int(ticks(width))}},
+		bits:       m * width, fpr: fpr(k), lines: float64(k),
+	}), nil
+}
