@@ -2,6 +2,8 @@
 
 package asm
 
+import "math"
+
 // bitLineLanes is what the vector kernels of bit lines know of one K. A line is
 // eight lanes of 64 bits, and as parts have at least 128 bits a lane belongs to
 // one part or two. In each lane the four 16-bit words of a digest become the
@@ -12,6 +14,7 @@ type bitLineLanes struct {
 	inLine, inLane [8][4]uint16
 	first, last    [8][8]uint8
 	start          [8]uint64 // the first bit of each lane
+	even, odd      [8]uint64 // the halves of eight digests
 	size           uint64    // bits of a part
 	split          uint64    // 1 if a lane belongs to two parts
 }
@@ -22,6 +25,7 @@ var bitLineLanesOf = func() (of [MaxBitParts + 1]bitLineLanes) {
 		of[k].size = uint64(size)
 		for lane := range 8 {
 			of[k].start[lane] = uint64(64 * lane)
+			of[k].even[lane], of[k].odd[lane] = uint64(2*lane), uint64(2*lane+1)
 			for j := range 4 {
 				of[k].inLine[lane][j] = uint16(j * size)
 				of[k].inLane[lane][j] = uint16(j*size - 64*lane)
@@ -47,7 +51,8 @@ func wordOf(lane, j int) [8]uint8 {
 
 func testAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
 	n := len(digests)
-	if level == levelGeneric || n == 0 {
+	// The kernels multiply by 32 bits of the number of lines: more are 256 GiB.
+	if level == levelGeneric || n == 0 || len(lines) > math.MaxUint32 {
 		testAndSetBitLinesGeneric(lines, seen, digests, positions, p, c)
 		return
 	}

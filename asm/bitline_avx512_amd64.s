@@ -3,142 +3,212 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// Bit lines of unbounded streams (AVX-512): a line is one register. Neither
-// verdict makes a branch: a line that stays as it is takes a store of no lanes.
+// Bit lines of unbounded streams (AVX-512): a line is one register. Whatever
+// needs no line is made for eight elements at once, in PREPARE, some groups
+// of eight before their turn; the lines are fetched then. A ring of slots on the
+// stack keeps it:
 //
-//	DI lines        SI digests, moving on    R10 positions, moving on
-//	R8 their number CX elements left         R9 seen, moving on
-//	R11 its word    R13 the element's bit    BX, R15 the multipliers of bitRandom
-//	DX its line     R12 r1, later r2         AX, R14 free
-//	Z31 ones        Z30 bits added so far    Z29 bits of a part, in 16-bit words
-//	Z28 inLane      Z27 first                Z26 last     Z25 inLine
-//	Z0 the line     Z1 the element's bits    Z2 bits to clear   Z3, Z4, Z5 free
+//	0 lines  64 the words of the digests, scaled  128 and 192 what is drawn
+//
+// Neither verdict makes a branch: a line that stays as it is takes a store of no
+// lanes.
+//
+//	SI digests   R10 positions   R8 elements, all three of what is not prepared yet
+//	CX elements left   R9 the next byte of seen   R11 that byte   R13 the bit in it
+//	BX the ring   R14 the slot of the group   R12 the element's place in it
+//	DI its line   R15 1 if a lane has bits of two parts   AX, DX free
+//	Z31 ones      Z30 bits added so far   Z29 bits of a part, in 16-bit words
+//	Z28 inLane    Z27 first   Z26 last    Z25 inLine   Z24 to Z21 a method's own
+//	Z20 and Z19 bitRandomStep and bitRandomMix   Z18 number of lines   Z17 lines
+//	Z16 even      Z15 odd
+//	Z0 the line   Z1 the element's bits   Z2 bits to clear   Z3 to Z9 free
 
-// AHEAD is how many elements before its turn a line is fetched.
-#define AHEAD 32
+// SLOT is the size of a slot, RING that of eight, LEAD that of the slots between
+// a group and the one that is prepared before it takes its turn.
+#define SLOT 256
+#define RING 2048
+#define LEAD 1280
 
-// ARGUMENTS loads the arguments that all kernels have.
+// ARGUMENTS loads the arguments that all kernels have, and goes on at group.
 #define ARGUMENTS \
-	MOVQ lines+0(FP), DI                      \
-	MOVQ count+8(FP), R8                      \
-	MOVQ seen+16(FP), R9                      \
-	MOVQ digests+24(FP), SI                   \
-	MOVQ positions+32(FP), R10                \
-	MOVQ n+40(FP), CX                         \
-	MOVQ lanes+48(FP), AX                     \
-	VPBROADCASTW bitLineLanes_size(AX), Z29   \
-	VMOVDQU64 bitLineLanes_inLane(AX), Z28    \
-	VMOVDQU64 bitLineLanes_first(AX), Z27     \
-	VMOVDQU64 bitLineLanes_last(AX), Z26      \
-	VMOVDQU64 bitLineLanes_inLine(AX), Z25    \
-	VPXORQ Z30, Z30, Z30                      \
-	MOVQ $1, R14                              \
-	VPBROADCASTQ R14, Z31                     \
-	MOVQ $const_bitRandomStep, BX             \
-	MOVQ $const_bitRandomMix, R15             \
-	KMOVB bitLineLanes_split(AX), K7
+	MOVQ seen+16(FP), R9                       \
+	MOVQ digests+24(FP), SI                    \
+	MOVQ positions+32(FP), R10                 \
+	MOVQ n+40(FP), CX                          \
+	MOVQ CX, R8                                \
+	MOVQ lanes+48(FP), AX                      \
+	VPBROADCASTQ lines+0(FP), Z17              \
+	VPBROADCASTQ count+8(FP), Z18              \
+	VPBROADCASTW bitLineLanes_size(AX), Z29    \
+	VMOVDQU64 bitLineLanes_inLane(AX), Z28     \
+	VMOVDQU64 bitLineLanes_first(AX), Z27      \
+	VMOVDQU64 bitLineLanes_last(AX), Z26       \
+	VMOVDQU64 bitLineLanes_inLine(AX), Z25     \
+	VMOVDQU64 bitLineLanes_even(AX), Z16       \
+	VMOVDQU64 bitLineLanes_odd(AX), Z15        \
+	MOVQ bitLineLanes_split(AX), R15           \
+	MOVQ $const_bitRandomStep, DX              \
+	VPBROADCASTQ DX, Z20                       \
+	MOVQ $const_bitRandomMix, DX               \
+	VPBROADCASTQ DX, Z19                       \
+	MOVQ $1, DX                                \
+	VPBROADCASTQ DX, Z31                       \
+	VPXORQ Z30, Z30, Z30                       \
+	LEAQ ring-RING(SP), BX                     \
+	MOVQ $-LEAD, R14
 
-// LINE sets DX to the address of the line of the digest at OFFSET of SI.
-#define LINE(OFFSET) \
-	MOVQ OFFSET+8(SI), AX    \
-	MULQ R8                  \
-	SHLQ $6, DX              \
-	ADDQ DI, DX
+// HIGH sets X to floor(X * BY / 2^64), where BY is below 2^32. T is lost.
+#define HIGH(X, BY, T) \
+	VPSRLQ $32, X, T      \
+	VPMULUDQ BY, X, X     \
+	VPMULUDQ BY, T, T     \
+	VPSRLQ $32, X, X      \
+	VPADDQ T, X, X        \
+	VPSRLQ $32, X, X
 
-// PREFETCH fetches the line of the element AHEAD elements on, if there is one.
-#define PREFETCH(SKIP) \
-	CMPQ CX, $AHEAD              \
-	JLE  SKIP                    \
-	LINE(AHEAD*16)               \
-	PREFETCHT0 (DX)              \
-SKIP:
+// MULTIPLY is a round of bitRandom: X = (X ^ X>>BY) * mix. T is lost.
+#define MULTIPLY(BY, X, T) \
+	VPSRLQ BY, X, T       \
+	VPXORQ T, X, X        \
+	VPMULLQ Z19, X, X
 
-// BITS sets OUT to the bits that the words W, broadcast, choose in all parts. W
-// is lost.
+// FETCH fetches the line of an element of the slot at DX.
+#define FETCH(ELEMENT) \
+	MOVQ (8*ELEMENT)(DX), AX  \
+	PREFETCHT0 (AX)
+
+// PREPARE fills the slot of the next elements, up to eight, but for what is drawn.
+// It sets DX to the slot and Z5 to r1 of each. Without elements it goes to NONE.
+#define PREPARE(NONE) \
+	TESTQ R8, R8                     \
+	JEQ  NONE                        \
+	MOVL $8, AX                      \
+	CMPQ R8, AX                      \
+	CMOVQLT R8, AX                   \
+	MOVQ $-1, DX                     \
+	BZHIQ AX, DX, DI                 \
+	KMOVB DI, K6                     \
+	LEAQ (AX)(AX*1), DI              \
+	BZHIQ DI, DX, DI                 \
+	KMOVB DI, K4                     \
+	SHRQ $8, DI                      \
+	KMOVB DI, K5                     \
+	VMOVDQU64.Z (SI), K4, Z3         \
+	VMOVDQU64.Z 64(SI), K5, Z4       \
+	VMOVDQU64.Z (R10), K6, Z5        \
+	SUBQ AX, R8                      \
+	LEAQ (R10)(AX*8), R10            \
+	SHLQ $4, AX                      \
+	ADDQ AX, SI                      \
+	LEAQ LEAD(R14), DX               \
+	ANDQ $(RING-1), DX               \
+	ADDQ BX, DX                      \
+	VMOVDQA64 Z3, Z6                 \
+	VPERMT2Q Z4, Z16, Z3             \
+	VPERMT2Q Z4, Z15, Z6             \
+	HIGH(Z6, Z18, Z7)                \
+	VPSLLQ $6, Z6, Z6                \
+	VPADDQ Z17, Z6, Z6               \
+	VMOVDQU64 Z6, (DX)               \
+	FETCH(0)                         \
+	FETCH(1)                         \
+	FETCH(2)                         \
+	FETCH(3)                         \
+	FETCH(4)                         \
+	FETCH(5)                         \
+	FETCH(6)                         \
+	FETCH(7)                         \
+	VPMULHUW Z29, Z3, Z6             \
+	VMOVDQU64 Z6, 64(DX)             \
+	VPMULLQ Z20, Z5, Z5              \
+	VPXORQ Z3, Z5, Z5                \
+	MULTIPLY($32, Z5, Z6)            \
+	MULTIPLY($29, Z5, Z6)            \
+	VPSRLQ $32, Z5, Z6               \
+	VPXORQ Z6, Z5, Z5
+
+// SECOND makes r2 of r1 in Z5.
+#define SECOND \
+	VPMULLQ Z19, Z5, Z5   \
+	VPSRLQ $29, Z5, Z6    \
+	VPXORQ Z6, Z5, Z5
+
+// TURN begins the group whose turn it is, or else prepares another one first.
+#define TURN(PREPARE) \
+	ADDQ $SLOT, R14           \
+	JMI  PREPARE              \
+	ANDQ $(RING-1), R14       \
+	LEAQ (BX)(R14*1), R12     \
+	XORL R11, R11             \
+	MOVL $1, R13
+
+// BITS sets OUT to the bits that the scaled words W, broadcast, choose in all
+// parts. W is lost.
 #define BITS(W, OUT, WHOLE) \
-	VPMULHUW Z29, W, W          \
 	VPADDW Z28, W, W            \
 	VPSHUFB Z27, W, OUT         \
 	VPSLLVQ OUT, Z31, OUT       \
-	KTESTB K7, K7               \
+	TESTQ R15, R15              \
 	JEQ  WHOLE                  \
 	VPSHUFB Z26, W, W           \
 	VPSLLVQ W, Z31, W           \
 	VPORQ W, OUT, OUT           \
 WHOLE:
 
-// ELEMENT loads the line, and makes the element's bits.
-#define ELEMENT(NEAR, WHOLE) \
-	PREFETCH(NEAR)              \
-	LINE(0)                     \
-	VPBROADCASTQ (SI), Z3       \
+// ELEMENT loads the element's line and makes its bits. Those that the line lacks
+// are in the lanes of AX.
+#define ELEMENT(WHOLE) \
+	MOVQ (R12), DI              \
+	VPBROADCASTQ 64(R12), Z3    \
 	BITS(Z3, Z1, WHOLE)         \
-	VMOVDQU64 (DX), Z0
+	VMOVDQU64 (DI), Z0          \
+	VPANDNQ Z1, Z0, Z4          \
+	VPTESTMQ Z4, Z4, K1         \
+	KMOVB K1, AX
 
-// RANDOM sets R12 to r1.
-#define RANDOM \
-	MOVQ (R10), R12   \
-	IMULQ BX, R12     \
-	XORQ (SI), R12    \
-	MOVQ R12, R14     \
-	SHRQ $32, R14     \
-	XORQ R14, R12     \
-	IMULQ R15, R12    \
-	MOVQ R12, R14     \
-	SHRQ $29, R14     \
-	XORQ R14, R12     \
-	IMULQ R15, R12    \
-	MOVQ R12, R14     \
-	SHRQ $32, R14     \
-	XORQ R14, R12
-
-// NEXTRANDOM makes r2 of r1.
-#define NEXTRANDOM \
-	IMULQ R15, R12    \
-	MOVQ R12, R14     \
-	SHRQ $29, R14     \
-	XORQ R14, R12
-
-// VERDICT sets the element's bit of seen if it misses none of its bits, and AX
-// to 0 then and else to something else.
+// VERDICT sets AX to 0 if it is 0 and to -1 if not, and the element's bit of seen
+// if it is 0.
 #define VERDICT \
-	VPANDNQ Z1, Z0, Z4       \
-	VPTESTMQ Z4, Z4, K1      \
-	KMOVB K1, AX             \
-	XORL R14, R14            \
-	TESTL AX, AX             \
-	CMOVQEQ R13, R14         \
-	ORQ R14, R11
-
-// UPDATE clears Z2 and sets Z1 in the line if AX is not 0, and counts.
-#define UPDATE \
 	NEGQ AX                  \
 	SBBQ AX, AX              \
-	KMOVB AX, K2             \
-	VPOPCNTQ Z0, Z5          \
-	VPTERNLOGQ $0xba, Z1, Z2, Z0  \
-	VMOVDQU64 Z0, K2, (DX)   \
-	VPSUBQ Z5, Z30, K2, Z30  \
-	VPOPCNTQ Z0, Z0          \
+	ANDNQ R13, AX, DX        \
+	ORQ  DX, R11
+
+// UPDATE clears Z2 and sets Z1 in the line if AX is -1, not if it is 0, and
+// counts.
+#define UPDATE \
+	KMOVB AX, K2                   \
+	VPOPCNTQ Z0, Z5                \
+	VPTERNLOGQ $0xba, Z1, Z2, Z0   \
+	VMOVDQU64 Z0, K2, (DI)         \
+	VPSUBQ Z5, Z30, K2, Z30        \
+	VPOPCNTQ Z0, Z0                \
 	VPADDQ Z0, Z30, K2, Z30
 
-// NEXT goes on with the next element, behind the last to DONE.
-#define NEXT(WORD, AGAIN, DONE) \
-	ADDQ $16, SI             \
-	ADDQ $8, R10             \
-	SHLQ $1, R13             \
+// NEXT goes on with the next element of the group, or the next group.
+#define NEXT(ELEMENT, GROUP, BYTE) \
+	ADDQ $8, R12             \
+	ADDL R13, R13            \
 	DECQ CX                  \
-	JZ   DONE                \
-	TESTQ R13, R13           \
-	JNZ  AGAIN               \
-	MOVQ R11, (R9)           \
-	ADDQ $8, R9              \
-	JMP  WORD                \
-DONE:                        \
-	MOVQ R11, (R9)
+	JEQ  BYTE                \
+	CMPL R13, $256           \
+	JNE  ELEMENT             \
+BYTE:                        \
+	MOVB R11, (R9)           \
+	INCQ R9                  \
+	TESTQ CX, CX             \
+	JNE  GROUP
 
-// TOTAL sets AX to the sum of the lanes of Z30.
-#define TOTAL \
+// FINISH clears what is left of the last word of seen, and sets AX to the sum of
+// the lanes of Z30.
+#define FINISH(CLEAR, CLEARED) \
+CLEAR:                           \
+	TESTQ $7, R9                 \
+	JEQ  CLEARED                 \
+	MOVB $0, (R9)                \
+	INCQ R9                      \
+	JMP  CLEAR                   \
+CLEARED:                         \
 	VEXTRACTI64X4 $1, Z30, Y0    \
 	VPADDQ Y0, Y30, Y0           \
 	VEXTRACTI64X2 $1, Y0, X1     \
@@ -149,7 +219,7 @@ DONE:                        \
 	VZEROUPPER
 
 // func testAndSetSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, run uint64) (added uint64)
-TEXT ·testAndSetSBFAVX512(SB), NOSPLIT, $0-72
+TEXT ·testAndSetSBFAVX512(SB), 0, $2048-72
 	ARGUMENTS
 	// Z24 the run, Z23 the first bit of each lane, Z22 a line's bits, Z21 one less
 	VPBROADCASTQ run+56(FP), Z24
@@ -158,18 +228,20 @@ TEXT ·testAndSetSBFAVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTQ AX, Z22
 	VPSUBQ Z31, Z22, Z21
 
-word:
-	XORL R11, R11
-	MOVQ $1, R13
+group:
+	PREPARE(prepared)
+	VPSRLQ $55, Z5, Z5
+	VMOVDQU64 Z5, 128(DX)
+
+prepared:
+	TURN(group)
 
 element:
-	ELEMENT(near, whole)
-	RANDOM
+	ELEMENT(whole)
 	// Bits from the start of a lane to that of the run, modulo the line's. The run
 	// begins in a lane if that is below 64, and reaches into it from the lane before
 	// if less than 64 are missing to a whole line. Shifts by 64 or more give 0.
-	SHRQ $55, R12
-	VPBROADCASTQ R12, Z3
+	VPBROADCASTQ 128(R12), Z3
 	VPSUBQ Z23, Z3, Z3
 	VPANDQ Z21, Z3, Z3
 	VPSLLVQ Z3, Z24, Z2
@@ -178,83 +250,91 @@ element:
 	VPORQ Z3, Z2, Z2
 	VERDICT
 	UPDATE
-	NEXT(word, element, done)
-	TOTAL
+	NEXT(element, group, byte)
+	FINISH(clear, cleared)
 	MOVQ AX, added+64(FP)
 	RET
 
 // func testAndSetRSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, all uint64) (added uint64)
-TEXT ·testAndSetRSBFAVX512(SB), NOSPLIT, $0-72
+TEXT ·testAndSetRSBFAVX512(SB), 0, $2048-72
 	ARGUMENTS
 
-word:
-	XORL R11, R11
-	MOVQ $1, R13
+group:
+	PREPARE(prepared)
+	VPMULHUW Z29, Z5, Z6
+	VMOVDQU64 Z6, 128(DX)
+	SECOND
+	VMOVDQU64 Z5, 192(DX)
+
+prepared:
+	TURN(group)
 
 element:
-	ELEMENT(near, whole)
-	RANDOM
-	VPBROADCASTQ R12, Z3
+	ELEMENT(whole)
+	VPBROADCASTQ 128(R12), Z3
 	BITS(Z3, Z2, drawn)
 	VERDICT
-	// It is inserted if the upper half of r2 times the position is below all.
-	NEXTRANDOM
-	MOVQ DX, R14
-	MOVQ (R10), AX
-	MULQ R12
+	// It is inserted if the upper half of r2 times the position is below all. The
+	// position is as far behind R10 as elements are prepared.
+	MOVQ R8, DX
+	SUBQ CX, DX
+	MOVQ (R10)(DX*8), AX
+	MULQ 192(R12)
 	CMPQ DX, all+56(FP)
 	SBBQ AX, AX
-	MOVQ R14, DX
 	UPDATE
-	NEXT(word, element, done)
-	TOTAL
+	NEXT(element, group, byte)
+	FINISH(clear, cleared)
 	MOVQ AX, added+64(FP)
 	RET
 
 // func testAndSetBSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes) (added uint64)
-TEXT ·testAndSetBSBFAVX512(SB), NOSPLIT, $0-64
+TEXT ·testAndSetBSBFAVX512(SB), 0, $2048-64
 	ARGUMENTS
 
-word:
-	XORL R11, R11
-	MOVQ $1, R13
+group:
+	PREPARE(prepared)
+	VPMULHUW Z29, Z5, Z5
+	VMOVDQU64 Z5, 128(DX)
+
+prepared:
+	TURN(group)
 
 element:
-	ELEMENT(near, whole)
-	RANDOM
-	VPBROADCASTQ R12, Z3
+	ELEMENT(whole)
+	VPBROADCASTQ 128(R12), Z3
 	BITS(Z3, Z2, drawn)
 	VERDICT
 	UPDATE
-	NEXT(word, element, done)
-	TOTAL
+	NEXT(element, group, byte)
+	FINISH(clear, cleared)
 	MOVQ AX, added+56(FP)
 	RET
 
 // func testAndSetBSBFSDAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, all uint64) (added uint64)
-TEXT ·testAndSetBSBFSDAVX512(SB), NOSPLIT, $0-72
+TEXT ·testAndSetBSBFSDAVX512(SB), 0, $2048-72
 	ARGUMENTS
-	// Z24 the first bit of each lane
+	// Z24 the first bit of each lane, Z23 the bits of all parts
 	VMOVDQU64 bitLineLanes_start(AX), Z24
+	VPBROADCASTQ all+56(FP), Z23
 
-word:
-	XORL R11, R11
-	MOVQ $1, R13
+group:
+	PREPARE(prepared)
+	HIGH(Z5, Z23, Z6)
+	VMOVDQU64 Z5, 128(DX)
+
+prepared:
+	TURN(group)
 
 element:
-	ELEMENT(near, whole)
-	RANDOM
-	MOVQ DX, R14
-	MOVQ R12, AX
-	MULQ all+56(FP)
-	VPBROADCASTQ DX, Z2
-	MOVQ R14, DX
+	ELEMENT(whole)
+	VPBROADCASTQ 128(R12), Z2
 	VPSUBQ Z24, Z2, Z2
 	VPSLLVQ Z2, Z31, Z2
 	VERDICT
 	UPDATE
-	NEXT(word, element, done)
-	TOTAL
+	NEXT(element, group, byte)
+	FINISH(clear, cleared)
 	MOVQ AX, added+64(FP)
 	RET
 
@@ -268,38 +348,41 @@ element:
 	VPTESTMQ Z31, Z6, K
 
 // func testAndSetRLBSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes) (added uint64)
-TEXT ·testAndSetRLBSBFAVX512(SB), NOSPLIT, $0-64
+TEXT ·testAndSetRLBSBFAVX512(SB), 0, $2048-64
 	ARGUMENTS
 
-word:
-	XORL R11, R11
-	MOVQ $1, R13
+group:
+	PREPARE(prepared)
+	VPMULHUW Z29, Z5, Z6
+	VMOVDQU64 Z6, 128(DX)
+	SECOND
+	VPMULHUW Z29, Z5, Z5
+	VMOVDQU64 Z5, 192(DX)
+
+prepared:
+	TURN(group)
 
 element:
-	ELEMENT(near, whole)
-	RANDOM
-	VPBROADCASTQ R12, Z3
-	NEXTRANDOM
-	VPBROADCASTQ R12, Z5
-	VPMULHUW Z29, Z5, Z5
-	VPADDW Z25, Z5, Z5
-	// As in BITS, but of each part only where its gate is open.
-	VPMULHUW Z29, Z3, Z3
+	ELEMENT(whole)
+	// As BITS, but of each part only where its gate is open.
+	VPBROADCASTQ 128(R12), Z3
+	VPBROADCASTQ 192(R12), Z5
 	VPADDW Z28, Z3, Z3
+	VPADDW Z25, Z5, Z5
 	GATE(Z27, K3)
 	VPSHUFB Z27, Z3, Z2
 	VPSLLVQ.Z Z2, Z31, K3, Z2
-	KTESTB K7, K7
+	TESTQ R15, R15
 	JEQ  drawn
-	GATE(Z26, K4)
+	GATE(Z26, K3)
 	VPSHUFB Z26, Z3, Z3
-	VPSLLVQ.Z Z3, Z31, K4, Z3
+	VPSLLVQ.Z Z3, Z31, K3, Z3
 	VPORQ Z3, Z2, Z2
 
 drawn:
 	VERDICT
 	UPDATE
-	NEXT(word, element, done)
-	TOTAL
+	NEXT(element, group, byte)
+	FINISH(clear, cleared)
 	MOVQ AX, added+56(FP)
 	RET
