@@ -39,17 +39,22 @@ func testAndSetBitLinesGeneric(lines [][8]uint64, seen []uint64, digests []Diges
 	}
 }
 
-// testAndSet takes one element.
+// testAndSet takes one element. It branches on the verdict: to do all the work for
+// elements that are seen too costs more than the wrong guesses of the branch
+// predictor.
 func (b *bitLineRule) testAndSet(line *[8]uint64, low, position uint64, c *BitLineCounts) (isSeen bool) {
 	isSeen = b.holds(line, low)
-	if b.method != BitsRSBF {
-		if isSeen {
-			return true
-		}
-	} else if chance, _ := bits.Mul64(bitRandomNext(bitRandom(low, position)), position); chance >= b.all {
-		return isSeen
+	if isSeen && b.method != BitsRSBF {
+		return true
 	}
-	cleared := b.forget(line, bitRandom(low, position))
+	r1 := bitRandom(low, position)
+	if b.method == BitsRSBF {
+		chance, _ := bits.Mul64(bitRandomNext(r1), position)
+		if chance >= b.all {
+			return isSeen
+		}
+	}
+	cleared := b.forget(line, r1)
 	c.Ones += b.set(line, low) - cleared
 	return isSeen
 }
