@@ -5,26 +5,28 @@
 
 // Bit lines of unbounded streams (AVX-512): a line is one register. Whatever
 // needs no line is made for eight elements at once, in PREPARE, some groups
-// of eight before their turn; the lines are fetched then. A ring of slots on the
-// stack keeps it:
+// of eight before their turn. A ring of slots on the stack keeps it:
 //
 //	0 lines  64 the words of the digests, scaled  128 and 192 what is drawn
 //
-// Neither verdict makes a branch: a line that stays as it is takes a store of no
-// lanes.
+// Neither verdict makes a branch, and a line that stays as it is is stored too:
+// a store of no lanes would hold up the next load of a frequent element's line,
+// which cannot be served from it.
 //
 //	SI digests   R10 positions   R8 elements, all three of what is not prepared yet
+//	BX the slot whose lines are to be fetched, or 0
 //	CX elements left   R9 the next byte of seen   R11 that byte   R13 the bit in it
-//	BX the ring   R14 the slot of the group   R12 the element's place in it
+//	R14 where in the ring the group is   R12 the element's place in it
 //	DI its line   R15 1 if a lane has bits of two parts   AX, DX free
+//	K4, K5, K6 which digests, in pairs and again, and positions are loaded
 //	Z31 ones      Z30 bits added so far   Z29 bits of a part, in 16-bit words
 //	Z28 inLane    Z27 first   Z26 last    Z25 inLine   Z24 to Z21 a method's own
 //	Z20 and Z19 bitRandomStep and bitRandomMix   Z18 number of lines   Z17 lines
 //	Z16 even      Z15 odd
 //	Z0 the line   Z1 the element's bits   Z2 bits to clear   Z3 to Z9 free
 
-// SLOT is the size of a slot, RING that of eight, LEAD that of the slots between
-// a group and the one that is prepared before it takes its turn.
+// SLOT is the size of a slot, RING that of eight. A group is prepared LEAD bytes of
+// the ring before its turn.
 #define SLOT 256
 #define RING 2048
 #define LEAD 1280
@@ -54,7 +56,10 @@
 	MOVQ $1, DX                                \
 	VPBROADCASTQ DX, Z31                       \
 	VPXORQ Z30, Z30, Z30                       \
-	LEAQ ring-RING(SP), BX                     \
+	KXNORB K4, K4, K4                          \
+	KXNORB K5, K5, K5                          \
+	KXNORB K6, K6, K6                          \
+	XORL BX, BX                                \
 	MOVQ $-LEAD, R14
 
 // HIGH sets X to floor(X * BY / 2^64), where BY is below 2^32. T is lost.
@@ -72,19 +77,34 @@
 	VPXORQ T, X, X        \
 	VPMULLQ Z19, X, X
 
-// FETCH fetches the line of an element of the slot at DX.
+// FETCH fetches the line of an element of the slot at BX.
 #define FETCH(ELEMENT) \
-	MOVQ (8*ELEMENT)(DX), AX  \
+	MOVQ (8*ELEMENT)(BX), AX  \
 	PREFETCHT0 (AX)
 
 // PREPARE fills the slot of the next elements, up to eight, but for what is drawn.
 // It sets DX to the slot and Z5 to r1 of each. Without elements it goes to NONE.
-#define PREPARE(NONE) \
+// Lines are fetched one group later: right after the store of their addresses,
+// loads of them would wait for it.
+#define PREPARE(FETCHED, FULL, NONE) \
+	TESTQ BX, BX                     \
+	JEQ  FETCHED                     \
+	FETCH(0)                         \
+	FETCH(1)                         \
+	FETCH(2)                         \
+	FETCH(3)                         \
+	FETCH(4)                         \
+	FETCH(5)                         \
+	FETCH(6)                         \
+	FETCH(7)                         \
+	XORL BX, BX                      \
+FETCHED:                             \
 	TESTQ R8, R8                     \
 	JEQ  NONE                        \
 	MOVL $8, AX                      \
 	CMPQ R8, AX                      \
-	CMOVQLT R8, AX                   \
+	JGE  FULL                        \
+	MOVQ R8, AX                      \
 	MOVQ $-1, DX                     \
 	BZHIQ AX, DX, DI                 \
 	KMOVB DI, K6                     \
@@ -93,6 +113,7 @@
 	KMOVB DI, K4                     \
 	SHRQ $8, DI                      \
 	KMOVB DI, K5                     \
+FULL:                                \
 	VMOVDQU64.Z (SI), K4, Z3         \
 	VMOVDQU64.Z 64(SI), K5, Z4       \
 	VMOVDQU64.Z (R10), K6, Z5        \
@@ -102,7 +123,8 @@
 	ADDQ AX, SI                      \
 	LEAQ LEAD(R14), DX               \
 	ANDQ $(RING-1), DX               \
-	ADDQ BX, DX                      \
+	LEAQ ring-RING(SP), DI           \
+	ADDQ DI, DX                      \
 	VMOVDQA64 Z3, Z6                 \
 	VPERMT2Q Z4, Z16, Z3             \
 	VPERMT2Q Z4, Z15, Z6             \
@@ -110,14 +132,6 @@
 	VPSLLQ $6, Z6, Z6                \
 	VPADDQ Z17, Z6, Z6               \
 	VMOVDQU64 Z6, (DX)               \
-	FETCH(0)                         \
-	FETCH(1)                         \
-	FETCH(2)                         \
-	FETCH(3)                         \
-	FETCH(4)                         \
-	FETCH(5)                         \
-	FETCH(6)                         \
-	FETCH(7)                         \
 	VPMULHUW Z29, Z3, Z6             \
 	VMOVDQU64 Z6, 64(DX)             \
 	VPMULLQ Z20, Z5, Z5              \
@@ -125,7 +139,8 @@
 	MULTIPLY($32, Z5, Z6)            \
 	MULTIPLY($29, Z5, Z6)            \
 	VPSRLQ $32, Z5, Z6               \
-	VPXORQ Z6, Z5, Z5
+	VPXORQ Z6, Z5, Z5                \
+	MOVQ DX, BX
 
 // SECOND makes r2 of r1 in Z5.
 #define SECOND \
@@ -138,7 +153,8 @@
 	ADDQ $SLOT, R14           \
 	JMI  PREPARE              \
 	ANDQ $(RING-1), R14       \
-	LEAQ (BX)(R14*1), R12     \
+	LEAQ ring-RING(SP), R12   \
+	ADDQ R14, R12             \
 	XORL R11, R11             \
 	MOVL $1, R13
 
@@ -179,11 +195,11 @@ WHOLE:
 #define UPDATE \
 	KMOVB AX, K2                   \
 	VPOPCNTQ Z0, Z5                \
-	VPTERNLOGQ $0xba, Z1, Z2, Z0   \
-	VMOVDQU64 Z0, K2, (DI)         \
-	VPSUBQ Z5, Z30, K2, Z30        \
+	VPTERNLOGQ $0xba, Z1, Z2, K2, Z0  \
+	VMOVDQU64 Z0, (DI)             \
+	VPSUBQ Z5, Z30, Z30            \
 	VPOPCNTQ Z0, Z0                \
-	VPADDQ Z0, Z30, K2, Z30
+	VPADDQ Z0, Z30, Z30
 
 // NEXT goes on with the next element of the group, or the next group.
 #define NEXT(ELEMENT, GROUP, BYTE) \
@@ -229,7 +245,7 @@ TEXT ·testAndSetSBFAVX512(SB), 0, $2048-72
 	VPSUBQ Z31, Z22, Z21
 
 group:
-	PREPARE(prepared)
+	PREPARE(fetched, full, prepared)
 	VPSRLQ $55, Z5, Z5
 	VMOVDQU64 Z5, 128(DX)
 
@@ -260,7 +276,7 @@ TEXT ·testAndSetRSBFAVX512(SB), 0, $2048-72
 	ARGUMENTS
 
 group:
-	PREPARE(prepared)
+	PREPARE(fetched, full, prepared)
 	VPMULHUW Z29, Z5, Z6
 	VMOVDQU64 Z6, 128(DX)
 	SECOND
@@ -293,7 +309,7 @@ TEXT ·testAndSetBSBFAVX512(SB), 0, $2048-64
 	ARGUMENTS
 
 group:
-	PREPARE(prepared)
+	PREPARE(fetched, full, prepared)
 	VPMULHUW Z29, Z5, Z5
 	VMOVDQU64 Z5, 128(DX)
 
@@ -319,7 +335,7 @@ TEXT ·testAndSetBSBFSDAVX512(SB), 0, $2048-72
 	VPBROADCASTQ all+56(FP), Z23
 
 group:
-	PREPARE(prepared)
+	PREPARE(fetched, full, prepared)
 	HIGH(Z5, Z23, Z6)
 	VMOVDQU64 Z5, 128(DX)
 
@@ -352,7 +368,7 @@ TEXT ·testAndSetRLBSBFAVX512(SB), 0, $2048-64
 	ARGUMENTS
 
 group:
-	PREPARE(prepared)
+	PREPARE(fetched, full, prepared)
 	VPMULHUW Z29, Z5, Z6
 	VMOVDQU64 Z6, 128(DX)
 	SECOND
