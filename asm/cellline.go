@@ -95,11 +95,13 @@ type CellCounts struct {
 //
 // The largest solution is what an empty filter comes to. With HitP = MissP it is the
 // paper's stable point, and f its bound on the false positive rate of all streams.
-// With HitP = 0 frequent elements do not wear out their line, but for Max > 1 true
-// duplicates refresh their cells at no cost to others: f is then no bound for
-// streams with many duplicates, and z = 0 is a solution that holds what it has
-// caught, as a line without a zero has no misses any more. Any HitP above 0 gives
-// back a bound, that of the paper with P = HitP.
+// With HitP = 0 frequent elements do not wear out their line. For Max = 1 their cells
+// are all set, so that a hit changes nothing and f remains a bound. For Max > 1 true
+// duplicates refresh their cells at no cost to others, and there is no bound: on a stream
+// with Zipf's distribution Max = 7 and K = 3 had up to 1.6 times f. Then z = 0 is a
+// solution too that draws in what comes near, as a line without zeros has no more misses,
+// and the only one if MissP is small (below about 25 with Max = 7 and K = 3). Any HitP
+// above 0 gives back a bound, that of the paper with P = HitP.
 //
 // It panics if lines is empty or has more than 2^32 - 1 lines, or seen or positions
 // are too short. It takes O(K) for an element and allocates nothing.
