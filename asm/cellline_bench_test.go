@@ -10,11 +10,14 @@ import (
 // cellBenchSizes are the sizes of filters that lines are measured with, in KiB.
 var cellBenchSizes = []int{128, 1 << 10, 16 << 10, 128 << 10}
 
+// benchElements is how many elements benchLines takes before it starts again.
+const benchElements = 1 << 18
+
 // benchLines measures pass, which takes 512 digests, of which half came before, with
 // their positions. It reports the mean time of an element and that of the fastest
 // pass over 32 batches: on a machine that has other work to do the latter compares.
 func benchLines(b *testing.B, pass func(digests []Digest, positions []uint64)) {
-	const n, batch, batches = 1 << 18, 512, 32
+	const n, batch, batches = benchElements, 512, 32
 	rng := rand.New(rand.NewPCG(41, 42))
 	digests, positions := make([]Digest, n), make([]uint64, n)
 	for i := range digests {

@@ -112,10 +112,10 @@ func SweepTimers(lines [][8]uint64, tick uint64, r *TimerRule, c *TimerCounts) {
 
 // fall reports whether a tick is less than the one before it.
 func fall(ticks []uint64) bool {
-	borrows := uint64(0)
 	for i := 1; i < len(ticks); i++ {
-		_, borrow := bits.Sub64(ticks[i], ticks[i-1], 0)
-		borrows |= borrow
+		if ticks[i] < ticks[i-1] {
+			return true
+		}
 	}
-	return borrows != 0
+	return false
 }

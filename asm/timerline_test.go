@@ -172,7 +172,7 @@ func BenchmarkTimers(b *testing.B) {
 	before := level
 	defer func() { level = before }()
 	for _, kib := range cellBenchSizes {
-		lines, seen, ticks := make([][8]uint64, kib<<10/64), make([]uint64, 8), make([]uint64, 512)
+		lines, seen, ticks := make([][8]uint64, kib<<10/64), make([]uint64, 8), make([]uint64, benchElements)
 		for _, p := range []TimerParams{timerShapes[0], timerShapes[3], {Bits: 16, K: 3, Window: 60000}} {
 			rule := timerRule(b, p)
 			for _, level = range levels() {
@@ -180,13 +180,18 @@ func BenchmarkTimers(b *testing.B) {
 				b.Run(fmt.Sprintf("memory=%dKiB/bits=%d/equal=%d/level=%d", kib, p.Bits, p.Equal, level), func(b *testing.B) {
 					var c TimerCounts
 					// The window holds the share of elements that makes half of the timers live.
-					perTick, next := uint64(max(1, kib<<13/p.Bits/p.K/p.Window)), uint64(0)
-					benchLines(b, func(digests []Digest, _ []uint64) {
-						for i := range ticks {
-							ticks[i] = next / perTick
-							next++
+					perTick := uint64(max(1, kib<<13/p.Bits/p.K/p.Window))
+					for i := range ticks {
+						ticks[i] = uint64(i) / perTick
+					}
+					benchLines(b, func(digests []Digest, positions []uint64) {
+						at := positions[0]
+						if at == 0 {
+							for i := range ticks {
+								ticks[i] += benchElements / perTick
+							}
 						}
-						TestAndSetTimers(lines, seen, digests, ticks, rule, &c)
+						TestAndSetTimers(lines, seen, digests, ticks[at:], rule, &c)
 					})
 				})
 			}
