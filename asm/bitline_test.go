@@ -13,16 +13,17 @@ import (
 // by Hoeffding's bound for a chance of 1e-6.
 func TestBitLineRates(t *testing.T) {
 	for _, p := range bitLineShapes {
-		for _, position := range []uint64{64, 1000} {
-			t.Run(fmt.Sprintf("%+v/position=%d", p, position), func(t *testing.T) {
-				checkBitLineRate(t, p, position)
-			})
-		}
+		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+			checkBitLineRate(t, p, 1000)
+			if p.Method == BitsRSBF {
+				checkBitLineRate(t, p, 64) // the reservoir is not full yet
+			}
+		})
 	}
 }
 
 func checkBitLineRate(t *testing.T, p BitLineParams, position uint64) {
-	const n = 50_000
+	const n = 20_000
 	rng := rand.New(rand.NewPCG(31, uint64(p.K)))
 	var line [8]uint64
 	loads := fillParts(rng, &line, p.K)
