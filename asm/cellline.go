@@ -9,7 +9,7 @@ import (
 // MaxCellK is the most cells that an element of a cell line or timer line has.
 const MaxCellK = 8
 
-// ErrCellParams is wrapped by the errors of NewCellRule.
+// ErrCellParams is wrapped by the errors of NewCellRule and NewTimerRule.
 var ErrCellParams = errors.New("parameter out of range")
 
 // CellParams says what the lines of a stable Bloom filter hold and how they change.

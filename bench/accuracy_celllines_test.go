@@ -174,18 +174,6 @@ func TestCellLinesTheory(t *testing.T) {
 	}
 }
 
-// cellStreams are streams of element numbers below a limit.
-var cellStreams = []struct {
-	name string
-	next func(rng *rand.Rand, limit float64) uint64
-}{
-	{"uniform", func(rng *rand.Rand, limit float64) uint64 { return rng.Uint64N(uint64(limit)) }},
-	// The n-th most frequent element has probability log(1+1/n)/log(limit), about Zipf's 1/n.
-	{"Zipf", func(rng *rand.Rand, limit float64) uint64 {
-		return uint64(math.Exp(rng.Float64() * math.Log(limit)))
-	}},
-}
-
 // With decrements on hits, as the unblocked filter of the paper has them, a filter of
 // lines with the same parameters and memory has its errors on a uniform stream.
 func TestCellLinesAgainstReference(t *testing.T) {
