@@ -10,13 +10,13 @@ import (
 // cellBenchSizes are the sizes of filters that lines are measured with, in KiB.
 var cellBenchSizes = []int{128, 1 << 10, 16 << 10, 128 << 10}
 
-// benchElements is how many elements benchLines takes before it starts again.
+// benchElements is how many elements benchCellLines takes before it starts again.
 const benchElements = 1 << 18
 
-// benchLines measures pass, which takes 512 digests, of which half came before, with
+// benchCellLines measures pass, which takes 512 digests, of which half came before, with
 // their positions. It reports the mean time of an element and that of the fastest
 // pass over 32 batches: on a machine that has other work to do the latter compares.
-func benchLines(b *testing.B, pass func(digests []Digest, positions []uint64)) {
+func benchCellLines(b *testing.B, pass func(digests []Digest, positions []uint64)) {
 	const n, batch, batches = benchElements, 512, 32
 	rng := rand.New(rand.NewPCG(41, 42))
 	digests, positions := make([]Digest, n), make([]uint64, n)
@@ -51,7 +51,7 @@ func BenchmarkCells(b *testing.B) {
 				clear(lines)
 				b.Run(fmt.Sprintf("memory=%dKiB/max=%d/k=%d/level=%d", kib, p.Max, p.K, level), func(b *testing.B) {
 					var c CellCounts
-					benchLines(b, func(digests []Digest, positions []uint64) {
+					benchCellLines(b, func(digests []Digest, positions []uint64) {
 						TestAndSetCells(lines, seen, digests, positions, rule, &c)
 					})
 				})

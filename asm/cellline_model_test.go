@@ -17,8 +17,8 @@ func newCellModel(p CellParams, lines int) *cellModel {
 	return m
 }
 
-// scaled returns floor(x * n / 2^64).
-func scaled(x uint64, n int) int {
+// scaledTo returns floor(x * n / 2^64).
+func scaledTo(x uint64, n int) int {
 	product := new(big.Int).Mul(new(big.Int).SetUint64(x), big.NewInt(int64(n)))
 	return int(product.Rsh(product, 64).Int64())
 }
@@ -27,13 +27,13 @@ func scaled(x uint64, n int) int {
 func modelCells(low uint64, n, k int) (cells []int) {
 	for j := range k {
 		start, end := j*n/k, (j+1)*n/k
-		cells = append(cells, start+scaled(low*bitSalts[j]>>32<<32, end-start))
+		cells = append(cells, start+scaledTo(low*bitSalts[j]>>32<<32, end-start))
 	}
 	return cells
 }
 
 func (m *cellModel) testAndSet(d Digest, position uint64) (seen bool) {
-	line := m.lines[scaled(d[1], len(m.lines))]
+	line := m.lines[scaledTo(d[1], len(m.lines))]
 	own := modelCells(d[0], len(line), m.p.K)
 	seen = true
 	for _, c := range own {
@@ -43,7 +43,7 @@ func (m *cellModel) testAndSet(d Digest, position uint64) (seen bool) {
 	for range 2 {
 		x = (x ^ x>>32) * 0x94d049bb133111eb
 	}
-	first, run := scaled(x, len(line)), m.p.MissP
+	first, run := scaledTo(x, len(line)), m.p.MissP
 	if seen {
 		run = m.p.HitP
 	}

@@ -37,8 +37,8 @@ func (s RowShape) Cells() int { return int(rowWords[s]) * 64 / int(rowCellBits[s
 // of the constants.
 func (s RowShape) RowsPerLine() int { return 8 / int(rowWords[s]) }
 
-// Eviction says where a fingerprint goes that its row does not hold, and which
-// one it replaces if the row is full.
+// Eviction says where a fingerprint goes that its row does not hold (with
+// EvictQueue any), and which one it replaces if the row is full.
 type Eviction uint8
 
 const (
@@ -51,6 +51,9 @@ const (
 	// EvictLRU does as EvictFIFO does, and moves a fingerprint that is found to the
 	// front, so that the one which was not seen for longest is pushed out.
 	EvictLRU
+	// EvictQueue does as EvictFIFO does, for every element: one that is found is put
+	// in front as well, so a row may hold a fingerprint more than once.
+	EvictQueue
 	evictions
 )
 
@@ -61,7 +64,8 @@ type RowParams struct {
 	Eviction Eviction
 }
 
-// RowCounts says where the elements of a call went that were not found.
+// RowCounts says where the elements of a call went that were put into a cell: those
+// that were not found, and with EvictQueue all.
 type RowCounts struct {
 	// Filled counts those that took an empty cell: by so many more cells are
 	// occupied after the call.
@@ -71,12 +75,13 @@ type RowCounts struct {
 }
 
 // TestAndSetRows sets bit i of seen if the row of element i holds its
-// fingerprint, puts the fingerprint there if not, and clears the bits of the
+// fingerprint, puts the fingerprint there as the eviction says, and clears the bits of the
 // others in the words that cover len(digests) elements. Elements are taken in
 // order, so those of one call find each other. A row is a row of the quotient
 // hash tables of Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables -
 // Efficiently Detecting Duplicates in Streaming Data", SAC 2019, section 3),
-// cut to a cache line; their eviction is EvictRandom.
+// cut to a cache line; their eviction is EvictRandom, and EvictQueue that of their
+// queued tables with duplicates (QQHTD).
 //
 // With R = len(lines) * RowsPerLine rows, element i lives in row
 // floor(digests[i][1] * R / 2^64); row r is word r%8 of line r/8 where rows are
@@ -91,8 +96,8 @@ type RowCounts struct {
 //
 // Cells are counted from the lowest bit of a row's first word up, and cell 0 is
 // the front. Empty cells are filled first: by EvictRandom from cell 0 up, while
-// the other two push the last cell out, which is the last to become occupied. A
-// fingerprint is in its row at most once. In memory that was not made so (with
+// the others push the last cell out, which is the last to become occupied. A
+// fingerprint is in its row at most once, except with EvictQueue. In memory that was not made so (with
 // gaps between cells, or equal ones), the first cell that fits counts for all
 // of this.
 //
@@ -122,6 +127,10 @@ func TestAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 	}
 	seen = seen[:(n+63)/64]
 	c.Filled = testAndSetRows(lines, seen, digests, position, order, p)
+	if p.Eviction == EvictQueue {
+		c.Evicted = uint64(n) - c.Filled
+		return c
+	}
 	found := 0
 	for _, word := range seen {
 		found += bits.OnesCount64(word)

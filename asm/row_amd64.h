@@ -51,9 +51,19 @@
 	NEGQ CX              \
 	JNE  LOOP
 
+// MISS collects whether no cell matches: whether MATCH is 0.
+#define MISS(CMP, MATCH) \
+	CMP  MATCH, $1 \
+	ADCQ R8, R8
+
 // END returns R8, and the number of those whose row had an empty cell.
 #define END \
-	ANDQ    R8, R10            \
+	ANDQ R8, R10 \
+	ENDALL
+
+// ENDALL returns R8, and the number of elements whose row had an empty cell, found
+// or not.
+#define ENDALL \
 	POPCNTQ R10, R10           \
 	MOVQ    R8, missed+40(FP)  \
 	MOVQ    R10, filled+48(FP) \

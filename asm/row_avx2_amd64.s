@@ -105,7 +105,9 @@ TEXT ·lines32x16AVX2(SB), NOSPLIT, $0-56
 	VPXOR Y15, Y15, Y15
 	CMPL  AX, $1
 	JEQ   fifo
-	JGT   lru
+	CMPL  AX, $2
+	JEQ   lru
+	JGT   queue
 
 random:
 	LINE(VPCMPEQW)
@@ -141,6 +143,17 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	LINE(VPCMPEQW)
+	BITSW(AX)
+	LASTEMPTY(CMPW, 62)
+	MISS(CMPL, AX)
+	XORL AX, AX
+	MOVE(2, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func lines16x32AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32AVX2(SB), NOSPLIT, $0-56
 	BEGIN
@@ -148,7 +161,9 @@ TEXT ·lines16x32AVX2(SB), NOSPLIT, $0-56
 	VPXOR Y15, Y15, Y15
 	CMPL  AX, $1
 	JEQ   fifo
-	JGT   lru
+	CMPL  AX, $2
+	JEQ   lru
+	JGT   queue
 
 random:
 	LINE(VPCMPEQD)
@@ -184,6 +199,17 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	LINE(VPCMPEQD)
+	BITSD(AX)
+	LASTEMPTY(CMPL, 60)
+	MISS(CMPL, AX)
+	XORL AX, AX
+	MOVE(4, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func lines8x64AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64AVX2(SB), NOSPLIT, $0-56
 	BEGIN
@@ -191,7 +217,9 @@ TEXT ·lines8x64AVX2(SB), NOSPLIT, $0-56
 	VPXOR Y15, Y15, Y15
 	CMPL  AX, $1
 	JEQ   fifo
-	JGT   lru
+	CMPL  AX, $2
+	JEQ   lru
+	JGT   queue
 
 random:
 	LINE(VPCMPEQQ)
@@ -226,6 +254,17 @@ lru:
 	HALF(lru)
 	VZEROUPPER
 	END
+
+queue:
+	LINE(VPCMPEQQ)
+	BITSQ(AX)
+	LASTEMPTY(CMPQ, 56)
+	MISS(CMPL, AX)
+	XORL AX, AX
+	MOVE(8, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
 
 // PRODUCT multiplies A by what LOW has, modulo 2^64. HIGH is LOW's upper half.
 #define PRODUCT(LOW, HIGH, A) \

@@ -71,7 +71,9 @@ TEXT ·words8x8AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	WORD
@@ -113,6 +115,18 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	WORD
+	VPCMPEQB X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPB, 7)
+	MISS(CMPL, AX)
+	VPALIGNR $15, X1, X0, X0
+	STORE(VMOVQ, X0, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func words4x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 //
 // K3 leaves out the upper half, whose cells look empty.
@@ -121,7 +135,9 @@ TEXT ·words4x16AVX512(SB), NOSPLIT, $0-56
 	VMOVDQU moveHalf<>(SB), X2
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 	MOVL $0xf, DX
 	KMOVB DX, K3
 
@@ -165,13 +181,27 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	WORD
+	VPCMPEQW X1, X0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPW, 6)
+	MISS(CMPL, AX)
+	VPERMT2W X1, X2, X0
+	STORE(VMOVQ, X0, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func lines32x16AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines32x16AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	VMOVDQU64 moveWords<>(SB), Z2
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	LINE
@@ -213,12 +243,26 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	LINE
+	VPCMPEQW Z1, Z0, K1
+	KMOVD    K1, AX
+	LASTEMPTY(CMPW, 62)
+	MISS(CMPL, AX)
+	VPERMT2W Z1, Z2, Z0
+	STORE(VMOVDQU64, Z0, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func lines16x32AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	LINE
@@ -260,12 +304,26 @@ lru:
 	VZEROUPPER
 	END
 
+queue:
+	LINE
+	VPCMPEQD Z1, Z0, K1
+	KMOVW    K1, AX
+	LASTEMPTY(CMPL, 60)
+	MISS(CMPL, AX)
+	VALIGND  $15, Z1, Z0, Z0
+	STORE(VMOVDQU64, Z0, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
+
 // func lines8x64AVX512(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64AVX512(SB), NOSPLIT, $0-56
 	BEGIN
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	LINE
@@ -306,6 +364,18 @@ lru:
 	HALF(lru)
 	VZEROUPPER
 	END
+
+queue:
+	LINE
+	VPCMPEQQ Z1, Z0, K1
+	KMOVB    K1, AX
+	LASTEMPTY(CMPQ, 56)
+	MISS(CMPL, AX)
+	VALIGNQ  $7, Z1, Z0, Z0
+	STORE(VMOVDQU64, Z0, queue)
+	HALF(queue)
+	VZEROUPPER
+	ENDALL
 
 // The numbers in two registers of the digests' elements 0 and 1.
 DATA evenWords<>+0(SB)/8, $0

@@ -76,7 +76,9 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 	return filled
 }
 
-// fill makes the block of the first 64 digests, or of all if there are fewer.
+// fill makes the block of the first 64 digests, or of all if there are fewer. The
+// places behind them get the row of the first one: they are fetched ahead with
+// the others, and lines of other elements may be in use by other workers.
 func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *rowGeometry, p RowParams) {
 	digests = digests[:min(64, len(digests))]
 	done := locateRows(b, digests, g)
@@ -87,6 +89,9 @@ func (b *rowBlock) fill(digests []Digest, position uint64, order []uint32, g *ro
 		b.offset[i&63] = row << shift
 		fingerprint, _ := bits.Mul64(d[0], cell)
 		b.pattern[i&63] = (fingerprint + 1) * ones
+	}
+	for i := len(digests); i < 64; i++ {
+		b.offset[i&63] = b.offset[0]
 	}
 	if p.Eviction == EvictRandom {
 		b.chooseVictims(digests, position, order, p.Shape.Cells())

@@ -81,7 +81,9 @@ TEXT ·words8x8BMI(SB), NOSPLIT, $0-56
 	MOVQ $-0x0101010101010101, R13
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	MATCH
@@ -109,6 +111,17 @@ lru:
 	HALF(lru)
 	END
 
+queue:
+	MATCH
+	LASTEMPTY(CMPB, 7)
+	MISS(CMPQ, DX)
+	MOVE(8, MOVB)
+	MOVQ R15, (DI)(BX*1)
+	INCQ CX
+	JNE  queue
+	HALF(queue)
+	ENDALL
+
 // func words4x16BMI(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·words4x16BMI(SB), NOSPLIT, $0-56
 	BEGIN
@@ -116,7 +129,9 @@ TEXT ·words4x16BMI(SB), NOSPLIT, $0-56
 	MOVQ $-0x0001000100010001, R13
 	CMPL AX, $1
 	JEQ  fifo
-	JGT  lru
+	CMPL AX, $2
+	JEQ  lru
+	JGT  queue
 
 random:
 	MATCH
@@ -143,3 +158,14 @@ lru:
 	STORE(lru)
 	HALF(lru)
 	END
+
+queue:
+	MATCH
+	LASTEMPTY(CMPW, 6)
+	MISS(CMPQ, DX)
+	MOVE(16, MOVW)
+	MOVQ R15, (DI)(BX*1)
+	INCQ CX
+	JNE  queue
+	HALF(queue)
+	ENDALL

@@ -25,6 +25,10 @@ func testAndSetBlockGeneric(lines [][8]uint64, block, next *rowBlock, n int, g *
 		return wordsFIFOGeneric(lines, block, n, g)
 	case p.Eviction == EvictFIFO:
 		return linesFIFOGeneric(lines, block, n, g)
+	case p.Eviction == EvictQueue && words:
+		return wordsQueueGeneric(lines, block, n, g)
+	case p.Eviction == EvictQueue:
+		return linesQueueGeneric(lines, block, n, g)
 	case words:
 		return wordsLRUGeneric(lines, block, n, g)
 	default:
@@ -70,6 +74,22 @@ func wordsFIFOGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (mi
 		filled += miss & isZero(last)
 		moved := turned ^ last ^ pattern&cell
 		*word = row ^ (row^moved)&-miss
+	}
+	return missed, filled
+}
+
+func wordsQueueGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
+	for i := range n {
+		offset, pattern := b.offset[i&63], b.pattern[i&63]
+		word := &lines[offset/64][offset/8%8]
+		row := *word
+		v := row ^ pattern
+		missed = missed<<1 | isZero((v-ones)&^v&tops)
+		turned := bits.RotateLeft64(row, width)
+		last := turned & cell
+		filled += isZero(last)
+		*word = turned ^ last ^ pattern&cell
 	}
 	return missed, filled
 }
@@ -120,6 +140,18 @@ func linesFIFOGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (mi
 			missed |= 1
 			filled += isZero(g.push(line, pattern))
 		}
+	}
+	return missed, filled
+}
+
+func linesQueueGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+	for i := range n {
+		line, pattern := &lines[b.offset[i&63]/64], b.pattern[i&63]
+		missed <<= 1
+		if !g.holds(line, pattern) {
+			missed |= 1
+		}
+		filled += isZero(g.push(line, pattern))
 	}
 	return missed, filled
 }

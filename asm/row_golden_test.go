@@ -40,7 +40,7 @@ func goldenDigests(n int) []Digest {
 func makeGoldenRows() goldenRows {
 	g := goldenRows{
 		Comment: "with SplitMix64 from state 0, element i has the number e = floor(next * (i/2 + 16) / 2^64), " +
-			"and the next two outputs of SplitMix64 from state e are its digest; evictions are 0 random, 1 FIFO, 2 LRU; " +
+			"and the next two outputs of SplitMix64 from state e are its digest; evictions are 0 random, 1 FIFO, 2 LRU, 3 queue; " +
 			"seen and memory are little-endian words",
 		Lines: 3, Elements: 1000, Position: 1 << 40,
 	}

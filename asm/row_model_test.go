@@ -29,7 +29,7 @@ func (m *rowModel) testAndSet(d Digest, position uint64) (found bool) {
 	fingerprint := 1 + scaled(d[0], values)
 	cells := m.p.Shape.Cells()
 	at := slices.Index(*row, fingerprint)
-	if at >= 0 {
+	if found = at >= 0; found && m.p.Eviction != EvictQueue {
 		if m.p.Eviction == EvictLRU {
 			*row = slices.Insert(slices.Delete(*row, at, at+1), 0, fingerprint)
 		}
@@ -51,7 +51,7 @@ func (m *rowModel) testAndSet(d Digest, position uint64) (found bool) {
 	default:
 		*row = append(*row, fingerprint)
 	}
-	return false
+	return found
 }
 
 // line returns the words that a line must hold.

@@ -186,7 +186,9 @@ TEXT ·lines32x16NEON(SB), NOSPLIT, $0-56
 	BEGIN
 	CMP $1, R4
 	BEQ fifo
-	BGT lru
+	CMP $2, R4
+	BEQ lru
+	BGT queue
 
 random:
 	LINE
@@ -219,12 +221,25 @@ lru:
 	HALF(lru)
 	END
 
+queue:
+	LINE
+	COMPARE(V4, H8)
+	BITSH(R8)
+	MISS
+	MOVD ZR, R8
+	LASTEMPTY(MOVHU, 62)
+	MOVE(2, queue)
+	HALF(queue)
+	END
+
 // func lines16x32NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32NEON(SB), NOSPLIT, $0-56
 	BEGIN
 	CMP $1, R4
 	BEQ fifo
-	BGT lru
+	CMP $2, R4
+	BEQ lru
+	BGT queue
 
 random:
 	LINE
@@ -257,12 +272,25 @@ lru:
 	HALF(lru)
 	END
 
+queue:
+	LINE
+	COMPARE(V4, S4)
+	BITSS(R8)
+	MISS
+	MOVD ZR, R8
+	LASTEMPTY(MOVWU, 60)
+	MOVE(4, queue)
+	HALF(queue)
+	END
+
 // func lines8x64NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64NEON(SB), NOSPLIT, $0-56
 	BEGIN
 	CMP $1, R4
 	BEQ fifo
-	BGT lru
+	CMP $2, R4
+	BEQ lru
+	BGT queue
 
 random:
 	LINE
@@ -293,4 +321,15 @@ lru:
 	FRONT(0x80, 7, 3)
 	MOVE(8, lru)
 	HALF(lru)
+	END
+
+queue:
+	LINE
+	COMPARE(V4, D2)
+	BITSD(R8)
+	MISS
+	MOVD ZR, R8
+	LASTEMPTY(MOVD, 56)
+	MOVE(8, queue)
+	HALF(queue)
 	END

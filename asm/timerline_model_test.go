@@ -27,7 +27,7 @@ func (m *timerModel) live(s timerSetting, tick uint64) bool {
 }
 
 func (m *timerModel) testAndSet(d Digest, tick uint64) (seen bool) {
-	line := m.lines[scaled(d[1], len(m.lines))]
+	line := m.lines[scaledTo(d[1], len(m.lines))]
 	own := modelCells(d[0], len(line), m.p.K)
 	groups, largest := map[uint64]int{}, 0
 	seen = true

@@ -184,7 +184,7 @@ func BenchmarkTimers(b *testing.B) {
 					for i := range ticks {
 						ticks[i] = uint64(i) / perTick
 					}
-					benchLines(b, func(digests []Digest, positions []uint64) {
+					benchCellLines(b, func(digests []Digest, positions []uint64) {
 						at := positions[0]
 						if at == 0 {
 							for i := range ticks {
