@@ -83,10 +83,10 @@ type Landmark struct {
 
 // bitFilter is one sub-filter.
 type bitFilter struct {
-	arena  *layout.Arena
-	block  theory.SplitBlock
-	set    uint64 // bits that are 1
-	limit  uint64 // the number of set bits at which the next one starts
+	arena *layout.Arena
+	block theory.SplitBlock
+	set   uint64 // bits that are 1
+	limit uint64 // the number of set bits at which the next one starts
 }
 
 var _ Counter[asm.Digest] = (*Landmark)(nil)

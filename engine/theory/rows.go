@@ -109,7 +109,7 @@ func TimedRowMiss(cells int, lambda, age float64) (float64, error) {
 	if err := requireShare("age", age); err != nil {
 		return 0, err
 	}
-	return poissonFrom(cells, lambda*age), nil
+	return PoissonTail(cells, lambda*age), nil
 }
 
 // TimedRowFPR returns the probability that a new element finds its fingerprint in a
@@ -125,7 +125,7 @@ func TimedRowFPR(cells, fingerprintBits int, lambda float64) (float64, error) {
 	}
 	occupied := 0.0 // E[min(X,cells)] is the sum over j <= cells of P(X >= j)
 	for j := 1; j <= cells; j++ {
-		p := poissonFrom(j, lambda)
+		p := PoissonTail(j, lambda)
 		if p < occupied*1e-17 {
 			break // the others are smaller still
 		}
@@ -175,17 +175,6 @@ func requireLoad(name string, load float64) error {
 func logPoisson(x, mean float64) float64 {
 	factorial, _ := math.Lgamma(x + 1)
 	return x*math.Log(mean) - mean - factorial
-}
-
-// poissonFrom returns P(X >= count) for a Poisson variable X, small ones with all
-// their digits. count is at least 1.
-func poissonFrom(count int, mean float64) float64 {
-	if mean == 0 {
-		return 0
-	}
-	return tail(float64(count), mean, logPoisson(float64(count), mean), func(x float64) float64 {
-		return mean / (x + 1)
-	})
 }
 
 // binomialFrom returns P(B >= count) for a binomial variable B with a chance above 0,

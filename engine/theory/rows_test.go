@@ -92,11 +92,11 @@ func poissonDraw(r *rand.Rand, mean float64) int {
 
 func TestTailsKeepTheirDigits(t *testing.T) {
 	// P(X >= 10) for a mean of 1e-3 is its first term but for a 1e-4 part of it.
-	near(t, "Poisson", poissonFrom(10, 1e-3), 1e-30/3628800, 2e-3)
+	near(t, "Poisson", PoissonTail(10, 1e-3), 1e-30/3628800, 2e-3)
 	near(t, "binomial", binomialFrom(10, 10, 1e-3), 1e-30, 1e-9)
 	for _, count := range []int{1, 5, 9, 10, 11, 20} {
 		near(t, "binomial", binomialFrom(count, 100, .1), 1-binomialUpTo(count-1, 100, .1), 1e-9)
-		near(t, "limit", binomialFrom(count, 1e7, 1e-6), poissonFrom(count, 10), 1e-4)
+		near(t, "limit", binomialFrom(count, 1e7, 1e-6), PoissonTail(count, 10), 1e-4)
 	}
 	if p := binomialFrom(1<<20, 1<<30, .5); p != 1 {
 		t.Errorf("far below the mean: %g", p)
