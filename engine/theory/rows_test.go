@@ -162,9 +162,9 @@ func TestRowErrors(t *testing.T) {
 
 // Values stay probabilities, and orders hold, over a grid of extremes.
 func TestRowRanges(t *testing.T) {
-	for _, rows := range []int{1, 2, 1000, 1 << 40} {
+	for _, rows := range []int{1, 2, 1000, min(1<<40, math.MaxInt)} {
 		for _, cells := range []int{1, 8, 255} {
-			for _, gap := range []int{0, 1, 1000, 1 << 40} {
+			for _, gap := range []int{0, 1, 1000, min(1<<40, math.MaxInt)} {
 				row := Row{Rows: rows, Cells: cells, FingerprintBits: 8}
 				lru, fifo := value[float64](t)(row.LRUMiss(gap)), value[float64](t)(row.FIFOMiss(gap))
 				random := value[float64](t)(row.RandomMiss(gap))

@@ -3,6 +3,7 @@ package rivals
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -142,7 +143,7 @@ func TestParameters(t *testing.T) {
 		"rows' bits":       func() (sized, error) { return NewRows(RowsConfig{1, 63, 4, 16, 0, 0}) },
 		"rows' width":      func() (sized, error) { return NewRows(RowsConfig{1, 999, 4, 65, 0, 0}) },
 		"rows' eviction":   func() (sized, error) { return NewRows(RowsConfig{1, 64, 4, 16, 3, 0}) },
-		"rows' memory":     func() (sized, error) { return NewRows(RowsConfig{1 << 40, 64, 4, 16, 0, 0}) },
+		"rows' memory":     func() (sized, error) { return NewRows(RowsConfig{min(1<<40, math.MaxInt), 64, 4, 16, 0, 0}) },
 		"timed ticks":      func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 14, 9}) },
 		"timed stamps":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 1, 1, 9}) },
 		"timed window":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 3, 0}) },
