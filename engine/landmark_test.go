@@ -207,7 +207,7 @@ func TestLandmarkMemory(t *testing.T) {
 		for {
 			f := l.active()
 			lines := float64(len(f.arena.Lines()))
-			holds += lines * loadOfDensity(f.rounds, float64(f.limit)/(512*lines))
+			holds += lines * f.block.LoadOfDensity(float64(f.limit)/(512*lines))
 			if len(l.filters) == 1 && c.fpr == DefaultFPR && math.Abs(holds/4900-1) > 0.01 {
 				t.Errorf("the first sub-filter holds %.0f elements, documented as 4900", holds)
 			}
