@@ -40,9 +40,9 @@ func (e *errorRates) fnr() float64 { return float64(e.falseNegatives) / float64(
 // p: what chance exceeds once in a million, for independent elements.
 func spread(p float64, n int) float64 { return 5 * math.Sqrt(p*(1-p)/float64(max(1, n))) }
 
-// checkRate holds a rate measured on n elements against one that is expected, with a
+// checkCellRate holds a rate measured on n elements against one that is expected, with a
 // systematic difference from low to high, both relative.
-func checkRate(t *testing.T, name string, got, want, low, high float64, n int) {
+func checkCellRate(t *testing.T, name string, got, want, low, high float64, n int) {
 	t.Helper()
 	t.Logf("%s: %.5f, expected %.5f (%+.1f %%)", name, got, want, 100*(got/want-1))
 	if s := spread(want, n); got < want*(1+low)-s || got > want*(1+high)+s {
@@ -144,8 +144,8 @@ func TestCellLinesStablePoint(t *testing.T) {
 			zeros, fpr := stablePoint(p)
 			x := 1 - zeros
 			uneven := float64(p.K*(p.K-1)) / 2 * (1 - x) / (x * float64(p.Cells()))
-			checkRate(t, "share not zero", nonZero, x, -0.01, 0.01, p.Cells()*lines)
-			checkRate(t, "FPR", rates.fpr(), fpr, -0.08, uneven, rates.fresh)
+			checkCellRate(t, "share not zero", nonZero, x, -0.01, 0.01, p.Cells()*lines)
+			checkCellRate(t, "FPR", rates.fpr(), fpr, -0.08, uneven, rates.fresh)
 		})
 	}
 }
@@ -184,8 +184,8 @@ func TestCellLinesAgainstReference(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
 			digests, known := cellStream(uniform)
 			ours, reference := cellRates(t, p, digests, known), referenceRates(t, p, p.MissP, digests, known)
-			checkRate(t, "FPR", ours.fpr(), reference.fpr(), -0.05, 0.05, ours.fresh)
-			checkRate(t, "FNR", ours.fnr(), reference.fnr(), -0.02, 0.01, ours.duplicates)
+			checkCellRate(t, "FPR", ours.fpr(), reference.fpr(), -0.05, 0.05, ours.fresh)
+			checkCellRate(t, "FNR", ours.fnr(), reference.fnr(), -0.02, 0.01, ours.duplicates)
 		})
 	}
 }
@@ -215,7 +215,7 @@ func TestCellLinesTrade(t *testing.T) {
 			if share < 0 || share > 1 {
 				t.Fatalf("FPR is %.4f, not between %.4f and %.4f", ours.fpr(), low.fpr(), high.fpr())
 			}
-			checkRate(t, "FNR", ours.fnr(), high.fnr()+share*(low.fnr()-high.fnr()), -0.06, 0.03, ours.duplicates)
+			checkCellRate(t, "FNR", ours.fnr(), high.fnr()+share*(low.fnr()-high.fnr()), -0.06, 0.03, ours.duplicates)
 		})
 	}
 }
@@ -299,7 +299,7 @@ func TestTimerLinesAgainstReference(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", c.p), func(t *testing.T) {
 			run := timersAndReference(t, c.p, c.perTick)
-			checkRate(t, "FPR", run.ours.fpr(), run.reference.fpr(), -0.03, c.most, run.ours.fresh)
+			checkCellRate(t, "FPR", run.ours.fpr(), run.reference.fpr(), -0.03, c.most, run.ours.fresh)
 			if run.ours.duplicates < 40_000 || run.ours.falseNegatives > 0 {
 				t.Errorf("%d of %d duplicates within the window missed", run.ours.falseNegatives, run.ours.duplicates)
 			}
@@ -324,8 +324,8 @@ func TestTimerLinesEqual(t *testing.T) {
 			size, groups := float64(512/c.p.Bits)/3, run.elements*(1-run.ours.fnr())
 			choices := map[int]float64{2: 3, 3: 1}[c.p.Equal]
 			estimate := groups * choices / math.Pow(size, float64(c.p.Equal)) * math.Pow(run.live, float64(3-c.p.Equal))
-			checkRate(t, "FPR", run.ours.fpr(), estimate, -0.35, 0.1, run.ours.fresh)
-			checkRate(t, "FNR", run.ours.fnr(), run.reference.fnr(), -0.16, 0.02, run.ours.duplicates)
+			checkCellRate(t, "FPR", run.ours.fpr(), estimate, -0.35, 0.1, run.ours.fresh)
+			checkCellRate(t, "FNR", run.ours.fnr(), run.reference.fnr(), -0.16, 0.02, run.ours.duplicates)
 		})
 	}
 }

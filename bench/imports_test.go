@@ -13,7 +13,7 @@ const module = "github.com/flowdedup/flowdedup/"
 var layers = map[string][]string{
 	"asm":                 {},
 	"layout":              {"asm"},
-	"engine":              {"layout", "asm"},
+	"engine":              {"engine/theory", "layout", "asm"},
 	"engine/paper":        {"engine/theory", "asm"},
 	"engine/theory":       {},
 	"engine/sizing":       {"engine/theory", "engine", "layout", "asm"},
