@@ -131,7 +131,7 @@ func (f *streamFields) rebuild() (streamParams, error) {
 	}
 	cells := uint64(p.lines) * uint64(p.lineCells())
 	same := streamParams{int(f.method), asm.RowShape(f.shape), int(f.k), int(f.p), int(f.max), int(f.lines)} == p
-	if !same || f.occupied > cells {
+	if !same || f.occupied > cells || f.evicted > 0 && p.family() != familyRows {
 		return p, fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
 	}
 	return p, nil
