@@ -27,8 +27,6 @@ type StreamConfig struct {
 	// included, from 1 to the number of lines and at most MaxStreamWorkers; 0
 	// stands for 1. It changes neither verdicts nor memory.
 	Workers int
-	// Secret is what the digests were made under. Snapshots are sealed with it.
-	Secret Secret
 	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times
 	// bits: "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
 	Shape string
@@ -74,7 +72,6 @@ var ErrStream = errors.New("parameter of a stream filter out of range")
 // worker it has goroutines of its own until Close.
 type Stream struct {
 	params   streamParams
-	secret   Secret
 	arena    *layout.Arena
 	bytes    int
 	workers  streamWorkers
@@ -88,19 +85,19 @@ func NewStream(c StreamConfig) (*Stream, error) {
 	if c.Memory == 0 {
 		c.Memory = maxDefaultMemory
 	}
-	if c.Workers == 0 {
-		c.Workers = 1
-	}
 	p, err := newStreamParams(c)
 	if err != nil {
 		return nil, err
 	}
-	return newStream(p, c.Secret, c.Workers)
+	return newStream(p, c.Workers)
 }
 
 // newStream makes the filter of parameters that are known to be right, but for the
 // number of workers.
-func newStream(p streamParams, secret Secret, workers int) (*Stream, error) {
+func newStream(p streamParams, workers int) (*Stream, error) {
+	if workers == 0 {
+		workers = 1
+	}
 	if most := min(p.lines, MaxStreamWorkers); workers < 1 || workers > most {
 		return nil, fmt.Errorf("%w: %d workers, must be from 1 to %d with %d lines of memory", ErrStream, workers, most, p.lines)
 	}
@@ -108,7 +105,7 @@ func newStream(p streamParams, secret Secret, workers int) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{params: p, secret: secret, arena: arena}
+	s := &Stream{params: p, arena: arena}
 	s.workers.start(arena.Lines(), workers, p.newKernel)
 	s.bytes = arena.Bytes() + s.workers.bytes()
 	return s, nil
@@ -120,9 +117,7 @@ func newStream(p streamParams, secret Secret, workers int) (*Stream, error) {
 // is shorter than that, or after Close. It does not allocate.
 func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 	clearBits(seen, len(d))
-	if s.arena.Lines() == nil {
-		panic("engine: Stream.TestAndSet after Close")
-	}
+	checkOpen("Stream.TestAndSet", s.arena)
 	for len(d) > 0 {
 		n := min(len(d), streamRound)
 		words := seen[:(n+63)/64]
@@ -132,6 +127,13 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 		}
 		s.elements += uint64(n)
 		d, seen = d[n:], seen[len(words):]
+	}
+}
+
+// checkOpen panics if the arena is closed.
+func checkOpen(method string, a *layout.Arena) {
+	if a.Lines() == nil {
+		panic("engine: " + method + " after Close")
 	}
 }
 

@@ -8,17 +8,6 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// RestoreConfig configures RestoreStream.
-type RestoreConfig struct {
-	// Secret is what the digests were made under, of the snapshot and of the
-	// elements to come.
-	Secret Secret
-	// Workers is as in StreamConfig; it may be another number than before.
-	Workers int
-	// Memory is what the lines may take at most, in bytes; 0 stands for 256 MiB.
-	Memory int
-}
-
 // streamFields are the fields of a snapshot, in this order. They are all that is kept
 // of a filter but its lines.
 type streamFields struct {
@@ -33,9 +22,10 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 }
 
 // Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
-// goes on with the same verdicts. Errors are those of w. It must not be called after
-// Close.
-func (s *Stream) Snapshot(w io.Writer) error {
+// goes on with the same verdicts. The secret is what the digests were made under; the
+// snapshot is sealed with it. Errors are those of w. It panics after Close.
+func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
+	checkOpen("Stream.Snapshot", s.arena)
 	c := s.workers.counts()
 	f := streamFields{
 		method: uint64(s.params.method), shape: uint64(s.params.shape),
@@ -47,22 +37,18 @@ func (s *Stream) Snapshot(w io.Writer) error {
 	for i, field := range f.all() {
 		fields[i] = *field
 	}
-	return writeSnapshot(w, snapshotStream, s.secret, fields[:], s.arena.Lines())
+	out := newSnapshotWriter(w, snapshotStream, secret, fields[:])
+	out.lines(s.arena.Lines())
+	return out.end()
 }
 
-// RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
+// RestoreStream makes the filter that Snapshot wrote, for a number of workers as in
+// StreamConfig, which may be another than before. It reads nothing behind the
 // snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
 // kind or made under another key, ErrMemory if it takes more memory than c allows,
 // ErrStream if the workers do not fit, or are those of r and of layout.NewArena.
-func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
-	if c.Memory == 0 {
-		c.Memory = maxDefaultMemory
-	}
-	if c.Workers == 0 {
-		c.Workers = 1
-	}
-	reader := newSnapshotReader(r, c.Secret)
-	fields, err := reader.fields(snapshotStream, c.Secret, streamFieldCount)
+func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
+	in, fields, err := newSnapshotReader(r, snapshotStream, c.Secret, streamFieldCount, streamFieldCount)
 	if err != nil {
 		return nil, err
 	}
@@ -70,15 +56,19 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 	for i, field := range f.all() {
 		*field = fields[i]
 	}
-	p, err := f.params(c.Memory)
+	p, err := f.params(c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStream(p, c.Secret, c.Workers)
+	s, err := newStream(p, workers)
 	if err != nil {
 		return nil, err
 	}
-	if err := reader.lines(s.arena.Lines()); err != nil {
+	err = in.lines(s.arena.Lines())
+	if err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -88,7 +78,7 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 }
 
 // params returns the parameters, or an error if no filter has such fields.
-func (f *streamFields) params(memory int) (streamParams, error) {
+func (f *streamFields) params(c RestoreConfig) (streamParams, error) {
 	// What newStreamParams never chooses does not fit one of these.
 	const most = asm.MaxCellK * 64
 	for _, v := range []struct {
@@ -103,8 +93,8 @@ func (f *streamFields) params(memory int) (streamParams, error) {
 			return streamParams{}, fmt.Errorf("%w: %s is %d, must be at most %d", ErrSnapshot, v.name, v.value, v.most)
 		}
 	}
-	if f.lines > uint64(memory/layout.LineSize) {
-		return streamParams{}, fmt.Errorf("%w: the snapshot takes %d bytes, at most %d are allowed", ErrMemory, f.lines*layout.LineSize, memory)
+	if err := c.allow(f.lines); err != nil {
+		return streamParams{}, err
 	}
 	return f.rebuild()
 }
