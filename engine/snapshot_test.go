@@ -23,7 +23,7 @@ type snapshotter interface {
 // restorers are the functions that read snapshots, by kind.
 var restorers = map[snapshotKind]func(r io.Reader, c RestoreConfig) (snapshotter, error){
 	snapshotStream: func(r io.Reader, c RestoreConfig) (snapshotter, error) {
-		return restored(RestoreStream(r, c, 2))
+		return restored(RestoreStream(r, c, 1))
 	},
 	snapshotTimed:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimed(r, c)) },
 	snapshotExactV4:  func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
@@ -262,10 +262,12 @@ func changed(data []byte, word int, to uint64) []byte {
 }
 
 // FuzzRestore takes snapshots that are sealed as they must be: an error is one of those
-// announced, and a filter that is restored works and gives the same snapshot.
+// announced, and a filter that is restored works and gives a snapshot of the same kind and size. (What
+// follows a snapshot in the data stays unread.)
 func FuzzRestore(f *testing.F) {
-	for _, filter := range snapshotFilters(f) {
-		f.Add(snapshotOf(f, filter))
+	filters := snapshotFilters(f)
+	for kind := snapshotStream; kind <= snapshotLandmark; kind++ {
+		f.Add(snapshotOf(f, filters[kind]))
 	}
 	for _, c := range streamConfigs() {
 		c.Memory = 192
@@ -274,21 +276,26 @@ func FuzzRestore(f *testing.F) {
 		f.Add(snapshotOf(f, s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		data = sealAgain(data)
-		for _, restore := range restorers {
-			s, err := restore(bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Memory: 1 << 16})
-			if err != nil {
-				if !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrMemory) && !errors.Is(err, ErrStream) {
-					t.Errorf("%v: unexpected kind of error", err)
-				}
-				continue
-			}
-			if again := snapshotOf(t, s); len(again) != len(data) {
-				t.Errorf("a snapshot of %d bytes, it was %d", len(again), len(data))
-			}
-			useRestored(s)
-			s.Close()
+		if len(data) < 48 {
+			return
 		}
+		restore := restorers[snapshotKind(binary.LittleEndian.Uint64(data[16:]))]
+		if restore == nil {
+			return
+		}
+		data = sealAgain(data)
+		s, err := restore(bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Memory: 1 << 16})
+		if err != nil {
+			if !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrMemory) && !errors.Is(err, ErrStream) {
+				t.Errorf("%v: unexpected kind of error", err)
+			}
+			return
+		}
+		defer s.Close()
+		if again := snapshotOf(t, s); len(again) > len(data) || !bytes.Equal(again[:48], data[:48]) {
+			t.Errorf("a snapshot of %d bytes, it was %d at most", len(again), len(data))
+		}
+		useRestored(s)
 	})
 }
 
