@@ -42,6 +42,14 @@ func TestCellLevels(t *testing.T) {
 	})
 }
 
+// batchStep returns 1, so that batches have every length, or in short tests more.
+func batchStep(rng *rand.Rand) int {
+	if testing.Short() {
+		return 1 + rng.IntN(8)
+	}
+	return 1
+}
+
 func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, digest func(*rand.Rand, []Digest) Digest) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -50,7 +58,7 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, digest fun
 	memory, words := guardedOf[Digest](t, most, front), guardedOf[uint64](t, (most+63)/64, front)
 	numbers := guardedOf[uint64](t, most, front)
 	var counts, want CellCounts
-	for n := range most + 1 {
+	for n := 0; n <= most; n += batchStep(rng) {
 		from, used := most-n, len(words)-(n+63)/64
 		if front {
 			from, used = 0, 0

@@ -85,7 +85,7 @@ func TestTimersAgainstModel(t *testing.T) {
 // whatever its stamp, with other elements about.
 func TestTimersWindow(t *testing.T) {
 	forEveryLevel(t, func(t *testing.T) {
-		for _, p := range []TimerParams{{Bits: 8, K: 3, Window: 250}, {Bits: 8, K: 2, Window: 7}, {Bits: 16, K: 3, Window: 65000}} {
+		for _, p := range []TimerParams{{Bits: 8, K: 3, Window: 250}, {Bits: 8, K: 2, Window: 7}, {Bits: 8, K: 1, Window: 254}, {Bits: 16, K: 3, Window: 65534}} {
 			rule := timerRule(t, p)
 			period := uint64(1)<<p.Bits - 1
 			step := period/255*7 + 1

@@ -196,6 +196,9 @@ func TestCellLinesAgainstReference(t *testing.T) {
 // less. So it is on a stream with very frequent elements, whose decrements would else
 // all fall on their own lines.
 func TestCellLinesTrade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, c := range []struct {
 		stream     string
 		next       func(*rand.Rand) uint64
@@ -312,6 +315,9 @@ func TestTimerLinesAgainstReference(t *testing.T) {
 // without lines, where that hardly ever happens, and misses as many. The estimate counts
 // elements of an old group as often as those of a new one, and choices that overlap twice.
 func TestTimerLinesEqual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, c := range []struct {
 		p       asm.TimerParams
 		perTick int

@@ -79,35 +79,59 @@ var messageBatches = []struct {
 // anywhere, and some end where a guard page begins.
 func TestAESMessageLevels(t *testing.T) {
 	forAESLevels(t, [16]byte{1: 5}, func(t *testing.T, a, generic *AES) {
-		rng := rand.New(rand.NewPCG(3, 4))
-		const size = 5000
-		for _, front := range []bool{false, true} {
-			buf := guarded(t, size, front)
-			copy(buf, pattern(size))
-			for _, batch := range messageBatches {
-				for n := 0; n <= 300; n += 1 + rng.IntN(8) {
-					msgs := make([]Message, n)
-					for i := range msgs {
-						length := batch.length(rng, i)
-						at := rng.IntN(size - length + 1)
-						switch rng.IntN(4) {
-						case 0:
-							at = size - length
-						case 1:
-							at = 0
-						}
-						msgs[i] = Message{Off: uint32(at), Len: uint32(length), Tweak: rng.Uint64()}
-					}
-					got, want := make([]Digest, n), make([]Digest, n)
-					a.SumMessages(got, buf, msgs)
-					generic.SumMessages(want, buf, msgs)
-					if !slices.Equal(got, want) {
-						t.Fatalf("%d messages, %s: digests differ", n, batch.name)
-					}
+		compareMessages(t, a, generic)
+	})
+}
+
+// TestHighwayLevels does the same for HighwayHash.
+func TestHighwayLevels(t *testing.T) {
+	h := NewHighway([32]byte{7: 9})
+	forLevels(t, func(t *testing.T) {
+		compareMessages(t, h, genericHighway{h})
+	})
+}
+
+// genericHighway is HighwayHash by the library.
+type genericHighway struct{ *Highway }
+
+func (g genericHighway) SumMessages(dst []Digest, buf []byte, msgs []Message) {
+	g.sumMessagesGeneric(dst, buf, msgs)
+}
+
+func compareMessages(t *testing.T, d, generic MessageDigester) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	const size = 5000
+	for _, front := range []bool{false, true} {
+		buf := guarded(t, size, front)
+		copy(buf, pattern(size))
+		for _, batch := range messageBatches {
+			for n := 0; n <= 300; n += 1 + rng.IntN(8) {
+				msgs := make([]Message, n)
+				for i := range msgs {
+					msgs[i] = placeMessage(rng, batch.length(rng, i), size)
+				}
+				got, want := make([]Digest, n), make([]Digest, n)
+				d.SumMessages(got, buf, msgs)
+				generic.SumMessages(want, buf, msgs)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%d messages, %s: digests differ", n, batch.name)
 				}
 			}
 		}
-	})
+	}
+}
+
+// placeMessage puts a message anywhere in a buffer, often at one of its ends.
+func placeMessage(rng *rand.Rand, length, size int) Message {
+	at := rng.IntN(size - length + 1)
+	switch rng.IntN(4) {
+	case 0:
+		at = size - length
+	case 1:
+		at = 0
+	}
+	return Message{Off: uint32(at), Len: uint32(length), Tweak: rng.Uint64()}
 }
 
 // TestAESSchedule checks the round keys of FIPS 197, appendix A.1.
