@@ -40,7 +40,7 @@ func (e *errorRates) fnr() float64 { return float64(e.falseNegatives) / float64(
 // p: what chance exceeds once in a million, for independent elements.
 func spread(p float64, n int) float64 { return 5 * math.Sqrt(p*(1-p)/float64(max(1, n))) }
 
-// checkRate holds a rate measured on n elements against one that is expected, with a
+// checkCellRate holds a rate measured on n elements against one that is expected, with a
 // systematic difference from low to high, both relative.
 func checkCellRate(t *testing.T, name string, got, want, low, high float64, n int) {
 	t.Helper()
