@@ -234,14 +234,12 @@ func TestExactV4Allocates(t *testing.T) {
 	}
 }
 
+// BenchmarkExactV4 fills rows to two thirds, so that they do not grow. From the
+// largest size on they are a bitmap.
 func BenchmarkExactV4(b *testing.B) {
-	for _, distinct := range []int{10_000, 1 << 20, 8 << 20} {
-		b.Run(fmt.Sprintf("distinct=%d", distinct), func(b *testing.B) {
-			keys := make([]uint32, distinct)
-			for i := range keys {
-				keys[i] = uint32(i) * 0x9e3779b1
-			}
-			benchmarkCounter(b, newExactV4(b, 0), keys)
-		})
-	}
+	benchSizes(b, func(b *testing.B, memory int) {
+		e := newExactV4(b, memory)
+		most := memory / 64 * layout.ExactCells(memory/64) * 2 / 3
+		measureCounter(b, e, min(most, 1<<27), func(d asm.Digest) uint32 { return uint32(d[0]) })
+	})
 }
