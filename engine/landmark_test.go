@@ -255,7 +255,7 @@ func BenchmarkLandmark(b *testing.B) {
 	bitsAnElement := map[float64]int{1e-3: 25, 1e-9: 100}
 	benchSizes(b, func(b *testing.B, memory int) {
 		for _, fpr := range []float64{1e-3, 1e-9} {
-			b.Run(fmt.Sprintf("fpr=%g", fpr), func(b *testing.B) {
+			b.Run(fmt.Sprintf("fpr=%.9f", fpr), func(b *testing.B) {
 				l := newLandmark(b, LandmarkConfig{FPR: fpr, Memory: memory})
 				measureCounter(b, l, 8*memory/bitsAnElement[fpr], func(d asm.Digest) asm.Digest { return d })
 				if grown := l.Counts().MemoryBytes; grown != memory {
