@@ -252,7 +252,7 @@ func TestLandmarkAllocates(t *testing.T) {
 // BenchmarkLandmark gives filters about as many elements as their first part
 // takes, so that they do not grow.
 func BenchmarkLandmark(b *testing.B) {
-	bitsAnElement := map[float64]int{1e-3: 25, 1e-9: 100}
+	bitsAnElement := map[float64]int{1e-3: 32, 1e-9: 128}
 	benchSizes(b, func(b *testing.B, memory int) {
 		for _, fpr := range []float64{1e-3, 1e-9} {
 			b.Run(fmt.Sprintf("fpr=%.9f", fpr), func(b *testing.B) {
