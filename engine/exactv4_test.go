@@ -234,12 +234,18 @@ func TestExactV4Allocates(t *testing.T) {
 	}
 }
 
-// BenchmarkExactV4 fills rows to two thirds, so that they do not grow. From the
-// largest size on they are a bitmap.
+// BenchmarkExactV4 fills rows to two thirds, so that they do not grow. What fills the
+// largest size is a bitmap.
 func BenchmarkExactV4(b *testing.B) {
 	benchSizes(b, func(b *testing.B, memory int) {
-		e := newExactV4(b, memory)
-		most := memory / 64 * layout.ExactCells(memory/64) * 2 / 3
-		measureCounter(b, e, min(most, 1<<27), func(d asm.Digest) uint32 { return uint32(d[0]) })
+		e, lines := newExactV4(b, memory), memory/layout.LineSize
+		most := lines * layout.ExactCells(lines) * 2 / 3
+		if lines == layout.ExactBitLines {
+			most = 1 << 28
+		}
+		measureCounter(b, e, most, func(d asm.Digest) uint32 { return uint32(d[0]) })
+		if got := e.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/16 {
+			b.Errorf("%d lines, not %d", got, lines)
+		}
 	})
 }
