@@ -67,21 +67,21 @@ var benchDigests = sync.OnceValue(func() []Digest {
 // as if it had just been computed.
 type digestBatch struct {
 	digests []Digest
+	all     []Digest
 	at      int
 	salt    uint64
 }
 
 func newDigestBatch() *digestBatch {
-	return &digestBatch{digests: make([]Digest, benchBatch)}
+	return &digestBatch{digests: make([]Digest, benchBatch), all: benchDigests()}
 }
 
 // next replaces the batch by the one after it.
 func (s *digestBatch) next() {
-	all := benchDigests()
-	for i, d := range all[s.at : s.at+benchBatch] {
+	for i, d := range s.all[s.at : s.at+benchBatch] {
 		s.digests[i] = Digest{d[0] ^ s.salt, d[1] ^ s.salt}
 	}
-	if s.at = (s.at + benchBatch) % len(all); s.at == 0 {
+	if s.at = (s.at + benchBatch) % len(s.all); s.at == 0 {
 		s.salt += 0x9e3779b97f4a7c15
 	}
 }
