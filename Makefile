@@ -39,8 +39,8 @@ cross:
 	GOOS=windows GOARCH=amd64 go vet ./...
 
 # Times for benchstat, in rounds, so that what is compared was measured at the same
-# moments: bench and bench-peers take about ten minutes each. The large ones add
-# filters of 512 MiB (peers: and of 128 MiB, in one round). bench-results makes
+# moments: bench takes four minutes, bench-peers ten. The large ones add filters of
+# 512 MiB (peers: and of 128 MiB, in one round of about an hour). bench-results makes
 # bench/RESULTS.md of all that was measured; bench-short is a look at the kernels.
 ROUNDS ?= 5
 BENCH = go test -run '^$$' -benchtime 50ms -cpu 1
