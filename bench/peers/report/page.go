@@ -32,7 +32,8 @@ func (r *runs) page() string {
 	p.WriteString("\n## Other libraries\n\nKeys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. " +
 		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater " +
 		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share " +
-		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings.\n")
+		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; " +
+		"0 is none of those that were measured, 16,384 elements or more.\n")
 	p.WriteString(r.jobs())
 	return p.String()
 }
