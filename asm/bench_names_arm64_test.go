@@ -4,7 +4,6 @@ package asm
 
 // What the instruction sets are called in the names of benchmarks.
 var (
-	levelNames    = map[int]string{levelGeneric: "generic"}
-	rowLevelNames = map[int]string{rowGeneric: "generic", rowNEON: "neon"}
+	levelNames    = map[int]string{levelGeneric: "generic", levelNEON: "neon"}
 	aesLevelNames = map[int]string{aesGeneric: "generic", aesNEON: "neon"}
 )

@@ -5,6 +5,5 @@ package asm
 // What the only implementation is called in the names of benchmarks.
 var (
 	levelNames    = map[int]string{levelGeneric: "generic"}
-	rowLevelNames = map[int]string{rowGeneric: "generic"}
 	aesLevelNames = map[int]string{aesGeneric: "generic"}
 )

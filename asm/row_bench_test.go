@@ -15,11 +15,11 @@ func BenchmarkRows(b *testing.B) {
 		for shape := range rowShapes {
 			for eviction := range evictions {
 				p := RowParams{shape, eviction}
-				for _, level := range rowLevels() {
+				for _, level := range levels() {
 					b.Run(fmt.Sprintf("shape=%dx%d/eviction=%s/level=%s", p.Shape.Cells(), p.Shape.CellBits(),
-						evictionNames[eviction], named(rowLevelNames, level)), func(b *testing.B) {
+						evictionNames[eviction], named(levelNames, level)), func(b *testing.B) {
 						position := uint64(0)
-						atRowLevel(level, func() {
+						atLevel(level, func() {
 							measureDigests(b, func(digests []Digest) {
 								TestAndSetRows(lines, seen, digests, position, nil, p)
 								position += benchBatch

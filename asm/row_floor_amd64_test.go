@@ -20,7 +20,7 @@ func BenchmarkLineFloor(b *testing.B) {
 }
 
 func skipWithoutFloor(t testing.TB) {
-	if !slices.Contains(rowLevels(), rowAVX512) {
+	if !slices.Contains(levels(), levelAVX512) {
 		t.Skip("the CPU lacks AVX-512")
 	}
 }
