@@ -101,7 +101,11 @@ func randomSizes(seed uint64) func() int {
 // Neither the number of workers nor the sizes of batches change verdicts, memory or
 // statistics.
 func TestStreamShards(t *testing.T) {
-	digests := repeating(1, 150_000)
+	n := 2 * streamRound
+	if testing.Short() {
+		n = streamRound + 5000
+	}
+	digests := repeating(1, n)
 	forStreams(t, 300, func(t *testing.T, c StreamConfig) {
 		one := mustStream(t, c)
 		want := streamVerdicts(one, digests, constant(1000))

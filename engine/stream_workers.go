@@ -17,6 +17,8 @@ const (
 	// streamPart is how many elements a kernel gets at a time: what a worker picks
 	// of them stays in the first-level cache, or nearly.
 	streamPart = 1024
+	// streamScan is how many digests a worker goes through at a time.
+	streamScan = streamPart / 2
 	// streamAlone is the size of a round that is not worth waking anybody for.
 	streamAlone = 1024
 )
@@ -44,19 +46,20 @@ type streamCounts struct {
 
 // streamWorkers share the elements of each round by the lines that they live in. Each
 // worker owns a range of lines, and goes through all digests of a round to pick those
-// of its own: that takes less than a nanosecond each, and nobody has to deal
-// them out first. Worker 0 is the goroutine that calls.
+// of its own: that takes about a nanosecond each, and nobody has to deal them out
+// first. So workers pay off where lines come from memory, and hardly where they stay in
+// a core's own cache. Worker 0 is the goroutine that calls.
 type streamWorkers struct {
 	lines  []layout.Line
 	all    []*streamWorker
 	wake   []chan struct{} // of all but the first
-	round  streamRoundOf
+	task   streamTask
 	done   sync.WaitGroup // the round
 	exited sync.WaitGroup
 }
 
-// streamRoundOf is what workers work on. It is written while they wait.
-type streamRoundOf struct {
+// streamTask is what workers work on. It is written while they wait.
+type streamTask struct {
 	digests  []asm.Digest
 	position uint64 // of the first
 }
@@ -121,7 +124,7 @@ func firstOfLine(line, lines uint64) uint64 {
 func (s *streamWorkers) serve(w *streamWorker, wake <-chan struct{}) {
 	defer s.exited.Done()
 	for range wake {
-		w.work(s.lines, s.round)
+		w.work(s.lines, s.task)
 		s.done.Done()
 	}
 }
@@ -146,14 +149,14 @@ func (s *streamWorkers) testAndSet(seen []uint64, d []asm.Digest, position uint6
 		}
 		return
 	}
-	s.round = streamRoundOf{d, position}
+	s.task = streamTask{d, position}
 	s.done.Add(len(s.wake))
 	for _, wake := range s.wake {
 		wake <- struct{}{}
 	}
-	s.all[0].work(s.lines, s.round)
+	s.all[0].work(s.lines, s.task)
 	s.done.Wait()
-	s.round = streamRoundOf{}
+	s.task = streamTask{}
 	for _, w := range s.all {
 		for i := range seen {
 			seen[i] |= w.rounded[i]
@@ -161,32 +164,50 @@ func (s *streamWorkers) testAndSet(seen []uint64, d []asm.Digest, position uint6
 	}
 }
 
-// work handles a worker's part of a round. It takes every digest and goes on to the
-// next place only if it is its own: a branch would be guessed wrong too often.
-func (w *streamWorker) work(lines []layout.Line, r streamRoundOf) {
+// work handles a worker's part of a round. The kernel gets at least half of what it
+// may at a time, but for the last, so that it can fetch lines ahead.
+func (w *streamWorker) work(lines []layout.Line, r streamTask) {
 	clear(w.rounded[:(len(r.digests)+63)/64])
-	p, n := w.picked, 0
-	for i := range r.digests {
-		p.digests[n%streamPart] = r.digests[i]
-		p.order[n%streamPart] = uint32(i)
-		_, other := bits.Sub64(w.span, r.digests[i][1]-w.first, 0)
-		n += 1 - int(other)
-		if n == streamPart {
-			w.flush(lines, n, r.position)
+	n := 0
+	for at := 0; at < len(r.digests); at += streamScan {
+		n = w.pick(r.digests, at, n)
+		if n > streamPart-streamScan {
+			w.flush(lines, r, n)
 			n = 0
 		}
 	}
-	w.flush(lines, n, r.position)
+	if n > 0 {
+		w.flush(lines, r, n)
+	}
+}
+
+// pick appends the places of the worker's own digests, among streamScan from place at
+// on, to the n that it has, and returns how many there are then. It writes down each
+// place, and goes on only if the digest there is its own: a branch would be guessed
+// wrong too often. It must stay a call: inlined, not all of its variables have
+// registers.
+//
+//go:noinline
+func (w *streamWorker) pick(digests []asm.Digest, at, n int) int {
+	order := &w.picked.order
+	first, span, next := w.first, w.span, uint64(n)
+	digests = digests[at:min(at+streamScan, len(digests))]
+	for i := range digests {
+		order[next%streamPart] = uint32(at + i)
+		_, other := bits.Sub64(span, digests[i][1]-first, 0)
+		next += 1 - other
+	}
+	return int(next)
 }
 
 // flush handles the n digests that were picked.
-func (w *streamWorker) flush(lines []layout.Line, n int, position uint64) {
-	if n == 0 {
-		return
-	}
+func (w *streamWorker) flush(lines []layout.Line, r streamTask, n int) {
 	p := w.picked
-	seen, order := p.seen[:(n+63)/64], p.order[:n]
-	w.kernel.testAndSet(lines, seen, p.digests[:n], position, order)
+	order, digests, seen := p.order[:n], p.digests[:n], p.seen[:(n+63)/64]
+	for i, at := range order {
+		digests[i] = r.digests[at]
+	}
+	w.kernel.testAndSet(lines, seen, digests, r.position, order)
 	for i, at := range order {
 		w.rounded[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
 	}
