@@ -3,7 +3,7 @@
 package asm
 
 func permute(dst, src []uint32, b *Bijection) {
-	if level == levelGeneric || len(src) == 0 {
+	if level < levelAVX512 || len(src) == 0 {
 		permuteGeneric(dst, src, b)
 		return
 	}

@@ -52,7 +52,7 @@ func wordOf(lane, j int) [8]uint8 {
 func testAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
 	n := len(digests)
 	// The kernels multiply by 32 bits of the number of lines: more are 256 GiB.
-	if level == levelGeneric || n == 0 || len(lines) > math.MaxUint32 {
+	if level < levelAVX512 || n == 0 || len(lines) > math.MaxUint32 {
 		testAndSetBitLinesGeneric(lines, seen, digests, positions, p, c)
 		return
 	}

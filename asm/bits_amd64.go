@@ -3,7 +3,7 @@
 package asm
 
 func testBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
-	if level == levelGeneric || len(digests) == 0 {
+	if level < levelAVX512 || len(digests) == 0 {
 		testBitsGeneric(lines, seen, digests, rounds)
 		return
 	}
@@ -11,7 +11,7 @@ func testBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 }
 
 func testAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
-	if level == levelGeneric || len(digests) == 0 {
+	if level < levelAVX512 || len(digests) == 0 {
 		return testAndSetBitsGeneric(lines, seen, digests, rounds)
 	}
 	return testAndSetBitsAVX512(&lines[0], len(lines), &seen[0], &digests[0], len(digests), &bitSalts[0], rounds)

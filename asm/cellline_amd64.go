@@ -4,7 +4,7 @@ package asm
 
 func testAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, r *CellRule, c *CellCounts) {
 	switch n := len(digests); {
-	case level == levelGeneric || n == 0:
+	case level < levelAVX512 || n == 0:
 		testAndSetCellsGeneric(lines, seen, digests, positions, r, c)
 	case r.bits == 2:
 		testAndSetCells2AVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, &bitSalts[0], r, c)

@@ -3,7 +3,7 @@
 package asm
 
 func countCells(lines [][8]uint64, width int) uint64 {
-	if level == levelGeneric || len(lines) == 0 {
+	if level < levelAVX512 || len(lines) == 0 {
 		return countCellsGeneric(lines, width)
 	}
 	return countCellsAVX512(&lines[0], len(lines), width, ^uint64(0)/(1<<width-1))

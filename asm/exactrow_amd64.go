@@ -3,7 +3,7 @@
 package asm
 
 func testAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	if level == levelGeneric || len(permuted) == 0 {
+	if level < levelAVX512 || len(permuted) == 0 {
 		return testAndSetExact32Generic(lines, seen, permuted, spill)
 	}
 	shift := int(exactShift(len(lines)))
@@ -11,7 +11,7 @@ func testAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint3
 }
 
 func testAndSetExact16(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	if level == levelGeneric || len(permuted) == 0 {
+	if level < levelAVX512 || len(permuted) == 0 {
 		return testAndSetExact16Generic(lines, seen, permuted, spill)
 	}
 	shift := int(exactShift(len(lines)))

@@ -5,23 +5,22 @@ package asm
 import "github.com/klauspost/cpuid/v2"
 
 // The instruction sets that kernels of lines are written for, from the plainest
-// to the fastest.
+// to the best.
 const (
 	levelGeneric = iota
+	levelAVX2
 	levelAVX512
 )
 
-// level is the instruction set in use. Tests set it.
-var level = func() int {
-	all := levels()
-	return all[len(all)-1]
-}()
-
-// levels returns the instruction sets that the CPU has, the fastest last.
+// levels returns the instruction sets that the CPU has, the best last.
 func levels() []int {
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL,
-		cpuid.AVX512VPOPCNTDQ, cpuid.BMI1, cpuid.BMI2) {
-		return []int{levelGeneric, levelAVX512}
+	all := []int{levelGeneric}
+	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.BMI1, cpuid.BMI2, cpuid.POPCNT) {
+		return all
 	}
-	return []int{levelGeneric}
+	all = append(all, levelAVX2)
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VPOPCNTDQ) {
+		all = append(all, levelAVX512)
+	}
+	return all
 }

@@ -4,39 +4,16 @@ package asm
 
 import (
 	"unsafe"
-
-	"github.com/klauspost/cpuid/v2"
 )
-
-// The implementations of fingerprint rows on this architecture, from the plainest
-// to the fastest.
-const (
-	rowGeneric = iota
-	rowAVX2
-	rowAVX512
-)
-
-// rowLevels returns the implementations that the CPU can run, the fastest last.
-func rowLevels() []int {
-	levels := []int{rowGeneric}
-	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.BMI1, cpuid.BMI2, cpuid.POPCNT) {
-		return levels
-	}
-	levels = append(levels, rowAVX2)
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL) {
-		levels = append(levels, rowAVX512)
-	}
-	return levels
-}
 
 // locateRows sets what it can of the block's offsets and patterns, and returns how
 // many, counted from the first.
 func locateRows(b *rowBlock, digests []Digest, g *rowGeometry) (done int) {
 	groups := len(digests) / 8
 	switch {
-	case rowLevel == rowGeneric || groups == 0 || g.rows > 1<<32-1:
+	case level == levelGeneric || groups == 0 || g.rows > 1<<32-1:
 		return 0
-	case rowLevel == rowAVX512:
+	case level == levelAVX512:
 		locateRowsAVX512(b, &digests[0], groups, g)
 	default:
 		locateRowsAVX2(b, &digests[0], 2*groups, g)
@@ -49,9 +26,9 @@ func locateRows(b *rowBlock, digests []Digest, g *rowGeometry) (done int) {
 func locateVictims(b *rowBlock, digests []Digest, position uint64, order []uint32, shift int) (done int) {
 	groups := len(digests) / 8
 	switch {
-	case rowLevel == rowGeneric || groups == 0:
+	case level == levelGeneric || groups == 0:
 		return 0
-	case rowLevel == rowAVX512:
+	case level == levelAVX512:
 		chooseVictimsAVX512(b, &digests[0], groups, position, unsafe.SliceData(order), shift)
 	default:
 		chooseVictimsAVX2(b, &digests[0], 2*groups, position, unsafe.SliceData(order), shift)
@@ -61,10 +38,10 @@ func locateVictims(b *rowBlock, digests []Digest, position uint64, order []uint3
 
 // testAndSetBlock runs a kernel.
 func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	if rowLevel == rowGeneric {
+	if level == levelGeneric {
 		return testAndSetBlockGeneric(lines, block, next, n, g, p)
 	}
-	vector := rowLevel == rowAVX512
+	vector := level == levelAVX512
 	switch {
 	case p.Shape == Rows8x8 && vector:
 		return words8x8AVX512(&lines[0], block, next, n, p.Eviction)

@@ -2,22 +2,6 @@
 
 package asm
 
-import "github.com/klauspost/cpuid/v2"
-
-// The implementations of fingerprint rows on this architecture.
-const (
-	rowGeneric = iota
-	rowNEON
-)
-
-// rowLevels returns the implementations that the CPU can run, the fastest last.
-func rowLevels() []int {
-	if cpuid.CPU.Supports(cpuid.ASIMD) {
-		return []int{rowGeneric, rowNEON}
-	}
-	return []int{rowGeneric}
-}
-
 // locateRows leaves all elements to its caller: a register has two of them, and
 // there is no product of 64 bits, so vectors would gain nothing.
 func locateRows(*rowBlock, []Digest, *rowGeometry) (done int) { return 0 }
@@ -28,7 +12,7 @@ func locateVictims(*rowBlock, []Digest, uint64, []uint32, int) (done int) { retu
 // testAndSetBlock runs a kernel. Rows that are words have the plain ones, which are
 // a word in a register already.
 func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	if rowLevel == rowGeneric || rowWords[p.Shape] == 1 {
+	if level == levelGeneric || rowWords[p.Shape] == 1 {
 		return testAndSetBlockGeneric(lines, block, next, n, g, p)
 	}
 	switch p.Shape {

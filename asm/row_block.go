@@ -2,11 +2,7 @@ package asm
 
 import (
 	"math/bits"
-	"slices"
 )
-
-// rowLevel is the implementation in use, the fastest one.
-var rowLevel = slices.Max(rowLevels())
 
 // rowBlock is what the kernels know of up to 64 elements. It is made for all of
 // them before the first one is looked up, so that this work can be done on

@@ -3,28 +3,24 @@
 package asm
 
 import (
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
-// BenchmarkLineFloor is what BenchmarkRows of the same run is measured by.
+// BenchmarkLineFloor is what the benchmarks of lines in the same run are measured by.
 func BenchmarkLineFloor(b *testing.B) {
 	skipWithoutFloor(b)
-	for _, kib := range benchKiB {
-		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
-			lines := benchLines(b, kib<<10/64)
-			benchRows(b, func(digests []Digest) {
-				lineFloorAVX512(&lines[0], uint64(len(lines)), &digests[0], len(digests))
-			})
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		measureDigests(b, func(digests []Digest) {
+			lineFloorAVX512(&lines[0], uint64(len(lines)), &digests[0], len(digests))
 		})
-	}
+	})
 }
 
 func skipWithoutFloor(t testing.TB) {
-	if !slices.Contains(rowLevels(), rowAVX512) {
+	if !slices.Contains(levels(), levelAVX512) {
 		t.Skip("the CPU lacks AVX-512")
 	}
 }

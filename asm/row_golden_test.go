@@ -66,9 +66,9 @@ func makeGoldenRows() goldenRows {
 
 func TestGoldenRows(t *testing.T) {
 	name := filepath.Join(vectorDir, "rows.json")
-	for _, level := range rowLevels() {
+	for _, level := range levels() {
 		var g goldenRows
-		atRowLevel(level, func() { g = makeGoldenRows() })
+		atLevel(level, func() { g = makeGoldenRows() })
 		got, err := json.MarshalIndent(g, "", " ")
 		if err != nil {
 			t.Fatal(err)

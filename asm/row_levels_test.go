@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// atRowLevel calls f with one of the implementations in use.
-func atRowLevel(level int, f func()) {
-	defer func(old int) { rowLevel = old }(rowLevel)
-	rowLevel = level
+// atLevel calls f with an instruction set in use.
+func atLevel(l int, f func()) {
+	defer func(old int) { level = old }(level)
+	level = l
 	f()
 }
 
@@ -18,7 +18,7 @@ func atRowLevel(level int, f func()) {
 // plain one, which is what they are held against.
 func forRowLevels(t *testing.T, test func(t *testing.T, level int)) {
 	t.Helper()
-	for _, level := range rowLevels()[1:] {
+	for _, level := range levels()[1:] {
 		t.Run(fmt.Sprintf("level=%d", level), func(t *testing.T) { test(t, level) })
 	}
 }
@@ -63,8 +63,8 @@ func (c *rowCall) check(t *testing.T, level int, position uint64, ordered bool, 
 		order = nil
 	}
 	var got, want RowCounts
-	atRowLevel(level, func() { got = TestAndSetRows(c.lines, c.seen, c.digests, position, order, p) })
-	atRowLevel(rowGeneric, func() { want = TestAndSetRows(c.plainLines, c.plainSeen, c.digests, position, order, p) })
+	atLevel(level, func() { got = TestAndSetRows(c.lines, c.seen, c.digests, position, order, p) })
+	atLevel(levelGeneric, func() { want = TestAndSetRows(c.plainLines, c.plainSeen, c.digests, position, order, p) })
 	if got != want {
 		t.Fatalf("%d elements: counts %+v, want %+v", len(c.digests), got, want)
 	}
@@ -165,8 +165,8 @@ func TestLocateRowsBorders(t *testing.T) {
 					for i := range digests {
 						digests[i] = Digest{border(rng, 1<<min(63, g.width)), border(rng, rows)}
 					}
-					atRowLevel(level, func() { got.fill(digests, 0, nil, &g, p) })
-					atRowLevel(rowGeneric, func() { want.fill(digests, 0, nil, &g, p) })
+					atLevel(level, func() { got.fill(digests, 0, nil, &g, p) })
+					atLevel(levelGeneric, func() { want.fill(digests, 0, nil, &g, p) })
 					if got != want {
 						t.Fatalf("%d rows, cells of %d bits: blocks differ", rows, g.width)
 					}
@@ -193,8 +193,8 @@ func FuzzRows(f *testing.F) {
 		for i, b := range data {
 			digests[i] = Digest{uint64(b) * 0x9e3779b97f4a7c15, uint64(b) << 62}
 		}
-		for _, level := range rowLevels() {
-			atRowLevel(level, func() {
+		for _, level := range levels() {
+			atLevel(level, func() {
 				checkRows(t, p, 1+int(kind>>6), position, digests, func() int { return 130 })
 			})
 		}

@@ -2,11 +2,6 @@
 
 package asm
 
-const rowGeneric = 0
-
-// rowLevels returns the implementations that the CPU can run, the fastest last.
-func rowLevels() []int { return []int{rowGeneric} }
-
 // locateRows leaves all elements to its caller.
 func locateRows(*rowBlock, []Digest, *rowGeometry) (done int) { return 0 }
 

@@ -5,7 +5,7 @@ package asm
 import "math/bits"
 
 func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	if level == levelGeneric || len(digests) == 0 {
+	if level < levelAVX512 || len(digests) == 0 {
 		testAndSetTimedGeneric(lines, seen, digests, ticks, points, p, c)
 		return
 	}

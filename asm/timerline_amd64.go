@@ -4,7 +4,7 @@ package asm
 
 func testAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks []uint64, r *TimerRule, c *TimerCounts) {
 	switch n := len(digests); {
-	case level == levelGeneric || n == 0:
+	case level < levelAVX512 || n == 0:
 		testAndSetTimersGeneric(lines, seen, digests, ticks, r, c)
 	case r.bits == 8:
 		testAndSetTimers8AVX512(&lines[0], len(lines), &seen[0], &digests[0], &ticks[0], n, &bitSalts[0], r, c)
@@ -14,7 +14,7 @@ func testAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 }
 
 func sweepTimers(lines [][8]uint64, tick uint64, r *TimerRule) (cleared uint64) {
-	if level == levelGeneric || len(lines) == 0 {
+	if level < levelAVX512 || len(lines) == 0 {
 		return sweepTimersGeneric(lines, tick, r)
 	}
 	now := r.stamp(tick)

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -53,7 +54,7 @@ type LandmarkConfig struct {
 // Every element touches one line in each sub-filter, where it owns a bit in each
 // of the eight words for each of some rounds (asm.TestBits). Crowded lines make
 // such a filter larger than the textbook's: rates are means over the Poisson
-// distribution of line loads (blockedFPR). Each sub-filter takes the number of
+// distribution of line loads (theory.SplitBlock). Each sub-filter takes the number of
 // rounds that carries the most elements at its share:
 //
 //	share            1e-2  1e-3  1e-4  1e-6  1e-8  1e-9  1e-10 1e-12
@@ -82,10 +83,10 @@ type Landmark struct {
 
 // bitFilter is one sub-filter.
 type bitFilter struct {
-	arena  *layout.Arena
-	rounds int
-	set    uint64 // bits that are 1
-	limit  uint64 // the number of set bits at which the next one starts
+	arena *layout.Arena
+	block theory.SplitBlock
+	set   uint64 // bits that are 1
+	limit uint64 // the number of set bits at which the next one starts
 }
 
 var _ Counter[asm.Digest] = (*Landmark)(nil)
@@ -112,8 +113,12 @@ func NewLandmark(c LandmarkConfig) (*Landmark, error) {
 // add starts the next sub-filter.
 func (l *Landmark) add() error {
 	share := l.config.FPR * (1 - shareRatio) * math.Pow(shareRatio, float64(len(l.filters)))
-	rounds, load := bestRounds(share)
-	perLine := bitDensity(rounds, load) * 512
+	block, load, err := theory.BestSplitBlock(share)
+	if err != nil {
+		return fmt.Errorf("bloom filter: %w", err)
+	}
+	rounds := block.Rounds()
+	perLine := block.Density(load) * 512
 	// A step that starts under the limit must end under the density.
 	slack := float64(counterStep * 8 * rounds)
 	lines := max(l.config.Memory/layout.LineSize, int(2*slack/perLine)+1)
@@ -125,7 +130,7 @@ func (l *Landmark) add() error {
 		return fmt.Errorf("bloom filter of %d lines: %w", lines, err)
 	}
 	limit := uint64(perLine*float64(lines) - slack)
-	l.filters = append(l.filters, bitFilter{arena: arena, rounds: rounds, limit: limit})
+	l.filters = append(l.filters, bitFilter{arena: arena, block: block, limit: limit})
 	return nil
 }
 
@@ -156,10 +161,10 @@ func (l *Landmark) step(hits []uint64, digests []asm.Digest) {
 	last := len(l.filters) - 1
 	for i := last - 1; i >= 0; i-- {
 		f := &l.filters[i]
-		asm.TestBits(f.arena.Lines(), hits, digests, f.rounds)
+		asm.TestBits(f.arena.Lines(), hits, digests, f.block.Rounds())
 	}
 	f := &l.filters[last]
-	f.set += asm.TestAndSetBits(f.arena.Lines(), hits, digests, f.rounds)
+	f.set += asm.TestAndSetBits(f.arena.Lines(), hits, digests, f.block.Rounds())
 	l.count += uint64(len(digests))
 	for _, word := range hits {
 		l.count -= uint64(bits.OnesCount64(word))
@@ -189,7 +194,7 @@ func (l *Landmark) fpr() float64 {
 
 func (f *bitFilter) fpr() float64 {
 	density := float64(f.set) / float64(len(f.arena.Lines())*512)
-	return blockedFPR(f.rounds, loadOfDensity(f.rounds, density))
+	return f.block.FPR(f.block.LoadOfDensity(density))
 }
 
 // expectedMissed is the expected number of distinct elements that were taken for

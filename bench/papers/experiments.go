@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/distributed"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/quotient"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/rivals"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stable"
 )
@@ -19,5 +20,6 @@ func experiments() []result.Experiment {
 		quotient.Experiment(),
 		distributed.Experiment(),
 		sliding.Experiment(),
+		rivals.Experiment(),
 	}
 }

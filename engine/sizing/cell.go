@@ -1,6 +1,10 @@
 package sizing
 
-import "math"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
 
 // cell is a place of memory that elements set and that is cleared at random moments:
 // a bit, a counter that counts down, or the presence of a fingerprint in its row. Time
@@ -19,7 +23,7 @@ func (c cell) clear(l *load) misses {
 	m := make(misses, len(l.between))
 	sum, unset, cleared := 0.0, 1.0, 0.0
 	for i, t := range l.between {
-		clearedBy := poissonTail(c.clearing*t, c.top)
+		clearedBy := theory.PoissonTail(c.top, c.clearing*t)
 		unsetSince := math.Exp(-c.setting * l.different[i])
 		sum += (unset - unsetSince) * (cleared + clearedBy) / 2
 		m[i] = math.Min(1, sum+unsetSince*clearedBy)
@@ -112,33 +116,4 @@ func root(low, high float64, f func(x float64) float64) {
 			atLow /= 2
 		}
 	}
-}
-
-// poissonTail returns P(X >= k) for a Poisson variable X of the given mean, k >= 1.
-// Tails below one half are summed from their greatest terms down, so that small ones
-// keep their digits.
-func poissonTail(mean float64, k int) float64 {
-	switch {
-	case mean <= 0:
-		return 0
-	case k == 1:
-		return -math.Expm1(-mean)
-	case mean > float64(k)+20*math.Sqrt(float64(k))+40:
-		return 1
-	}
-	logFactorial, _ := math.Lgamma(float64(k) + 1)
-	term := math.Exp(float64(k)*math.Log(mean) - mean - logFactorial)
-	sum := 0.0
-	if mean < float64(k) {
-		for n := k + 1; term > sum*1e-15; n++ {
-			sum += term
-			term *= mean / float64(n)
-		}
-		return sum
-	}
-	for n := k; n > 0; n-- { // P(X < k), from its greatest term down
-		term *= float64(n) / mean
-		sum += term
-	}
-	return math.Max(0, 1-sum)
 }

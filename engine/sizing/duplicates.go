@@ -46,7 +46,7 @@ func (c clusters) anyOf(chance float64) float64 {
 // atLeast returns the probability of k sightings or more, by Panjer's recursion.
 func (c clusters) atLeast(k int) float64 {
 	if c.again == 0 {
-		return poissonTail(c.different, k)
+		return theory.PoissonTail(k, c.different)
 	}
 	p := []float64{math.Exp(-c.different)}
 	less := p[0]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 const (
@@ -75,7 +76,7 @@ func rowFPR(cells, width int) float64 {
 // others came into all rows: that at least as many of them as it has cells came into
 // this one.
 func rowMiss(different float64, rows, cells int) float64 {
-	return poissonTail(different/float64(rows), cells)
+	return theory.PoissonTail(cells, different/float64(rows))
 }
 
 // timedRows is engine.Timed: lines of six cells with a fingerprint and a time.

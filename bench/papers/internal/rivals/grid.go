@@ -1,0 +1,192 @@
+package rivals
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+)
+
+// grid runs each method with each memory.
+type grid struct {
+	methods []method
+	strict  bool  // what came before the window is a false positive, too
+	memory  []int // bits
+	trace   *trace
+	labels  []string // of the memory sizes
+
+	cells     [][]verdicts // by method, then memory
+	predicted [][]float64  // the false positive rate, 0 if there is no prediction
+}
+
+func (g *grid) run(ctx context.Context, workers int) error {
+	g.cells = make([][]verdicts, len(g.methods))
+	g.predicted = make([][]float64, len(g.methods))
+	for i := range g.cells {
+		g.cells[i], g.predicted[i] = make([]verdicts, len(g.memory)), make([]float64, len(g.memory))
+	}
+	return result.Parallel(ctx, len(g.methods)*len(g.memory), workers, func(task int) error {
+		i, j := task/len(g.memory), task%len(g.memory)
+		if err := g.cell(ctx, i, j); err != nil {
+			return fmt.Errorf("%s of %d bits: %w", g.methods[i].name, g.memory[j], err)
+		}
+		return nil
+	})
+}
+
+func (g *grid) cell(ctx context.Context, i, j int) error {
+	m, bits := g.methods[i], g.memory[j]
+	f, err := m.build(bits, g.trace)
+	if err != nil {
+		return err
+	}
+	if c, ok := f.(io.Closer); ok {
+		defer c.Close()
+	}
+	if f.Bits() > bits {
+		return fmt.Errorf("the filter takes %d bits", f.Bits())
+	}
+	if g.cells[i][j], err = g.trace.run(ctx, f); err != nil || m.predict == nil {
+		return err
+	}
+	g.predicted[i][j], err = m.predict(bits, g.trace)
+	return err
+}
+
+// unseenNote says what fronts take for a rate without events.
+const unseenNote = "where no false positive was counted, the fronts take the rate that the method's closed form gives or, where none holds, that of a single one."
+
+// table returns the rates in percent, and for each memory the methods that no other
+// beats.
+func (g *grid) table(labels []string) result.Table {
+	g.labels = labels
+	t := result.Table{Corner: "method"}
+	for _, label := range labels {
+		t.Columns = append(t.Columns, label+" FPR", "FNR")
+	}
+	for i, m := range g.methods {
+		row := result.Row{Name: m.name}
+		for j := range g.memory {
+			row.Cells = append(row.Cells,
+				result.Measured(100*g.wrong(i, j).share(), "%"), result.Measured(100*g.cells[i][j].fnr(), "%"))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for j, label := range labels {
+		t.Notes = append(t.Notes, fmt.Sprintf("Pareto front at %s, FPR/FNR in percent: %s. Among filters that touch one line for an element: %s.",
+			label, g.best(j, false), g.best(j, true)))
+	}
+	return t
+}
+
+// wrong counts what a method should not have reported.
+func (g *grid) wrong(i, j int) tally {
+	if g.strict {
+		return g.cells[i][j].outside()
+	}
+	return g.cells[i][j].fresh
+}
+
+// fpr returns a method's false positive rate: the measured one or, where no event was
+// counted, the predicted one or, where there is none, that of one event.
+func (g *grid) fpr(i, j int) float64 {
+	w := g.wrong(i, j)
+	switch {
+	case w.seen > 0:
+		return w.share()
+	case g.methods[i].predict != nil:
+		return g.predicted[i][j]
+	}
+	return 1 / float64(max(w.all, 1))
+}
+
+// rates returns the rates for a memory of the methods numbered which.
+func (g *grid) rates(j int, which []int) (fpr, fnr []float64) {
+	for _, i := range which {
+		fpr, fnr = append(fpr, g.fpr(i, j)), append(fnr, g.cells[i][j].fnr())
+	}
+	return fpr, fnr
+}
+
+// numbers returns the methods' numbers, all or those that touch one line only.
+func (g *grid) numbers(oneLine bool) []int {
+	var which []int
+	for i, m := range g.methods {
+		if m.oneLine || !oneLine {
+			which = append(which, i)
+		}
+	}
+	return which
+}
+
+// best names the methods that are on the front for a memory, with their rates.
+func (g *grid) best(j int, oneLine bool) string {
+	which := g.numbers(oneLine)
+	fpr, fnr := g.rates(j, which)
+	var names []string
+	for _, i := range pareto(fpr, fnr) {
+		names = append(names, fmt.Sprintf("%s %.2g/%.2g", g.methods[which[i]].name, 100*fpr[i], 100*fnr[i]))
+	}
+	return strings.Join(names, "; ")
+}
+
+// front draws the Pareto front of each memory.
+func (g *grid) front(file, title string) result.Picture {
+	c := chart.Chart{Title: title, X: "false positive rate", Y: "false negative rate", LogX: true, LogY: true}
+	for j, label := range g.labels {
+		fpr, fnr := g.rates(j, g.numbers(false))
+		line := chart.Line{Name: label}
+		for _, i := range pareto(fpr, fnr) {
+			line.X, line.Y = append(line.X, fpr[i]), append(line.Y, fnr[i])
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return result.Picture{File: strings.ReplaceAll(file, ".", "-"), Chart: c}
+}
+
+// rate is one of the two rates, as both sides measured it.
+type rate struct{ fpr, fnr float64 }
+
+// compare holds the grid against an independent simulation's rates in percent, NaN
+// where it has none. It names the cells that differ by more than a tenth and five
+// standard deviations of our own counts.
+func (g *grid) compare(independent map[string][]rate) []string {
+	compared, far := 0, []string{}
+	for i, m := range g.methods {
+		for j, theirs := range independent[m.name][:min(len(independent[m.name]), len(g.memory))] {
+			v := g.cells[i][j]
+			for _, c := range []struct {
+				what         string
+				ours, theirs float64
+				of           int
+			}{{"FPR", v.fresh.share(), theirs.fpr / 100, v.fresh.all}, {"FNR", v.fnr(), theirs.fnr / 100, v.inside.all}} {
+				if math.IsNaN(c.theirs) {
+					continue
+				}
+				compared++
+				if differ(c.ours, c.theirs, c.of) {
+					far = append(far, fmt.Sprintf("%s at %s: %s %.3g %% against %.3g %%", m.name, g.labels[j], c.what, 100*c.ours, 100*c.theirs))
+				}
+			}
+		}
+	}
+	note := fmt.Sprintf("Of %d rates of an independent simulation, %d differ by more than a tenth and what chance explains.", compared, len(far))
+	if len(far) > 0 {
+		note += " They are: " + strings.Join(far, "; ") + "."
+	}
+	return []string{note}
+}
+
+// differ reports whether two rates differ by more than a tenth of theirs and five
+// standard deviations. Theirs is rounded: 0 is less than 1e-4.
+func differ(ours, theirs float64, of int) bool {
+	if theirs == 0 {
+		return ours > 1e-4
+	}
+	deviation := 5 * math.Sqrt(theirs/float64(max(of, 1)))
+	return math.Abs(ours-theirs) > 0.1*theirs+deviation
+}

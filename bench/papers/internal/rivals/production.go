@@ -1,0 +1,38 @@
+package rivals
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// production is the product's packet filter, element by element.
+type production struct {
+	filter engine.PacketFilter
+	seen   [1]uint64
+	digest [1]asm.Digest
+	time   [1]int64
+}
+
+// newProduction returns the product's filter of the given memory, in bits.
+func newProduction(bits int, window engine.Window, refresh bool) (*production, error) {
+	filter, err := engine.NewTimed(engine.TimedConfig{Window: window, Memory: bits / 8, Refresh: refresh})
+	if err != nil {
+		return nil, fmt.Errorf("the product's filter: %w", err)
+	}
+	return &production{filter: filter}, nil
+}
+
+// TestAndSet implements [Windowed].
+func (p *production) TestAndSet(d asm.Digest, now int64) (seen bool) {
+	p.digest[0], p.time[0] = d, now
+	p.filter.TestAndSet(p.seen[:], p.digest[:], p.time[:], nil)
+	return p.seen[0] != 0
+}
+
+// Bits implements [Windowed].
+func (p *production) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
+
+// Close gives the memory back, which lies outside of Go's.
+func (p *production) Close() error { return p.filter.Close() }

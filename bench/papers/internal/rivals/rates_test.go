@@ -1,0 +1,173 @@
+package rivals
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// freshRate gives a filter new elements only and counts those reported after three
+// windows.
+func freshRate(f Windowed, window int64, measured int) (seen int) {
+	for i := range 3*window + int64(measured) {
+		if f.TestAndSet(stream.Digest(uint64(i)), i) && i >= 3*window {
+			seen++
+		}
+	}
+	return seen
+}
+
+// The state of one filter is shared by all that it reports, whence the slack.
+func TestAgePartitionedRate(t *testing.T) {
+	for _, c := range []AgePartitionedConfig{
+		{Lines: 1, LineBits: 10_000, K: 4, L: 6, Window: 1200},
+		{Lines: 1, LineBits: 16_000, K: 7, L: 3, Window: 600},
+		{Lines: 1, LineBits: 9_000, K: 1, L: 1, Window: 1000},
+	} {
+		f := must[*AgePartitioned](t)(NewAgePartitioned(c))
+		want := must[float64](t)(theory.AgePartitioned{
+			K: c.K, L: c.L, SliceBits: c.LineBits / (c.K + c.L), Generation: int(c.Window) / c.L,
+		}.FPR())
+		const measured = 120_000
+		plausible(t, fmt.Sprintf("%+v", c), freshRate(f, c.Window, measured), measured, want, .03)
+	}
+}
+
+// What picks the best shape for lines is within a third of what they do, and its choice
+// is near the best of many.
+func TestBestAgePartitioned(t *testing.T) {
+	const lines, window, measured = 400, 8000, 60_000
+	rate := func(k, l int) float64 {
+		f := must[*AgePartitioned](t)(NewAgePartitioned(AgePartitionedConfig{Lines: lines, LineBits: lineBits, K: k, L: l, Window: window}))
+		return float64(freshRate(f, window, measured)) / measured
+	}
+	k, l, err := bestAgePartitioned(lineBits, float64(window)/lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, want := rate(k, l), must[float64](t)(agePartitionedFPR(k, l, lineBits, float64(window)/lines))
+	if chosen < want*2/3 || chosen > want*4/3 {
+		t.Errorf("K %d, L %d: rate %.5f, predicted %.5f", k, l, chosen, want)
+	}
+	for _, other := range [][2]int{{4, 4}, {6, 4}, {7, 8}, {9, 12}, {12, 30}} {
+		if got := rate(other[0], other[1]); got < chosen*.8 {
+			t.Errorf("K %d, L %d: %.5f is below %.5f of K %d, L %d", other[0], other[1], got, chosen, k, l)
+		}
+	}
+}
+
+func TestJumpingRate(t *testing.T) {
+	const jumps, k, size, window, measured = 3, 4, 8000, 900, 120_000
+	f := must[*Jumping](t)(NewJumping(JumpingConfig{Lines: 1, LineBits: size, Jumps: jumps, K: k, Window: window}))
+	clear, part := 1.0, 300
+	for range jumps {
+		clear *= 1 - must[float64](t)(theory.BloomFPR(size/(jumps+1), k, part))
+	}
+	// The running filter fills from empty, as since a landmark.
+	clear *= 1 - must[float64](t)(theory.LandmarkRate(size/(jumps+1), k, part))
+	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
+}
+
+// Lines come to the stable point of Eq. 8 each, and a partition makes up for the spread of
+// the zeros in a line.
+func TestStableLinesRate(t *testing.T) {
+	const lines, measured = 50, 200_000
+	for _, c := range []StableLinesConfig{
+		{Lines: lines, CellBits: 1, K: 2, P: 4, Seed: 1},
+		{Lines: lines, CellBits: 1, K: 3, P: 10, Seed: 1},
+		{Lines: lines, CellBits: 3, K: 4, P: 72, Seed: 1},
+	} {
+		f := must[*StableLines](t)(NewStableLines(c))
+		want := must[float64](t)(theory.Stable{Cells: c.cells(), K: c.K, P: c.P, Max: 1<<c.CellBits - 1}.FPS())
+		plausible(t, fmt.Sprintf("%+v", c), freshRate(untimed{f}, 20_000, measured), measured, want, .1)
+	}
+}
+
+// Timers of 3 bits are the block decaying Bloom filter but for its partition, which
+// makes no difference of note.
+func TestTimersAgainstDecaying(t *testing.T) {
+	const size, k, window, measured = 12_000, 4, 960, 120_000
+	timers := must[*Timers](t)(NewTimers(TimersConfig{Lines: 1, LineBits: size, TimerBits: 3, K: k, Equal: 1, Window: window}))
+	decaying := must[*paper.BDBF](t)(paper.NewBDBF(paper.BDBFConfig{Bits: size, CellBits: 3, K: k, Window: window}))
+	want := float64(freshRate(untimed{decaying}, window, measured)) / measured
+	plausible(t, "timers", freshRate(timers, window, measured), measured, want, .05)
+}
+
+// Rows that are too short miss by the Poisson tail, and report by what they hold.
+func TestTimedRowsRates(t *testing.T) {
+	const nRows, cells, lambda, measured = 200, 6, 5, 200_000
+	const window = nRows * lambda
+	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{
+		Rows: nRows, RowBits: 512, Cells: cells, FingerprintBits: 10, StampBits: 16, Ticks: 1000, Window: window,
+	}))
+	// Half of all elements come again at once after half a window. The window holds
+	// its whole number of new elements then, as repeats take turns with them.
+	fresh, freshSeen, missed := 0, 0, 0
+	for i := range int64(measured) {
+		id := i
+		if i%2 == 1 && i > window/2 {
+			id = i - window/2 + 1 - (window/2)%2
+		}
+		seen := f.TestAndSet(stream.Digest(uint64(id)), i)
+		switch {
+		case i < 3*window:
+		case id == i:
+			fresh++
+			if seen {
+				freshSeen++
+			}
+		case !seen:
+			missed++
+		}
+	}
+	// From time t-W/2 on, W/4 new elements came and W/4 others were renewed.
+	wantMiss := must[float64](t)(theory.TimedRowMiss(cells, lambda, .5))
+	wantSeen := must[float64](t)(theory.TimedRowFPR(cells, 10, .75*lambda))
+	plausible(t, "miss", missed, fresh, wantMiss, .05)
+	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
+}
+
+type sized interface{ Bits() int }
+
+func TestParameters(t *testing.T) {
+	d := asm.Digest{1, 2}
+	for name, open := range map[string]func() (sized, error){
+		"rows":             func() (sized, error) { return NewRows(RowsConfig{0, 64, 4, 16, 0, 0}) },
+		"rows' cells":      func() (sized, error) { return NewRows(RowsConfig{1, 64, 0, 16, 0, 0}) },
+		"rows' bits":       func() (sized, error) { return NewRows(RowsConfig{1, 63, 4, 16, 0, 0}) },
+		"rows' width":      func() (sized, error) { return NewRows(RowsConfig{1, 999, 4, 65, 0, 0}) },
+		"rows' eviction":   func() (sized, error) { return NewRows(RowsConfig{1, 64, 4, 16, 3, 0}) },
+		"rows' memory":     func() (sized, error) { return NewRows(RowsConfig{min(1<<40, math.MaxInt), 64, 4, 16, 0, 0}) },
+		"timed ticks":      func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 14, 9}) },
+		"timed stamps":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 1, 1, 9}) },
+		"timed window":     func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 64, 4, 12, 4, 3, 0}) },
+		"timed bits":       func() (sized, error) { return NewTimedRows(TimedRowsConfig{1, 63, 4, 12, 4, 3, 9}) },
+		"partitioned K":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 0, 4, 9}) },
+		"partitioned L":    func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 64, 4, 0, 9}) },
+		"partitioned line": func() (sized, error) { return NewAgePartitioned(AgePartitionedConfig{1, 7, 4, 4, 9}) },
+		"jumps":            func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 0, 4, 9}) },
+		"jumping lines":    func() (sized, error) { return NewJumping(JumpingConfig{0, 64, 4, 4, 9}) },
+		"jumping window":   func() (sized, error) { return NewJumping(JumpingConfig{1, 64, 4, 4, -1}) },
+		"stable cells":     func() (sized, error) { return NewStableLines(StableLinesConfig{1, 9, 2, 4, 0}) },
+		"stable K":         func() (sized, error) { return NewStableLines(StableLinesConfig{1, 1, 65, 4, 0}) },
+		"stable P":         func() (sized, error) { return NewStableLines(StableLinesConfig{1, 8, 2, 65, 0}) },
+		"stable lines":     func() (sized, error) { return NewStableLines(StableLinesConfig{0, 1, 2, 4, 0}) },
+		"equal timers":     func() (sized, error) { return NewTimers(TimersConfig{1, 64, 4, 2, 3, 9}) },
+		"timer bits":       func() (sized, error) { return NewTimers(TimersConfig{1, 64, 9, 2, 1, 9}) },
+	} {
+		if f, err := open(); !errors.Is(err, paper.ErrParameter) {
+			t.Errorf("%s: %v, error %v", name, f, err)
+		}
+	}
+	// The smallest of everything works.
+	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{1, 16, 1, 14, 2, 1, 1}))
+	if f.TestAndSet(d, 0) || !f.TestAndSet(d, 1) || f.TestAndSet(d, 3) {
+		t.Error("a row of one cell with a window of one")
+	}
+}

@@ -1,0 +1,118 @@
+package rivals
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Every filter that promises it reports all elements of the window, and, with memory in
+// plenty, none from more than its last unit of time before, however times run: evenly,
+// in steps, after pauses of any length. Where no whole units make the window, the sum
+// of those that cover it counts. An age-partitioned filter loses an element's bits one
+// generation after the other, and the last one it may find with bits of others.
+func TestWindows(t *testing.T) {
+	const window = 1000
+	rowsOf := func(stampBits, ticks int) func() (Windowed, error) {
+		return func() (Windowed, error) {
+			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: window})
+		}
+	}
+	for name, c := range map[string]struct {
+		open func() (Windowed, error)
+		unit int64 // what may be reported this much after the window
+	}{
+		"age-partitioned, anywhere": {func() (Windowed, error) {
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: window})
+		}, 9 * 200},
+		"age-partitioned, lines": {func() (Windowed, error) {
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: window})
+		}, 12 * 334},
+		"jumping, anywhere": {func() (Windowed, error) {
+			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: window})
+		}, 143},
+		"jumping, lines": {func() (Windowed, error) {
+			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: window})
+		}, window},
+		"timers of 3 bits": {func() (Windowed, error) {
+			return NewTimers(TimersConfig{Lines: 1, LineBits: 1 << 17, TimerBits: 3, K: 9, Equal: 1, Window: window})
+		}, 168},
+		"timers of 8 bits in lines": {func() (Windowed, error) {
+			return NewTimers(TimersConfig{Lines: 64, LineBits: 1 << 12, TimerBits: 8, K: 10, Equal: 1, Window: window})
+		}, 19},
+		"timed rows of 2 bits":  {rowsOf(2, 1), window},
+		"timed rows of 3 bits":  {rowsOf(3, 5), 200},
+		"timed rows of 4 bits":  {rowsOf(4, 7), 143},
+		"timed rows of 8 bits":  {rowsOf(8, 253), 4},
+		"timed rows of 16 bits": {rowsOf(16, 1000), 1},
+		"this project": {func() (Windowed, error) {
+			return newProduction(1<<21, engine.Window{Duration: window}, true)
+		}, 0},
+	} {
+		for pace := range 4 {
+			f, err := c.open()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			requireWindow(t, fmt.Sprintf("%s, pace %d", name, pace), f, pace, window, c.unit)
+		}
+	}
+}
+
+// requireWindow compares with the exact times.
+func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit int64) {
+	t.Helper()
+	r, last, now := rand.New(rand.NewPCG(8, uint64(pace))), map[uint64]int64{}, int64(0)
+	for range 3000 {
+		switch now += r.Int64N(20); {
+		case pace > 0 && r.IntN(200) == 0:
+			now += window * r.Int64N(4)
+		case pace > 1 && r.IntN(300) == 0:
+			now += window * r.Int64N(300)
+		case pace > 2 && r.IntN(400) == 0:
+			now += 1 << 40
+		}
+		id := r.Uint64N(300)
+		seen := f.TestAndSet(stream.Digest(id), now)
+		before, known := last[id]
+		switch {
+		case known && now-before <= window:
+			if !seen {
+				t.Fatalf("%s: missed after %d", name, now-before)
+			}
+		case seen && !known:
+			t.Fatalf("%s: a new element is reported", name)
+		case seen && now-before > window+unit:
+			t.Fatalf("%s: reported after %d, window %d and unit %d", name, now-before, window, unit)
+		}
+		last[id] = now
+	}
+}
+
+// More equal timers never report more.
+func TestTimersEqual(t *testing.T) {
+	open := func(equal int) *Timers {
+		return must[*Timers](t)(NewTimers(TimersConfig{Lines: 4, LineBits: 512, TimerBits: 8, K: 4, Equal: equal, Window: 500}))
+	}
+	filters := []*Timers{open(1), open(2), open(3), open(4)}
+	reported := make([]int, len(filters))
+	r := rand.New(rand.NewPCG(9, 0))
+	for now := range int64(20_000) {
+		d, before := stream.Digest(r.Uint64N(1000)), true
+		for i, f := range filters {
+			seen := f.TestAndSet(d, now)
+			if seen && !before {
+				t.Fatalf("%d equal timers report what %d do not", i+1, i)
+			}
+			if before = seen; seen {
+				reported[i]++
+			}
+		}
+	}
+	if reported[3] == 0 || reported[3] == reported[0] {
+		t.Errorf("reported %v", reported)
+	}
+}

@@ -1,0 +1,99 @@
+package theory
+
+import (
+	"fmt"
+	"math"
+)
+
+// AgePartitioned is an age-partitioned Bloom filter (Shtul, Baquero, Almeida,
+// Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An
+// element is set in the K youngest, and reported when any K neighbouring ones have
+// its bits. After each generation the oldest slice is cleared and becomes the
+// youngest. So it finds everything of the last L generations.
+type AgePartitioned struct {
+	K, L       int // each from 1 to 1024
+	SliceBits  int // at least 1
+	Generation int // different elements that a generation inserts, at least 0
+}
+
+func (a AgePartitioned) validate() error {
+	for _, v := range []struct {
+		name  string
+		value int
+	}{{"K", a.K}, {"L", a.L}} {
+		if v.value < 1 || v.value > 1024 {
+			return fmt.Errorf("theory: %s is %d, must be from 1 to 1024: %w", v.name, v.value, ErrDomain)
+		}
+	}
+	if err := requireAtLeast("bits of a slice", a.SliceBits, 1); err != nil {
+		return err
+	}
+	return requireAtLeast("generation", a.Generation, 0)
+}
+
+// FullFPR returns the false positive rate at the end of a generation, when it is
+// highest.
+func (a AgePartitioned) FullFPR() (float64, error) {
+	if err := a.validate(); err != nil {
+		return 0, err
+	}
+	return a.fpr(float64(a.Generation)), nil
+}
+
+// FPR returns the mean false positive rate over a generation of the steady state, by
+// Simpson's rule.
+func (a AgePartitioned) FPR() (float64, error) {
+	if err := a.validate(); err != nil {
+		return 0, err
+	}
+	const intervals = 16
+	sum := 0.0
+	for i := 0; i <= intervals; i++ {
+		weight := 2 + 2*float64(i&1)
+		if i == 0 || i == intervals {
+			weight = 1
+		}
+		sum += weight * a.fpr(float64(a.Generation)*float64(i)/intervals)
+	}
+	return sum / (3 * intervals), nil
+}
+
+// fpr is the rate after inserted elements of the running generation: the probability
+// that some K neighbours among K+L independent slices have a bit set. runs[j] is the
+// probability that no K did so far and that the last j are set.
+func (a AgePartitioned) fpr(inserted float64) float64 {
+	runs, found := make([]float64, a.K), 0.0
+	runs[0] = 1
+	for age := range a.K + a.L {
+		// A slice takes elements in its first K generations.
+		elements := float64(a.K) * float64(a.Generation)
+		if age < a.K {
+			elements = inserted + float64(age)*float64(a.Generation)
+		}
+		set := powMinus(1/float64(a.SliceBits), elements)
+		found += runs[a.K-1] * set
+		none := 0.0
+		for j := a.K - 1; j >= 0; j-- {
+			none += runs[j]
+			if j > 0 {
+				runs[j] = runs[j-1] * set
+			}
+		}
+		runs[0] = none * (1 - set)
+	}
+	return min(found, 1)
+}
+
+// AgePartitionedGeneration returns how many elements a generation may insert so that
+// slices end half full, at which a given memory finds elements of the longest
+// window: ln(2) sliceBits / k (Shtul, Baquero, Almeida, 2020, section on
+// parameters). Domain: sliceBits >= 1, k >= 1.
+func AgePartitionedGeneration(sliceBits, k int) (float64, error) {
+	if err := requireAtLeast("bits of a slice", sliceBits, 1); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("k", k, 1); err != nil {
+		return 0, err
+	}
+	return math.Ln2 * float64(sliceBits) / float64(k), nil
+}
