@@ -11,5 +11,5 @@
 // et al., 2019: quotient hash tables) and p4 (Koloniari et al., 2011: distributed
 // filters). rivals are later filters and our own at equal memory.
 //
-// RESULTS.md holds a run.
+// RESULTS.md holds a scaled run, RESULTS-full.md what was run at the printed sizes.
 package main
