@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench papers captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-results papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -38,8 +38,44 @@ cross:
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	GOOS=windows GOARCH=amd64 go vet ./...
 
+# Times for benchstat, in rounds, so that what is compared was measured at the same
+# moments: bench takes four minutes, bench-peers ten. The large ones add filters of
+# 512 MiB (peers: and of 128 MiB, in one round of about an hour). bench-results makes
+# bench/RESULTS.md of all that was measured; bench-short is a look at the kernels.
+ROUNDS ?= 5
+BENCH = go test -run '^$$' -benchtime 50ms -cpu 1
+LARGEST = /memory=524288KiB
+LARGE_PEERS = /memory=(131072|524288)KiB
+OUT = bench/out
+bench bench-large bench-peers bench-peers-large: SHELL = /bin/bash -o pipefail
+
 bench:
-	go test -run '^$$' -bench . -benchmem ./asm/... ./layout/... ./engine/... ./capture/...
+	mkdir -p $(OUT)
+	for i in $$(seq $(ROUNDS)); do \
+		$(BENCH) -bench . -skip '$(LARGEST)' ./asm ./layout ./engine ./capture/... || exit; \
+	done | tee $(OUT)/bench.txt
+
+bench-large:
+	mkdir -p $(OUT)
+	for i in $$(seq $(ROUNDS)); do \
+		$(BENCH) -bench '$(LARGEST)' ./asm ./engine || exit; \
+	done | tee $(OUT)/bench-large.txt
+
+bench-short:
+	$(BENCH) -bench . -skip '/memory=(16384|131072|524288)KiB' ./asm
+
+bench-peers:
+	mkdir -p $(OUT)
+	cd bench/peers && for i in $$(seq $(ROUNDS)); do \
+		$(BENCH) -bench . -skip '$(LARGE_PEERS)' . || exit; \
+	done | tee ../../$(OUT)/peers.txt
+
+bench-peers-large:
+	mkdir -p $(OUT)
+	cd bench/peers && $(BENCH) -timeout 2h -bench '$(LARGE_PEERS)' . | tee ../../$(OUT)/peers-large.txt
+
+bench-results:
+	cd bench/peers && go run ./report -o ../RESULTS.md $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
 
 # Makes the papers' tables and figures anew: minutes; with PAPERS=-full hours.
 papers:

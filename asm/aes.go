@@ -22,7 +22,9 @@ import (
 // little-endian. Results are the same on every CPU. An AES is immutable, so
 // any number of goroutines may use it at once; no method allocates.
 type AES struct {
-	block cipher.Block
+	block    cipher.Block
+	schedule *aesSchedule
+	level    int // the implementation, one of aesLevels
 }
 
 // NewAES expands key.
@@ -31,7 +33,8 @@ func NewAES(key [16]byte) *AES {
 	if err != nil {
 		panic("asm: NewAES: " + err.Error()) // only for keys of a wrong size
 	}
-	return &AES{block: block}
+	levels := aesLevels()
+	return &AES{block: block, schedule: newAESSchedule(key), level: levels[len(levels)-1]}
 }
 
 // Sum16 sets dst[i] to E(keys[i]), one AES-128 encryption. It panics if dst is
@@ -40,7 +43,7 @@ func (a *AES) Sum16(dst []Digest, keys [][16]byte) {
 	if len(dst) < len(keys) {
 		panic("asm: AES.Sum16: dst shorter than keys")
 	}
-	a.sum16Generic(dst[:len(keys)], keys)
+	a.sum16(dst[:len(keys)], keys)
 }
 
 // Sum48 sets dst[i] to the CBC-MAC of keys[i], that is E(E(E(b0) ^ b1) ^ b2)
@@ -50,7 +53,7 @@ func (a *AES) Sum48(dst []Digest, keys [][48]byte) {
 	if len(dst) < len(keys) {
 		panic("asm: AES.Sum48: dst shorter than keys")
 	}
-	a.sum48Generic(dst[:len(keys)], keys)
+	a.sum48(dst[:len(keys)], keys)
 }
 
 // SumMessages sets dst[i] to the CBC-MAC of the block
@@ -64,5 +67,5 @@ func (a *AES) Sum48(dst []Digest, keys [][48]byte) {
 // buf; dst must not share memory with buf.
 func (a *AES) SumMessages(dst []Digest, buf []byte, msgs []Message) {
 	checkMessages("AES.SumMessages", dst, buf, msgs)
-	a.sumMessagesGeneric(dst[:len(msgs)], buf, msgs)
+	a.sumMessages(dst[:len(msgs)], buf, msgs)
 }

@@ -50,7 +50,7 @@ func NewBijection(key [16]byte) *Bijection {
 // Permute writes the images of src to dst, which may be src itself. It panics
 // if dst is shorter than src.
 func (b *Bijection) Permute(dst, src []uint32) {
-	permuteGeneric(dst[:len(src)], src, b)
+	permute(dst[:len(src)], src, b)
 }
 
 // Invert undoes Permute: it writes to dst, which may be src itself, the words

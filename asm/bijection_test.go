@@ -1,7 +1,6 @@
 package asm
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -190,18 +189,4 @@ func TestBijectionPanics(t *testing.T) {
 		}
 	}()
 	NewBijection([16]byte{}).Permute(make([]uint32, 3), make([]uint32, 4))
-}
-
-func BenchmarkPermute(b *testing.B) {
-	p := NewBijection(bijectionKeys[3])
-	for _, n := range []int{64, 512} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			words := make([]uint32, n)
-			b.SetBytes(int64(4 * n))
-			for b.Loop() {
-				p.Permute(words, words)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
-		})
-	}
 }

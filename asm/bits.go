@@ -30,7 +30,7 @@ var bitSalts = func() (salts [8 * MaxBitRounds]uint64) {
 // fewer than len(digests) bits.
 func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 	checkBits(lines, seen, digests, rounds)
-	testBitsGeneric(lines, seen, digests, rounds)
+	testBits(lines, seen, digests, rounds)
 }
 
 // TestAndSetBits does what TestBits does, in stream order, and sets the bits of
@@ -40,7 +40,7 @@ func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 // It panics as TestBits does.
 func TestAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
 	checkBits(lines, seen, digests, rounds)
-	return testAndSetBitsGeneric(lines, seen, digests, rounds)
+	return testAndSetBits(lines, seen, digests, rounds)
 }
 
 func checkBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {

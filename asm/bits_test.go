@@ -57,7 +57,9 @@ func bitsDigests(rng *rand.Rand, n int) []Digest {
 	return digests
 }
 
-func TestBitLines(t *testing.T) {
+func TestBitLines(t *testing.T) { forEveryLevel(t, bitLines) }
+
+func bitLines(t *testing.T) {
 	for _, lines := range []int{1, 3, 100} {
 		for _, rounds := range []int{1, 2, 3, MaxBitRounds} {
 			t.Run(fmt.Sprintf("lines=%d/rounds=%d", lines, rounds), func(t *testing.T) {
@@ -142,33 +144,5 @@ func TestBitsPanics(t *testing.T) {
 			}()
 			f()
 		})
-	}
-}
-
-func BenchmarkBits(b *testing.B) {
-	for _, lines := range []int{1 << 11, 1 << 14, 1 << 20} {
-		for _, rounds := range []int{1, 3} {
-			filter := make([][8]uint64, lines)
-			rng := rand.New(rand.NewPCG(13, 14))
-			digests := make([]Digest, 1<<16)
-			for i := range digests {
-				digests[i] = Digest{rng.Uint64(), rng.Uint64()}
-			}
-			var seen [8]uint64
-			run := func(name string, f func(d []Digest)) {
-				b.Run(fmt.Sprintf("%s/lines=%d/rounds=%d", name, lines, rounds), func(b *testing.B) {
-					at := 0
-					for b.Loop() {
-						clear(seen[:])
-						f(digests[at : at+512])
-						at = (at + 512) % len(digests)
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/key")
-				})
-			}
-			run("Test/absent", func(d []Digest) { TestBits(filter, seen[:], d, rounds) })
-			run("TestAndSet", func(d []Digest) { TestAndSetBits(filter, seen[:], d, rounds) })
-			run("Test/present", func(d []Digest) { TestBits(filter, seen[:], d, rounds) })
-		}
 	}
 }

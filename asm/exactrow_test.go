@@ -2,7 +2,6 @@ package asm
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -190,36 +189,4 @@ func FuzzExactRows(f *testing.F) {
 		n := k.run(lines, seen, words, spill)
 		checkExactRun(t, model, words, seen[:(len(words)+63)/64], spill[:n])
 	})
-}
-
-func BenchmarkExactRows(b *testing.B) {
-	for _, k := range []struct {
-		lines, cells int
-		run          func(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int
-	}{
-		{1 << 10, 16, TestAndSetExact32},
-		{1 << 16, 16, TestAndSetExact32},
-		{1 << 17, 32, TestAndSetExact16},
-		{1 << 20, 32, TestAndSetExact16},
-	} {
-		b.Run(fmt.Sprintf("cells=%d/lines=%d/fill=70%%", k.cells, k.lines), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(9, 10))
-			words := make([]uint32, k.lines*k.cells*7/10)
-			for i := range words {
-				words[i] = rng.Uint32()
-			}
-			lines := make([][8]uint64, k.lines)
-			var seen [8]uint64
-			var spill [512]uint32
-			at := 0
-			for b.Loop() {
-				if at+512 > len(words) {
-					at = 0
-				}
-				k.run(lines, seen[:], words[at:at+512], spill[:])
-				at += 512
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/key")
-		})
-	}
 }

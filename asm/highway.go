@@ -9,6 +9,7 @@ import "github.com/minio/highwayhash"
 // any number of goroutines may use it at once; it does not allocate.
 type Highway struct {
 	fresh highwayhash.Digest // keyed, nothing written yet
+	start highwayState       // the same for kernels
 }
 
 // NewHighway prepares the hash's initial state.
@@ -17,7 +18,7 @@ func NewHighway(key [32]byte) *Highway {
 	if err != nil {
 		panic("asm: NewHighway: " + err.Error()) // only for keys of a wrong size
 	}
-	return &Highway{fresh: *h}
+	return &Highway{fresh: *h, start: newHighwayState(key)}
 }
 
 // SumMessages sets dst[i] to the HighwayHash-128 of the 32 bytes
@@ -31,5 +32,5 @@ func NewHighway(key [32]byte) *Highway {
 // panics if dst is shorter than msgs or a message reaches beyond buf.
 func (h *Highway) SumMessages(dst []Digest, buf []byte, msgs []Message) {
 	checkMessages("Highway.SumMessages", dst, buf, msgs)
-	h.sumMessagesGeneric(dst[:len(msgs)], buf, msgs)
+	h.sumMessages(dst[:len(msgs)], buf, msgs)
 }

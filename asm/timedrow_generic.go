@@ -42,14 +42,7 @@ func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, 
 			if t == NoTick {
 				continue
 			}
-			mark := uint64(t) & r.tickMask
-			if points != nil {
-				mark |= reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
-			}
-			fp := d[0]
-			if era := (uint64(t) - r.origin) >> ((r.tickBits - 1) & 63); era != 0 {
-				fp ^= era * eraHash
-			}
+			fp, mark := r.fields(d[0], t, points, i)
 			if r.testAndSet(&lines[index[i&63]], fp, mark, c) {
 				word |= 1 << (i & 63)
 			}
@@ -60,6 +53,16 @@ func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, 
 			points = points[n:]
 		}
 	}
+}
+
+// fields returns the fingerprint of element i, in the top bits, and its mark.
+func (r *timedRow) fields(fp uint64, t int64, points []uint32, i int) (uint64, uint64) {
+	mark := uint64(t) & r.tickMask
+	if points != nil {
+		mark |= reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
+	}
+	era := (uint64(t) - r.origin) >> ((r.tickBits - 1) & 63)
+	return fp ^ era*eraHash, mark
 }
 
 // eraHash spreads the numbers of eras (2^64 divided by the golden ratio).

@@ -101,6 +101,10 @@ var timedShapes = []TimedParams{
 }
 
 func TestTimedAgainstModel(t *testing.T) {
+	forEveryLevel(t, timedAgainstModel)
+}
+
+func timedAgainstModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, p := range timedShapes {
 		for _, mode := range []int{0, 1, 2, 3} {
@@ -183,36 +187,5 @@ func TestTimedPanics(t *testing.T) {
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
 		}
-	}
-}
-
-func BenchmarkTestAndSetTimed(b *testing.B) {
-	p := &TimedParams{FPBits: 40, TickBits: 45, Window: 1_000_000}
-	for _, kib := range []int{128, 512, 16 << 10} {
-		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
-			const n, interval = 1 << 20, 250 // 4 million packets a second
-			rng := rand.New(rand.NewPCG(1, 2))
-			s := &timedStream{}
-			for i := range n {
-				d := Digest{rng.Uint64(), rng.Uint64()}
-				if i > 100 && rng.IntN(10) == 0 {
-					d = s.digests[i-1-rng.IntN(100)]
-				}
-				s.add(d, int64(i)*interval, 0)
-			}
-			lines, seen, at := make([][8]uint64, kib<<10/64), make([]uint64, 8), 0
-			var c TimedCounts
-			for b.Loop() {
-				if at == n {
-					at = 0
-					for i := range s.ticks {
-						s.ticks[i] += n * interval
-					}
-				}
-				TestAndSetTimed(lines, seen, s.digests[at:at+512], s.ticks[at:at+512], nil, p, &c)
-				at += 512
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/element")
-		})
 	}
 }

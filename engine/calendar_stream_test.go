@@ -370,7 +370,7 @@ func BenchmarkWindows(b *testing.B) {
 					part = part[n:]
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/packet")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/element")
 		})
 	}
 }

@@ -234,14 +234,18 @@ func TestExactV4Allocates(t *testing.T) {
 	}
 }
 
+// BenchmarkExactV4 fills rows to two thirds, so that they do not grow. What fills the
+// largest size is a bitmap.
 func BenchmarkExactV4(b *testing.B) {
-	for _, distinct := range []int{10_000, 1 << 20, 8 << 20} {
-		b.Run(fmt.Sprintf("distinct=%d", distinct), func(b *testing.B) {
-			keys := make([]uint32, distinct)
-			for i := range keys {
-				keys[i] = uint32(i) * 0x9e3779b1
-			}
-			benchmarkCounter(b, newExactV4(b, 0), keys)
-		})
-	}
+	benchSizes(b, func(b *testing.B, memory int) {
+		e, lines := newExactV4(b, memory), memory/layout.LineSize
+		most := lines * layout.ExactCells(lines) * 2 / 3
+		if lines == layout.ExactBitLines {
+			most = 1 << 28
+		}
+		measureCounter(b, e, most, func(d asm.Digest) uint32 { return uint32(d[0]) })
+		if got := e.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/16 {
+			b.Errorf("%d lines, not %d", got, lines)
+		}
+	})
 }

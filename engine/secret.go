@@ -60,6 +60,7 @@ const (
 	KeyMAC       KeyUse = 4 // keys of link-layer addresses
 	KeyBijection KeyUse = 5 // the permutation of IPv4 addresses in exact rows
 	keyHighway   KeyUse = 6
+	keySnapshot  KeyUse = 7 // what snapshots are sealed with
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret,
@@ -70,9 +71,12 @@ func (s Secret) AESKey(use KeyUse) [16]byte {
 
 // HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions,
 // under the secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
-func (s Secret) HighwayKey() [32]byte {
+func (s Secret) HighwayKey() [32]byte { return s.longKey(keyHighway) }
+
+// longKey derives 32 bytes for a use.
+func (s Secret) longKey(use KeyUse) [32]byte {
 	block := newCipher(s[:])
-	low, high := counterBlock(block, uint64(keyHighway), 0), counterBlock(block, uint64(keyHighway), 1)
+	low, high := counterBlock(block, uint64(use), 0), counterBlock(block, uint64(use), 1)
 	return [32]byte(append(low[:], high[:]...))
 }
 

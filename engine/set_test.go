@@ -48,28 +48,10 @@ func TestSet(t *testing.T) {
 func BenchmarkSet(b *testing.B) {
 	for _, distinct := range []int{10_000, 1 << 20} {
 		b.Run(fmt.Sprintf("of=digests/distinct=%d", distinct), func(b *testing.B) {
-			s, keys := NewSet(), landmarkDigests(35, distinct)
-			benchmarkCounter(b, s, keys)
+			measureCounter(b, NewSet(), distinct, func(d asm.Digest) asm.Digest { return d })
 		})
 		b.Run(fmt.Sprintf("of=addresses/distinct=%d", distinct), func(b *testing.B) {
-			keys := make([]uint32, distinct)
-			for i := range keys {
-				keys[i] = uint32(i) * 0x9e3779b1
-			}
-			benchmarkCounter(b, NewSetV4(), keys)
+			measureCounter(b, NewSetV4(), distinct, func(d asm.Digest) uint32 { return uint32(d[0]) })
 		})
 	}
-}
-
-func benchmarkCounter[K any](b *testing.B, c Counter[K], keys []K) {
-	seen := make([]uint64, 1000/64+1)
-	at := 0
-	for b.Loop() {
-		if at+1000 > len(keys) {
-			at = 0
-		}
-		c.TestAndSet(seen, keys[at:at+1000])
-		at += 1000
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/key")
 }

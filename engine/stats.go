@@ -23,7 +23,7 @@ type PacketFilter interface {
 
 // PacketStats describes a packet filter and its work so far.
 type PacketStats struct {
-	Method string // "timed" or "exact"
+	Method string // "timed", "exact", or what another filter calls itself
 	// MemoryBytes is the size of what remembers elements.
 	MemoryBytes int
 	// PredictedFPR bounds the probability that a packet without a twin is
@@ -34,7 +34,7 @@ type PacketStats struct {
 	// of them may have been let through.
 	EvictedLive uint64
 	// SuggestedMemory is how many bytes would have been enough to forget none
-	// of them; 0 where EvictedLive is 0.
+	// of them; 0 where EvictedLive is 0, and where no memory is enough.
 	SuggestedMemory int
 }
 

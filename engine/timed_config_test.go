@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -102,26 +101,31 @@ func TestTimedAllocations(t *testing.T) {
 	}
 }
 
+// BenchmarkTimed finds all cells taken, and windows that hold what is repeated: the
+// last 16,384 elements.
 func BenchmarkTimed(b *testing.B) {
-	for _, text := range []string{"1ms", "1s", "none"} {
-		for _, kib := range []int{128, 512, 16 << 10} {
-			b.Run(fmt.Sprintf("window=%s/memory=%dKiB", text, kib), func(b *testing.B) {
-				const n, interval = 1 << 18, 250 // 4 million packets a second
-				f := newTimed(b, TimedConfig{Window: window(b, text), Memory: kib << 10})
-				s := randomPackets(14, n, func(_ *rand.Rand, now int64) int64 { return now + interval })
-				seen, at := make([]uint64, 8), 0
-				for b.Loop() {
-					if at == n {
-						at = 0
-						for i := range s.times {
-							s.times[i] += n * interval
-						}
+	benchSizes(b, func(b *testing.B, memory int) {
+		for _, text := range []string{"1ms", "1s", "none"} {
+			b.Run("window="+text, func(b *testing.B) {
+				w := window(b, text)
+				f := newTimed(b, TimedConfig{Window: w, Memory: memory})
+				interval := max(1, w.Duration.Nanoseconds()/16384)
+				s, now := newBenchStream(), int64(1_700_000_000_000_000_000)
+				times, seen := make([]int64, benchBatch), make([]uint64, benchBatch/64)
+				next := func() {
+					s.next(128)
+					for i := range times {
+						now += interval
+						times[i] = now
 					}
-					f.TestAndSet(seen, s.digests[at:at+512], s.times[at:at+512], nil)
-					at += 512
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/element")
+				testAndSet := func() { f.TestAndSet(seen, s.batch, times, nil) }
+				for s.at < 8*memory/64 {
+					next()
+					testAndSet()
+				}
+				measure(b, benchBatch, next, testAndSet)
 			})
 		}
-	}
+	})
 }

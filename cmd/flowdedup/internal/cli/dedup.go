@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -82,10 +83,11 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
 	f.digest = "aes"
-	f.common.register(fs, "auto", "timed", "exact")
+	methods := append([]string{"auto", "timed", "exact"}, engine.StreamMethods()...)
+	f.common.register(fs, methods...)
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
-		"method": {"auto", "timed", "exact"}, "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
+		"method": methods, "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }
@@ -99,6 +101,19 @@ func (f *dedupFlags) check() error {
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	}
+	return f.checkStream()
+}
+
+// checkStream refuses what methods without a window cannot do.
+func (f *dedupFlags) checkStream() error {
+	switch {
+	case !slices.Contains(engine.StreamMethods(), f.method):
+		return nil
+	case !f.window.None:
+		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", f.method)}
+	case f.across || f.refresh:
+		return &usageError{fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", f.method)}
+	}
 	return nil
 }
 
@@ -110,6 +125,9 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		return err
 	}
 	e.quiet = f.quiet
+	if !cmd.Flags().Changed("fpr") {
+		f.fpr = 0 // what the method takes
+	}
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	summary, err := dedup.Run(cmd.Context(), dedup.Config{
@@ -132,9 +150,12 @@ func (f *dedupFlags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten tells how much memory would have remembered everything.
+// warnForgotten tells what was forgotten, and how much memory would have been enough.
 func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
-	if s.EvictedLive > 0 {
+	switch {
+	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
+		e.warn(fmt.Errorf("%d packets were forgotten for newer ones, so duplicates may remain", s.EvictedLive))
+	case s.EvictedLive > 0:
 		e.warn(fmt.Errorf("%d packets were forgotten before their window ended, so duplicates may remain: use --memory %s or more",
 			s.EvictedLive, report.Size(s.SuggestedMemory)))
 	}

@@ -1,6 +1,8 @@
 package dedup
 
 import (
+	"slices"
+
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -18,10 +20,10 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   engine.Secret
 
-	Method  string // "auto", "timed" or "exact"
+	Method  string // "auto", "timed", "exact" or one of engine.StreamMethods, which have no window
 	Window  engine.Window
-	Memory  int // bytes; 0 chooses by window and size of the inputs
-	FPR     float64
+	Memory  int     // bytes; 0 chooses by window and size of the inputs
+	FPR     float64 // 0 is the method's own choice
 	Refresh bool
 	Across  bool
 }
@@ -40,6 +42,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	memory := c.Memory
 	if memory == 0 {
 		memory = engine.DefaultMemory(c.Window, inputBytes)
+	}
+	if slices.Contains(engine.StreamMethods(), c.Method) {
+		return c.streamFilter(memory)
 	}
 	return engine.NewTimed(engine.TimedConfig{
 		Window: c.Window, Memory: memory, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,

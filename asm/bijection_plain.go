@@ -1,0 +1,5 @@
+//go:build !amd64 || purego
+
+package asm
+
+func permute(dst, src []uint32, b *Bijection) { permuteGeneric(dst, src, b) }

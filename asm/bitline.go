@@ -1,0 +1,142 @@
+package asm
+
+// BitMethod says which bits of its line an element clears before its own are set.
+type BitMethod uint8
+
+// The methods of bit lines. Each is a filter of bits for unbounded streams,
+// brought into one line; engine/paper has them as they were published.
+const (
+	// BitsSBF is the stable Bloom filter with cells of one bit: an element that is
+	// not seen clears P adjacent bits of its line, from a random one on, going on
+	// at bit 0 after bit 511.
+	BitsSBF BitMethod = iota
+	// BitsRSBF is the reservoir sampling based Bloom filter: seen or not, an
+	// element is inserted with probability min(1, s/i), where i is its position
+	// in the stream and s the number of bits of a part in all lines together. An
+	// inserted element clears a random bit of each part. Others change nothing.
+	BitsRSBF
+	// BitsBSBF is the biased sampling based Bloom filter: an element that is not
+	// seen clears a random bit of each part.
+	BitsBSBF
+	// BitsBSBFSD is BitsBSBF with single deletion: one random bit of one random
+	// part.
+	BitsBSBFSD
+	// BitsRLBSBF is BitsBSBF with load balancing: the random bit of a part is
+	// cleared only with a probability that equals the share of the part's bits
+	// that are set.
+	BitsRLBSBF
+
+	bitMethods = iota
+)
+
+// The bits of a line, and what its parameters may be.
+const (
+	lineBits = 512
+	// MaxBitParts is the most parts of a bit line: each takes 16 of the 64 bits of
+	// a digest's low half.
+	MaxBitParts = 4
+	// MaxBitRun is the most adjacent bits that BitsSBF clears for an element.
+	MaxBitRun = 64
+)
+
+// BitLineParams says how bit lines of an unbounded stream are used.
+type BitLineParams struct {
+	Method BitMethod
+	// K is into how many parts a line is divided, 1 to MaxBitParts. Part j is the
+	// s = floor(512/K) bits of the line from bit j*s on; bit b of a line is bit
+	// b mod 64 of word b/64. With K = 3 the line's last two bits stay unused.
+	K int
+	// P is how many bits BitsSBF clears, 1 to MaxBitRun. No other method reads it.
+	P int
+}
+
+// BitLineCounts is what TestAndSetBitLines adds to.
+type BitLineCounts struct {
+	// Ones is the number of bits that are set in all lines. Over the bits of all
+	// lines it is their fill, whose K-th power estimates the share of new
+	// elements that are taken for seen.
+	Ones uint64
+}
+
+// TestAndSetBitLines sets bit i of seen if element i is taken for one that came
+// before, inserts it as the method says, and clears the bits of the others in
+// the words that cover len(digests) elements. Elements are taken in order, so
+// one of a call is seen by later equal ones of the same call.
+//
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one
+// bit of each part: bit floor(h * s / 2^16) of part j, where h is bits 16j to
+// 16j+15 of digests[i][0]. It is seen if all of them are set. An element that is
+// not seen (with BitsRSBF: that is inserted) first clears the bits that its
+// method draws and then sets its own; one that is seen changes nothing. So the
+// copies of a frequent element do not wear out its line, as they would if they
+// cleared bits too.
+//
+// positions[i] is the element's number in the stream, from 1 on. What is drawn
+// depends on it and digests[i][0] only, so verdicts do not depend on how a stream
+// is cut into calls, nor on the machine. From the random words r1 and r2, which
+// bitRandom describes:
+//
+//   - BitsSBF: the first bit of the run is r1 >> 55;
+//   - BitsRSBF, BitsBSBF, BitsRLBSBF: the bit of each part comes from r1 as the
+//     element's own do from the digest;
+//   - BitsBSBFSD: the bit is floor(r1 * K*s / 2^64);
+//   - BitsRSBF: the element is inserted if r2 * positions[i] < len(lines)*s * 2^64,
+//     compared without rounding;
+//   - BitsRLBSBF: a part's bit is cleared if the bit of the same part is set that
+//     r2 chooses as r1 does, which is so with the probability asked for.
+//
+// It panics if lines is empty, seen or positions are too short, or p is not as
+// BitLineParams asks.
+func TestAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
+	p.check()
+	switch {
+	case len(lines) == 0:
+		panic("asm: TestAndSetBitLines: no lines")
+	case len(seen) < (len(digests)+63)/64:
+		panic("asm: TestAndSetBitLines: seen shorter than digests")
+	case len(positions) < len(digests):
+		panic("asm: TestAndSetBitLines: positions shorter than digests")
+	}
+	testAndSetBitLines(lines, seen, digests, positions, p, c)
+}
+
+func (p BitLineParams) check() {
+	switch {
+	case p.Method >= bitMethods:
+		panic("asm: TestAndSetBitLines: unknown method")
+	case p.K < 1 || p.K > MaxBitParts:
+		panic("asm: TestAndSetBitLines: parts out of range")
+	case p.Method == BitsSBF && (p.P < 1 || p.P > MaxBitRun):
+		panic("asm: TestAndSetBitLines: run out of range")
+	}
+}
+
+// The multipliers of bitRandom: 2^64 divided by the golden ratio, and that of
+// Jon Maiga's mixer mx3.
+const (
+	bitRandomStep = 0x9e3779b97f4a7c15
+	bitRandomMix  = 0xbea225f9eb34556d
+)
+
+// bitRandom returns the first random word r1 of an element: two rounds of
+// multiplication and shift, which mx3 begins with, over its digest and position:
+//
+//	x  = low ^ position * 0x9e3779b97f4a7c15
+//	x  = (x ^ x>>32) * 0xbea225f9eb34556d
+//	x  = (x ^ x>>29) * 0xbea225f9eb34556d
+//	r1 = x ^ x>>32
+//	r2 = r1 * 0xbea225f9eb34556d, r2 = r2 ^ r2>>29
+//
+// all modulo 2^64.
+func bitRandom(low, position uint64) uint64 {
+	x := low ^ position*bitRandomStep
+	x = (x ^ x>>32) * bitRandomMix
+	x = (x ^ x>>29) * bitRandomMix
+	return x ^ x>>32
+}
+
+// bitRandomNext returns r2 from r1: the third and last round of mx3.
+func bitRandomNext(r1 uint64) uint64 {
+	x := r1 * bitRandomMix
+	return x ^ x>>29
+}

@@ -1,0 +1,69 @@
+package asm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// bitLineShapes are parameters at their ends and as they are used.
+var bitLineShapes = func() (shapes []BitLineParams) {
+	for k := 1; k <= MaxBitParts; k++ {
+		for method := range BitMethod(bitMethods) {
+			runs := []int{0}
+			if method == BitsSBF {
+				runs = []int{1, 4, 11, MaxBitRun - 1, MaxBitRun}
+			}
+			for _, p := range runs {
+				shapes = append(shapes, BitLineParams{Method: method, K: k, P: p})
+			}
+		}
+	}
+	return shapes
+}()
+
+// TestBitLineLevels compares verdicts, counts and memory for every batch length
+// from 0 to 300, with guard pages around all buffers.
+func TestBitLineLevels(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, p := range bitLineShapes {
+			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+				for _, front := range []bool{false, true} {
+					compareBitLines(t, p, front)
+				}
+			})
+		}
+	})
+}
+
+// compareBitLines takes the kinds of batches in turn.
+func compareBitLines(t *testing.T, p BitLineParams, front bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
+	const lines, most = 7, 300
+	filter, plain := guardedOf[[8]uint64](t, lines, front), make([][8]uint64, lines)
+	memory, numbers := guardedOf[Digest](t, most, front), guardedOf[uint64](t, most, front)
+	words := guardedOf[uint64](t, (most+63)/64, front)
+	var counts, want BitLineCounts
+	for n := range most + 1 {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		digests, positions, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
+		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
+		for i := range positions {
+			positions[i] = rng.Uint64() >> rng.UintN(64)
+		}
+		for i := range seen {
+			seen[i] = rng.Uint64()
+		}
+		wanted := make([]uint64, len(seen))
+		TestAndSetBitLines(filter, seen, digests, positions, p, &counts)
+		testAndSetBitLinesGeneric(plain, wanted, digests, positions, p, &want)
+		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
+			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
+		}
+	}
+}

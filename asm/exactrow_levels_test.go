@@ -1,0 +1,72 @@
+package asm
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestExactRowLevels compares verdicts, spills and memory for every batch length
+// from 0 to 300, from empty to full rows, with guard pages around all buffers.
+func TestExactRowLevels(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		lines         int
+		kernel, plain func(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int
+	}{
+		{"32", 2, TestAndSetExact32, testAndSetExact32Generic},
+		{"32", 64, TestAndSetExact32, testAndSetExact32Generic},
+		{"16", Exact16Lines, TestAndSetExact16, testAndSetExact16Generic},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			forLevels(t, func(t *testing.T) {
+				for _, front := range []bool{false, true} {
+					compareExact(t, c.lines, front, c.kernel, c.plain)
+				}
+			})
+		})
+	}
+}
+
+func compareExact(t *testing.T, lines int, front bool, kernel, plain func([][8]uint64, []uint64, []uint32, []uint32) int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(lines), 3))
+	const most = 300
+	filter, model := guardedOf[[8]uint64](t, lines, front), make([][8]uint64, lines)
+	memory, spills := guardedOf[uint32](t, most, front), guardedOf[uint32](t, most, front)
+	words := guardedOf[uint64](t, (most+63)/64, front)
+	for n := range most + 1 {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		permuted, spill, seen := memory[from:from+n], spills[from:from+n], words[used:used+(n+63)/64]
+		fillWords(rng, permuted, n)
+		want, wantSpill := slices.Clone(seen), make([]uint32, n)
+		got, wanted := kernel(filter, seen, permuted, spill), plain(model, want, permuted, wantSpill)
+		if got != wanted || !slices.Equal(seen, want) || !slices.Equal(spill[:got], wantSpill[:wanted]) {
+			t.Fatalf("%d elements: verdicts or spills differ", n)
+		}
+		if n%16 == 0 && !slices.Equal(filter, model) {
+			t.Fatalf("%d elements: memory differs", n)
+		}
+	}
+	if !slices.Equal(filter, model) {
+		t.Fatal("memory differs")
+	}
+}
+
+// fillWords draws a batch of words: from everywhere, from few values, or from the
+// ends of the range.
+func fillWords(rng *rand.Rand, words []uint32, n int) {
+	for i := range words {
+		switch n % 3 {
+		case 0:
+			words[i] = rng.Uint32()
+		case 1:
+			words[i] = rng.Uint32N(100) << 20
+		default:
+			words[i] = -(rng.Uint32() & 1) ^ rng.Uint32N(100)
+		}
+	}
+}

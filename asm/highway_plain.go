@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package asm
+
+func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
+	h.sumMessagesGeneric(dst, buf, msgs)
+}

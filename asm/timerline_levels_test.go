@@ -1,0 +1,105 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// timerShapes are parameters of timer lines: usual ones, and the ends of all ranges.
+var timerShapes = []TimerParams{
+	{Bits: 8, K: 3, Window: 200},
+	{Bits: 8, K: 4, Window: 254, Refresh: true},
+	{Bits: 8, K: 1, Window: 1, Equal: 1},
+	{Bits: 8, K: 3, Window: 100, Equal: 2},
+	{Bits: 8, K: MaxCellK, Window: 30, Equal: MaxCellK, Refresh: true},
+	{Bits: 16, K: 2, Window: 40000},
+	{Bits: 16, K: 3, Window: 65000, Equal: 2, Refresh: true},
+	{Bits: 16, K: 5, Window: 10, Equal: 3},
+	{Bits: 16, K: MaxCellK, Window: 1000, Refresh: true},
+}
+
+func timerRule(t testing.TB, p TimerParams) *TimerRule {
+	t.Helper()
+	r, err := NewTimerRule(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestTimerLevels compares verdicts, counts and memory for every batch length from 0
+// to 300, with guard pages around all buffers.
+func TestTimerLevels(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, batch := range digestBatches {
+			for i, p := range timerShapes {
+				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
+					compareTimers(t, timerRule(t, p), p, uint64(i), i%2 == 0, batch.digest)
+				})
+			}
+		}
+	})
+}
+
+func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front bool, digest func(*rand.Rand, []Digest) Digest) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 3))
+	const lines, most = 5, 300
+	filter, plain := guardedOf[[8]uint64](t, lines, front), make([][8]uint64, lines)
+	memory, words := guardedOf[Digest](t, most, front), guardedOf[uint64](t, (most+63)/64, front)
+	times := guardedOf[uint64](t, most, front)
+	var counts, want TimerCounts
+	for n := 0; n <= most; n += batchStep(rng) {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		digests, ticks := memory[from:from+n], times[from:from+n]
+		fillDigests(rng, digests, digest)
+		// The kernels agree even if nobody sweeps.
+		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
+		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
+		TestAndSetTimers(filter, seen, digests, ticks, r, &counts)
+		testAndSetTimersGeneric(plain, wanted, digests, ticks, r, &want)
+		if n%3 == 0 {
+			now := rng.Uint64() >> rng.IntN(64)
+			SweepTimers(filter, now, r, &counts)
+			want.NonZero -= sweepTimersGeneric(plain, now, r)
+		}
+		if !slices.Equal(seen, wanted) || counts.NonZero != want.NonZero {
+			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
+		}
+		if !slices.Equal(filter, plain) {
+			t.Fatalf("%d elements: memory differs", n)
+		}
+	}
+}
+
+// TestTimerStamps compares the kernels' way to stamps with a division, for ticks
+// around the multiples of all that it adds up.
+func TestTimerStamps(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		var ticks []uint64
+		for shift := range 64 {
+			for _, near := range []uint64{255, 256, 65535, 65536} {
+				for d := range uint64(5) {
+					ticks = append(ticks, near<<shift+d-2, 1<<shift+d-2, math.MaxUint64/near<<shift+d)
+				}
+			}
+		}
+		slices.Sort(ticks)
+		for _, bits := range []int{8, 16} {
+			rule := timerRule(t, TimerParams{Bits: bits, K: 1, Window: 1})
+			for _, tick := range ticks {
+				lines := make([][8]uint64, 1)
+				TestAndSetTimers(lines, make([]uint64, 1), []Digest{{}}, []uint64{tick}, rule, &TimerCounts{})
+				if want := 1 + tick%(1<<bits-1); lines[0][0] != want {
+					t.Fatalf("%d bits: stamp of %d is %d, want %d", bits, tick, lines[0][0], want)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package asm
+
+// TimerRule is TimerParams made ready for TestAndSetTimers. It does not change and may
+// be shared.
+type TimerRule struct {
+	parts  cellParts
+	bits   uint64 // of a timer
+	period uint64 // 2^bits - 1, after which stamps come again
+	window uint64
+	equal  uint64
+	// refresh has all bits set if elements that are found set their timers.
+	refresh uint64
+	ones    uint64 // the lowest bit of every timer of a word
+}
+
+// NewTimerRule prepares p. Errors wrap ErrCellParams.
+func NewTimerRule(p TimerParams) (*TimerRule, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := &TimerRule{
+		parts:  newCellParts(uint64(512/p.Bits), uint64(p.K)),
+		bits:   uint64(p.Bits),
+		period: 1<<p.Bits - 1,
+		window: uint64(p.Window),
+		equal:  uint64(p.Equal),
+		ones:   ^uint64(0) / (1<<p.Bits - 1),
+	}
+	if p.Refresh {
+		r.refresh = ^uint64(0)
+	}
+	return r, nil
+}
+
+// stamp returns what a timer holds that is set at tick.
+func (r *TimerRule) stamp(tick uint64) uint64 { return 1 + tick%r.period }
+
+// oldest returns up to which difference to the stamp now, modulo 2^bits, a timer is
+// live that is not zero. Differences are ages as long as stamps have not come
+// again between, and one more than that if they have: then now is at most age, and a
+// difference of window, which can be either an age of window or one less, is the
+// latter.
+func (r *TimerRule) oldest(now uint64) uint64 {
+	if now < r.window {
+		return r.window
+	}
+	return r.window - 1
+}

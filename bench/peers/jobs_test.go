@@ -1,0 +1,115 @@
+package peers
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// sizes are those of the other benchmarks.
+var sizes = []int{128 << 10, 1 << 20, 16 << 20, 128 << 20, 512 << 20}
+
+// knownRivals hold a set in so many bytes, two for each element.
+func knownRivals(memory int) []rival[key] {
+	return []rival[key]{
+		{"flowdedup-bits", func() (filter[key], error) { return openBits(memory, 1) }},
+		{"bits-and-blooms", func() (filter[key], error) { return openBitsAndBlooms(memory, 8) }},
+		{"seiflotfy-cuckoo", func() (filter[key], error) { return openSeiflotfy(memory) }},
+		{"boom-classic", func() (filter[key], error) { return openBoomClassic(memory / 2) }},
+		{"boom-partitioned", func() (filter[key], error) { return openBoomPartitioned(memory / 2) }},
+	}
+}
+
+func BenchmarkKnown(b *testing.B) {
+	for _, memory := range sizes {
+		for _, r := range knownRivals(memory) {
+			b.Run(fmt.Sprintf("memory=%dKiB/filter=%s", memory>>10, r.name), func(b *testing.B) {
+				measureSet(b, r, stream{1, uint64(memory / 2)}, keyOf, memory)
+			})
+		}
+	}
+}
+
+// growingRivals grow with a set that they know no size of. Of the peers, that
+// size is told to those that cannot do without.
+func growingRivals(elements int) []rival[key] {
+	rivals := []rival[key]{
+		{"flowdedup-landmark", func() (filter[key], error) { return openLandmark(1e-3) }},
+		{"flowdedup-landmark-billionth", func() (filter[key], error) { return openLandmark(1e-9) }},
+		{"flowdedup-set", openSet},
+		{"boom-scalable", func() (filter[key], error) { return openBoomScalable(elements, 1e-3) }},
+		{"go-map", openMap[key]},
+	}
+	if elements <= 10_000 { // it takes a kilobyte or two for each
+		rivals = append(rivals, rival[key]{"boom-cuckoo", func() (filter[key], error) { return openBoomCuckoo(elements, 1e-3) }})
+	}
+	return rivals
+}
+
+func BenchmarkGrowing(b *testing.B) {
+	for _, elements := range []int{10_000, 1_000_000} {
+		for _, r := range growingRivals(elements) {
+			b.Run(fmt.Sprintf("distinct=%d/filter=%s", elements, r.name), func(b *testing.B) {
+				measureSet(b, r, stream{2, uint64(elements)}, keyOf, 2*elements)
+			})
+		}
+	}
+}
+
+// streamRivals hold what they can of a window in so many bytes, but for the exact
+// one, which takes what it needs: up to 24 times as much, so it is left out of the
+// largest sizes.
+func streamRivals(memory int, window uint64) []rival[key] {
+	rows := func(shape asm.RowShape, eviction asm.Eviction) func() (filter[key], error) {
+		return func() (filter[key], error) { return openRows(memory, asm.RowParams{Shape: shape, Eviction: eviction}) }
+	}
+	rivals := []rival[key]{
+		{"flowdedup-rows-32x16-lru", rows(asm.Lines32x16, asm.EvictLRU)},
+		{"flowdedup-rows-16x32-lru", rows(asm.Lines16x32, asm.EvictLRU)},
+		{"flowdedup-rows-8x64-fifo", rows(asm.Lines8x64, asm.EvictFIFO)},
+		{"flowdedup-timed", func() (filter[key], error) { return openTimed(memory, window) }},
+		{"boom-stable-1-bit", func() (filter[key], error) { return openBoomStable(memory, 1, 1e-3) }},
+		{"boom-stable-3-bits", func() (filter[key], error) { return openBoomStable(memory, 3, 1e-3) }},
+		{"boom-inverse", func() (filter[key], error) { return openBoomInverse(memory) }},
+	}
+	if memory <= 16<<20 {
+		rivals = append(rivals, rival[key]{"flowdedup-exact-window", func() (filter[key], error) { return openExactWindow(window) }})
+	}
+	return rivals
+}
+
+func BenchmarkStream(b *testing.B) {
+	for _, memory := range sizes {
+		for _, bits := range []int{32, 256} {
+			window := uint64(8 * memory / bits)
+			for _, r := range streamRivals(memory, window) {
+				b.Run(fmt.Sprintf("memory=%dKiB/bits=%d/filter=%s", memory>>10, bits, r.name), func(b *testing.B) {
+					measureStream(b, r, stream{3, window})
+				})
+			}
+		}
+	}
+}
+
+var addressRivals = []rival[uint32]{
+	{"flowdedup-exact-rows", openExactV4},
+	{"flowdedup-set", openSetV4},
+	{"roaring", openRoaring},
+	{"go-map", openMap[uint32]},
+}
+
+func BenchmarkAddresses(b *testing.B) {
+	for _, kind := range []struct {
+		name    string
+		address func(uint64) uint32
+	}{{"spread", spreadAddress}, {"dense", denseAddress}} {
+		for _, elements := range []int{10_000, 1_000_000} {
+			for _, r := range addressRivals {
+				b.Run(fmt.Sprintf("networks=%s/distinct=%d/filter=%s", kind.name, elements, r.name), func(b *testing.B) {
+					measureSet(b, r, stream{4, uint64(elements)}, kind.address, 2*elements)
+				})
+			}
+		}
+	}
+}

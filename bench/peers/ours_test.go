@@ -1,0 +1,134 @@
+package peers
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// digester turns keys into digests.
+type digester struct {
+	aes     *asm.AES
+	digests [batch]asm.Digest
+}
+
+func newDigester() *digester { return &digester{aes: asm.NewAES(key{3: 1})} }
+
+func (d *digester) sum(keys []key) []asm.Digest {
+	d.aes.Sum16(d.digests[:], keys)
+	return d.digests[:len(keys)]
+}
+
+// lines is a kernel over an arena.
+type lines struct {
+	*digester
+	*layout.Arena
+	kernel func(lines []layout.Line, seen []uint64, digests []asm.Digest)
+}
+
+func (l *lines) outside() int { return l.Bytes() }
+
+func (l *lines) TestAndSet(seen []uint64, keys []key) {
+	l.kernel(l.Lines(), seen, l.sum(keys))
+}
+
+func openLines(memory int, kernel func(lines []layout.Line, seen []uint64, digests []asm.Digest)) (filter[key], error) {
+	arena, err := layout.NewArena(memory / layout.LineSize)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{newDigester(), arena, kernel}, nil
+}
+
+// openBits opens a blocked Bloom filter.
+func openBits(memory, rounds int) (filter[key], error) {
+	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []asm.Digest) {
+		clear(seen[:(len(digests)+63)/64])
+		asm.TestAndSetBits(lines, seen, digests, rounds)
+	})
+}
+
+// openRows opens rows of fingerprints.
+func openRows(memory int, p asm.RowParams) (filter[key], error) {
+	position := uint64(0)
+	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []asm.Digest) {
+		asm.TestAndSetRows(lines, seen, digests, position, nil, p)
+		position += uint64(len(digests))
+	})
+}
+
+// packets is a packet filter whose window is a number of elements, and slides: an
+// element is remembered from its last sighting on.
+type packets struct {
+	*digester
+	engine.PacketFilter
+	times [batch]int64
+}
+
+func (p *packets) TestAndSet(seen []uint64, keys []key) {
+	p.PacketFilter.TestAndSet(seen, p.sum(keys), p.times[:len(keys)], nil)
+}
+
+// outside is what the filter says it holds; of the exact one that is on the heap.
+func (p *packets) outside() int {
+	if st := p.Stats(); st.Method == "timed" {
+		return st.MemoryBytes
+	}
+	return 0
+}
+
+func openTimed(memory int, window uint64) (filter[key], error) {
+	f, err := engine.NewTimed(engine.TimedConfig{
+		Window: engine.Window{Packets: int64(window)}, Memory: memory, Refresh: true,
+	})
+	return &packets{digester: newDigester(), PacketFilter: f}, err
+}
+
+func openExactWindow(window uint64) (filter[key], error) {
+	f, err := engine.NewExactWindow(engine.ExactWindowConfig{
+		Window: engine.Window{Packets: int64(window)}, Refresh: true,
+	})
+	return &packets{digester: newDigester(), PacketFilter: f}, err
+}
+
+// digests is a counter of digests that is given keys.
+type digests struct {
+	*digester
+	engine.Counter[asm.Digest]
+	held func() int
+}
+
+func (d *digests) TestAndSet(seen []uint64, keys []key) { d.Counter.TestAndSet(seen, d.sum(keys)) }
+func (d *digests) outside() int                         { return d.held() }
+
+func openLandmark(fpr float64) (filter[key], error) {
+	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: fpr})
+	if err != nil {
+		return nil, err
+	}
+	return &digests{newDigester(), l, func() int { return l.Counts().MemoryBytes }}, nil
+}
+
+func openSet() (filter[key], error) {
+	return &digests{newDigester(), engine.NewSet(), func() int { return 0 }}, nil
+}
+
+// addresses is a counter of IPv4 addresses.
+type addresses struct {
+	engine.Counter[uint32]
+	held func() int
+}
+
+func (a *addresses) outside() int { return a.held() }
+
+func openExactV4() (filter[uint32], error) {
+	e, err := engine.NewExactV4([16]byte{3: 1}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &addresses{e, func() int { return e.Counts().MemoryBytes }}, nil
+}
+
+func openSetV4() (filter[uint32], error) {
+	return &addresses{engine.NewSetV4(), func() int { return 0 }}, nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// perElement is the unit of all tables.
+const perElement = "ns/element"
+
+// floorName is the benchmark that the others with lines are compared with.
+const floorName = "LineFloor"
+
+// page returns everything in Markdown.
+func (r *runs) page() string {
+	var p strings.Builder
+	fmt.Fprintf(&p, "# Speed\n\nMade by `make bench bench-peers bench-results` on %s/%s, CPU \"%s\", one thread. "+
+		"All times are nanoseconds an element, medians of several rounds. %s\n", r.os, r.arch, r.cpu, r.spread())
+	p.WriteString("\n## Kernels\n\nFilters by their memory; in brackets, how many times the floor's time: " +
+		"the bare read, change and write of a random line for each element, as measured in the same rounds. " +
+		"Digests are given and lie in the first cache.\n\n")
+	p.WriteString(r.bySize("asm", true))
+	p.WriteString("\n## Digests\n\n")
+	p.WriteString(r.list("asm"))
+	p.WriteString("\n## Engines\n\nDigests (for ExactV4, addresses) are given.\n\n")
+	p.WriteString(r.bySize("engine", false))
+	p.WriteString("\n")
+	p.WriteString(r.list("engine"))
+	p.WriteString("\n## Other libraries\n\nKeys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. " +
+		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater " +
+		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share " +
+		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; " +
+		"0 is none of those that were measured, 16,384 elements or more.\n")
+	p.WriteString(r.jobs())
+	return p.String()
+}
+
+// spread says how far rounds differ.
+func (r *runs) spread() string {
+	var spreads []float64
+	rounds := 0
+	for _, b := range r.all {
+		values := b.values[perElement]
+		if m, ok := b.median(perElement); ok && m > 0 {
+			spreads = append(spreads, (slices.Max(values)-slices.Min(values))/m)
+			rounds = max(rounds, len(values))
+		}
+	}
+	if rounds < 2 {
+		return "There was one round."
+	}
+	slices.Sort(spreads)
+	return fmt.Sprintf("Over %d rounds at most, slowest and fastest lie %.0f %% of the median apart for half of the benchmarks, "+
+		"and %.0f %% for nine of ten.", rounds, 100*spreads[len(spreads)/2], 100*spreads[len(spreads)*9/10])
+}
+
+// bySize returns a table of a package's benchmarks with a column for each size.
+func (r *runs) bySize(pkg string, withFloor bool) string {
+	cells, sizes, labels := map[[2]string]float64{}, []string{}, []string{}
+	for _, b := range r.all {
+		size := b.get("memory")
+		m, ok := b.median(perElement)
+		if b.pkg != pkg || size == "" || !ok {
+			continue
+		}
+		label := b.label(b.base, "memory")
+		cells[[2]string{label, size}] = m
+		if !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
+		}
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	slices.SortFunc(sizes, func(a, b string) int { return cmp.Compare(kib(a), kib(b)) })
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(floorLast(a), floorLast(b)) })
+	t := table{head: []string{""}}
+	for _, size := range sizes {
+		t.head = append(t.head, sizeName(size))
+	}
+	for _, label := range labels {
+		row := []string{label}
+		for _, size := range sizes {
+			m, ok := cells[[2]string{label, size}]
+			floor, floorOK := cells[[2]string{floorName, size}]
+			row = append(row, sizeCell(m, ok, floor, withFloor && floorOK && label != floorName))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.markdown()
+}
+
+// floorLast puts the floor before the others.
+func floorLast(label string) int {
+	if label == floorName {
+		return 0
+	}
+	return 1
+}
+
+func kib(size string) int {
+	n, _ := strconv.Atoi(strings.TrimSuffix(size, "KiB")) // names without a size come first
+	return n
+}
+
+func sizeCell(m float64, ok bool, floor float64, compare bool) string {
+	switch {
+	case !ok:
+		return "-"
+	case compare:
+		return fmt.Sprintf("%s (%.1f)", digits(m), m/floor)
+	default:
+		return digits(m)
+	}
+}
+
+// list returns a table of a package's benchmarks without a size.
+func (r *runs) list(pkg string) string {
+	t := table{head: []string{"", perElement}}
+	for _, b := range r.all {
+		if m, ok := b.median(perElement); ok && b.pkg == pkg && b.get("memory") == "" {
+			t.rows = append(t.rows, []string{b.label(b.base), digits(m)})
+		}
+	}
+	return t.markdown()
+}
+
+// jobs returns the tables of the other libraries, one for each job.
+func (r *runs) jobs() string {
+	var p strings.Builder
+	var t table
+	job, group, first := "", "", 0.0
+	end := func() {
+		if job != "" {
+			fmt.Fprintf(&p, "\n### %s\n\n%s", job, t.markdown())
+		}
+	}
+	for _, b := range r.all {
+		m, ok := b.median(perElement)
+		if b.pkg != "peers" || !ok {
+			continue
+		}
+		if b.base != job {
+			end()
+			job, group, t = b.base, "", table{head: []string{"", "filter", perElement, "times", "fpr", "fnr", "MiB"}}
+		}
+		name := ""
+		if g := b.label("", "filter"); g != group {
+			group, name, first = g, g, m
+		}
+		t.rows = append(t.rows, []string{name, b.get("filter"), digits(m), fmt.Sprintf("%.1f", m/first),
+			b.metric("fpr", rate), b.metric("fnr", rate), b.metric("held-MiB", digits)})
+	}
+	end()
+	return p.String()
+}
+
+// metric returns a metric's median, written by format.
+func (b *benchmark) metric(unit string, format func(float64) string) string {
+	m, ok := b.median(unit)
+	if !ok {
+		return "-"
+	}
+	return format(m)
+}
+
+// rate writes a probability.
+func rate(p float64) string { return fmt.Sprintf("%.2g", p) }
+
+// digits writes a time or a size with about three significant digits.
+func digits(x float64) string {
+	switch {
+	case x < 10:
+		return fmt.Sprintf("%.2f", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f", x)
+	default:
+		return fmt.Sprintf("%.0f", x)
+	}
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/minio/highwayhash"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// A snapshot is a sequence of 64-bit words, little-endian:
+//
+//	the bytes FLOWSNAP
+//	version, 1
+//	kind of the filter
+//	2 words: key check value
+//	number of fields
+//	the fields: parameters, counts, and the number of lines
+//	2 words: seal of all before
+//	the lines, and what else the filter remembers
+//	2 words: seal of all before
+//
+// Seals are HighwayHash-128 under a key derived from the secret, and the key check
+// value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
+// is believed before it is known to come from a holder of the secret.
+const (
+	snapshotMagic   = "FLOWSNAP"
+	snapshotVersion = 1
+	// snapshotPart is how many words are turned to bytes at a time.
+	snapshotPart = 2048
+)
+
+// snapshotKind says which filter a snapshot is of.
+type snapshotKind uint64
+
+const (
+	snapshotStream snapshotKind = 1 + iota
+	snapshotTimed
+	snapshotExactV4
+	snapshotLandmark
+)
+
+// newSeal returns the hash that snapshots under a secret are sealed with.
+func newSeal(s Secret) hash.Hash {
+	key := s.longKey(keySnapshot)
+	h, err := highwayhash.New128(key[:])
+	if err != nil {
+		panic("engine: " + err.Error()) // only for keys of a wrong size
+	}
+	return h
+}
+
+// keyCheck returns the key check value.
+func keyCheck(s Secret) []byte {
+	h := newSeal(s)
+	h.Write([]byte(snapshotMagic))
+	return h.Sum(nil)
+}
+
+// snapshotWriter writes a snapshot. After an error it writes nothing more.
+type snapshotWriter struct {
+	to   io.Writer
+	seal hash.Hash
+	buf  []byte
+	err  error
+}
+
+// newSnapshotWriter writes all that comes before the lines.
+func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, fields []uint64) *snapshotWriter {
+	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart)}
+	head := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), snapshotVersion)
+	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
+	head = append(head, keyCheck(secret)...)
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
+	s.words(len(fields), func(i int) uint64 { return fields[i] })
+	s.write(s.seal.Sum(nil))
+	return s
+}
+
+func (s *snapshotWriter) write(b []byte) {
+	if s.err != nil {
+		return
+	}
+	s.seal.Write(b)
+	_, s.err = s.to.Write(b)
+}
+
+// words writes words 0 to n-1 of at.
+func (s *snapshotWriter) words(n int, at func(i int) uint64) {
+	for from := 0; from < n && s.err == nil; from += snapshotPart {
+		buf := s.buf[:0]
+		for i := from; i < min(from+snapshotPart, n); i++ {
+			buf = binary.LittleEndian.AppendUint64(buf, at(i))
+		}
+		s.write(buf)
+	}
+}
+
+func (s *snapshotWriter) lines(lines []layout.Line) {
+	s.words(8*len(lines), func(i int) uint64 { return lines[i/8][i%8] })
+}
+
+// end writes the last seal, and returns the first error.
+func (s *snapshotWriter) end() error {
+	s.write(s.seal.Sum(nil))
+	return s.err
+}
+
+// ErrSnapshot is what errors about the content of a snapshot wrap.
+var ErrSnapshot = errors.New("bad snapshot")

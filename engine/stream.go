@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// StreamConfig configures NewStream. Fields that are zero take what their
+// comment says.
+type StreamConfig struct {
+	// Method is one of StreamMethods; "" stands for "lru".
+	Method string
+	// Memory is what the lines may take, in bytes, rounded down to whole lines
+	// of 64; 0 stands for 256 MiB. Workers have tables beside them, which
+	// StreamStats.MemoryBytes includes.
+	Memory int
+	// FPR bounds the probability that an element that never came is taken for
+	// seen, for ever: the other parameters are chosen so that it holds, and an
+	// error says so if those that are given do not keep it. 0 stands for 1e-4 with
+	// rows and 0.01 with "sbf", and asks for no bound from the others.
+	FPR float64
+	// Workers is the number of goroutines that share the work, the caller's
+	// included, from 1 to the number of lines and at most MaxStreamWorkers; 0
+	// stands for 1. It changes neither verdicts nor memory.
+	Workers int
+	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times
+	// bits: "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
+	Shape string
+	// K is the number of bits or cells of an element with the other methods, from 1
+	// to 4, or 8 for "sbf" with Max above 1; 0 chooses.
+	K int
+	// P is how many cells "sbf" decrements for an element, 1 to 64, or for Max
+	// above 1 up to the cells of a line; 0 chooses by FPR.
+	P int
+	// Max is what "sbf" sets cells to: 1 (cells of one bit), 3 (two bits), 7 or 15
+	// (four bits); 0 stands for 1.
+	Max int
+}
+
+// MaxStreamWorkers is the most goroutines that share the work of a Stream.
+const MaxStreamWorkers = 256
+
+// maxStreamLines is the most lines of a Stream, 256 GiB, which is what kernels of cell
+// lines can address.
+const maxStreamLines = 1<<32 - 1
+
+// ErrStream is what errors about parameters of a Stream wrap, unless they wrap
+// ErrFPR or ErrMemory.
+var ErrStream = errors.New("parameter of a stream filter out of range")
+
+// Stream is the filter of unbounded streams: it remembers recent elements in a fixed
+// amount of memory, and forgets others for them. All that an element touches lies
+// in one line of 64 bytes.
+//
+//	lru     rows of fingerprints, the one that was not seen for longest leaves
+//	qht     rows as quotient hash tables have them: a random one leaves
+//	qqhtd   the queued ones: every element comes in, copies too, the oldest leaves
+//	sbf     stable Bloom filter: new elements decrement cells of their line
+//	rsbf    reservoir sampling based Bloom filter
+//	bsbf    biased sampling based Bloom filter
+//	bsbfsd  the same with single deletion
+//	rlbsbf  the same with load balancing, by the load of the line's parts
+//
+// The comments of asm.TestAndSetRows, asm.TestAndSetBitLines and asm.TestAndSetCells
+// say exactly what each does. Verdicts depend on the digests and their order
+// alone: neither on how the stream is cut into calls, nor on the number of workers,
+// nor on the machine. A Stream serves one goroutine at a time; with more than one
+// worker it has goroutines of its own until Close.
+type Stream struct {
+	params   streamParams
+	arena    *layout.Arena
+	bytes    int
+	workers  streamWorkers
+	elements uint64 // so far; an element's number in the stream is from 1 on
+	seen     uint64
+}
+
+// NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory or what
+// layout.NewArena says.
+func NewStream(c StreamConfig) (*Stream, error) {
+	if c.Memory == 0 {
+		c.Memory = maxDefaultMemory
+	}
+	p, err := newStreamParams(c)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(p, c.Workers)
+}
+
+// newStream makes the filter of parameters that are known to be right, but for the
+// number of workers.
+func newStream(p streamParams, workers int) (*Stream, error) {
+	if workers == 0 {
+		workers = 1
+	}
+	if most := min(p.lines, MaxStreamWorkers); workers < 1 || workers > most {
+		return nil, fmt.Errorf("%w: %d workers, must be from 1 to %d with %d lines of memory", ErrStream, workers, most, p.lines)
+	}
+	arena, err := layout.NewArena(p.lines)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{params: p, arena: arena}
+	s.workers.start(arena.Lines(), workers, p.newKernel)
+	s.bytes = arena.Bytes() + s.workers.bytes()
+	return s, nil
+}
+
+// TestAndSet sets bit i of seen if d[i] is taken for an element that came before, in an
+// earlier call or earlier in d, clears the bits of the others in the words that
+// cover len(d) elements, and remembers what the method wants to. It panics if seen
+// is shorter than that, or after Close. It does not allocate.
+func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
+	clearBits(seen, len(d))
+	checkOpen("Stream.TestAndSet", s.arena)
+	for len(d) > 0 {
+		n := min(len(d), streamRound)
+		words := seen[:(n+63)/64]
+		s.workers.testAndSet(words, d[:n], s.elements+1)
+		for _, word := range words {
+			s.seen += uint64(bits.OnesCount64(word))
+		}
+		s.elements += uint64(n)
+		d, seen = d[n:], seen[len(words):]
+	}
+}
+
+// checkOpen panics if the arena is closed.
+func checkOpen(method string, a *layout.Arena) {
+	if a.Lines() == nil {
+		panic("engine: " + method + " after Close")
+	}
+}
+
+// Close ends the filter's goroutines and gives its memory back; Stats still works.
+// Further calls do nothing.
+func (s *Stream) Close() error {
+	s.workers.stop()
+	return s.arena.Close()
+}

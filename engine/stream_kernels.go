@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// rowKernel is that of fingerprint rows.
+type rowKernel struct {
+	params asm.RowParams
+	sum    asm.RowCounts
+}
+
+func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+	c := asm.TestAndSetRows(lines, seen, d, position, order, k.params)
+	k.sum.Filled += c.Filled
+	k.sum.Evicted += c.Evicted
+}
+
+func (k *rowKernel) counts() streamCounts {
+	return streamCounts{occupied: k.sum.Filled, evicted: k.sum.Evicted}
+}
+
+func (k *rowKernel) add(c streamCounts) {
+	k.sum.Filled += c.occupied
+	k.sum.Evicted += c.evicted
+}
+
+func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+
+// positions are the numbers of elements in the stream.
+type positions [streamPart]uint64
+
+// fill returns the numbers of n elements as streamKernel says.
+func (p *positions) fill(n int, position uint64, order []uint32) []uint64 {
+	all := p[:n]
+	if order == nil {
+		for i := range all {
+			all[i] = position + uint64(i)
+		}
+		return all
+	}
+	for i := range all {
+		all[i] = position + uint64(order[i])
+	}
+	return all
+}
+
+// bitKernel is that of bit lines.
+type bitKernel struct {
+	params    asm.BitLineParams
+	sum       asm.BitLineCounts
+	positions positions
+}
+
+func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+	asm.TestAndSetBitLines(lines, seen, d, k.positions.fill(len(d), position, order), k.params, &k.sum)
+}
+
+func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }
+
+func (k *bitKernel) add(c streamCounts) { k.sum.Ones += c.occupied }
+
+func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+
+// cellKernel is that of cell lines.
+type cellKernel struct {
+	rule      asm.CellRule
+	sum       asm.CellCounts
+	positions positions
+}
+
+func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+	asm.TestAndSetCells(lines, seen, d, k.positions.fill(len(d), position, order), &k.rule, &k.sum)
+}
+
+func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }
+
+func (k *cellKernel) add(c streamCounts) { k.sum.NonZero += c.occupied }
+
+func (k *cellKernel) bytes() int { return int(unsafe.Sizeof(*k)) }

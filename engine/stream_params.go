@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// streamFamily is a kind of line.
+type streamFamily uint8
+
+const (
+	familyRows streamFamily = iota
+	familyBits
+	familyCells
+)
+
+// streamMethods are the methods of a Stream. Their places are what snapshots have.
+var streamMethods = []struct {
+	name     string
+	eviction asm.Eviction  // of rows
+	bits     asm.BitMethod // of bit lines
+	rows     bool
+}{
+	{name: "lru", rows: true, eviction: asm.EvictLRU},
+	{name: "qht", rows: true, eviction: asm.EvictRandom},
+	{name: "qqhtd", rows: true, eviction: asm.EvictQueue},
+	{name: "sbf", bits: asm.BitsSBF},
+	{name: "rsbf", bits: asm.BitsRSBF},
+	{name: "bsbf", bits: asm.BitsBSBF},
+	{name: "bsbfsd", bits: asm.BitsBSBFSD},
+	{name: "rlbsbf", bits: asm.BitsRLBSBF},
+}
+
+// StreamMethods returns the methods that NewStream knows, the recommended one first.
+func StreamMethods() []string {
+	names := make([]string, len(streamMethods))
+	for i := range streamMethods {
+		names[i] = streamMethods[i].name
+	}
+	return names
+}
+
+// rowShapes are the shapes of rows, those that miss fewest elements at equal
+// memory first, and so with falling bounds of the false positive rate.
+var rowShapes = []struct {
+	name  string
+	shape asm.RowShape
+}{
+	{"8x8", asm.Rows8x8},
+	{"32x16", asm.Lines32x16},
+	{"4x16", asm.Rows4x16},
+	{"16x32", asm.Lines16x32},
+	{"8x64", asm.Lines8x64},
+}
+
+const (
+	// defaultRowFPR chooses rows of 4x16.
+	defaultRowFPR    = 1e-4
+	defaultStableFPR = 0.01
+	// defaultParts is what the papers find best for the filters of bits that keep
+	// no chosen rate.
+	defaultParts = 2
+)
+
+// streamParams is all that makes a filter what it is, but the number of workers.
+type streamParams struct {
+	method int // of streamMethods
+	shape  asm.RowShape
+	k      int // 1 for rows
+	p      int // 0 but for sbf
+	max    int // 1 but for sbf
+	lines  int
+}
+
+// newStreamParams chooses what c leaves open.
+func newStreamParams(c StreamConfig) (streamParams, error) {
+	p := streamParams{k: 1, max: 1}
+	if c.Method == "" {
+		c.Method = streamMethods[0].name
+	}
+	p.method = slices.Index(StreamMethods(), c.Method)
+	if p.method < 0 {
+		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
+	}
+	lines, err := streamLines(c.Memory)
+	if err != nil {
+		return p, err
+	}
+	p.lines = lines
+	if c.FPR != 0 && !(c.FPR > 0 && c.FPR < 1) {
+		return p, fmt.Errorf("%w: %v is not between 0 and 1", ErrFPR, c.FPR)
+	}
+	if err := p.refuseForeign(c); err != nil {
+		return p, err
+	}
+	switch {
+	case p.family() == familyRows:
+		err = p.chooseShape(c)
+	case c.Method == "sbf":
+		err = p.chooseStable(c)
+	default:
+		err = p.chooseParts(c)
+	}
+	return p, err
+}
+
+// streamLines returns how many lines fit memory.
+func streamLines(memory int) (int, error) {
+	const most = uint64(maxStreamLines) * layout.LineSize
+	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
+		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", ErrMemory, memory, layout.LineSize, most)
+	}
+	return memory / layout.LineSize, nil
+}
+
+// refuseForeign returns an error about a parameter that the method does not have.
+func (p *streamParams) refuseForeign(c StreamConfig) error {
+	rows, stable := p.family() == familyRows, c.Method == "sbf"
+	for _, v := range []struct {
+		name    string
+		set, ok bool
+	}{
+		{"Shape", c.Shape != "", rows},
+		{"K", c.K != 0, !rows},
+		{"P", c.P != 0, stable},
+		{"Max", c.Max != 0, stable},
+	} {
+		if v.set && !v.ok {
+			return fmt.Errorf("%w: method %s has no %s", ErrStream, c.Method, v.name)
+		}
+	}
+	return nil
+}
+
+// chooseShape takes the shape that misses fewest elements among those that keep the
+// rate.
+func (p *streamParams) chooseShape(c StreamConfig) error {
+	limit := c.FPR
+	if limit == 0 && c.Shape == "" {
+		limit = defaultRowFPR
+	}
+	for _, s := range rowShapes {
+		if c.Shape != "" && c.Shape != s.name {
+			continue
+		}
+		p.shape = s.shape
+		if limit == 0 || p.bound() <= limit {
+			return nil
+		}
+		if c.Shape != "" {
+			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", ErrFPR, s.name, p.bound(), limit)
+		}
+	}
+	if c.Shape != "" {
+		return fmt.Errorf("%w: shape %q, must be 8x8, 4x16, 32x16, 16x32 or 8x64", ErrStream, c.Shape)
+	}
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with rows", ErrFPR, limit, p.bound())
+}
+
+// chooseParts takes the smallest K that keeps the rate.
+func (p *streamParams) chooseParts(c StreamConfig) error {
+	if c.K < 0 || c.K > asm.MaxBitParts {
+		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", ErrStream, c.K, asm.MaxBitParts, c.Method)
+	}
+	if c.FPR == 0 {
+		p.k = c.K
+		if c.K == 0 {
+			p.k = defaultParts
+		}
+		return nil
+	}
+	least := math.Inf(1)
+	for p.k = 1; p.k <= asm.MaxBitParts; p.k++ {
+		if c.K != 0 && c.K != p.k {
+			continue
+		}
+		if p.bound() <= c.FPR {
+			return nil
+		}
+		least = min(least, p.bound())
+	}
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: what it comes to on a long stream", ErrFPR, c.FPR, least, c.Method)
+}
+
+// family returns the kind of the filter's lines.
+func (p *streamParams) family() streamFamily {
+	switch {
+	case streamMethods[p.method].rows:
+		return familyRows
+	case p.max > 1:
+		return familyCells
+	}
+	return familyBits
+}
+
+// cellBits returns how many bits a cell takes.
+func (p *streamParams) cellBits() int {
+	switch {
+	case p.family() == familyRows:
+		return p.shape.CellBits()
+	case p.max == 1:
+		return 1
+	case p.max <= 3:
+		return 2
+	}
+	return 4
+}
+
+// lineCells returns how many cells a line has: of bits, those that its K equal parts
+// take.
+func (p *streamParams) lineCells() int {
+	cells := 8 * layout.LineSize / p.cellBits()
+	if p.family() == familyBits {
+		cells -= cells % p.k
+	}
+	return cells
+}
+
+// newKernel makes a worker's kernel.
+func (p *streamParams) newKernel() streamKernel {
+	method := streamMethods[p.method]
+	switch p.family() {
+	case familyRows:
+		return &rowKernel{params: asm.RowParams{Shape: p.shape, Eviction: method.eviction}}
+	case familyBits:
+		return &bitKernel{params: asm.BitLineParams{Method: method.bits, K: p.k, P: p.p}}
+	default:
+		rule, err := asm.NewCellRule(p.cells())
+		if err != nil {
+			panic("engine: " + err.Error()) // only for parameters that check lets through
+		}
+		return &cellKernel{rule: *rule}
+	}
+}
+
+// cells returns the parameters of cell lines. Hits decrement as misses do, as the
+// bound is one for all streams only so.
+func (p *streamParams) cells() asm.CellParams {
+	return asm.CellParams{Bits: p.cellBits(), Max: p.max, K: p.k, MissP: p.p, HitP: p.p}
+}

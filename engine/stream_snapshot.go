@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// streamFields are the fields of a snapshot, in this order. They are all that is kept
+// of a filter but its lines.
+type streamFields struct {
+	method, shape, k, p, max, lines   uint64
+	elements, seen, occupied, evicted uint64
+}
+
+const streamFieldCount = 10
+
+func (f *streamFields) all() [streamFieldCount]*uint64 {
+	return [...]*uint64{&f.method, &f.shape, &f.k, &f.p, &f.max, &f.lines, &f.elements, &f.seen, &f.occupied, &f.evicted}
+}
+
+// Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
+// goes on with the same verdicts. The secret is what the digests were made under; the
+// snapshot is sealed with it. Errors are those of w. It panics after Close.
+func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
+	checkOpen("Stream.Snapshot", s.arena)
+	c := s.workers.counts()
+	f := streamFields{
+		method: uint64(s.params.method), shape: uint64(s.params.shape),
+		k: uint64(s.params.k), p: uint64(s.params.p), max: uint64(s.params.max),
+		lines: uint64(s.params.lines), elements: s.elements, seen: s.seen,
+		occupied: c.occupied, evicted: c.evicted,
+	}
+	var fields [streamFieldCount]uint64
+	for i, field := range f.all() {
+		fields[i] = *field
+	}
+	out := newSnapshotWriter(w, snapshotStream, secret, fields[:])
+	out.lines(s.arena.Lines())
+	return out.end()
+}
+
+// RestoreStream makes the filter that Snapshot wrote, for a number of workers as in
+// StreamConfig, which may be another than before. It reads nothing behind the
+// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
+// kind or made under another key, ErrMemory if it takes more memory than c allows,
+// ErrStream if the workers do not fit, or are those of r and of layout.NewArena.
+func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
+	in, fields, err := newSnapshotReader(r, snapshotStream, c.Secret, streamFieldCount, streamFieldCount)
+	if err != nil {
+		return nil, err
+	}
+	var f streamFields
+	for i, field := range f.all() {
+		*field = fields[i]
+	}
+	p, err := f.params(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStream(p, workers)
+	if err != nil {
+		return nil, err
+	}
+	err = in.lines(s.arena.Lines())
+	if err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.elements, s.seen = f.elements, f.seen
+	s.workers.all[0].kernel.add(streamCounts{occupied: f.occupied, evicted: f.evicted})
+	return s, nil
+}
+
+// params returns the parameters, or an error if no filter has such fields.
+func (f *streamFields) params(c RestoreConfig) (streamParams, error) {
+	// What newStreamParams never chooses does not fit one of these.
+	const most = asm.MaxCellK * 64
+	for _, v := range []struct {
+		name        string
+		value, most uint64
+	}{
+		{"method", f.method, uint64(len(streamMethods) - 1)}, {"shape", f.shape, uint64(asm.Lines8x64)},
+		{"K", f.k, most}, {"P", f.p, most}, {"Max", f.max, most}, {"number of lines", f.lines, maxStreamLines},
+		{"number of seen elements", f.seen, f.elements}, {"number of evictions", f.evicted, f.elements},
+	} {
+		if v.value > v.most {
+			return streamParams{}, fmt.Errorf("%w: %s is %d, must be at most %d", ErrSnapshot, v.name, v.value, v.most)
+		}
+	}
+	if err := c.allow(f.lines); err != nil {
+		return streamParams{}, err
+	}
+	return f.rebuild()
+}
+
+// rebuild chooses the parameters again, as given ones, so that they are checked as
+// those of NewStream are.
+func (f *streamFields) rebuild() (streamParams, error) {
+	c := StreamConfig{Method: streamMethods[f.method].name, Memory: int(f.lines) * layout.LineSize}
+	switch {
+	case streamMethods[f.method].rows:
+		for _, s := range rowShapes {
+			if uint64(s.shape) == f.shape {
+				c.Shape = s.name
+			}
+		}
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = int(f.k), int(f.p), int(f.max)
+	default:
+		c.K = int(f.k)
+	}
+	p, err := newStreamParams(c)
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	cells := uint64(p.lines) * uint64(p.lineCells())
+	same := streamParams{int(f.method), asm.RowShape(f.shape), int(f.k), int(f.p), int(f.max), int(f.lines)} == p
+	if !same || f.occupied > cells || f.evicted > 0 && p.family() != familyRows {
+		return p, fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
+	}
+	return p, nil
+}

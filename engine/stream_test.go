@@ -1,0 +1,328 @@
+package engine
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// streamConfigs are filters of all methods, shapes and widths of cells.
+func streamConfigs() (all []StreamConfig) {
+	for _, method := range []string{"lru", "qht", "qqhtd"} {
+		for _, s := range rowShapes {
+			all = append(all, StreamConfig{Method: method, Shape: s.name})
+		}
+	}
+	for _, method := range []string{"sbf", "rsbf", "bsbf", "bsbfsd", "rlbsbf"} {
+		all = append(all, StreamConfig{Method: method})
+	}
+	for _, top := range []int{1, 3, 7, 15} {
+		all = append(all, StreamConfig{Method: "sbf", Max: top, FPR: 0.1})
+	}
+	return append(all, StreamConfig{Method: "rlbsbf", K: 3}, StreamConfig{Method: "rsbf", K: 4})
+}
+
+// forStreams runs a test with all of them, in memory of so many lines.
+func forStreams(t *testing.T, lines int, test func(t *testing.T, c StreamConfig)) {
+	t.Helper()
+	for _, c := range streamConfigs() {
+		c.Memory = lines * layout.LineSize
+		t.Run(fmt.Sprintf("%s,%s,K=%d,Max=%d", c.Method, c.Shape, c.K, c.Max), func(t *testing.T) { test(t, c) })
+	}
+}
+
+func mustStream(t testing.TB, c StreamConfig) *Stream {
+	t.Helper()
+	s, err := NewStream(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// repeating returns digests of which about half are new, and the others came up to
+// 3000 elements before.
+func repeating(seed uint64, n int) []asm.Digest {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	digests := make([]asm.Digest, n)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		if back := 1 + rng.IntN(1+rng.IntN(3000)); back <= i && rng.IntN(2) == 0 {
+			digests[i] = digests[i-back]
+		}
+	}
+	return digests
+}
+
+// streamVerdicts takes digests through the filter in batches of the sizes that size
+// returns, each with words of verdicts that are set before, and returns them as bits.
+func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {
+	verdicts := make([]uint64, len(digests)/64+1)
+	for at := 0; at < len(digests); {
+		n := min(size(), len(digests)-at)
+		seen := make([]uint64, (n+63)/64)
+		for i := range seen {
+			seen[i] = 0x5555555555555555
+		}
+		s.TestAndSet(seen, digests[at:at+n])
+		orBits(verdicts, at, seen, n)
+		at += n
+	}
+	return verdicts
+}
+
+func constant(n int) func() int { return func() int { return n } }
+
+// randomSizes returns sizes of batches, of which some are shorter than what is
+// worth sharing, some longer than a round, and some 0.
+func randomSizes(seed uint64) func() int {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	return func() int {
+		if rng.IntN(8) == 0 {
+			return streamRound + rng.IntN(streamRound/4)
+		}
+		return rng.IntN(1 << (1 + rng.IntN(15)))
+	}
+}
+
+// Neither the number of workers nor the sizes of batches change verdicts, memory or
+// statistics.
+func TestStreamShards(t *testing.T) {
+	n := 2 * streamRound
+	if testing.Short() {
+		n = streamRound + 5000
+	}
+	digests := repeating(1, n)
+	forStreams(t, 300, func(t *testing.T, c StreamConfig) {
+		one := mustStream(t, c)
+		want := streamVerdicts(one, digests, constant(1000))
+		stats := one.Stats()
+		if stats.Seen == 0 || stats.Seen == stats.Elements || stats.Elements != uint64(len(digests)) {
+			t.Errorf("the stream tests nothing: %+v", stats)
+		}
+		for _, workers := range []int{1, 2, 3, 8} {
+			c.Workers = workers
+			s := mustStream(t, c)
+			got := streamVerdicts(s, digests, randomSizes(uint64(workers)))
+			if !slices.Equal(got, want) {
+				t.Errorf("%d workers: other verdicts", workers)
+			}
+			if !slices.Equal(s.arena.Lines(), one.arena.Lines()) {
+				t.Errorf("%d workers: other memory", workers)
+			}
+			theirs := s.Stats()
+			theirs.MemoryBytes = stats.MemoryBytes
+			if theirs != stats {
+				t.Errorf("%d workers: %+v, want %+v", workers, theirs, stats)
+			}
+		}
+	})
+}
+
+// Verdicts and memory are pinned: they are the same on every CPU.
+func TestStreamGolden(t *testing.T) {
+	digests := repeating(8, 20_000)
+	got := map[string]string{}
+	forStreams(t, 30, func(t *testing.T, c StreamConfig) {
+		s, h := mustStream(t, c), fnv.New32a()
+		fmt.Fprint(h, streamVerdicts(s, digests, constant(700)), s.arena.Lines())
+		got[c.Method] += fmt.Sprintf("%08x", h.Sum32())
+	})
+	want := map[string]string{
+		"bsbf":   "b9e51d90",
+		"bsbfsd": "07dfb92f",
+		"lru":    "31e80d30566e0fabb261fb909e6f7941d68b43aa",
+		"qht":    "d93f1941e15b12f7248577e61fb6e0b1cadcd73b",
+		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
+		"rlbsbf": "9c8cb10e5f2cd8d2",
+		"rsbf":   "b27d395ea1ec34a6",
+		"sbf":    "c09ccc2d3403bc086738a1d12b17b4ffc36ae16a",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Rows of 64-bit fingerprints with room for all elements answer what a set of all
+// answers.
+func TestStreamExact(t *testing.T) {
+	digests := repeating(2, 60_000)
+	for _, method := range []string{"lru", "qht"} {
+		for _, workers := range []int{1, 4} {
+			s := mustStream(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
+			known := map[asm.Digest]bool{}
+			got := streamVerdicts(s, digests, constant(5000))
+			for i, d := range digests {
+				if seen := got[i/64]>>(i%64)&1 == 1; seen != known[d] {
+					t.Fatalf("%s: element %d is seen %v, want %v", method, i, seen, known[d])
+				}
+				known[d] = true
+			}
+			st := s.Stats()
+			if st.Evicted != 0 || st.Occupied != uint64(len(known)) || st.Elements-st.Seen != uint64(len(known)) {
+				t.Errorf("%s: %d different elements, but %+v", method, len(known), st)
+			}
+		}
+	}
+}
+
+// What the kernels count on the way is what is there.
+func TestStreamCounts(t *testing.T) {
+	digests := repeating(3, 20_000)
+	forStreams(t, 64, func(t *testing.T, c StreamConfig) {
+		c.Workers = 3
+		s := mustStream(t, c)
+		streamVerdicts(s, digests, constant(4096))
+		st, occupied := s.Stats(), uint64(0)
+		width := s.params.cellBits()
+		for _, line := range s.arena.Lines() {
+			for _, word := range line {
+				for shift := 0; shift < 64; shift += width {
+					if word>>shift&(1<<width-1) != 0 {
+						occupied++
+					}
+				}
+			}
+		}
+		if st.Occupied != occupied || st.Occupied > st.Cells || st.Fill != float64(occupied)/float64(st.Cells) {
+			t.Errorf("%d cells are occupied, but %+v", occupied, st)
+		}
+		if rows := s.params.family() == familyRows; rows != (st.Evicted > 0) {
+			t.Errorf("%d evictions", st.Evicted)
+		}
+	})
+}
+
+func TestDigestRange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, lines := range []int{1, 2, 3, 7, 64, 1000, 1<<31 - 1} {
+		for _, workers := range []int{1, 2, 3, 8, 255} {
+			if workers > lines {
+				continue
+			}
+			next := uint64(0)
+			for i := range workers {
+				first, span := digestRange(lines, i, workers)
+				if first != next {
+					t.Fatalf("%d lines: worker %d of %d begins at %x, want %x", lines, i, workers, first, next)
+				}
+				next = first + span + 1
+				from, to := uint64(i)*uint64(lines)/uint64(workers), uint64(i+1)*uint64(lines)/uint64(workers)
+				for _, x := range []uint64{first, first + span, first + rng.Uint64N(max(span, 1))} {
+					if line, _ := bits.Mul64(x, uint64(lines)); line < from || line >= to {
+						t.Fatalf("%d lines: worker %d of %d has line %d", lines, i, workers, line)
+					}
+				}
+			}
+			if next != 0 {
+				t.Errorf("%d lines: %d workers leave digests from %x on", lines, workers, next)
+			}
+		}
+	}
+}
+
+// Memory is accounted to the byte: lines, positions but with rows, and what
+// several workers pick into.
+func TestStreamMemory(t *testing.T) {
+	if bits.UintSize == 32 {
+		t.Skip("int is half as long here")
+	}
+	const picked = streamPart*(16+4) + streamPart/8 + streamRound/8
+	for _, c := range []struct {
+		config StreamConfig
+		want   int
+	}{
+		{StreamConfig{Memory: 1000}, 15*64 + 24},
+		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
+		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*streamPart + 32},
+		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(8*streamPart+picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
+	} {
+		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
+			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
+		}
+	}
+}
+
+func TestStreamDoesNotAllocate(t *testing.T) {
+	digests := repeating(5, 5000)
+	seen := make([]uint64, len(digests)/64+1)
+	forStreams(t, 100, func(t *testing.T, c StreamConfig) {
+		for _, c.Workers = range []int{1, 3} {
+			s := mustStream(t, c)
+			if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
+				t.Errorf("%d workers: %v allocations", c.Workers, got)
+			}
+		}
+	})
+}
+
+// Goroutines end with Close. They may be counted for a moment more.
+func TestStreamCloseEndsGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	digests := repeating(6, 2000)
+	var all []*Stream
+	for range 50 {
+		s := mustStream(t, StreamConfig{Memory: 1 << 10, Workers: 9})
+		streamVerdicts(s, digests, constant(2000))
+		all = append(all, s)
+	}
+	if during := runtime.NumGoroutine(); during < before+300 {
+		t.Errorf("%d goroutines more, want 400", during-before)
+	}
+	for _, s := range all {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines more after Close", runtime.NumGoroutine()-before)
+		}
+	}
+}
+
+func TestStreamClosed(t *testing.T) {
+	s := mustStream(t, StreamConfig{Memory: 1 << 16, Workers: 2})
+	digests := repeating(7, 10_000)
+	streamVerdicts(s, digests, constant(3000))
+	want := s.Stats()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Stats(); got != want {
+		t.Errorf("after Close %+v, want %+v", got, want)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic after Close")
+		}
+	}()
+	s.TestAndSet(make([]uint64, 1), digests[:1])
+}
+
+func TestStreamShortVerdicts(t *testing.T) {
+	s := mustStream(t, StreamConfig{Memory: 64})
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	s.TestAndSet(make([]uint64, 1), make([]asm.Digest, 65))
+}
