@@ -9,13 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// unboundedMethods have no window: they remember what they can.
+// unboundedMethods have no window: they remember what they can. The engine's own come
+// last.
 func unboundedMethods() []method {
 	biased := func(bits int) paper.BiasedConfig { return paper.BiasedConfig{Bits: bits, K: 2, Seed: 1} }
 	quotient := func(bits int) paper.QHTConfig {
 		return paper.QHTConfig{Bits: bits, CellBits: 8, Cells: 4, Seed: 1}
 	}
-	return []method{
+	return append([]method{
 		stable(1, 2, 4),
 		stableLines(1, 2, 4),
 		stable(2, 4, 26),
@@ -41,7 +42,7 @@ func unboundedMethods() []method {
 		halfFullAgePartitioned,
 		halfFullJumping,
 		halfFullDecaying,
-	}
+	}, engineStreams()...)
 }
 
 // buffer is a least recently used buffer of whole elements. It has no false positives.

@@ -1,0 +1,64 @@
+package rivals
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// streamed is a filter of unbounded streams of package engine, element by element.
+type streamed struct {
+	stream *engine.Stream
+	bits   int
+	seen   [1]uint64
+	digest [1]asm.Digest
+}
+
+// TestAndSet implements [Windowed].
+func (s *streamed) TestAndSet(d asm.Digest, _ int64) (seen bool) {
+	s.digest[0] = d
+	s.stream.TestAndSet(s.seen[:], s.digest[:])
+	return s.seen[0] != 0
+}
+
+// Bits implements [Windowed]: the lines, without the tables of its workers.
+func (s *streamed) Bits() int { return s.bits }
+
+// Close gives the memory back.
+func (s *streamed) Close() error { return s.stream.Close() }
+
+// engineStreams are the engine's methods, for each the parameters of the reference
+// beside it.
+func engineStreams() []method {
+	all := []method{
+		engineStream("sbf K2 P5", engine.StreamConfig{Method: "sbf", K: 2, P: 5}),
+		engineStream("bsbf K2", engine.StreamConfig{Method: "bsbf", K: 2}),
+		engineStream("bsbfsd K2", engine.StreamConfig{Method: "bsbfsd", K: 2}),
+		engineStream("rlbsbf K2", engine.StreamConfig{Method: "rlbsbf", K: 2}),
+		engineStream("qht 8x8", engine.StreamConfig{Method: "qht", Shape: "8x8"}),
+		engineStream("qqhtd 8x8", engine.StreamConfig{Method: "qqhtd", Shape: "8x8"}),
+	}
+	for _, shape := range []struct{ cells, width int }{{8, 8}, {4, 16}, {32, 16}, {16, 32}, {8, 64}} {
+		name := fmt.Sprintf("%dx%d", shape.cells, shape.width)
+		m := engineStream("lru "+name, engine.StreamConfig{Method: "lru", Shape: name})
+		m.predict = func(bits int, _ *trace) (float64, error) {
+			rowBits := shape.cells * shape.width
+			return theory.Row{Rows: bits / rowBits, Cells: shape.cells, FingerprintBits: shape.width}.FPR()
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func engineStream(name string, c engine.StreamConfig) method {
+	return method{name: "engine: " + name, oneLine: true, build: func(bits int, _ *trace) (Windowed, error) {
+		c.Memory = bits / 8
+		stream, err := engine.NewStream(c)
+		if err != nil {
+			return nil, fmt.Errorf("engine's %s: %w", name, err)
+		}
+		return &streamed{stream: stream, bits: bits / lineBits * lineBits}, nil
+	}}
+}
