@@ -22,10 +22,14 @@ func blocks(m *Message) uint64 { return (uint64(m.Len) + 15) / 16 }
 
 func orderClass(m *Message) uint64 { return min(blocks(m), orderClasses-1) }
 
-// sort returns the indexes of up to orderedMessages messages, the shorter class
+// sort returns the indexes of 1 to orderedMessages messages, the shorter class
 // first (a counting sort).
 func (o *messageOrder) sort(msgs []Message) []uint16 {
 	order := o.order[:len(msgs)]
+	if sameClass(msgs) {
+		copy(order, unsorted[:])
+		return order
+	}
 	clear(o.start[:])
 	for i := range msgs {
 		o.start[orderClass(&msgs[i])+1]++
@@ -41,4 +45,24 @@ func (o *messageOrder) sort(msgs []Message) []uint16 {
 		*at++
 	}
 	return order
+}
+
+// unsorted is the order of messages as they come.
+var unsorted = func() (order [orderedMessages]uint16) {
+	for i := range order {
+		order[i] = uint16(i)
+	}
+	return order
+}()
+
+// sameClass reports whether there is nothing to sort, as in a flood of short
+// packets.
+func sameClass(msgs []Message) bool {
+	first := orderClass(&msgs[0])
+	for i := range msgs {
+		if orderClass(&msgs[i]) != first {
+			return false
+		}
+	}
+	return true
 }
