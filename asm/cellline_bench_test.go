@@ -49,7 +49,7 @@ func BenchmarkCells(b *testing.B) {
 			rule := cellRule(b, p)
 			for _, level = range levels() {
 				clear(lines)
-				b.Run(fmt.Sprintf("memory=%dKiB/max=%d/k=%d/level=%d", kib, p.Max, p.K, level), func(b *testing.B) {
+				b.Run(fmt.Sprintf("memory=%dKiB/max=%d/k=%d/level=%s", kib, p.Max, p.K, named(levelNames, level)), func(b *testing.B) {
 					var c CellCounts
 					benchCellLines(b, func(digests []Digest, positions []uint64) {
 						TestAndSetCells(lines, seen, digests, positions, rule, &c)

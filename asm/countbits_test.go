@@ -69,7 +69,7 @@ func BenchmarkCountCells(b *testing.B) {
 		randomLines(rand.New(rand.NewPCG(53, 54)), lines)
 		for _, width := range []int{1, 4} {
 			for _, level = range levels() {
-				b.Run(fmt.Sprintf("memory=%dKiB/width=%d/level=%d", kib, width, level), func(b *testing.B) {
+				b.Run(fmt.Sprintf("memory=%dKiB/width=%d/level=%s", kib, width, named(levelNames, level)), func(b *testing.B) {
 					b.SetBytes(int64(kib) << 10)
 					for b.Loop() {
 						CountCells(lines, width)

@@ -177,7 +177,7 @@ func BenchmarkTimers(b *testing.B) {
 			rule := timerRule(b, p)
 			for _, level = range levels() {
 				clear(lines)
-				b.Run(fmt.Sprintf("memory=%dKiB/bits=%d/equal=%d/level=%d", kib, p.Bits, p.Equal, level), func(b *testing.B) {
+				b.Run(fmt.Sprintf("memory=%dKiB/bits=%d/equal=%d/level=%s", kib, p.Bits, p.Equal, named(levelNames, level)), func(b *testing.B) {
 					var c TimerCounts
 					// The window holds the share of elements that makes half of the timers live.
 					perTick := uint64(max(1, kib<<13/p.Bits/p.K/p.Window))
@@ -206,7 +206,7 @@ func BenchmarkSweepTimers(b *testing.B) {
 		lines := make([][8]uint64, kib<<10/64)
 		rule := timerRule(b, timerShapes[0])
 		for _, level = range levels() {
-			b.Run(fmt.Sprintf("memory=%dKiB/level=%d", kib, level), func(b *testing.B) {
+			b.Run(fmt.Sprintf("memory=%dKiB/level=%s", kib, named(levelNames, level)), func(b *testing.B) {
 				b.SetBytes(int64(kib) << 10)
 				for b.Loop() {
 					SweepTimers(lines, 0, rule, &TimerCounts{})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -18,6 +19,9 @@ func BenchmarkStream(b *testing.B) {
 		for _, c.Memory = range []int{1 << 20, 128 << 20} {
 			for _, c.Workers = range []int{1, 2} {
 				b.Run(fmt.Sprintf("%s%s/Max=%d/MiB=%d/workers=%d", c.Method, c.Shape, c.Max, c.Memory>>20, c.Workers), func(b *testing.B) {
+					if runtime.GOMAXPROCS(0) < c.Workers {
+						b.Skip("fewer processors than workers")
+					}
 					s := mustStream(b, c)
 					at := 0
 					for b.Loop() {
