@@ -59,8 +59,8 @@
 	VPBLENDVB Y13, 192(SP), Y6, Y6   \
 	VPBLENDVB Y13, 224(SP), Y7, Y7
 
-// PACKETS loads the packets at AX from P and Q.
-#define PACKETS(P, Q) \
+// LOAD loads the packets at AX from P and Q.
+#define LOAD(P, Q) \
 	VMOVDQU (P)(AX*1), X8                    \
 	VINSERTI128 $1, (Q)(AX*1), Y8, Y8        \
 	VMOVDQU 16(P)(AX*1), X9                  \
@@ -77,13 +77,7 @@
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.
 TEXT ·sumHighwayAVX2(SB), NOSPLIT, $256-56
-	MOVQ buf+8(FP), SI
-	MOVQ msgs+16(FP), BX
-	MOVQ order+24(FP), R9
-	MOVQ front+40(FP), R8
-	ADDQ $16, R8
-	SUBQ SI, R8
-	LEAQ ·restOrder(SB), CX
+	BEGIN
 	VBROADCASTI128 ·zipper(SB), Y15
 
 group:
@@ -106,15 +100,12 @@ group:
 	VBROADCASTI128 96(AX), Y3
 	VBROADCASTI128 112(AX), Y7
 	UPDATEFIRST
-	XORL AX, AX
-	SHRQ $5, R14
-	SHRQ $5, DX
-	SUBQ R14, DX
+	COUNT
 	TESTQ R14, R14
 	JZ   one
 
 both:
-	PACKETS(R10, R11)
+	LOAD(R10, R11)
 	UPDATEBOTH
 	ADDQ $32, AX
 	DECQ R14
@@ -135,7 +126,7 @@ one:
 	SAVE
 
 packet:
-	PACKETS(R12, R12)
+	LOAD(R12, R12)
 	UPDATEBOTH
 	ADDQ $32, AX
 	DECQ DX

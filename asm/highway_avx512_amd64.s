@@ -64,13 +64,7 @@
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.
 TEXT ·sumHighwayAVX512(SB), NOSPLIT, $0-56
-	MOVQ buf+8(FP), SI
-	MOVQ msgs+16(FP), BX
-	MOVQ order+24(FP), R9
-	MOVQ front+40(FP), R8
-	ADDQ $16, R8
-	SUBQ SI, R8
-	LEAQ ·restOrder(SB), CX
+	BEGIN
 	VBROADCASTI64X2 ·zipper(SB), Z31
 	MOVL  $31, AX
 	VPBROADCASTD AX, Z30
@@ -109,10 +103,7 @@ group:
 	VBROADCASTI64X2 112(AX), Z7
 	KXNORB K4, K4, K4
 	UPDATEFIRST
-	XORL AX, AX
-	SHRQ $5, R14
-	SHRQ $5, DX
-	SUBQ R14, DX
+	COUNT
 	TESTQ R14, R14
 	JZ   some
 
