@@ -2,7 +2,10 @@
 
 package asm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // aesLanes is how many messages a kernel takes forward side by side.
 const aesLanes = 16
@@ -11,6 +14,11 @@ const aesLanes = 16
 type lanes struct {
 	state  [aesLanes]Digest
 	offset [aesLanes]uint64 // of the next block, from the buffer's start
+}
+
+// keysAsDigests gives the memory of keys as cipher blocks.
+func keysAsDigests(keys [][16]byte) []Digest {
+	return unsafe.Slice((*Digest)(unsafe.Pointer(unsafe.SliceData(keys))), len(keys))
 }
 
 // encrypt sets dst[i] to the encryption of src[i], which dst may be itself.

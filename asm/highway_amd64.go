@@ -20,9 +20,9 @@ func highwayLanes() int {
 // sumGroups digests the messages that order lists, a multiple of lanes.
 func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
 	if level == levelAVX512 {
-		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start)
+		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start, &restOrder)
 	} else {
-		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start)
+		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
 	}
 }
 
@@ -30,9 +30,9 @@ func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []ui
 // before the first packet, past the header in words 2 and 3.
 //
 //go:noescape
-func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
 
 // sumHighwayAVX2 does the same for groups of two messages.
 //
 //go:noescape
-func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)

@@ -12,7 +12,7 @@
 	MOVQ front+40(FP), R8   \
 	ADDQ $16, R8            \
 	SUBQ SI, R8             \
-	LEAQ ·restOrder(SB), CX
+	MOVQ rests+56(FP), CX
 
 // MESSAGE finds message LANE of the group: its address to AX, its first byte to P,
 // and its length to the least, R14, and the greatest, DX.

@@ -15,11 +15,11 @@ func highwayLanes() int {
 
 // sumGroups digests the messages that order lists, a multiple of lanes.
 func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
-	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start)
+	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
 }
 
 // sumHighwayNEON digests groups of two messages, 1 or more. start is the state
 // before the first packet, past the header in words 2 and 3.
 //
 //go:noescape
-func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)

@@ -72,11 +72,11 @@
 	VPSLLVD Y12, V1, V1      \
 	VPOR   Y10, V1, V1
 
-// func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+// func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.
-TEXT ·sumHighwayAVX2(SB), NOSPLIT, $256-56
+TEXT ·sumHighwayAVX2(SB), NOSPLIT, $256-64
 	BEGIN
 	VBROADCASTI128 ·zipper(SB), Y15
 

@@ -59,11 +59,11 @@
 	VINSERTI64X4 $1, (AX), ZT, ZT       \
 	VPSHUFB ZT, Z, Z
 
-// func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+// func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.
-TEXT ·sumHighwayAVX512(SB), NOSPLIT, $0-56
+TEXT ·sumHighwayAVX512(SB), NOSPLIT, $0-64
 	BEGIN
 	VBROADCASTI64X2 ·zipper(SB), Z31
 	MOVL  $31, AX

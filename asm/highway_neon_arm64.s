@@ -148,10 +148,10 @@
 	ADD  R14<<4, R0, R14              \
 	VST1 [V0A.D2], (R14)
 
-// func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState)
+// func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak.
-TEXT ·sumHighwayNEON(SB), NOSPLIT, $0-56
+TEXT ·sumHighwayNEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD buf+8(FP), R1
 	MOVD msgs+16(FP), R2
@@ -159,7 +159,7 @@ TEXT ·sumHighwayNEON(SB), NOSPLIT, $0-56
 	MOVD groups+32(FP), R4
 	MOVD front+40(FP), R5
 	MOVD start+48(FP), R6
-	MOVD $·restOrder(SB), R7
+	MOVD rests+56(FP), R7
 	ADD  $16, R1, R19
 	ADD  $16, R5, R5
 	SUB  R1, R5, R5

@@ -5,11 +5,13 @@ package asm
 // noByte is where a kernel's shuffle puts a zero.
 const noByte = 0x80
 
-// restOrder says how the last n bytes of a message, fewer than a packet, become a
+// restTable says how the last n bytes of a message, fewer than a packet, become a
 // packet. Its first 16 bytes come from the 16 that begin max(16, n) bytes before
 // the message's end, its last 16 from the message's last 16, each at the position
 // that row n has for it.
-var restOrder = func() (order [32][32]byte) {
+type restTable [32][32]byte
+
+var restOrder = func() (order restTable) {
 	for n := range order {
 		row := &order[n]
 		for i := range row {
