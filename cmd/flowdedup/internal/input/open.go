@@ -32,12 +32,7 @@ type Stream struct {
 	survived *survived
 	progress func(done, total int64, packets uint64)
 	packets  uint64
-
-	out   chan result
-	free  chan *capture.Batch
-	done  chan struct{}
-	ended chan struct{}
-	last  *capture.Batch // given to the handler of Each
+	ended    chan struct{} // closed when no worker of Each is left
 }
 
 // Open opens every named input; "-" is standard input. Inputs that cannot be
@@ -61,10 +56,10 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
 	}
-	s := newStream(join(o.sources, opt))
-	s.failed, s.survived, s.progress = o.failed, survived, opt.Progress
-	go s.read()
-	return s, nil
+	return &Stream{
+		src: join(o.sources, opt), failed: o.failed, survived: survived, progress: opt.Progress,
+		ended: make(chan struct{}),
+	}, nil
 }
 
 // repeated tells whether a name is there more than once.
@@ -111,10 +106,9 @@ func (s *Stream) Inputs() []string { return s.src.Inputs() }
 // Size returns how many bytes of capture there are, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }
 
-// Close stops reading and closes the inputs. It does not wait for a read that
-// blocks on a silent pipe.
+// Close closes the inputs. It does not wait for a read that blocks on a silent pipe,
+// as one may that goes on after Each.
 func (s *Stream) Close() error {
-	close(s.done)
 	s.survived.end()
 	select {
 	case <-s.ended:
