@@ -13,6 +13,9 @@ import (
 type Options struct {
 	// NoMerge reads several inputs one after another instead of in time order.
 	NoMerge bool
+	// ChunkSize is about how many bytes of an input make a batch; 0 for
+	// capture.DefaultChunkSize.
+	ChunkSize int
 	// Warn is told about damage that did not end an input. It may be called
 	// from another goroutine, but not once Close has returned.
 	Warn func(error)
@@ -44,7 +47,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
-	go func() { ready <- openAll(names, survived.warn) }()
+	go func() { ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
 	var o opened
 	select {
 	case o = <-ready:
@@ -74,10 +77,10 @@ type opened struct {
 	failed  []error
 }
 
-func openAll(names []string, warn func(error)) opened {
+func openAll(names []string, opt capture.Options) opened {
 	var o opened
 	for _, name := range names {
-		src, err := capture.Open(name, capture.Options{Warn: warn})
+		src, err := capture.Open(name, opt)
 		if err != nil {
 			o.failed = append(o.failed, err)
 			continue
