@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
 // ErrConfig is wrapped by every error about a Config's values.
@@ -24,9 +26,9 @@ const IMIX = 0
 
 // Limits of a Config.
 const (
-	MinSize  = 60       // an Ethernet frame at its shortest, without its check sequence
-	MaxSize  = 1514     // and at its longest, untagged
-	MaxFlows = 1 << 24  // so that Zipf weights fit 64-bit sums
+	MinSize  = 60   // an Ethernet frame at its shortest, without its check sequence
+	MaxSize  = 1514 // and at its longest, untagged
+	MaxFlows = zipf.MaxRanks
 	maxRate  = 100e6    // packets a second, so that few copies are under way at once
 	maxZipf  = 4        // beyond it all traffic is one flow
 	maxShare = 0.9      // of copies and repeats together

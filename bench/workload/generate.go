@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
 // start is the time of the first packet: ten minutes into an hour, so that
@@ -38,7 +40,7 @@ func Generate(w io.Writer, c Config) (Truth, error) {
 
 type generator struct {
 	random  *rand.PCG
-	ranks   *sampler
+	ranks   *zipf.Sampler
 	frames  *framer
 	out     *writer
 	later   pending
@@ -58,7 +60,7 @@ func newGenerator(w io.Writer, c *Config) *generator {
 	originals := 1 - c.Duplicates - c.Repeats
 	return &generator{
 		random:  random,
-		ranks:   newSampler(c.Flows, c.Zipf),
+		ranks:   zipf.New(c.Flows, c.Zipf),
 		frames:  newFramer(flows, random),
 		out:     newWriter(w, c.Format),
 		tally:   tally{current: newSeen(flows, c.Flows), whole: newSeen(flows, c.Flows)},
@@ -80,7 +82,7 @@ func (g *generator) run() error {
 			next := g.later.take()
 			g.emit(next.time, next.packet)
 		}
-		p := packet{serial: serial, flow: g.ranks.draw(g.random.Uint64()), size: g.nextSize()}
+		p := packet{serial: serial, flow: g.ranks.Draw(g.random.Uint64()), size: g.nextSize()}
 		g.emit(now, p)
 		g.schedule(now, p)
 		now += int64(g.below(2*g.gap) + 1)
