@@ -1,0 +1,48 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// job is a command on a capture, with its name as a benchmark.
+type job struct {
+	command
+	on        capture
+	benchmark string
+}
+
+// inRounds runs the jobs, all of them in each round, and prints a result for each
+// run. A job that fails once is not run again; the others go on.
+func (b *bench) inRounds(ctx context.Context, jobs []job) error {
+	errs := make([]error, len(jobs))
+	for round := range b.rounds {
+		fmt.Fprintf(os.Stderr, "pipeline: round %d of %d, %d commands\n", round+1, b.rounds, len(jobs))
+		for i, j := range jobs {
+			if errs[i] != nil {
+				continue
+			}
+			if errs[i] = b.once(ctx, j); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// once measures a job and prints the result.
+func (b *bench) once(ctx context.Context, j job) error {
+	took, err := measure(ctx, b.dir, j.line, j.on.file)
+	if err != nil {
+		return err
+	}
+	packets := float64(j.on.packets)
+	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmark%s 1 %.5g ns/packet %.5g packets/s %.5g wall-s %.5g cpu-s %.5g peak-MiB %.0f packets\n",
+		j.line, j.benchmark, float64(took.wall.Nanoseconds())/packets, packets/took.wall.Seconds(),
+		took.wall.Seconds(), took.cpu.Seconds(), float64(took.peak)/(1<<20), packets)
+	return err
+}
