@@ -74,6 +74,9 @@ func (b *bench) inputs(ctx context.Context) error {
 	var errs []error
 	for _, k := range kinds {
 		errs = append(errs, b.inputsOf(ctx, k))
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	return errors.Join(errs...)
 }

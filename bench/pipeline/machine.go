@@ -58,5 +58,5 @@ func room(dir string) (int64, error) {
 	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemAvailable"), "%d kB", &free); err != nil {
 		return 0, errors.New("no MemAvailable in /proc/meminfo")
 	}
-	return min(free*1024, int64(disk.Bavail)*disk.Bsize) / 3 * 2, nil
+	return min(free*1024, int64(disk.Bavail)*int64(disk.Bsize)) / 3 * 2, nil
 }

@@ -58,5 +58,9 @@ func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err err
 	if err := b.printMachine(ctx); err != nil {
 		return err
 	}
-	return errors.Join(b.tools(ctx), b.inputs(ctx))
+	err = b.tools(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, b.inputs(ctx))
 }

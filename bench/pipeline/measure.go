@@ -50,7 +50,7 @@ func measure(ctx context.Context, dir, line, in string) (cost, error) {
 	}
 	state := shell.ProcessState
 	usage := state.SysUsage().(*syscall.Rusage)
-	return cost{wall, state.UserTime() + state.SystemTime(), usage.Maxrss * 1024}, nil
+	return cost{wall, state.UserTime() + state.SystemTime(), int64(usage.Maxrss) * 1024}, nil
 }
 
 // tail returns the last lines of a file, a few hundred bytes at most.

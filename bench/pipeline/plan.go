@@ -35,6 +35,7 @@ var (
 // kind is a kind of traffic.
 type kind struct {
 	name   string
+	title  string
 	size   string // for genworkload
 	record int64  // mean bytes of a packet in the file
 	hourly int64  // packets
@@ -42,8 +43,8 @@ type kind struct {
 
 // Captures of the full plan last two and a half hours.
 var kinds = []kind{
-	{"64-bytes", "64", 82, 4_000_000},
-	{"bimodal", "bimodal", 816, 500_000},
+	{"64-bytes", "Frames of 64 bytes", "64", 82, 4_000_000},
+	{"bimodal", "Short and full frames, 800 bytes on average", "bimodal", 816, 500_000},
 }
 
 // capture is a file to measure on.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // job is a command on a capture, with its name as a benchmark.
@@ -40,9 +41,14 @@ func (b *bench) once(ctx context.Context, j job) error {
 	if err != nil {
 		return err
 	}
+	file, err := os.Stat(filepath.Join(b.dir, j.on.file))
+	if err != nil {
+		return err
+	}
 	packets := float64(j.on.packets)
-	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmark%s 1 %.5g ns/packet %.5g packets/s %.5g wall-s %.5g cpu-s %.5g peak-MiB %.0f packets\n",
-		j.line, j.benchmark, float64(took.wall.Nanoseconds())/packets, packets/took.wall.Seconds(),
-		took.wall.Seconds(), took.cpu.Seconds(), float64(took.peak)/(1<<20), packets)
+	_, err = fmt.Fprintf(b.out, "traffic: %s\ncommand: %s\nBenchmark%s 1 %.5g ns/packet %.5g packets/s "+
+		"%.5g wall-s %.5g cpu-s %.5g peak-MiB %.0f packets %.5g MB\n",
+		j.on.title, j.line, j.benchmark, float64(took.wall.Nanoseconds())/packets, packets/took.wall.Seconds(),
+		took.wall.Seconds(), took.cpu.Seconds(), float64(took.peak)/(1<<20), packets, float64(file.Size())/1e6)
 	return err
 }
