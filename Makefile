@@ -75,11 +75,10 @@ bench-peers-large:
 	mkdir -p $(OUT)
 	cd bench/peers && $(BENCH) -timeout 2h -bench '$(LARGE_PEERS)' . | tee ../../$(OUT)/peers-large.txt
 
-# bench-pipeline times whole commands beside cat, cp and other tools, on captures of up to 10 GB: Linux,
-# about a quarter of an hour, 15 GB of memory for everything (less makes the largest
-# inputs smaller). Installs missing tools, for which it must be root on a system with
-# apt; without them it measures the others. bench-pipeline-quick only shows that it
-# works.
+# bench-pipeline times whole commands beside cat, cp and other tools, on captures of
+# up to 10 GB: Linux, about a quarter of an hour, with 17 GB of free memory (with less
+# it leaves out the largest). It installs missing tools, if it is root and there is
+# apt, or measures the others. bench-pipeline-quick only shows that it works.
 bench-pipeline:
 	mkdir -p $(OUT)
 	bench/pipeline/run.sh -rounds $(ROUNDS) | tee $(OUT)/pipeline.txt

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -35,8 +36,8 @@ func newBench(ctx context.Context, p plan, place string, out io.Writer) (*bench,
 	return b, err
 }
 
-// space returns how many bytes the comparison of tools takes: the captures, a copy
-// of the larger one, and as much for flow records.
+// space returns how many bytes the comparison of tools takes: the captures, and at
+// most as much for what a command writes.
 func (p plan) space() int64 {
 	sum := int64(0)
 	for _, bytes := range p.bytes {
@@ -47,7 +48,7 @@ func (p plan) space() int64 {
 
 // tools measures all commands on a capture of each kind.
 func (b *bench) tools(ctx context.Context) error {
-	var jobs []job
+	var all []task
 	for _, k := range kinds {
 		whole := k.of(b.bytes[k.name])
 		short := whole.first(b.slow)
@@ -58,14 +59,17 @@ func (b *bench) tools(ctx context.Context) error {
 			defer b.remove(c)
 		}
 		for _, c := range b.commands {
+			if !slices.Contains(k.jobs, c.job) {
+				continue
+			}
 			on := whole
 			if c.slow {
 				on = short
 			}
-			jobs = append(jobs, job{c, on, fmt.Sprintf("Pipeline/capture=%s/job=%s/command=%s", k.name, c.job, c.name)})
+			all = append(all, task{c, on, fmt.Sprintf("Pipeline/capture=%s/job=%s/command=%s", k.name, c.job, c.name)})
 		}
 	}
-	return b.inRounds(ctx, jobs)
+	return b.inRounds(ctx, all)
 }
 
 // inputs measures some commands on inputs of several sizes. They are of the same
@@ -73,9 +77,8 @@ func (b *bench) tools(ctx context.Context) error {
 func (b *bench) inputs(ctx context.Context) error {
 	var errs []error
 	for _, k := range kinds {
-		errs = append(errs, b.inputsOf(ctx, k))
-		if ctx.Err() != nil {
-			break
+		if k.sized && ctx.Err() == nil {
+			errs = append(errs, b.inputsOf(ctx, k))
 		}
 	}
 	return errors.Join(errs...)
@@ -86,7 +89,7 @@ func (b *bench) inputsOf(ctx context.Context, k kind) error {
 	if err != nil {
 		return err
 	}
-	var jobs []job
+	var all []task
 	for _, bytes := range b.plan.inputs {
 		if free -= bytes; free < 0 {
 			fmt.Fprintf(os.Stderr, "pipeline: no room in %s for an input of %d MB\n", b.place, bytes/megabyte)
@@ -99,11 +102,11 @@ func (b *bench) inputsOf(ctx context.Context, k kind) error {
 		defer b.remove(on)
 		for _, c := range b.commands {
 			if c.sized {
-				jobs = append(jobs, job{c, on, fmt.Sprintf("Input/capture=%s/command=%s/bytes=%d", k.name, c.name, bytes)})
+				all = append(all, task{c, on, fmt.Sprintf("Input/capture=%s/command=%s/bytes=%d", k.name, c.name, bytes)})
 			}
 		}
 	}
-	return b.inRounds(ctx, jobs)
+	return b.inRounds(ctx, all)
 }
 
 // generate writes a capture. It leaves that to a program of its own: see measure.

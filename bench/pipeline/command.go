@@ -21,6 +21,9 @@ type command struct {
 	sized bool // is measured on inputs of several sizes too
 }
 
+// jobs are those of the commands, in the order of the tables.
+var jobs = []string{"read", "dedup", "distinct"}
+
 const fiveTuple = "-e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e ip.proto -e ipv6.nxt " +
 	"-e tcp.srcport -e tcp.dstport -e udp.srcport -e udp.dstport"
 
@@ -73,7 +76,7 @@ func takesWorkers(ctx context.Context, subcommand string) bool {
 // first, and names the others on standard error.
 func available(ctx context.Context) []command {
 	var there []command
-	for _, job := range []string{"read", "dedup", "distinct"} {
+	for _, job := range jobs {
 		for _, c := range append(ours(ctx), others...) {
 			if c.job != job {
 				continue

@@ -10,24 +10,24 @@ import (
 	"path/filepath"
 )
 
-// job is a command on a capture, with its name as a benchmark.
-type job struct {
+// task is a command on a capture, with its name as a benchmark.
+type task struct {
 	command
 	on        capture
 	benchmark string
 }
 
-// inRounds runs the jobs, all of them in each round, and prints a result for each
-// run. A job that fails once is not run again; the others go on.
-func (b *bench) inRounds(ctx context.Context, jobs []job) error {
-	errs := make([]error, len(jobs))
+// inRounds runs tasks, all of them in each round, and prints a result for each
+// run. One that fails once is not run again; the others go on.
+func (b *bench) inRounds(ctx context.Context, all []task) error {
+	errs := make([]error, len(all))
 	for round := range b.rounds {
-		fmt.Fprintf(os.Stderr, "pipeline: round %d of %d, %d commands\n", round+1, b.rounds, len(jobs))
-		for i, j := range jobs {
+		fmt.Fprintf(os.Stderr, "pipeline: round %d of %d, %d commands\n", round+1, b.rounds, len(all))
+		for i, t := range all {
 			if errs[i] != nil {
 				continue
 			}
-			if errs[i] = b.once(ctx, j); ctx.Err() != nil {
+			if errs[i] = b.once(ctx, t); ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
@@ -35,20 +35,20 @@ func (b *bench) inRounds(ctx context.Context, jobs []job) error {
 	return errors.Join(errs...)
 }
 
-// once measures a job and prints the result.
-func (b *bench) once(ctx context.Context, j job) error {
-	took, err := measure(ctx, b.dir, j.line, j.on.file)
+// once measures a task and prints the result.
+func (b *bench) once(ctx context.Context, t task) error {
+	took, err := measure(ctx, b.dir, t.line, t.on.file)
 	if err != nil {
 		return err
 	}
-	file, err := os.Stat(filepath.Join(b.dir, j.on.file))
+	file, err := os.Stat(filepath.Join(b.dir, t.on.file))
 	if err != nil {
 		return err
 	}
-	packets := float64(j.on.packets)
+	packets := float64(t.on.packets)
 	_, err = fmt.Fprintf(b.out, "traffic: %s\ncommand: %s\nBenchmark%s 1 %.5g ns/packet %.5g packets/s "+
 		"%.5g wall-s %.5g cpu-s %.5g peak-MiB %.0f packets %.5g MB\n",
-		j.on.title, j.line, j.benchmark, float64(took.wall.Nanoseconds())/packets, packets/took.wall.Seconds(),
+		t.on.title, t.line, t.benchmark, float64(took.wall.Nanoseconds())/packets, packets/took.wall.Seconds(),
 		took.wall.Seconds(), took.cpu.Seconds(), float64(took.peak)/(1<<20), packets, float64(file.Size())/1e6)
 	return err
 }

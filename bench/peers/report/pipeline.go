@@ -29,7 +29,9 @@ func (r *runs) pipeline() string {
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
 		"`cat`, `cp` and `times` tell how many times the time of a packet it takes that `cat` to `/dev/null`, `cp` "+
 		"and the first command of the same job take. "+
-		"Tools that are too slow for the whole capture had a shorter one of the same traffic.\n",
+		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
+		"Not all of a job's commands find the same: `editcap` compares whole frames, so that it sees no copy with another "+
+		"TTL, VLAN or address, and with `-d` it compares with four frames back only.\n",
 		len(tools[0].values[perPacket]), config("lowest-peak"))
 	for _, capture := range valuesOf(tools, "capture") {
 		p.WriteString(captureTable(with(tools, "capture", capture)))
