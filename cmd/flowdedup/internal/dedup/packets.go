@@ -55,7 +55,7 @@ func (p *packets) prepare(b *capture.Batch, from, to int) {
 	p.tally.packets(frames, p.protocols[from:to])
 }
 
-// Apply judges the packets and writes those that go somewhere.
+// Apply judges the packets.
 func (p *packets) Apply(b *capture.Batch) error {
 	if p.run.cfg.Across {
 		p.points = resize(p.points, len(b.Frames))
@@ -63,8 +63,11 @@ func (p *packets) Apply(b *capture.Batch) error {
 	}
 	p.run.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	p.run.books.batch(&p.tally, b.Frames, p.protocols, p.drop)
-	return p.run.sinks.write(b, p.drop)
+	return nil
 }
+
+// Write writes the packets that go somewhere.
+func (p *packets) Write(b *capture.Batch) error { return p.run.sinks.write(b, p.drop) }
 
 // resize returns s with n elements, whatever they are.
 func resize[T any](s []T, n int) []T {

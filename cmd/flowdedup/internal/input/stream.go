@@ -9,14 +9,18 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Task is the work on one batch at a time. Neither method may keep the batch.
+// Task is the work on one batch at a time. None of its methods may keep the batch.
 type Task interface {
-	// Prepare does what the batches before have no part in. Other tasks prepare
-	// or apply theirs meanwhile.
+	// Prepare does what the batches before have no part in. Other tasks prepare,
+	// apply or write theirs meanwhile.
 	Prepare(b *capture.Batch)
-	// Apply does the rest: of all tasks together, for one batch after another in
-	// the order of the stream, though not always on the same goroutine.
+	// Apply does what depends on the batches before: of all tasks together, for one
+	// batch after another in the order of the stream, though not always on the same
+	// goroutine.
 	Apply(b *capture.Batch) error
+	// Write hands on what has come of a batch that was applied, in the same order,
+	// while later batches are applied.
+	Write(b *capture.Batch) error
 }
 
 // InOrder is a Task without a part that needs no order.
@@ -28,19 +32,23 @@ func (InOrder) Prepare(*capture.Batch) {}
 // Apply calls f.
 func (f InOrder) Apply(b *capture.Batch) error { return f(b) }
 
+// Write does nothing.
+func (InOrder) Write(*capture.Batch) error { return nil }
+
 // slot is the memory for one batch and the work on it.
 type slot struct {
-	batch capture.Batch
-	task  Task
-	err   error // what ended the stream instead of a batch
+	batch  capture.Batch
+	task   Task
+	number int   // of the batch in the stream
+	err    error // what ended the stream instead of a batch
 }
 
 // line is a stream on its way through the workers. A worker reads a batch, as the
-// only one that reads; prepares it; and leaves it in its place. Where that is the
-// place whose turn it is, the worker applies the batch, and those behind it that are
-// ready, unless another one is doing so. So no worker ever waits for another to
-// hand it anything, a batch stays in the caches of one core from its first byte to
-// its last, and all that depends on order happens as if there were one worker.
+// only one that reads; prepares it; and leaves it at the first of two stages, at each
+// of which one batch after another is dealt with, in their order. So no worker ever
+// waits for another to hand it anything, a batch mostly stays in the caches of one
+// core from its first byte to its last, and all that depends on order happens as if
+// there were one worker.
 type line struct {
 	stream *Stream
 	ctx    context.Context
@@ -51,23 +59,22 @@ type line struct {
 	number  int  // of the next batch
 	ended   bool // there is none
 
-	mu       sync.Mutex
-	idle     *sync.Cond // applying has become false
-	ready    []*slot    // prepared batches, by their number modulo len(ready)
-	turn     int        // the number of the batch that is applied next
-	applying bool
-	stopped  bool
-	complete bool  // err is how the stream ended
-	err      error // why the line stopped
+	mu           sync.Mutex
+	moved        *sync.Cond // a worker is done with applying or writing
+	apply, write stage
+	stopped      bool  // nothing more is applied
+	unwritable   bool  // nothing more is written: that is the reason
+	complete     bool  // err is how the stream ended
+	err          error // why the line stopped
 }
 
 func newLine(ctx context.Context, s *Stream, slots int, task func() Task) *line {
 	l := &line{
 		stream: s, ctx: ctx,
 		free: make(chan *slot, slots), over: make(chan struct{}),
-		ready: make([]*slot, slots),
+		apply: stage{ready: make([]*slot, slots)}, write: stage{ready: make([]*slot, slots)},
 	}
-	l.idle = sync.NewCond(&l.mu)
+	l.moved = sync.NewCond(&l.mu)
 	for range slots {
 		l.free <- &slot{task: task()}
 	}
@@ -77,7 +84,8 @@ func newLine(ctx context.Context, s *Stream, slots int, task func() Task) *line 
 // Each has so many workers, at least one, take every batch through tasks, of which
 // task makes a few, and returns nil at the clean end of the stream. Otherwise it
 // returns the context's error once that is done, what ended the input early, or the
-// error of Apply; then no task applies anything any more. It can be called once.
+// error of Apply or Write; then no task applies or writes anything any more. What was
+// applied has been written, unless Write failed. It can be called once.
 func (s *Stream) Each(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
@@ -97,16 +105,18 @@ func (s *Stream) Each(ctx context.Context, workers int, task func() Task) error 
 	select {
 	case <-l.over:
 	case <-ctx.Done():
+		l.mu.Lock()
 		l.stop(ctx.Err())
+		l.mu.Unlock()
 	}
 	return l.wait()
 }
 
-// wait returns why the line stopped, when nobody applies anything any more.
+// wait returns why the line stopped, when nobody applies or writes any more.
 func (l *line) wait() error {
 	l.mu.Lock()
-	for l.applying {
-		l.idle.Wait()
+	for l.apply.busy || l.write.turn < l.apply.turn {
+		l.moved.Wait()
 	}
 	complete, err := l.complete, l.err
 	l.mu.Unlock()
@@ -120,19 +130,13 @@ func (l *line) wait() error {
 	return err
 }
 
-// stop lets nothing more be applied, and err be the reason unless there is one.
+// stop lets nothing more be applied, and err be the reason unless there is one. It is
+// called with l.mu.
 func (l *line) stop(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if !l.stopped {
-		l.finish(err)
+		l.stopped, l.err = true, err
+		close(l.over)
 	}
-}
-
-// finish is stop for who has the lock.
-func (l *line) finish(err error) {
-	l.stopped, l.err = true, err
-	close(l.over)
 }
 
 // work is what each worker does.
@@ -144,93 +148,33 @@ func (l *line) work() {
 		case <-l.over:
 			return
 		}
-		n, ok := l.read(s)
-		if !ok {
+		if !l.read(s) {
 			return
 		}
 		if s.err == nil {
 			s.task.Prepare(&s.batch)
 		}
-		l.deliver(n, s)
+		l.deliver(s)
 	}
 }
 
-// read reads the next batch, or what ended the stream, and returns its number.
-func (l *line) read(s *slot) (n int, ok bool) {
+// read reads the next batch, or what ended the stream, unless it has ended before.
+func (l *line) read(s *slot) bool {
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	select {
 	case <-l.over:
-		return 0, false
+		return false
 	default:
 	}
 	if l.ended {
-		return 0, false
+		return false
 	}
 	s.err = l.stream.src.Next(&s.batch)
 	l.ended = s.err != nil
-	n = l.number
+	s.number = l.number
 	l.number++
-	return n, true
-}
-
-// deliver puts a batch in its place, and applies those whose turn it is.
-func (l *line) deliver(n int, s *slot) {
-	l.mu.Lock()
-	l.ready[n%len(l.ready)] = s
-	busy := l.applying
-	l.applying = true
-	l.mu.Unlock()
-	if busy {
-		return
-	}
-	for s := l.next(); s != nil; s = l.next() {
-		l.applied(s, l.apply(s))
-	}
-}
-
-// next returns the batch whose turn it is, or nil, and then the caller is not the one
-// who applies any more.
-func (l *line) next() *slot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	place := &l.ready[l.turn%len(l.ready)]
-	if s := *place; s != nil && !l.stopped {
-		*place = nil
-		l.turn++
-		return s
-	}
-	l.applying = false
-	l.idle.Broadcast()
-	return nil
-}
-
-// applied gives a slot back, and stops the line if err tells of an end.
-func (l *line) applied(s *slot, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.complete = s.err != nil
-	if err != nil && !l.stopped {
-		l.finish(err)
-	}
-	l.free <- s
-}
-
-// apply does what a batch is for, or returns what came in its place.
-func (l *line) apply(s *slot) error {
-	switch {
-	case l.ctx.Err() != nil:
-		return l.ctx.Err()
-	case errors.Is(s.err, io.EOF):
-		return io.EOF
-	case s.err != nil:
-		return describe(s.err)
-	}
-	if err := s.task.Apply(&s.batch); err != nil {
-		return err
-	}
-	l.stream.count(len(s.batch.Frames))
-	return nil
+	return true
 }
 
 // count tells of progress.

@@ -49,9 +49,31 @@ func newTestStream(src capture.Source) *Stream {
 type recorder struct {
 	t        *testing.T
 	prepared int
-	applied  *[]int
-	alone    *atomic.Int32
-	fail     func(n int) error
+	applied  *record
+	written  *record
+}
+
+// record is what all tasks did in one stage. Only one of them at a time may be there.
+type record struct {
+	stage string
+	alone atomic.Int32
+	done  []int
+	fail  func(n int) error
+}
+
+func (r *record) add(t *testing.T, n, prepared int) error {
+	if r.alone.Add(1) != 1 {
+		t.Errorf("two tasks %s at once", r.stage)
+	}
+	defer r.alone.Add(-1)
+	if n != prepared {
+		t.Errorf("%s: batch %d was prepared as %d", r.stage, n, prepared)
+	}
+	if err := r.fail(n); err != nil {
+		return err
+	}
+	r.done = append(r.done, n)
+	return nil
 }
 
 func (r *recorder) Prepare(b *capture.Batch) {
@@ -61,19 +83,14 @@ func (r *recorder) Prepare(b *capture.Batch) {
 }
 
 func (r *recorder) Apply(b *capture.Batch) error {
-	if r.alone.Add(1) != 1 {
-		r.t.Error("two tasks apply at once")
+	return r.applied.add(r.t, int(b.Frames[0].CapLen), r.prepared)
+}
+
+func (r *recorder) Write(b *capture.Batch) error {
+	if rand.IntN(50) == 0 {
+		time.Sleep(time.Millisecond) // as when nobody reads a pipe
 	}
-	defer r.alone.Add(-1)
-	n := int(b.Frames[0].CapLen)
-	if n != r.prepared {
-		r.t.Errorf("batch %d was prepared as %d", n, r.prepared)
-	}
-	if err := r.fail(n); err != nil {
-		return err
-	}
-	*r.applied = append(*r.applied, n)
-	return nil
+	return r.written.add(r.t, int(b.Frames[0].CapLen), r.prepared)
 }
 
 // TestEach takes batches through any number of workers, to the stream's end or an
@@ -81,39 +98,48 @@ func (r *recorder) Apply(b *capture.Batch) error {
 func TestEach(t *testing.T) {
 	broken, full := errors.New("broken"), errors.New("full")
 	never := func(int) error { return nil }
-	for _, c := range []struct {
-		name    string
-		end     error // of the source, after 300 batches
-		fail    func(n int) error
-		want    error
-		applied int
-	}{
-		{"whole", io.EOF, never, nil, 300},
-		{"source fails", broken, never, broken, 300},
-		{"task fails", io.EOF, func(n int) error {
-			if n == 117 {
+	at := func(bad int) func(int) error {
+		return func(n int) error {
+			if n == bad {
 				return full
 			}
 			return nil
-		}, full, 117},
+		}
+	}
+	for _, c := range []struct {
+		name             string
+		end              error // of the source, after 300 batches
+		apply, write     func(n int) error
+		want             error
+		applied, written int
+		ahead            int // how many more batches may have been applied
+	}{
+		{"whole", io.EOF, never, never, nil, 300, 300, 0},
+		{"source fails", broken, never, never, broken, 300, 300, 0},
+		{"apply fails", io.EOF, at(117), never, full, 117, 117, 0},
+		{"write fails", io.EOF, never, at(117), full, 118, 117, 8},
+		{"last write fails", io.EOF, never, at(299), full, 300, 299, 0},
+		{"source and write fail", broken, never, at(299), full, 300, 299, 0},
 	} {
 		for _, workers := range []int{0, 1, 2, 3, 8} {
 			t.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(t *testing.T) {
 				s := newTestStream(&numbered{n: 300, err: c.end})
 				progress := uint64(0)
 				s.progress = func(_, _ int64, packets uint64) { progress = packets }
-				var applied []int
-				var alone atomic.Int32
+				applied, written := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}
 				err := s.Each(context.Background(), workers, func() Task {
-					return &recorder{t: t, applied: &applied, alone: &alone, fail: c.fail}
+					return &recorder{t: t, applied: &applied, written: &written}
 				})
 				if !errors.Is(err, c.want) || err != nil && c.want == nil {
 					t.Errorf("error %v, want %v", err, c.want)
 				}
-				if len(applied) != c.applied || !slices.IsSorted(applied) {
-					t.Errorf("applied %v", applied)
+				if n := len(applied.done); n < c.applied || n > c.applied+c.ahead || !slices.IsSorted(applied.done) {
+					t.Errorf("applied %v", applied.done)
 				}
-				if progress != uint64(c.applied) {
+				if len(written.done) != c.written || !slices.IsSorted(written.done) {
+					t.Errorf("written %v", written.done)
+				}
+				if progress != uint64(len(applied.done)) {
 					t.Errorf("told of %d packets", progress)
 				}
 				if err := s.Close(); err != nil {
