@@ -44,6 +44,7 @@ type Output struct {
 	// are empty where file is written directly.
 	temp, final string
 	noSync      bool
+	written     int64 // bytes passed on to file
 	done        bool
 	result      error // of the call that ended it
 }
@@ -190,5 +191,21 @@ type namedWriter struct{ o *Output }
 
 func (w namedWriter) Write(p []byte) (int, error) {
 	n, err := w.o.file.Write(p)
+	w.o.passed(n)
 	return n, w.o.named("write", err)
+}
+
+// writeBehind is after how many bytes the disk is set to work on them. The sync in
+// Commit then waits for little more than the last of them, instead of for a file that
+// may have been gathering in memory all along.
+const writeBehind = 8 << 20
+
+// passed counts n bytes more, and has the disk begin with whole stretches of a file
+// that is going to be synced.
+func (o *Output) passed(n int) {
+	before := o.written &^ (writeBehind - 1)
+	o.written += int64(n)
+	if now := o.written &^ (writeBehind - 1); now > before && o.temp != "" && !o.noSync {
+		startWriteBack(o.file, before, now-before)
+	}
 }
