@@ -92,6 +92,7 @@ func (in *input) measure(f *os.File, name string) error {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
 	}
 	if !st.Mode().IsRegular() {
+		widen(f)
 		return nil
 	}
 	// Standard input may have been read from already.

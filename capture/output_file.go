@@ -30,6 +30,7 @@ func (o *Output) open() error {
 		// Opened by its path, it would start at offset 0 of a file that a shell
 		// opened for appending.
 		o.file = os.Stdout
+		widen(o.file)
 		return nil
 	}
 	info, err := os.Stat(o.name)
