@@ -46,7 +46,9 @@ func (o *Output) open() error {
 	case info.IsDir():
 		return syscall.EISDIR
 	case !info.Mode().IsRegular():
-		o.file, err = os.OpenFile(o.name, os.O_WRONLY, 0)
+		if o.file, err = os.OpenFile(o.name, os.O_WRONLY, 0); err == nil {
+			widen(o.file)
+		}
 		return err
 	}
 	if err := checkWritable(o.name); err != nil {
