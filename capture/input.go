@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync/atomic"
@@ -98,16 +99,23 @@ func (in *input) closeLayers() {
 type counter struct {
 	r    io.Reader
 	done atomic.Int64
-	err  error
+	err  atomic.Pointer[error]
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.done.Add(int64(n))
 	if err != nil && err != io.EOF {
-		c.err = err
+		own := err // err itself would be allocated with each read
+		c.err.Store(&own)
 	}
 	return n, err
+}
+
+// failed reports whether err is, or wraps, the error of the stream.
+func (c *counter) failed(err error) bool {
+	own := c.err.Load()
+	return own != nil && errors.Is(err, *own)
 }
 
 // regularFile reads a regular file to its end. The first short read fixes where

@@ -29,9 +29,10 @@ type OutputOptions struct {
 // directly and never replaced. A symbolic link is followed: its target is what
 // is replaced, even where it does not exist yet.
 //
-// The ending of the name as given selects a compression: .gz (gzip), .zst
-// (Zstandard), .lz4 (LZ4 frame), each at its fastest level, since the bytes
-// come faster than any level can take them.
+// The ending of the name as given selects a compression: .gz (gzip, as BGZF),
+// .zst (Zstandard), .lz4 (LZ4 frame), each at its fastest level and on all
+// processors, up to 8, since the bytes come faster than any level can take them.
+// How many there are does not change what is written.
 //
 // An Output is for one goroutine. Either Commit or Abort must be called.
 type Output struct {
@@ -130,13 +131,14 @@ func (o *Output) finish() error {
 		return err
 	}
 	if o.pack != nil {
-		if err := o.pack.Close(); err != nil {
+		pack := o.pack
+		o.pack = nil
+		if err := pack.Close(); err != nil {
 			return err
 		}
 		if err := o.tail.flush(); err != nil {
 			return err
 		}
-		o.pack = nil
 	}
 	if o.temp != "" && !o.noSync {
 		if err := o.file.Sync(); err != nil {

@@ -3,9 +3,9 @@ package capture
 import (
 	"io"
 	"path/filepath"
+	"runtime"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -17,17 +17,27 @@ type packer interface {
 	Reset(io.Writer)
 }
 
-// newPacker returns the compressor that the ending of name asks for, or nil.
+// zstdWindow bounds the memory of compression: pieces of four times as much are
+// compressed side by side.
+const zstdWindow = 512 << 10
+
+// newPacker returns the compressor that the ending of name asks for, or nil. It
+// works on several goroutines; what it makes does not depend on how many.
 func newPacker(name string, w io.Writer) (packer, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
-		return gzip.NewWriterLevel(w, gzip.BestSpeed)
+		return newBgzfWriter(w, packWorkers())
 	case ".zst":
-		// Two goroutines: one searches matches while the other codes the block
-		// before it.
-		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2))
+		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
+			zstd.WithEncoderConcurrency(packWorkers()), zstd.WithConcurrentBlocks(true))
 	case ".lz4":
-		return lz4.NewWriter(w), nil
+		z := lz4.NewWriter(w)
+		return z, z.Apply(lz4.BlockSizeOption(lz4.Block1Mb), lz4.ConcurrencyOption(packWorkers()))
 	}
 	return nil, nil
 }
+
+// packWorkers returns how many goroutines compress or decompress one
+// stream: two at
+// least, since zstd makes other bytes on one, and no more than memory is meant for.
+func packWorkers() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }

@@ -207,6 +207,41 @@ func TestOutputCompresses(t *testing.T) {
 	}
 }
 
+// TestOutputSameOnAnyProcessors compresses to the same bytes, and leaves nothing running.
+func TestOutputSameOnAnyProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	data := forgePcap(1, 30_000, 1, 0).bytes()
+	before := runtime.NumGoroutine()
+	for _, ending := range []string{".gz", ".zst", ".lz4"} {
+		name := filepath.Join(t.TempDir(), "out"+ending)
+		var want []byte
+		for _, processors := range []int{1, 2, 5} {
+			runtime.GOMAXPROCS(processors)
+			o := create(t, name)
+			writeTo(t, o, string(data))
+			if err := o.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes with %d processors, %d with one", ending, len(got), processors, len(want))
+			}
+		}
+		o := create(t, name)
+		writeTo(t, o, string(data))
+		if err := o.Abort(); err != nil {
+			t.Error(err)
+		}
+	}
+	waitForGoroutines(t, before)
+}
+
 // TestOutputIsInput writes a file while it is read under the same name.
 func TestOutputIsInput(t *testing.T) {
 	if runtime.GOOS == "windows" {
