@@ -2,6 +2,7 @@ package capture
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -119,10 +120,12 @@ func (c *counter) failed(err error) bool {
 }
 
 // regularFile reads a regular file to its end. The first short read fixes where
-// that is, so that a file that grows as fast as it is read ends all the same.
+// that is, so that a file that grows as fast as it is read ends all the same. One that
+// has become shorter than it was at first is truncated wherever it ends now.
 type regularFile struct {
 	f     *os.File
 	pos   int64
+	size  int64 // at first
 	end   int64
 	ended bool // end is known
 }
@@ -131,11 +134,14 @@ func (r *regularFile) Read(p []byte) (int, error) {
 	if r.ended && r.end-r.pos < int64(len(p)) {
 		p = p[:r.end-r.pos]
 		if len(p) == 0 {
-			return 0, io.EOF
+			return 0, r.atEnd()
 		}
 	}
 	n, err := r.f.Read(p)
 	r.pos += int64(n)
+	if err == io.EOF {
+		return n, r.atEnd()
+	}
 	if n < len(p) && err == nil && !r.ended {
 		// A short read of some network file systems is no end: ask.
 		st, err := r.f.Stat()
@@ -147,6 +153,13 @@ func (r *regularFile) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+func (r *regularFile) atEnd() error {
+	if r.pos < r.size {
+		return fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", ErrTruncated, r.size, r.pos)
+	}
+	return io.EOF
 }
 
 // maxEmptyReads is how often in a row a reader may return nothing and no error.

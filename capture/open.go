@@ -52,7 +52,8 @@ type Options struct {
 // as that is a whole record (if it is compressed, what its compressor put out
 // at once). A regular file is read to the end that it has when
 // that end is first met, so that a file which is still being written ends (most
-// likely with ErrTruncated, in the middle of a record) and is not followed.
+// likely with ErrTruncated, in the middle of a record) and is not followed. One that
+// is cut while it is read ends with ErrTruncated, even between two records.
 func Open(name string, opt Options) (Source, error) {
 	f, shown, closer := os.Stdin, "stdin", io.Closer(nil)
 	if name != "-" {
@@ -100,7 +101,7 @@ func (in *input) measure(f *os.File, name string) error {
 	if err != nil {
 		return err
 	}
-	in.raw.r = &regularFile{f: f, pos: pos}
+	in.raw.r = &regularFile{f: f, pos: pos, size: st.Size()}
 	in.total = max(0, st.Size()-pos)
 	in.regular = true
 	return nil

@@ -7,7 +7,9 @@ const (
 	// bytes into the page cache, and still fits L2 beside a batch.
 	outBufferSize = 256 << 10
 	// passThrough is the length from which a slice is written as it lies: a
-	// system call costs less than copying so many bytes once more.
+	// system call costs less than copying so many bytes once more. For shorter
+	// ones writev is no gain: with one small packet dropped in ten the system
+	// takes as long for the pieces as copying them does, with one in two longer.
 	passThrough = 64 << 10
 	// maxExtend is the most that extend hands out at once.
 	maxExtend = 64

@@ -17,9 +17,13 @@ type packer interface {
 	Reset(io.Writer)
 }
 
-// zstdWindow bounds the memory of compression: pieces of four times as much are
-// compressed side by side.
-const zstdWindow = 512 << 10
+// These bound the memory of zstd: pieces of four times the window are compressed side
+// by side, and three are held for each that is. The usual window of 4 MiB makes files
+// a hundredth smaller.
+const (
+	zstdWindow  = 256 << 10
+	zstdWorkers = 3
+)
 
 // newPacker returns the compressor that the ending of name asks for, or nil. It
 // works on several goroutines; what it makes does not depend on how many.
@@ -29,10 +33,10 @@ func newPacker(name string, w io.Writer) (packer, error) {
 		return newBgzfWriter(w, packWorkers())
 	case ".zst":
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
-			zstd.WithEncoderConcurrency(packWorkers()), zstd.WithConcurrentBlocks(true))
+			zstd.WithEncoderConcurrency(min(packWorkers(), zstdWorkers)), zstd.WithConcurrentBlocks(true))
 	case ".lz4":
 		z := lz4.NewWriter(w)
-		return z, z.Apply(lz4.BlockSizeOption(lz4.Block1Mb), lz4.ConcurrencyOption(packWorkers()))
+		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb), lz4.ConcurrencyOption(packWorkers()))
 	}
 	return nil, nil
 }

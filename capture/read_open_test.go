@@ -135,6 +135,34 @@ func TestGrowingFile(t *testing.T) {
 	}
 }
 
+// A file that is cut while it is read is truncated, between records too, and what was
+// read is delivered.
+func TestShrinkingFile(t *testing.T) {
+	data := packets64(FormatPcap, 1000)
+	for name, stored := range map[string][]byte{"plain": data, "gzip": packers["gzip"](t, data), "BGZF": bgzf(t, data, 1, 1<<16)} {
+		for _, left := range []int{0, headSize, 24 + 80*100, 24 + 80*100 + 1} {
+			path := filepath.Join(t.TempDir(), "shrinking")
+			if err := os.WriteFile(path, stored, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			src, err := Open(path, Options{ChunkSize: 4096})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, int64(min(left, len(stored)-1))); err != nil {
+				t.Fatal(err)
+			}
+			w := readAll(t, src)
+			if name != "plain" && w.err == nil {
+				continue // all of it was read with the head
+			}
+			if e := inputError(t, w.err); !errors.Is(e, ErrTruncated) || name == "plain" && len(w.packets) < min(left, headSize)/81 {
+				t.Errorf("%s with %d bytes left: %d packets, %v", name, left, len(w.packets), w.err)
+			}
+		}
+	}
+}
+
 // What a pipe holds is delivered before more comes.
 func TestPipeIsLive(t *testing.T) {
 	r, w, err := os.Pipe()

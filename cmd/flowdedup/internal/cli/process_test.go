@@ -20,7 +20,7 @@ const asProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(asLimited(func() int { return Main(os.Args[1:], os.Stdout, os.Stderr) }))
 	}
 	os.Exit(m.Run())
 }

@@ -87,6 +87,7 @@ type dedupResult struct {
 	NoTimestamp uint64 `json:"no_timestamp"`
 	NonIP       uint64 `json:"non_ip"`
 	EvictedLive uint64 `json:"evicted_live"`
+	MemoryBytes int64  `json:"memory_bytes"`
 	Damaged     bool
 }
 
