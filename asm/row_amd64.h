@@ -1,13 +1,8 @@
-// What the kernels for fingerprint rows have in common. A block is done in two
-// halves. While one is looked up, the rows of the next half are fetched, which is 32
-// elements ahead: farther ahead, lines leave the first cache before their turn.
-//
-// DI is the first line. SI and R9 are the ends of this half and of the next one,
-// and CX is minus the number of elements that are left of this one, so that it
-// counts up to 0. R11 is the number of elements of the second half, then 0. R8
-// collects the elements that were not found, and R10 those whose row had an empty
-// cell before: each bit is shifted in from below (ADC doubles and adds the carry),
-// so the first element ends up highest.
+// What the kernels for fingerprint rows have in common: the loop of lineloop_amd64.h
+// over rows. R10 collects the elements whose row had an empty cell before, as R8 does
+// those that were not found.
+
+#include "lineloop_amd64.h"
 
 // Where a rowBlock has its patterns and victims.
 #define PATTERN 512
@@ -15,41 +10,13 @@
 
 // BEGIN leaves the eviction in AX.
 #define BEGIN \
-	MOVQ lines+0(FP), DI        \
-	MOVQ block+8(FP), SI        \
-	MOVQ n+24(FP), R11          \
-	MOVBLZX eviction+32(FP), AX \
-	MOVL $32, CX                \
-	CMPQ R11, CX                \
-	CMOVQLT R11, CX             \
-	SUBQ CX, R11                \
-	LEAQ (SI)(CX*8), SI         \
-	LEAQ 256(SI), R9            \
-	NEGQ CX                     \
-	XORL R8, R8                 \
-	XORL R10, R10
-
-// FETCH fetches the row of an element of the next half and makes BX the offset of
-// this element's row.
-#define FETCH \
-	MOVQ (R9)(CX*8), AX   \
-	PREFETCHT0 (DI)(AX*1) \
-	MOVQ (SI)(CX*8), BX
+	BLOCK \
+	MOVBLZX eviction+32(FP), AX
 
 // LASTEMPTY collects whether the row's last cell is 0, AT bytes behind its first.
 #define LASTEMPTY(CMP, AT) \
 	CMP  AT(DI)(BX*1), $1 \
 	ADCQ R10, R10
-
-// HALF goes on with the second half, if there is one.
-#define HALF(LOOP) \
-	LEAQ (SI)(R11*8), SI \
-	MOVQ next+16(FP), R9 \
-	LEAQ (R9)(R11*8), R9 \
-	MOVQ R11, CX         \
-	XORL R11, R11        \
-	NEGQ CX              \
-	JNE  LOOP
 
 // MISS collects whether no cell matches: whether MATCH is 0.
 #define MISS(CMP, MATCH) \

@@ -50,13 +50,12 @@ func (p *positions) fill(n int, position uint64, order []uint32) []uint64 {
 
 // bitKernel is that of bit lines.
 type bitKernel struct {
-	params    asm.BitLineParams
-	sum       asm.BitLineCounts
-	positions positions
+	params asm.BitLineParams
+	sum    asm.BitLineCounts
 }
 
 func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetBitLines(lines, seen, d, k.positions.fill(len(d), position, order), k.params, &k.sum)
+	asm.TestAndSetBitLines(lines, seen, d, position, order, k.params, &k.sum)
 }
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }

@@ -236,7 +236,7 @@ func TestDigestRange(t *testing.T) {
 	}
 }
 
-// Memory is accounted to the byte: lines, positions but with rows, and what
+// Memory is accounted to the byte: lines, positions with cells, and what
 // several workers pick into.
 func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
@@ -249,7 +249,7 @@ func TestStreamMemory(t *testing.T) {
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
-		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*streamPart + 32},
+		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 32},
 		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(8*streamPart+picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {

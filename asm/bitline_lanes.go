@@ -1,0 +1,90 @@
+//go:build amd64 && !purego
+
+package asm
+
+// bitLanes is what the vector kernels of bit lines know of one K. A line is
+// eight lanes of 64 bits.
+//
+// Of a word, as it chooses a bit in each part, a kernel makes a byte for each part
+// and compares it with all lanes at once: the byte, XORed with the lane's flip, is the
+// number of the bit in the lane, and 64 or more where the bit is in another lane. As
+// a byte tells four lanes apart, a line of one part is taken for one of four, in
+// three of which the bit is nowhere. What an element's own word and the drawn one
+// choose are bytes 2*j and 2*j+1 for part j.
+//
+// With three parts two lanes belong to two parts each, so a lane has a first
+// and a last one. Else these are the same.
+type bitLanes struct {
+	flip             [8]uint64
+	own, ownLast     [8]uint64 // choices of bytes: that of the lane's part
+	drawn, drawnLast [8]uint64
+	spread           [2]uint64 // choice of bytes: each part's 16 bits of a word
+	size             uint64    // bits of a part; here and below in each 16 bits
+	start            uint64    // what makes a byte of a part's bit, when added
+	most             uint64    // the greatest byte
+	first            uint64    // the part's first bit
+	k                uint64
+	split            uint64 // 1 with lanes that belong to two parts
+}
+
+var bitLanesOf = func() (of [MaxBitParts + 1]bitLanes) {
+	for k := range of[1:] {
+		of[k+1] = newBitLanes(k + 1)
+	}
+	return of
+}()
+
+func newBitLanes(k int) (l bitLanes) {
+	parts, size, width := k, lineBits/k, 4
+	if k == 1 {
+		parts = 4
+	}
+	if parts == 4 {
+		width = 2 // lanes of a part
+	}
+	l.k = uint64(k)
+	for lane := range 8 {
+		l.flip[lane] = uint64(lane%width) * 64 * 0x0101010101010101
+		first, last := 64*lane/(lineBits/parts), min((64*lane+63)/(lineBits/parts), parts-1)
+		l.own[lane], l.ownLast[lane] = choiceOf(lane, 2*first), choiceOf(lane, 2*last)
+		l.drawn[lane], l.drawnLast[lane] = choiceOf(lane, 2*first+1), choiceOf(lane, 2*last+1)
+		l.split |= uint64(last - first)
+	}
+	for j := range 4 {
+		from, start, most, first := 2*j, 0, 0xffff, j*size
+		switch k {
+		case 1:
+			from, start, most, first = 0, -128*j, 0x80, 0
+		case 3:
+			start = j * size
+		}
+		of := func(v int) uint64 { return uint64(v) & 0xffff << (16 * j) }
+		l.size |= of(size)
+		l.start |= of(start)
+		l.most |= of(most)
+		l.first |= of(first)
+		l.spread[0] |= of(from | (from+1)<<8)
+		l.spread[1] |= of((from + 8) | (from+9)<<8)
+	}
+	return l
+}
+
+// choiceOf returns the choice of bytes that extends one byte of a lane to the whole
+// lane. Bytes are chosen among the 16 of two neighbouring lanes.
+func choiceOf(lane, at int) uint64 {
+	const zeros = 0x8080808080808000
+	return zeros | uint64(lane%2*8+at)
+}
+
+// bitRuns has the runs that begin at the bits of a byte, each twice in a row of 128
+// bytes: the 64 bytes from -b mod 64 on are a line whose run begins in byte b.
+type bitRuns [8][16]uint64
+
+// fill takes the run of bit 0.
+func (runs *bitRuns) fill(run uint64) {
+	for bit := range runs {
+		low, high := run<<bit, run>>1>>(63-bit)
+		runs[bit][0], runs[bit][1] = low, high
+		runs[bit][8], runs[bit][9] = low, high
+	}
+}
