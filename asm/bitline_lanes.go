@@ -24,8 +24,13 @@ type bitLanes struct {
 	most             uint64    // the greatest byte
 	first            uint64    // the part's first bit
 	k                uint64
-	split            uint64 // 1 with lanes that belong to two parts
+	split            uint64    // not 0 with lanes that belong to two parts
+	shared           [8]uint64 // 1 in these lanes
 }
+
+// gateBits are, in 16 bits for each part, those of the number of a bit in its lane
+// and of that lane: how the kernels know a bit whose line they have yet to read.
+const gateBits = 0x073f073f073f073f
 
 var bitLanesOf = func() (of [MaxBitParts + 1]bitLanes) {
 	for k := range of[1:] {
@@ -48,7 +53,8 @@ func newBitLanes(k int) (l bitLanes) {
 		first, last := 64*lane/(lineBits/parts), min((64*lane+63)/(lineBits/parts), parts-1)
 		l.own[lane], l.ownLast[lane] = choiceOf(lane, 2*first), choiceOf(lane, 2*last)
 		l.drawn[lane], l.drawnLast[lane] = choiceOf(lane, 2*first+1), choiceOf(lane, 2*last+1)
-		l.split |= uint64(last - first)
+		l.shared[lane] = uint64(last - first)
+		l.split |= l.shared[lane]
 	}
 	for j := range 4 {
 		from, start, most, first := 2*j, 0, 0xffff, j*size
