@@ -250,12 +250,13 @@ done:
 
 // RUN makes the run to clear, none if Y7 is 0, takes it out of the line and adds to R10
 // how many of its bits were there. These lie in two lanes next to each other,
-// so every other lane can be put together.
+// so every other lane can be put together. DX must not wait for them: the next verdict
+// waits for DX.
 #define RUN \
-	MOVQ    lineBlock_draw(SI)(CX*8), DX \
+	MOVQ    lineBlock_draw(SI)(CX*8), AX \
 	VPSUBQ  Y7, Y9, Y7                   \
-	VPAND   (R12)(DX*1), Y7, Y5          \
-	VPAND   32(R12)(DX*1), Y7, Y6        \
+	VPAND   (R12)(AX*1), Y7, Y5          \
+	VPAND   32(R12)(AX*1), Y7, Y6        \
 	APART                                \
 	VPAND   Y0, Y5, Y5                   \
 	VPAND   Y1, Y6, Y6                   \
@@ -265,11 +266,11 @@ done:
 	VEXTRACTI128 $1, Y5, X6              \
 	VPOR    X6, X5, X5                   \
 	VMOVQ   X5, AX                       \
-	VPEXTRQ $1, X5, DX                   \
+	VPEXTRQ $1, X5, R15                  \
 	POPCNTQ AX, AX                       \
-	POPCNTQ DX, DX                       \
+	POPCNTQ R15, R15                     \
 	ADDQ    AX, R10                      \
-	ADDQ    DX, R10
+	ADDQ    R15, R10
 
 // func clearRunsAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
 //
