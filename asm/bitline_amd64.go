@@ -67,6 +67,13 @@ func (k *bitLineKernel) testAndSetAVX2(block, ahead *lineBlock, n int, inserted 
 	}
 }
 
+// choiceOf returns the choice of bytes that extends one byte of a lane to the whole
+// lane.
+func choiceOf(lane, at int) uint64 {
+	const zeros = 0x8080808080808000
+	return zeros | uint64(lane%2*8+at)
+}
+
 // insertedVectors does what inserted does for as many elements as fit whole vectors,
 // and returns how many, counted from the first.
 func insertedVectors(b *lineBlock, n int, position uint64, order []uint32, all uint64) (done int, inserted uint64) {

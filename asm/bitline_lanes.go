@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package asm
 
@@ -12,11 +12,13 @@ package asm
 // three of which the bit is nowhere. What an element's own word and the drawn one
 // choose are bytes 2*j and 2*j+1 for part j.
 //
+// A choice of a byte is among the 16 of two neighbouring lanes.
+//
 // With three parts two lanes belong to two parts each, so a lane has a first
 // and a last one. Else these are the same.
 type bitLanes struct {
 	flip             [8]uint64
-	own, ownLast     [8]uint64 // choices of bytes: that of the lane's part
+	own, ownLast     [8]uint64 // choices of a byte: that of the lane's part
 	drawn, drawnLast [8]uint64
 	spread           [2]uint64 // choice of bytes: each part's 16 bits of a word
 	size             uint64    // bits of a part; here and below in each 16 bits
@@ -73,13 +75,6 @@ func newBitLanes(k int) (l bitLanes) {
 		l.spread[1] |= of((from + 8) | (from+9)<<8)
 	}
 	return l
-}
-
-// choiceOf returns the choice of bytes that extends one byte of a lane to the whole
-// lane. Bytes are chosen among the 16 of two neighbouring lanes.
-func choiceOf(lane, at int) uint64 {
-	const zeros = 0x8080808080808000
-	return zeros | uint64(lane%2*8+at)
 }
 
 // bitRuns has the runs that begin at the bits of a byte, each twice in a row of 128
