@@ -65,12 +65,14 @@ group:
 	RET
 
 // func chooseGatesAVX2(b *lineBlock, lanes *bitLanes)
+//
+// Y7 has the bits of a number in a lane and of a lane: the kernel shifts by the former.
 TEXT ·chooseGatesAVX2(SB), NOSPLIT, $0-16
 	CHOOSER
 	VPBROADCASTQ bitLanes_first(SI), Y8
 	BROADCAST(const_drawMix, X9, Y9)
 	VPSRLQ $32, Y9, Y10
-	BROADCAST(const_gateBits, X7, Y7)
+	BROADCAST(0x073f073f073f073f, X7, Y7)
 
 group:
 	VMOVDQU  lineBlock_low(DI), Y0

@@ -55,8 +55,6 @@ TEXT ·chooseGatesAVX512(SB), NOSPLIT, $0-16
 	VPBROADCASTQ bitLanes_first(SI), Z28
 	MOVQ $const_drawMix, AX
 	VPBROADCASTQ AX, Z29
-	MOVQ $const_gateBits, AX
-	VPBROADCASTQ AX, Z30
 
 group:
 	VMOVDQU64 lineBlock_low(DI), Z0
@@ -70,7 +68,6 @@ group:
 	VPADDW    Z28, Z2, Z2
 	VPSLLW    $2, Z2, Z3
 	VPTERNLOGQ $0xe2, Z3, Z31, Z2
-	VPANDQ    Z30, Z2, Z2
 	VMOVDQU64 Z2, lineBlock_draw(DI)
 	BYTES
 	ADDQ $64, DI

@@ -30,10 +30,6 @@ type bitLanes struct {
 	shared           [8]uint64 // 1 in these lanes
 }
 
-// gateBits are, in 16 bits for each part, those of the number of a bit in its lane
-// and of that lane: how the kernels know a bit whose line they have yet to read.
-const gateBits = 0x073f073f073f073f
-
 var bitLanesOf = func() (of [MaxBitParts + 1]bitLanes) {
 	for k := range of[1:] {
 		of[k+1] = newBitLanes(k + 1)

@@ -71,3 +71,37 @@ func compareBitLines(t *testing.T, p BitLineParams, front bool) {
 		}
 	}
 }
+
+// TestBitLinesSharded gives each of three workers the elements of a third of the
+// lines: together they must say what one says.
+func TestBitLinesSharded(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		const n, lineCount, position, shards = 3000, 7, 1000, 3
+		digests := make([]Digest, n)
+		fillDigests(rng, digests, digestBatches[1].digest)
+		for _, p := range bitLineShapes {
+			var counts, wanted BitLineCounts
+			want, lines := make([]uint64, (n+63)/64), make([][8]uint64, lineCount)
+			TestAndSetBitLines(lines, want, digests, position, nil, p, &wanted)
+			got, sharded := make([]uint64, len(want)), make([][8]uint64, lineCount)
+			for shard := range uint64(shards) {
+				var part []Digest
+				var order []uint32
+				for i, d := range digests {
+					if share(d[1], lineCount)*shards/lineCount == shard {
+						part, order = append(part, d), append(order, uint32(i))
+					}
+				}
+				seen := make([]uint64, (len(part)+63)/64)
+				TestAndSetBitLines(sharded, seen, part, position, order, p, &counts)
+				for i, at := range order {
+					got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
+				}
+			}
+			if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != wanted {
+				t.Errorf("%+v: three workers do not do what one does", p)
+			}
+		}
+	})
+}
