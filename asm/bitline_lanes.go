@@ -38,25 +38,38 @@ var bitLanesOf = func() (of [MaxBitParts + 1]bitLanes) {
 }()
 
 func newBitLanes(k int) (l bitLanes) {
-	parts, size, width := k, lineBits/k, 4
-	if k == 1 {
+	l.k = uint64(k)
+	l.placeLanes()
+	l.placeParts()
+	return l
+}
+
+// placeLanes says of each lane what concerns it.
+func (l *bitLanes) placeLanes() {
+	parts, width := int(l.k), 4
+	if parts == 1 {
 		parts = 4
 	}
 	if parts == 4 {
 		width = 2 // lanes of a part
 	}
-	l.k = uint64(k)
+	size := lineBits / parts
 	for lane := range 8 {
 		l.flip[lane] = uint64(lane%width) * 64 * 0x0101010101010101
-		first, last := 64*lane/(lineBits/parts), min((64*lane+63)/(lineBits/parts), parts-1)
+		first, last := 64*lane/size, min((64*lane+63)/size, parts-1)
 		l.own[lane], l.ownLast[lane] = choiceOf(lane, 2*first), choiceOf(lane, 2*last)
 		l.drawn[lane], l.drawnLast[lane] = choiceOf(lane, 2*first+1), choiceOf(lane, 2*last+1)
 		l.shared[lane] = uint64(last - first)
 		l.split |= l.shared[lane]
 	}
+}
+
+// placeParts says of each part, in 16 bits, what concerns it.
+func (l *bitLanes) placeParts() {
+	size := lineBits / int(l.k)
 	for j := range 4 {
 		from, start, most, first := 2*j, 0, 0xffff, j*size
-		switch k {
+		switch l.k {
 		case 1:
 			from, start, most, first = 0, -128*j, 0x80, 0
 		case 3:
@@ -70,7 +83,6 @@ func newBitLanes(k int) (l bitLanes) {
 		l.spread[0] |= of(from | (from+1)<<8)
 		l.spread[1] |= of((from + 8) | (from+9)<<8)
 	}
-	return l
 }
 
 // bitRuns has the runs that begin at the bits of a byte, each twice in a row of 128
