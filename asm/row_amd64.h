@@ -15,10 +15,14 @@
 
 // BEGIN leaves the eviction in AX.
 #define BEGIN \
+	BEGINHALVES                 \
+	MOVBLZX eviction+32(FP), AX
+
+// BEGINHALVES is BEGIN for kernels of other lines, whose blocks have the same layout.
+#define BEGINHALVES \
 	MOVQ lines+0(FP), DI        \
 	MOVQ block+8(FP), SI        \
 	MOVQ n+24(FP), R11          \
-	MOVBLZX eviction+32(FP), AX \
 	MOVL $32, CX                \
 	CMPQ R11, CX                \
 	CMOVQLT R11, CX             \
