@@ -1,13 +1,11 @@
 //go:build arm64 && !purego
 
 #include "textflag.h"
+#include "row_arm64.h"
 
-// Fingerprint rows that are lines, a line four registers (Advanced SIMD). R0 is
-// the first line. A block is done in two halves: R1 goes through one, R2 through
-// the next one, whose lines are fetched; R3 is the number of elements that are left
-// of the first one, R13 that of the second half, then 0. R5 collects the elements that were not found:
-// each bit is shifted in from below, so the first one ends up highest. R6 counts the
-// cells that were filled.
+// Fingerprint rows that are lines, a line four registers (Advanced SIMD). Registers are
+// those of row_arm64.h: R5 collects the elements that were not found, R6 counts the cells
+// that were filled.
 
 // Where a rowBlock has its patterns and victims, when R1 has moved on by one element.
 #define PATTERN 504
@@ -16,32 +14,17 @@
 // BEGIN makes R12 the masks, V20 a bit for each of eight bytes, V21 nothing, and
 // leaves the eviction in R4.
 #define BEGIN \
-	MOVD  lines+0(FP), R0            \
-	MOVD  block+8(FP), R1            \
-	ADD   $256, R1, R2               \
-	MOVD  n+24(FP), R13              \
-	MOVD  $32, R3                    \
-	CMP   R3, R13                    \
-	CSEL  LT, R13, R3, R3            \
-	SUB   R3, R13, R13               \
+	BEGINHALVES                      \
 	MOVBU eviction+32(FP), R4        \
 	MOVD  $lineMasks<>(SB), R12      \
 	MOVD  $0x8040201008040201, R8    \
 	VDUP  R8, V20.D2                 \
-	VEOR  V21.B16, V21.B16, V21.B16  \
-	MOVD  ZR, R5                     \
-	MOVD  ZR, R6
+	VEOR  V21.B16, V21.B16, V21.B16
 
-// LINE fetches the line of an element of the next half and loads the line of this
-// one to V0 to V3, its pattern to V4. R7 is its address.
+// LINE fetches and loads lines as LOADLINE does, and the pattern of this one to V4.
 #define LINE \
-	MOVD.P 8(R2), R9                              \
-	ADD    R0, R9, R9                             \
-	PRFM   (R9), PLDL1KEEP                        \
-	MOVD.P 8(R1), R7                              \
-	ADD    R0, R7, R7                             \
-	VLD1   (R7), [V0.B16, V1.B16, V2.B16, V3.B16] \
-	MOVD   PATTERN(R1), R8                        \
+	LOADLINE               \
+	MOVD   PATTERN(R1), R8 \
 	VDUP   R8, V4.D2
 
 // COMPARE sets the cells of V5 to V8 that are those of V.
@@ -157,13 +140,6 @@
 	MOV  R8, (R7)          \
 	SUBS $1, R3, R3        \
 	BNE  LOOP
-
-// HALF goes on with the second half, if there is one.
-#define HALF(LOOP) \
-	MOVD next+16(FP), R2 \
-	MOVD R13, R3         \
-	MOVD ZR, R13         \
-	CBNZ R3, LOOP
 
 #define END \
 	MOVD R5, missed+40(FP) \

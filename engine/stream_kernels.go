@@ -67,13 +67,12 @@ func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // cellKernel is that of cell lines.
 type cellKernel struct {
-	rule      asm.CellRule
-	sum       asm.CellCounts
-	positions positions
+	rule asm.CellRule
+	sum  asm.CellCounts
 }
 
 func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetCells(lines, seen, d, k.positions.fill(len(d), position, order), &k.rule, &k.sum)
+	asm.TestAndSetCells(lines, seen, d, position, order, &k.rule, &k.sum)
 }
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }

@@ -22,7 +22,7 @@ type StreamStats struct {
 	// that keep no chosen rate.
 	FPRBound float64
 	// MemoryBytes is the size of the lines and of the workers' tables: some 8 KiB
-	// each for positions but with rows, and if there are several some 29 KiB each
+	// each for positions with bit lines, and if there are several some 29 KiB each
 	// for what they pick of a batch.
 	MemoryBytes int
 }

@@ -151,7 +151,7 @@ func TestStreamGolden(t *testing.T) {
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
 		"rsbf":   "b27d395ea1ec34a6",
-		"sbf":    "c09ccc2d3403bc086738a1d12b17b4ffc36ae16a",
+		"sbf":    "c09ccc2d3403bc081b08761abd39f28b4612bd42",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -181,6 +181,24 @@ func TestStreamExact(t *testing.T) {
 	}
 }
 
+// occupiedCells counts what is in the lines.
+func occupiedCells(s *Stream) (occupied uint64) {
+	width := s.params.cellBits()
+	if s.params.family() == familyCells {
+		return asm.CountCells(s.arena.Lines(), width)
+	}
+	for _, line := range s.arena.Lines() {
+		for _, word := range line {
+			for shift := 0; shift < 64; shift += width {
+				if word>>shift&(1<<width-1) != 0 {
+					occupied++
+				}
+			}
+		}
+	}
+	return occupied
+}
+
 // What the kernels count on the way is what is there.
 func TestStreamCounts(t *testing.T) {
 	digests := repeating(3, 20_000)
@@ -188,17 +206,7 @@ func TestStreamCounts(t *testing.T) {
 		c.Workers = 3
 		s := mustStream(t, c)
 		streamVerdicts(s, digests, constant(4096))
-		st, occupied := s.Stats(), uint64(0)
-		width := s.params.cellBits()
-		for _, line := range s.arena.Lines() {
-			for _, word := range line {
-				for shift := 0; shift < 64; shift += width {
-					if word>>shift&(1<<width-1) != 0 {
-						occupied++
-					}
-				}
-			}
-		}
+		st, occupied := s.Stats(), occupiedCells(s)
 		if st.Occupied != occupied || st.Occupied > st.Cells || st.Fill != float64(occupied)/float64(st.Cells) {
 			t.Errorf("%d cells are occupied, but %+v", occupied, st)
 		}
@@ -236,7 +244,7 @@ func TestDigestRange(t *testing.T) {
 	}
 }
 
-// Memory is accounted to the byte: lines, positions but with rows, and what
+// Memory is accounted to the byte: lines, positions with bit lines, and what
 // several workers pick into.
 func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
@@ -250,7 +258,7 @@ func TestStreamMemory(t *testing.T) {
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
 		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*streamPart + 32},
-		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(8*streamPart+picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
+		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
 			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
