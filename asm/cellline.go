@@ -70,8 +70,9 @@ type CellCounts struct {
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
 // Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
-// has cells in the eighths e = (o(j) + h(0)) mod 8 of the line, for j < K and o = 0, 3,
-// 1, 4, 7, 2, 5, 6, and in each of these the cell
+// has cells in the eighths e = (h(0) + o(j)) mod 8 of the line, or e = (h(0) - o(j)) mod
+// 8 if h(5) is odd, for j < K and o = 0, 3, 1, 4, 7, 2, 5, 6, and in each of these the
+// cell
 //
 //	floor(h(e) * (N/8) / 256)
 //

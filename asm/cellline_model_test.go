@@ -27,7 +27,10 @@ func scaledTo(x uint64, n int) int {
 func modelCells(low uint64, n, k int) (cells []int) {
 	h := func(e int) int { return int(low >> (8 * e) & 255) }
 	for _, o := range []int{0, 3, 1, 4, 7, 2, 5, 6}[:k] {
-		e := (o + h(0)) % 8
+		if h(5)%2 == 1 {
+			o = -o
+		}
+		e := (h(0) + o + 8) % 8
 		cells = append(cells, e*n/8+h(e)*(n/8)/256)
 	}
 	return cells

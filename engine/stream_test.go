@@ -151,7 +151,7 @@ func TestStreamGolden(t *testing.T) {
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
 		"rsbf":   "b27d395ea1ec34a6",
-		"sbf":    "c09ccc2d3403bc081b08761abd39f28b4612bd42",
+		"sbf":    "c09ccc2d3403bc088d37e32e29278319664dab70",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
