@@ -6,8 +6,8 @@
 #define BEGINCELLS \
 	BEGINHALVES                 \
 	MOVQ r+32(FP), DX           \
-	LEAQ CellRule_miss(DX), R12 \
-	LEAQ CellRule_hit(DX), R13
+	LEAQ CellRule_run(DX), R12  \
+	LEAQ const_cellWindows(R12), R13
 
 // JUDGE makes DX the masks of runs, by the cells that are not zero in FILLED and the
 // element's own in OWN: it is found if none of these is missing, which sets the

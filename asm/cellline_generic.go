@@ -12,24 +12,20 @@ func testAndSetCellsGeneric(lines [][8]uint64, block, next *lineBlock, n int, r 
 	touchBlock(lines, next.offset[:])
 	for i := range n {
 		line, first := &lines[block.offset[i]/64], block.draw[i]>>(r.firstShift&63)
-		var seen bool
-		var more uint64
+		var seen, more uint64
 		if r.bits == 2 {
 			seen, more = r.testAndSet2(line, block.low[i], first&255)
 		} else {
 			seen, more = r.testAndSet4(line, block.low[i], first&127)
 		}
-		found <<= 1
-		if seen {
-			found |= 1
-		}
+		found = found<<1 | seen
 		filled += more
 	}
 	return found, filled
 }
 
-// testAndSet2 takes an element of a line of two planes.
-func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen bool, filled uint64) {
+// testAndSet2 takes an element of a line of two planes; seen is 1 or 0.
+func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
 	var own, before [4]uint64
 	var lack uint64
 	for w := range own {
@@ -38,7 +34,8 @@ func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen bool, 
 		lack |= own[w] &^ before[w]
 		pick >>= 16
 	}
-	run := r.run(lack)[first:][:32]
+	seen = zero(lack)
+	run := r.run[seen&1][first:][:32]
 	for w, mine := range own {
 		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
 		a := line[w] ^ lose
@@ -47,11 +44,11 @@ func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen bool, 
 		line[w] = a&^mine | r.max[0]&mine
 		line[w+4] = b&^mine | r.max[1]&mine
 	}
-	return lack == 0, filled
+	return seen, filled
 }
 
 // testAndSet4 takes an element of a line of four planes.
-func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen bool, filled uint64) {
+func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
 	var own, before [2]uint64
 	var lack uint64
 	for w := range own {
@@ -60,7 +57,8 @@ func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen bool, 
 		lack |= own[w] &^ before[w]
 		pick >>= 32
 	}
-	run := r.run(lack)[first:][:16]
+	seen = zero(lack)
+	run := r.run[seen&1][first:][:16]
 	for w, mine := range own {
 		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
 		after := mine
@@ -73,14 +71,8 @@ func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen bool, 
 		}
 		filled += uint64(bits.OnesCount64(after)) - uint64(bits.OnesCount64(before[w]))
 	}
-	return lack == 0, filled
+	return seen, filled
 }
 
-// run returns the masks of the runs of an element that lacks cells, or of one that is
-// found.
-func (r *CellRule) run(lack uint64) *[cellWindows]byte {
-	if lack != 0 {
-		return &r.miss
-	}
-	return &r.hit
-}
+// zero returns 1 if x is 0, else 0, without a branch that would be mispredicted.
+func zero(x uint64) uint64 { return (x|-x)>>63 ^ 1 }

@@ -38,8 +38,8 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 #define BEGINCELLS \
 	BEGINHALVES                        \
 	MOVD  r+32(FP), R8                 \
-	ADD   $CellRule_miss, R8, R10      \
-	ADD   $CellRule_hit, R8, R11       \
+	ADD   $CellRule_run, R8, R10       \
+	ADD   $const_cellWindows, R10, R11 \
 	ADD   $CellRule_max, R8, R8        \
 	MOVD  $cellPowers<>(SB), R9        \
 	VLD1  (R9), [V20.B16]              \

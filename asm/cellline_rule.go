@@ -13,9 +13,9 @@ type CellRule struct {
 	bits       uint64    // of a cell, the number of planes
 	firstShift uint64    // leaves of a random word the number of a cell
 	max        [4]uint64 // Max in all cells of a word of each plane
-	// The bytes of a plane from miss[c] or hit[c] on have the cells that lose one if
-	// the run begins at cell c.
-	miss, hit [cellWindows]byte
+	// The bytes of a plane from run[f][c] on have the cells that lose one if the run
+	// begins at cell c: f is 1 for elements that are found, 0 for others.
+	run [2][cellWindows]byte
 }
 
 // NewCellRule prepares p. Errors wrap ErrCellParams.
@@ -31,8 +31,8 @@ func NewCellRule(p CellParams) (*CellRule, error) {
 	for plane := range r.max {
 		r.max[plane] = -(uint64(p.Max) >> plane & 1)
 	}
-	fillCellWindows(&r.miss, p.Cells(), p.MissP)
-	fillCellWindows(&r.hit, p.Cells(), p.HitP)
+	fillCellWindows(&r.run[0], p.Cells(), p.MissP)
+	fillCellWindows(&r.run[1], p.Cells(), p.HitP)
 	return r, nil
 }
 

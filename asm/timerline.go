@@ -121,13 +121,3 @@ func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 func SweepTimers(lines [][8]uint64, tick uint64, r *TimerRule, c *TimerCounts) {
 	c.NonZero -= sweepTimers(lines, tick, r)
 }
-
-// fall reports whether a tick is less than the one before it.
-func fall(ticks []uint64) bool {
-	for i := 1; i < len(ticks); i++ {
-		if ticks[i] < ticks[i-1] {
-			return true
-		}
-	}
-	return false
-}

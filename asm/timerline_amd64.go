@@ -21,6 +21,21 @@ func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
 	return 8 * groups
 }
 
+// fallVectors does what fall does for the first ticks, each with the one after it, and
+// returns how many.
+func fallVectors(ticks []uint64) (done int, fell bool) {
+	groups := (len(ticks) - 1) / 8
+	switch {
+	case level == levelGeneric || groups < 1:
+		return 0, false
+	case level == levelAVX512:
+		fell = fallAVX512(&ticks[0], groups)
+	default:
+		fell = fallAVX2(&ticks[0], 2*groups)
+	}
+	return 8 * groups, fell
+}
+
 // testAndSetTimers runs a kernel; see testAndSetTimersGeneric.
 func testAndSetTimers(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	switch {
@@ -68,6 +83,15 @@ func stamps8AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 
 //go:noescape
 func stamps16AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
+
+// fallAVX512 reports whether one of groups of eight ticks is greater than the tick
+// after it, fallAVX2 of four.
+//
+//go:noescape
+func fallAVX512(ticks *uint64, groups int) (fell bool)
+
+//go:noescape
+func fallAVX2(ticks *uint64, groups int) (fell bool)
 
 //go:noescape
 func timers8AVX512(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)

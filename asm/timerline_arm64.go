@@ -6,6 +6,9 @@ package asm
 // costs it less than remainders on vectors.
 func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
 
+// fallVectors leaves all ticks to its caller.
+func fallVectors([]uint64) (done int, fell bool) { return 0, false }
+
 // testAndSetTimers runs a kernel; see testAndSetTimersGeneric. Groups of equal timers are
 // left to that: they are looked for one timer after the other anyway.
 func testAndSetTimers(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {

@@ -106,3 +106,23 @@ func TestTimerStamps(t *testing.T) {
 		}
 	})
 }
+
+// TestTicksFall lets one tick of each batch fall, or none.
+func TestTicksFall(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		for n := range 100 {
+			ticks := guardedOf[uint64](t, n, n%2 == 0)
+			for at := range n + 1 {
+				for i := range ticks {
+					ticks[i] = math.MaxInt64 - 50 + uint64(i)
+				}
+				if at < n {
+					ticks[at] = math.MaxUint64
+				}
+				if got, want := fall(ticks), at < n-1; got != want {
+					t.Fatalf("%d ticks, number %d is greatest: fall %v, want %v", n, at, got, want)
+				}
+			}
+		}
+	})
+}

@@ -5,6 +5,9 @@ package asm
 // fillVectors leaves all ticks to its caller.
 func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
 
+// fallVectors leaves all ticks to its caller.
+func fallVectors([]uint64) (done int, fell bool) { return 0, false }
+
 func testAndSetTimers(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	return testAndSetTimersGeneric(lines, block, next, n, s, r)
 }

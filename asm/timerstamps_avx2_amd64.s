@@ -69,3 +69,26 @@ group:
 	FOLD(16, Y1)
 	FOLD(16, Y1)
 	PUTSTAMPS(group)
+
+// func fallAVX2(ticks *uint64, groups int) (fell bool)
+//
+// With the top bits inverted, numbers without a sign compare as those with one do.
+TEXT ·fallAVX2(SB), NOSPLIT, $0-17
+	MOVQ ticks+0(FP), SI
+	MOVQ groups+8(FP), CX
+	VPCMPEQQ Y3, Y3, Y3
+	VPSLLQ $63, Y3, Y3
+	VPXOR Y2, Y2, Y2
+
+group:
+	VPXOR (SI), Y3, Y0
+	VPXOR 8(SI), Y3, Y1
+	VPCMPGTQ Y1, Y0, Y0
+	VPOR Y0, Y2, Y2
+	ADDQ $32, SI
+	DECQ CX
+	JNZ  group
+	VPTEST Y2, Y2
+	SETNE fell+16(FP)
+	VZEROUPPER
+	RET

@@ -72,3 +72,21 @@ group:
 	FOLD(16, Z1)
 	FOLD(16, Z1)
 	PUTSTAMPS(group)
+
+// func fallAVX512(ticks *uint64, groups int) (fell bool)
+TEXT ·fallAVX512(SB), NOSPLIT, $0-17
+	MOVQ ticks+0(FP), SI
+	MOVQ groups+8(FP), CX
+	KXORB K2, K2, K2
+
+group:
+	VMOVDQU64 (SI), Z0
+	VPCMPUQ $6, 8(SI), Z0, K1
+	KORB K1, K2, K2
+	ADDQ $64, SI
+	DECQ CX
+	JNZ  group
+	KORTESTB K2, K2
+	SETNE fell+16(FP)
+	VZEROUPPER
+	RET
