@@ -8,13 +8,6 @@
 // Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are those of
 // cellline_amd64.h.
 
-// COUNT adds to SUM what AFTER has more bits than BEFORE. It overwrites both.
-#define COUNT(AFTER, BEFORE, SUM) \
-	VPOPCNTQ AFTER, AFTER   \
-	VPOPCNTQ BEFORE, BEFORE \
-	VPADDQ AFTER, SUM, SUM  \
-	VPSUBQ BEFORE, SUM, SUM
-
 // func cells2AVX512(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
@@ -45,7 +38,10 @@ element:
 	VMOVDQU Y0, (DI)(BX*1)
 	VMOVDQU Y1, 32(DI)(BX*1)
 	VPOR Y0, Y1, Y1
-	COUNT(Y1, Y3, Y12)
+	VPOPCNTQ Y1, Y1
+	VPOPCNTQ Y3, Y3
+	VPADDQ Y1, Y12, Y12
+	VPSUBQ Y3, Y12, Y12
 	INCQ CX
 	JNE  element
 	HALF(element)
@@ -68,8 +64,9 @@ element:
 // func cells4AVX512(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
-// those that lose one. X15 has the first cell of each eighth, X11 to X14 Max, X10 the
-// count.
+// those that lose one. X15 has the first cell of each eighth, X11 to X14 Max. Y10
+// counts the cells that are not zero: its lower half after an element, the upper half
+// before it.
 TEXT ·cells4AVX512(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VPBROADCASTQ CellRule_max(DX), X11
@@ -105,10 +102,14 @@ element:
 	VMOVDQU X3, 48(DI)(BX*1)
 	VPOR X0, X1, X1
 	VPTERNLOGQ $0xfe, X2, X3, X1
-	COUNT(X1, X5, X10)
+	VINSERTI128 $1, X5, Y1, Y1
+	VPOPCNTQ Y1, Y1
+	VPADDQ Y1, Y10, Y10
 	INCQ CX
 	JNE  element
 	HALF(element)
+	VEXTRACTI128 $1, Y10, X0
+	VPSUBQ X0, X10, X10
 	VPSRLDQ $8, X10, X0
 	VPADDQ X0, X10, X10
 	VMOVQ X10, AX
