@@ -49,10 +49,3 @@
 	MOVQ R8, found+48(FP)   \
 	MOVQ AX, filled+56(FP)  \
 	RET
-
-// Masks of numbers from 0 to 7.
-DATA timerPowers<>+0(SB)/8, $0x8040201008040201
-DATA timerPowers<>+8(SB)/8, $0
-DATA timerPowers<>+16(SB)/8, $0x8040201008040201
-DATA timerPowers<>+24(SB)/8, $0
-GLOBL timerPowers<>(SB), RODATA|NOPTR, $32

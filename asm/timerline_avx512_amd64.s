@@ -10,6 +10,11 @@
 // timers, DX the element's timers, K1 those of the line that are not 0, Z14 how often
 // each was filled, Z15 a one of all timers, less than 0.
 
+// The masks of numbers from 0 to 7, none for cellNone.
+DATA timerPowers<>+0(SB)/8, $0x8040201008040201
+DATA timerPowers<>+8(SB)/8, $0
+GLOBL timerPowers<>(SB), RODATA|NOPTR, $16
+
 // MASKS makes the block's cells masks of timers.
 #define MASKS(PACK, MASKED) \
 	MOVQ block+8(FP), R14                     \
