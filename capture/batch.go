@@ -50,6 +50,10 @@ type Block struct {
 	Before  uint32 // how many frames of this batch precede it
 }
 
+// walkRoom is how many frames a batch has room for at least when a walk through
+// records begins: those of a chunk of small packets take few turns.
+const walkRoom = 1024
+
 // Data returns the captured bytes of frame i. The slice points into Buf and
 // has no spare capacity.
 func (b *Batch) Data(i int) []byte {

@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // pcapHeaderLen is the length of a pcap file header.
@@ -97,56 +98,89 @@ func (p *pcap) header(head []byte) (int, error) {
 }
 
 func (p *pcap) parse(b *Batch) (used, need int, err error) {
-	pos := uint32(0)
 	if !p.started {
 		p.started = true
 		b.Blocks = append(b.Blocks, Block{Type: BlockFileHeader, Len: pcapHeaderLen})
-		pos = pcapHeaderLen
+		used = pcapHeaderLen
 	}
-	frames, buf := b.Frames, b.Buf
+	for full := true; full; {
+		b.Frames = slices.Grow(b.Frames, walkRoom)
+		room := b.Frames[len(b.Frames):cap(b.Frames)]
+		var found int
+		found, used = p.walk(room, b.Buf, used)
+		b.Frames = b.Frames[:len(b.Frames)+found]
+		full = found == len(room)
+	}
+	need, err = p.stopped(b.Buf[used:])
+	return used, need, err
+}
+
+// walk describes the whole records from pos on, until frames is full, and
+// returns how many there are and where they end. Frames are written field by
+// field: a literal would be put together elsewhere and copied, which costs more
+// than all the rest.
+func (p *pcap) walk(frames []Frame, buf []byte, pos int) (found, end int) {
 	recordLen, maxLen, big, swap := p.recordLen, p.maxLen, p.big, p.swap
 	tick := int64(1000)
 	if p.nano {
 		tick = 1
 	}
-	need = int(recordLen)
-	for len(buf)-int(pos) >= int(recordLen) {
-		h := buf[pos:][:16]
-		times, lens := le.Uint64(h), le.Uint64(h[8:])
-		if big {
-			times, lens = swapHalves(times), swapHalves(lens)
+	for i := range frames {
+		if len(buf)-pos < int(recordLen) {
+			return i, pos
 		}
-		capLen, wireLen := uint32(lens), uint32(lens>>32)
-		if swap != swapNever && (swap == swapAlways || capLen > wireLen) {
-			capLen, wireLen = wireLen, capLen
-		}
-		if capLen > maxLen {
-			err = damaged("captured length %d exceeds %d", capLen, maxLen)
-			break
-		}
+		h := buf[pos:][:pcapRecordLen]
+		times := halves(h, big)
+		capLen, wireLen := recordLens(h, big, swap)
 		size := recordLen + capLen
-		if int(size) > len(buf)-int(pos) {
-			need = int(size)
-			break
+		if capLen > maxLen || int(size) > len(buf)-pos {
+			return i, pos
 		}
-		frames = append(frames, Frame{
-			// Fractions of a second or more are added as they are.
-			Time:      int64(uint32(times))*1e9 + int64(times>>32)*tick,
-			Data:      pos + recordLen,
-			CapLen:    capLen,
-			WireLen:   wireLen,
-			Record:    pos,
-			RecordLen: size,
-		})
-		pos += size
+		f := &frames[i]
+		// Fractions of a second or more are added as they are.
+		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
+		f.Data = uint32(pos) + recordLen
+		f.CapLen = capLen
+		f.WireLen = wireLen
+		f.Interface = 0
+		f.Record = uint32(pos)
+		f.RecordLen = size
+		pos += int(size)
 	}
-	b.Frames = frames
-	return int(pos), need, err
+	return len(frames), pos
 }
 
-// swapHalves reverses the bytes of each half of v.
-func swapHalves(v uint64) uint64 {
-	return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+// stopped says why the walk ended before rest: how many bytes its record needs,
+// or what is wrong with it.
+func (p *pcap) stopped(rest []byte) (need int, err error) {
+	if len(rest) < int(p.recordLen) {
+		return int(p.recordLen), nil
+	}
+	capLen, _ := recordLens(rest, p.big, p.swap)
+	if capLen > p.maxLen {
+		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
+	}
+	return int(p.recordLen + capLen), nil
+}
+
+// recordLens returns the captured length and that on the wire from a record
+// header.
+func recordLens(h []byte, big bool, swap swapping) (capLen, wireLen uint32) {
+	lens := halves(h[8:], big)
+	capLen, wireLen = uint32(lens), uint32(lens>>32)
+	if swap != swapNever && (swap == swapAlways || capLen > wireLen) {
+		capLen, wireLen = wireLen, capLen
+	}
+	return capLen, wireLen
+}
+
+// halves reads two integers of 32 bits, the first into the low half.
+func halves(h []byte, big bool) uint64 {
+	v := le.Uint64(h)
+	if big {
+		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+	}
+	return v
 }
 
 func (p *pcap) cut(rest []byte) error {
@@ -154,10 +188,7 @@ func (p *pcap) cut(rest []byte) error {
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", ErrTruncated, have, want)
 	}
-	capLen, wireLen := p.u32(rest[8:]), p.u32(rest[12:])
-	if p.swap == swapAlways || p.swap == swapLarger && capLen > wireLen {
-		capLen = wireLen
-	}
+	capLen, _ := recordLens(rest, p.big, p.swap)
 	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, capLen)
 }
 
