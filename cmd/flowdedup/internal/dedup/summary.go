@@ -58,34 +58,50 @@ func newBooks() *books {
 	}
 }
 
-// packets enters a run of decoded frames.
+// packets enters a run of decoded frames. Its one branch is on what holds for all
+// frames of a capture or for none.
 func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
-	k.PacketsIn += uint64(len(frames))
+	var bytes, snapped, timeless, outOfOrder, nonIP uint64
 	last := k.last
 	for i := range frames {
 		f := &frames[i]
-		k.BytesIn += uint64(f.CapLen)
-		if f.CapLen < f.WireLen {
-			k.Snapped++
-		}
-		if f.Time == capture.NoTime {
-			k.NoTimestamp++
+		t, captured := f.Time, uint64(f.CapLen)
+		bytes += captured
+		snapped += (captured - uint64(f.WireLen)) >> 63
+		if t == capture.NoTime {
+			timeless++
 			continue
 		}
-		if f.Time < last {
-			k.OutOfOrder++
+		older := uint64(0)
+		if t < last {
+			older = 1
 		}
-		if last == capture.NoTime {
-			k.first = f.Time
-		}
-		last = f.Time
+		outOfOrder += older
+		last = t
+	}
+	for i := range headers {
+		nonIP += (uint64(headers[i].Version) - 1) >> 63
+	}
+	if k.last == capture.NoTime {
+		k.first = firstTime(frames)
 	}
 	k.last = last
-	for i := range headers {
-		if headers[i].Version == 0 {
-			k.NonIP++
+	k.PacketsIn += uint64(len(frames))
+	k.BytesIn += bytes
+	k.Snapped += snapped
+	k.NoTimestamp += timeless
+	k.OutOfOrder += outOfOrder
+	k.NonIP += nonIP
+}
+
+// firstTime returns the time of the first frame that has one.
+func firstTime(frames []capture.Frame) int64 {
+	for i := range frames {
+		if t := frames[i].Time; t != capture.NoTime {
+			return t
 		}
 	}
+	return capture.NoTime
 }
 
 // duplicate enters one removed packet.
