@@ -49,13 +49,13 @@ type books struct {
 	Summary
 	removed     uint64 // captured bytes of the duplicates
 	first, last int64  // times of the first and the last packet that had one
+	// duplicates by IP protocol number, and those without an IP header
+	protocols [256]uint64
+	others    uint64
 }
 
 func newBooks() *books {
-	return &books{
-		Summary: Summary{DuplicatesByProtocol: map[string]uint64{}},
-		first:   capture.NoTime, last: capture.NoTime,
-	}
+	return &books{first: capture.NoTime, last: capture.NoTime}
 }
 
 // packets enters a run of decoded frames. Its one branch is on what holds for all
@@ -108,12 +108,32 @@ func firstTime(frames []capture.Frame) int64 {
 func (k *books) duplicate(f *capture.Frame, h *flow.Header) {
 	k.Duplicates++
 	k.removed += uint64(f.CapLen)
-	k.DuplicatesByProtocol[flow.ProtocolName(h)]++
+	if h.Version == 0 {
+		k.others++
+		return
+	}
+	k.protocols[h.Proto]++
+}
+
+// duplicatesByProtocol returns the numbers of removed packets by the names of their
+// protocols.
+func (k *books) duplicatesByProtocol() map[string]uint64 {
+	byName := map[string]uint64{}
+	if k.others > 0 {
+		byName[flow.ProtocolName(&flow.Header{})] = k.others
+	}
+	for proto, n := range k.protocols {
+		if n > 0 {
+			byName[flow.ProtocolName(&flow.Header{Version: 4, Proto: uint8(proto)})] = n
+		}
+	}
+	return byName
 }
 
 // close returns the finished summary.
 func (k *books) close(elapsed time.Duration) Summary {
 	s := k.Summary
+	s.DuplicatesByProtocol = k.duplicatesByProtocol()
 	s.PacketsOut = s.PacketsIn - s.Duplicates
 	s.BytesOut = s.BytesIn - k.removed
 	s.FirstTimestamp, s.LastTimestamp = stamp.Format(k.first, time.UTC), stamp.Format(k.last, time.UTC)
