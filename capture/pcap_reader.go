@@ -3,7 +3,6 @@ package capture
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // pcapHeaderLen is the length of a pcap file header.
@@ -103,14 +102,7 @@ func (p *pcap) parse(b *Batch) (used, need int, err error) {
 		b.Blocks = append(b.Blocks, Block{Type: BlockFileHeader, Len: pcapHeaderLen})
 		used = pcapHeaderLen
 	}
-	for full := true; full; {
-		b.Frames = slices.Grow(b.Frames, walkRoom)
-		room := b.Frames[len(b.Frames):cap(b.Frames)]
-		var found int
-		found, used = p.walk(room, b.Buf, used)
-		b.Frames = b.Frames[:len(b.Frames)+found]
-		full = found == len(room)
-	}
+	used = b.walk(used, p.walk)
 	need, err = p.stopped(b.Buf[used:])
 	return used, need, err
 }
@@ -119,33 +111,36 @@ func (p *pcap) parse(b *Batch) (used, need int, err error) {
 // returns how many there are and where they end. Frames are written field by
 // field: a literal would be put together elsewhere and copied, which costs more
 // than all the rest.
-func (p *pcap) walk(frames []Frame, buf []byte, pos int) (found, end int) {
-	recordLen, maxLen, big, swap := p.recordLen, p.maxLen, p.big, p.swap
+func (p *pcap) walk(frames []Frame, buf []byte, pos uint32) (found int, end uint32) {
+	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)
 	if p.nano {
 		tick = 1
 	}
 	for i := range frames {
-		if len(buf)-pos < int(recordLen) {
+		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
+		if at+pcapRecordLen > len(buf) {
 			return i, pos
 		}
-		h := buf[pos:][:pcapRecordLen]
-		times := halves(h, big)
-		capLen, wireLen := recordLens(h, big, swap)
-		size := recordLen + capLen
-		if capLen > maxLen || int(size) > len(buf)-pos {
+		h := (*[pcapRecordLen]byte)(buf[at : at+pcapRecordLen])
+		times, lens := le.Uint64(h[:]), le.Uint64(h[8:])
+		if odd {
+			times, lens = p.usual(times), p.usualLens(lens)
+		}
+		size := recordLen + uint32(lens)
+		if uint32(lens) > maxLen || int(size) > len(buf)-at {
 			return i, pos
 		}
 		f := &frames[i]
 		// Fractions of a second or more are added as they are.
 		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
-		f.Data = uint32(pos) + recordLen
-		f.CapLen = capLen
-		f.WireLen = wireLen
+		f.Data = pos + recordLen
+		f.CapLen = uint32(lens)
+		f.WireLen = uint32(lens >> 32)
 		f.Interface = 0
-		f.Record = uint32(pos)
+		f.Record = pos
 		f.RecordLen = size
-		pos += int(size)
+		pos += size
 	}
 	return len(frames), pos
 }
@@ -156,31 +151,35 @@ func (p *pcap) stopped(rest []byte) (need int, err error) {
 	if len(rest) < int(p.recordLen) {
 		return int(p.recordLen), nil
 	}
-	capLen, _ := recordLens(rest, p.big, p.swap)
+	capLen := p.capLen(rest)
 	if capLen > p.maxLen {
 		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
 	}
 	return int(p.recordLen + capLen), nil
 }
 
-// recordLens returns the captured length and that on the wire from a record
-// header.
-func recordLens(h []byte, big bool, swap swapping) (capLen, wireLen uint32) {
-	lens := halves(h[8:], big)
-	capLen, wireLen = uint32(lens), uint32(lens>>32)
-	if swap != swapNever && (swap == swapAlways || capLen > wireLen) {
-		capLen, wireLen = wireLen, capLen
-	}
-	return capLen, wireLen
-}
-
-// halves reads two integers of 32 bits, the first into the low half.
-func halves(h []byte, big bool) uint64 {
-	v := le.Uint64(h)
-	if big {
+// usual returns two integers of 32 bits, read as one of 64, as a little-endian file
+// has them.
+func (p *pcap) usual(v uint64) uint64 {
+	if p.big {
 		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
 	}
 	return v
+}
+
+// usualLens does the same with the lengths of a record, and puts the captured one
+// first, in the low half.
+func (p *pcap) usualLens(v uint64) uint64 {
+	v = p.usual(v)
+	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
+		return bits.RotateLeft64(v, 32)
+	}
+	return v
+}
+
+// capLen returns the captured length from a record header.
+func (p *pcap) capLen(h []byte) uint32 {
+	return uint32(p.usualLens(le.Uint64(h[8:])))
 }
 
 func (p *pcap) cut(rest []byte) error {
@@ -188,8 +187,7 @@ func (p *pcap) cut(rest []byte) error {
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", ErrTruncated, have, want)
 	}
-	capLen, _ := recordLens(rest, p.big, p.swap)
-	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, capLen)
+	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, p.capLen(rest))
 }
 
 // inHeader is never true: what follows the file header is a record.

@@ -60,7 +60,9 @@ func (p *pcapng) header(head []byte) (int, error) {
 
 func (p *pcapng) parse(b *Batch) (used, need int, err error) {
 	for need == 0 && err == nil {
-		used = p.walk(b, used)
+		if !p.big {
+			used = b.walk(used, p.plainPackets)
+		}
 		used, need, err = p.next(b, used)
 	}
 	p.packets = p.packets || len(b.Frames) > 0
