@@ -23,7 +23,7 @@ type Identity struct {
 	masks  ipMasks
 	limit  uint32
 	place  bool // messages are where the batch has them
-	places [2]place
+	places [8]place
 	buffer scratch
 	msgs   []asm.Message
 }

@@ -38,15 +38,15 @@ type place struct {
 	first    uint64 // mask of bytes 0 to 7, as a big-endian word
 	protocol uint64 // mask of the same before it is moved up
 	second   uint64 // mask of bytes 8 to 15 after they were moved down
-	down     uint8
+	down     uint32
 	length   uint32 // mask of the difference between payload length and datagram
 }
 
 // protocolUp moves the protocol of IPv6 to behind the version.
 const protocolUp = 44
 
-// places returns the place of IPv4 and that of IPv6.
-func (f Fields) places() [2]place {
+// places returns the place of each version of IP.
+func (f Fields) places() (all [8]place) {
 	v4 := place{first: 0xff00ffff_ffffffff, second: 0xff << 48}
 	v6 := place{first: 0xf00fffff_00000000, protocol: 0xff00, second: 0xffffffff, down: 32, length: 0xffffffff}
 	if f&IPID != 0 {
@@ -55,7 +55,8 @@ func (f Fields) places() [2]place {
 	if f&FlowLabel != 0 {
 		v6.first &^= 0xfffff << 32
 	}
-	return [2]place{v4, v6}
+	all[4], all[6] = v4, v6
+	return all
 }
 
 // placeFrames lays out messages that are frames.
@@ -70,7 +71,7 @@ func placeFrames(msgs []asm.Message, frames []capture.Frame) {
 // placeDatagrams lays out messages that are datagrams, or frames without an IP
 // header. Versions come in no order that a CPU could guess, so that they have a
 // branch only where there is something rare about them.
-func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[2]place) {
+func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
 		h, m := &h[i], &msgs[i]
@@ -80,7 +81,7 @@ func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []
 			m.Off, m.Len, m.Tweak = off, h.End-h.Start, tweakFrame|uint64(h.Wire)
 			continue
 		}
-		ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version>>1&1]
+		ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
 		word := binary.BigEndian.Uint64(ip[:8])
 		if (h.End-h.Start-40-uint32(uint16(word>>16)))&p.length != 0 {
 			m.Off, m.Len = off+8, h.End-h.Start-8
