@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -47,96 +48,40 @@ type Summary struct {
 // books keeps the running counts of a Summary.
 type books struct {
 	Summary
-	removed     uint64 // captured bytes of the duplicates
-	first, last int64  // times of the first and the last packet that had one
-	// duplicates by IP protocol number, and those without an IP header
-	protocols [256]uint64
-	others    uint64
+	tally      tally
+	removed    uint64 // captured bytes of the duplicates
+	duplicates [flow.Protocols]uint64
 }
 
-func newBooks() *books {
-	return &books{first: capture.NoTime, last: capture.NoTime}
-}
+func newBooks() *books { return &books{tally: newTally()} }
 
-// packets enters a run of decoded frames. Its one branch is on what holds for all
-// frames of a capture or for none.
-func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
-	var bytes, snapped, timeless, outOfOrder, nonIP uint64
-	last := k.last
-	for i := range frames {
-		f := &frames[i]
-		t, captured := f.Time, uint64(f.CapLen)
-		bytes += captured
-		snapped += (captured - uint64(f.WireLen)) >> 63
-		if t == capture.NoTime {
-			timeless++
-			continue
-		}
-		older := uint64(0)
-		if t < last {
-			older = 1
-		}
-		outOfOrder += older
-		last = t
-	}
-	for i := range headers {
-		nonIP += (uint64(headers[i].Version) - 1) >> 63
-	}
-	if k.last == capture.NoTime {
-		k.first = firstTime(frames)
-	}
-	k.last = last
-	k.PacketsIn += uint64(len(frames))
-	k.BytesIn += bytes
-	k.Snapped += snapped
-	k.NoTimestamp += timeless
-	k.OutOfOrder += outOfOrder
-	k.NonIP += nonIP
-}
-
-// firstTime returns the time of the first frame that has one.
-func firstTime(frames []capture.Frame) int64 {
-	for i := range frames {
-		if t := frames[i].Time; t != capture.NoTime {
-			return t
+// batch enters the next packets of the stream, and of which drop says that they are
+// duplicates.
+func (k *books) batch(t *tally, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
+	k.tally.add(t)
+	for w, word := range drop {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			k.Duplicates++
+			k.removed += uint64(frames[i].CapLen)
+			k.duplicates[protocols[i]]++
 		}
 	}
-	return capture.NoTime
-}
-
-// duplicate enters one removed packet.
-func (k *books) duplicate(f *capture.Frame, h *flow.Header) {
-	k.Duplicates++
-	k.removed += uint64(f.CapLen)
-	if h.Version == 0 {
-		k.others++
-		return
-	}
-	k.protocols[h.Proto]++
-}
-
-// duplicatesByProtocol returns the numbers of removed packets by the names of their
-// protocols.
-func (k *books) duplicatesByProtocol() map[string]uint64 {
-	byName := map[string]uint64{}
-	if k.others > 0 {
-		byName[flow.ProtocolName(&flow.Header{})] = k.others
-	}
-	for proto, n := range k.protocols {
-		if n > 0 {
-			byName[flow.ProtocolName(&flow.Header{Version: 4, Proto: uint8(proto)})] = n
-		}
-	}
-	return byName
 }
 
 // close returns the finished summary.
 func (k *books) close(elapsed time.Duration) Summary {
-	s := k.Summary
-	s.DuplicatesByProtocol = k.duplicatesByProtocol()
-	s.PacketsOut = s.PacketsIn - s.Duplicates
-	s.BytesOut = s.BytesIn - k.removed
-	s.FirstTimestamp, s.LastTimestamp = stamp.Format(k.first, time.UTC), stamp.Format(k.last, time.UTC)
+	s, t := k.Summary, &k.tally
+	s.PacketsIn, s.PacketsOut = t.count, t.count-s.Duplicates
+	s.BytesIn, s.BytesOut = t.bytes, t.bytes-k.removed
+	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.nonIP, t.snapped, t.outOfOrder, t.untimed
+	s.FirstTimestamp, s.LastTimestamp = stamp.Format(t.first, time.UTC), stamp.Format(t.last, time.UTC)
+	s.DuplicatesByProtocol = map[string]uint64{}
+	for p, n := range k.duplicates {
+		if n > 0 {
+			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
+		}
+	}
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
