@@ -26,9 +26,10 @@ type plainShape struct {
 	bits, value uint64 // which bits of the first 8 bytes of IP, big-endian, have a value
 	end         uint32 // where the datagram ends if its length field is 0
 	least       uint32 // where it ends if the ports are the last of it
-	length      uint8  // shift of the length field in the first 8 bytes
-	proto       uint8  // offset of the protocol
-	ports       uint8  // offset of the ports
+	typ         uint16
+	length      uint8 // shift of the length field in the first 8 bytes
+	proto       uint8 // offset of the protocol
+	ports       uint8 // offset of the ports
 	header      Header
 }
 
@@ -43,21 +44,25 @@ var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
 		}
 		if i%2 == 0 {
 			h.Version, h.L4 = 4, start+20
-			*s = plainShape{bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24, length: 32, proto: 14 + 9, ports: 14 + 20}
+			*s = plainShape{
+				bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24,
+				typ: typeIPv4, length: 32, proto: 14 + 9, ports: 14 + 20,
+			}
 		} else {
 			h.Version, h.L4 = 6, start+40
-			*s = plainShape{bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44, length: 16, proto: 14 + 6, ports: 14 + 40}
+			*s = plainShape{
+				bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44,
+				typ: typeIPv6, length: 16, proto: 14 + 6, ports: 14 + 40,
+			}
 		}
 		s.header = h
 	}
 	return all
 }()
 
-// plainTypes are ethertypes by their high bit.
-var plainTypes = [2]uint16{typeIPv4, typeIPv6}
-
-// notPlain marks protocols that are looked into before the ports.
-const notPlain = 1 << 63
+// notPlain is among the high bits of protocols that are looked into before the
+// ports.
+const notPlain = 1 << 32
 
 // plainProtocols holds portMask, and notPlain, for each version and protocol.
 var plainProtocols = func() (all [2 * 256]uint64) {
@@ -73,7 +78,7 @@ var plainProtocols = func() (all [2 * 256]uint64) {
 // plainEthernet decodes Ethernet frames that are plain, from the first on, and
 // returns how many they were. The last ones of a buffer count as not plain.
 func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
-	frames = frames[:len(h)]
+	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
 	for i := range h {
 		f := &frames[i]
 		at := int(f.Data)
@@ -84,7 +89,7 @@ func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
 		typ := binary.BigEndian.Uint16(d[12:])
 		v, vlan := uint(typ>>15), uint16(0)
 		shape := &plainShapes[v]
-		if typ != plainTypes[v] {
+		if typ != shape.typ {
 			tags, next := plainTagsOf(d)
 			at += 4 * tags
 			if tags == 0 || at+plainReach > len(buf) {
@@ -97,9 +102,9 @@ func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
 		}
 		word := binary.BigEndian.Uint64(d[14:])
 		proto := d[shape.proto&63]
-		masks := plainProtocols[v<<8|uint(proto)]
+		masks := plainProtocols[(v<<8|uint(proto))%uint(len(plainProtocols))]
 		end := min(shape.end+uint32(uint16(word>>(shape.length&63))), f.CapLen)
-		if word&shape.bits^shape.value|masks&notPlain != 0 || end < shape.least {
+		if word&shape.bits^shape.value|masks>>32 != 0 || end < shape.least {
 			return i
 		}
 		ports := int(shape.ports & 63)
@@ -120,7 +125,7 @@ func plainTagsOf(d *[plainReach]byte) (tags int, typ uint16) {
 		tags++
 		typ = binary.BigEndian.Uint16(d[12+4*tags:])
 	}
-	if typ != plainTypes[typ>>15] {
+	if typ != plainShapes[typ>>15].typ {
 		return 0, typ
 	}
 	return tags, typ
