@@ -16,7 +16,7 @@ import (
 func smallPackets(n int) []byte {
 	r := rand.New(rand.NewPCG(5, 6))
 	le := binary.LittleEndian
-	out := join(le32(0xa1b2c3d4), "\x02\x00\x04\x00", make([]byte, 8), le32(1<<16), le32(1))
+	out := join("\xd4\xc3\xb2\xa1\x02\x00\x04\x00", make([]byte, 8), le32(1<<16), le32(1))
 	for i := range n {
 		seed := byte(r.Uint32())
 		typ, ip := typeIPv4, ip4(seed, protoTCP, tcp(1000+i%5000, 80, make([]byte, 10)))
