@@ -230,6 +230,38 @@ func TestFastAndGeneralAgree(t *testing.T) {
 	}
 }
 
+// TestMixedLinks decodes frames of several link types in one run as it decodes each
+// by itself.
+func TestMixedLinks(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	frames := map[capture.LinkType][]byte{
+		capture.LinkEthernet: ether(typeIPv4, packet4), capture.LinkRaw: packet6, capture.LinkNull: join("\x02\x00\x00\x00", packet4),
+	}
+	links := []capture.LinkType{capture.LinkEthernet, capture.LinkRaw, capture.LinkNull, capture.LinkEthernet}
+	var data [][]byte
+	var ifaces []uint32
+	for range 200 {
+		n := r.IntN(len(links))
+		for range 1 + r.IntN(4) {
+			ifaces = append(ifaces, uint32(n))
+			data = append(data, frames[links[n]])
+		}
+	}
+	b := newBatch(capture.LinkEthernet, data...)
+	b.Interfaces = nil
+	for _, link := range links {
+		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: link})
+	}
+	for i, n := range ifaces {
+		b.Frames[i].Interface = n
+	}
+	for i, got := range decode(Config{}, b) {
+		if want := decodeOne(Config{}, links[ifaces[i]], data[i]); got != want {
+			t.Errorf("frame %d of link type %d: got %+v, want %+v", i, links[ifaces[i]], got, want)
+		}
+	}
+}
+
 // TestIPLengths checks where datagrams end.
 func TestIPLengths(t *testing.T) {
 	noLength4 := ip4(1, protoTCP, tcp(1000, 80, []byte("segment to be")))

@@ -63,10 +63,8 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 // frames come to more than 4 GiB, which no batch can hold.
 func (g *Identity) Gather(b *capture.Batch, from int, h []Header) (buf []byte, msgs []asm.Message) {
 	frames := b.Frames[from : from+len(h)]
-	if cap(g.msgs) < len(h) {
-		g.msgs = make([]asm.Message, len(h))
-	}
-	msgs = g.msgs[:len(h)]
+	g.msgs = room(g.msgs, len(h))
+	msgs = g.msgs
 	switch {
 	case g.place && g.kind == Frame:
 		placeFrames(msgs, frames)

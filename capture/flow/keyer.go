@@ -35,9 +35,9 @@ type Keys struct {
 // so a Keyer serves one goroutine.
 type Keyer struct {
 	cfg    KeyConfig
-	each   int // elements of a packet
-	bare   bool
-	sorted bool
+	each   int       // elements of a packet
+	bare   bool      // IPv4 elements are numbers: Keys.Addr4
+	sorted bool      // the smaller end is the first
 	src    [2]uint64 // masks of the first address of an IPv6 key
 	dst    [2]uint64 // of the second, 0 without one
 	both4  uint64    // of both of an IPv4 key
