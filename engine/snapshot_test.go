@@ -22,9 +22,7 @@ type snapshotter interface {
 
 // restorers are the functions that read snapshots, by kind.
 var restorers = map[snapshotKind]func(r io.Reader, c RestoreConfig) (snapshotter, error){
-	snapshotStream: func(r io.Reader, c RestoreConfig) (snapshotter, error) {
-		return restored(RestoreStream(r, c, 1))
-	},
+	snapshotStream:   func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreStream(r, c)) },
 	snapshotTimed:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimed(r, c)) },
 	snapshotExactV4:  func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
 	snapshotLandmark: func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreLandmark(r, c)) },

@@ -18,11 +18,12 @@ const timedFieldCount = 8 + 5 + windowSlices + 1 + 4
 // snapshot is sealed with it. Errors are those of w. It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret Secret) error {
 	checkOpen("Timed.Snapshot", t.arena)
+	counts := t.counts()
 	fields := []uint64{
 		uint64(t.kind.Duration), uint64(t.kind.Packets), flagWord(t.kind.None),
 		uint64(len(t.arena.Lines())), uint64(t.params.FPBits),
 		flagWord(t.params.Refresh), flagWord(t.params.Across), uint64(t.params.Origin),
-		flagWord(t.started), t.position, t.counts.Inserted, t.counts.EvictedLive, uint64(t.demand.start),
+		flagWord(t.started), t.position, counts.Inserted, counts.EvictedLive, uint64(t.demand.start),
 	}
 	fields = append(fields, t.demand.kept[:]...)
 	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak, t.demand.length)
@@ -33,8 +34,8 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret) error {
 
 // RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind the
 // snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
-// kind or made under another key, ErrMemory if it takes more memory than c allows, or
-// are those of r and of layout.NewArena.
+// kind or made under another key, ErrMemory if it takes more memory than c allows,
+// ErrWorkers if the workers do not fit, or are those of r and of layout.NewArena.
 func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
 	in, words, err := newSnapshotReader(r, snapshotTimed, c.Secret, timedFieldCount, timedFieldCount)
 	if err != nil {
@@ -67,7 +68,7 @@ func timedOf(f *snapshotFields, c RestoreConfig) (*Timed, error) {
 	}
 	config := TimedConfig{
 		Window: window, Memory: int(lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: f.flag(), Across: f.flag(),
+		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: f.flag(), Across: f.flag(), Workers: c.Workers,
 	}
 	_, err := cellShape(config)
 	if err == nil {
@@ -94,7 +95,7 @@ func (t *Timed) fill(f *snapshotFields) {
 	t.params.Origin = int64(f.next())
 	t.started = f.flag()
 	t.position = f.next()
-	t.counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
+	t.kernels[0].counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
 	t.demand.start = int64(f.next())
 	for i := range t.demand.kept {
 		t.demand.kept[i] = f.next()

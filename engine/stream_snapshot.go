@@ -26,7 +26,7 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 // snapshot is sealed with it. Errors are those of w. It panics after Close.
 func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
 	checkOpen("Stream.Snapshot", s.arena)
-	c := s.workers.counts()
+	c := s.counts()
 	f := streamFields{
 		method: uint64(s.params.method), shape: uint64(s.params.shape),
 		k: uint64(s.params.k), p: uint64(s.params.p), max: uint64(s.params.max),
@@ -42,12 +42,11 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
 	return out.end()
 }
 
-// RestoreStream makes the filter that Snapshot wrote, for a number of workers as in
-// StreamConfig, which may be another than before. It reads nothing behind the
+// RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
 // snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
 // kind or made under another key, ErrMemory if it takes more memory than c allows,
-// ErrStream if the workers do not fit, or are those of r and of layout.NewArena.
-func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
+// ErrWorkers if the workers do not fit, or are those of r and of layout.NewArena.
+func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 	in, fields, err := newSnapshotReader(r, snapshotStream, c.Secret, streamFieldCount, streamFieldCount)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStream(p, workers)
+	s, err := newStream(p, c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
 		return nil, err
 	}
 	s.elements, s.seen = f.elements, f.seen
-	s.workers.all[0].kernel.add(streamCounts{occupied: f.occupied, evicted: f.evicted})
+	s.kernels[0].add(streamCounts{occupied: f.occupied, evicted: f.evicted})
 	return s, nil
 }
 

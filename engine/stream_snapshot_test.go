@@ -29,12 +29,13 @@ func TestStreamSnapshot(t *testing.T) {
 				}
 			}
 			at += n
-			restored, err := RestoreStream(bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret}, 1+rng.IntN(5))
+			restored, err := RestoreStream(bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret, Workers: 1 + rng.IntN(5)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { restored.Close() })
 			s = restored
+			s.shards.least = 1
 		}
 		if !slices.Equal(s.arena.Lines(), whole.arena.Lines()) {
 			t.Error("other memory")
@@ -53,7 +54,7 @@ func TestSnapshotsInARow(t *testing.T) {
 	data := snapshotOf(t, s)
 	r := iotest.OneByteReader(io.MultiReader(bytes.NewReader(data), bytes.NewReader(data), strings.NewReader("rest")))
 	for range 2 {
-		restored, err := RestoreStream(r, RestoreConfig{Secret: snapshotSecret}, 0)
+		restored, err := RestoreStream(r, RestoreConfig{Secret: snapshotSecret})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"occupied", sealAgain(changed(data, 14, 1<<20)), ErrSnapshot, "do not belong together"},
 		{"evicted", sealAgain(changed(data, 15, 1<<63)), ErrSnapshot, "evictions"},
 	} {
-		r, err := RestoreStream(bytes.NewReader(c.data), RestoreConfig{Secret: snapshotSecret}, 1)
+		r, err := RestoreStream(bytes.NewReader(c.data), RestoreConfig{Secret: snapshotSecret})
 		if err == nil {
 			r.Close()
 		}
@@ -111,21 +112,20 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		config  RestoreConfig
-		workers int
-		is      error
+		config RestoreConfig
+		is     error
 	}{
-		"another key": {RestoreConfig{Secret: Secret{9}}, 1, ErrSnapshot},
-		"too large":   {RestoreConfig{Secret: snapshotSecret, Memory: 6399}, 1, ErrMemory},
-		"no memory":   {RestoreConfig{Secret: snapshotSecret, Memory: -1}, 1, ErrMemory},
-		"101 workers": {RestoreConfig{Secret: snapshotSecret}, 101, ErrStream},
+		"another key": {RestoreConfig{Secret: Secret{9}}, ErrSnapshot},
+		"too large":   {RestoreConfig{Secret: snapshotSecret, Memory: 6399}, ErrMemory},
+		"no memory":   {RestoreConfig{Secret: snapshotSecret, Memory: -1}, ErrMemory},
+		"101 workers": {RestoreConfig{Secret: snapshotSecret, Workers: 101}, ErrWorkers},
 	} {
-		if _, err := RestoreStream(bytes.NewReader(data), c.config, c.workers); !errors.Is(err, c.is) {
+		if _, err := RestoreStream(bytes.NewReader(data), c.config); !errors.Is(err, c.is) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	broken := io.MultiReader(bytes.NewReader(data[:200]), iotest.ErrReader(failing))
-	if _, err := RestoreStream(broken, RestoreConfig{Secret: snapshotSecret}, 1); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
+	if _, err := RestoreStream(broken, RestoreConfig{Secret: snapshotSecret}); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 }
