@@ -15,8 +15,11 @@ const timedFieldCount = 8 + 5 + windowSlices + 1 + 4
 
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. Errors are those of w. It panics after Close.
-func (t *Timed) Snapshot(w io.Writer, secret Secret) error {
+// snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
+// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// It panics after Close.
+func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Timed.Snapshot", t.arena)
 	counts := t.counts()
 	fields := []uint64{
@@ -27,17 +30,18 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret) error {
 	}
 	fields = append(fields, t.demand.kept[:]...)
 	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak, t.demand.length)
-	out := newSnapshotWriter(w, snapshotTimed, secret, fields)
+	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
 	out.lines(t.arena.Lines())
 	return out.end()
 }
 
-// RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind the
-// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
-// kind or made under another key, ErrMemory if it takes more memory than c allows,
-// ErrWorkers if the workers do not fit, or are those of r and of layout.NewArena.
+// RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind
+// the snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another
+// version, kind or label or made under another key, ErrMemory if it takes more memory
+// than c allows, ErrWorkers if the workers do not fit, or are those of r and of
+// layout.NewArena.
 func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
-	in, words, err := newSnapshotReader(r, snapshotTimed, c.Secret, timedFieldCount, timedFieldCount)
+	in, words, err := newSnapshotReader(r, snapshotTimed, c, timedFieldCount, timedFieldCount)
 	if err != nil {
 		return nil, err
 	}

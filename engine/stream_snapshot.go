@@ -23,8 +23,11 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 
 // Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. Errors are those of w. It panics after Close.
-func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
+// snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
+// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// It panics after Close.
+func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Stream.Snapshot", s.arena)
 	c := s.counts()
 	f := streamFields{
@@ -37,17 +40,18 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
 	for i, field := range f.all() {
 		fields[i] = *field
 	}
-	out := newSnapshotWriter(w, snapshotStream, secret, fields[:])
+	out := newSnapshotWriter(w, snapshotStream, secret, label, fields[:])
 	out.lines(s.arena.Lines())
 	return out.end()
 }
 
 // RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
-// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
-// kind or made under another key, ErrMemory if it takes more memory than c allows,
-// ErrWorkers if the workers do not fit, or are those of r and of layout.NewArena.
+// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version,
+// kind or label or made under another key, ErrMemory if it takes more memory than c
+// allows, // ErrWorkers if the workers do not fit, or are those of r and of
+// layout.NewArena.
 func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
-	in, fields, err := newSnapshotReader(r, snapshotStream, c.Secret, streamFieldCount, streamFieldCount)
+	in, fields, err := newSnapshotReader(r, snapshotStream, c, streamFieldCount, streamFieldCount)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func TestTimedSnapshotShards(t *testing.T) {
 			t.Fatalf("other verdicts from packet %d to %d", at, to)
 		}
 		at = to
-		c := RestoreConfig{Secret: snapshotSecret, Workers: 1 + rng.IntN(5)}
+		c := RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 1 + rng.IntN(5)}
 		again, err := restorers[snapshotTimed](bytes.NewReader(snapshotOf(t, f)), c)
 		if err != nil {
 			t.Fatal(err)
