@@ -59,8 +59,8 @@ type lineKernel interface {
 // kernel. Dealing digests out once, in slices that workers take turns at, takes
 // 3 ns each in place of that: for up to four workers more than it saves, and they
 // would have to wait for each other twice in a round. So workers pay off where lines
-// come from memory; where they stay in a core's own cache the caller is as fast alone,
-// and alone it is.
+// come from memory, or with a kernel that is slow. Where lines of the others stay in a
+// core's own cache the caller is as fast alone, and alone it is.
 type shards struct {
 	lines  []layout.Line
 	all    []*shard // the first one is the goroutine that calls
@@ -79,10 +79,11 @@ type shardTask struct {
 	position uint64 // of the first
 }
 
-// start makes a worker of each kernel, and goroutines for all but the first.
-func (s *shards) start(lines []layout.Line, kernels []lineKernel) {
+// start makes a worker of each kernel, and goroutines for all but the first. cached
+// says that a kernel whose lines are in its core's cache is as fast alone.
+func (s *shards) start(lines []layout.Line, kernels []lineKernel, cached bool) {
 	s.lines, s.least = lines, shardLeast
-	if len(lines)*layout.LineSize <= layout.Caches().L2 {
+	if cached && len(lines)*layout.LineSize <= layout.Caches().L2 {
 		s.least = math.MaxInt
 	}
 	for i, kernel := range kernels {

@@ -107,7 +107,7 @@ func newStream(p streamParams, workers int) (*Stream, error) {
 		k := p.newKernel()
 		kernels[i], s.kernels = k, append(s.kernels, k)
 	}
-	s.shards.start(arena.Lines(), kernels)
+	s.shards.start(arena.Lines(), kernels, true)
 	s.bytes = arena.Bytes() + s.shards.bytes()
 	return s, nil
 }

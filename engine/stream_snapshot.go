@@ -48,7 +48,7 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 // RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
 // snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version,
 // kind or label or made under another key, ErrMemory if it takes more memory than c
-// allows, // ErrWorkers if the workers do not fit, or are those of r and of
+// allows, ErrWorkers if the workers do not fit, or are those of r and of
 // layout.NewArena.
 func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 	in, fields, err := newSnapshotReader(r, snapshotStream, c, streamFieldCount, streamFieldCount)

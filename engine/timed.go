@@ -24,8 +24,10 @@ type TimedConfig struct {
 	Refresh bool
 	// Across makes only elements seen at another point copies.
 	Across bool
-	// Workers is the number of goroutines that share the work, as in StreamConfig;
-	// 0 stands for 1. It changes neither verdicts nor memory.
+	// Workers is the number of goroutines that share the work, the caller's
+	// included, from 1 to the number of lines and at most MaxWorkers; 0 stands for 1.
+	// They share calls of 4096 elements and more. It changes neither verdicts nor
+	// memory.
 	Workers int
 }
 
@@ -146,7 +148,7 @@ func (t *Timed) share(workers int) {
 		k := newTimedKernel(&t.params, &t.round, workers)
 		kernels[i], t.kernels = k, append(t.kernels, k)
 	}
-	t.shards.start(t.arena.Lines(), kernels)
+	t.shards.start(t.arena.Lines(), kernels, false)
 }
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in
