@@ -45,6 +45,18 @@ func StreamMethods() []string {
 	return names
 }
 
+// IsStreamMethod says whether NewStream knows a method of that name.
+func IsStreamMethod(name string) bool { return name != "" && streamMethod(name) >= 0 }
+
+// streamMethod returns the place of a method in streamMethods, or -1 if there is none
+// of that name. "" stands for the first.
+func streamMethod(name string) int {
+	if name == "" {
+		return 0
+	}
+	return slices.Index(StreamMethods(), name)
+}
+
 // rowShapes are the shapes of rows, those that miss fewest elements at equal
 // memory first, and so with falling bounds of the false positive rate.
 var rowShapes = []struct {
@@ -80,13 +92,11 @@ type streamParams struct {
 // newStreamParams chooses what c leaves open.
 func newStreamParams(c StreamConfig) (streamParams, error) {
 	p := streamParams{k: 1, max: 1}
-	if c.Method == "" {
-		c.Method = streamMethods[0].name
-	}
-	p.method = slices.Index(StreamMethods(), c.Method)
+	p.method = streamMethod(c.Method)
 	if p.method < 0 {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
+	c.Method = streamMethods[p.method].name
 	lines, err := streamLines(c.Memory)
 	if err != nil {
 		return p, err
