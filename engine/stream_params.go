@@ -57,12 +57,22 @@ func streamMethod(name string) int {
 	return slices.Index(StreamMethods(), name)
 }
 
-// rowShapes are the shapes of rows, those that miss fewest elements at equal
-// memory first, and so with falling bounds of the false positive rate.
-var rowShapes = []struct {
-	name  string
-	shape asm.RowShape
-}{
+// StreamShape is a shape of the rows of a Stream.
+type StreamShape struct {
+	Name string // as in StreamConfig
+	asm.RowShape
+}
+
+// FPR returns what an element that never came is taken for seen with at most, in such a
+// row: c / (2^w - 1) for c cells of w bits.
+func (s StreamShape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
+
+// StreamShapes returns the shapes of rows, those that miss fewest elements at equal
+// memory first, and so with falling bounds of the false positive rate. NewStream takes
+// the first one that keeps the rate asked for.
+func StreamShapes() []StreamShape { return slices.Clone(streamShapes) }
+
+var streamShapes = []StreamShape{
 	{"8x8", asm.Rows8x8},
 	{"32x16", asm.Lines32x16},
 	{"4x16", asm.Rows4x16},
@@ -154,16 +164,16 @@ func (p *streamParams) chooseShape(c StreamConfig) error {
 	if limit == 0 && c.Shape == "" {
 		limit = defaultRowFPR
 	}
-	for _, s := range rowShapes {
-		if c.Shape != "" && c.Shape != s.name {
+	for _, s := range streamShapes {
+		if c.Shape != "" && c.Shape != s.Name {
 			continue
 		}
-		p.shape = s.shape
+		p.shape = s.RowShape
 		if limit == 0 || p.bound() <= limit {
 			return nil
 		}
 		if c.Shape != "" {
-			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", ErrFPR, s.name, p.bound(), limit)
+			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", ErrFPR, s.Name, p.bound(), limit)
 		}
 	}
 	if c.Shape != "" {

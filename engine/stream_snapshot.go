@@ -108,9 +108,9 @@ func (f *streamFields) rebuild() (streamParams, error) {
 	c := StreamConfig{Method: streamMethods[f.method].name, Memory: int(f.lines) * layout.LineSize}
 	switch {
 	case streamMethods[f.method].rows:
-		for _, s := range rowShapes {
-			if uint64(s.shape) == f.shape {
-				c.Shape = s.name
+		for _, s := range streamShapes {
+			if uint64(s.RowShape) == f.shape {
+				c.Shape = s.Name
 			}
 		}
 	case c.Method == "sbf":

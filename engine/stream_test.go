@@ -19,8 +19,8 @@ import (
 // streamConfigs are filters of all methods, shapes and widths of cells.
 func streamConfigs() (all []StreamConfig) {
 	for _, method := range []string{"lru", "qht", "qqhtd"} {
-		for _, s := range rowShapes {
-			all = append(all, StreamConfig{Method: method, Shape: s.name})
+		for _, s := range streamShapes {
+			all = append(all, StreamConfig{Method: method, Shape: s.Name})
 		}
 	}
 	for _, method := range []string{"sbf", "rsbf", "bsbf", "bsbfsd", "rlbsbf"} {
