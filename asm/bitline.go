@@ -74,7 +74,7 @@ type BitLineCounts struct {
 // positions[i] is the element's number in the stream, from 1 on. What is drawn
 // depends on it and digests[i][0] only, so verdicts do not depend on how a stream
 // is cut into calls, nor on the machine. From the random words r1 and r2, which
-// bitRandom describes:
+// draw describes:
 //
 //   - BitsSBF: the first bit of the run is r1 >> 55;
 //   - BitsRSBF, BitsBSBF, BitsRLBSBF: the bit of each part comes from r1 as the
@@ -109,34 +109,4 @@ func (p BitLineParams) check() {
 	case p.Method == BitsSBF && (p.P < 1 || p.P > MaxBitRun):
 		panic("asm: TestAndSetBitLines: run out of range")
 	}
-}
-
-// The multipliers of bitRandom: 2^64 divided by the golden ratio, and that of
-// Jon Maiga's mixer mx3.
-const (
-	bitRandomStep = 0x9e3779b97f4a7c15
-	bitRandomMix  = 0xbea225f9eb34556d
-)
-
-// bitRandom returns the first random word r1 of an element: two rounds of
-// multiplication and shift, which mx3 begins with, over its digest and position:
-//
-//	x  = low ^ position * 0x9e3779b97f4a7c15
-//	x  = (x ^ x>>32) * 0xbea225f9eb34556d
-//	x  = (x ^ x>>29) * 0xbea225f9eb34556d
-//	r1 = x ^ x>>32
-//	r2 = r1 * 0xbea225f9eb34556d, r2 = r2 ^ r2>>29
-//
-// all modulo 2^64.
-func bitRandom(low, position uint64) uint64 {
-	x := low ^ position*bitRandomStep
-	x = (x ^ x>>32) * bitRandomMix
-	x = (x ^ x>>29) * bitRandomMix
-	return x ^ x>>32
-}
-
-// bitRandomNext returns r2 from r1: the third and last round of mx3.
-func bitRandomNext(r1 uint64) uint64 {
-	x := r1 * bitRandomMix
-	return x ^ x>>29
 }

@@ -21,7 +21,7 @@
 //	K4, K5, K6 which digests, in pairs and again, and positions are loaded
 //	Z31 ones      Z30 bits added so far   Z29 bits of a part, in 16-bit words
 //	Z28 inLane    Z27 first   Z26 last    Z25 inLine   Z24 to Z21 a method's own
-//	Z20 and Z19 bitRandomStep and bitRandomMix   Z18 number of lines   Z17 lines
+//	Z20 and Z19 drawStep and drawMix   Z18 number of lines   Z17 lines
 //	Z16 even      Z15 odd
 //	Z0 the line   Z1 the element's bits   Z2 bits to clear   Z3 to Z9 free
 
@@ -49,9 +49,9 @@
 	VMOVDQU64 bitLineLanes_even(AX), Z16       \
 	VMOVDQU64 bitLineLanes_odd(AX), Z15        \
 	MOVQ bitLineLanes_split(AX), R15           \
-	MOVQ $const_bitRandomStep, DX              \
+	MOVQ $const_drawStep, DX              \
 	VPBROADCASTQ DX, Z20                       \
-	MOVQ $const_bitRandomMix, DX               \
+	MOVQ $const_drawMix, DX               \
 	VPBROADCASTQ DX, Z19                       \
 	MOVQ $1, DX                                \
 	VPBROADCASTQ DX, Z31                       \
@@ -71,7 +71,7 @@
 	VPADDQ T, X, X        \
 	VPSRLQ $32, X, X
 
-// MULTIPLY is a round of bitRandom: X = (X ^ X>>BY) * mix. T is lost.
+// MULTIPLY is a round of draw: X = (X ^ X>>BY) * mix. T is lost.
 #define MULTIPLY(BY, X, T) \
 	VPSRLQ BY, X, T       \
 	VPXORQ T, X, X        \

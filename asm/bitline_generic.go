@@ -47,9 +47,9 @@ func (b *bitLineRule) testAndSet(line *[8]uint64, low, position uint64, c *BitLi
 	if isSeen && b.method != BitsRSBF {
 		return true
 	}
-	r1 := bitRandom(low, position)
+	r1 := draw(low, position)
 	if b.method == BitsRSBF {
-		chance, _ := bits.Mul64(bitRandomNext(r1), position)
+		chance, _ := bits.Mul64(drawNext(r1), position)
 		if chance >= b.all {
 			return isSeen
 		}
@@ -103,7 +103,7 @@ func (b *bitLineRule) forget(line *[8]uint64, r1 uint64) (cleared uint64) {
 // clearByLoad clears the bit of each part that r1 chooses if the one that r2
 // chooses is set.
 func (b *bitLineRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
-	r2 := bitRandomNext(r1)
+	r2 := drawNext(r1)
 	for j := range b.k {
 		other := b.at(r2, j)
 		cleared += clearBit(line, b.at(r1, j), line[other/64&7]>>(other&63)&1)

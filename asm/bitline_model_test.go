@@ -60,8 +60,8 @@ func (m *bitLineModel) testAndSet(d Digest, position uint64) (isSeen bool) {
 	for _, bit := range m.choose(d[0]) {
 		isSeen = isSeen && m.set[[2]uint64{line, bit}]
 	}
-	r1 := bitRandom(d[0], position)
-	r2 := bitRandomNext(r1)
+	r1 := draw(d[0], position)
+	r2 := drawNext(r1)
 	inserted := !isSeen
 	if m.Method == BitsRSBF {
 		inserted = share(r2, position) < uint64(m.lines)*m.size()

@@ -115,8 +115,8 @@ func TestBitRandom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var bins [12][256]int
 			for i := range uint64(n) {
-				r1 := bitRandom(input(i + 1))
-				r2 := bitRandomNext(r1)
+				r1 := draw(input(i + 1))
+				r2 := drawNext(r1)
 				for j := range 4 {
 					high1, high2 := r1>>(16*j+8)&0xff, r2>>(16*j+8)&0xff
 					bins[j][high1]++

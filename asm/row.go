@@ -97,19 +97,20 @@ type RowCounts struct {
 // Cells are counted from the lowest bit of a row's first word up, and cell 0 is
 // the front. Empty cells are filled first: by EvictRandom from cell 0 up, while
 // the others push the last cell out, which is the last to become occupied. A
-// fingerprint is in its row at most once, except with EvictQueue. In memory that was not made so (with
-// gaps between cells, or equal ones), the first cell that fits counts for all
-// of this.
+// fingerprint is in its row at most once, except with EvictQueue. In memory that
+// was not made so (with gaps between cells, or equal ones), the first cell that
+// fits counts for all of this.
 //
 // The cell that EvictRandom takes in a full row is
 //
-//	floor(h * Cells / 2^64), h = (digests[i][0] XOR s * 0xbf58476d1ce4e5b9) * 0x94d049bb133111eb
+//	floor(r1 * Cells / 2^64)
 //
-// modulo 2^64, where s is the element's position in the stream: position + i,
-// or position + order[i] if order is not nil, modulo 2^64. So verdicts and
-// memory do not depend on how a stream is cut into calls. Nor do they if the
-// elements of some lines are given to one worker and those of others to another,
-// each with order saying where they come from. The other evictions use neither.
+// for the random word r1 that draw describes and the element's position in the
+// stream, which is position + i, or position + order[i] if order is not nil, modulo
+// 2^64. So verdicts and memory do not depend on how a stream is cut into calls. Nor
+// do they if the elements of some lines are given to one worker and those of others
+// to another, each with order saying where they come from. The other evictions use
+// neither.
 //
 // It takes constant time for each element, does not allocate, and panics if
 // lines is empty, seen or order is too short or p is out of range.

@@ -1,7 +1,9 @@
 //go:build amd64 && !purego
 
 #include "textflag.h"
+#include "go_asm.h"
 #include "row_amd64.h"
+#include "draw_amd64.h"
 
 // Fingerprint rows that are lines, a line two registers (AVX2; BMI1 and BMI2 for
 // scalars). Registers are those of row_amd64.h.
@@ -266,16 +268,6 @@ queue:
 	VZEROUPPER
 	ENDALL
 
-// PRODUCT multiplies A by what LOW has, modulo 2^64. HIGH is LOW's upper half.
-#define PRODUCT(LOW, HIGH, A) \
-	VPSRLQ   $32, A, Y5  \
-	VPMULUDQ LOW, Y5, Y5 \
-	VPMULUDQ HIGH, A, Y6 \
-	VPMULUDQ LOW, A, A   \
-	VPADDQ   Y6, Y5, Y5  \
-	VPSLLQ   $32, Y5, Y5 \
-	VPADDQ   Y5, A, A
-
 // func locateRowsAVX2(block *rowBlock, digests *Digest, groups int, geometry *rowGeometry)
 //
 // Four elements at a time, in the way of locateRowsAVX512. Y8 is the number of
@@ -318,7 +310,7 @@ group:
 	VPCMPGTQ Y5, Y3, Y5
 	VPADDQ Y5, Y4, Y4
 	VPSUBQ Y12, Y4, Y4
-	PRODUCT(Y9, Y10, Y4)
+	PRODUCT256(Y9, Y10, Y4)
 	VMOVDQU Y4, PATTERN(DI)
 	ADDQ $64, SI
 	ADDQ $32, DI
@@ -346,11 +338,11 @@ TEXT ·chooseVictimsAVX2(SB), NOSPLIT, $0-48
 	MOVQ order+32(FP), R8
 	VMOVQ shift+40(FP), X12
 	VMOVDQU firstFour<>(SB), Y4
-	MOVQ $0xbf58476d1ce4e5b9, AX
+	MOVQ $const_drawStep, AX
 	VMOVQ AX, X8
 	VPBROADCASTQ X8, Y8
 	VPSRLQ $32, Y8, Y9
-	MOVQ $0x94d049bb133111eb, AX
+	MOVQ $const_drawMix, AX
 	VMOVQ AX, X10
 	VPBROADCASTQ X10, Y10
 	VPSRLQ $32, Y10, Y11
@@ -367,13 +359,11 @@ group:
 consecutive:
 	VPADDQ  Y7, Y4, Y0
 	VPADDQ  Y14, Y4, Y4
-	PRODUCT(Y8, Y9, Y0)
 	VMOVDQU (SI), Y1
 	VPUNPCKLQDQ 32(SI), Y1, Y1
 	VPERMQ  $0xd8, Y1, Y1
-	VPXOR   Y1, Y0, Y0
-	PRODUCT(Y10, Y11, Y0)
-	VPSRLQ  X12, Y0, Y0
+	DRAW256(Y1, Y0, Y8, Y9, Y10, Y11)
+	VPSRLQ  X12, Y1, Y0
 	VPSLLVQ Y0, Y13, Y0
 	VMOVDQU Y0, VICTIM(DI)
 	ADDQ $64, SI

@@ -1,7 +1,9 @@
 //go:build amd64 && !purego
 
 #include "textflag.h"
+#include "go_asm.h"
 #include "row_amd64.h"
+#include "draw_amd64.h"
 
 // Fingerprint rows, a row a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for
 // scalars). Registers are those of row_amd64.h.
@@ -400,9 +402,9 @@ TEXT ·chooseVictimsAVX512(SB), NOSPLIT, $0-48
 	VMOVQ shift+40(FP), X10
 	VMOVDQU64 evenWords<>(SB), Z8
 	VPSRLQ $1, Z8, Z4
-	MOVQ $0xbf58476d1ce4e5b9, AX
+	MOVQ $const_drawStep, AX
 	VPBROADCASTQ AX, Z11
-	MOVQ $0x94d049bb133111eb, AX
+	MOVQ $const_drawMix, AX
 	VPBROADCASTQ AX, Z12
 	MOVL $1, AX
 	VPBROADCASTQ AX, Z13
@@ -420,9 +422,7 @@ consecutive:
 	VPADDQ    Z14, Z4, Z4
 	VMOVDQU64 (SI), Z0
 	VPERMT2Q  64(SI), Z8, Z0
-	VPMULLQ   Z11, Z5, Z5
-	VPXORQ    Z5, Z0, Z0
-	VPMULLQ   Z12, Z0, Z0
+	DRAW512(Z0, Z5, Z11, Z12)
 	VPSRLQ    X10, Z0, Z0
 	VPSLLVQ   Z0, Z13, Z0
 	VMOVDQU64 Z0, VICTIM(DI)

@@ -102,16 +102,9 @@ func (b *rowBlock) chooseVictims(digests []Digest, position uint64, order []uint
 		if order != nil {
 			s = position + uint64(order[i])
 		}
-		h := (digests[i][0] ^ s*victimSpread) * victimMix
-		b.victim[i&63] = 1 << (h >> (shift & 63) & 63)
+		b.victim[i&63] = 1 << (draw(digests[i][0], s) >> (shift & 63) & 63)
 	}
 }
-
-// The odd multipliers that SplitMix64 mixes with.
-const (
-	victimSpread = 0xbf58476d1ce4e5b9
-	victimMix    = 0x94d049bb133111eb
-)
 
 // touchRows loads a word of the line of each offset, so that the cache misses of
 // all of them run at the same time. It must stay a call: inlined, loads without a

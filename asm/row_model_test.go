@@ -46,7 +46,7 @@ func (m *rowModel) testAndSet(d Digest, position uint64) (found bool) {
 		*row = slices.Insert(*row, 0, fingerprint)
 		*row = (*row)[:min(cells, len(*row))]
 	case full:
-		h := (d[0] ^ position*0xbf58476d1ce4e5b9) * 0x94d049bb133111eb
+		h := draw(d[0], position)
 		(*row)[scaled(h, big.NewInt(int64(cells)))] = fingerprint
 	default:
 		*row = append(*row, fingerprint)

@@ -155,7 +155,7 @@ func TestStreamGolden(t *testing.T) {
 		"bsbf":   "b9e51d90",
 		"bsbfsd": "07dfb92f",
 		"lru":    "31e80d30566e0fabb261fb909e6f7941d68b43aa",
-		"qht":    "d93f1941e15b12f7248577e61fb6e0b1cadcd73b",
+		"qht":    "ff17bcf0a47981460b7b423352f61a0f17d622be",
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
 		"rsbf":   "b27d395ea1ec34a6",

@@ -133,7 +133,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates,
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
 		Digest:   f.digest, Secret: f.secret, Method: f.method, Window: f.window, Memory: f.memory,
-		FPR: f.fpr, Refresh: f.refresh, Across: f.across,
+		FPR: f.fpr, Refresh: f.refresh, Across: f.across, Workers: f.workers,
 	})
 	bar.close()
 	f.warnForgotten(e, &summary)

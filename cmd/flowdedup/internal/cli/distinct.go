@@ -171,7 +171,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
 		Calendar: engine.Calendar{Every: f.every, Location: f.location},
-		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
+		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
 	if f.window == "none" {

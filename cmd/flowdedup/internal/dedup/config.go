@@ -24,6 +24,8 @@ type Config struct {
 	FPR     float64 // 0 is the method's own choice
 	Refresh bool
 	Across  bool
+
+	Workers int // goroutines that share the work, at least 1; what comes out does not depend on it
 }
 
 func (c *Config) digester() asm.MessageDigester {

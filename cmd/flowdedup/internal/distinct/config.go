@@ -25,6 +25,8 @@ type Config struct {
 	FPR    float64
 	Secret engine.Secret
 
+	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
+
 	// Rows is told the counts of each window when it closes.
 	Rows func([]Row) error
 	// Sighting is told each first sighting, unless it is nil.

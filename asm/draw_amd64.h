@@ -1,0 +1,40 @@
+// The draw of random words on vectors (see draw).
+
+// DRAW512 makes X the words r1 of eight elements: X has the low halves of their digests
+// and P their positions, which it overwrites. STEP and MIX are the multipliers.
+#define DRAW512(X, P, STEP, MIX) \
+	VPMULLQ STEP, P, P \
+	VPXORQ  P, X, X    \
+	VPSRLQ  $32, X, P  \
+	VPXORQ  P, X, X    \
+	VPMULLQ MIX, X, X  \
+	VPSRLQ  $29, X, P  \
+	VPXORQ  P, X, X    \
+	VPMULLQ MIX, X, X  \
+	VPSRLQ  $32, X, P  \
+	VPXORQ  P, X, X
+
+// PRODUCT256 multiplies A by what LOW has, modulo 2^64. HIGH is LOW's upper half. It
+// overwrites Y5 and Y6.
+#define PRODUCT256(LOW, HIGH, A) \
+	VPSRLQ   $32, A, Y5  \
+	VPMULUDQ LOW, Y5, Y5 \
+	VPMULUDQ HIGH, A, Y6 \
+	VPMULUDQ LOW, A, A   \
+	VPADDQ   Y6, Y5, Y5  \
+	VPSLLQ   $32, Y5, Y5 \
+	VPADDQ   Y5, A, A
+
+// DRAW256 does for four elements what DRAW512 does for eight, with the multipliers' upper
+// halves behind them.
+#define DRAW256(X, P, STEP, STEPHIGH, MIX, MIXHIGH) \
+	PRODUCT256(STEP, STEPHIGH, P) \
+	VPXOR  P, X, X                \
+	VPSRLQ $32, X, P              \
+	VPXOR  P, X, X                \
+	PRODUCT256(MIX, MIXHIGH, X)   \
+	VPSRLQ $29, X, P              \
+	VPXOR  P, X, X                \
+	PRODUCT256(MIX, MIXHIGH, X)   \
+	VPSRLQ $32, X, P              \
+	VPXOR  P, X, X

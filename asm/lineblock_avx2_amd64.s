@@ -1,0 +1,74 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+#include "go_asm.h"
+#include "draw_amd64.h"
+
+DATA countFour<>+0(SB)/8, $0
+DATA countFour<>+8(SB)/8, $1
+DATA countFour<>+16(SB)/8, $2
+DATA countFour<>+24(SB)/8, $3
+GLOBL countFour<>(SB), RODATA|NOPTR, $32
+
+// func fillBlockAVX2(b *lineBlock, digests *Digest, groups, lines int, position uint64, order *uint32, draws bool)
+//
+// Four elements at a time, in the way of fillBlockAVX512. Y8 is the number of lines,
+// Y9 and Y10 one factor and its upper half, Y11 and Y12 the other, Y4 is where elements
+// are behind the position, Y7 that position, Y14 four.
+TEXT ·fillBlockAVX2(SB), NOSPLIT, $0-49
+	MOVQ b+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ lines+24(FP), Y8
+	VPBROADCASTQ position+32(FP), Y7
+	MOVQ order+40(FP), R8
+	MOVBLZX draws+48(FP), R9
+	VMOVDQU countFour<>(SB), Y4
+	MOVQ $const_drawStep, AX
+	VMOVQ AX, X9
+	VPBROADCASTQ X9, Y9
+	VPSRLQ $32, Y9, Y10
+	MOVQ $const_drawMix, AX
+	VMOVQ AX, X11
+	VPBROADCASTQ X11, Y11
+	VPSRLQ $32, Y11, Y12
+	VPCMPEQQ Y14, Y14, Y14
+	VPSRLQ $63, Y14, Y14
+	VPSLLQ $2, Y14, Y14
+
+group:
+	VMOVDQU (SI), Y0
+	VMOVDQU 32(SI), Y1
+	VPUNPCKHQDQ Y1, Y0, Y2
+	VPUNPCKLQDQ Y1, Y0, Y0
+	VPERMQ $0xd8, Y2, Y2
+	VPERMQ $0xd8, Y0, Y0
+	VMOVDQU Y0, lineBlock_low(DI)
+	VPSRLQ $32, Y2, Y3
+	VPMULUDQ Y8, Y2, Y2
+	VPMULUDQ Y8, Y3, Y3
+	VPSRLQ $32, Y2, Y2
+	VPADDQ Y3, Y2, Y2
+	VPSRLQ $32, Y2, Y2
+	VPSLLQ $6, Y2, Y2
+	VMOVDQU Y2, lineBlock_offset(DI)
+	TESTL R9, R9
+	JZ    done
+	TESTQ R8, R8
+	JZ    consecutive
+	VPMOVZXDQ (R8), Y4
+	ADDQ  $16, R8
+
+consecutive:
+	VPADDQ Y7, Y4, Y1
+	VPADDQ Y14, Y4, Y4
+	DRAW256(Y0, Y1, Y9, Y10, Y11, Y12)
+	VMOVDQU Y0, lineBlock_draw(DI)
+
+done:
+	ADDQ $64, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET

@@ -1,0 +1,77 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+#include "go_asm.h"
+#include "draw_amd64.h"
+
+// The low halves of eight digests in two registers. Those of the high halves are by
+// one greater.
+DATA evenHalves<>+0(SB)/8, $0
+DATA evenHalves<>+8(SB)/8, $2
+DATA evenHalves<>+16(SB)/8, $4
+DATA evenHalves<>+24(SB)/8, $6
+DATA evenHalves<>+32(SB)/8, $8
+DATA evenHalves<>+40(SB)/8, $10
+DATA evenHalves<>+48(SB)/8, $12
+DATA evenHalves<>+56(SB)/8, $14
+GLOBL evenHalves<>(SB), RODATA|NOPTR, $64
+
+// func fillBlockAVX512(b *lineBlock, digests *Digest, groups, lines int, position uint64, order *uint32, draws bool)
+//
+// Eight elements at a time. With h and l the halves of element 1 of a digest, the line
+// is (h*lines + l*lines>>32) >> 32.
+TEXT ·fillBlockAVX512(SB), NOSPLIT, $0-49
+	MOVQ b+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ lines+24(FP), Z10
+	VPBROADCASTQ position+32(FP), Z11
+	MOVQ order+40(FP), R8
+	MOVBLZX draws+48(FP), R9
+	VMOVDQU64 evenHalves<>(SB), Z8
+	MOVL $1, AX
+	VPBROADCASTQ AX, Z9
+	VPADDQ Z9, Z8, Z9
+	VPSRLQ $1, Z8, Z7
+	MOVL $8, AX
+	VPBROADCASTQ AX, Z12
+	MOVQ $const_drawStep, AX
+	VPBROADCASTQ AX, Z13
+	MOVQ $const_drawMix, AX
+	VPBROADCASTQ AX, Z14
+
+group:
+	VMOVDQU64 (SI), Z0
+	VMOVDQU64 64(SI), Z1
+	VMOVDQA64 Z0, Z2
+	VPERMT2Q  Z1, Z8, Z2
+	VPERMT2Q  Z1, Z9, Z0
+	VMOVDQU64 Z2, lineBlock_low(DI)
+	VPSRLQ    $32, Z0, Z3
+	VPMULUDQ  Z10, Z0, Z0
+	VPMULUDQ  Z10, Z3, Z3
+	VPSRLQ    $32, Z0, Z0
+	VPADDQ    Z3, Z0, Z0
+	VPSRLQ    $32, Z0, Z0
+	VPSLLQ    $6, Z0, Z0
+	VMOVDQU64 Z0, lineBlock_offset(DI)
+	TESTL R9, R9
+	JZ    done
+	TESTQ R8, R8
+	JZ    consecutive
+	VPMOVZXDQ (R8), Z7
+	ADDQ  $32, R8
+
+consecutive:
+	VPADDQ    Z11, Z7, Z5
+	VPADDQ    Z12, Z7, Z7
+	DRAW512(Z2, Z5, Z13, Z14)
+	VMOVDQU64 Z2, lineBlock_draw(DI)
+
+done:
+	ADDQ $128, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
