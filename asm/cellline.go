@@ -128,9 +128,9 @@ func TestAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positio
 	var walk lineWalk
 	walk.begin(lines, digests, position, order, true)
 	for w := range seen[:(n+63)/64] {
-		block, next, size := walk.next()
+		block, ahead, size := walk.next()
 		r.pick.block(block, size)
-		found, filled := testAndSetCells(lines, block, next, size, r)
+		found, filled := testAndSetCells(lines, block, ahead, size, r)
 		seen[w] = bits.Reverse64(found) >> (64 - size)
 		c.NonZero += filled
 		c.Missed -= uint64(bits.OnesCount64(found))

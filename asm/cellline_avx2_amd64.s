@@ -30,7 +30,7 @@ DATA onesOf<>+16(SB)/8, $0x0302020102010100
 DATA onesOf<>+24(SB)/8, $0x0403030203020201
 GLOBL onesOf<>(SB), RODATA|NOPTR, $32
 
-// func cells2AVX2(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells2AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
 // those that lose one. Y15 has the first cell of each eighth, Y14 and Y13 Max. Y12
@@ -76,9 +76,7 @@ element:
 	ONES(Y3, Y5, Y10, Y9)
 	VPSADBW Y8, Y3, Y3
 	VPADDQ Y3, Y12, Y12
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VPADDD Y11, Y12, Y12
 	VEXTRACTI128 $1, Y12, X0
 	VPADDD X0, X12, X12
@@ -104,7 +102,7 @@ DATA powers<>+0(SB)/8, $0x8040201008040201
 DATA powers<>+8(SB)/8, $0
 GLOBL powers<>(SB), RODATA|NOPTR, $16
 
-// func cells4AVX2(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells4AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
 // those that lose one. X12 to X15 have Max, X10 and X9 are for ONES, X8 is 0. X11
@@ -166,9 +164,7 @@ element:
 	ONES(X5, X7, X10, X9)
 	VPSADBW X8, X5, X5
 	VPADDQ X5, X11, X11
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VPSRLDQ $8, X11, X0
 	VPADDW X0, X11, X11
 	VPSRLDQ $4, X11, X0

@@ -8,7 +8,7 @@
 // Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are those of
 // cellline_amd64.h.
 
-// func cells2AVX512(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells2AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
 // those that lose one. Y15 has the first cell of each eighth, Y14 and Y13 Max, Y12 the
@@ -42,9 +42,7 @@ element:
 	VPOPCNTQ Y3, Y3
 	VPADDQ Y1, Y12, Y12
 	VPSUBQ Y3, Y12, Y12
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VEXTRACTI128 $1, Y12, X0
 	VPADDQ X0, X12, X12
 	VPSRLDQ $8, X12, X0
@@ -61,7 +59,7 @@ element:
 	VPXOR LOSE, C, C               \
 	VPTERNLOGQ $0x78, C, LOSE, D
 
-// func cells4AVX512(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells4AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
 // those that lose one. X15 has the first cell of each eighth, X11 to X14 Max. Y10
@@ -105,9 +103,7 @@ element:
 	VINSERTI128 $1, X5, Y1, Y1
 	VPOPCNTQ Y1, Y1
 	VPADDQ Y1, Y10, Y10
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VEXTRACTI128 $1, Y10, X0
 	VPSUBQ X0, X10, X10
 	VPSRLDQ $8, X10, X0

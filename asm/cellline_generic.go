@@ -8,8 +8,8 @@ import (
 // testAndSetCellsGeneric takes the n elements of a block. It returns those that are
 // found, shifted in from below: the last one is bit 0; and by how many the cells that
 // are not zero became more, modulo 2^64.
-func testAndSetCellsGeneric(lines [][8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64) {
-	touchBlock(lines, next.offset[:])
+func testAndSetCellsGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	touchBlock(lines, ahead.offset[:])
 	for i := range n {
 		line, first := &lines[block.offset[i]/64], block.draw[i]>>(r.firstShift&63)
 		var seen, more uint64

@@ -90,7 +90,7 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 	MOVD R6, filled+48(FP)     \
 	RET
 
-// func cells2NEON(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells2NEON(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // V5 and V6 are the element's cells, V7 and V8 those that are not zero, V9 and V10 those
 // that lose one.
@@ -137,12 +137,10 @@ element:
 	VADD V1.B16, V0.B16, V0.B16
 	VADD V8.B16, V7.B16, V7.B16
 	COUNT(V0, V7)
-	SUBS $1, R3, R3
-	BNE  element
-	HALF(element)
+	NEXT(element)
 	ENDCELLS
 
-// func cells4NEON(lines *[8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64)
+// func cells4NEON(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
 // V5 is the element's cells, V7 those that are not zero, V9 those that lose one.
 TEXT ·cells4NEON(SB), NOSPLIT, $0-56
@@ -185,7 +183,5 @@ element:
 	VCNT V0.B16, V0.B16
 	VCNT V7.B16, V7.B16
 	COUNT(V0, V7)
-	SUBS $1, R3, R3
-	BNE  element
-	HALF(element)
+	NEXT(element)
 	ENDCELLS

@@ -2,6 +2,6 @@
 
 package asm
 
-func testAndSetCells(lines [][8]uint64, block, next *lineBlock, n int, r *CellRule) (found, filled uint64) {
-	return testAndSetCellsGeneric(lines, block, next, n, r)
+func testAndSetCells(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	return testAndSetCellsGeneric(lines, block, ahead, n, r)
 }

@@ -1,8 +1,8 @@
 // What the kernels for lines have in common. R0 is the first line. A block is done in two
 // halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3
 // is the number of elements that are left of the first one, R13 that of the second
-// half, then 0. R5 collects verdicts: each bit is shifted in from below, so the first one
-// ends up highest. R6 counts.
+// half, then 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from
+// below, so the first one ends up highest.
 
 #define BEGINHALVES \
 	MOVD  lines+0(FP), R0            \
@@ -26,9 +26,12 @@
 	ADD    R0, R7, R7                             \
 	VLD1   (R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 
-// HALF goes on with the second half, if there is one.
-#define HALF(LOOP) \
-	MOVD next+16(FP), R2 \
-	MOVD R13, R3         \
-	MOVD ZR, R13         \
+// NEXT goes on with the next element of this half, and then with the second half, if there
+// is one.
+#define NEXT(LOOP) \
+	SUBS $1, R3, R3         \
+	BNE  LOOP               \
+	MOVD ahead+16(FP), R2   \
+	MOVD R13, R3            \
+	MOVD ZR, R13            \
 	CBNZ R3, LOOP

@@ -105,10 +105,10 @@ func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 	var stamps timerStamps
 	walk.begin(lines, digests, 0, nil, false)
 	for w := range seen[:(n+63)/64] {
-		block, next, size := walk.next()
+		block, ahead, size := walk.next()
 		r.pick.block(block, size)
 		stamps.fill(ticks[:size], r)
-		found, filled := testAndSetTimers(lines, block, next, size, &stamps, r)
+		found, filled := testAndSetTimers(lines, block, ahead, size, &stamps, r)
 		seen[w] = bits.Reverse64(found) >> (64 - size)
 		c.NonZero += filled
 		c.Missed -= uint64(bits.OnesCount64(found))

@@ -37,18 +37,18 @@ func fallVectors(ticks []uint64) (done int, fell bool) {
 }
 
 // testAndSetTimers runs a kernel; see testAndSetTimersGeneric.
-func testAndSetTimers(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+func testAndSetTimers(lines [][8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	switch {
 	case level == levelGeneric:
-		return testAndSetTimersGeneric(lines, block, next, n, s, r)
+		return testAndSetTimersGeneric(lines, block, ahead, n, s, r)
 	case level == levelAVX512 && r.bits == 8:
-		return timers8AVX512(&lines[0], block, next, n, s, r)
+		return timers8AVX512(&lines[0], block, ahead, n, s, r)
 	case level == levelAVX512:
-		return timers16AVX512(&lines[0], block, next, n, s, r)
+		return timers16AVX512(&lines[0], block, ahead, n, s, r)
 	case r.bits == 8:
-		return timers8AVX2(&lines[0], block, next, n, s, r)
+		return timers8AVX2(&lines[0], block, ahead, n, s, r)
 	default:
-		return timers16AVX2(&lines[0], block, next, n, s, r)
+		return timers16AVX2(&lines[0], block, ahead, n, s, r)
 	}
 }
 
@@ -94,16 +94,16 @@ func fallAVX512(ticks *uint64, groups int) (fell bool)
 func fallAVX2(ticks *uint64, groups int) (fell bool)
 
 //go:noescape
-func timers8AVX512(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers8AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 //go:noescape
-func timers16AVX512(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers16AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 //go:noescape
-func timers8AVX2(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers8AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 //go:noescape
-func timers16AVX2(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers16AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 // sweepTimers8AVX512 takes the present stamp and the largest difference of a live
 // one to it, both in all timers of a word.

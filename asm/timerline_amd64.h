@@ -12,8 +12,10 @@
 	MOVQ r+40(FP), DX       \
 	MOVQ TimerRule_set(DX), R13
 
-// HALFTIMERS goes on with the second half, if there is one.
-#define HALFTIMERS(LOOP) \
+// NEXTTIMER is NEXT, and moves R12 on.
+#define NEXTTIMER(LOOP) \
+	INCQ CX                \
+	JNE  LOOP              \
 	LEAQ (R12)(R11*8), R12 \
 	HALF(LOOP)
 

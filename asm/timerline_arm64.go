@@ -11,14 +11,14 @@ func fallVectors([]uint64) (done int, fell bool) { return 0, false }
 
 // testAndSetTimers runs a kernel; see testAndSetTimersGeneric. Groups of equal timers are
 // left to that: they are looked for one timer after the other anyway.
-func testAndSetTimers(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+func testAndSetTimers(lines [][8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	switch {
 	case level == levelGeneric || r.equal > 1:
-		return testAndSetTimersGeneric(lines, block, next, n, s, r)
+		return testAndSetTimersGeneric(lines, block, ahead, n, s, r)
 	case r.bits == 8:
-		return timers8NEON(&lines[0], block, next, n, s, r)
+		return timers8NEON(&lines[0], block, ahead, n, s, r)
 	default:
-		return timers16NEON(&lines[0], block, next, n, s, r)
+		return timers16NEON(&lines[0], block, ahead, n, s, r)
 	}
 }
 
@@ -35,10 +35,10 @@ func sweepTimers(lines [][8]uint64, tick uint64, r *TimerRule) (cleared uint64) 
 }
 
 //go:noescape
-func timers8NEON(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers8NEON(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 //go:noescape
-func timers16NEON(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+func timers16NEON(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
 // sweepTimers8NEON takes the present stamp and the largest difference of a live one to
 // it, both in all timers of a word.

@@ -87,9 +87,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 	VPAND Y5, Y7, Y7                       \
 	SUB Y6, Y13, Y13                       \
 	SUB Y7, Y13, Y13                       \
-	INCQ CX                                \
-	JNE  LOOP                              \
-	HALFTIMERS(LOOP)
+	NEXTTIMER(LOOP)
 
 // BITS makes R14 a bit for each timer that is set in A and B.
 #define BITS(A, B, ONE) \
@@ -139,7 +137,7 @@ TIMER:                                     \
 	VMOVQ X13, AX                          \
 	ENDTIMERS
 
-// func timers8AVX2(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers8AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8AVX2(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	CONSTANTS(timerOf8)
@@ -160,7 +158,7 @@ equal:
 	SET(VPSUBB, equal)
 	FINISH
 
-// func timers16AVX2(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers16AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers16AVX2(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	CONSTANTS(timerOf16)

@@ -70,9 +70,7 @@ GLOBL evenBytes<>(SB), RODATA|NOPTR, $16
 	MOVE Z1, K3, Z0            \
 	VMOVDQU64 Z0, (DI)(BX*1)   \
 	SUB  Z15, Z14, K4, Z14     \
-	INCQ CX                    \
-	JNE  LOOP                  \
-	HALFTIMERS(LOOP)
+	NEXTTIMER(LOOP)
 
 // EQUAL makes R15 the size of the largest group of the element's timers that are equal.
 #define EQUAL(KMOV, WIDTH, BROADCAST, COMPARE, TIMER) \
@@ -97,7 +95,7 @@ TIMER:                               \
 	VPADDQ X0, X14, X14           \
 	VMOVQ X14, AX
 
-// func timers8AVX512(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers8AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8AVX512(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	MASKS(PACK8, masked)
@@ -125,7 +123,7 @@ done:
 	SUM
 	ENDTIMERS
 
-// func timers16AVX512(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers16AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers16AVX512(SB), NOSPLIT, $0-64
 	BEGINTIMERS
 	VBROADCASTI64X2 evenBytes<>(SB), Z3

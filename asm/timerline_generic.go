@@ -5,8 +5,8 @@ import "math/bits"
 // testAndSetTimersGeneric takes the n elements of a block. It returns those that are
 // found, shifted in from below: the last one is bit 0; and how many timers were 0 and
 // are set.
-func testAndSetTimersGeneric(lines [][8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
-	touchBlock(lines, next.offset[:])
+func testAndSetTimersGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+	touchBlock(lines, ahead.offset[:])
 	for i := range n {
 		seen, more := r.testAndSet(&lines[block.offset[i]/64], block.low[i], s.stamp[i]&r.period, s.oldest[i]&r.period)
 		found <<= 1

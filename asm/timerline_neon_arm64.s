@@ -91,9 +91,7 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	VBIT V10.B16, V4.B16, V2.B16                   \
 	VBIT V11.B16, V4.B16, V3.B16                   \
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)    \
-	SUBS $1, R3, R3                                \
-	BNE  LOOP                                      \
-	HALF(LOOP)
+	NEXT(LOOP)
 
 // END returns verdicts, and how many timers were filled: all of those that were looked at
 // but the ones that were not 0.
@@ -107,7 +105,7 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	MOVD R8, filled+56(FP)         \
 	RET
 
-// func timers8NEON(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers8NEON(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8NEON(SB), NOSPLIT, $0-64
 	BEGINTIMERS(0x0706050403020100, 0)
 
@@ -115,7 +113,7 @@ element:
 	ELEMENT(B16, element)
 	END(0)
 
-// func timers16NEON(lines *[8]uint64, block, next *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+// func timers16NEON(lines *[8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers16NEON(SB), NOSPLIT, $0-64
 	BEGINTIMERS(0x0303020201010000, 1)
 

@@ -19,8 +19,8 @@ import (
 // streamConfigs are filters of all methods, shapes and widths of cells.
 func streamConfigs() (all []StreamConfig) {
 	for _, method := range []string{"lru", "qht", "qqhtd"} {
-		for _, s := range rowShapes {
-			all = append(all, StreamConfig{Method: method, Shape: s.name})
+		for _, s := range streamShapes {
+			all = append(all, StreamConfig{Method: method, Shape: s.Name})
 		}
 	}
 	for _, method := range []string{"sbf", "rsbf", "bsbf", "bsbfsd", "rlbsbf"} {
@@ -52,6 +52,14 @@ func mustStream(t testing.TB, c StreamConfig) *Stream {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// mustShare makes a filter whose workers share even what is not worth it.
+func mustShare(t testing.TB, c StreamConfig) *Stream {
+	t.Helper()
+	s := mustStream(t, c)
+	s.shards.least = 1
 	return s
 }
 
@@ -88,13 +96,13 @@ func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {
 
 func constant(n int) func() int { return func() int { return n } }
 
-// randomSizes returns sizes of batches, of which some are shorter than what is
-// worth sharing, some longer than a round, and some 0.
+// randomSizes returns sizes of batches, of which some are longer than a round, and some
+// 0.
 func randomSizes(seed uint64) func() int {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	return func() int {
 		if rng.IntN(8) == 0 {
-			return streamRound + rng.IntN(streamRound/4)
+			return shardRound + rng.IntN(shardRound/4)
 		}
 		return rng.IntN(1 << (1 + rng.IntN(15)))
 	}
@@ -103,9 +111,9 @@ func randomSizes(seed uint64) func() int {
 // Neither the number of workers nor the sizes of batches change verdicts, memory or
 // statistics.
 func TestStreamShards(t *testing.T) {
-	n := 2 * streamRound
+	n := 2 * shardRound
 	if testing.Short() {
-		n = streamRound + 5000
+		n = shardRound + 5000
 	}
 	digests := repeating(1, n)
 	forStreams(t, 300, func(t *testing.T, c StreamConfig) {
@@ -117,7 +125,7 @@ func TestStreamShards(t *testing.T) {
 		}
 		for _, workers := range []int{1, 2, 3, 8} {
 			c.Workers = workers
-			s := mustStream(t, c)
+			s := mustShare(t, c)
 			got := streamVerdicts(s, digests, randomSizes(uint64(workers)))
 			if !slices.Equal(got, want) {
 				t.Errorf("%d workers: other verdicts", workers)
@@ -164,7 +172,7 @@ func TestStreamExact(t *testing.T) {
 	digests := repeating(2, 60_000)
 	for _, method := range []string{"lru", "qht"} {
 		for _, workers := range []int{1, 4} {
-			s := mustStream(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
+			s := mustShare(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
 			known := map[asm.Digest]bool{}
 			got := streamVerdicts(s, digests, constant(5000))
 			for i, d := range digests {
@@ -204,7 +212,7 @@ func TestStreamCounts(t *testing.T) {
 	digests := repeating(3, 20_000)
 	forStreams(t, 64, func(t *testing.T, c StreamConfig) {
 		c.Workers = 3
-		s := mustStream(t, c)
+		s := mustShare(t, c)
 		streamVerdicts(s, digests, constant(4096))
 		st, occupied := s.Stats(), occupiedCells(s)
 		if st.Occupied != occupied || st.Occupied > st.Cells || st.Fill != float64(occupied)/float64(st.Cells) {
@@ -250,14 +258,14 @@ func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
 		t.Skip("int is half as long here")
 	}
-	const picked = streamPart*(16+4) + streamPart/8 + streamRound/8
+	const picked = shardPart*(16+4) + shardPart/8 + shardRound + shardRound/8
 	for _, c := range []struct {
 		config StreamConfig
 		want   int
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
-		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*streamPart + 32},
+		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*shardPart + 32},
 		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
@@ -271,7 +279,7 @@ func TestStreamDoesNotAllocate(t *testing.T) {
 	seen := make([]uint64, len(digests)/64+1)
 	forStreams(t, 100, func(t *testing.T, c StreamConfig) {
 		for _, c.Workers = range []int{1, 3} {
-			s := mustStream(t, c)
+			s := mustShare(t, c)
 			if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
 				t.Errorf("%d workers: %v allocations", c.Workers, got)
 			}
@@ -285,7 +293,7 @@ func TestStreamCloseEndsGoroutines(t *testing.T) {
 	digests := repeating(6, 2000)
 	var all []*Stream
 	for range 50 {
-		s := mustStream(t, StreamConfig{Memory: 1 << 10, Workers: 9})
+		s := mustShare(t, StreamConfig{Memory: 1 << 10, Workers: 9})
 		streamVerdicts(s, digests, constant(2000))
 		all = append(all, s)
 	}
@@ -305,7 +313,7 @@ func TestStreamCloseEndsGoroutines(t *testing.T) {
 }
 
 func TestStreamClosed(t *testing.T) {
-	s := mustStream(t, StreamConfig{Memory: 1 << 16, Workers: 2})
+	s := mustShare(t, StreamConfig{Memory: 1 << 16, Workers: 2})
 	digests := repeating(7, 10_000)
 	streamVerdicts(s, digests, constant(3000))
 	want := s.Stats()
