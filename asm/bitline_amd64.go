@@ -111,16 +111,16 @@ func chooseRunsAVX512(b *lineBlock, lanes *bitLanes, span uint64)
 func insertedAVX512(b *lineBlock, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
 
 //go:noescape
-func clearBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 
 //go:noescape
-func clearInsertedAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+func clearInsertedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 
 //go:noescape
-func clearRunsAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+func clearRunsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
 
 //go:noescape
-func clearGatedAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearGatedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 
 // The AVX2 kernels do the same, four elements at a time.
 
@@ -139,13 +139,13 @@ func chooseRunsAVX2(b *lineBlock, lanes *bitLanes, span uint64)
 func insertedAVX2(b *lineBlock, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
 
 //go:noescape
-func clearBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 
 //go:noescape
-func clearInsertedAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+func clearInsertedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 
 //go:noescape
-func clearRunsAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+func clearRunsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
 
 //go:noescape
-func clearGatedAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearGatedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)

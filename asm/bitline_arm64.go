@@ -61,15 +61,15 @@ func chooseBitsNEON(b *lineBlock, lanes *bitLanes)
 func chooseGatesNEON(b *lineBlock, lanes *bitLanes)
 
 //go:noescape
-func clearBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 
 //go:noescape
-func clearInsertedNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+func clearInsertedNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 
 // clearRunsNEON clears the run from one of span bits on.
 //
 //go:noescape
-func clearRunsNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns, span uint64) (missed, added uint64)
+func clearRunsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns, span uint64) (missed, added uint64)
 
 //go:noescape
-func clearGatedNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+func clearGatedNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)

@@ -2,20 +2,20 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_amd64.h"
+#include "row_amd64.h"
 
 // Bit lines of unbounded streams (AVX2): a line is two registers.
 //
-// Registers are those of lineloop_amd64.h. R10 counts the lanes whose bits are there or not
+// Registers are those of row_amd64.h. R10 counts the lanes whose bits are there or not
 // inserted, Y14 loses those where nothing is cleared. Lanes that belong to two parts
 // are counted twice, and so are the others then.
 // Y0 and Y1 are the line, Y2 its element's bytes, Y3 and Y4 the element's bits, Y5 and Y6
 // those to clear. Y15 is ones, Y13 the flip, Y12 and Y11 are own, Y10 is drawn of the
 // lower half, Y9 is 0. R14 has the lanes, R13 what Y7 is made of.
 
-// BEGIN goes to SPLIT if lanes belong to two parts.
-#define BEGIN(SPLIT) \
-	BLOCK                                  \
+// BEGINBITS goes to SPLIT if lanes belong to two parts.
+#define BEGINBITS(SPLIT) \
+	BEGINHALVES                                  \
 	MOVQ lanes+32(FP), R14                 \
 	LEAQ oneOrNone<>+8(SB), R13            \
 	VMOVDQU bitLanes_flip(R14), Y13        \
@@ -142,14 +142,12 @@
 	VPADDQ   Y, X, X     \
 	VPADDQ   X, Y14, Y14
 
-// SET stores the line with the element's bits, and goes on to the next one.
-#define SET(LOOP) \
+// SET stores the line with the element's bits.
+#define SET \
 	VPOR    Y3, Y0, Y0       \
 	VPOR    Y4, Y1, Y1       \
 	VMOVDQU Y0, (DI)(BX*1)   \
-	VMOVDQU Y1, 32(DI)(BX*1) \
-	INCQ    CX               \
-	JNE     LOOP
+	VMOVDQU Y1, 32(DI)(BX*1)
 
 // ONLY leaves the element's bits only if Y7 has ones.
 #define ONLY \
@@ -173,9 +171,9 @@ DATA oneOrNone<>+0(SB)/8, $1
 DATA oneOrNone<>+8(SB)/8, $0
 GLOBL oneOrNone<>(SB), RODATA|NOPTR, $16
 
-// func clearBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 TEXT ·clearBitsAVX2(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -185,8 +183,8 @@ element:
 	DRAWN
 	APART
 	LOSE(Y5, Y6)
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	JMP  done
 
 split:
@@ -199,8 +197,8 @@ split:
 	APART
 	LOSE(Y5, Y6)
 	LOSE(Y7, Y8)
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -208,12 +206,12 @@ done:
 	MOVQ AX, added+48(FP)
 	RET
 
-// func clearInsertedAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+// func clearInsertedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 //
 // R12 is inserted, the bit of this element last.
 TEXT ·clearInsertedAVX2(SB), NOSPLIT, $0-64
 	MOVQ inserted+40(FP), R12
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -224,8 +222,8 @@ element:
 	ONLY
 	APART
 	LOSE(Y5, Y6)
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	JMP  done
 
 split:
@@ -239,8 +237,8 @@ split:
 	APART
 	LOSE(Y5, Y6)
 	LOSE(Y7, Y8)
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -272,12 +270,12 @@ done:
 	ADDQ    AX, R10                      \
 	ADDQ    R15, R10
 
-// func clearRunsAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+// func clearRunsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
 //
 // R12 is the first run.
 TEXT ·clearRunsAVX2(SB), NOSPLIT, $0-64
 	MOVQ runs+40(FP), R12
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -285,8 +283,8 @@ element:
 	VERDICT
 	ADD
 	RUN
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	MOVQ n+24(FP), AX
 	SHLQ $3, AX
 	JMP  done
@@ -297,8 +295,8 @@ split:
 	VERDICT
 	ADDSPLIT
 	RUN
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 	MOVQ n+24(FP), AX
 	SHLQ $4, AX
 
@@ -329,12 +327,12 @@ done:
 	VPSHUFB bitLanes_drawn+32(R14), Y2, Y8  \
 	VPSLLVQ Y8, Y6, Y6
 
-// func clearGatedAVX2(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearGatedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 //
 // The loop with two parts looks at two gates, the one with one or four at four. That
 // with three takes the third gate for a lane's last part where a lane has two.
 TEXT ·clearGatedAVX2(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 	CMPQ bitLanes_k(R14), $2
 	JNE  quarters
 
@@ -354,8 +352,8 @@ element:
 	SUBQ DI, BX
 	APART
 	LOSE(Y5, Y6)
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	JMP  done
 
 quarters:
@@ -378,8 +376,8 @@ quarters:
 	SUBQ DI, BX
 	APART
 	LOSE(Y5, Y6)
-	SET(quarters)
-	HALF(quarters)
+	SET
+	NEXT(quarters)
 	JMP  done
 
 split:
@@ -410,8 +408,8 @@ split:
 	LASTOF
 	SUBQ DI, BX
 	LOSE(Y7, Y8)
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM

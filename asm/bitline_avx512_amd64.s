@@ -2,21 +2,21 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_amd64.h"
+#include "row_amd64.h"
 
 // Bit lines of unbounded streams (AVX-512): a line is one register. No verdict makes a
 // branch, and a line that stays as it is is stored too: a store of no lanes would
 // hold up the next load of a frequent element's line, which cannot be served from it.
 //
-// Registers are those of lineloop_amd64.h. R10 counts an element's bits that were there;
+// Registers are those of row_amd64.h. R10 counts an element's bits that were there;
 // if lanes belong to two parts, Z30 counts those that were not. Z30 also loses those
 // that were cleared. R12 is the number of parts.
 // Z0 is the line, Z1 the element's bits, Z2 those to clear, Z31 ones, Z28 the flip, and
 // Z27, Z26, Z25 and Z24 are own, drawn, ownLast and drawnLast of bitLanes.
 
-// BEGIN goes to SPLIT if lanes belong to two parts.
-#define BEGIN(SPLIT) \
-	BLOCK                                  \
+// BEGINBITS goes to SPLIT if lanes belong to two parts.
+#define BEGINBITS(SPLIT) \
+	BEGINHALVES                                  \
 	MOVQ lanes+32(FP), AX                  \
 	MOVQ bitLanes_k(AX), R12               \
 	VMOVDQU64 bitLanes_flip(AX), Z28       \
@@ -89,20 +89,15 @@
 	VPOPCNTQ     Z2, Z4                 \
 	VPSUBQ       Z4, Z30, Z30
 
-// SET stores the line without the bits of Z2 and with those of Z1, and goes on to the
-// next element.
-#define SET(LOOP) \
+// SET stores the line without the bits of Z2 and with those of Z1.
+#define SET \
 	VPTERNLOGQ $0xba, Z1, Z2, Z0 \
-	VMOVDQU64  Z0, (DI)(BX*1)    \
-	INCQ       CX                \
-	JNE        LOOP
+	VMOVDQU64  Z0, (DI)(BX*1)
 
 // SETIF does so with K2 only.
-#define SETIF(LOOP) \
+#define SETIF \
 	VPTERNLOGQ $0xba, Z1, Z2, K2, Z0 \
-	VMOVDQU64  Z0, (DI)(BX*1)        \
-	INCQ       CX                    \
-	JNE        LOOP
+	VMOVDQU64  Z0, (DI)(BX*1)
 
 // SUM adds up the lanes of Z30 to AX, and all the bits of R11 elements, less those in R10.
 #define SUM \
@@ -118,9 +113,9 @@
 	ADDQ R11, AX                 \
 	VZEROUPPER
 
-// func clearBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 TEXT ·clearBitsAVX512(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -129,8 +124,8 @@ element:
 	VERDICT
 	ADDQ AX, R10
 	CLEAR
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
@@ -141,8 +136,8 @@ split:
 	VERDICT
 	ADD(Z4)
 	CLEAR
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -150,12 +145,12 @@ done:
 	MOVQ AX, added+48(FP)
 	RET
 
-// func clearInsertedAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+// func clearInsertedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 //
 // R13 is inserted, the bit of this element last.
 TEXT ·clearInsertedAVX512(SB), NOSPLIT, $0-64
 	MOVQ inserted+40(FP), R13
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -168,8 +163,8 @@ element:
 	ANDL  DX, AX
 	ADDQ  AX, R10
 	CLEAR
-	SETIF(element)
-	HALF(element)
+	SETIF
+	NEXT(element)
 	POPCNTQ inserted+40(FP), R11
 	JMP  done
 
@@ -183,8 +178,8 @@ split:
 	KMOVB DX, K2
 	ADD(Z4)
 	CLEAR
-	SETIF(split)
-	HALF(split)
+	SETIF
+	NEXT(split)
 
 done:
 	SUM
@@ -192,12 +187,12 @@ done:
 	MOVQ AX, added+56(FP)
 	RET
 
-// func clearRunsAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+// func clearRunsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
 //
 // R13 is the first run.
 TEXT ·clearRunsAVX512(SB), NOSPLIT, $0-64
 	MOVQ runs+40(FP), R13
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -207,8 +202,8 @@ element:
 	VERDICT
 	ADDQ AX, R10
 	CLEAR
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
@@ -220,8 +215,8 @@ split:
 	VERDICT
 	ADD(Z4)
 	CLEAR
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -240,9 +235,9 @@ done:
 	VPSHUFB LANE, Z3, X  \
 	VPSLLVQ X, Z6, X
 
-// func clearGatedAVX512(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearGatedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 TEXT ·clearGatedAVX512(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
@@ -252,8 +247,8 @@ element:
 	VERDICT
 	ADDQ AX, R10
 	CLEAR
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	MOVQ n+24(FP), R11
 	JMP  done
 
@@ -267,8 +262,8 @@ split:
 	VERDICT
 	ADD(Z4)
 	CLEAR
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM

@@ -2,12 +2,12 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_arm64.h"
+#include "row_arm64.h"
 
 // Bit lines of unbounded streams (Advanced SIMD): a line is four registers, two lanes
 // each. No verdict makes a branch.
 //
-// Registers are those of lineloop_arm64.h. V4 has an element's bytes, V5 and V6 with the
+// Registers are those of row_arm64.h. V4 has an element's bytes, V5 and V6 with the
 // flips of V24 and V25, V8 to V11 its bits, V12 to V15 those to clear. V16 to V19 and
 // V20 to V23 are own and drawn of bitLanes. R12 has the lanes. V26 is ones. V28 counts the
 // bits before, V29 those after. V7, V27, V30 and V31 are free.
@@ -19,9 +19,9 @@
 // USHL shifts words of 64 bits by signed bytes. The assembler does not know it.
 #define USHL(M, N, D) WORD $(0x6ee04400 | M<<16 | N<<5 | D)
 
-// BEGIN goes to SPLIT if lanes belong to two parts.
-#define BEGIN(SPLIT) \
-	BLOCK                                                \
+// BEGINBITS goes to SPLIT if lanes belong to two parts.
+#define BEGINBITS(SPLIT) \
+	BEGINHALVES                                                \
 	MOVD lanes+32(FP), R12                               \
 	VLD1 (R12), [V24.B16, V25.B16]                       \
 	ADD  $bitLanes_own, R12, R8                          \
@@ -37,7 +37,7 @@
 
 // LINE loads the line of this element and makes its bits.
 #define LINE \
-	FETCH                                \
+	LOADLINE                                \
 	MOVD LOW(R1), R8                     \
 	VDUP R8, V4.D2                       \
 	VEOR V24.B16, V4.B16, V5.B16         \
@@ -116,9 +116,9 @@
 	VAND V30.B16, C.B16, C.B16 \
 	VAND V30.B16, D.B16, D.B16
 
-// SET stores the line without what is to be cleared and with the element's bits, counts
-// its bits before and after, and goes on to the next element.
-#define SET(LOOP) \
+// SET stores the line without what is to be cleared and with the element's bits, and counts
+// its bits before and after.
+#define SET \
 	COUNT(V28)                                        \
 	VEOR V27.B16, V27.B16, V27.B16                    \
 	VBIT V12.B16, V27.B16, V0.B16                     \
@@ -130,9 +130,7 @@
 	VORR V10.B16, V2.B16, V2.B16                      \
 	VORR V11.B16, V3.B16, V3.B16                      \
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)       \
-	COUNT(V29)                                        \
-	SUBS $1, R3, R3                                   \
-	BNE  LOOP
+	COUNT(V29)
 
 // SUM makes R8 by how much V29 exceeds V28.
 #define SUM \
@@ -142,16 +140,16 @@
 	VMOV V29.S[0], R8    \
 	SUB  R9, R8, R8
 
-// func clearBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 TEXT ·clearBitsNEON(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
 	VERDICT
 	DRAWN
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	B    done
 
 split:
@@ -160,8 +158,8 @@ split:
 	VERDICT
 	DRAWN
 	LAST(bitLanes_drawnLast, 30, V13, V14)
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -169,39 +167,39 @@ done:
 	MOVD R8, added+48(FP)
 	RET
 
-// func clearInsertedNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+// func clearInsertedNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
 //
-// R6 is inserted, the bit of this element last.
+// R14 is inserted, the bit of this element last.
 TEXT ·clearInsertedNEON(SB), NOSPLIT, $0-64
-	MOVD inserted+40(FP), R6
-	BEGIN(split)
+	MOVD inserted+40(FP), R14
+	BEGINBITS(split)
 
 element:
 	LINE
 	VERDICT
-	AND  $1, R6, R9
-	LSR  $1, R6, R6
+	AND  $1, R14, R9
+	LSR  $1, R14, R14
 	DRAWN
 	NEG  R9, R9
 	VDUP R9, V30.D2
 	MASK(V8, V9, V10, V11)
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	B    done
 
 split:
 	LINE
 	LAST(bitLanes_ownLast, 26, V9, V10)
 	VERDICT
-	AND  $1, R6, R9
-	LSR  $1, R6, R6
+	AND  $1, R14, R9
+	LSR  $1, R14, R14
 	DRAWN
 	LAST(bitLanes_drawnLast, 30, V13, V14)
 	NEG  R9, R9
 	VDUP R9, V30.D2
 	MASK(V8, V9, V10, V11)
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -219,26 +217,26 @@ done:
 	AND   $63, R11, R11                                \
 	UBFIZ $7, R8, $3, R8                               \
 	ADD   R8, R11, R11                                 \
-	ADD   R6, R11, R11                                 \
+	ADD   R14, R11, R11                                 \
 	VLD1  (R11), [V12.B16, V13.B16, V14.B16, V15.B16]  \
 	NEG   R9, R9                                       \
 	VDUP  R9, V30.D2                                   \
 	MASK(V12, V13, V14, V15)
 
-// func clearRunsNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes, runs *bitRuns, span uint64) (missed, added uint64)
+// func clearRunsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns, span uint64) (missed, added uint64)
 //
-// R6 is the first run, R10 the span.
+// R14 is the first run, R10 the span.
 TEXT ·clearRunsNEON(SB), NOSPLIT, $0-72
-	MOVD runs+40(FP), R6
+	MOVD runs+40(FP), R14
 	MOVD span+48(FP), R10
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
 	VERDICT
 	RUN
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	B    done
 
 split:
@@ -246,8 +244,8 @@ split:
 	LAST(bitLanes_ownLast, 26, V9, V10)
 	VERDICT
 	RUN
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM
@@ -279,17 +277,17 @@ done:
 	VAND V30.B16, V14.B16, V14.B16          \
 	VAND V31.B16, V15.B16, V15.B16
 
-// func clearGatedNEON(lines *[8]uint64, block, next *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+// func clearGatedNEON(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
 TEXT ·clearGatedNEON(SB), NOSPLIT, $0-56
-	BEGIN(split)
+	BEGINBITS(split)
 
 element:
 	LINE
 	VERDICT
 	DRAWN
 	GATES
-	SET(element)
-	HALF(element)
+	SET
+	NEXT(element)
 	B    done
 
 split:
@@ -317,8 +315,8 @@ split:
 	VLD1 (R8), [V16.B16, V17.B16]
 	ADD  $bitLanes_drawn, R12, R8
 	VLD1 (R8), [V20.B16, V21.B16]
-	SET(split)
-	HALF(split)
+	SET
+	NEXT(split)
 
 done:
 	SUM

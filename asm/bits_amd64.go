@@ -30,15 +30,15 @@ func spreadBits(x, room uint64) (moved uint64) {
 }
 
 //go:noescape
-func testBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+func testBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 
 //go:noescape
-func testAndSetBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+func testAndSetBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 
 //go:noescape
-func testBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+func testBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 
 //go:noescape
-func testAndSetBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+func testAndSetBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 
 func spreadBitsBMI(x, room uint64) (moved uint64)

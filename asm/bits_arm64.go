@@ -19,7 +19,7 @@ func testAndSetBits(lines [][8]uint64, block, ahead *lineBlock, n, rounds int) (
 func spreadBits(x, room uint64) (moved uint64) { return spreadBitsGeneric(x, room) }
 
 //go:noescape
-func testBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+func testBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 
 //go:noescape
-func testAndSetBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+func testAndSetBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)

@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_amd64.h"
+#include "row_amd64.h"
 
 // Growing Bloom filters (AVX2): a line is two registers, its words the lanes. Registers are
-// those of lineloop_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
+// those of row_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
 // ones, Y14 counts the bits that were added, Y13 has the bits of each half of a byte, Y12
 // masks these halves and Y11 is 0.
 
-#define BEGIN \
-	BLOCK                   \
+#define BEGINBITS \
+	BEGINHALVES                   \
 	MOVQ salts+32(FP), R13  \
 	MOVQ rounds+40(FP), R12 \
 	VPCMPEQQ Y15, Y15, Y15  \
@@ -77,22 +77,20 @@ DATA halfCounts<>+0(SB)/8, $0x0302020102010100
 DATA halfCounts<>+8(SB)/8, $0x0403030203020201
 GLOBL halfCounts<>(SB), RODATA|NOPTR, $16
 
-// func testBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+// func testBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 TEXT ·testBitsAVX2(SB), NOSPLIT, $0-56
-	BEGIN
+	BEGINBITS
 
 element:
 	LINE(done)
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	MOVQ R8, missed+48(FP)
 	VZEROUPPER
 	RET
 
-// func testAndSetBitsAVX2(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+// func testAndSetBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 TEXT ·testAndSetBitsAVX2(SB), NOSPLIT, $0-64
-	BEGIN
+	BEGINBITS
 	VPXOR Y14, Y14, Y14
 	VBROADCASTI128 halfCounts<>(SB), Y13
 	MOVQ $0x0f0f0f0f0f0f0f0f, AX
@@ -110,9 +108,7 @@ element:
 	VPADDB  Y7, Y6, Y6
 	VPSADBW Y11, Y6, Y6
 	VPADDQ  Y6, Y14, Y14
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VEXTRACTI128 $1, Y14, X0
 	VPADDQ X14, X0, X0
 	VPSRLDQ $8, X0, X1

@@ -2,14 +2,14 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_amd64.h"
+#include "row_amd64.h"
 
 // Growing Bloom filters (AVX-512): a line is one register, its words the lanes. Registers
-// are those of lineloop_amd64.h. R12 is the number of rounds, Z16 to Z23 have their
+// are those of row_amd64.h. R12 is the number of rounds, Z16 to Z23 have their
 // salts, Z31 is ones, Z30 counts the bits that were added.
 
-#define BEGIN \
-	BLOCK                      \
+#define BEGINBITS \
+	BEGINHALVES                      \
 	MOVQ salts+32(FP), AX      \
 	MOVQ rounds+40(FP), R12    \
 	VMOVDQU64 (AX), Z16        \
@@ -58,22 +58,20 @@ DONE:                           \
 	NEGL      AX                \
 	ADCQ      R8, R8
 
-// func testBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+// func testBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 TEXT ·testBitsAVX512(SB), NOSPLIT, $0-56
-	BEGIN
+	BEGINBITS
 
 element:
 	LINE(done)
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	MOVQ R8, missed+48(FP)
 	VZEROUPPER
 	RET
 
-// func testAndSetBitsAVX512(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+// func testAndSetBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 TEXT ·testAndSetBitsAVX512(SB), NOSPLIT, $0-64
-	BEGIN
+	BEGINBITS
 	VPXORQ Z30, Z30, Z30
 
 element:
@@ -82,9 +80,7 @@ element:
 	VMOVDQU64 Z0, (DI)(BX*1)
 	VPOPCNTQ  Z2, Z2
 	VPADDQ    Z2, Z30, Z30
-	INCQ CX
-	JNE  element
-	HALF(element)
+	NEXT(element)
 	VEXTRACTI64X4 $1, Z30, Y0
 	VPADDQ Y0, Y30, Y0
 	VEXTRACTI64X2 $1, Y0, X1

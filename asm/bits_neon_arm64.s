@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 #include "go_asm.h"
-#include "lineloop_arm64.h"
+#include "row_arm64.h"
 
 // Growing Bloom filters (Advanced SIMD): a line is four registers, two words each. Registers
-// are those of lineloop_arm64.h. R10 has the salts, R11 the number of rounds. V26 is
+// are those of row_arm64.h. R10 has the salts, R11 the number of rounds. V26 is
 // ones. V28 counts the bits that were added.
 
 // Where a lineBlock has its digests, when R1 has moved on by one element.
@@ -18,8 +18,8 @@
 #define MLA(M, N, D) WORD $(0x4ea09400 | M<<16 | N<<5 | D)
 #define USHL(M, N, D) WORD $(0x6ee04400 | M<<16 | N<<5 | D)
 
-#define BEGIN \
-	BLOCK                     \
+#define BEGINBITS \
+	BEGINHALVES                     \
 	MOVD salts+32(FP), R10    \
 	MOVD rounds+40(FP), R11   \
 	MOVD $1, R8               \
@@ -40,7 +40,7 @@
 // LINE loads the line of this element, makes its bits V8 to V11, adds them to the line, which
 // then is V12 to V15, and makes V0 to V3 those that the line lacked.
 #define LINE(ROUND) \
-	FETCH                              \
+	LOADLINE                              \
 	MOVD LOW(R1), R8                   \
 	VMOV R8, V6.D[0]                   \
 	VDUP V6.S[0], V4.S4                \
@@ -81,21 +81,19 @@ ROUND:                                 \
 	CSET   NE, R9                      \
 	ADD    R5<<1, R9, R5
 
-// func testBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
+// func testBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 TEXT ·testBitsNEON(SB), NOSPLIT, $0-56
-	BEGIN
+	BEGINBITS
 
 element:
 	LINE(round)
-	SUBS $1, R3, R3
-	BNE  element
-	HALF(element)
+	NEXT(element)
 	MOVD R5, missed+48(FP)
 	RET
 
-// func testAndSetBitsNEON(lines *[8]uint64, block, next *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
+// func testAndSetBitsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 TEXT ·testAndSetBitsNEON(SB), NOSPLIT, $0-64
-	BEGIN
+	BEGINBITS
 	VEOR V28.B16, V28.B16, V28.B16
 
 element:
@@ -110,9 +108,7 @@ element:
 	VADD V2.B16, V0.B16, V0.B16
 	VUADDW V0.B8, V28.H8, V28.H8
 	VUADDW2 V0.B16, V28.H8, V28.H8
-	SUBS $1, R3, R3
-	BNE  element
-	HALF(element)
+	NEXT(element)
 	VUADDLV V28.H8, V28
 	VMOV V28.S[0], R8
 	MOVD R5, missed+48(FP)

@@ -35,7 +35,7 @@ func (w *bitWalk) fill(at int) {
 	if seen<<(64-n) != 0 {
 		digests = w.kept[:keep(&w.kept, digests, seen)]
 	}
-	w.blocks[at].fill(digests, w.lines, 0, nil, false)
+	w.blocks[at].fill(digests, w.lines, false, 0, nil, false)
 	w.size[at] = len(digests)
 }
 
