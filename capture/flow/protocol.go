@@ -24,12 +24,11 @@ var protocolNames = func() (names [256]string) {
 // Protocol is what the IP header of a frame carries: an IP protocol number, or NonIP.
 type Protocol uint16
 
-// NonIP stands for frames without an IP header, and Protocols is the number of
-// values that a Protocol has.
-const (
-	NonIP     Protocol = 256
-	Protocols          = 257
-)
+// NonIP stands for frames without an IP header.
+const NonIP Protocol = 256
+
+// Protocols is the number of values that a Protocol has.
+const Protocols = 257
 
 // Protocol returns what the IP header carries.
 func (h *Header) Protocol() Protocol {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -107,7 +106,7 @@ func (f *dedupFlags) check() error {
 // checkStream refuses what methods without a window cannot do.
 func (f *dedupFlags) checkStream() error {
 	switch {
-	case !slices.Contains(engine.StreamMethods(), f.method):
+	case !engine.IsStreamMethod(f.method):
 		return nil
 	case !f.window.None:
 		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", f.method)}

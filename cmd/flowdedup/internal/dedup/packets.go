@@ -45,14 +45,15 @@ func (p *packets) Prepare(b *capture.Batch) {
 
 func (p *packets) prepare(b *capture.Batch, from, to int) {
 	frames, headers := b.Frames[from:to], p.headers[:to-from]
+	times, protocols := p.times[from:to], p.protocols[from:to]
 	p.run.decoder.Decode(headers, b, from)
 	buf, msgs := p.identity.Gather(b, from, headers)
 	p.digester.SumMessages(p.digests[from:to], buf, msgs)
 	for i := range frames {
-		p.times[from+i] = stamp.Usable(frames[i].Time)
-		p.protocols[from+i] = headers[i].Protocol()
+		times[i] = stamp.Usable(frames[i].Time)
+		protocols[i] = headers[i].Protocol()
 	}
-	p.tally.packets(frames, p.protocols[from:to])
+	p.tally.packets(frames, protocols)
 }
 
 // Apply judges the packets.

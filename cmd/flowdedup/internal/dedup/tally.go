@@ -14,33 +14,50 @@ type tally struct {
 
 func newTally() tally { return tally{first: capture.NoTime, last: capture.NoTime} }
 
-// packets enters packets behind those entered before.
+// packets enters packets behind those entered before. Its one branch is on what holds
+// for all packets of a capture or for none.
 func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
-	t.count += uint64(len(frames))
+	var bytes, snapped, untimed, outOfOrder, nonIP uint64
+	last := t.last
 	for i := range frames {
 		f := &frames[i]
-		t.bytes += uint64(f.CapLen)
-		if f.CapLen < f.WireLen {
-			t.snapped++
-		}
-		if f.Time == capture.NoTime {
-			t.untimed++
+		at, captured := f.Time, uint64(f.CapLen)
+		bytes += captured
+		snapped += (captured - uint64(f.WireLen)) >> 63
+		if at == capture.NoTime {
+			untimed++
 			continue
 		}
-		// NoTime is less than any time.
-		if f.Time < t.last {
-			t.outOfOrder++
+		older := uint64(0)
+		if at < last { // NoTime is less than any time
+			older = 1
 		}
-		if t.last == capture.NoTime {
-			t.first = f.Time
-		}
-		t.last = f.Time
+		outOfOrder += older
+		last = at
 	}
 	for _, p := range protocols {
-		if p == flow.NonIP {
-			t.nonIP++
+		nonIP += uint64(p / flow.NonIP)
+	}
+	if t.last == capture.NoTime {
+		t.first = firstTime(frames)
+	}
+	t.last = last
+	t.count += uint64(len(frames))
+	t.bytes += bytes
+	t.snapped += snapped
+	t.untimed += untimed
+	t.outOfOrder += outOfOrder
+	t.nonIP += nonIP
+}
+
+// firstTime returns the time of the first packet that has one, or NoTime.
+func firstTime(frames []capture.Frame) int64 {
+	for i := range frames {
+		if frames[i].Time != capture.NoTime {
+			return frames[i].Time
 		}
 	}
+	return capture.NoTime
 }
 
 // add enters the packets of another tally behind those entered before.
