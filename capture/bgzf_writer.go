@@ -31,7 +31,7 @@ type packPiece struct {
 }
 
 // newBgzfWriter compresses at the fastest level on so many goroutines, which end with
-// Close or Reset.
+// Close.
 func newBgzfWriter(w io.Writer, workers int) (*bgzfWriter, error) {
 	// One is being filled while all workers have theirs.
 	b := &bgzfWriter{w: w, pieces: make([]packPiece, workers+1), work: make(chan *packPiece, workers)}
@@ -100,15 +100,6 @@ func (b *bgzfWriter) Close() error {
 		_, b.err = io.WriteString(b.w, bgzfEnd)
 	}
 	return b.err
-}
-
-// Reset ends the workers; nothing more is written.
-func (b *bgzfWriter) Reset(io.Writer) {
-	b.err = errClosed
-	close(b.work)
-	for i := range b.pieces {
-		b.collect(&b.pieces[i])
-	}
 }
 
 // pack compresses a piece into whole members.

@@ -36,9 +36,10 @@ type OutputOptions struct {
 //
 // An Output is for one goroutine. Either Commit or Abort must be called.
 type Output struct {
-	buf  *outBuffer // gathers what is written
-	pack packer     // compresses what buf passes on; nil for a plain file
-	tail *outBuffer // gathers what pack puts out: gzip does so in pieces of some 200 bytes
+	buf  *outBuffer     // gathers what is written
+	pack io.WriteCloser // compresses what buf passes on; nil for a plain file
+	gate *gate          // between pack and tail
+	tail *outBuffer     // gathers what pack puts out
 	file *os.File
 	name string // as given, for errors
 	// temp is the path that is written and final the one it gets in Commit; both
@@ -63,12 +64,13 @@ func Create(name string, opt OutputOptions) (*Output, error) {
 		return nil, o.named("create", err)
 	}
 	o.buf = newOutBuffer(namedWriter{o})
-	pack, err := newPacker(name, o.buf)
+	through := &gate{w: o.buf}
+	pack, err := newPacker(name, through)
 	if err != nil {
 		return nil, errors.Join(o.named("create", err), o.Abort())
 	}
 	if pack != nil {
-		o.pack, o.tail, o.buf = pack, o.buf, newOutBuffer(pack)
+		o.pack, o.gate, o.tail, o.buf = pack, through, o.buf, newOutBuffer(pack)
 	}
 	return o, nil
 }
@@ -110,8 +112,9 @@ func (o *Output) Abort() error {
 	}
 	o.done, o.result = true, o.named("commit", errClosed)
 	if o.pack != nil {
-		// This waits for its goroutines; Close would complete the stream.
-		o.pack.Reset(io.Discard)
+		// Only Close waits for its goroutines; what it completes goes nowhere.
+		o.gate.shut.Store(true)
+		_ = o.pack.Close()
 	}
 	o.buf.err = o.named("write", errClosed)
 	// Closing comes first: Windows removes no open file.

@@ -5,16 +5,23 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
 
-// packer is a compressor. Close completes the stream without closing what it is
-// written to; Reset abandons it.
-type packer interface {
-	io.WriteCloser
-	Reset(io.Writer)
+// gate passes on to w what is written to it, until it is shut.
+type gate struct {
+	w    io.Writer
+	shut atomic.Bool
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	if g.shut.Load() {
+		return len(p), nil
+	}
+	return g.w.Write(p)
 }
 
 // These bound the memory of zstd: pieces of four times the window are compressed side
@@ -25,9 +32,10 @@ const (
 	zstdWorkers = 3
 )
 
-// newPacker returns the compressor that the ending of name asks for, or nil. It
-// works on several goroutines; what it makes does not depend on how many.
-func newPacker(name string, w io.Writer) (packer, error) {
+// newPacker returns the compressor that the ending of name asks for, or nil. Its
+// Close completes the stream without closing w. It works on several goroutines; what
+// it makes does not depend on how many.
+func newPacker(name string, w io.Writer) (io.WriteCloser, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
 		return newBgzfWriter(w, packWorkers())
