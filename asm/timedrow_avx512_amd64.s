@@ -2,219 +2,269 @@
 
 #include "textflag.h"
 #include "go_asm.h"
+#include "row_amd64.h"
+#include "timedrow_amd64.h"
 
-// Timed rows (AVX-512): a line is one register, cells in lanes 0 to 5.
-//
-//	DI lines         SI digests    BX ticks     R9 seen
-//	R8 their number  R10 timedRow  CX element   R11 the word of seen
-//	DX its line      R12 its mark  R13 its cell Z16 low, eight times
+// Timed rows, a line a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for scalars).
 
-// AHEAD is how many elements before its turn a line is fetched.
-#define AHEAD 32
+DATA timedHighs<>+0(SB)/8, $6
+DATA timedHighs<>+8(SB)/8, $6
+DATA timedHighs<>+16(SB)/8, $6
+DATA timedHighs<>+24(SB)/8, $7
+DATA timedHighs<>+32(SB)/8, $7
+DATA timedHighs<>+40(SB)/8, $7
+DATA timedHighs<>+48(SB)/8, $6
+DATA timedHighs<>+56(SB)/8, $6
+GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
-// NEAREST sets A and B to the distances from the time of mark A to that of R12,
-// both ways round.
-#define NEAREST(A, B) \
-	MOVQ R12, B                         \
-	SUBQ A, B                           \
-	SUBQ R12, A                         \
-	ANDQ timedRow_tickMask(R10), A      \
-	ANDQ timedRow_tickMask(R10), B
+DATA timedShifts<>+0(SB)/8, $0
+DATA timedShifts<>+8(SB)/8, $21
+DATA timedShifts<>+16(SB)/8, $42
+DATA timedShifts<>+24(SB)/8, $0
+DATA timedShifts<>+32(SB)/8, $21
+DATA timedShifts<>+40(SB)/8, $42
+DATA timedShifts<>+48(SB)/8, $0
+DATA timedShifts<>+56(SB)/8, $42
+GLOBL timedShifts<>(SB), RODATA|NOPTR, $64
 
-// func testAndSetTimedAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, ticks *int64, points *uint32, from, n int, r *timedRow, c *TimedCounts) (next int)
-TEXT ·testAndSetTimedAVX512(SB), NOSPLIT, $0-88
-	MOVQ lines+0(FP), DI
-	MOVQ count+8(FP), R8
-	MOVQ seen+16(FP), R9
-	MOVQ digests+24(FP), SI
-	MOVQ ticks+32(FP), BX
-	MOVQ from+48(FP), CX
-	MOVQ r+64(FP), R10
-	VPBROADCASTQ timedRow_low(R10), Z16
-	MOVL  $0x3e, AX
-	KMOVB AX, K2
-	MOVL  $0x40, AX
-	KMOVB AX, K3
-	MOVL  $0x80, AX
-	KMOVB AX, K4
-	XORQ  R11, R11
-	TESTQ $63, CX
-	JZ    element
-	MOVQ  CX, AX
-	SHRQ  $6, AX
-	MOVQ  (R9)(AX*8), R11
+DATA timedMoved<>+0(SB)/8, $0
+DATA timedMoved<>+8(SB)/8, $8
+DATA timedMoved<>+16(SB)/8, $9
+DATA timedMoved<>+24(SB)/8, $10
+DATA timedMoved<>+32(SB)/8, $11
+DATA timedMoved<>+40(SB)/8, $12
+DATA timedMoved<>+48(SB)/8, $0
+DATA timedMoved<>+56(SB)/8, $14
+GLOBL timedMoved<>(SB), RODATA|NOPTR, $64
 
-element:
-	CMPQ CX, n+56(FP)
-	JGE  done
-	LEAQ AHEAD(CX), AX
-	CMPQ AX, n+56(FP)
-	JGE  near
-	SHLQ $4, AX
-	MOVQ 8(SI)(AX*1), AX
-	MULQ R8
-	SHLQ $6, DX
-	PREFETCHT0 (DI)(DX*1)
+DATA timedCopy<>+0(SB)/8, $7
+GLOBL timedCopy<>(SB), RODATA|NOPTR, $8
 
-near:
-	// Only the least integer, NoTick, has no negative.
-	MOVQ (BX)(CX*8), R12
-	MOVQ R12, AX
-	NEGQ AX
-	JO   next
+// Where a timedBlock has what.
+#define MARK 512
+#define EARLIEST 1024
 
-	// The fingerprint, with the era mixed in, to R15; the line to DX.
-	MOVQ  R12, R15
-	SUBQ  timedRow_origin(R10), R15
-	MOVQ  timedRow_tickBits(R10), AX
-	DECQ  AX
-	SHRXQ AX, R15, R15
-	MOVQ  $const_eraHash, AX
-	IMULQ AX, R15
-	MOVQ  CX, AX
-	SHLQ  $4, AX
-	XORQ  (SI)(AX*1), R15
-	MOVQ  8(SI)(AX*1), AX
-	MULQ  R8
-	SHLQ  $6, DX
-	ADDQ  DI, DX
+#define CONSTANTS \
+	MOVQ r+40(FP), AX                          \
+	VPBROADCASTQ timedRow_low(AX), Z31         \
+	VPBROADCASTQ timedRow_tickMask(AX), Z30    \
+	VPBROADCASTQ timedRow_window(AX), Z21      \
+	VPADDQ Z21, Z21, Z29                       \
+	VMOVDQU64 timedHighs<>(SB), Z28            \
+	VMOVDQU64 timedShifts<>(SB), Z27           \
+	VPBROADCASTQ timedRow_lowBits(AX), Z0      \
+	MOVL  $0x40, DX                            \
+	KMOVB DX, K1                               \
+	MOVL  $0x3f, DX                            \
+	KMOVB DX, K7                               \
+	MOVL  $0xc0, DX                            \
+	KMOVB DX, K6                               \
+	VMOVDQA64 Z27, Z24                         \
+	VPXORQ Z24, Z24, K7, Z24                   \
+	VMOVDQA64 Z0, K1, Z24                      \
+	VPSUBQ Z0, Z27, Z27                        \
+	VMOVDQU64 timedMoved<>(SB), Z26            \
+	VPTERNLOGQ $0xff, Z23, Z23, Z23            \
+	MOVL  $1, DX                               \
+	KMOVB DX, K1                               \
+	VMOVDQA64 Z31, K1, Z23                     \
+	VPBROADCASTQ timedRow_pointMask(AX), Z22   \
+	VPBROADCASTQ timedRow_markMask(AX), Z20
 
-	// The mark: the time, and the point if there are points.
-	ANDQ  timedRow_tickMask(R10), R12
-	MOVQ  points+40(FP), AX
-	TESTQ AX, AX
-	JZ    marked
-	MOVL  (AX)(CX*4), AX
-	MOVQ  $1, R14
-	MOVQ  timedRow_pointBits(R10), R13
-	SHLXQ R13, R14, R14
-	DECQ  R14
-	CMPQ  AX, R14
-	JCS   reduced
-	IMULL $const_pointHash, AX
-	NEGQ  R13
-	ADDQ  $32, R13
-	SHRXQ R13, AX, AX
+// FIND loads the line to Z0, sets K1 for the cells that have the fingerprint, Z2 to marks, Z3 to
+// how far after earliest they are, K2 for the cells within the window.
+#define FIND \
+	FETCH                                   \
+	VMOVDQU64 (DI)(BX*1), Z0                \
+	VPXORQ.BCST (R15)(CX*8), Z0, Z1         \
+	VPERMQ Z0, Z28, Z2                      \
+	VPCMPUQ $2, Z31, Z1, K7, K1             \
+	VPRORVQ Z27, Z2, Z2                     \
+	VPTERNLOGQ $0xb8, Z0, Z31, Z2           \
+	VPSUBQ.BCST EARLIEST(R15)(CX*8), Z2, Z3 \
+	VPANDQ Z30, Z3, Z3                      \
+	VPCMPUQ $2, Z29, Z3, K7, K2             \
+	KMOVB K1, AX                            \
+	KMOVB K2, DX
 
-reduced:
-	MOVQ  timedRow_tickBits(R10), R13
-	SHLXQ R13, AX, AX
-	ORQ   AX, R12
+#define COUNT \
+	CMPQ  40(DI)(BX*1), $1 \
+	ADCQ  R10, R10         \
+	BTL   $5, DX           \
+	ADCQ  R12, R12         \
+	CMPL  AX, $1           \
+	ADCQ  R13, R13         \
+	ORL   $0x40, AX        \
+	TZCNTL AX, AX          \
+
+#define PUT(LOOP) \
+	VMOVQ (R15)(CX*8), X1                 \
+	VPSLLQ $21, Z0, K6, Z1                \
+	VPSRLVQ Z24, Z5, Z5                   \
+	VPTERNLOGQ $0xf8, Z5, Z23, Z1         \
+	VPTERNLOGQ $0xe4, (R14)(AX*1), Z0, Z1 \
+	VMOVDQU64 Z1, (DI)(BX*1)              \
+	INCQ CX                               \
+	JNE  LOOP
+
+#define FINISH \
+	ANDQ  R13, R12            \
+	ANDNQ R12, R10, R10       \
+	POPCNTQ R13, R13          \
+	POPCNTQ R10, R10          \
+	MOVQ  R8, copies+48(FP)   \
+	MOVQ  R13, inserted+56(FP) \
+	MOVQ  R10, evicted+64(FP) \
+	VZEROUPPER                \
+	RET
+
+#define NEXTHALF(LOOP) \
+	LEAQ (R15)(R11*8), R15 \
+	HALF(LOOP)
+
+// func timedRowsAVX512(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
+TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
+	START
+	CONSTANTS
+	CMPB timedRow_refresh(AX), $0
+	JNE  renewing
+	CMPB timedRow_across(AX), $0
+	JNE  across
+
+plain:
+	FIND
+	COUNT
+	BTL     AX, DX
+	CMOVLCS timedCopy<>(SB), AX
+	ADCQ    R8, R8
+	SHLL    $7, AX
+	VMOVQ MARK(R15)(CX*8), X5
+	VPERMT2Q Z0, Z26, Z5
+	PUT(plain)
+	NEXTHALF(plain)
+	FINISH
+
+across:
+	FIND
+	VPXORQ.BCST MARK(R15)(CX*8), Z2, Z4
+	VPTESTMQ Z22, Z4, K2, K3
+	COUNT
+	KMOVB   K3, DX
+	BTL     AX, DX
+	CMOVLCS timedCopy<>(SB), AX
+	ADCQ    R8, R8
+	SHLL    $7, AX
+	VMOVQ MARK(R15)(CX*8), X5
+	VPERMT2Q Z0, Z26, Z5
+	PUT(across)
+	NEXTHALF(across)
+	FINISH
+
+renewing:
+	CMPB timedRow_across(AX), $0
+	JNE  renewacross
+
+renew:
+	FIND
+	COUNT
+	BTL     AX, DX
+	ADCQ    R8, R8
+	SHLL    $7, AX
+	VPBROADCASTQ MARK(R15)(CX*8), Z4
+	VPCMPUQ $2, Z21, Z3, K2, K5
+	VPANDQ Z20, Z2, K2, Z4
+	VPTERNLOGQ.BCST $0xb8, MARK(R15)(CX*8), Z30, K5, Z4
+	VMOVDQU64 64(R14)(AX*1), Z5
+	VPERMI2Q Z0, Z4, Z5
+	PUT(renew)
+	NEXTHALF(renew)
+	FINISH
+
+renewacross:
+	FIND
+	VPBROADCASTQ MARK(R15)(CX*8), Z4
+	VPXORQ Z2, Z4, Z6
+	VPTESTMQ Z22, Z6, K2, K3
+	COUNT
+	KMOVB   K3, DX
+	BTL     AX, DX
+	ADCQ    R8, R8
+	SHLL    $7, AX
+	VPCMPUQ $2, Z21, Z3, K3, K5
+	VPANDQ Z20, Z2, K3, Z4
+	VPTERNLOGQ.BCST $0xb8, MARK(R15)(CX*8), Z30, K5, Z4
+	VMOVDQU64 64(R14)(AX*1), Z5
+	VPERMI2Q Z0, Z4, Z5
+	PUT(renewacross)
+	NEXTHALF(renewacross)
+	FINISH
+
+// func fillTimedAVX512(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
+TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
+	MOVQ b+0(FP), DI
+	MOVQ low+8(FP), SI
+	MOVQ ticks+16(FP), BX
+	MOVQ points+24(FP), R8
+	MOVQ groups+32(FP), CX
+	MOVQ r+40(FP), AX
+	LEAQ timedBlock_timeless(DI), R9
+	VPBROADCASTQ timedRow_low(AX), Z16
+	VPBROADCASTQ timedRow_tickMask(AX), Z17
+	VPBROADCASTQ timedRow_window(AX), Z18
+	VPBROADCASTQ timedRow_origin(AX), Z19
+	VPBROADCASTQ timedRow_eraBits(AX), Z20
+	MOVQ $const_eraHash, DX
+	VPBROADCASTQ DX, Z21
+	MOVL $1, DX
+	VPBROADCASTQ DX, Z22
+	VPSLLQ $63, Z22, Z23
+	VPADDQ Z16, Z22, Z22
+	TESTQ R8, R8
+	JZ group
+	VPBROADCASTQ timedRow_tickBits(AX), Z24
+	MOVQ timedRow_pointBits(AX), DX
+	MOVL $64, R10
+	SUBL DX, R10
+	VPBROADCASTQ R10, Z25
+	MOVL $1, R10
+	SHLXQ DX, R10, R10
+	DECQ R10
+	VPBROADCASTQ R10, Z26
+	MOVL $const_pointHash, DX
+	VPBROADCASTQ DX, Z27
+
+group:
+	VMOVDQU64 (BX), Z0
+	VPCMPEQQ Z23, Z0, K1
+	KMOVB K1, (R9)
+	VPSUBQ Z19, Z0, Z1
+	VPSRLVQ Z20, Z1, Z1
+	VPMULLQ Z21, Z1, Z1
+	VPXORQ (SI), Z1, Z1
+	VPANDNQ Z1, Z16, Z1
+	VPMAXUQ Z22, Z1, Z1
+	VMOVDQU64 Z1, (DI)
+	VPANDQ Z17, Z0, Z0
+	TESTQ R8, R8
+	JZ marked
+	VPMOVZXDQ (R8), Z2
+	VPCMPUQ $5, Z26, Z2, K1
+	VPMULUDQ Z27, Z2, Z3
+	VPSLLQ $32, Z3, Z3
+	VPSRLVQ Z25, Z3, K1, Z2
+	VPSLLVQ Z24, Z2, Z2
+	VPORQ Z2, Z0, Z0
+	ADDQ $32, R8
 
 marked:
-	// The cell's word: the fingerprint, which is not 0, and what fits of the mark.
-	MOVQ  timedRow_low(R10), R14
-	ANDNQ R15, R14, R13
-	LEAQ  1(R14), AX
-	CMPQ  R13, AX
-	CMOVQCS AX, R13
-	MOVQ  R12, AX
-	ANDQ  R14, AX
-	ORQ   AX, R13
-
-	VPBROADCASTQ R13, Z1
-	VMOVDQU64 (DX), Z0
-	VPXORQ Z0, Z1, Z2
-	VPCMPUQ $2, Z16, Z2, K1
-	KMOVB K1, AX
-	ANDL  $0x3f, AX
-	JNZ   found
-
-	// It takes the first cell, the others move on. Was the last one still needed?
-	MOVQ  40(DX), AX
-	TESTQ AX, AX
-	JZ    insert
-	ANDQ  R14, AX
-	MOVQ  56(DX), R15
-	SHRQ  $42, R15
-	MOVQ  timedRow_lowBits(R10), R14
-	SHLXQ R14, R15, R15
-	ORQ   R15, AX
-	NEAREST(AX, R15)
-	MOVQ  c+72(FP), R14
-	CMPQ  AX, R15
-	CMOVQHI R15, AX
-	XORL  R15, R15
-	CMPQ  AX, timedRow_window(R10)
-	SETLS R15
-	ADDQ  R15, TimedCounts_EvictedLive(R14)
-
-insert:
-	MOVQ  c+72(FP), R14
-	INCQ  TimedCounts_Inserted(R14)
-	MOVQ  48(DX), R15
-	MOVQ  56(DX), R14
-	MOVQ  R15, AX
-	SHRQ  $42, AX
-	SHLQ  $21, R14
-	ORQ   AX, R14
-	BTRQ  $63, R14
-	MOVQ  timedRow_lowBits(R10), AX
-	SHRXQ AX, R12, AX
-	SHLQ  $21, R15
-	ORQ   AX, R15
-	BTRQ  $63, R15
-	VPEXPANDQ Z0, K2, Z1
-	VPBROADCASTQ R15, K3, Z1
-	VPBROADCASTQ R14, K4, Z1
-	VMOVDQU64 Z1, (DX)
-
-next:
-	INCQ  CX
-	TESTQ $63, CX
-	JNZ   element
-	MOVQ  CX, AX
-	SHRQ  $6, AX
-	MOVQ  R11, -8(R9)(AX*8)
-	XORQ  R11, R11
-	JMP   element
-
-found:
-	// The mark of the first such cell to R13.
-	CMPB  timedRow_refresh(R10), $0
-	JNE   slow
-	TZCNTL AX, AX
-	MOVQ  (DX)(AX*8), R13
-	ANDQ  R14, R13
-	MOVQ  48(DX), R15
-	LEAQ  -3(AX), R14
-	CMPQ  AX, $3
-	CMOVQCC R14, AX
-	CMOVQCC 56(DX), R15
-	IMULQ $21, AX
-	SHRXQ AX, R15, R15
-	ANDQ  $0x1fffff, R15
-	MOVQ  timedRow_lowBits(R10), AX
-	SHLXQ AX, R15, R15
-	ORQ   R15, R13
-	CMPB  timedRow_across(R10), $0
-	JEQ   time
-	MOVQ  R13, R14
-	XORQ  R12, R14
-	MOVQ  timedRow_tickMask(R10), AX
-	ANDNQ R14, AX, R14
-	TESTQ R14, R14
-	JZ    slow
-
-time:
-	NEAREST(R13, R15)
-	CMPQ  R13, R15
-	CMOVQHI R15, R13
-	CMPQ  R13, timedRow_window(R10)
-	JHI   slow
-	BTSQ  CX, R11
-	JMP   next
-
-done:
-	TESTQ $63, CX
-	JZ    return
-
-slow:
-	MOVQ  CX, AX
-	SHRQ  $6, AX
-	MOVQ  R11, (R9)(AX*8)
-
-return:
-	MOVQ  CX, next+80(FP)
+	VMOVDQU64 Z0, MARK(DI)
+	VPSUBQ Z18, Z0, Z0
+	VMOVDQU64 Z0, EARLIEST(DI)
+	ADDQ $64, BX
+	ADDQ $64, SI
+	ADDQ $64, DI
+	INCQ R9
+	DECQ CX
+	JNZ group
 	VZEROUPPER
 	RET

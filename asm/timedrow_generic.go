@@ -2,86 +2,41 @@ package asm
 
 import "math/bits"
 
-// timedRow is TimedParams as the loop wants them.
+// timedRow is TimedParams as the kernels want them. Those in assembly know its layout.
 type timedRow struct {
-	low      uint64 // the bits of a cell's word that belong to its mark
-	lowBits  uint
-	tickMask uint64
-	tickBits uint
-	origin   uint64
-	window   uint64
-	refresh  bool
-	across   bool
-	// pointBits of a point are kept.
-	pointBits uint
+	low       uint64 // the bits of a cell's word that belong to its mark
+	lowBits   uint64
+	markMask  uint64
+	tickMask  uint64 // the bits of a mark that are its time
+	tickBits  uint64
+	pointMask uint64 // the bits of a mark that are its point
+	pointBits uint64
+	origin    uint64
+	eraBits   uint64 // an era has 2^eraBits ticks
+	window    uint64
+	refresh   bool
+	across    bool
 }
 
 func newTimedRow(p *TimedParams) timedRow {
 	return timedRow{
 		low:       1<<(64-p.FPBits) - 1,
-		lowBits:   64 - p.FPBits,
+		lowBits:   uint64(64 - p.FPBits),
+		markMask:  ^uint64(0) >> (p.FPBits - 21),
 		tickMask:  1<<p.TickBits - 1,
-		tickBits:  p.TickBits,
+		tickBits:  uint64(p.TickBits),
+		pointMask: (1<<p.PointBits - 1) << p.TickBits,
+		pointBits: uint64(p.PointBits),
 		origin:    uint64(p.Origin),
+		eraBits:   uint64(p.TickBits - 1),
 		window:    uint64(p.Window),
 		refresh:   p.Refresh,
 		across:    p.Across,
-		pointBits: p.PointBits,
 	}
-}
-
-func testAndSetTimedGeneric(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	r := newTimedRow(p)
-	var index [64]uint64
-	for w := 0; len(digests) > 0; w++ {
-		n := min(64, len(digests))
-		touchLines(lines, digests[:n], &index)
-		var word uint64
-		for i, d := range digests[:n] {
-			t := ticks[i]
-			if t == NoTick {
-				continue
-			}
-			fp, mark := r.fields(d[0], t, points, i)
-			if r.testAndSet(&lines[index[i&63]], fp, mark, c) {
-				word |= 1 << (i & 63)
-			}
-		}
-		seen[w] = word
-		digests, ticks = digests[n:], ticks[n:]
-		if points != nil {
-			points = points[n:]
-		}
-	}
-}
-
-// fields returns the fingerprint of element i, in the top bits, and its mark.
-func (r *timedRow) fields(fp uint64, t int64, points []uint32, i int) (uint64, uint64) {
-	mark := uint64(t) & r.tickMask
-	if points != nil {
-		mark |= reducePoint(points[i], r.pointBits) << (r.tickBits & 63)
-	}
-	era := (uint64(t) - r.origin) >> ((r.tickBits - 1) & 63)
-	return fp ^ era*eraHash, mark
 }
 
 // eraHash spreads the numbers of eras (2^64 divided by the golden ratio).
 const eraHash = 0x9e3779b97f4a7c15
-
-// touchLines finds the lines of up to 64 elements and loads a word of each, so
-// that the cache misses of all of them run at the same time and not one after
-// another between the branches of testAndSet. It must stay a call: inlined,
-// loads without a use would be left out.
-//
-//go:noinline
-func touchLines(lines [][8]uint64, digests []Digest, index *[64]uint64) (sum uint64) {
-	for i := range digests {
-		at, _ := bits.Mul64(digests[i][1], uint64(len(lines)))
-		index[i&63] = at
-		sum += lines[at][0]
-	}
-	return sum
-}
 
 // The last two words of a line hold three times 21 bits each.
 const (
@@ -89,81 +44,123 @@ const (
 	highsMask = 1<<(3*timedHighBits) - 1
 )
 
-// testAndSet takes one element: fp holds its fingerprint in the top bits. All
-// cells are compared whatever they hold, because a loop that ends early costs a
-// wrong guess of the branch predictor for nearly every element.
-func (r *timedRow) testAndSet(line *[8]uint64, fp, mark uint64, c *TimedCounts) (isCopy bool) {
+// timedMove says what becomes of a line when an element is put in front. The kernels in
+// assembly know its layout.
+type timedMove struct {
+	bits [8]uint64 // those that change
+	from [8]uint64 // the words that words come from: 0 to 7 of the marks, and 8 to 15 of the line
+}
+
+// timedMoves are the moves where cell 0 to 5 is taken out, the last one is pushed out,
+// and nothing changes.
+var timedMoves = newTimedMoves()
+
+func newTimedMoves() (moves [8]timedMove) {
+	for i := range moves {
+		move, at := &moves[i], uint64(i)
+		move.from = [8]uint64{at, 8, 9, 10, 11, 12, at, 14}
+		for cell := range min(at+1, TimedCells) {
+			move.bits[cell] = ^uint64(0)
+			move.bits[6+cell/3] |= highMask << (cell % 3 * timedHighBits)
+		}
+	}
+	moves[7].bits = [8]uint64{}
+	return moves
+}
+
+func testAndSetTimedBlockGeneric(lines [][8]uint64, line *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
+	touchBlock(lines, line.offset[:n])
+	for i := range n {
+		e := timedElement{b.fingerprint[i&63], b.mark[i&63], b.earliest[i&63]}
+		isCopy, isNew, pushedOut := r.testAndSet(&lines[line.offset[i&63]/64], e)
+		copies = copies<<1 | isCopy
+		inserted += isNew
+		evicted += pushedOut
+	}
+	return copies, inserted, evicted
+}
+
+// timedElement is what a timedBlock knows of an element.
+type timedElement struct{ fingerprint, mark, earliest uint64 }
+
+// testAndSet takes one element. Nothing here is to become a branch: what an element
+// finds is as good as random, so it would be a wrong guess for every second one.
+func (r *timedRow) testAndSet(line *[8]uint64, e timedElement) (isCopy, isNew, pushedOut uint64) {
 	low := r.low
-	cell := max(fp&^low, low+1) | mark&low
+	at := findTimed(line, e.fingerprint, low)
+	isNew = over(uint64(at), TimedCells-1)
+	kept := r.markOf(line, at-uint(isNew))
+	after := (kept - e.earliest) & r.tickMask
+	near := over(2*r.window+1, after)
+	isCopy = near &^ isNew
+	if r.across {
+		isCopy &= over((kept^e.mark)&r.pointMask, 0)
+	}
+	pushedOut = near & isNew & over(line[TimedCells-1], 0)
+	cells := at + 1 - uint(isNew)
+	if r.refresh {
+		e.mark = r.renewed(kept, after, isCopy, e.mark)
+	} else {
+		cells &= uint(isCopy) - 1
+	}
+	r.move(line, cells, e)
+	return isCopy, isNew, pushedOut
+}
+
+// findTimed returns the number of the first cell with the fingerprint, TimedCells if there is
+// none.
+func findTimed(line *[8]uint64, fingerprint, low uint64) (at uint) {
+	misses := over(line[0]^fingerprint, low) | over(line[1]^fingerprint, low)<<1 | over(line[2]^fingerprint, low)<<2 |
+		over(line[3]^fingerprint, low)<<3 | over(line[4]^fingerprint, low)<<4 | over(line[5]^fingerprint, low)<<5
+	return uint(bits.TrailingZeros64(^misses))
+}
+
+// over returns 1 if a is above b.
+func over(a, b uint64) uint64 {
+	_, borrow := bits.Sub64(b, a, 0)
+	return borrow
+}
+
+// markOf returns the mark of cell at, with bits of other cells above.
+func (r *timedRow) markOf(line *[8]uint64, at uint) uint64 {
+	high := line[6+at/3%2] >> (at % 3 * timedHighBits & 63)
+	return line[at&7]&r.low | high<<(r.lowBits&63)
+}
+
+// renewed returns the mark that a copy of an element of mark kept leaves, with the later
+// of both times, and mark if it is none.
+func (r *timedRow) renewed(kept, after, isCopy, mark uint64) uint64 {
+	later := kept & r.markMask
+	if after <= r.window {
+		later = kept&r.pointMask | mark&r.tickMask
+	}
+	return mark ^ (mark^later)&-isCopy
+}
+
+// move moves the first cells on by one, in place of the last of them, and puts e in front.
+// It does nothing for no cells.
+func (r *timedRow) move(line *[8]uint64, cells uint, e timedElement) {
 	c0, c1, c2, c3, c4, c5 := line[0], line[1], line[2], line[3], line[4], line[5]
-	if min(c0^cell, c1^cell, c2^cell, c3^cell, c4^cell, c5^cell) <= low {
-		return r.found(line, r.find(line, cell), cell, mark)
+	if cells > 5 {
+		c5 = c4
 	}
-	highs, highs2 := line[6], line[7]
-	if c5 != 0 && r.distance(highs2>>(2*timedHighBits)<<(r.lowBits&63)|c5&low, mark) <= r.window {
-		c.EvictedLive++
+	if cells > 4 {
+		c4 = c3
 	}
-	c.Inserted++
-	line[0], line[1], line[2], line[3], line[4], line[5] = cell, c0, c1, c2, c3, c4
-	line[6] = (highs<<timedHighBits | mark>>(r.lowBits&63)) & highsMask
-	line[7] = (highs2<<timedHighBits | highs>>(2*timedHighBits)) & highsMask
-	return false
-}
-
-// distance returns how far the times of two marks are apart, in ticks, the
-// short way round.
-func (r *timedRow) distance(a, b uint64) uint64 {
-	return min((a-b)&r.tickMask, (b-a)&r.tickMask)
-}
-
-// find returns the first cell with the fingerprint of cell, knowing that there
-// is one.
-func (r *timedRow) find(line *[8]uint64, cell uint64) uint {
-	at := uint(0)
-	for at < TimedCells-1 && line[at&7]^cell > r.low {
-		at++
+	if cells > 3 {
+		c3 = c2
 	}
-	return at & 7
-}
-
-// found decides about an element whose fingerprint cell at holds, and makes the
-// cell what it has to be then.
-func (r *timedRow) found(line *[8]uint64, at uint, cell, mark uint64) (isCopy bool) {
-	var marks [TimedCells]uint64
-	for i := range marks {
-		high := line[6+i/3] >> (i % 3 * timedHighBits) & highMask
-		marks[i] = high<<(r.lowBits&63) | line[i]&r.low
+	if cells > 2 {
+		c2 = c1
 	}
-	old := marks[at%TimedCells]
-	samePoint := (old^mark)&^r.tickMask == 0
-	isCopy = r.distance(old, mark) <= r.window && !(r.across && samePoint)
-	if isCopy && !r.refresh {
-		return true
+	if cells > 1 {
+		c1 = c0
 	}
-	if isCopy {
-		mark = old&^r.tickMask | r.later(old, mark)
-		cell = cell&^r.low | mark&r.low
+	if cells > 0 {
+		c0 = e.fingerprint | e.mark&r.low
 	}
-	for ; at > 0; at-- {
-		line[at&7], marks[at%TimedCells] = line[(at-1)&7], marks[(at-1)%TimedCells]
-	}
-	line[0], marks[0] = cell, mark
-	line[6], line[7] = r.highs(marks[:3]), r.highs(marks[3:])
-	return isCopy
-}
-
-// later returns the later of the times of two marks.
-func (r *timedRow) later(a, b uint64) uint64 {
-	if (b-a)&r.tickMask <= r.tickMask/2 {
-		return b & r.tickMask
-	}
-	return a & r.tickMask
-}
-
-// highs packs the upper bits of three marks.
-func (r *timedRow) highs(marks []uint64) (word uint64) {
-	for i, m := range marks {
-		word |= m >> (r.lowBits & 63) << (i * timedHighBits)
-	}
-	return word
+	line[0], line[1], line[2], line[3], line[4], line[5] = c0, c1, c2, c3, c4, c5
+	h, h2, bits := line[6], line[7], &timedMoves[(cells-1)&7].bits
+	line[6] ^= (h ^ (h<<timedHighBits | e.mark>>(r.lowBits&63))) & bits[6]
+	line[7] ^= (h2 ^ (h2<<timedHighBits | h>>(2*timedHighBits))) & bits[7]
 }

@@ -38,11 +38,7 @@ func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool) {
 		copy(places[from:], s.points)
 		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
 		TestAndSetTimed(filter, seen, memory[from:from+n], times[from:from+n], places[from:from+n], p, &counts)
-		points := s.points
-		if p.PointBits == 0 {
-			points = nil
-		}
-		testAndSetTimedGeneric(plain, wanted, s.digests, s.ticks, points, p, &want)
+		atLevel(levelGeneric, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
 		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
 		}

@@ -1,0 +1,82 @@
+package asm
+
+import "math/bits"
+
+// timedBlock is what the kernels know of up to 64 elements beside their lines. It is
+// made for all of them before the first one is looked up, so that this work can be done
+// on vectors. The kernels in assembly know its layout.
+type timedBlock struct {
+	fingerprint [64]uint64 // in the top bits, not 0; the others are 0
+	mark        [64]uint64
+	earliest    [64]uint64 // the mark less the window: copies have kept times from there on
+	timeless    uint64     // bit i: element i has no time
+}
+
+// testAndSetTimed is TestAndSetTimed after its checks. The kernels return copies shifted
+// in from below: the last element is bit 0.
+func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	r := newTimedRow(p)
+	var w lineWalk
+	var b timedBlock
+	w.begin(lines, digests, 0, nil, false)
+	for i := range seen {
+		line, next, n := w.next()
+		b.fill(&line.low, ticks[:n], points, &r)
+		present := n
+		if b.timeless != 0 {
+			present = b.drop(line, n)
+		}
+		copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, present, &b, &r)
+		c.Inserted += inserted
+		c.EvictedLive += evicted
+		seen[i] = b.spread(bits.Reverse64(copies) >> (64 - present))
+		ticks = ticks[n:]
+		if points != nil {
+			points = points[n:]
+		}
+	}
+}
+
+// fill makes the block of 1 to 64 elements.
+func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *timedRow) {
+	b.timeless = 0
+	for i := b.fillVectors(low, ticks, points, r); i < len(ticks); i++ {
+		t := ticks[i]
+		if t == NoTick {
+			b.timeless |= 1 << (i & 63)
+		}
+		mark := uint64(t) & r.tickMask
+		if points != nil {
+			mark |= reducePoint(points[i], uint(r.pointBits)) << (r.tickBits & 63)
+		}
+		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
+		b.fingerprint[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1)
+		b.mark[i&63] = mark
+		b.earliest[i&63] = mark - r.window
+	}
+}
+
+// drop moves the elements of n that have a time to the front, and returns their number.
+func (b *timedBlock) drop(line *lineBlock, n int) (present int) {
+	for i := range n {
+		line.offset[present&63] = line.offset[i&63]
+		b.fingerprint[present&63] = b.fingerprint[i&63]
+		b.mark[present&63] = b.mark[i&63]
+		b.earliest[present&63] = b.earliest[i&63]
+		present += int(^b.timeless >> (i & 63) & 1)
+	}
+	return present
+}
+
+// spread returns the verdicts of all elements from those of the ones that have a time.
+func (b *timedBlock) spread(verdicts uint64) uint64 {
+	if b.timeless == 0 {
+		return verdicts
+	}
+	var word uint64
+	for rest := ^b.timeless; rest != 0; rest &= rest - 1 {
+		word |= verdicts & 1 << (bits.TrailingZeros64(rest) & 63)
+		verdicts >>= 1
+	}
+	return word
+}
