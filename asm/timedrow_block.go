@@ -6,14 +6,17 @@ import "math/bits"
 // made for all of them before the first one is looked up, so that this work can be done
 // on vectors. The kernels in assembly know its layout.
 type timedBlock struct {
-	fingerprint [64]uint64 // in the top bits, not 0; the others are 0
-	mark        [64]uint64
-	earliest    [64]uint64 // the mark less the window: copies have kept times from there on
-	timeless    uint64     // bit i: element i has no time
+	fingerprint [64]uint64    // in the top bits, not 0; the others are 0
+	front       [64][2]uint64 // the word of a new cell, and the mark
+	earliest    [64]uint64    // the time of the mark less the window, turned
+	turned      [64]uint64    // the mark, turned
+	timeless    uint64        // bit i: element i has no time
+	found       [64]uint8     // what the kernel finds: the cells that have the fingerprint,
+	near        [64]uint8     // those whose time is within the window,
+	away        [64]uint8     // and those of them of another point
 }
 
-// testAndSetTimed is TestAndSetTimed after its checks. The kernels return copies shifted
-// in from below: the last element is bit 0.
+// testAndSetTimed is TestAndSetTimed after its checks.
 func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	r := newTimedRow(p)
 	var w lineWalk
@@ -29,7 +32,7 @@ func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 		copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, present, &b, &r)
 		c.Inserted += inserted
 		c.EvictedLive += evicted
-		seen[i] = b.spread(bits.Reverse64(copies) >> (64 - present))
+		seen[i] = b.spread(copies)
 		ticks = ticks[n:]
 		if points != nil {
 			points = points[n:]
@@ -51,8 +54,9 @@ func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 		}
 		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
 		b.fingerprint[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1)
-		b.mark[i&63] = mark
-		b.earliest[i&63] = mark - r.window
+		b.front[i&63] = [2]uint64{b.fingerprint[i&63] | mark&r.low, mark}
+		b.earliest[i&63] = (mark - r.window) << (r.turn & 63)
+		b.turned[i&63] = bits.RotateLeft64(mark, int(r.turn))
 	}
 }
 
@@ -61,8 +65,9 @@ func (b *timedBlock) drop(line *lineBlock, n int) (present int) {
 	for i := range n {
 		line.offset[present&63] = line.offset[i&63]
 		b.fingerprint[present&63] = b.fingerprint[i&63]
-		b.mark[present&63] = b.mark[i&63]
+		b.front[present&63] = b.front[i&63]
 		b.earliest[present&63] = b.earliest[i&63]
+		b.turned[present&63] = b.turned[i&63]
 		present += int(^b.timeless >> (i & 63) & 1)
 	}
 	return present

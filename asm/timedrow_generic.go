@@ -3,35 +3,45 @@ package asm
 import "math/bits"
 
 // timedRow is TimedParams as the kernels want them. Those in assembly know its layout.
+// They compare times in marks that are turned to the left by turn bits, so that the time is
+// at the top and the point at the bottom.
 type timedRow struct {
-	low       uint64 // the bits of a cell's word that belong to its mark
-	lowBits   uint64
-	markMask  uint64
-	tickMask  uint64 // the bits of a mark that are its time
-	tickBits  uint64
-	pointMask uint64 // the bits of a mark that are its point
-	pointBits uint64
-	origin    uint64
-	eraBits   uint64 // an era has 2^eraBits ticks
-	window    uint64
-	refresh   bool
-	across    bool
+	low          uint64 // the bits of a cell's word that belong to its mark
+	lowBits      uint64
+	tickMask     uint64 // the bits of a mark that are its time
+	tickBits     uint64
+	pointMask    uint64 // the lowest pointBits bits
+	pointBits    uint64
+	origin       uint64
+	eraBits      uint64 // an era has 2^eraBits ticks
+	window       uint64
+	turn         uint64 // 64 - tickBits
+	lowTurned    uint64
+	rest         uint64 // the bits of a turned mark that are not its time
+	windowTurned uint64
+	refresh      bool
+	across       bool
 }
 
 func newTimedRow(p *TimedParams) timedRow {
+	turn := 64 - p.TickBits
+	low := uint64(1)<<(64-p.FPBits) - 1
 	return timedRow{
-		low:       1<<(64-p.FPBits) - 1,
-		lowBits:   uint64(64 - p.FPBits),
-		markMask:  ^uint64(0) >> (p.FPBits - 21),
-		tickMask:  1<<p.TickBits - 1,
-		tickBits:  uint64(p.TickBits),
-		pointMask: (1<<p.PointBits - 1) << p.TickBits,
-		pointBits: uint64(p.PointBits),
-		origin:    uint64(p.Origin),
-		eraBits:   uint64(p.TickBits - 1),
-		window:    uint64(p.Window),
-		refresh:   p.Refresh,
-		across:    p.Across,
+		low:          low,
+		lowBits:      uint64(64 - p.FPBits),
+		tickMask:     1<<p.TickBits - 1,
+		tickBits:     uint64(p.TickBits),
+		pointMask:    1<<p.PointBits - 1,
+		pointBits:    uint64(p.PointBits),
+		origin:       uint64(p.Origin),
+		eraBits:      uint64(p.TickBits - 1),
+		window:       uint64(p.Window),
+		turn:         uint64(turn),
+		lowTurned:    bits.RotateLeft64(low, int(turn)),
+		rest:         1<<turn - 1,
+		windowTurned: uint64(p.Window) << turn,
+		refresh:      p.Refresh,
+		across:       p.Across,
 	}
 }
 
@@ -55,7 +65,8 @@ type timedMove struct {
 // and nothing changes.
 var timedMoves = newTimedMoves()
 
-func newTimedMoves() (moves [8]timedMove) {
+func newTimedMoves() *[8]timedMove {
+	moves := new([8]timedMove)
 	for i := range moves {
 		move, at := &moves[i], uint64(i)
 		move.from = [8]uint64{at, 8, 9, 10, 11, 12, at, 14}
@@ -68,12 +79,29 @@ func newTimedMoves() (moves [8]timedMove) {
 	return moves
 }
 
+// timedChoices are the moves (in units of 8 bytes) for what was found: a bit for the cell
+// that has the fingerprint, and the next one for a copy. The second half is for refresh.
+var timedChoices = newTimedChoices()
+
+func newTimedChoices() *[512]uint8 {
+	choices := new([512]uint8)
+	for found := range 256 {
+		at := bits.TrailingZeros(uint(found) | 0x40)
+		choices[256+found] = uint8(at * 16)
+		if found>>at&2 != 0 {
+			at = 7
+		}
+		choices[found] = uint8(at * 16)
+	}
+	return choices
+}
+
 func testAndSetTimedBlockGeneric(lines [][8]uint64, line *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
 	touchBlock(lines, line.offset[:n])
 	for i := range n {
-		e := timedElement{b.fingerprint[i&63], b.mark[i&63], b.earliest[i&63]}
+		e := timedElement{b.fingerprint[i&63], b.front[i&63][1]}
 		isCopy, isNew, pushedOut := r.testAndSet(&lines[line.offset[i&63]/64], e)
-		copies = copies<<1 | isCopy
+		copies |= isCopy << (i & 63)
 		inserted += isNew
 		evicted += pushedOut
 	}
@@ -81,7 +109,7 @@ func testAndSetTimedBlockGeneric(lines [][8]uint64, line *lineBlock, n int, b *t
 }
 
 // timedElement is what a timedBlock knows of an element.
-type timedElement struct{ fingerprint, mark, earliest uint64 }
+type timedElement struct{ fingerprint, mark uint64 }
 
 // testAndSet takes one element. Nothing here is to become a branch: what an element
 // finds is as good as random, so it would be a wrong guess for every second one.
@@ -90,11 +118,11 @@ func (r *timedRow) testAndSet(line *[8]uint64, e timedElement) (isCopy, isNew, p
 	at := findTimed(line, e.fingerprint, low)
 	isNew = over(uint64(at), TimedCells-1)
 	kept := r.markOf(line, at-uint(isNew))
-	after := (kept - e.earliest) & r.tickMask
+	after := (kept - e.mark + r.window) & r.tickMask
 	near := over(2*r.window+1, after)
 	isCopy = near &^ isNew
 	if r.across {
-		isCopy &= over((kept^e.mark)&r.pointMask, 0)
+		isCopy &= over((kept^e.mark)>>(r.tickBits&63)&r.pointMask, 0)
 	}
 	pushedOut = near & isNew & over(line[TimedCells-1], 0)
 	cells := at + 1 - uint(isNew)
@@ -130,10 +158,11 @@ func (r *timedRow) markOf(line *[8]uint64, at uint) uint64 {
 // renewed returns the mark that a copy of an element of mark kept leaves, with the later
 // of both times, and mark if it is none.
 func (r *timedRow) renewed(kept, after, isCopy, mark uint64) uint64 {
-	later := kept & r.markMask
+	later := kept
 	if after <= r.window {
-		later = kept&r.pointMask | mark&r.tickMask
+		later = kept&^r.tickMask | mark&r.tickMask
 	}
+	later &= r.pointMask<<(r.tickBits&63) | r.tickMask
 	return mark ^ (mark^later)&-isCopy
 }
 
