@@ -1,5 +1,5 @@
 // What the kernels for timed rows have in common, beside what row_amd64.h says. R15 is
-// the end of this half of the timedBlock's words, R10 of its pairs, R13 of its bytes.
+// the end of this half of the timedBlock's words, R13 of its bytes.
 
 #define START \
 	MOVQ lines+0(FP), DI      \
@@ -14,5 +14,6 @@
 	LEAQ (SI)(CX*8), SI       \
 	LEAQ (R15)(CX*8), R15     \
 	LEAQ 256(SI), R9          \
+	NEGQ CX                   \
 	MOVQ ·timedMoves(SB), R14 \
 	MOVQ ·timedChoices(SB), R12

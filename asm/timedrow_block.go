@@ -1,26 +1,31 @@
 package asm
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // timedBlock is what the kernels know of up to 64 elements beside their lines. It is
 // made for all of them before the first one is looked up, so that this work can be done
 // on vectors. The kernels in assembly know its layout.
 type timedBlock struct {
-	fingerprint [64]uint64    // in the top bits, not 0; the others are 0
-	front       [64][2]uint64 // the word of a new cell, and the mark
-	earliest    [64]uint64    // the time of the mark less the window, turned
-	turned      [64]uint64    // the mark, turned
-	timeless    uint64        // bit i: element i has no time
-	found       [64]uint8     // what the kernel finds: the cells that have the fingerprint,
-	near        [64]uint8     // those whose time is within the window,
-	away        [64]uint8     // and those of them of another point
+	cell     [64]uint64 // the word of a new cell
+	high     [64]uint64 // the other 21 bits of its mark, at the top
+	turned   [64]uint64 // its mark, turned
+	earliest [64]uint64 // the earliest time that is within the window, turned; the rest is 0
+	last     [64]uint64 // the last cell before it was pushed out
+	found    [64]uint8  // the cells that have the fingerprint
+	near     [64]uint8  // the cells whose time is within the window
+	away     [64]uint8  // and those of them of another point
+	timeless uint64     // bit i: element i has no time
 }
 
 // testAndSetTimed is TestAndSetTimed after its checks.
 func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	r := newTimedRow(p)
 	var w lineWalk
-	var b timedBlock
+	var room [unsafe.Sizeof(timedBlock{}) + 56]byte
+	b := (*timedBlock)(unsafe.Pointer(&room[-uintptr(unsafe.Pointer(&room))%64]))
 	w.begin(lines, digests, 0, nil, false)
 	for i := range seen {
 		line, next, n := w.next()
@@ -29,7 +34,7 @@ func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 		if b.timeless != 0 {
 			present = b.drop(line, n)
 		}
-		copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, present, &b, &r)
+		copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, present, b, &r)
 		c.Inserted += inserted
 		c.EvictedLive += evicted
 		seen[i] = b.spread(copies)
@@ -53,10 +58,10 @@ func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 			mark |= reducePoint(points[i], uint(r.pointBits)) << (r.tickBits & 63)
 		}
 		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
-		b.fingerprint[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1)
-		b.front[i&63] = [2]uint64{b.fingerprint[i&63] | mark&r.low, mark}
-		b.earliest[i&63] = (mark - r.window) << (r.turn & 63)
+		b.cell[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1) | mark&r.low
+		b.high[i&63] = mark << ((64 - timedHighBits - r.lowBits) & 63)
 		b.turned[i&63] = bits.RotateLeft64(mark, int(r.turn))
+		b.earliest[i&63] = (mark - r.window) << (r.turn & 63)
 	}
 }
 
@@ -64,10 +69,10 @@ func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 func (b *timedBlock) drop(line *lineBlock, n int) (present int) {
 	for i := range n {
 		line.offset[present&63] = line.offset[i&63]
-		b.fingerprint[present&63] = b.fingerprint[i&63]
-		b.front[present&63] = b.front[i&63]
-		b.earliest[present&63] = b.earliest[i&63]
+		b.cell[present&63] = b.cell[i&63]
+		b.high[present&63] = b.high[i&63]
 		b.turned[present&63] = b.turned[i&63]
+		b.earliest[present&63] = b.earliest[i&63]
 		present += int(^b.timeless >> (i & 63) & 1)
 	}
 	return present

@@ -16,17 +16,33 @@ type timedRow struct {
 	eraBits      uint64 // an era has 2^eraBits ticks
 	window       uint64
 	turn         uint64 // 64 - tickBits
-	lowTurned    uint64
 	rest         uint64 // the bits of a turned mark that are not its time
 	windowTurned uint64
 	refresh      bool
 	across       bool
+	lanes        timedLanes
+}
+
+// timedLanes are constants of kernels, a number for each word of a line.
+type timedLanes struct {
+	// highTurns are how far the words that hold their highs are turned to the right, so
+	// that these are where turned marks have them. For the last word that is word 6, whose
+	// third high moves to it.
+	highTurns [8]uint64
+	// lowTurns are how far words are turned to the left: cells so that their lows are where
+	// turned marks have them, the others so that highs move on by one.
+	lowTurns [8]uint64
+	// lows are the bits that come from the words that are turned so.
+	lows [8]uint64
+	// backTurns are how far the words of a moved line are turned to the right: the new
+	// mark for cell 0 and word 6, word 6 for word 7; backs are the bits that come from them.
+	backTurns, backs [8]uint64
 }
 
 func newTimedRow(p *TimedParams) timedRow {
 	turn := 64 - p.TickBits
 	low := uint64(1)<<(64-p.FPBits) - 1
-	return timedRow{
+	r := timedRow{
 		low:          low,
 		lowBits:      uint64(64 - p.FPBits),
 		tickMask:     1<<p.TickBits - 1,
@@ -37,12 +53,27 @@ func newTimedRow(p *TimedParams) timedRow {
 		eraBits:      uint64(p.TickBits - 1),
 		window:       uint64(p.Window),
 		turn:         uint64(turn),
-		lowTurned:    bits.RotateLeft64(low, int(turn)),
 		rest:         1<<turn - 1,
 		windowTurned: uint64(p.Window) << turn,
 		refresh:      p.Refresh,
 		across:       p.Across,
 	}
+	r.lanes.set(low, r.lowBits, r.turn)
+	return r
+}
+
+func (l *timedLanes) set(low, lowBits, turn uint64) {
+	for i := range uint64(TimedCells) {
+		l.highTurns[i] = (i%3*timedHighBits - lowBits - turn) & 63
+		l.lowTurns[i] = turn
+		l.lows[i] = bits.RotateLeft64(low, int(turn))
+		l.backs[i] = ^uint64(0)
+	}
+	l.highTurns[7] = 2 * timedHighBits
+	l.lowTurns[6], l.lowTurns[7] = timedHighBits, timedHighBits
+	l.lows[6], l.lows[7] = ^uint64(0), ^uint64(highMask)
+	l.backTurns[0], l.backTurns[6], l.backTurns[7] = turn, (turn+lowBits)&63, 2*timedHighBits
+	l.backs[0], l.backs[6], l.backs[7] = low, highMask, highMask
 }
 
 // eraHash spreads the numbers of eras (2^64 divided by the golden ratio).
@@ -99,7 +130,7 @@ func newTimedChoices() *[512]uint8 {
 func testAndSetTimedBlockGeneric(lines [][8]uint64, line *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
 	touchBlock(lines, line.offset[:n])
 	for i := range n {
-		e := timedElement{b.fingerprint[i&63], b.front[i&63][1]}
+		e := timedElement{b.cell[i&63] &^ r.low, bits.RotateLeft64(b.turned[i&63], -int(r.turn))}
 		isCopy, isNew, pushedOut := r.testAndSet(&lines[line.offset[i&63]/64], e)
 		copies |= isCopy << (i & 63)
 		inserted += isNew
