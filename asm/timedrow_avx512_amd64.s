@@ -225,7 +225,7 @@ TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ r+40(FP), AX
 	LEAQ timedBlock_timeless(DI), R9
 	VPBROADCASTQ timedRow_low(AX), Z16
-	VPBROADCASTQ timedRow_tickMask(AX), Z17
+	VPBROADCASTQ timedRow_turn(AX), Z17
 	VPBROADCASTQ timedRow_windowTurned(AX), Z18
 	VPBROADCASTQ timedRow_origin(AX), Z19
 	VPBROADCASTQ timedRow_eraBits(AX), Z20
@@ -235,58 +235,59 @@ TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTQ DX, Z22
 	VPSLLQ $63, Z22, Z23
 	VPADDQ Z16, Z22, Z22
-	VPBROADCASTQ timedRow_turn(AX), Z28
-	MOVL $43, DX
-	SUBQ timedRow_lowBits(AX), DX
-	VPBROADCASTQ DX, Z29
 	TESTQ R8, R8
 	JZ group
-	VPBROADCASTQ timedRow_tickBits(AX), Z24
-	MOVQ timedRow_pointBits(AX), DX
-	MOVL $64, R11
-	SUBL DX, R11
-	VPBROADCASTQ R11, Z25
+	VPBROADCASTQ timedRow_tickMask(AX), Z24
+	VPBROADCASTQ timedRow_tickBits(AX), Z25
 	VPBROADCASTQ timedRow_pointMask(AX), Z26
 	MOVL $const_pointHash, DX
 	VPBROADCASTQ DX, Z27
+	MOVL $64, DX
+	SUBQ timedRow_pointBits(AX), DX
+	VPBROADCASTQ DX, Z28
+	MOVL $43, DX
+	SUBQ timedRow_lowBits(AX), DX
+	VPBROADCASTQ DX, Z29
 
 group:
 	VMOVDQU64 (BX), Z0
-	VPCMPEQQ Z23, Z0, K1
-	KMOVB K1, (R9)
-	VPSUBQ Z19, Z0, Z1
-	VPSRLVQ Z20, Z1, Z1
-	VPMULLQ Z21, Z1, Z1
-	VPXORQ (SI), Z1, Z1
-	VPANDNQ Z1, Z16, Z1
-	VPMAXUQ Z22, Z1, Z1
-	VPANDQ Z17, Z0, Z0
-	TESTQ R8, R8
-	JZ marked
-	VPMOVZXDQ (R8), Z2
-	VPCMPUQ $5, Z26, Z2, K1
-	VPMULUDQ Z27, Z2, Z3
-	VPSLLQ $32, Z3, Z3
-	VPSRLVQ Z25, Z3, K1, Z2
-	VPSLLVQ Z24, Z2, Z2
-	VPORQ Z2, Z0, Z0
-	ADDQ $32, R8
+	VPCMPEQQ  Z23, Z0, K1
+	KMOVB     K1, (R9)
+	VPSUBQ    Z19, Z0, Z1
+	VPSRLVQ   Z20, Z1, Z1
+	VPMULLQ   Z21, Z1, Z1
+	VPXORQ    (SI), Z1, Z1
+	VPMAXUQ   Z22, Z1, Z1
+	VPSLLVQ   Z17, Z0, Z2
+	VPSUBQ    Z18, Z2, Z3
+	VMOVDQU64 Z3, timedBlock_earliest(DI)
+	TESTQ     R8, R8
+	JNZ       point
+	VMOVDQU64 Z2, timedBlock_high(DI)
 
-marked:
-	VPTERNLOGQ $0xf8, Z16, Z0, Z1
-	VMOVDQU64 Z1, (DI)
-	VPSLLVQ Z29, Z0, Z1
-	VMOVDQU64 Z1, timedBlock_high(DI)
-	VPSLLVQ Z28, Z0, Z1
-	VPROLVQ Z28, Z0, Z0
-	VPSUBQ Z18, Z1, Z1
-	VMOVDQU64 Z1, timedBlock_earliest(DI)
-	VMOVDQU64 Z0, timedBlock_turned(DI)
+fields:
+	VMOVDQU64  Z2, timedBlock_turned(DI)
+	VPTERNLOGQ $0xb8, Z0, Z16, Z1
+	VMOVDQU64  Z1, timedBlock_cell(DI)
 	ADDQ $64, BX
 	ADDQ $64, SI
 	ADDQ $64, DI
 	INCQ R9
 	DECQ CX
-	JNZ group
+	JNZ  group
 	VZEROUPPER
 	RET
+
+point:
+	VPMOVZXDQ  (R8), Z3
+	VPCMPUQ    $5, Z26, Z3, K1
+	VPMULUDQ   Z27, Z3, Z4
+	VPSLLQ     $32, Z4, Z4
+	VPSRLVQ    Z28, Z4, K1, Z3
+	VPORQ      Z3, Z2, Z2
+	VPSLLVQ    Z25, Z3, Z3
+	VPTERNLOGQ $0xe2, Z3, Z24, Z0
+	VPSLLVQ    Z29, Z0, Z3
+	VMOVDQU64  Z3, timedBlock_high(DI)
+	ADDQ $32, R8
+	JMP  fields
