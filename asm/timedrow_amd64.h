@@ -15,5 +15,4 @@
 	LEAQ (R15)(CX*8), R15     \
 	LEAQ 256(SI), R9          \
 	NEGQ CX                   \
-	MOVQ ·timedMoves(SB), R14 \
-	MOVQ ·timedChoices(SB), R12
+	MOVQ ·timedTables(SB), R14

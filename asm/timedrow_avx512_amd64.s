@@ -25,11 +25,11 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	MOVL  $0xc0, DX                             \
 	KMOVB DX, K6                                \
 	VPBROADCASTQ timedRow_low(AX), Z31          \
-	VPBROADCASTQ timedRow_rest(AX), Z20         \
-	VPBROADCASTQ timedRow_windowTurned(AX), Z21 \
-	VPADDQ Z21, Z21, Z29                        \
-	VPORQ Z20, Z29, Z29                         \
-	VPORQ Z20, Z21, Z21                         \
+	VPBROADCASTQ timedRow_tickMask(AX), Z20     \
+	VPBROADCASTQ timedRow_turn(AX), Z1          \
+	VPSLLVQ Z1, Z20, Z20                        \
+	VPBROADCASTQ timedRow_aboveWindow(AX), Z21  \
+	VPBROADCASTQ timedRow_aboveWindows(AX), Z29 \
 	VMOVDQU64 timedHighs<>(SB), Z28             \
 	VMOVDQU64 (timedRow_lanes+timedLanes_highTurns)(AX), Z27 \
 	VMOVDQU64 (timedRow_lanes+timedLanes_lowTurns)(AX), Z26 \
@@ -53,7 +53,7 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 #define COMPARE \
 	VPTERNLOGQ $0xb8, Z1, Z30, Z2           \
 	VPSUBQ.BCST timedBlock_earliest(R15)(CX*8), Z2, Z3 \
-	VPCMPUQ $2, Z29, Z3, K7, K2             \
+	VPCMPUQ $1, Z29, Z3, K7, K2             \
 	KMOVB K2, DX \
 	MOVB  AX, (R13)(CX*1)                   \
 	MOVB  DX, 64(R13)(CX*1)                 \
@@ -61,15 +61,15 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 #define CHOOSE \
 	ANDL AX, DX \
 	LEAL (AX)(DX*2), AX \
-	MOVBLZX (R12)(AX*1), AX
+	MOVBLZX timedTable_choices(R14)(AX*1), AX
 
 #define MOVE(LOOP) \
 	VALIGNQ $7, Z5, Z0, K7, Z2 \
 	PUT(Z2, LOOP)
 
 #define RENEWPUT(LOOP) \
-	MOVBLZX 256(R12)(AX*1), AX \
-	VMOVDQU64 64(R14)(AX*8), Z6           \
+	MOVBLZX timedTable_choices+256(R14)(AX*1), AX \
+	VMOVDQU64 timedMove_from(R14)(AX*8), Z6 \
 	VPERMI2Q Z0, Z4, Z6                   \
 	VPSLLQ $21, Z0, K6, Z5                \
 	VPRORVQ Z24, Z6, Z6                   \
@@ -169,7 +169,7 @@ renew:
 	VPROLVQ Z26, Z0, Z1
 	COMPARE
 	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z4
-	VPCMPUQ $6, Z21, Z3, K2, K3
+	VPCMPUQ $5, Z21, Z3, K2, K3
 	VMOVDQA64 Z2, K3, Z4
 	RENEWPUT(renew)
 	NEXTHALF(renew)
@@ -191,9 +191,9 @@ renewpointsloop:
 	KORB  K5, K3, K3
 	KANDB K2, K3, K3
 	KMOVB K3, 128(R13)(CX*1)
-	VPCMPUQ $2, Z21, Z3, K3, K2
+	VPCMPUQ $1, Z21, Z3, K3, K2
 	VMOVDQA64 Z2, K3, Z4
-	VPTERNLOGQ.BCST $0xe2, timedBlock_turned(R15)(CX*8), Z20, K2, Z4
+	VPTERNLOGQ.BCST $0xb8, timedBlock_turned(R15)(CX*8), Z20, K2, Z4
 	RENEWPUT(renewpointsloop)
 	NEXTHALF(renewpointsloop)
 	FINISH(timedBlock_away)

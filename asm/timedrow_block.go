@@ -5,18 +5,19 @@ import (
 	"unsafe"
 )
 
-// timedBlock is what the kernels know of up to 64 elements beside their lines. It is
-// made for all of them before the first one is looked up, so that this work can be done
-// on vectors. The kernels in assembly know its layout.
+// timedBlock is what the kernels know of up to 64 elements beside their lines, and what
+// they leave. It is made for all of them before the first one is looked up, so that this
+// work can be done on vectors. The kernels in assembly know its layout.
 type timedBlock struct {
 	cell     [64]uint64 // the word of a new cell
 	high     [64]uint64 // the other 21 bits of its mark, at the top
-	turned   [64]uint64 // its mark, turned
-	earliest [64]uint64 // the earliest time that is within the window, turned; the rest is 0
-	last     [64]uint64 // the last cell before it was pushed out
+	mark     [64]uint64 // its mark; AVX-512 has no need of it
+	turned   [64]uint64 // its mark, turned; only AVX-512 has need of it
+	earliest [64]uint64 // the first time within the window, shifted to the top
+	last     [64]uint64 // the last cell that the element found
 	found    [64]uint8  // the cells that have the fingerprint
-	near     [64]uint8  // the cells whose time is within the window
-	away     [64]uint8  // and those of them of another point
+	near     [64]uint8  // the cells within the window
+	away     [64]uint8  // those of them that were seen at another point
 	timeless uint64     // bit i: element i has no time
 }
 
@@ -24,25 +25,34 @@ type timedBlock struct {
 func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	r := newTimedRow(p)
 	var w lineWalk
+	w.begin(lines, digests, 0, nil, false)
+	// Vectors that lie in two cache lines would take twice as long.
 	var room [unsafe.Sizeof(timedBlock{}) + 56]byte
 	b := (*timedBlock)(unsafe.Pointer(&room[-uintptr(unsafe.Pointer(&room))%64]))
-	w.begin(lines, digests, 0, nil, false)
 	for i := range seen {
 		line, next, n := w.next()
 		b.fill(&line.low, ticks[:n], points, &r)
-		present := n
-		if b.timeless != 0 {
-			present = b.drop(line, n)
+		if b.timeless == 0 {
+			seen[i] = b.testAndSet(lines, line, next, n, &r, c)
+		} else {
+			seen[i] = b.spread(b.testAndSet(lines, line, next, b.drop(line, n), &r, c))
 		}
-		copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, present, b, &r)
-		c.Inserted += inserted
-		c.EvictedLive += evicted
-		seen[i] = b.spread(copies)
 		ticks = ticks[n:]
 		if points != nil {
 			points = points[n:]
 		}
 	}
+}
+
+// testAndSet takes n elements, which may be none, and returns a bit for each.
+func (b *timedBlock) testAndSet(lines [][8]uint64, line, next *lineBlock, n int, r *timedRow, c *TimedCounts) (copies uint64) {
+	if n == 0 {
+		return 0
+	}
+	copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, n, b, r)
+	c.Inserted += inserted
+	c.EvictedLive += evicted
+	return copies
 }
 
 // fill makes the block of 1 to 64 elements.
@@ -60,6 +70,7 @@ func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
 		b.cell[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1) | mark&r.low
 		b.high[i&63] = mark << ((64 - timedHighBits - r.lowBits) & 63)
+		b.mark[i&63] = mark
 		b.turned[i&63] = bits.RotateLeft64(mark, int(r.turn))
 		b.earliest[i&63] = (mark - r.window) << (r.turn & 63)
 	}
@@ -71,6 +82,7 @@ func (b *timedBlock) drop(line *lineBlock, n int) (present int) {
 		line.offset[present&63] = line.offset[i&63]
 		b.cell[present&63] = b.cell[i&63]
 		b.high[present&63] = b.high[i&63]
+		b.mark[present&63] = b.mark[i&63]
 		b.turned[present&63] = b.turned[i&63]
 		b.earliest[present&63] = b.earliest[i&63]
 		present += int(^b.timeless >> (i & 63) & 1)
@@ -79,14 +91,10 @@ func (b *timedBlock) drop(line *lineBlock, n int) (present int) {
 }
 
 // spread returns the verdicts of all elements from those of the ones that have a time.
-func (b *timedBlock) spread(verdicts uint64) uint64 {
-	if b.timeless == 0 {
-		return verdicts
-	}
-	var word uint64
+func (b *timedBlock) spread(verdicts uint64) (all uint64) {
 	for rest := ^b.timeless; rest != 0; rest &= rest - 1 {
-		word |= verdicts & 1 << (bits.TrailingZeros64(rest) & 63)
+		all |= verdicts & 1 << (bits.TrailingZeros64(rest) & 63)
 		verdicts >>= 1
 	}
-	return word
+	return all
 }
