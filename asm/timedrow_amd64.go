@@ -2,26 +2,34 @@
 
 package asm
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // fillVectors does what fill does for as many elements as fit whole vectors, and returns
 // how many, counted from the first.
 func (b *timedBlock) fillVectors(low *[64]uint64, ticks []int64, points []uint32, r *timedRow) (done int) {
 	groups := len(ticks) / 8
-	if level < levelAVX512 || groups == 0 {
+	switch {
+	case level == levelGeneric || groups == 0:
 		return 0
+	case level == levelAVX512:
+		fillTimedAVX512(b, low, &ticks[0], unsafe.SliceData(points), groups, r)
+	default:
+		fillTimedAVX2(b, low, &ticks[0], unsafe.SliceData(points), 2*groups, r)
 	}
-	fillTimedAVX512(b, low, &ticks[0], unsafe.SliceData(points), groups, r)
 	return 8 * groups
 }
 
-// testAndSetTimedBlock runs a kernel for n elements, which may be none.
+// testAndSetTimedBlock runs a kernel for n elements, 1 to 64.
 func testAndSetTimedBlock(lines [][8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
-	switch {
-	case n == 0:
-		return 0, 0, 0
-	case level == levelAVX512:
+	switch level {
+	case levelAVX512:
 		return timedRowsAVX512(&lines[0], block, next, n, b, r)
+	case levelAVX2:
+		copies, found, evicted := timedRowsAVX2(&lines[0], block, next, n, b, r)
+		return bits.Reverse64(copies) >> (64 - n), uint64(n) - found, evicted
 	default:
 		return testAndSetTimedBlockGeneric(lines, block, n, b, r)
 	}
@@ -32,5 +40,15 @@ func testAndSetTimedBlock(lines [][8]uint64, block, next *lineBlock, n int, b *t
 //go:noescape
 func fillTimedAVX512(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
 
+// fillTimedAVX2 takes groups of four elements.
+//
+//go:noescape
+func fillTimedAVX2(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
+
 //go:noescape
 func timedRowsAVX512(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
+
+// timedRowsAVX2 returns copies with the last element in the lowest bit.
+//
+//go:noescape
+func timedRowsAVX2(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)
