@@ -5,8 +5,12 @@
 #include "row_amd64.h"
 #include "timedrow_amd64.h"
 
-// Timed rows, a line a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for scalars).
+// Timed rows, a line a register (AVX-512 F, BW, DQ, VL, VBMI2; BMI1 and BMI2 for scalars).
+// All marks of a line are put together and compared at once. What bounds this is that there
+// are two units for vectors, so scalars do what they can.
 
+// The words that have the upper bits of cells' marks, and word 6 for word 7, which takes
+// the last of its three fields.
 DATA timedHighs<>+0(SB)/8, $6
 DATA timedHighs<>+8(SB)/8, $6
 DATA timedHighs<>+16(SB)/8, $6
@@ -17,188 +21,214 @@ DATA timedHighs<>+48(SB)/8, $6
 DATA timedHighs<>+56(SB)/8, $6
 GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
-
+// CONSTANTS leaves the timedRow in AX. K6 is the last two words, K7 the others.
 #define CONSTANTS \
-	MOVQ r+40(FP), AX                           \
-	MOVL  $0x3f, DX                             \
-	KMOVB DX, K7                                \
-	MOVL  $0xc0, DX                             \
-	KMOVB DX, K6                                \
-	VPBROADCASTQ timedRow_low(AX), Z31          \
-	VPBROADCASTQ timedRow_tickMask(AX), Z20     \
-	VPBROADCASTQ timedRow_turn(AX), Z1          \
-	VPSLLVQ Z1, Z20, Z20                        \
-	VPBROADCASTQ timedRow_aboveWindow(AX), Z21  \
-	VPBROADCASTQ timedRow_aboveWindows(AX), Z29 \
-	VMOVDQU64 timedHighs<>(SB), Z28             \
-	VMOVDQU64 (timedRow_lanes+timedLanes_highTurns)(AX), Z27 \
-	VMOVDQU64 (timedRow_lanes+timedLanes_lowTurns)(AX), Z26 \
-	VMOVDQU64 (timedRow_lanes+timedLanes_lows)(AX), Z30 \
-	VMOVDQU64 (timedRow_lanes+timedLanes_backTurns)(AX), Z24 \
-	VMOVDQU64 (timedRow_lanes+timedLanes_backs)(AX), Z23 \
+	MOVQ r+40(FP), AX                                         \
+	MOVL  $0x3f, DX                                           \
+	KMOVB DX, K7                                              \
+	MOVL  $0xc0, DX                                           \
+	KMOVB DX, K6                                              \
+	VMOVDQU64 timedHighs<>(SB), Z16                           \
+	VMOVDQU64 (timedRow_lanes+timedLanes_highTurns)(AX), Z17  \
+	VMOVDQU64 (timedRow_lanes+timedLanes_lowTurns)(AX), Z18   \
+	VMOVDQU64 (timedRow_lanes+timedLanes_lows)(AX), Z19       \
+	VPBROADCASTQ timedRow_low(AX), Z20                        \
+	VPBROADCASTQ timedRow_aboveWindows(AX), Z21               \
 	VPBROADCASTQ timedRow_pointMask(AX), Z22
 
+// RENEWCONSTANTS are those for copies that change their line.
+#define RENEWCONSTANTS \
+	VMOVDQU64 (timedRow_lanes+timedLanes_backTurns)(AX), Z23  \
+	VMOVDQU64 (timedRow_lanes+timedLanes_backs)(AX), Z24      \
+	VPBROADCASTQ timedRow_aboveWindow(AX), Z25                \
+	VPBROADCASTQ timedRow_tickMask(AX), Z26                   \
+	VPBROADCASTQ timedRow_turn(AX), Z0                        \
+	VPSLLVQ Z0, Z26, Z26
+
+// FIND makes Z0 the line, Z2 the new cell in each word, AX and K1 the cells that have its
+// fingerprint, and Z3 the words that have the upper bits of the marks, turned.
 #define FIND \
-	FETCH                                   \
-	VMOVDQU64 (DI)(BX*1), Z0                \
-	VPBROADCASTQ (R15)(CX*8), Z5            \
-	VPXORQ Z5, Z0, Z3                       \
-	VPERMQ Z0, Z28, Z2                      \
-	VPCMPUQ $2, Z31, Z3, K7, K1             \
-	KMOVB K1, AX                            \
-	VPRORVQ Z27, Z2, Z2                     \
-	MOVQ 40(DI)(BX*1), DX \
-	MOVQ DX, timedBlock_last(R15)(CX*8) \
+	FETCH                                        \
+	VMOVDQU64 (DI)(BX*1), Z0                     \
+	VPBROADCASTQ timedBlock_cell(R15)(CX*8), Z2  \
+	VPXORQ  Z2, Z0, Z4                           \
+	VPCMPUQ $2, Z20, Z4, K7, K1                  \
+	VPERMQ  Z0, Z16, Z3                          \
+	VPRORVQ Z17, Z3, Z3                          \
+	KMOVB   K1, AX                               \
+	MOVQ    40(DI)(BX*1), DX                     \
+	MOVQ    DX, timedBlock_last(R15)(CX*8)       \
+	MOVB    AX, (R13)(CX*1)
 
+// COMPARE puts the marks in Z3 together with their lower bits in Z1, and makes Z4 how far
+// they are after the first time within the window, DX and K2 the cells within.
 #define COMPARE \
-	VPTERNLOGQ $0xb8, Z1, Z30, Z2           \
-	VPSUBQ.BCST timedBlock_earliest(R15)(CX*8), Z2, Z3 \
-	VPCMPUQ $1, Z29, Z3, K7, K2             \
-	KMOVB K2, DX \
-	MOVB  AX, (R13)(CX*1)                   \
-	MOVB  DX, 64(R13)(CX*1)                 \
+	VPTERNLOGQ $0xb8, Z1, Z19, Z3                      \
+	VPSUBQ.BCST timedBlock_earliest(R15)(CX*8), Z3, Z4 \
+	VPCMPUQ $1, Z21, Z4, K7, K2                        \
+	KMOVB   K2, DX                                     \
+	MOVB    DX, (timedBlock_near-timedBlock_found)(R13)(CX*1)
 
-#define CHOOSE \
-	ANDL AX, DX \
-	LEAL (AX)(DX*2), AX \
-	MOVBLZX timedTable_choices(R14)(AX*1), AX
+// AWAY makes DX and K3 those of the cells K2 that are of another point than the mark Z5.
+#define AWAY \
+	VPXORQ   Z5, Z3, Z6      \
+	VPTESTMQ Z22, Z6, K2, K3 \
+	KMOVB    K3, DX          \
+	MOVB     DX, (timedBlock_away-timedBlock_found)(R13)(CX*1)
 
-#define MOVE(LOOP) \
-	VALIGNQ $7, Z5, Z0, K7, Z2 \
-	PUT(Z2, LOOP)
+// KEEP makes the move in which a copy, DX, changes nothing. The last two words of Z3 have
+// moved on by a field: the upper bits of the new mark were shifted in with the lower ones.
+#define KEEP(LOOP) \
+	ANDL AX, DX                                \
+	LEAL (AX)(DX*2), AX                        \
+	MOVBLZX timedTable_choices(R14)(AX*1), AX  \
+	VALIGNQ $7, Z2, Z0, K7, Z3                 \
+	STORE(Z3, LOOP)
 
-#define RENEWPUT(LOOP) \
-	MOVBLZX timedTable_choices+256(R14)(AX*1), AX \
-	VMOVDQU64 timedMove_from(R14)(AX*8), Z6 \
-	VPERMI2Q Z0, Z4, Z6                   \
-	VPSLLQ $21, Z0, K6, Z5                \
-	VPRORVQ Z24, Z6, Z6                   \
-	VPTERNLOGQ $0xb8, Z6, Z23, Z5         \
-	PUT(Z5, LOOP)
+// RENEW makes the move in which a copy takes the later time and the kept one's point.
+// Z5 is what the mark becomes for each cell that may be the one, and the last two words of
+// it for none.
+#define RENEW(LOOP) \
+	MOVBLZX (timedTable_choices+256)(R14)(AX*1), AX \
+	VMOVDQU64 timedMove_from(R14)(AX*8), Z6         \
+	VPERMI2Q  Z0, Z5, Z6                            \
+	VPRORVQ   Z23, Z6, Z6                           \
+	VPSLLQ    $21, Z0, K6, Z2                       \
+	VPTERNLOGQ $0xb8, Z6, Z24, Z2                   \
+	STORE(Z2, LOOP)
 
-#define PUT(Z, LOOP) \
-	VPTERNLOGQ $0xe4, (R14)(AX*8), Z0, Z \
-	VMOVDQU64 Z, (DI)(BX*1)              \
-	INCQ CX                               \
+// STORE stores what changes of NEW.
+#define STORE(NEW, LOOP) \
+	VPTERNLOGQ $0xe4, timedMove_bits(R14)(AX*8), Z0, NEW \
+	VMOVDQU64 NEW, (DI)(BX*1)                            \
+	INCQ CX                                              \
 	JNE  LOOP
 
-#define FULL(I) \
-	VMOVDQU64 timedBlock_last+64*I(AX), Z0 \
-	VPTESTMQ  Z0, Z0, K1                   \
-	KMOVB     K1, R8                       \
-	SHLQ      $8, DX \
-	ORQ       R8, DX
-
-#define FINISH(AWAY) \
-	MOVQ b+32(FP), AX                  \
-	MOVQ n+24(FP), CX                  \
-	VMOVDQU64 timedBlock_found(AX), Z0 \
-	VMOVDQU64 timedBlock_near(AX), Z1  \
-	VMOVDQU64 AWAY(AX), Z3             \
-	MOVL $0x20, DX                     \
-	VPBROADCASTB DX, Z2                \
-	VPTESTMB Z0, Z3, K1                \
-	VPTESTNMB Z0, Z0, K2               \
-	VPTESTMB Z2, Z1, K2, K3            \
-	KMOVQ K1, SI                       \
-	KMOVQ K2, DI                       \
-	KMOVQ K3, BX                       \
-	BZHIQ CX, SI, SI                   \
-	BZHIQ CX, DI, DI                   \
-	BZHIQ CX, BX, BX                   \
-	POPCNTQ DI, DI                     \
-	MOVQ  SI, copies+48(FP)            \
-	MOVQ  DI, inserted+56(FP)          \
-	TESTQ BX, BX                       \
-	JZ    return                       \
-	JMP   full
-
-#define NEXTHALF(LOOP) \
+// SECOND goes on with the second half, if there is one.
+#define SECOND(LOOP) \
 	LEAQ (R15)(R11*8), R15 \
-	ADDQ R11, R13 \
+	ADDQ R11, R13          \
 	HALF(LOOP)
+
+// FULL shifts into BX whether eight last cells were not empty.
+#define FULL(GROUP) \
+	VMOVDQU64 (timedBlock_last+64*GROUP)(AX), Z0 \
+	VPTESTMQ  Z0, Z0, K1                         \
+	KMOVB     K1, DX                             \
+	SHLQ      $8, BX                             \
+	ORQ       DX, BX
 
 // func timedRowsAVX512(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
 TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
 	START
 	CONSTANTS
 	CMPB timedRow_refresh(AX), $0
-	JNE  renewing
+	JNE  refresh
 	CMPB timedRow_across(AX), $0
 	JNE  across
 
 plain:
 	FIND
 	VMOVDQA64 Z0, Z1
-	VPBROADCASTQ timedBlock_high(R15)(CX*8), Z4
-	VPSHLDVQ Z26, Z4, Z1
+	VPBROADCASTQ timedBlock_high(R15)(CX*8), Z5
+	VPSHLDVQ Z18, Z5, Z1
 	COMPARE
-	CHOOSE
-	MOVE(plain)
-	NEXTHALF(plain)
-	FINISH(timedBlock_near)
+	KEEP(plain)
+	SECOND(plain)
+	JMP near
 
+// Points are in the lower bits, too, which here must not be those of the new mark.
 across:
 	MOVL  $0x40, DX
-	KMOVB DX, K5
+	KMOVB DX, K4
 
-acrossloop:
+acrossEach:
 	FIND
 	VMOVDQA64 Z0, Z1
-	VMOVDQA64 Z0, Z4
-	VPBROADCASTQ timedBlock_high(R15)(CX*8), K5, Z4
-	VPSHLDVQ Z26, Z4, Z1
+	VMOVDQA64 Z0, Z5
+	VPBROADCASTQ timedBlock_high(R15)(CX*8), K4, Z5
+	VPSHLDVQ Z18, Z5, Z1
 	COMPARE
-	VPXORQ.BCST timedBlock_turned(R15)(CX*8), Z2, Z4
-	VPTESTMQ Z22, Z4, K2, K3
-	KMOVB K3, DX
-	MOVB  DX, 128(R13)(CX*1)
-	CHOOSE
-	MOVE(acrossloop)
-	NEXTHALF(acrossloop)
-	FINISH(timedBlock_away)
+	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z5
+	AWAY
+	KEEP(acrossEach)
+	SECOND(acrossEach)
+	JMP away
 
-renewing:
-	CMPQ timedRow_pointBits(AX), $0
-	JNE  renewpoints
+refresh:
+	RENEWCONSTANTS
 	CMPB timedRow_across(AX), $0
-	JNE  renewpoints
+	JNE  refreshAcross
+	CMPQ timedRow_pointBits(AX), $0
+	JNE  refreshPoints
 
 renew:
 	FIND
-	VPROLVQ Z26, Z0, Z1
+	VPROLVQ Z18, Z0, Z1
 	COMPARE
-	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z4
-	VPCMPUQ $5, Z21, Z3, K2, K3
-	VMOVDQA64 Z2, K3, Z4
-	RENEWPUT(renew)
-	NEXTHALF(renew)
-	FINISH(timedBlock_near)
+	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z5
+	VPCMPUQ $5, Z25, Z4, K2, K3
+	VMOVDQA64 Z3, K3, Z5
+	RENEW(renew)
+	SECOND(renew)
+	JMP near
 
-renewpoints:
-	XORL  DX, DX
-	CMPB  timedRow_across(AX), $1
-	SBBL  DX, DX
-	KMOVB DX, K5
+// LATER makes Z5, the new mark, for the cells COPIES that of the cell with the later time.
+#define LATER(COPIES) \
+	VPCMPUQ $1, Z25, Z4, COPIES, K4 \
+	VMOVDQA64 Z3, COPIES, Z5        \
+	VPTERNLOGQ.BCST $0xb8, timedBlock_turned(R15)(CX*8), Z26, K4, Z5
 
-renewpointsloop:
+refreshPoints:
 	FIND
-	VPROLVQ Z26, Z0, Z1
+	VPROLVQ Z18, Z0, Z1
 	COMPARE
-	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z4
-	VPXORQ Z2, Z4, Z1
-	VPTESTMQ Z22, Z1, K3
-	KORB  K5, K3, K3
-	KANDB K2, K3, K3
-	KMOVB K3, 128(R13)(CX*1)
-	VPCMPUQ $1, Z21, Z3, K3, K2
-	VMOVDQA64 Z2, K3, Z4
-	VPTERNLOGQ.BCST $0xb8, timedBlock_turned(R15)(CX*8), Z20, K2, Z4
-	RENEWPUT(renewpointsloop)
-	NEXTHALF(renewpointsloop)
-	FINISH(timedBlock_away)
+	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z5
+	LATER(K2)
+	RENEW(refreshPoints)
+	SECOND(refreshPoints)
+	JMP near
 
-full:
+refreshAcross:
+	FIND
+	VPROLVQ Z18, Z0, Z1
+	COMPARE
+	VPBROADCASTQ timedBlock_turned(R15)(CX*8), Z5
+	AWAY
+	LATER(K3)
+	RENEW(refreshAcross)
+	SECOND(refreshAcross)
+
+away:
+	MOVQ b+32(FP), AX
+	VMOVDQU64 timedBlock_away(AX), Z0
+	JMP  count
+
+near:
+	MOVQ b+32(FP), AX
+	VMOVDQU64 timedBlock_near(AX), Z0
+
+// The cells that copies are of are in Z0.
+count:
+	MOVQ n+24(FP), CX
+	VMOVDQU64 timedBlock_found(AX), Z1
+	VMOVDQU64 timedBlock_near(AX), Z2
+	MOVL  $0x20, DX
+	VPBROADCASTB DX, Z3
+	VPTESTMB  Z0, Z1, K1
+	VPTESTNMB Z1, Z1, K2
+	VPTESTMB  Z3, Z2, K2, K3
+	KMOVQ K1, DX
+	BZHIQ CX, DX, DX
+	MOVQ  DX, copies+48(FP)
+	KMOVQ K2, DX
+	BZHIQ CX, DX, DX
+	POPCNTQ DX, DX
+	MOVQ  DX, inserted+56(FP)
+	KMOVQ K3, R8
+	BZHIQ CX, R8, R8
+	TESTQ R8, R8
+	JZ    done
 	FULL(7)
 	FULL(6)
 	FULL(5)
@@ -207,15 +237,18 @@ full:
 	FULL(2)
 	FULL(1)
 	FULL(0)
-	ANDQ DX, BX
-	POPCNTQ BX, BX
+	ANDQ BX, R8
+	POPCNTQ R8, R8
 
-return:
-	MOVQ  BX, evicted+64(FP)
+done:
+	MOVQ R8, evicted+64(FP)
 	VZEROUPPER
 	RET
 
 // func fillTimedAVX512(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
+//
+// Eight elements at a time. Without points, a mark is a time alone: shifted to the top, it
+// is the mark turned, and its upper bits are where they have to be.
 TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI
 	MOVQ low+8(FP), SI
