@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-results papers captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-results papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -41,13 +41,14 @@ cross:
 # Times for benchstat, in rounds, so that what is compared was measured at the same
 # moments: bench takes four minutes, bench-peers ten. The large ones add filters of
 # 512 MiB (peers: and of 128 MiB, in one round of about an hour). bench-results makes
-# bench/RESULTS.md of all that was measured; bench-short is a look at the kernels.
+# bench/RESULTS.md of all that was measured; what was not stays as it is there.
+# bench-short is a look at the kernels.
 ROUNDS ?= 5
 BENCH = go test -run '^$$' -benchtime 50ms -cpu 1
 LARGEST = /memory=524288KiB
 LARGE_PEERS = /memory=(131072|524288)KiB
 OUT = bench/out
-bench bench-large bench-peers bench-peers-large: SHELL = /bin/bash -o pipefail
+bench bench-large bench-peers bench-peers-large bench-pipeline: SHELL = /bin/bash -o pipefail
 
 bench:
 	mkdir -p $(OUT)
@@ -74,8 +75,19 @@ bench-peers-large:
 	mkdir -p $(OUT)
 	cd bench/peers && $(BENCH) -timeout 2h -bench '$(LARGE_PEERS)' . | tee ../../$(OUT)/peers-large.txt
 
+# bench-pipeline times whole commands beside cat, cp and other tools, on captures of
+# up to 10 GB: Linux, about a quarter of an hour, with 17 GB of free memory (with less
+# it leaves out the largest). It installs missing tools, if it is root and there is
+# apt, or measures the others. bench-pipeline-quick only shows that it works.
+bench-pipeline:
+	mkdir -p $(OUT)
+	bench/pipeline/run.sh -rounds $(ROUNDS) | tee $(OUT)/pipeline.txt
+
+bench-pipeline-quick:
+	bench/pipeline/run.sh -quick
+
 bench-results:
-	cd bench/peers && go run ./report -o ../RESULTS.md $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
+	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
 
 # Makes the papers' tables and figures anew: minutes; with PAPERS=-full hours.
 papers:

@@ -24,45 +24,22 @@ func aesLevels() []int {
 	return levels
 }
 
-// encrypt sets dst[i] to the encryption of src[i], which dst may be itself.
-func (a *AES) encrypt(dst, src []Digest) {
-	if len(src) == 0 {
-		return
-	}
-	dst = dst[:len(src)]
+// encryptBlocks encrypts n blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src *Digest, n int) {
 	if a.level == aesVector {
-		encryptVAES(&dst[0], &src[0], len(src), a.schedule)
+		encryptVAES(dst, src, n, a.schedule)
 	} else {
-		encryptAESNI(&dst[0], &src[0], len(src), a.schedule)
+		encryptAESNI(dst, src, n, a.schedule)
 	}
 }
 
-func (a *AES) sum16(dst []Digest, keys [][16]byte) {
-	if a.level == aesGeneric {
-		a.sum16Generic(dst, keys)
-		return
+// sum48Keys digests n keys, 1 or more.
+func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
+	if a.level == aesVector {
+		sum48VAES(dst, keys, n, a.schedule)
+	} else {
+		sum48AESNI(dst, keys, n, a.schedule)
 	}
-	a.encrypt(dst, keysAsDigests(keys))
-}
-
-func (a *AES) sum48(dst []Digest, keys [][48]byte) {
-	switch {
-	case len(keys) == 0:
-	case a.level == aesVector:
-		sum48VAES(&dst[0], &keys[0], len(keys), a.schedule)
-	case a.level == aesNI:
-		sum48AESNI(&dst[0], &keys[0], len(keys), a.schedule)
-	default:
-		a.sum48Generic(dst, keys)
-	}
-}
-
-func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
-	if a.level == aesGeneric {
-		a.sumMessagesGeneric(dst, buf, msgs)
-		return
-	}
-	a.sumMessagesLanes(dst, buf, msgs)
 }
 
 // sumEqual digests as many as it can of the messages that order lists, sorted, in

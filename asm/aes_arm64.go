@@ -18,39 +18,11 @@ func aesLevels() []int {
 	return []int{aesGeneric}
 }
 
-// encrypt sets dst[i] to the encryption of src[i], which dst may be itself.
-func (a *AES) encrypt(dst, src []Digest) {
-	if len(src) > 0 {
-		dst = dst[:len(src)]
-		encryptNEON(&dst[0], &src[0], len(src), a.schedule)
-	}
-}
+// encryptBlocks encrypts n blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, a.schedule) }
 
-func (a *AES) sum16(dst []Digest, keys [][16]byte) {
-	if a.level == aesGeneric {
-		a.sum16Generic(dst, keys)
-		return
-	}
-	a.encrypt(dst, keysAsDigests(keys))
-}
-
-func (a *AES) sum48(dst []Digest, keys [][48]byte) {
-	switch {
-	case len(keys) == 0:
-	case a.level == aesNEON:
-		sum48NEON(&dst[0], &keys[0], len(keys), a.schedule)
-	default:
-		a.sum48Generic(dst, keys)
-	}
-}
-
-func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
-	if a.level == aesGeneric {
-		a.sumMessagesGeneric(dst, buf, msgs)
-		return
-	}
-	a.sumMessagesLanes(dst, buf, msgs)
-}
+// sum48Keys digests n keys, 1 or more.
+func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
 
 // sumEqual leaves all messages to the lanes.
 func (a *AES) sumEqual(_ []Digest, _ []byte, _ []Message, order []uint16) (rest []uint16) {

@@ -42,11 +42,6 @@ func xorPadded(s *[16]byte, p []byte) {
 	}
 }
 
-// keysAsDigests gives the memory of keys as cipher blocks.
-func keysAsDigests(keys [][16]byte) []Digest {
-	return unsafe.Slice((*Digest)(unsafe.Pointer(unsafe.SliceData(keys))), len(keys))
-}
-
 func (a *AES) sum16Generic(dst []Digest, keys [][16]byte) {
 	for i := range keys {
 		a.block.Encrypt(digestBytes(&dst[i])[:], keys[i][:])

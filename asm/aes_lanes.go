@@ -2,7 +2,10 @@
 
 package asm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // aesLanes is how many messages a kernel takes forward side by side.
 const aesLanes = 16
@@ -13,8 +16,42 @@ type lanes struct {
 	offset [aesLanes]uint64 // of the next block, from the buffer's start
 }
 
-// sumMessagesLanes digests parts of the batch one after another.
-func (a *AES) sumMessagesLanes(dst []Digest, buf []byte, msgs []Message) {
+// keysAsDigests gives the memory of keys as cipher blocks.
+func keysAsDigests(keys [][16]byte) []Digest {
+	return unsafe.Slice((*Digest)(unsafe.Pointer(unsafe.SliceData(keys))), len(keys))
+}
+
+// encrypt sets dst[i] to the encryption of src[i], which dst may be itself.
+func (a *AES) encrypt(dst, src []Digest) {
+	if len(src) > 0 {
+		a.encryptBlocks(&dst[:len(src)][0], &src[0], len(src))
+	}
+}
+
+func (a *AES) sum16(dst []Digest, keys [][16]byte) {
+	if a.level == aesGeneric {
+		a.sum16Generic(dst, keys)
+		return
+	}
+	a.encrypt(dst, keysAsDigests(keys))
+}
+
+func (a *AES) sum48(dst []Digest, keys [][48]byte) {
+	if a.level == aesGeneric {
+		a.sum48Generic(dst, keys)
+		return
+	}
+	if len(keys) > 0 {
+		a.sum48Keys(&dst[0], &keys[0], len(keys))
+	}
+}
+
+// sumMessages digests parts of the batch one after another.
+func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
+	if a.level == aesGeneric {
+		a.sumMessagesGeneric(dst, buf, msgs)
+		return
+	}
 	var o messageOrder
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)

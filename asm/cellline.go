@@ -69,21 +69,27 @@ type CellCounts struct {
 // falls below zero; then the element's K cells are set to Max.
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
-// Bits cells. The line has K parts, of which part j begins at the cell b(j) =
-// floor(j*N/K). With u(j) the upper half of digests[i][0] * salt(j) modulo 2^64,
-// where the salts are those of TestBits, the element's cell in part j is
+// Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
+// has cells in the eighths e = (h(0) + o(j)) mod 8 of the line, or e = (h(0) - o(j)) mod
+// 8 if h(5) is odd, for j < K and o = 0, 3, 1, 4, 7, 2, 5, 6, and in each of these the
+// cell
 //
-//	b(j) + floor(u(j) * (b(j+1) - b(j)) / 2^32)
+//	floor(h(e) * (N/8) / 256)
 //
-// Cell c lies in byte 63 - c%64 of the line, bytes counted as in little-endian
-// words, from bit Bits * floor(c/64) of it on. This order lets one unaligned load
-// fetch the mask of a cell or of a run of cells.
+// So every cell has the same probability of being one of the element's, and no two of
+// these are in one eighth. They come of different bits of the digest.
 //
-// The first cell that loses one is floor(r * N / 2^64) for the number r that comes of
-// digests[i][0] XOR positions[i] * 0x9e3779b97f4a7c15 when x is twice replaced by
-// (x XOR floor(x / 2^32)) * 0x94d049bb133111eb, all modulo 2^64. The run goes on with cell 0 after the last one.
-// positions[i] is the element's number in the stream, so that verdicts depend on
-// nothing but the stream: neither on the sizes of batches nor on who takes them.
+// A line consists of Bits planes of N bits. Plane p has bit p of all cells, those of eighth
+// e in its bits e*N/8 and up; bit b of a plane is bit b%64 of word b/64. So steps that
+// are the same for all cells need few and narrow registers.
+//
+// Runs go through a plane's bytes: the cell number c of their order lies in byte m-1-c%m of
+// m = N/8, bit floor(c/m) of it, so that one unaligned load fetches the mask of a run.
+// The first cell that loses one is number floor(r1 * N / 2^64), for the random word r1
+// that draw describes and the element's position in the stream, which is position + i, or
+// position + order[i] if order is not nil, modulo 2^64. The run goes on with cell 0 after
+// the last one. So verdicts and memory do not depend on how a stream is cut into calls,
+// nor, with order saying where elements come from, on which worker takes which lines.
 //
 // The stable point. Be z the share of cells that are zero, and f = (1-z)^K the rate at
 // which new elements are found. An element decrements a cell with probability p =
@@ -103,21 +109,30 @@ type CellCounts struct {
 // and the only one if MissP is small (below about 25 with Max = 7 and K = 3). Any HitP
 // above 0 gives back a bound, that of the paper with P = HitP.
 //
-// It panics if lines is empty or has more than 2^32 - 1 lines, or seen or positions
-// are too short. It takes O(K) for an element and allocates nothing.
-func TestAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, r *CellRule, c *CellCounts) {
+// It panics if lines is empty, or seen or order is too short. It takes constant time
+// for an element and allocates nothing.
+func TestAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
 	n := len(digests)
 	switch {
-	case len(lines) == 0 || uint64(len(lines)) >= 1<<32:
-		panic("asm: TestAndSetCells: no lines or 2^32 of them")
+	case len(lines) == 0:
+		panic("asm: TestAndSetCells: no lines")
 	case len(seen) < (n+63)/64:
 		panic("asm: TestAndSetCells: seen shorter than digests")
-	case len(positions) < n:
-		panic("asm: TestAndSetCells: positions shorter than digests")
+	case order != nil && len(order) < n:
+		panic("asm: TestAndSetCells: order shorter than digests")
 	}
-	testAndSetCells(lines, seen, digests, positions, r, c)
+	if n == 0 {
+		return
+	}
 	c.Missed += uint64(n)
-	for _, word := range seen[:(n+63)/64] {
-		c.Missed -= uint64(bits.OnesCount64(word))
+	var walk lineWalk
+	walk.begin(lines, digests, position, order, true)
+	for w := range seen[:(n+63)/64] {
+		block, ahead, size := walk.next()
+		r.pick.block(block, size)
+		found, filled := testAndSetCells(lines, block, ahead, size, r)
+		seen[w] = bits.Reverse64(found) >> (64 - size)
+		c.NonZero += filled
+		c.Missed -= uint64(bits.OnesCount64(found))
 	}
 }

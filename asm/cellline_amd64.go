@@ -2,19 +2,30 @@
 
 package asm
 
-func testAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, r *CellRule, c *CellCounts) {
-	switch n := len(digests); {
-	case level < levelAVX512 || n == 0:
-		testAndSetCellsGeneric(lines, seen, digests, positions, r, c)
+// testAndSetCells runs a kernel; see testAndSetCellsGeneric.
+func testAndSetCells(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	switch {
+	case level == levelGeneric:
+		return testAndSetCellsGeneric(lines, block, ahead, n, r)
+	case level == levelAVX512 && r.bits == 2:
+		return cells2AVX512(&lines[0], block, ahead, n, r)
+	case level == levelAVX512:
+		return cells4AVX512(&lines[0], block, ahead, n, r)
 	case r.bits == 2:
-		testAndSetCells2AVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, &bitSalts[0], r, c)
+		return cells2AVX2(&lines[0], block, ahead, n, r)
 	default:
-		testAndSetCells4AVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, &bitSalts[0], r, c)
+		return cells4AVX2(&lines[0], block, ahead, n, r)
 	}
 }
 
 //go:noescape
-func testAndSetCells2AVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, salts *uint64, r *CellRule, c *CellCounts)
+func cells2AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 
 //go:noescape
-func testAndSetCells4AVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, salts *uint64, r *CellRule, c *CellCounts)
+func cells4AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
+
+//go:noescape
+func cells2AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
+
+//go:noescape
+func cells4AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)

@@ -2,188 +2,111 @@
 
 #include "textflag.h"
 #include "go_asm.h"
+#include "row_amd64.h"
 #include "cellline_amd64.h"
 
-// Cell lines (AVX-512): a line is one register. A slot has the lines, the first
-// cells of the runs, and the cells of each part. Registers beside those of
-// cellline_amd64.h:
+// Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are those of
+// cellline_amd64.h.
+
+// func cells2AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
 //
-//	R10 the rule             Z31 the lowest bits of all cells   Z30 Max in all cells
-//	DI  the element's words  Z29 count of cells that are not zero, and
-//	CX  elements left of the group                              for each element all cells of a line
-//	Z24, Z23, Z22 multipliers and shift of random numbers
+// Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
+// those that lose one. Y15 has the first cell of each eighth, Y14 and Y13 Max, Y12 the
+// count.
+TEXT ·cells2AVX512(SB), NOSPLIT, $0-56
+	BEGINCELLS
+	VPBROADCASTQ CellRule_max(DX), Y14
+	VPBROADCASTQ (CellRule_max+8)(DX), Y13
+	VPCMPEQD Y15, Y15, Y15
+	VPSRLD $31, Y15, Y15
+	VPXOR Y12, Y12, Y12
 
-#define ARGUMENTS \
-	RINGBASE(ring-RING(SP))                            \
-	MOVQ r+56(FP), R10                                 \
-	VPBROADCASTQ CellRule_low(R10), Z31                \
-	VPBROADCASTQ CellRule_max(R10), Z30                \
-	VPBROADCASTQ CellRule_randomShift(R10), Z22        \
-	MOVQ $const_cellSpread, AX                         \
-	VPBROADCASTQ AX, Z24                               \
-	MOVQ $const_cellMix, AX                            \
-	VPBROADCASTQ AX, Z23                               \
-	VPXORQ Z29, Z29, Z29
+element:
+	FETCH
+	VMOVDQU (DI)(BX*1), Y0
+	VMOVDQU 32(DI)(BX*1), Y1
+	VPMOVZXBD lineBlock_low(SI)(CX*8), Y2
+	VPSLLVD Y2, Y15, Y2
+	VPOR Y0, Y1, Y3
+	MOVBLZX (lineBlock_draw+7)(SI)(CX*8), AX
+	JUDGE(Y2, Y3)
+	VPAND (DX)(AX*1), Y3, Y4
+	VPXOR Y4, Y0, Y0
+	VPTERNLOGQ $0x78, Y0, Y4, Y1
+	VPTERNLOGQ $0xb8, Y14, Y2, Y0
+	VPTERNLOGQ $0xb8, Y13, Y2, Y1
+	VMOVDQU Y0, (DI)(BX*1)
+	VMOVDQU Y1, 32(DI)(BX*1)
+	VPOR Y0, Y1, Y1
+	VPOPCNTQ Y1, Y1
+	VPOPCNTQ Y3, Y3
+	VPADDQ Y1, Y12, Y12
+	VPSUBQ Y3, Y12, Y12
+	NEXT(element)
+	VEXTRACTI128 $1, Y12, X0
+	VPADDQ X0, X12, X12
+	VPSRLDQ $8, X12, X0
+	VPADDQ X0, X12, X12
+	VMOVQ X12, AX
+	ENDCELLS
 
-// PREPARE fills the slot of the group whose first element is number AX.
-#define PREPARE(PART) \
-	LOCATE                                             \
-	MOVQ positions+32(FP), DX                          \
-	VMOVDQU64.Z (DX)(AX*8), K4, Z5                     \
-	VPMULLQ Z24, Z5, Z5                                \
-	VPXORQ Z4, Z5, Z5                                  \
-	VPSRLQ $32, Z5, Z6                                 \
-	VPXORQ Z6, Z5, Z5                                  \
-	VPMULLQ Z23, Z5, Z5                                \
-	VPSRLQ $32, Z5, Z6                                 \
-	VPXORQ Z6, Z5, Z5                                  \
-	VPMULLQ Z23, Z5, Z5                                \
-	VPSRLVQ Z22, Z5, Z5                                \
-	VMOVDQA64 Z5, 64(BX)                               \
-	MOVQ salts+48(FP), SI                              \
-	LEAQ CellRule_parts(R10), DI                       \
-	MOVQ cellParts_k(DI), CX                           \
-PART:                                                  \
-	CELL(cellParts_size(DI), cellParts_start(DI))      \
-	VMOVDQA64 Z6, 128(BX)                              \
-	ADDQ $8, SI                                        \
-	ADDQ $8, DI                                        \
-	ADDQ $64, BX                                       \
-	DECQ CX                                            \
-	JNZ  PART
+// SUBTRACT takes one off the cells LOSE of the planes A to D, of which none is zero:
+// the borrow goes on to the next plane where a bit became 1.
+#define SUBTRACT(LOSE, A, B, C, D) \
+	VPXOR LOSE, A, A               \
+	VPTERNLOGQ $0x78, A, LOSE, B   \
+	VPTERNLOGQ $0x80, A, B, LOSE   \
+	VPXOR LOSE, C, C               \
+	VPTERNLOGQ $0x78, C, LOSE, D
 
-// ADDCELL adds the element's cell in part J to its mask, if there is such a part.
-#define ADDCELL(J, DONE) \
-	CMPQ (CellRule_parts+cellParts_k)(R10), $J         \
-	JEQ  DONE                                          \
-	MOVQ (128+64*J)(DI), AX                            \
-	VPORQ CellRule_set(R10)(AX*1), Z1, Z1
+// func cells4AVX512(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
+//
+// X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
+// those that lose one. X15 has the first cell of each eighth, X11 to X14 Max. Y10
+// counts the cells that are not zero: its lower half after an element, the upper half
+// before it.
+TEXT ·cells4AVX512(SB), NOSPLIT, $0-56
+	BEGINCELLS
+	VPBROADCASTQ CellRule_max(DX), X11
+	VPBROADCASTQ (CellRule_max+8)(DX), X12
+	VPBROADCASTQ (CellRule_max+16)(DX), X13
+	VPBROADCASTQ (CellRule_max+24)(DX), X14
+	VPCMPEQW X15, X15, X15
+	VPSRLW $15, X15, X15
+	VPXOR X10, X10, X10
 
-// MASK loads the element's line to Z0 and makes Z1 the mask of its cells.
-#define MASK(DONE) \
-	MOVQ (DI), DX                                      \
-	VMOVDQU64 (DX), Z0                                 \
-	MOVQ 128(DI), AX                                   \
-	VMOVDQU64 CellRule_set(R10)(AX*1), Z1              \
-	ADDCELL(1, DONE)                                   \
-	ADDCELL(2, DONE)                                   \
-	ADDCELL(3, DONE)                                   \
-	ADDCELL(4, DONE)                                   \
-	ADDCELL(5, DONE)                                   \
-	ADDCELL(6, DONE)                                   \
-	ADDCELL(7, DONE)                                   \
-DONE:
-
-// UPDATE has the lowest bits of the cells that are zero in Z2. The element is seen if
-// none is its own, which decides on the run that loses one. It leaves the new line
-// in Z0 and stores it.
-#define UPDATE \
-	VPTESTMQ Z1, Z2, K1                                \
-	MOVQ 64(DI), AX                                    \
-	LEAQ CellRule_miss(R10)(AX*1), SI                  \
-	LEAQ CellRule_hit(R10)(AX*1), AX                   \
-	XORL BX, BX                                        \
-	KORTESTB K1, K1                                    \
-	CMOVQEQ AX, SI                                     \
-	CMOVQEQ R13, BX                                    \
-	ORQ  BX, R11                                       \
-	VPANDNQ (SI), Z2, Z3                               \
-	VPSUBQ Z3, Z0, Z0                                  \
-	VPTERNLOGQ $0xb8, Z30, Z1, Z0                      \
-	VMOVDQU64 Z0, (DX)
-
-// ZERO2 makes Z2 the lowest bits of the cells of Z0 that are zero, COUNT2 adds to
-// Z29 the number of those in Z2 and of the cells of Z0 that are not zero, which it
-// marks in their highest bits.
-#define ZERO2 \
-	VPSRLQ $1, Z0, Z2                                  \
-	VPTERNLOGQ $0x02, Z31, Z0, Z2
-
-#define COUNT2 \
-	VPADDQ Z0, Z0, Z4                                  \
-	VPTERNLOGQ $0x54, Z31, Z0, Z4                      \
-	VPORQ Z2, Z4, Z4                                   \
-	VPOPCNTQ Z4, Z4                                    \
-	VPADDQ Z4, Z29, Z29
-
-#define ZERO4 \
-	VPSRLQ $1, Z0, Z2                                  \
-	VPORQ Z0, Z2, Z2                                   \
-	VPSRLQ $2, Z2, Z3                                  \
-	VPTERNLOGQ $0x02, Z31, Z3, Z2
-
-#define COUNT4 \
-	VPADDQ Z0, Z0, Z4                                  \
-	VPORQ Z0, Z4, Z4                                   \
-	VPSLLQ $2, Z4, Z3                                  \
-	VPTERNLOGQ $0xa8, Z21, Z3, Z4                      \
-	VPORQ Z2, Z4, Z4                                   \
-	VPOPCNTQ Z4, Z4                                    \
-	VPADDQ Z4, Z29, Z29
-
-// KERNEL is the loop over all elements of lines with 2^LOGCELLS cells.
-#define KERNEL(ZERO, COUNT, LOGCELLS) \
-group:                                                 \
-	MOVQ R8, AX                                        \
-	SHLQ $3, AX                                        \
-	MOVQ n+40(FP), CX                                  \
-	SUBQ AX, CX                                        \
-	JLE  take                                          \
-	MOVL R8, DX                                        \
-	SLOTOF(DX)                                         \
-	PREPARE(part)                                      \
-take:                                                  \
-	LEAQ -AHEAD(R8), DI                                \
-	INCQ R8                                            \
-	TESTQ DI, DI                                       \
-	JLT  group                                         \
-	MOVQ DI, AX                                        \
-	SHLQ $3, AX                                        \
-	MOVQ n+40(FP), CX                                  \
-	SUBQ AX, CX                                        \
-	JLE  done                                          \
-	MOVL $8, AX                                        \
-	CMPQ CX, AX                                        \
-	CMOVQGT AX, CX                                     \
-	SLOTOF(DI)                                         \
-	MOVQ BX, DI                                        \
-element:                                               \
-	MASK(masked)                                       \
-	ZERO                                               \
-	UPDATE                                             \
-	COUNT                                              \
-	ADDQ $8, DI                                        \
-	SHLQ $1, R13                                       \
-	DECQ CX                                            \
-	JNZ  element                                       \
-	TESTQ R13, R13                                     \
-	JNZ  group                                         \
-	MOVQ R11, (R9)                                     \
-	ADDQ $8, R9                                        \
-	XORL R11, R11                                      \
-	MOVL $1, R13                                       \
-	JMP  group                                         \
-done:                                                  \
-	CMPQ R13, $1                                       \
-	JEQ  counts                                        \
-	MOVQ R11, (R9)                                     \
-counts:                                                \
-	SUM(X29, Y29, Z29, AX)                             \
-	MOVQ n+40(FP), DX                                  \
-	SHLQ $LOGCELLS, DX                                 \
-	SUBQ DX, AX                                        \
-	MOVQ c+64(FP), DX                                  \
-	ADDQ AX, CellCounts_NonZero(DX)                    \
-	VZEROUPPER                                         \
-	RET
-
-// func testAndSetCells2AVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, salts *uint64, r *CellRule, c *CellCounts)
-TEXT ·testAndSetCells2AVX512(SB), 0, $5184-72
-	ARGUMENTS
-	KERNEL(ZERO2, COUNT2, 8)
-
-// func testAndSetCells4AVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, salts *uint64, r *CellRule, c *CellCounts)
-TEXT ·testAndSetCells4AVX512(SB), 0, $5184-72
-	ARGUMENTS
-	VPSLLQ $3, Z31, Z21
-	KERNEL(ZERO4, COUNT4, 7)
+element:
+	FETCH
+	VMOVDQU (DI)(BX*1), X0
+	VMOVDQU 16(DI)(BX*1), X1
+	VMOVDQU 32(DI)(BX*1), X2
+	VMOVDQU 48(DI)(BX*1), X3
+	VPMOVZXBW lineBlock_low(SI)(CX*8), X4
+	VPSLLVW X4, X15, X4
+	VPOR X0, X1, X5
+	VPTERNLOGQ $0xfe, X2, X3, X5
+	MOVBLZX (lineBlock_draw+7)(SI)(CX*8), AX
+	SHRL $1, AX
+	JUDGE(X4, X5)
+	VPAND (DX)(AX*1), X5, X6
+	SUBTRACT(X6, X0, X1, X2, X3)
+	VPTERNLOGQ $0xb8, X11, X4, X0
+	VPTERNLOGQ $0xb8, X12, X4, X1
+	VPTERNLOGQ $0xb8, X13, X4, X2
+	VPTERNLOGQ $0xb8, X14, X4, X3
+	VMOVDQU X0, (DI)(BX*1)
+	VMOVDQU X1, 16(DI)(BX*1)
+	VMOVDQU X2, 32(DI)(BX*1)
+	VMOVDQU X3, 48(DI)(BX*1)
+	VPOR X0, X1, X1
+	VPTERNLOGQ $0xfe, X2, X3, X1
+	VINSERTI128 $1, X5, Y1, Y1
+	VPOPCNTQ Y1, Y1
+	VPADDQ Y1, Y10, Y10
+	NEXT(element)
+	VEXTRACTI128 $1, Y10, X0
+	VPSUBQ X0, X10, X10
+	VPSRLDQ $8, X10, X0
+	VPADDQ X0, X10, X10
+	VMOVQ X10, AX
+	ENDCELLS

@@ -5,72 +5,74 @@ import (
 	"math/bits"
 )
 
-func testAndSetCellsGeneric(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, r *CellRule, c *CellCounts) {
-	var index [64]uint64
-	for w := 0; len(digests) > 0; w++ {
-		n := min(64, len(digests))
-		touchLines(lines, digests[:n], &index)
-		var word uint64
-		for i, d := range digests[:n] {
-			if r.testAndSet(&lines[index[i&63]], d[0], positions[i], c) {
-				word |= 1 << (i & 63)
-			}
+// testAndSetCellsGeneric takes the n elements of a block. It returns those that are
+// found, shifted in from below: the last one is bit 0; and by how many the cells that
+// are not zero became more, modulo 2^64.
+func testAndSetCellsGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	touchBlock(lines, ahead.offset[:])
+	for i := range n {
+		line, first := &lines[block.offset[i]/64], block.draw[i]>>(r.firstShift&63)
+		var seen, more uint64
+		if r.bits == 2 {
+			seen, more = r.testAndSet2(line, block.low[i], first&255)
+		} else {
+			seen, more = r.testAndSet4(line, block.low[i], first&127)
 		}
-		seen[w] = word
-		digests, positions = digests[n:], positions[n:]
+		found = found<<1 | seen
+		filled += more
 	}
+	return found, filled
 }
 
-// testAndSet takes one element.
-func (r *CellRule) testAndSet(line *[8]uint64, low, position uint64, c *CellCounts) (seen bool) {
-	var at [MaxCellK]uint64
-	seen = true
-	for j := range int(r.parts.k) {
-		at[j&7] = r.parts.cell(low, j)
-		word, mask := r.place(at[j&7])
-		seen = seen && line[word]&mask != 0
+// testAndSet2 takes an element of a line of two planes; seen is 1 or 0.
+func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
+	var own, before [4]uint64
+	var lack uint64
+	for w := range own {
+		own[w] = 1<<(pick&0xff) | 1<<(pick>>8&0xff)<<32
+		before[w] = line[w] | line[w+4]
+		lack |= own[w] &^ before[w]
+		pick >>= 16
 	}
-	first := cellRandom(low, position) >> (r.randomShift & 63)
-	if !seen {
-		c.NonZero -= r.decrement(line, &r.miss, first)
-	} else if r.hitP > 0 {
-		c.NonZero -= r.decrement(line, &r.hit, first)
+	seen = zero(lack)
+	run := r.run[seen&1][first:][:32]
+	for w, mine := range own {
+		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
+		a := line[w] ^ lose
+		b := line[w+4] ^ lose&a
+		filled += uint64(bits.OnesCount64(a|b|mine)) - uint64(bits.OnesCount64(before[w]))
+		line[w] = a&^mine | r.max[0]&mine
+		line[w+4] = b&^mine | r.max[1]&mine
 	}
-	for _, cell := range at[:r.parts.k] {
-		word, mask := r.place(cell)
-		if line[word]&mask == 0 {
-			c.NonZero++
+	return seen, filled
+}
+
+// testAndSet4 takes an element of a line of four planes.
+func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
+	var own, before [2]uint64
+	var lack uint64
+	for w := range own {
+		own[w] = 1<<(pick&0xff) | 1<<(pick>>8&0xff)<<16 | 1<<(pick>>16&0xff)<<32 | 1<<(pick>>24&0xff)<<48
+		before[w] = line[w] | line[w+2] | line[w+4] | line[w+6]
+		lack |= own[w] &^ before[w]
+		pick >>= 32
+	}
+	seen = zero(lack)
+	run := r.run[seen&1][first:][:16]
+	for w, mine := range own {
+		lose := before[w] & binary.LittleEndian.Uint64(run[8*w:])
+		after := mine
+		for plane := range r.max {
+			word := &line[w+2*plane]
+			bit := *word ^ lose
+			lose &= bit
+			after |= bit
+			*word = bit&^mine | r.max[plane]&mine
 		}
-		line[word] = line[word]&^mask | r.max&mask
+		filled += uint64(bits.OnesCount64(after)) - uint64(bits.OnesCount64(before[w]))
 	}
-	return seen
+	return seen, filled
 }
 
-// place returns the word of a line that a cell lies in, and the cell's bits of it.
-func (r *CellRule) place(cell uint64) (word, mask uint64) {
-	at := 63 - cell&63
-	shift := at&7*8 + cell>>6*r.bits
-	return at >> 3, (1<<r.bits - 1) << (shift & 63)
-}
-
-// decrement takes one off the cells of a run, and returns how many are zero by that.
-func (r *CellRule) decrement(line *[8]uint64, runs *[cellWindows]byte, first uint64) (emptied uint64) {
-	run := runs[first&255:][:64]
-	for w := range line {
-		before := line[w]
-		filled := r.nonZero(before)
-		after := before - filled&binary.LittleEndian.Uint64(run[8*w:])
-		line[w] = after
-		emptied += uint64(bits.OnesCount64(filled &^ r.nonZero(after)))
-	}
-	return emptied
-}
-
-// nonZero returns the lowest bits of the cells in a word that are not zero.
-func (r *CellRule) nonZero(word uint64) uint64 {
-	word |= word >> 1
-	if r.bits == 4 {
-		word |= word >> 2
-	}
-	return word & r.low
-}
+// zero returns 1 if x is 0, else 0, without a branch that would be mispredicted.
+func zero(x uint64) uint64 { return (x|-x)>>63 ^ 1 }

@@ -1,74 +1,95 @@
 package asm
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
-// goldenStream is the same stream of elements and ticks on every CPU: half of the
-// elements come again.
-func goldenStream() (digests []Digest, positions, ticks []uint64) {
-	var state, tick uint64
-	for i := range uint64(5000) {
-		d := Digest{splitMix64(&state), splitMix64(&state)}
-		if r := splitMix64(&state); i > 0 && r&1 == 0 {
-			d = digests[r>>1%i]
-		}
-		tick += splitMix64(&state) >> 62
-		digests, positions, ticks = append(digests, d), append(positions, i), append(ticks, tick)
-	}
-	return digests, positions, ticks
+// goldenCells are verdicts, counts and memory as TestAndSetCells and TestAndSetTimers
+// define them, for other implementations and CPUs to reproduce: filters are kept in
+// files and moved.
+type goldenCells struct {
+	Comment         string
+	Lines, Elements int
+	Position        uint64
+	Cells           []goldenCell
+	Timers          []goldenTimer
 }
 
-// goldenSum returns the start of a hash of words.
-func goldenSum(t *testing.T, words ...any) string {
-	t.Helper()
-	h := sha256.New()
-	for _, w := range words {
-		if err := binary.Write(h, binary.LittleEndian, w); err != nil {
+type goldenCell struct {
+	Params       CellParams
+	Counts       CellCounts
+	Seen, Memory hexBytes
+}
+
+type goldenTimer struct {
+	Params       TimerParams
+	Counts       TimerCounts
+	Seen, Memory hexBytes
+}
+
+// goldenBytes returns verdicts and memory, little-endian.
+func goldenBytes(seen []uint64, lines [][8]uint64) (verdicts, memory hexBytes) {
+	for _, word := range seen {
+		verdicts = binary.LittleEndian.AppendUint64(verdicts, word)
+	}
+	for i := range lines {
+		for _, word := range lines[i] {
+			memory = binary.LittleEndian.AppendUint64(memory, word)
+		}
+	}
+	return verdicts, memory
+}
+
+func makeGoldenCells(t *testing.T) goldenCells {
+	g := goldenCells{
+		Comment: "elements are those of rows.json; that of timers with number i has the tick floor(i*i/500), " +
+			"and all lines are swept at the last tick; seen and memory are little-endian words",
+		Lines: 3, Elements: 1000, Position: 1 << 40,
+	}
+	digests, ticks := goldenDigests(g.Elements), make([]uint64, g.Elements)
+	for i := range ticks {
+		ticks[i] = uint64(i*i) / 500
+	}
+	seen := make([]uint64, (g.Elements+63)/64)
+	for _, p := range cellShapes {
+		cell, lines := goldenCell{Params: p}, make([][8]uint64, g.Lines)
+		TestAndSetCells(lines, seen, digests, g.Position, nil, cellRule(t, p), &cell.Counts)
+		cell.Seen, cell.Memory = goldenBytes(seen, lines)
+		g.Cells = append(g.Cells, cell)
+	}
+	for _, p := range timerShapes {
+		timer, lines, rule := goldenTimer{Params: p}, make([][8]uint64, g.Lines), timerRule(t, p)
+		TestAndSetTimers(lines, seen, digests, ticks, rule, &timer.Counts)
+		SweepTimers(lines, ticks[len(ticks)-1], rule, &timer.Counts)
+		timer.Seen, timer.Memory = goldenBytes(seen, lines)
+		g.Timers = append(g.Timers, timer)
+	}
+	return g
+}
+
+func TestGoldenCells(t *testing.T) {
+	name := filepath.Join(vectorDir, "cells.json")
+	forEveryLevel(t, func(t *testing.T) {
+		got, err := json.MarshalIndent(makeGoldenCells(t), "", " ")
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// Verdicts, memory and counts of earlier versions and of all CPUs are the same: filters
-// are kept in files and moved.
-func TestCellsGolden(t *testing.T) {
-	want := []string{
-		"cabd1f9116c9b297", "b485515efb6099b0", "ff356e8c8834a99b", "3d6082e2bec6f9d1",
-		"f169e31b09a42209", "7e0e858280b9e68c", "0e42376b1aa4c32b", "3408109b26966e96",
-	}
-	forEveryLevel(t, func(t *testing.T) {
-		digests, positions, _ := goldenStream()
-		for i, p := range cellShapes {
-			lines, seen, c := make([][8]uint64, 20), make([]uint64, (len(digests)+63)/64), CellCounts{}
-			TestAndSetCells(lines, seen, digests, positions, cellRule(t, p), &c)
-			if got := goldenSum(t, lines, seen, c); got != want[i] {
-				t.Errorf("%+v: %q, want %q", p, got, want[i])
+		got = append(got, '\n')
+		if *update {
+			if err := os.WriteFile(name, got, 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
-	})
-}
-
-func TestTimersGolden(t *testing.T) {
-	want := []string{
-		"641282f111b3dd62", "cc263b78d05cd2a7", "4908127ba044fc22", "76f75a96a4a26cf6",
-		"eb3008d5ab239492", "0e4434463587b6fe", "e0cd3482875ff525", "23d55d98c22acf76",
-		"05b098b74c19861b",
-	}
-	forEveryLevel(t, func(t *testing.T) {
-		digests, _, ticks := goldenStream()
-		for i, p := range timerShapes {
-			lines, seen, c := make([][8]uint64, 20), make([]uint64, (len(digests)+63)/64), TimerCounts{}
-			rule := timerRule(t, p)
-			TestAndSetTimers(lines, seen, digests, ticks, rule, &c)
-			SweepTimers(lines, ticks[len(ticks)-1], rule, &c)
-			if got := goldenSum(t, lines, seen, c); got != want[i] {
-				t.Errorf("%+v: %q, want %q", p, got, want[i])
-			}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("verdicts differ from %s:\n%s", name, got)
 		}
 	})
 }

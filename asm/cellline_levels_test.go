@@ -56,22 +56,26 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, digest fun
 	const lines, most = 5, 300
 	filter, plain := guardedOf[[8]uint64](t, lines, front), make([][8]uint64, lines)
 	memory, words := guardedOf[Digest](t, most, front), guardedOf[uint64](t, (most+63)/64, front)
-	numbers := guardedOf[uint64](t, most, front)
+	numbers := guardedOf[uint32](t, most, front)
 	var counts, want CellCounts
 	for n := 0; n <= most; n += batchStep(rng) {
 		from, used := most-n, len(words)-(n+63)/64
 		if front {
 			from, used = 0, 0
 		}
-		digests, positions := memory[from:from+n], numbers[from:from+n]
+		digests, order := memory[from:from+n], numbers[from:from+n]
 		fillDigests(rng, digests, digest)
-		for i := range positions {
-			positions[i] = rng.Uint64() >> rng.IntN(64)
+		for i := range order {
+			order[i] = rng.Uint32()
+		}
+		if n%2 == 0 {
+			order = nil
 		}
 		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
-		TestAndSetCells(filter, seen, digests, positions, r, &counts)
-		testAndSetCellsGeneric(plain, wanted, digests, positions, r, &want)
-		if !slices.Equal(seen, wanted) || counts.NonZero != want.NonZero {
+		position := rng.Uint64() >> rng.IntN(64)
+		TestAndSetCells(filter, seen, digests, position, order, r, &counts)
+		atLevel(levelGeneric, func() { TestAndSetCells(plain, wanted, digests, position, order, r, &want) })
+		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
 		}
 		if !slices.Equal(filter, plain) {

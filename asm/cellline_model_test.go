@@ -25,9 +25,13 @@ func scaledTo(x uint64, n int) int {
 
 // modelCells returns an element's cells in a line of n.
 func modelCells(low uint64, n, k int) (cells []int) {
-	for j := range k {
-		start, end := j*n/k, (j+1)*n/k
-		cells = append(cells, start+scaledTo(low*bitSalts[j]>>32<<32, end-start))
+	h := func(e int) int { return int(low >> (8 * e) & 255) }
+	for _, o := range []int{0, 3, 1, 4, 7, 2, 5, 6}[:k] {
+		if h(5)%2 == 1 {
+			o = -o
+		}
+		e := (h(0) + o + 8) % 8
+		cells = append(cells, e*n/8+h(e)*(n/8)/256)
 	}
 	return cells
 }
@@ -39,16 +43,12 @@ func (m *cellModel) testAndSet(d Digest, position uint64) (seen bool) {
 	for _, c := range own {
 		seen = seen && line[c] > 0
 	}
-	x := d[0] ^ position*0x9e3779b97f4a7c15
-	for range 2 {
-		x = (x ^ x>>32) * 0x94d049bb133111eb
-	}
-	first, run := scaledTo(x, len(line)), m.p.MissP
+	first, run := scaledTo(draw(d[0], position), len(line)), m.p.MissP
 	if seen {
 		run = m.p.HitP
 	}
 	for i := range run {
-		c := &line[(first+i)%len(line)]
+		c := &line[m.bit((first+i)%len(line))]
 		if *c == 1 {
 			m.nonZero--
 		}
@@ -63,11 +63,19 @@ func (m *cellModel) testAndSet(d Digest, position uint64) (seen bool) {
 	return seen
 }
 
+// bit returns the bit of a plane, and so the cell, with number c of the order of runs.
+func (m *cellModel) bit(c int) int {
+	bytes := m.p.Cells() / 8
+	return 8*(bytes-1-c%bytes) + c/bytes
+}
+
 // line returns the words that a line must hold.
 func (m *cellModel) line(i int) (w [8]uint64) {
 	for c, v := range m.lines[i] {
-		at := 63 - c%64
-		w[at/8] |= uint64(v) << (at%8*8 + c/64*m.p.Bits)
+		for plane := range m.p.Bits {
+			at := plane*m.p.Cells() + c
+			w[at/64] |= uint64(v) >> plane & 1 << (at % 64)
+		}
 	}
 	return w
 }

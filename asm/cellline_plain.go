@@ -1,7 +1,7 @@
-//go:build !amd64 || purego
+//go:build (!amd64 && !arm64) || purego
 
 package asm
 
-func testAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, r *CellRule, c *CellCounts) {
-	testAndSetCellsGeneric(lines, seen, digests, positions, r, c)
+func testAndSetCells(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	return testAndSetCellsGeneric(lines, block, ahead, n, r)
 }

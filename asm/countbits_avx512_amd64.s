@@ -21,12 +21,10 @@ line:
 	VMOVDQU64 (DI), Z0
 	CMPQ BX, $1
 	JEQ  fold
-	FOLD(1)
-	CMPQ BX, $2
-	JEQ  fold
-	FOLD(2)
 	CMPQ BX, $4
-	JEQ  fold
+	JLE  planes
+	FOLD(1)
+	FOLD(2)
 	FOLD(4)
 	CMPQ BX, $8
 	JEQ  fold
@@ -34,11 +32,26 @@ line:
 
 fold:
 	VPANDQ Z2, Z0, Z0
+
+count:
 	VPOPCNTQ Z0, Z0
 	VPADDQ Z0, Z3, Z3
 	ADDQ $64, DI
 	DECQ CX
 	JNZ  line
+	JMP  sum
+
+planes:
+	// The first plane becomes the union of all, the rest nothing.
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPOR Y1, Y0, Y0
+	CMPQ BX, $2
+	JEQ  count
+	VEXTRACTI128 $1, Y0, X1
+	VPOR X1, X0, X0
+	JMP  count
+
+sum:
 	VEXTRACTI64X4 $1, Z3, Y0
 	VPADDQ Y0, Y3, Y0
 	VEXTRACTI64X2 $1, Y0, X1

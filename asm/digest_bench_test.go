@@ -67,7 +67,9 @@ func BenchmarkSumMessages(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("bytes=%s/method=highway", identity.name), func(b *testing.B) {
 			h := NewHighway([32]byte{})
-			measureDigester(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
+			benchLevels(b, func(b *testing.B) {
+				measureDigester(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
+			})
 		})
 	}
 }

@@ -80,6 +80,7 @@ var messageBatches = []struct {
 func TestAESMessageLevels(t *testing.T) {
 	forAESLevels(t, [16]byte{1: 5}, func(t *testing.T, a, generic *AES) {
 		compareMessages(t, a, generic)
+		compareShortBuffers(t, a, generic)
 	})
 }
 
@@ -88,6 +89,7 @@ func TestHighwayLevels(t *testing.T) {
 	h := NewHighway([32]byte{7: 9})
 	forLevels(t, func(t *testing.T) {
 		compareMessages(t, h, genericHighway{h})
+		compareShortBuffers(t, h, genericHighway{h})
 	})
 }
 
@@ -117,6 +119,30 @@ func compareMessages(t *testing.T, d, generic MessageDigester) {
 				if !slices.Equal(got, want) {
 					t.Fatalf("%d messages, %s: digests differ", n, batch.name)
 				}
+			}
+		}
+	}
+}
+
+// compareShortBuffers has every message of buffers that are hardly longer than what a
+// kernel loads at once.
+func compareShortBuffers(t *testing.T, d, generic MessageDigester) {
+	t.Helper()
+	for size := range 40 {
+		var msgs []Message
+		for off := range size + 1 {
+			for length := range size - off + 1 {
+				msgs = append(msgs, Message{Off: uint32(off), Len: uint32(length), Tweak: uint64(off)})
+			}
+		}
+		for _, front := range []bool{false, true} {
+			buf := guarded(t, size, front)
+			copy(buf, pattern(size))
+			got, want := make([]Digest, len(msgs)), make([]Digest, len(msgs))
+			d.SumMessages(got, buf, msgs)
+			generic.SumMessages(want, buf, msgs)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d bytes: digests differ", size)
 			}
 		}
 	}

@@ -1,9 +1,8 @@
 // The draw of random words on vectors (see draw).
 
 // DRAW512 makes X the words r1 of eight elements: X has the low halves of their digests
-// and P their positions, which it overwrites. STEP and MIX are the multipliers.
-#define DRAW512(X, P, STEP, MIX) \
-	VPMULLQ STEP, P, P \
+// and P their positions times drawStep, which it overwrites. MIX is drawMix.
+#define DRAW512(X, P, MIX) \
 	VPXORQ  P, X, X    \
 	VPSRLQ  $32, X, P  \
 	VPXORQ  P, X, X    \
@@ -25,10 +24,8 @@
 	VPSLLQ   $32, Y5, Y5 \
 	VPADDQ   Y5, A, A
 
-// DRAW256 does for four elements what DRAW512 does for eight, with the multipliers' upper
-// halves behind them.
-#define DRAW256(X, P, STEP, STEPHIGH, MIX, MIXHIGH) \
-	PRODUCT256(STEP, STEPHIGH, P) \
+// DRAW256 does for four elements what DRAW512 does for eight. MIXHIGH is MIX's upper half.
+#define DRAW256(X, P, MIX, MIXHIGH) \
 	VPXOR  P, X, X                \
 	VPSRLQ $32, X, P              \
 	VPXOR  P, X, X                \

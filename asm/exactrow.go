@@ -29,7 +29,7 @@ const exactBitLines = 1 << 23
 // len(permuted) bits and spill is no shorter than permuted.
 func TestAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
 	checkExact(lines, 2, seen, permuted, spill)
-	return testAndSetExact32(lines, seen, permuted, spill)
+	return testAndSetExact(lines, seen, permuted, spill, Lines16x32)
 }
 
 // TestAndSetExact16 is TestAndSetExact32 for rows of 32 cells of 16 bits: cell c
@@ -37,7 +37,7 @@ func TestAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint3
 // fewer than Exact16Lines lines, and otherwise as TestAndSetExact32 does.
 func TestAndSetExact16(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
 	checkExact(lines, Exact16Lines, seen, permuted, spill)
-	return testAndSetExact16(lines, seen, permuted, spill)
+	return testAndSetExact(lines, seen, permuted, spill, Lines32x16)
 }
 
 // TestAndSetExactBits is TestAndSetExact32 for a bitmap of all 2^32 words: the
@@ -48,7 +48,7 @@ func TestAndSetExactBits(lines [][8]uint64, seen []uint64, permuted []uint32) {
 	if len(lines) != exactBitLines || len(seen) < (len(permuted)+63)/64 {
 		panic("asm: TestAndSetExactBits: not 2^23 lines, or seen too short")
 	}
-	testAndSetExactBitsGeneric(lines, seen, permuted)
+	testAndSetExactBits(lines, seen, permuted)
 }
 
 func checkExact(lines [][8]uint64, least int, seen []uint64, permuted, spill []uint32) {

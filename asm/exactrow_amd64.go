@@ -2,24 +2,39 @@
 
 package asm
 
-func testAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	if level < levelAVX512 || len(permuted) == 0 {
-		return testAndSetExact32Generic(lines, seen, permuted, spill)
+// fillExactVectors does what fillExact does for as many words as fit whole vectors, and
+// returns how many, counted from the first.
+func (b *lineBlock) fillExactVectors(words []uint32, shift uint, g *rowGeometry) (done int) {
+	groups := len(words) / 8
+	switch {
+	case level == levelGeneric || groups == 0:
+		return 0
+	case level == levelAVX512:
+		fillExactAVX512(b, &words[0], groups, shift, g)
+	default:
+		fillExactAVX2(b, &words[0], 2*groups, shift, g)
 	}
-	shift := int(exactShift(len(lines)))
-	return testAndSetExact32AVX512(&lines[0], shift, &seen[0], &permuted[0], len(permuted), &spill[0])
+	return 8 * groups
 }
 
-func testAndSetExact16(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	if level < levelAVX512 || len(permuted) == 0 {
-		return testAndSetExact16Generic(lines, seen, permuted, spill)
+// testAndSetExactBits runs a kernel, the same for all vectors: it needs none.
+func testAndSetExactBits(lines [][8]uint64, seen []uint64, permuted []uint32) {
+	if level == levelGeneric || len(permuted) == 0 {
+		testAndSetExactBitsGeneric(lines, seen, permuted)
+		return
 	}
-	shift := int(exactShift(len(lines)))
-	return testAndSetExact16AVX512(&lines[0], shift, &seen[0], &permuted[0], len(permuted), &spill[0])
+	testAndSetExactBitsBMI(&lines[0], &seen[0], &permuted[0], len(permuted))
 }
 
+// fillExactAVX512 takes groups of eight words.
+//
 //go:noescape
-func testAndSetExact32AVX512(lines *[8]uint64, shift int, seen *uint64, permuted *uint32, n int, spill *uint32) (spilled int)
+func fillExactAVX512(b *lineBlock, words *uint32, groups int, shift uint, geometry *rowGeometry)
+
+// fillExactAVX2 takes groups of four words.
+//
+//go:noescape
+func fillExactAVX2(b *lineBlock, words *uint32, groups int, shift uint, geometry *rowGeometry)
 
 //go:noescape
-func testAndSetExact16AVX512(lines *[8]uint64, shift int, seen *uint64, permuted *uint32, n int, spill *uint32) (spilled int)
+func testAndSetExactBitsBMI(lines *[8]uint64, seen *uint64, permuted *uint32, n int)

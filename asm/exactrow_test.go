@@ -130,25 +130,37 @@ func TestExactRowsGolden(t *testing.T) {
 }
 
 // The bitmap is 512 MiB of which few pages are ever touched.
+// TestExactBits has guard pages around all buffers.
 func TestExactBits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	lines := make([][8]uint64, exactBitLines)
-	held := map[uint32]bool{}
-	seen := make([]uint64, 8)
-	for n := range 301 {
-		words := crowd(rng, n, 17)
-		seen[7], seen[n/64] = 0, ^uint64(0)
-		TestAndSetExactBits(lines, seen, words)
-		for i, y := range words {
-			if got := seen[i/64]>>(i%64)&1 != 0; got != held[y] {
-				t.Fatalf("%d words, %d (%#x): seen %v", n, i, y, got)
+	forEveryLevel(t, func(t *testing.T) {
+		for _, front := range []bool{false, true} {
+			rng := rand.New(rand.NewPCG(7, 8))
+			lines := guardedOf[[8]uint64](t, exactBitLines, front)
+			held := map[uint32]uint64{} // by words of the bitmap
+			for n := range 301 {
+				seen, words := guardedOf[uint64](t, (n+63)/64, front), guardedOf[uint32](t, n, front)
+				copy(words, crowd(rng, n, 17))
+				for i := range seen {
+					seen[i] = ^uint64(0)
+				}
+				TestAndSetExactBits(lines, seen, words)
+				for i, y := range words {
+					if got := seen[i/64] >> (i % 64) & 1; got != held[y>>6]>>(y&63)&1 {
+						t.Fatalf("%d words, %d (%#x): seen %v", n, i, y, got)
+					}
+					held[y>>6] |= 1 << (y & 63)
+				}
+				if n%64 != 0 && seen[n/64]>>(n%64) != 0 {
+					t.Fatalf("%d words: bits above are not cleared", n)
+				}
 			}
-			held[y] = true
+			for at, word := range held {
+				if got := lines[at/8][at%8]; got != word {
+					t.Fatalf("word %#x is %#x, want %#x", at, got, word)
+				}
+			}
 		}
-		if n%64 != 0 && seen[n/64]>>(n%64) != 0 {
-			t.Fatalf("%d words: bits above are not cleared", n)
-		}
-	}
+	})
 }
 
 func TestExactPanics(t *testing.T) {

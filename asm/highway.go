@@ -9,7 +9,7 @@ import "github.com/minio/highwayhash"
 // any number of goroutines may use it at once; it does not allocate.
 type Highway struct {
 	fresh highwayhash.Digest // keyed, nothing written yet
-	start highwayState       // the same for kernels
+	start highwayState       // the same for kernels, past the header where that is zero
 }
 
 // NewHighway prepares the hash's initial state.
@@ -18,7 +18,9 @@ func NewHighway(key [32]byte) *Highway {
 	if err != nil {
 		panic("asm: NewHighway: " + err.Error()) // only for keys of a wrong size
 	}
-	return &Highway{fresh: *h, start: newHighwayState(key)}
+	start := newHighwayState(key)
+	start.pastHeader()
+	return &Highway{fresh: *h, start: start}
 }
 
 // SumMessages sets dst[i] to the HighwayHash-128 of the 32 bytes

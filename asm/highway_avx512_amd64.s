@@ -1,175 +1,179 @@
 //go:build amd64 && !purego
 
 #include "textflag.h"
-#include "go_asm.h"
+#include "highway_amd64.h"
 
-// HighwayHash-128 of eight messages (AVX-512). A register holds four words of each
-// of two messages, so four groups of registers hold all of them:
+// HighwayHash-128 of four messages side by side (AVX-512). A register holds two
+// words of each message, one half of the four words that make a part of the state.
+// Halves meet in finishing rounds only, which so exchange them for nothing.
 //
-//	v0   Z0  Z4  Z8  Z12        packet Z16 Z17 Z18 Z19
-//	v1   Z1  Z5  Z9  Z13        scratch Z20 Z21 Z22 Z23
-//	mul0 Z2  Z6  Z10 Z14        Z31 zipper merge
-//	mul1 Z3  Z7  Z11 Z15
-//	DI group  SI buffer, moving on  CX packets left  R8 packets done
-//	K4 to K7 messages of each group with a packet
+//	words  0,1 2,3       Z8, Z9 packet
+//	v0     Z0  Z4        Z10, Z11 high words of v0, scratch
+//	v1     Z1  Z5        Z12 lengths, then of rests
+//	mul0   Z2  Z6        Z30 31 in each word of 32 bits
+//	mul1   Z3  Z7        Z31 zipper
+//
+//	K2 first word of each message  K3, K5, K6, K7 one message each
+//	K4 messages that take part
 
-// The order of bytes of the zipper merge in each pair of words.
-DATA zipper<>+0(SB)/8, $0x000f010e05020c03
-DATA zipper<>+8(SB)/8, $0x070806090d0a040b
-GLOBL zipper<>(SB), RODATA|NOPTR, $16
+// UPDATE takes a packet into half of the state. HIGH holds the high words of V0.
+#define UPDATE(V0, V1, MUL0, MUL1, PACKET, HIGH, T) \
+	VPADDQ PACKET, V1, K4, V1       \
+	VPADDQ MUL0, V1, K4, V1         \
+	VPMULUDQ HIGH, V1, T            \
+	VPXORQ T, MUL0, K4, MUL0        \
+	VPADDQ MUL1, V0, K4, V0         \
+	VPSRLQ $32, V1, T               \
+	VPMULUDQ T, V0, T               \
+	VPXORQ T, MUL1, K4, MUL1        \
+	VPSHUFB Z31, V1, T              \
+	VPADDQ T, V0, K4, V0            \
+	VPSHUFB Z31, V0, T              \
+	VPADDQ T, V1, K4, V1
 
-// UPDATE takes a packet into a group, for the messages of mask K.
-#define UPDATE(V0, V1, MUL0, MUL1, PACKET, T, K) \
-	VPADDQ PACKET, V1, K, V1       \
-	VPADDQ MUL0, V1, K, V1         \
-	VPSRLQ $32, V0, T              \
-	VPMULUDQ T, V1, T              \
-	VPXORQ T, MUL0, K, MUL0        \
-	VPADDQ MUL1, V0, K, V0         \
-	VPSRLQ $32, V1, T              \
-	VPMULUDQ T, V0, T              \
-	VPXORQ T, MUL1, K, MUL1        \
-	VPSHUFB Z31, V1, T             \
-	VPADDQ T, V0, K, V0            \
-	VPSHUFB Z31, V0, T             \
-	VPADDQ T, V1, K, V1
+#define UPDATEFIRST \
+	VPSRLQ $32, Z0, Z10 \
+	UPDATE(Z0, Z1, Z2, Z3, Z8, Z10, Z10)
 
-#define UPDATE8 \
-	UPDATE(Z0, Z1, Z2, Z3, Z16, Z20, K4)      \
-	UPDATE(Z4, Z5, Z6, Z7, Z17, Z21, K5)      \
-	UPDATE(Z8, Z9, Z10, Z11, Z18, Z22, K6)    \
-	UPDATE(Z12, Z13, Z14, Z15, Z19, Z23, K7)
+#define UPDATEBOTH \
+	UPDATEFIRST \
+	VPSRLQ $32, Z4, Z11 \
+	UPDATE(Z4, Z5, Z6, Z7, Z9, Z11, Z11)
 
-// START makes the state before the first packet that of a group.
-#define START(V0, V1, MUL0, MUL1) \
-	VBROADCASTI64X4 (DX), V0      \
-	VBROADCASTI64X4 32(DX), V1    \
-	VBROADCASTI64X4 64(DX), MUL0  \
-	VBROADCASTI64X4 96(DX), MUL1
+// PACKETOF loads the packet at AX from message P where mask K has it to both halves,
+// AT bytes into them. What it has not is not touched.
+#define PACKETOF(P, K, AT) \
+	KANDB K, K4, K1                           \
+	VMOVDQU64 (-(AT))(P)(AX*1), K1, Z8        \
+	VMOVDQU64 (16-(AT))(P)(AX*1), K1, Z9
 
-// HEADER makes the first packet of messages A and A+1: their headers, and zeros.
-#define HEADER(A, X, Z) \
-	VMOVDQU64 (highwayGroup_header+(A)*16)(DI), X                  \
-	VINSERTI64X2 $2, (highwayGroup_header+(A)*16+16)(DI), Z, Z
+// REST2 makes the packets of two rests, one behind the other.
+#define REST2(LANE, P, Q, X, Y, Z, YT, ZT) \
+	REST(LANE, P)                       \
+	VMOVDQU (DX), X                     \
+	VINSERTI64X2 $1, -16(P), Y, Y       \
+	VMOVDQU (AX), YT                    \
+	REST(LANE+1, Q)                     \
+	VINSERTI64X2 $2, (DX), Z, Z         \
+	VINSERTI64X2 $3, -16(Q), Z, Z       \
+	VINSERTI64X4 $1, (AX), ZT, ZT       \
+	VPSHUFB ZT, Z, Z
 
-// WITH sets K4 to K7 to the messages that AX has a bit for.
-#define WITH \
-	PDEPQ R10, AX, AX      \
-	IMULQ $15, AX          \
-	KMOVB AX, K4           \
-	SHRQ  $8, AX           \
-	KMOVB AX, K5           \
-	SHRQ  $8, AX           \
-	KMOVB AX, K6           \
-	SHRQ  $8, AX           \
+// func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+//
+// A Message is its offset and length, 32 bits each, and its tweak: moved right by
+// 32 bits, the first word of 64 is the length, and so the header is there.
+TEXT ·sumHighwayAVX512(SB), NOSPLIT, $0-64
+	BEGIN
+	VBROADCASTI64X2 ·zipper(SB), Z31
+	MOVL  $31, AX
+	VPBROADCASTD AX, Z30
+	MOVL  $0x55, AX
+	KMOVB AX, K2
+	MOVL  $0x03, AX
+	KMOVB AX, K3
+	MOVL  $0x0c, AX
+	KMOVB AX, K5
+	MOVL  $0x30, AX
+	KMOVB AX, K6
+	MOVL  $0xc0, AX
 	KMOVB AX, K7
 
-// PACKET loads the packets of messages A and A+1 where mask K has them. What it has
-// not is not touched.
-#define PACKET(A, R, K) \
-	MOVQ (highwayGroup_offset+(A)*8)(DI), AX       \
-	MOVQ (highwayGroup_offset+(A)*8+8)(DI), BX     \
-	KANDB K, K2, K1                                \
-	VMOVDQU64.Z (SI)(AX*1), K1, R                  \
-	KANDB K, K3, K1                                \
-	VMOVDQU64 -32(SI)(BX*1), K1, R
+group:
+	MOVQ $-1, R14
+	XORL DX, DX
+	MESSAGE(0, R10)
+	VMOVDQU (AX), X8
+	MESSAGE(1, R11)
+	VINSERTI64X2 $1, (AX), Y8, Y8
+	MESSAGE(2, R12)
+	VINSERTI64X2 $2, (AX), Z8, Z8
+	MESSAGE(3, R13)
+	VINSERTI64X2 $3, (AX), Z8, Z8
+	VPSHUFD $0x55, Z8, Z12
+	VPSRLQ  $32, Z8, K2, Z8
+	MOVQ start+48(FP), AX
+	VBROADCASTI64X2 (AX), Z0
+	VBROADCASTI64X2 16(AX), Z4
+	VBROADCASTI64X2 32(AX), Z1
+	VBROADCASTI64X2 48(AX), Z5
+	VBROADCASTI64X2 64(AX), Z2
+	VBROADCASTI64X2 80(AX), Z6
+	VBROADCASTI64X2 96(AX), Z3
+	VBROADCASTI64X2 112(AX), Z7
+	KXNORB K4, K4, K4
+	UPDATEFIRST
+	COUNT
+	TESTQ R14, R14
+	JZ   some
 
-// REST takes in the length of what is left of messages A and A+1.
-#define REST(A, V0, V1, T, K) \
-	VPBROADCASTQ (highwayGroup_rest+(A)*8)(DI), T      \
-	VPBROADCASTQ (highwayGroup_rest+(A)*8+8)(DI), K3, T \
-	VPSLLQ $32, T, Z24                                 \
-	VPORQ T, Z24, T                                    \
-	VPADDQ T, V0, K, V0                                \
-	VPROLVD T, V1, Z24                                 \
-	VMOVDQA64 Z24, K, V1
+all:
+	VMOVDQU (R10)(AX*1), Y10
+	VINSERTI64X4 $1, (R11)(AX*1), Z10, Z10
+	VMOVDQU (R12)(AX*1), Y11
+	VINSERTI64X4 $1, (R13)(AX*1), Z11, Z11
+	VSHUFI64X2 $0x88, Z11, Z10, Z8
+	VSHUFI64X2 $0xdd, Z11, Z10, Z9
+	UPDATEBOTH
+	ADDQ $32, AX
+	DECQ R14
+	JNZ  all
 
-// TURN makes the packet of a finishing round: v0 with its halves and those of its words
-// exchanged.
-#define TURN(V0, PACKET) \
-	VPERMQ $0x4e, V0, PACKET        \
-	VPSHUFD $0xb1, PACKET, PACKET
-
-// OUT writes the digests of messages A and A+1.
-#define OUT(A, V0, V1, MUL0, MUL1, X0) \
-	VPADDQ MUL0, V0, V0                                        \
-	VPADDQ MUL1, V1, V1                                        \
-	VPERMQ $0x4e, V1, V1                                       \
-	VPADDQ V1, V0, V0                                          \
-	VMOVDQU X0, (highwayGroup_out+(A)*16)(DI)                  \
-	VEXTRACTI64X2 $2, V0, (highwayGroup_out+(A)*16+16)(DI)
-
-// func sumHighwayAVX512(group *highwayGroup, buf *byte, start *highwayState)
-TEXT ·sumHighwayAVX512(SB), NOSPLIT, $0-24
-	MOVQ group+0(FP), DI
-	MOVQ buf+8(FP), SI
-	MOVQ start+16(FP), DX
-	VBROADCASTI64X2 zipper<>(SB), Z31
-	MOVQ  $0x11111111, R10
-	MOVL  $0x0f, AX
-	KMOVB AX, K2
-	MOVL  $0xf0, AX
-	KMOVB AX, K3
-	START(Z0, Z1, Z2, Z3)
-	START(Z4, Z5, Z6, Z7)
-	START(Z8, Z9, Z10, Z11)
-	START(Z12, Z13, Z14, Z15)
-	MOVL $0xff, AX
-	WITH
-	HEADER(0, X16, Z16)
-	HEADER(2, X17, Z17)
-	HEADER(4, X18, Z18)
-	HEADER(6, X19, Z19)
-	UPDATE8
-	MOVQ highwayGroup_most(DI), CX
-	XORQ R8, R8
-	VMOVDQU64 highwayGroup_whole(DI), Z30
+some:
+	TESTQ DX, DX
+	JZ   rest
+	VPSRLQ $32, Z12, Z13
 
 packet:
-	CMPQ R8, CX
-	JEQ  rest
-	VPBROADCASTQ R8, Z29
-	VPCMPUQ $6, Z29, Z30, K1
-	KMOVB K1, AX
-	WITH
-	PACKET(0, Z16, K4)
-	PACKET(2, Z17, K5)
-	PACKET(4, Z18, K6)
-	PACKET(6, Z19, K7)
-	UPDATE8
-	ADDQ $32, SI
-	INCQ R8
-	JMP  packet
+	LEAQ 31(AX), DI
+	VPBROADCASTQ DI, Z14
+	VPCMPUQ $6, Z14, Z13, K4
+	PACKETOF(R10, K3, 0)
+	PACKETOF(R11, K5, 16)
+	PACKETOF(R12, K6, 32)
+	PACKETOF(R13, K7, 48)
+	UPDATEBOTH
+	ADDQ $32, AX
+	DECQ DX
+	JNZ  packet
 
 rest:
-	VMOVDQU64 highwayGroup_rest(DI), Z30
-	VPTESTMQ Z30, Z30, K1
-	KMOVB K1, AX
-	WITH
-	REST(0, Z0, Z1, Z25, K4)
-	REST(2, Z4, Z5, Z26, K5)
-	REST(4, Z8, Z9, Z27, K6)
-	REST(6, Z12, Z13, Z28, K7)
-	VMOVDQU64 highwayGroup_final(DI), Z16
-	VMOVDQU64 (highwayGroup_final+64)(DI), Z17
-	VMOVDQU64 (highwayGroup_final+128)(DI), Z18
-	VMOVDQU64 (highwayGroup_final+192)(DI), Z19
-	UPDATE8
-	MOVL $0xff, AX
-	WITH
-	MOVQ $6, CX
+	LEAQ 16(SI), R14
+	REST2(0, R10, R11, X10, Y10, Z10, Y14, Z14)
+	REST2(2, R12, R13, X11, Y11, Z11, Y15, Z15)
+	VSHUFI64X2 $0x88, Z11, Z10, Z8
+	VSHUFI64X2 $0xdd, Z11, Z10, Z9
+	VPANDD Z30, Z12, Z12
+	VPADDQ Z12, Z0, Z0
+	VPADDQ Z12, Z4, Z4
+	VPROLVD Z12, Z1, Z1
+	VPROLVD Z12, Z5, Z5
+	VPTESTMQ Z12, Z12, K4
+	UPDATEBOTH
+	KXNORB K4, K4, K4
+	MOVL $6, DX
 
 turn:
-	TURN(Z0, Z16)
-	TURN(Z4, Z17)
-	TURN(Z8, Z18)
-	TURN(Z12, Z19)
-	UPDATE8
-	DECQ CX
+	VPSHUFD $0xb1, Z0, Z8
+	VPSHUFD $0xb1, Z4, Z9
+	UPDATE(Z0, Z1, Z2, Z3, Z9, Z8, Z10)
+	UPDATE(Z4, Z5, Z6, Z7, Z8, Z9, Z11)
+	DECL DX
 	JNZ  turn
-	OUT(0, Z0, Z1, Z2, Z3, X0)
-	OUT(2, Z4, Z5, Z6, Z7, X4)
-	OUT(4, Z8, Z9, Z10, Z11, X8)
-	OUT(6, Z12, Z13, Z14, Z15, X12)
+	VPADDQ Z2, Z0, Z0
+	VPADDQ Z7, Z5, Z5
+	VPADDQ Z5, Z0, Z0
+	MOVQ dst+0(FP), DI
+	PLACE(0)
+	VMOVDQU X0, (DI)(AX*1)
+	PLACE(1)
+	VEXTRACTI64X2 $1, Z0, (DI)(AX*1)
+	PLACE(2)
+	VEXTRACTI64X2 $2, Z0, (DI)(AX*1)
+	PLACE(3)
+	VEXTRACTI64X2 $3, Z0, (DI)(AX*1)
+	ADDQ $8, R9
+	DECQ groups+32(FP)
+	JNZ  group
 	VZEROUPPER
 	RET

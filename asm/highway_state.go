@@ -21,25 +21,32 @@ func newHighwayState(key [32]byte) (s highwayState) {
 	return s
 }
 
-// finalPacket makes the packet that the last 1 to 31 bytes of a message become:
-// whole words of 32 bits stay where they are; of what follows, 16 bytes or more
-// put the last four bytes at the end, and less put up to three bytes, repeated, in
-// the fifth word.
-func finalPacket(packet *[4]uint64, p []byte) {
-	n := len(p)
-	*packet = [4]uint64{}
-	at := 0
-	for ; at+8 <= n; at += 8 {
-		packet[at/8] = binary.LittleEndian.Uint64(p[at:])
+// pastHeader takes the header's packet into words 2 and 3 of each part. They are zero
+// there, and only finishing rounds mix those words with the first two, so that this
+// does not depend on the message.
+func (s *highwayState) pastHeader() {
+	v0, v1, mul0, mul1 := &s[0], &s[1], &s[2], &s[3]
+	for i := 2; i < 4; i++ {
+		v1[i] += mul0[i]
+		mul0[i] ^= v1[i] & (1<<32 - 1) * (v0[i] >> 32)
+		v0[i] += mul1[i]
+		mul1[i] ^= v0[i] & (1<<32 - 1) * (v1[i] >> 32)
 	}
-	if n&4 != 0 {
-		packet[at/8] = uint64(binary.LittleEndian.Uint32(p[at:]))
+	addZipped(v0[2:], v1[2:])
+	addZipped(v1[2:], v0[2:])
+}
+
+// zipper is the order in which the zipper merge takes the 16 bytes of two words.
+var zipper = [16]byte{3, 12, 2, 5, 14, 1, 15, 0, 11, 4, 10, 13, 9, 6, 8, 7}
+
+// addZipped adds the zipper merge of two words to two others.
+func addZipped(sum, words []uint64) {
+	var in, out [16]byte
+	binary.LittleEndian.PutUint64(in[:8], words[0])
+	binary.LittleEndian.PutUint64(in[8:], words[1])
+	for i, from := range zipper {
+		out[i] = in[from]
 	}
-	switch {
-	case n&16 != 0:
-		packet[3] |= uint64(binary.LittleEndian.Uint32(p[n-4:])) << 32
-	case n&3 != 0:
-		whole := n &^ 3
-		packet[2] = uint64(p[whole]) | uint64(p[whole+n&3>>1])<<8 | uint64(p[n-1])<<16
-	}
+	sum[0] += binary.LittleEndian.Uint64(out[:8])
+	sum[1] += binary.LittleEndian.Uint64(out[8:])
 }

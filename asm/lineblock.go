@@ -6,7 +6,7 @@ import "math/bits"
 // all of them before the first one is looked up, so that this work can be done on
 // vectors. The kernels in assembly know its layout.
 type lineBlock struct {
-	offset [64]uint64 // of the element's line, in bytes from the first line
+	offset [64]uint64 // of the element's line, or its word, in bytes from the first line
 	low    [64]uint64 // the low half of its digest
 	draw   [64]uint64 // its random word (see draw), if the kernel wants one
 }
@@ -15,6 +15,7 @@ type lineBlock struct {
 // block ahead: a kernel fetches the lines of the block after the one that it works
 // on. It does not allocate.
 type lineWalk struct {
+	words    bool // offsets are of words, not of lines; set before begin
 	lines    int
 	digests  []Digest // behind those of the last block that was made
 	position uint64   // of digests[0]
@@ -49,7 +50,7 @@ func (w *lineWalk) next() (block, ahead *lineBlock, n int) {
 // fill makes block at of the next elements.
 func (w *lineWalk) fill(at int) {
 	n := min(64, len(w.digests))
-	w.blocks[at].fill(w.digests[:n], w.lines, w.position, w.order, w.draws)
+	w.blocks[at].fill(w.digests[:n], w.lines, w.words, w.position, w.order, w.draws)
 	w.size[at] = n
 	w.digests = w.digests[n:]
 	if w.order == nil {
@@ -59,15 +60,18 @@ func (w *lineWalk) fill(at int) {
 	}
 }
 
-// fill makes the block of 1 to 64 digests. The places behind them get the line of the
-// first one: they are fetched ahead with the others, and lines of other elements
-// may be in use by other workers.
-func (b *lineBlock) fill(digests []Digest, lines int, position uint64, order []uint32, draws bool) {
-	done := b.fillVectors(digests, lines, position, order, draws)
+// fill makes the block of 1 to 64 digests. With words, an element has one of the words
+// of all lines, else a line: the first bits of the product that chooses the line.
+func (b *lineBlock) fill(digests []Digest, lines int, words bool, position uint64, order []uint32, draws bool) {
+	within := uint64(0) // the bits of an offset that lie in a line
+	if words {
+		within = 64 - 8
+	}
+	done := b.fillVectors(digests, lines, within, position, order, draws)
 	for i := done; i < len(digests); i++ {
 		d := &digests[i]
-		line, _ := bits.Mul64(d[1], uint64(lines))
-		b.offset[i&63] = line * 64
+		line, rest := bits.Mul64(d[1], uint64(lines))
+		b.offset[i&63] = line*64 | rest>>58&within
 		b.low[i&63] = d[0]
 		if draws {
 			s := uint64(i)
@@ -77,7 +81,13 @@ func (b *lineBlock) fill(digests []Digest, lines int, position uint64, order []u
 			b.draw[i&63] = draw(d[0], position+s)
 		}
 	}
-	for i := len(digests); i < 64; i++ {
+	b.repeatFirst(len(digests))
+}
+
+// repeatFirst gives the places from n on the line of the first element: they are fetched
+// ahead with the others, and lines of other elements may be in use by other workers.
+func (b *lineBlock) repeatFirst(n int) {
+	for i := n; i < 64; i++ {
 		b.offset[i&63] = b.offset[0]
 	}
 }

@@ -10,20 +10,23 @@ DATA countFour<>+16(SB)/8, $2
 DATA countFour<>+24(SB)/8, $3
 GLOBL countFour<>(SB), RODATA|NOPTR, $32
 
-// func fillBlockAVX2(b *lineBlock, digests *Digest, groups, lines int, position uint64, order *uint32, draws bool)
+// func fillBlockAVX2(b *lineBlock, digests *Digest, groups, lines int, within, position uint64, order *uint32, draws bool)
 //
 // Four elements at a time, in the way of fillBlockAVX512. Y8 is the number of lines,
-// Y9 and Y10 one factor and its upper half, Y11 and Y12 the other, Y4 is where elements
-// are behind the position, Y7 that position, Y14 four.
-TEXT ·fillBlockAVX2(SB), NOSPLIT, $0-49
+// Y9 and Y10 drawStep and its upper half, Y11 and Y12 drawMix; Y4 is the positions times
+// drawStep, Y7 the first position, Y14 what Y4 grows by.
+TEXT ·fillBlockAVX2(SB), NOSPLIT, $0-57
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI
 	MOVQ groups+16(FP), CX
 	VPBROADCASTQ lines+24(FP), Y8
-	VPBROADCASTQ position+32(FP), Y7
-	MOVQ order+40(FP), R8
-	MOVBLZX draws+48(FP), R9
-	VMOVDQU countFour<>(SB), Y4
+	MOVQ within+32(FP), AX
+	ORQ  $-64, AX
+	VMOVQ AX, X13
+	VPBROADCASTQ X13, Y13
+	VPBROADCASTQ position+40(FP), Y7
+	MOVQ order+48(FP), R8
+	MOVBLZX draws+56(FP), R9
 	MOVQ $const_drawStep, AX
 	VMOVQ AX, X9
 	VPBROADCASTQ X9, Y9
@@ -32,9 +35,9 @@ TEXT ·fillBlockAVX2(SB), NOSPLIT, $0-49
 	VMOVQ AX, X11
 	VPBROADCASTQ X11, Y11
 	VPSRLQ $32, Y11, Y12
-	VPCMPEQQ Y14, Y14, Y14
-	VPSRLQ $63, Y14, Y14
-	VPSLLQ $2, Y14, Y14
+	VPADDQ countFour<>(SB), Y7, Y4
+	PRODUCT256(Y9, Y10, Y4)
+	VPSLLQ $2, Y9, Y14
 
 group:
 	VMOVDQU (SI), Y0
@@ -49,20 +52,22 @@ group:
 	VPMULUDQ Y8, Y3, Y3
 	VPSRLQ $32, Y2, Y2
 	VPADDQ Y3, Y2, Y2
-	VPSRLQ $32, Y2, Y2
-	VPSLLQ $6, Y2, Y2
+	VPSRLQ $26, Y2, Y2
+	VPAND Y13, Y2, Y2
 	VMOVDQU Y2, lineBlock_offset(DI)
 	TESTL R9, R9
 	JZ    done
+	VMOVDQA Y4, Y1
+	VPADDQ Y14, Y4, Y4
 	TESTQ R8, R8
-	JZ    consecutive
-	VPMOVZXDQ (R8), Y4
+	JZ    mix
+	VPMOVZXDQ (R8), Y1
+	VPADDQ Y7, Y1, Y1
+	PRODUCT256(Y9, Y10, Y1)
 	ADDQ  $16, R8
 
-consecutive:
-	VPADDQ Y7, Y4, Y1
-	VPADDQ Y14, Y4, Y4
-	DRAW256(Y0, Y1, Y9, Y10, Y11, Y12)
+mix:
+	DRAW256(Y0, Y1, Y11, Y12)
 	VMOVDQU Y0, lineBlock_draw(DI)
 
 done:

@@ -16,29 +16,34 @@ DATA evenHalves<>+48(SB)/8, $12
 DATA evenHalves<>+56(SB)/8, $14
 GLOBL evenHalves<>(SB), RODATA|NOPTR, $64
 
-// func fillBlockAVX512(b *lineBlock, digests *Digest, groups, lines int, position uint64, order *uint32, draws bool)
+// func fillBlockAVX512(b *lineBlock, digests *Digest, groups, lines int, within, position uint64, order *uint32, draws bool)
 //
 // Eight elements at a time. With h and l the halves of element 1 of a digest, the line
-// is (h*lines + l*lines>>32) >> 32.
-TEXT ·fillBlockAVX512(SB), NOSPLIT, $0-49
+// is (h*lines + l*lines>>32) >> 32. Z7 is the positions times drawStep, Z11 the first
+// position, Z12 what Z7 grows by.
+TEXT ·fillBlockAVX512(SB), NOSPLIT, $0-57
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI
 	MOVQ groups+16(FP), CX
 	VPBROADCASTQ lines+24(FP), Z10
-	VPBROADCASTQ position+32(FP), Z11
-	MOVQ order+40(FP), R8
-	MOVBLZX draws+48(FP), R9
+	MOVQ within+32(FP), AX
+	ORQ  $-64, AX
+	VPBROADCASTQ AX, Z15
+	VPBROADCASTQ position+40(FP), Z11
+	MOVQ order+48(FP), R8
+	MOVBLZX draws+56(FP), R9
 	VMOVDQU64 evenHalves<>(SB), Z8
 	MOVL $1, AX
 	VPBROADCASTQ AX, Z9
 	VPADDQ Z9, Z8, Z9
-	VPSRLQ $1, Z8, Z7
-	MOVL $8, AX
-	VPBROADCASTQ AX, Z12
 	MOVQ $const_drawStep, AX
 	VPBROADCASTQ AX, Z13
 	MOVQ $const_drawMix, AX
 	VPBROADCASTQ AX, Z14
+	VPSRLQ $1, Z8, Z7
+	VPADDQ Z11, Z7, Z7
+	VPMULLQ Z13, Z7, Z7
+	VPSLLQ $3, Z13, Z12
 
 group:
 	VMOVDQU64 (SI), Z0
@@ -52,20 +57,22 @@ group:
 	VPMULUDQ  Z10, Z3, Z3
 	VPSRLQ    $32, Z0, Z0
 	VPADDQ    Z3, Z0, Z0
-	VPSRLQ    $32, Z0, Z0
-	VPSLLQ    $6, Z0, Z0
+	VPSRLQ    $26, Z0, Z0
+	VPANDQ    Z15, Z0, Z0
 	VMOVDQU64 Z0, lineBlock_offset(DI)
 	TESTL R9, R9
 	JZ    done
+	VMOVDQA64 Z7, Z5
+	VPADDQ    Z12, Z7, Z7
 	TESTQ R8, R8
-	JZ    consecutive
-	VPMOVZXDQ (R8), Z7
+	JZ    mix
+	VPMOVZXDQ (R8), Z5
+	VPADDQ    Z11, Z5, Z5
+	VPMULLQ   Z13, Z5, Z5
 	ADDQ  $32, R8
 
-consecutive:
-	VPADDQ    Z11, Z7, Z5
-	VPADDQ    Z12, Z7, Z7
-	DRAW512(Z2, Z5, Z13, Z14)
+mix:
+	DRAW512(Z2, Z5, Z14)
 	VMOVDQU64 Z2, lineBlock_draw(DI)
 
 done:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -70,10 +71,29 @@ func TestLineBlocksMany(t *testing.T) {
 			for i := range digests {
 				digests[i] = Digest{uint64(i), math.MaxUint64 - uint64(i)}
 			}
-			b.fill(digests, lines, 0, nil, false)
+			b.fill(digests, lines, false, 0, nil, false)
 			for i, d := range digests {
 				if line, _ := bits.Mul64(d[1], uint64(lines)); b.offset[i] != 64*line {
 					t.Fatalf("%d lines: element %d in line %d, want %d", lines, i, b.offset[i]/64, line)
+				}
+			}
+		}
+	})
+}
+
+// TestLineBlockStaysOwn: blocks name lines or words of their own elements only, so
+// that workers on other lines are not disturbed by what is fetched ahead.
+func TestLineBlockStaysOwn(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(41, 41))
+		for n := 1; n <= 64; n++ {
+			digests := make([]Digest, n)
+			fillDigests(rng, digests, digestBatches[0].digest)
+			var b lineBlock
+			b.fill(digests, 1000, n%2 == 0, 0, nil, false)
+			for i, offset := range b.offset {
+				if !slices.Contains(b.offset[:n], offset) || offset >= 64000 {
+					t.Fatalf("%d elements: offset %d in place %d", n, offset, i)
 				}
 			}
 		}

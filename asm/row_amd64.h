@@ -5,20 +5,24 @@
 // DI is the first line. SI and R9 are the ends of this half and of the next one,
 // and CX is minus the number of elements that are left of this one, so that it
 // counts up to 0. R11 is the number of elements of the second half, then 0. R8
-// collects the elements that were not found, and R10 those whose row had an empty
-// cell before: each bit is shifted in from below (ADC doubles and adds the carry),
-// so the first element ends up highest.
+// collects the elements that were not found, and R10 those whose row had an empty cell
+// before (in some loops with random evictions, whose row had none): each bit is shifted
+// in from below (ADC doubles and adds the carry), so the first element ends up highest.
 
-// Where a rowBlock has its patterns and victims.
-#define PATTERN 512
-#define VICTIM 1024
+// Where a lineBlock has patterns and victims, once it has them.
+#define PATTERN lineBlock_low
+#define VICTIM lineBlock_draw
 
 // BEGIN leaves the eviction in AX.
 #define BEGIN \
+	BEGINHALVES                 \
+	MOVBLZX eviction+32(FP), AX
+
+// BEGINHALVES is BEGIN for kernels of other lines, whose blocks have the same layout.
+#define BEGINHALVES \
 	MOVQ lines+0(FP), DI        \
 	MOVQ block+8(FP), SI        \
 	MOVQ n+24(FP), R11          \
-	MOVBLZX eviction+32(FP), AX \
 	MOVL $32, CX                \
 	CMPQ R11, CX                \
 	CMOVQLT R11, CX             \
@@ -29,6 +33,14 @@
 	XORL R8, R8                 \
 	XORL R10, R10
 
+// BRANCH goes to the loop of the eviction, random being the next one.
+#define BRANCH \
+	CMPL AX, $1 \
+	JEQ  fifo   \
+	CMPL AX, $2 \
+	JEQ  lru    \
+	JGT  queue
+
 // FETCH fetches the row of an element of the next half and makes BX the offset of
 // this element's row.
 #define FETCH \
@@ -36,35 +48,35 @@
 	PREFETCHT0 (DI)(AX*1) \
 	MOVQ (SI)(CX*8), BX
 
-// LASTEMPTY collects whether the row's last cell is 0, AT bytes behind its first.
-#define LASTEMPTY(CMP, AT) \
-	CMP  AT(DI)(BX*1), $1 \
+// LASTEMPTY collects whether CELL, the row's last one, is 0.
+#define LASTEMPTY(CMP, CELL) \
+	CMP  CELL, $1 \
 	ADCQ R10, R10
+
+// NEXT goes on with the next element of this half, and then with the second half.
+#define NEXT(LOOP) \
+	INCQ CX              \
+	JNE  LOOP            \
+	HALF(LOOP)
 
 // HALF goes on with the second half, if there is one.
 #define HALF(LOOP) \
-	LEAQ (SI)(R11*8), SI \
-	MOVQ next+16(FP), R9 \
-	LEAQ (R9)(R11*8), R9 \
-	MOVQ R11, CX         \
-	XORL R11, R11        \
-	NEGQ CX              \
+	LEAQ (SI)(R11*8), SI  \
+	MOVQ ahead+16(FP), R9 \
+	LEAQ (R9)(R11*8), R9  \
+	MOVQ R11, CX          \
+	XORL R11, R11         \
+	NEGQ CX               \
 	JNE  LOOP
 
-// MISS collects whether no cell matches: whether MATCH is 0.
-#define MISS(CMP, MATCH) \
-	CMP  MATCH, $1 \
-	ADCQ R8, R8
-
-// END returns R8, and the number of those whose row had an empty cell.
+// END returns R8 and those of its elements that R10 has, whose row had an empty cell.
 #define END \
 	ANDQ R8, R10 \
 	ENDALL
 
-// ENDALL returns R8, and the number of elements whose row had an empty cell, found
-// or not.
+// ENDALL returns R8 and R10.
 #define ENDALL \
-	POPCNTQ R10, R10           \
-	MOVQ    R8, missed+40(FP)  \
-	MOVQ    R10, filled+48(FP) \
+	MOVQ R8, missed+40(FP)  \
+	MOVQ R10, filled+48(FP) \
+	VZEROUPPER              \
 	RET

@@ -3,91 +3,154 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "row_amd64.h"
-#include "draw_amd64.h"
 
 // Fingerprint rows that are lines, a line two registers (AVX2; BMI1 and BMI2 for
-// scalars). Registers are those of row_amd64.h.
+// scalars). Registers are those of row_amd64.h, but that BX is the line's address.
 
-// LINE loads the line of this element to Y0 and Y1, its pattern to Y2, and sets
-// the cells of Y3 and Y4 that match.
+// LINE loads this element's line to Y0 and Y1, and its pattern to Y2, and sets the cells
+// of Y3 and Y4 that match.
 #define LINE(COMPARE) \
-	FETCH                               \
-	VMOVDQU (DI)(BX*1), Y0              \
-	VMOVDQU 32(DI)(BX*1), Y1            \
-	VPBROADCASTQ PATTERN(SI)(CX*8), Y2  \
-	COMPARE Y2, Y0, Y3                  \
+	FETCH                              \
+	ADDQ    DI, BX                     \
+	VMOVDQU (BX), Y0                   \
+	VMOVDQU 32(BX), Y1                 \
+	VPBROADCASTQ PATTERN(SI)(CX*8), Y2 \
+	COMPARE Y2, Y0, Y3                 \
 	COMPARE Y2, Y1, Y4
 
-// EMPTY sets the cells of Y3 and Y4 that are empty. Y15 is 0.
-#define EMPTY(COMPARE) \
-	COMPARE Y15, Y0, Y3 \
-	COMPARE Y15, Y1, Y4
-
-// BITSW, BITSD and BITSQ make R the cells that are set in Y3 and Y4, a bit each.
-#define BITSW(R) \
-	VPACKSSWB Y4, Y3, Y3   \
+// BITS32x16, BITS16x32 and BITS8x64 make AX the cells that are set in Y3 and Y4, a bit each.
+#define BITS32x16 \
+	VPACKSSWB Y4, Y3, Y3    \
 	VPERMQ    $0xd8, Y3, Y3 \
-	VPMOVMSKB Y3, R
+	VPMOVMSKB Y3, AX
 
-#define BITSD(R) \
-	VMOVMSKPS Y3, R   \
+#define BITS16x32 \
+	VMOVMSKPS Y3, AX  \
 	VMOVMSKPS Y4, R12 \
 	SHLL      $8, R12 \
-	ORL       R12, R
+	ORL       R12, AX
 
-#define BITSQ(R) \
-	VMOVMSKPD Y3, R   \
+#define BITS8x64 \
+	VMOVMSKPD Y3, AX  \
 	VMOVMSKPD Y4, R12 \
 	SHLL      $4, R12 \
-	ORL       R12, R
+	ORL       R12, AX
 
-// FRONT makes AX, the cells that match, the number of cells behind the first of
-// them, 0 if there is none. TOP is the last cell and LAST its number, which is of
-// ones only.
-#define FRONT(TOP, LAST) \
-	CMPL   AX, $1    \
-	ADCQ   R8, R8    \
-	ORL    $TOP, AX  \
-	TZCNTL AX, AX    \
-	XORL   $LAST, AX
+// BOTH32x16, BOTH16x32 and BOTH8x64 make AX the same and, behind, those that are set in
+// Y5 and Y6. Y14 puts in order what was packed; cells of 64 bits have their bits twice.
+#define BOTH32x16 \
+	BITS32x16               \
+	VPACKSSWB Y6, Y5, Y5    \
+	VPERMQ    $0xd8, Y5, Y5 \
+	VPMOVMSKB Y5, R12       \
+	SHLQ      $32, R12      \
+	ORQ       R12, AX
+
+#define BOTH16x32 \
+	VPACKSSDW Y4, Y3, Y3  \
+	VPACKSSDW Y6, Y5, Y5  \
+	VPACKSSWB Y5, Y3, Y3  \
+	VPERMD    Y3, Y14, Y3 \
+	VPMOVMSKB Y3, AX
+
+#define BOTH8x64 \
+	VPACKSSDW Y4, Y3, Y3  \
+	VPACKSSDW Y6, Y5, Y5  \
+	VPACKSSDW Y5, Y3, Y3  \
+	VPERMD    Y3, Y14, Y3 \
+	VPACKSSWB Y3, Y3, Y3  \
+	VPMOVMSKB Y3, AX
+
+// CHOOSE makes DX minus 1 minus the number of the bit of the cell that is written: AX has
+// those that match and, behind, the empty ones, and the first of them is taken, or else the
+// victim, for which R10 collects a bit. If there is none either, the number is 64.
+#define CHOOSE(CMP) \
+	CMP     AX, $1               \
+	ADCQ    R8, R8               \
+	CMPQ    AX, $1               \
+	CMOVQCS VICTIM(SI)(CX*8), AX \
+	ADCQ    R10, R10             \
+	TZCNTQ  AX, DX               \
+	NOTQ    DX
+
+// PUT stores the line with the pattern in that cell. It stores all of it: where a line is
+// stored must be known early, or the lines behind are not loaded until then.
+#define PUT(SIZE) \
+	VMOVDQU   SIZE(R13)(DX*SIZE), Y6      \
+	VMOVDQU   (SIZE+32)(R13)(DX*SIZE), Y7 \
+	VPBLENDVB Y6, Y2, Y0, Y0              \
+	VPBLENDVB Y7, Y2, Y1, Y1              \
+	VMOVDQU   Y0, (BX)                    \
+	VMOVDQU   Y1, 32(BX)
 
 // MOVE moves the cells of SIZE bytes on by one, and the pattern in front, and
 // stores all but the last AX of them. R13 points to the masks.
-#define MOVE(SIZE, LOOP) \
-	VMOVDQU    (R13)(AX*SIZE), Y6      \
-	VMOVDQU    32(R13)(AX*SIZE), Y7    \
-	VINSERTI128 $1, X0, Y2, Y3         \
-	VPERM2I128 $0x21, Y1, Y0, Y4       \
-	VPALIGNR   $(16-SIZE), Y3, Y0, Y3  \
-	VPALIGNR   $(16-SIZE), Y4, Y1, Y4  \
-	VPBLENDVB  Y6, Y3, Y0, Y0          \
-	VPBLENDVB  Y7, Y4, Y1, Y1          \
-	VMOVDQU    Y0, (DI)(BX*1)          \
-	VMOVDQU    Y1, 32(DI)(BX*1)        \
-	INCQ       CX                      \
-	JNE        LOOP
+#define MOVE(SIZE) \
+	VMOVDQU    (R13)(AX*SIZE), Y6     \
+	VMOVDQU    32(R13)(AX*SIZE), Y7   \
+	VINSERTI128 $1, X0, Y2, Y3        \
+	VPERM2I128 $0x21, Y1, Y0, Y4      \
+	VPALIGNR   $(16-SIZE), Y3, Y0, Y3 \
+	VPALIGNR   $(16-SIZE), Y4, Y1, Y4 \
+	VPBLENDVB  Y6, Y3, Y0, Y0         \
+	VPBLENDVB  Y7, Y4, Y1, Y1         \
+	VMOVDQU    Y0, (BX)               \
+	VMOVDQU    Y1, 32(BX)
 
-// ALL makes AX, the cells that match, the number of cells behind those that move:
-// none, or all if one matches.
-#define ALL(CELLS) \
-	CMPL AX, $1      \
-	ADCQ R8, R8      \
-	NEGL AX          \
-	SBBL AX, AX      \
-	ANDL $CELLS, AX
-
-// CHOOSE makes DX the number of the cell that is written: of the one that matches
-// (AX), or the first empty one (DX), or the victim, and BX its row's address.
-#define CHOOSE \
-	MOVL    DX, R12              \
-	NEGL    R12                  \
-	CMOVLEQ VICTIM(SI)(CX*8), DX \
-	ADCQ    R10, R10             \
-	CMPL    AX, $1               \
-	CMOVLCS DX, AX               \
-	ADCQ    R8, R8               \
-	TZCNTL  AX, DX               \
-	ADDQ    DI, BX
+// KERNEL is the four loops over lines of CELLS cells of SIZE bytes: COMPARE compares cells,
+// BITS and BOTH are those of the cells, CMP compares the cell LAST and CMPBITS a register
+// of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The loops but the first leave in AX how many cells stay where they are, at
+// the end of the line.
+#define KERNEL(CELLS, SIZE, COMPARE, BITS, BOTH, CMPBITS, CMP, LAST, CELL) \
+	VPXOR   Y15, Y15, Y15           \
+	VMOVDQU packedOrder<>(SB), Y14  \
+	LEAQ    lineMasks<>(SB), R13    \
+	MOVL    $CELLS, R14             \
+	BRANCH                          \
+	LEAQ    CELL, R13               \
+random:                                 \
+	LINE(COMPARE)                   \
+	COMPARE Y15, Y0, Y5             \
+	COMPARE Y15, Y1, Y6             \
+	BOTH                            \
+	CHOOSE(CMPBITS)                 \
+	PUT(SIZE)                       \
+	NEXT(random)                    \
+	NOTQ    R10                     \
+	END                             \
+fifo:                                   \
+	LINE(COMPARE)                   \
+	BITS                            \
+	LASTEMPTY(CMP, LAST)            \
+	CMPL    AX, $1                  \
+	SBBL    AX, AX                  \
+	ADCQ    R8, R8                  \
+	ANDNL   R14, AX, AX             \
+	MOVE(SIZE)                      \
+	NEXT(fifo)                      \
+	END                             \
+lru:                                    \
+	LINE(COMPARE)                   \
+	BITS                            \
+	LASTEMPTY(CMP, LAST)            \
+	CMPL    AX, $1                  \
+	ADCQ    R8, R8                  \
+	ORL     $(1<<(CELLS-1)), AX     \
+	TZCNTL  AX, AX                  \
+	XORL    $(CELLS-1), AX          \
+	MOVE(SIZE)                      \
+	NEXT(lru)                       \
+	END                             \
+queue:                                  \
+	LINE(COMPARE)                   \
+	BITS                            \
+	LASTEMPTY(CMP, LAST)            \
+	CMPL    AX, $1                  \
+	ADCQ    R8, R8                  \
+	XORL    AX, AX                  \
+	MOVE(SIZE)                      \
+	NEXT(queue)                     \
+	ENDALL
 
 // Ones, then zeros: from byte 64-n on, the first n bytes of a line are set.
 DATA lineMasks<>+0(SB)/8, $-1
@@ -100,273 +163,82 @@ DATA lineMasks<>+48(SB)/8, $-1
 DATA lineMasks<>+56(SB)/8, $-1
 GLOBL lineMasks<>(SB), RODATA|NOPTR, $128
 
-// func lines32x16AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// For cells of 16, 32 and 64 bits, from 64*SIZE on, 64 bytes with cell 0 set. Those that
+// begin SIZE bytes earlier have the next cell set, and after the last one the first again,
+// for all bits that there are, while those that begin 64 cells earlier have none set.
+DATA cell16<>+64(SB)/8, $0xffff
+DATA cell16<>+128(SB)/8, $0xffff
+GLOBL cell16<>(SB), RODATA|NOPTR, $192
+DATA cell32<>+192(SB)/8, $0xffffffff
+DATA cell32<>+256(SB)/8, $0xffffffff
+GLOBL cell32<>(SB), RODATA|NOPTR, $320
+DATA cell64<>+384(SB)/8, $-1
+DATA cell64<>+448(SB)/8, $-1
+DATA cell64<>+512(SB)/8, $-1
+GLOBL cell64<>(SB), RODATA|NOPTR, $576
+
+// The numbers of the four bytes of a packed register that come first, then next.
+DATA packedOrder<>+0(SB)/8, $0x0000000400000000
+DATA packedOrder<>+8(SB)/8, $0x0000000500000001
+DATA packedOrder<>+16(SB)/8, $0x0000000600000002
+DATA packedOrder<>+24(SB)/8, $0x0000000700000003
+GLOBL packedOrder<>(SB), RODATA|NOPTR, $32
+
+// func lines32x16AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines32x16AVX2(SB), NOSPLIT, $0-56
 	BEGIN
-	LEAQ  lineMasks<>(SB), R13
-	VPXOR Y15, Y15, Y15
-	CMPL  AX, $1
-	JEQ   fifo
-	CMPL  AX, $2
-	JEQ   lru
-	JGT   queue
+	KERNEL(32, 2, VPCMPEQW, BITS32x16, BOTH32x16, CMPL, CMPW, 62(BX), cell16<>+128(SB))
 
-random:
-	LINE(VPCMPEQW)
-	BITSW(AX)
-	EMPTY(VPCMPEQW)
-	BITSW(DX)
-	CHOOSE
-	MOVQ PATTERN(SI)(CX*8), AX
-	MOVW AX, (BX)(DX*2)
-	INCQ CX
-	JNE  random
-	HALF(random)
-	VZEROUPPER
-	END
-
-fifo:
-	LINE(VPCMPEQW)
-	BITSW(AX)
-	LASTEMPTY(CMPW, 62)
-	ALL(32)
-	MOVE(2, fifo)
-	HALF(fifo)
-	VZEROUPPER
-	END
-
-lru:
-	LINE(VPCMPEQW)
-	BITSW(AX)
-	LASTEMPTY(CMPW, 62)
-	FRONT(0x80000000, 31)
-	MOVE(2, lru)
-	HALF(lru)
-	VZEROUPPER
-	END
-
-queue:
-	LINE(VPCMPEQW)
-	BITSW(AX)
-	LASTEMPTY(CMPW, 62)
-	MISS(CMPL, AX)
-	XORL AX, AX
-	MOVE(2, queue)
-	HALF(queue)
-	VZEROUPPER
-	ENDALL
-
-// func lines16x32AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// func lines16x32AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32AVX2(SB), NOSPLIT, $0-56
 	BEGIN
-	LEAQ  lineMasks<>(SB), R13
-	VPXOR Y15, Y15, Y15
-	CMPL  AX, $1
-	JEQ   fifo
-	CMPL  AX, $2
-	JEQ   lru
-	JGT   queue
+	KERNEL(16, 4, VPCMPEQD, BITS16x32, BOTH16x32, CMPW, CMPL, 60(BX), cell32<>+256(SB))
 
-random:
-	LINE(VPCMPEQD)
-	BITSD(AX)
-	EMPTY(VPCMPEQD)
-	BITSD(DX)
-	CHOOSE
-	MOVQ PATTERN(SI)(CX*8), AX
-	MOVL AX, (BX)(DX*4)
-	INCQ CX
-	JNE  random
-	HALF(random)
-	VZEROUPPER
-	END
-
-fifo:
-	LINE(VPCMPEQD)
-	BITSD(AX)
-	LASTEMPTY(CMPL, 60)
-	ALL(16)
-	MOVE(4, fifo)
-	HALF(fifo)
-	VZEROUPPER
-	END
-
-lru:
-	LINE(VPCMPEQD)
-	BITSD(AX)
-	LASTEMPTY(CMPL, 60)
-	FRONT(0x8000, 15)
-	MOVE(4, lru)
-	HALF(lru)
-	VZEROUPPER
-	END
-
-queue:
-	LINE(VPCMPEQD)
-	BITSD(AX)
-	LASTEMPTY(CMPL, 60)
-	MISS(CMPL, AX)
-	XORL AX, AX
-	MOVE(4, queue)
-	HALF(queue)
-	VZEROUPPER
-	ENDALL
-
-// func lines8x64AVX2(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// func lines8x64AVX2(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64AVX2(SB), NOSPLIT, $0-56
 	BEGIN
-	LEAQ  lineMasks<>(SB), R13
-	VPXOR Y15, Y15, Y15
-	CMPL  AX, $1
-	JEQ   fifo
-	CMPL  AX, $2
-	JEQ   lru
-	JGT   queue
+	KERNEL(8, 8, VPCMPEQQ, BITS8x64, BOTH8x64, CMPB, CMPQ, 56(BX), cell64<>+512(SB))
 
-random:
-	LINE(VPCMPEQQ)
-	BITSQ(AX)
-	EMPTY(VPCMPEQQ)
-	BITSQ(DX)
-	CHOOSE
-	MOVQ PATTERN(SI)(CX*8), AX
-	MOVQ AX, (BX)(DX*8)
-	INCQ CX
-	JNE  random
-	HALF(random)
-	VZEROUPPER
-	END
-
-fifo:
-	LINE(VPCMPEQQ)
-	BITSQ(AX)
-	LASTEMPTY(CMPQ, 56)
-	ALL(8)
-	MOVE(8, fifo)
-	HALF(fifo)
-	VZEROUPPER
-	END
-
-lru:
-	LINE(VPCMPEQQ)
-	BITSQ(AX)
-	LASTEMPTY(CMPQ, 56)
-	FRONT(0x80, 7)
-	MOVE(8, lru)
-	HALF(lru)
-	VZEROUPPER
-	END
-
-queue:
-	LINE(VPCMPEQQ)
-	BITSQ(AX)
-	LASTEMPTY(CMPQ, 56)
-	MISS(CMPL, AX)
-	XORL AX, AX
-	MOVE(8, queue)
-	HALF(queue)
-	VZEROUPPER
-	ENDALL
-
-// func locateRowsAVX2(block *rowBlock, digests *Digest, groups int, geometry *rowGeometry)
+// func fingerprintAVX2(b *lineBlock, groups int, geometry *rowGeometry, victims bool)
 //
-// Four elements at a time, in the way of locateRowsAVX512. Y8 is the number of
-// rows, Y9 and Y10 the low and high halves of ones, Y11 the top bits, Y12 minus 1.
-TEXT ·locateRowsAVX2(SB), NOSPLIT, $0-32
-	MOVQ block+0(FP), DI
-	MOVQ digests+8(FP), SI
-	MOVQ groups+16(FP), CX
-	MOVQ geometry+24(FP), AX
-	VPBROADCASTQ (AX), Y8
-	VMOVQ 8(AX), X13
-	VMOVQ 16(AX), X14
-	VPBROADCASTQ 24(AX), Y9
-	VPSRLQ $32, Y9, Y10
+// Four elements at a time, in the way of fingerprintAVX512. Y11 has the top bits, Y12
+// minus 1.
+TEXT ·fingerprintAVX2(SB), NOSPLIT, $0-25
+	MOVQ b+0(FP), DI
+	MOVQ groups+8(FP), CX
+	MOVQ geometry+16(FP), AX
+	MOVBLZX victims+24(FP), R8
+	VBROADCASTI128 rowGeometry_spread(AX), Y8
+	VPBROADCASTQ rowGeometry_top(AX), Y9
+	VMOVQ rowGeometry_choose(AX), X13
+	VMOVQ rowGeometry_spacing(AX), X10
+	VMOVQ rowGeometry_width(AX), X14
 	MOVQ  $64, DX
-	SUBQ  16(AX), DX
+	SUBQ  rowGeometry_width(AX), DX
 	VMOVQ DX, X15
 	VPCMPEQQ Y12, Y12, Y12
 	VPSLLQ $63, Y12, Y11
 
 group:
-	VMOVDQU (SI), Y0
-	VMOVDQU 32(SI), Y1
-	VPUNPCKHQDQ Y1, Y0, Y2
-	VPUNPCKLQDQ Y1, Y0, Y3
-	VPERMQ $0xd8, Y2, Y2
-	VPERMQ $0xd8, Y3, Y3
-	VPSRLQ $32, Y2, Y4
-	VPMULUDQ Y8, Y2, Y2
-	VPMULUDQ Y8, Y4, Y4
-	VPSRLQ $32, Y2, Y2
-	VPADDQ Y4, Y2, Y2
-	VPSRLQ $32, Y2, Y2
-	VPSLLQ X13, Y2, Y2
-	VMOVDQU Y2, (DI)
-	VPSRLQ X15, Y3, Y4
-	VPSLLQ X14, Y3, Y5
-	VPXOR  Y11, Y3, Y3
-	VPXOR  Y11, Y5, Y5
-	VPCMPGTQ Y5, Y3, Y5
-	VPADDQ Y5, Y4, Y4
-	VPSUBQ Y12, Y4, Y4
-	PRODUCT256(Y9, Y10, Y4)
-	VMOVDQU Y4, PATTERN(DI)
-	ADDQ $64, SI
-	ADDQ $32, DI
-	DECQ CX
-	JNZ  group
-	VZEROUPPER
-	RET
-
-DATA firstFour<>+0(SB)/8, $0
-DATA firstFour<>+8(SB)/8, $1
-DATA firstFour<>+16(SB)/8, $2
-DATA firstFour<>+24(SB)/8, $3
-GLOBL firstFour<>(SB), RODATA|NOPTR, $32
-
-// func chooseVictimsAVX2(block *rowBlock, digests *Digest, groups int, position uint64, order *uint32, shift int)
-//
-// Four elements at a time, in the way of chooseVictimsAVX512. Y8 and Y9 are one
-// factor and its upper half, Y10 and Y11 the other, Y4 is where elements are behind
-// the position, Y7 that position, Y13 one and Y14 four.
-TEXT ·chooseVictimsAVX2(SB), NOSPLIT, $0-48
-	MOVQ block+0(FP), DI
-	MOVQ digests+8(FP), SI
-	MOVQ groups+16(FP), CX
-	VPBROADCASTQ position+24(FP), Y7
-	MOVQ order+32(FP), R8
-	VMOVQ shift+40(FP), X12
-	VMOVDQU firstFour<>(SB), Y4
-	MOVQ $const_drawStep, AX
-	VMOVQ AX, X8
-	VPBROADCASTQ X8, Y8
-	VPSRLQ $32, Y8, Y9
-	MOVQ $const_drawMix, AX
-	VMOVQ AX, X10
-	VPBROADCASTQ X10, Y10
-	VPSRLQ $32, Y10, Y11
-	VPCMPEQQ Y13, Y13, Y13
-	VPSRLQ $63, Y13, Y13
-	VPSLLQ $2, Y13, Y14
-
-group:
-	TESTQ R8, R8
-	JZ    consecutive
-	VPMOVZXDQ (R8), Y4
-	ADDQ $16, R8
-
-consecutive:
-	VPADDQ  Y7, Y4, Y0
-	VPADDQ  Y14, Y4, Y4
-	VMOVDQU (SI), Y1
-	VPUNPCKLQDQ 32(SI), Y1, Y1
-	VPERMQ  $0xd8, Y1, Y1
-	DRAW256(Y1, Y0, Y8, Y9, Y10, Y11)
-	VPSRLQ  X12, Y1, Y0
-	VPSLLVQ Y0, Y13, Y0
+	VMOVDQU lineBlock_low(DI), Y0
+	VPSRLQ X15, Y0, Y1
+	VPSLLQ X14, Y0, Y2
+	VPXOR  Y11, Y0, Y0
+	VPXOR  Y11, Y2, Y2
+	VPCMPGTQ Y2, Y0, Y2
+	VPADDQ Y2, Y1, Y1
+	VPSUBQ Y12, Y1, Y1
+	VPSHUFB Y8, Y1, Y1
+	VMOVDQU Y1, PATTERN(DI)
+	TESTL R8, R8
+	JZ    next
+	VMOVDQU lineBlock_draw(DI), Y0
+	VPSRLQ  X13, Y0, Y0
+	VPSLLQ  X10, Y0, Y0
+	VPSLLVQ Y0, Y9, Y0
 	VMOVDQU Y0, VICTIM(DI)
-	ADDQ $64, SI
+
+next:
 	ADDQ $32, DI
 	DECQ CX
 	JNZ  group

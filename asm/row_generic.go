@@ -11,9 +11,9 @@ import "math/bits"
 // Like the kernels in assembly they return the elements that they miss, shifted
 // in from below, so that the last one is bit 0.
 
-func testAndSetBlockGeneric(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	if next != block {
-		touchRows(lines, next.offset[:])
+func testAndSetBlockGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
+	if ahead != block {
+		touchBlock(lines, ahead.offset[:])
 	}
 	words := rowWords[p.Shape] == 1
 	switch {
@@ -42,10 +42,10 @@ func isZero(x uint64) uint64 { return (x - 1) &^ x >> 63 }
 // upTo returns the bits of a word from its lowest bit up to the lowest bit of x.
 func upTo(x uint64) uint64 { return x ^ (x - 1) }
 
-func wordsLRUGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func wordsLRUGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
-		offset, pattern := b.offset[i&63], b.pattern[i&63]
+		offset, pattern := b.offset[i&63], b.low[i&63]
 		word := &lines[offset/64][offset/8%8]
 		row := *word
 		v := row ^ pattern
@@ -53,17 +53,17 @@ func wordsLRUGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (mis
 		missed = missed<<1 | isZero(match)
 		turned := bits.RotateLeft64(row, width)
 		last := turned & cell
-		filled += isZero(match | last)
+		filled = filled<<1 | isZero(match|last)
 		moved := turned ^ last ^ pattern&cell
 		*word = row ^ (row^moved)&upTo(match|1<<63)
 	}
 	return missed, filled
 }
 
-func wordsFIFOGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func wordsFIFOGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
-		offset, pattern := b.offset[i&63], b.pattern[i&63]
+		offset, pattern := b.offset[i&63], b.low[i&63]
 		word := &lines[offset/64][offset/8%8]
 		row := *word
 		v := row ^ pattern
@@ -71,34 +71,34 @@ func wordsFIFOGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (mi
 		missed = missed<<1 | miss
 		turned := bits.RotateLeft64(row, width)
 		last := turned & cell
-		filled += miss & isZero(last)
+		filled = filled<<1 | miss&isZero(last)
 		moved := turned ^ last ^ pattern&cell
 		*word = row ^ (row^moved)&-miss
 	}
 	return missed, filled
 }
 
-func wordsQueueGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func wordsQueueGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
-		offset, pattern := b.offset[i&63], b.pattern[i&63]
+		offset, pattern := b.offset[i&63], b.low[i&63]
 		word := &lines[offset/64][offset/8%8]
 		row := *word
 		v := row ^ pattern
 		missed = missed<<1 | isZero((v-ones)&^v&tops)
 		turned := bits.RotateLeft64(row, width)
 		last := turned & cell
-		filled += isZero(last)
+		filled = filled<<1 | isZero(last)
 		*word = turned ^ last ^ pattern&cell
 	}
 	return missed, filled
 }
 
 // wordsRandomGeneric writes what is found over itself, to save a branch.
-func wordsRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func wordsRandomGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
-		offset, pattern := b.offset[i&63], b.pattern[i&63]
+		offset, pattern := b.offset[i&63], b.low[i&63]
 		word := &lines[offset/64][offset/8%8]
 		row := *word
 		v := row ^ pattern
@@ -106,8 +106,8 @@ func wordsRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (
 		empty := (row - ones) &^ row & tops
 		miss := isZero(match)
 		missed = missed<<1 | miss
-		filled += miss &^ isZero(empty)
-		top := uint64(1) << ((bits.TrailingZeros64(b.victim[i&63])*width + width - 1) & 63)
+		filled = filled<<1 | miss&^isZero(empty)
+		top := b.draw[i&63]
 		if empty != 0 {
 			top = empty
 		}
@@ -123,51 +123,53 @@ func wordsRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (
 // The loops over a line's words are functions of their own: there, all of
 // their variables have registers.
 
-func linesLRUGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func linesLRUGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
-		miss, last := g.toFront(&lines[b.offset[i&63]/64], b.pattern[i&63])
+		miss, last := g.toFront(&lines[b.offset[i&63]/64], b.low[i&63])
 		missed = missed<<1 | miss
-		filled += miss & isZero(last)
+		filled = filled<<1 | miss&isZero(last)
 	}
 	return missed, filled
 }
 
-func linesFIFOGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func linesFIFOGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
-		line, pattern := &lines[b.offset[i&63]/64], b.pattern[i&63]
-		missed <<= 1
+		line, pattern := &lines[b.offset[i&63]/64], b.low[i&63]
+		missed, filled = missed<<1, filled<<1
 		if !g.holds(line, pattern) {
 			missed |= 1
-			filled += isZero(g.push(line, pattern))
+			filled |= isZero(g.push(line, pattern))
 		}
 	}
 	return missed, filled
 }
 
-func linesQueueGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func linesQueueGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
-		line, pattern := &lines[b.offset[i&63]/64], b.pattern[i&63]
+		line, pattern := &lines[b.offset[i&63]/64], b.low[i&63]
 		missed <<= 1
 		if !g.holds(line, pattern) {
 			missed |= 1
 		}
-		filled += isZero(g.push(line, pattern))
+		filled = filled<<1 | isZero(g.push(line, pattern))
 	}
 	return missed, filled
 }
 
-func linesRandomGeneric(lines [][8]uint64, b *rowBlock, n int, g *rowGeometry) (missed, filled uint64) {
+func linesRandomGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
-		line, pattern := &lines[b.offset[i&63]/64], b.pattern[i&63]
-		missed <<= 1
+		line, pattern, victim := &lines[b.offset[i&63]/64], b.low[i&63], b.draw[i&63]
+		missed, filled = missed<<1, filled<<1
 		if g.holds(line, pattern) {
 			continue
 		}
 		missed |= 1
-		at := bits.TrailingZeros64(b.victim[i&63]) * int(g.width)
+		at := bits.TrailingZeros64(victim) * int(g.width)
 		if g.holds(line, 0) {
 			at = g.firstEmpty(line)
-			filled++
+			filled |= 1
+		} else if victim == 0 {
+			continue
 		}
 		word := &line[at/64&7]
 		*word ^= (*word ^ pattern) & (g.cell << (at & 63))

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -148,26 +149,33 @@ func TestRowLevelsManyRows(t *testing.T) {
 	})
 }
 
-// TestLocateRowsBorders holds the vectors' arithmetic against the plain one where
+// TestRowBlockBorders holds the vectors' arithmetic against the plain one where
 // rounding decides: at the borders of rows and of fingerprints, for the greatest
-// number of rows that vectors take and beyond it.
-func TestLocateRowsBorders(t *testing.T) {
-	forRowLevels(t, func(t *testing.T, level int) {
+// number of lines that vectors take and beyond it.
+func TestRowBlockBorders(t *testing.T) {
+	most := uint64(math.MaxInt)
+	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, 10))
 		for shape := range rowShapes {
-			p := RowParams{Shape: shape, Eviction: EvictRandom}
-			for _, rows := range []uint64{1, 2, 3, 5, 1000, 1<<32 - 1, 1 << 32, 1<<40 + 7} {
-				g := newRowGeometry(1, shape)
-				g.rows = rows
+			g, words := newRowGeometry(shape), rowWords[shape] == 1
+			for _, lines := range []uint64{1, 2, 3, 5, 1000, 1<<32 - 1, 1 << 32, 1<<40 + 7} {
+				if lines > most {
+					continue
+				}
+				rows := lines * uint64(shape.RowsPerLine())
 				for range 100 {
-					var got, want rowBlock
+					var blocks [2]lineBlock
 					digests := make([]Digest, 64)
 					for i := range digests {
 						digests[i] = Digest{border(rng, 1<<min(63, g.width)), border(rng, rows)}
 					}
-					atLevel(level, func() { got.fill(digests, 0, nil, &g, p) })
-					atLevel(levelGeneric, func() { want.fill(digests, 0, nil, &g, p) })
-					if got != want {
+					for i, l := range []int{level, levelGeneric} {
+						atLevel(l, func() {
+							blocks[i].fill(digests, int(lines), words, 0, nil, true)
+							blocks[i].fingerprint(64, &g, true)
+						})
+					}
+					if blocks[0] != blocks[1] {
 						t.Fatalf("%d rows, cells of %d bits: blocks differ", rows, g.width)
 					}
 				}

@@ -1,47 +1,30 @@
 //go:build arm64 && !purego
 
 #include "textflag.h"
+#include "row_arm64.h"
 
-// Fingerprint rows that are lines, a line four registers (Advanced SIMD). R0 is
-// the first line. A block is done in two halves: R1 goes through one, R2 through
-// the next one, whose lines are fetched; R3 is the number of elements that are left
-// of the first one, R13 that of the second half, then 0. R5 collects the elements that were not found:
-// each bit is shifted in from below, so the first one ends up highest. R6 counts the
-// cells that were filled.
+// Fingerprint rows that are lines, a line four registers (Advanced SIMD). Registers are
+// those of row_arm64.h: R5 collects the elements that were not found, and R6 those whose
+// row had an empty cell before (with random evictions, whose row had none).
 
-// Where a rowBlock has its patterns and victims, when R1 has moved on by one element.
+// Where a lineBlock has patterns and victims, when R1 has moved on by one element.
 #define PATTERN 504
 #define VICTIM 1016
 
 // BEGIN makes R12 the masks, V20 a bit for each of eight bytes, V21 nothing, and
 // leaves the eviction in R4.
 #define BEGIN \
-	MOVD  lines+0(FP), R0            \
-	MOVD  block+8(FP), R1            \
-	ADD   $256, R1, R2               \
-	MOVD  n+24(FP), R13              \
-	MOVD  $32, R3                    \
-	CMP   R3, R13                    \
-	CSEL  LT, R13, R3, R3            \
-	SUB   R3, R13, R13               \
+	BEGINHALVES                      \
 	MOVBU eviction+32(FP), R4        \
 	MOVD  $lineMasks<>(SB), R12      \
 	MOVD  $0x8040201008040201, R8    \
 	VDUP  R8, V20.D2                 \
-	VEOR  V21.B16, V21.B16, V21.B16  \
-	MOVD  ZR, R5                     \
-	MOVD  ZR, R6
+	VEOR  V21.B16, V21.B16, V21.B16
 
-// LINE fetches the line of an element of the next half and loads the line of this
-// one to V0 to V3, its pattern to V4. R7 is its address.
+// LINE fetches and loads lines as LOADLINE does, and the pattern of this one to V4.
 #define LINE \
-	MOVD.P 8(R2), R9                              \
-	ADD    R0, R9, R9                             \
-	PRFM   (R9), PLDL1KEEP                        \
-	MOVD.P 8(R1), R7                              \
-	ADD    R0, R7, R7                             \
-	VLD1   (R7), [V0.B16, V1.B16, V2.B16, V3.B16] \
-	MOVD   PATTERN(R1), R8                        \
+	LOADLINE               \
+	MOVD   PATTERN(R1), R8 \
 	VDUP   R8, V4.D2
 
 // COMPARE sets the cells of V5 to V8 that are those of V.
@@ -88,41 +71,15 @@
 	GATHER             \
 	VMOV  V5.B[0], R
 
-// MISS collects whether no cell matches (R8).
-#define MISS \
-	CMP  $0, R8        \
-	CSET EQ, R9        \
-	ADD  R5<<1, R9, R5
+// COLLECT shifts into TO whether R is 0.
+#define COLLECT(R, TO) \
+	NEGS R, R9      \
+	ADC  TO, TO, TO
 
-// LASTEMPTY counts the element if none matches and the last cell, AT bytes behind
-// the first, is 0.
-#define LASTEMPTY(MOV, AT) \
-	MOV  AT(R7), R9    \
-	ORR  R8, R9, R9    \
-	CMP  $0, R9        \
-	CINC EQ, R6, R6
-
-// FRONT makes R8 the number of bytes behind the first cell that matches, 0 if there
-// is none. TOP is the last cell and LAST its number, 2^SHIFT bytes a cell.
-#define FRONT(TOP, LAST, SHIFT) \
-	MISS               \
-	ORR  $TOP, R8, R8  \
-	RBIT R8, R8        \
-	CLZ  R8, R8        \
-	EOR  $LAST, R8, R8 \
-	LSL  $SHIFT, R8, R8
-
-// ALL makes R8 the number of bytes behind the cells that move: none, or all if one
-// matches.
-#define ALL \
-	MISS               \
-	EOR  $1, R9, R8    \
-	LSL  $6, R8, R8
-
-// MOVE moves the cells of SIZE bytes on by one, and the pattern in front, and stores
-// all but the last R8 bytes.
-#define MOVE(SIZE, LOOP) \
-	ADD  R12, R8, R8                                  \
+// MOVE moves the cells of SIZE bytes, 2^SHIFT, on by one, and the pattern in front, and
+// stores all but the last R8 cells.
+#define MOVE(SIZE, SHIFT) \
+	ADD  R8<<SHIFT, R12, R8                           \
 	VLD1 (R8), [V16.B16, V17.B16, V18.B16, V19.B16]   \
 	VEXT $(16-SIZE), V0.B16, V4.B16, V5.B16           \
 	VEXT $(16-SIZE), V1.B16, V0.B16, V6.B16           \
@@ -132,43 +89,93 @@
 	VBIT V17.B16, V6.B16, V1.B16                      \
 	VBIT V18.B16, V7.B16, V2.B16                      \
 	VBIT V19.B16, V8.B16, V3.B16                      \
-	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)       \
-	SUBS $1, R3, R3                                   \
-	BNE  LOOP
+	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)
 
 // CHOOSE makes R9 the number of the cell that is written: of the one that matches
-// (R8), or the first empty one (R10), or the victim.
+// (R8), or the first empty one (R10), or the victim. If there is none either, that
+// is 64, and R7 becomes R11, where nothing is kept in this cell.
 #define CHOOSE \
-	MISS                 \
-	CMP  $0, R10         \
-	CSEL EQ, ZR, R9, R9  \
-	ADD  R9, R6, R6      \
-	MOVD VICTIM(R1), R9  \
-	CSEL EQ, R9, R10, R9 \
-	CMP  $0, R8          \
-	CSEL EQ, R9, R8, R9  \
-	RBIT R9, R9          \
+	COLLECT(R8, R5)         \
+	COLLECT(R10, R6)        \
+	MOVD VICTIM(R1), R9     \
+	CSEL EQ, R9, R10, R10   \
+	CMP  $0, R8             \
+	CSEL EQ, R10, R8, R9    \
+	CMP  $0, R9             \
+	CSEL EQ, R11, R7, R7    \
+	RBIT R9, R9             \
 	CLZ  R9, R9
-
-// PUT stores the pattern in cell R9 of 2^SHIFT bytes.
-#define PUT(SHIFT, MOV, LOOP) \
-	ADD  R9<<SHIFT, R7, R7 \
-	MOVD PATTERN(R1), R8   \
-	MOV  R8, (R7)          \
-	SUBS $1, R3, R3        \
-	BNE  LOOP
-
-// HALF goes on with the second half, if there is one.
-#define HALF(LOOP) \
-	MOVD next+16(FP), R2 \
-	MOVD R13, R3         \
-	MOVD ZR, R13         \
-	CBNZ R3, LOOP
 
 #define END \
 	MOVD R5, missed+40(FP) \
 	MOVD R6, filled+48(FP) \
 	RET
+
+// KERNEL is the four loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES are
+// a register's cells, BITS is that of the cells, GET and PUT load and store one,
+// and LAST is the last. Each loop
+// but the first leaves in R8 how many cells stay where they are, at the end of the line.
+#define KERNEL(CELLS, SIZE, SHIFT, LANES, BITS, GET, PUT, LAST) \
+	BEGIN                        \
+	MOVD $CELLS, R14             \
+	CMP  $1, R4                  \
+	BEQ  fifo                    \
+	CMP  $2, R4                  \
+	BEQ  lru                     \
+	BGT  queue                   \
+	MOVD $missed+40(FP), R11     \
+	SUB  $(64*SIZE), R11, R11    \
+random:                              \
+	LINE                         \
+	COMPARE(V4, LANES)           \
+	BITS(R8)                     \
+	COMPARE(V21, LANES)          \
+	BITS(R10)                    \
+	CHOOSE                       \
+	ADD  R9<<SHIFT, R7, R7       \
+	MOVD PATTERN(R1), R8         \
+	PUT  R8, (R7)                \
+	NEXT(random)                 \
+	BIC  R6, R5, R6              \
+	END                          \
+fifo:                                \
+	LINE                         \
+	COMPARE(V4, LANES)           \
+	BITS(R8)                     \
+	GET  LAST, R10               \
+	COLLECT(R10, R6)             \
+	COLLECT(R8, R5)              \
+	CSEL EQ, ZR, R14, R8         \
+	MOVE(SIZE, SHIFT)            \
+	NEXT(fifo)                   \
+	AND  R5, R6, R6              \
+	END                          \
+lru:                                 \
+	LINE                         \
+	COMPARE(V4, LANES)           \
+	BITS(R8)                     \
+	GET  LAST, R10               \
+	COLLECT(R10, R6)             \
+	COLLECT(R8, R5)              \
+	ORR  $(1<<(CELLS-1)), R8, R8 \
+	RBIT R8, R8                  \
+	CLZ  R8, R8                  \
+	EOR  $(CELLS-1), R8, R8      \
+	MOVE(SIZE, SHIFT)            \
+	NEXT(lru)                    \
+	AND  R5, R6, R6              \
+	END                          \
+queue:                               \
+	LINE                         \
+	COMPARE(V4, LANES)           \
+	BITS(R8)                     \
+	GET  LAST, R10               \
+	COLLECT(R10, R6)             \
+	COLLECT(R8, R5)              \
+	MOVD ZR, R8                  \
+	MOVE(SIZE, SHIFT)            \
+	NEXT(queue)                  \
+	END
 
 // Ones, then zeros: from byte 64-n on, the first n bytes of a line are set.
 DATA lineMasks<>+0(SB)/8, $-1
@@ -181,155 +188,14 @@ DATA lineMasks<>+48(SB)/8, $-1
 DATA lineMasks<>+56(SB)/8, $-1
 GLOBL lineMasks<>(SB), RODATA|NOPTR, $128
 
-// func lines32x16NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// func lines32x16NEON(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines32x16NEON(SB), NOSPLIT, $0-56
-	BEGIN
-	CMP $1, R4
-	BEQ fifo
-	CMP $2, R4
-	BEQ lru
-	BGT queue
+	KERNEL(32, 2, 1, H8, BITSH, MOVHU, MOVH, 62(R7))
 
-random:
-	LINE
-	COMPARE(V4, H8)
-	BITSH(R8)
-	COMPARE(V21, H8)
-	BITSH(R10)
-	CHOOSE
-	PUT(1, MOVH, random)
-	HALF(random)
-	END
-
-fifo:
-	LINE
-	COMPARE(V4, H8)
-	BITSH(R8)
-	LASTEMPTY(MOVHU, 62)
-	ALL
-	MOVE(2, fifo)
-	HALF(fifo)
-	END
-
-lru:
-	LINE
-	COMPARE(V4, H8)
-	BITSH(R8)
-	LASTEMPTY(MOVHU, 62)
-	FRONT(0x80000000, 31, 1)
-	MOVE(2, lru)
-	HALF(lru)
-	END
-
-queue:
-	LINE
-	COMPARE(V4, H8)
-	BITSH(R8)
-	MISS
-	MOVD ZR, R8
-	LASTEMPTY(MOVHU, 62)
-	MOVE(2, queue)
-	HALF(queue)
-	END
-
-// func lines16x32NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// func lines16x32NEON(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines16x32NEON(SB), NOSPLIT, $0-56
-	BEGIN
-	CMP $1, R4
-	BEQ fifo
-	CMP $2, R4
-	BEQ lru
-	BGT queue
+	KERNEL(16, 4, 2, S4, BITSS, MOVWU, MOVW, 60(R7))
 
-random:
-	LINE
-	COMPARE(V4, S4)
-	BITSS(R8)
-	COMPARE(V21, S4)
-	BITSS(R10)
-	CHOOSE
-	PUT(2, MOVW, random)
-	HALF(random)
-	END
-
-fifo:
-	LINE
-	COMPARE(V4, S4)
-	BITSS(R8)
-	LASTEMPTY(MOVWU, 60)
-	ALL
-	MOVE(4, fifo)
-	HALF(fifo)
-	END
-
-lru:
-	LINE
-	COMPARE(V4, S4)
-	BITSS(R8)
-	LASTEMPTY(MOVWU, 60)
-	FRONT(0x8000, 15, 2)
-	MOVE(4, lru)
-	HALF(lru)
-	END
-
-queue:
-	LINE
-	COMPARE(V4, S4)
-	BITSS(R8)
-	MISS
-	MOVD ZR, R8
-	LASTEMPTY(MOVWU, 60)
-	MOVE(4, queue)
-	HALF(queue)
-	END
-
-// func lines8x64NEON(lines *[8]uint64, block, next *rowBlock, n int, eviction Eviction) (missed, filled uint64)
+// func lines8x64NEON(lines *[8]uint64, block, ahead *lineBlock, n int, eviction Eviction) (missed, filled uint64)
 TEXT ·lines8x64NEON(SB), NOSPLIT, $0-56
-	BEGIN
-	CMP $1, R4
-	BEQ fifo
-	CMP $2, R4
-	BEQ lru
-	BGT queue
-
-random:
-	LINE
-	COMPARE(V4, D2)
-	BITSD(R8)
-	COMPARE(V21, D2)
-	BITSD(R10)
-	CHOOSE
-	PUT(3, MOVD, random)
-	HALF(random)
-	END
-
-fifo:
-	LINE
-	COMPARE(V4, D2)
-	BITSD(R8)
-	LASTEMPTY(MOVD, 56)
-	ALL
-	MOVE(8, fifo)
-	HALF(fifo)
-	END
-
-lru:
-	LINE
-	COMPARE(V4, D2)
-	BITSD(R8)
-	LASTEMPTY(MOVD, 56)
-	FRONT(0x80, 7, 3)
-	MOVE(8, lru)
-	HALF(lru)
-	END
-
-queue:
-	LINE
-	COMPARE(V4, D2)
-	BITSD(R8)
-	MISS
-	MOVD ZR, R8
-	LASTEMPTY(MOVD, 56)
-	MOVE(8, queue)
-	HALF(queue)
-	END
+	KERNEL(8, 8, 3, D2, BITSD, MOVD, MOVD, 56(R7))

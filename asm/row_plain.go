@@ -2,12 +2,13 @@
 
 package asm
 
-// locateRows leaves all elements to its caller.
-func locateRows(*rowBlock, []Digest, *rowGeometry) (done int) { return 0 }
+// topVictims tells that the kernels of rows that are words want the top bit of the cell
+// that a random eviction takes.
+func topVictims() bool { return true }
 
-// locateVictims leaves all elements to its caller.
-func locateVictims(*rowBlock, []Digest, uint64, []uint32, int) (done int) { return 0 }
+// fingerprintVectors leaves all elements to its caller.
+func (b *lineBlock) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
 
-func testAndSetBlock(lines [][8]uint64, block, next *rowBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
-	return testAndSetBlockGeneric(lines, block, next, n, g, p)
+func testAndSetBlock(lines [][8]uint64, block, ahead *lineBlock, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
+	return testAndSetBlockGeneric(lines, block, ahead, n, g, p)
 }

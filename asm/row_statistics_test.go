@@ -81,26 +81,27 @@ func TestRowVictims(t *testing.T) {
 	for shape := range rowShapes {
 		for _, sameElement := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(uint64(shape), 30))
-			g, cells := newRowGeometry(1, shape), shape.Cells()
+			g, cells, words := newRowGeometry(shape), shape.Cells(), rowWords[shape] == 1
 			counts := make(map[uint64]int)
-			var b rowBlock
+			var b lineBlock
 			digests := make([]Digest, 64)
 			for at := range uint64(blocks) {
 				if sameElement {
-					b.fill(digests, at*64, nil, &g, RowParams{shape, EvictRandom})
+					b.fill(digests, 1, words, at*64, nil, true)
 				} else {
 					for i := range digests {
 						digests[i] = Digest{rng.Uint64(), 0}
 					}
-					b.fill(digests, 0, make([]uint32, 64), &g, RowParams{shape, EvictRandom})
+					b.fill(digests, 1, words, 0, make([]uint32, 64), true)
 				}
-				for _, victim := range b.victim {
+				b.fingerprint(64, &g, true)
+				for _, victim := range b.draw {
 					counts[victim]++
 				}
 			}
 			least, most := binomialBounds(64*blocks, 1/float64(cells))
 			for cell := range cells {
-				if n := counts[1<<cell]; n < least || n > most {
+				if n := counts[g.top<<(cell<<g.spacing)]; n < least || n > most {
 					t.Errorf("%d cells, same element %v: cell %d is taken %d times, want %d to %d", cells, sameElement, cell, n, least, most)
 				}
 			}

@@ -168,22 +168,3 @@ func TestRowsDoNotAllocate(t *testing.T) {
 		}
 	})
 }
-
-// TestRowBlockStaysOwn: blocks name rows of their own elements only, so that
-// workers on other lines are not disturbed by lines fetched ahead.
-func TestRowBlockStaysOwn(t *testing.T) {
-	rng := rand.New(rand.NewPCG(41, 41))
-	for _, level := range levels() {
-		for n := 1; n <= 64; n++ {
-			g := newRowGeometry(1000, Lines32x16)
-			digests := makeDigests(n, rng, rowStreams[0].digest)
-			var b rowBlock
-			atLevel(level, func() { b.fill(digests, 0, nil, &g, RowParams{Lines32x16, EvictLRU}) })
-			for i, offset := range b.offset {
-				if !slices.Contains(b.offset[:n], offset) || offset >= 64000 {
-					t.Fatalf("level %d, %d elements: row at %d in place %d", level, n, offset, i)
-				}
-			}
-		}
-	}
-}

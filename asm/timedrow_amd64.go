@@ -23,12 +23,12 @@ func (b *timedBlock) fillVectors(low *[64]uint64, ticks []int64, points []uint32
 }
 
 // testAndSetTimedBlock runs a kernel for n elements, 1 to 64.
-func testAndSetTimedBlock(lines [][8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
+func testAndSetTimedBlock(lines [][8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
 	switch level {
 	case levelAVX512:
-		return timedRowsAVX512(&lines[0], block, next, n, b, r)
+		return timedRowsAVX512(&lines[0], block, ahead, n, b, r)
 	case levelAVX2:
-		copies, found, evicted := timedRowsAVX2(&lines[0], block, next, n, b, r)
+		copies, found, evicted := timedRowsAVX2(&lines[0], block, ahead, n, b, r)
 		return bits.Reverse64(copies) >> (64 - n), uint64(n) - found, evicted
 	default:
 		return testAndSetTimedBlockGeneric(lines, block, n, b, r)
@@ -46,9 +46,9 @@ func fillTimedAVX512(b *timedBlock, low *[64]uint64, ticks *int64, points *uint3
 func fillTimedAVX2(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
 
 //go:noescape
-func timedRowsAVX512(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
+func timedRowsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
 
 // timedRowsAVX2 returns copies with the last element in the lowest bit.
 //
 //go:noescape
-func timedRowsAVX2(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)
+func timedRowsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)

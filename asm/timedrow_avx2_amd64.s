@@ -57,8 +57,6 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	VPXOR   Y15, Y15, Y15                 \
 	VMOVDQU timedLeft<>(SB), Y12          \
 	VMOVDQU timedRight<>(SB), Y13         \
-	XORL R8, R8                           \
-	XORL R10, R10                         \
 	XORL R13, R13
 
 // FIND makes BX the line's address, Y0 and Y1 the line, Y2 the cell, AX the number of the
@@ -189,7 +187,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	LEAQ (R15)(R11*8), R15 \
 	HALF(LOOP)
 
-// func timedRowsAVX2(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)
+// func timedRowsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)
 TEXT ·timedRowsAVX2(SB), NOSPLIT, $96-72
 	START
 	CONSTANTS

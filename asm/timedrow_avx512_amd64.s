@@ -118,7 +118,7 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	SHLQ      $8, BX                             \
 	ORQ       DX, BX
 
-// func timedRowsAVX512(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
+// func timedRowsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
 TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
 	START
 	CONSTANTS

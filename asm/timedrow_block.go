@@ -30,12 +30,12 @@ func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 	var room [unsafe.Sizeof(timedBlock{}) + 56]byte
 	b := (*timedBlock)(unsafe.Pointer(&room[-uintptr(unsafe.Pointer(&room))%64]))
 	for i := range seen {
-		line, next, n := w.next()
+		line, ahead, n := w.next()
 		b.fill(&line.low, ticks[:n], points, &r)
 		if b.timeless == 0 {
-			seen[i] = b.testAndSet(lines, line, next, n, &r, c)
+			seen[i] = b.testAndSet(lines, line, ahead, n, &r, c)
 		} else {
-			seen[i] = b.spread(b.testAndSet(lines, line, next, b.drop(line, n), &r, c))
+			seen[i] = b.spread(b.testAndSet(lines, line, ahead, b.drop(line, n), &r, c))
 		}
 		ticks = ticks[n:]
 		if points != nil {
@@ -45,11 +45,11 @@ func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 }
 
 // testAndSet takes n elements, which may be none, and returns a bit for each.
-func (b *timedBlock) testAndSet(lines [][8]uint64, line, next *lineBlock, n int, r *timedRow, c *TimedCounts) (copies uint64) {
+func (b *timedBlock) testAndSet(lines [][8]uint64, line, ahead *lineBlock, n int, r *timedRow, c *TimedCounts) (copies uint64) {
 	if n == 0 {
 		return 0
 	}
-	copies, inserted, evicted := testAndSetTimedBlock(lines, line, next, n, b, r)
+	copies, inserted, evicted := testAndSetTimedBlock(lines, line, ahead, n, b, r)
 	c.Inserted += inserted
 	c.EvictedLive += evicted
 	return copies

@@ -2,6 +2,7 @@
 
 #include "textflag.h"
 #include "go_asm.h"
+#include "row_arm64.h"
 
 // Timed rows in general registers, which have conditional compares and shifts within an
 // operation: vectors of two words would gain nothing. R0 is the first line. A block is done in
@@ -14,20 +15,11 @@
 
 // BEGIN leaves the number of elements of the second half in the frame.
 #define BEGIN \
-	MOVD lines+0(FP), R0                \
-	MOVD block+8(FP), R1                \
-	ADD  $256, R1, R2                   \
-	MOVD n+24(FP), R8                   \
-	MOVD $32, R3                        \
-	CMP  R3, R8                         \
-	CSEL LT, R8, R3, R3                 \
-	SUB  R3, R8, R8                     \
-	MOVD R8, half-8(SP)                 \
+	BEGINHALVES                         \
+	MOVD R13, half-8(SP)                \
 	MOVD b+32(FP), R4                   \
 	MOVD r+40(FP), R17                  \
 	MOVD t+48(FP), R12                  \
-	MOVD ZR, R5                         \
-	MOVD ZR, R6                         \
 	MOVD timedRow_lowBits(R17), R15     \
 	MOVD timedRow_turn(R17), R16        \
 	MOVD timedRow_low(R17), R25         \
@@ -168,7 +160,7 @@
 
 // HALF goes on with the second half, if there is one.
 #define HALF(LOOP) \
-	MOVD next+16(FP), R2  \
+	MOVD ahead+16(FP), R2  \
 	MOVD half-8(SP), R3   \
 	MOVD ZR, half-8(SP)   \
 	CBNZ R3, LOOP
@@ -178,7 +170,7 @@
 	MOVD R6, counts+64(FP) \
 	RET
 
-// func timedRowsNEON(lines *[8]uint64, block, next *lineBlock, n int, b *timedBlock, r *timedRow, t *timedTable) (copies, counts uint64)
+// func timedRowsNEON(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow, t *timedTable) (copies, counts uint64)
 TEXT ·timedRowsNEON(SB), NOSPLIT, $16-72
 	BEGIN
 	MOVBU timedRow_refresh(R17), R8

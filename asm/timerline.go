@@ -61,9 +61,9 @@ type TimerCounts struct {
 // others in the words that cover len(digests) elements. The timers of an element that
 // is not found, or with Refresh of every one, are set to ticks[i].
 //
-// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64), and has one
-// timer in each of K parts as TestAndSetCells describes it for cells, of N = 512/Bits.
-// Timer c lies in bits Bits*c up to Bits*(c+1) of the line.
+// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 / Bits
+// timers, and has those of them that TestAndSetCells describes for cells. Timer c lies in
+// bits Bits*c up to Bits*(c+1) of the line, so that an eighth is a word.
 //
 // A timer does not run down: it holds a stamp, 1 + t mod (2^Bits - 1) for the tick t
 // when it was set, and 0 if it never was or was swept. Its age at tick t is less than
@@ -83,13 +83,13 @@ type TimerCounts struct {
 // Ticks must not fall, neither within a call nor from one call to the next on the same
 // lines: a late element counts as one of the present, which the caller sees to, as
 // only that knows the whole stream. It panics if ticks fall within a call, lines is
-// empty or has more than 2^32 - 1 lines, or seen or ticks are too short. It takes O(K)
-// for an element, O(K^2) with Equal, and allocates nothing.
+// empty, or seen or ticks are too short. It takes constant time for an element, O(K^2)
+// with Equal above 1, and allocates nothing.
 func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks []uint64, r *TimerRule, c *TimerCounts) {
 	n := len(digests)
 	switch {
-	case len(lines) == 0 || uint64(len(lines)) >= 1<<32:
-		panic("asm: TestAndSetTimers: no lines or 2^32 of them")
+	case len(lines) == 0:
+		panic("asm: TestAndSetTimers: no lines")
 	case len(seen) < (n+63)/64:
 		panic("asm: TestAndSetTimers: seen shorter than digests")
 	case len(ticks) < n:
@@ -97,10 +97,22 @@ func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 	case fall(ticks[:n]):
 		panic("asm: TestAndSetTimers: ticks fall")
 	}
-	testAndSetTimers(lines, seen, digests, ticks, r, c)
+	if n == 0 {
+		return
+	}
 	c.Missed += uint64(n)
-	for _, word := range seen[:(n+63)/64] {
-		c.Missed -= uint64(bits.OnesCount64(word))
+	var walk lineWalk
+	var stamps timerStamps
+	walk.begin(lines, digests, 0, nil, false)
+	for w := range seen[:(n+63)/64] {
+		block, ahead, size := walk.next()
+		r.pick.block(block, size)
+		stamps.fill(ticks[:size], r)
+		found, filled := testAndSetTimers(lines, block, ahead, size, &stamps, r)
+		seen[w] = bits.Reverse64(found) >> (64 - size)
+		c.NonZero += filled
+		c.Missed -= uint64(bits.OnesCount64(found))
+		ticks = ticks[size:]
 	}
 }
 
@@ -108,14 +120,4 @@ func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 // before the last tick that they were set or swept at.
 func SweepTimers(lines [][8]uint64, tick uint64, r *TimerRule, c *TimerCounts) {
 	c.NonZero -= sweepTimers(lines, tick, r)
-}
-
-// fall reports whether a tick is less than the one before it.
-func fall(ticks []uint64) bool {
-	for i := 1; i < len(ticks); i++ {
-		if ticks[i] < ticks[i-1] {
-			return true
-		}
-	}
-	return false
 }

@@ -1,45 +1,50 @@
 package asm
 
-func testAndSetTimersGeneric(lines [][8]uint64, seen []uint64, digests []Digest, ticks []uint64, r *TimerRule, c *TimerCounts) {
-	var index [64]uint64
-	for w := 0; len(digests) > 0; w++ {
-		n := min(64, len(digests))
-		touchLines(lines, digests[:n], &index)
-		var word uint64
-		for i, d := range digests[:n] {
-			if r.testAndSet(&lines[index[i&63]], d[0], r.stamp(ticks[i]), c) {
-				word |= 1 << (i & 63)
-			}
+import "math/bits"
+
+// testAndSetTimersGeneric takes the n elements of a block. It returns those that are
+// found, shifted in from below: the last one is bit 0; and how many timers were 0 and
+// are set.
+func testAndSetTimersGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+	touchBlock(lines, ahead.offset[:])
+	for i := range n {
+		seen, more := r.testAndSet(&lines[block.offset[i]/64], block.low[i], s.stamp[i]&r.period, s.oldest[i]&r.period)
+		found <<= 1
+		if seen {
+			found |= 1
 		}
-		seen[w] = word
-		digests, ticks = digests[n:], ticks[n:]
+		filled += more
 	}
+	return found, filled
 }
 
 // testAndSet takes one element of the present, whose stamp is now.
-func (r *TimerRule) testAndSet(line *[8]uint64, low, now uint64, c *TimerCounts) (seen bool) {
-	var at, timers [MaxCellK]uint64
-	k := int(r.parts.k)
-	oldest := r.oldest(now)
+func (r *TimerRule) testAndSet(line *[8]uint64, pick, now, oldest uint64) (seen bool, filled uint64) {
+	const tops = 0x8080808080808080 // which cellNone has
+	var timers [MaxCellK]uint64
+	j, empty := 0, uint64(0)
 	seen = true
-	for j := range k {
-		at[j&7] = r.parts.cell(low, j) * r.bits
-		timer := line[at[j&7]>>6&7] >> (at[j&7] & 63) & r.period
-		timers[j&7] = timer
-		seen = seen && timer != 0 && (now-timer)&r.period <= oldest
-	}
-	seen = seen && (r.equal < 2 || largestGroup(timers[:k]) >= r.equal)
-	if seen && r.refresh == 0 {
-		return true
-	}
-	for j := range k {
-		if timers[j&7] == 0 {
-			c.NonZero++
+	for rest := ^pick & tops; rest != 0; rest &= rest - 1 {
+		e := bits.TrailingZeros64(rest) >> 3
+		timer := line[e&7] >> (pick >> (8 * e) * r.bits & 63) & r.period
+		if timer == 0 {
+			empty++
 		}
-		word, shift := &line[at[j&7]>>6&7], at[j&7]&63
-		*word = *word&^(r.period<<shift) | now<<shift
+		seen = seen && timer != 0 && (now-timer)&r.period <= oldest
+		timers[j&7] = timer
+		j++
 	}
-	return seen
+	set := r.set[0]
+	seen = seen && (r.equal < 2 || largestGroup(timers[:j]) >= r.equal)
+	if !seen {
+		set, filled = r.set[1], empty
+	}
+	for rest := ^pick & tops & set; rest != 0; rest &= rest - 1 {
+		e := bits.TrailingZeros64(rest) >> 3
+		shift := pick >> (8 * e) * r.bits & 63
+		line[e&7] = line[e&7]&^(r.period<<shift) | now<<shift
+	}
+	return seen, filled
 }
 
 // largestGroup returns how many of timers are equal, at most.

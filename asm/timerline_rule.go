@@ -3,14 +3,16 @@ package asm
 // TimerRule is TimerParams made ready for TestAndSetTimers. It does not change and may
 // be shared.
 type TimerRule struct {
-	parts  cellParts
+	pick   cellPick
 	bits   uint64 // of a timer
 	period uint64 // 2^bits - 1, after which stamps come again
 	window uint64
+	k      uint64
 	equal  uint64
-	// refresh has all bits set if elements that are found set their timers.
-	refresh uint64
-	ones    uint64 // the lowest bit of every timer of a word
+	ones   uint64 // the lowest bit of every timer of a word
+	// set has which timers an element sets that is found, and one that is not: none or
+	// all.
+	set [2]uint64
 }
 
 // NewTimerRule prepares p. Errors wrap ErrCellParams.
@@ -19,15 +21,17 @@ func NewTimerRule(p TimerParams) (*TimerRule, error) {
 		return nil, err
 	}
 	r := &TimerRule{
-		parts:  newCellParts(uint64(512/p.Bits), uint64(p.K)),
+		pick:   newCellPick(512/p.Bits, p.K),
 		bits:   uint64(p.Bits),
 		period: 1<<p.Bits - 1,
 		window: uint64(p.Window),
+		k:      uint64(p.K),
 		equal:  uint64(p.Equal),
 		ones:   ^uint64(0) / (1<<p.Bits - 1),
+		set:    [2]uint64{0, ^uint64(0)},
 	}
 	if p.Refresh {
-		r.refresh = ^uint64(0)
+		r.set[0] = ^uint64(0)
 	}
 	return r, nil
 }

@@ -169,34 +169,28 @@ func TestTimersPanics(t *testing.T) {
 }
 
 func BenchmarkTimers(b *testing.B) {
-	before := level
-	defer func() { level = before }()
-	for _, kib := range cellBenchSizes {
-		lines, seen, ticks := make([][8]uint64, kib<<10/64), make([]uint64, 8), make([]uint64, benchElements)
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		seen, ticks := make([]uint64, benchBatch/64), make([]uint64, benchBatch)
 		for _, p := range []TimerParams{timerShapes[0], timerShapes[3], {Bits: 16, K: 3, Window: 60000}} {
-			rule := timerRule(b, p)
-			for _, level = range levels() {
-				clear(lines)
-				b.Run(fmt.Sprintf("memory=%dKiB/bits=%d/equal=%d/level=%s", kib, p.Bits, p.Equal, named(levelNames, level)), func(b *testing.B) {
-					var c TimerCounts
-					// The window holds the share of elements that makes half of the timers live.
-					perTick := uint64(max(1, kib<<13/p.Bits/p.K/p.Window))
-					for i := range ticks {
-						ticks[i] = uint64(i) / perTick
-					}
-					benchCellLines(b, func(digests []Digest, positions []uint64) {
-						at := positions[0]
-						if at == 0 {
-							for i := range ticks {
-								ticks[i] += benchElements / perTick
-							}
+			// A window has the elements that make half of the timers live.
+			perTick := uint64(max(1, len(lines)*512/p.Bits/p.K/p.Window))
+			b.Run(fmt.Sprintf("bits=%d/equal=%d", p.Bits, p.Equal), func(b *testing.B) {
+				benchLevels(b, func(b *testing.B) {
+					rule, element, c := timerRule(b, p), uint64(0), TimerCounts{}
+					clear(lines)
+					s := newDigestBatch()
+					prepare := func() {
+						s.next()
+						for i := range ticks {
+							ticks[i] = element / perTick
+							element++
 						}
-						TestAndSetTimers(lines, seen, digests, ticks[at:], rule, &c)
-					})
+					}
+					measure(b, benchBatch, prepare, func() { TestAndSetTimers(lines, seen, s.digests, ticks, rule, &c) })
 				})
-			}
+			})
 		}
-	}
+	})
 }
 
 func BenchmarkSweepTimers(b *testing.B) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // bitLineCase is a filter in one line beside the same over one array.
@@ -122,26 +123,16 @@ func TestBitLineStableBound(t *testing.T) {
 	for _, c := range []struct{ k, p int }{{1, 4}, {2, 4}, {2, 5}, {2, 8}, {3, 11}, {4, 9}} {
 		t.Run(fmt.Sprintf("K=%d/P=%d", c.k, c.p), func(t *testing.T) {
 			got := float64(s.lineErrors(lines, asm.BitLineParams{Method: asm.BitsSBF, K: c.k, P: c.p}).falsePositives)
-			want := n * stableShare(float64(c.k), float64(c.p))
+			fps, err := theory.StableMissFPS(c.p, c.k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := n * fps
 			if math.Abs(got-want) > 0.03*want+5*math.Sqrt(want) {
 				t.Errorf("%.0f of %d new elements seen, want about %.0f", got, n, want)
 			}
 		})
 	}
-}
-
-// stableShare returns z^K.
-func stableShare(k, p float64) float64 {
-	low, high := 0.0, 1.0
-	for range 60 {
-		z := (low + high) / 2
-		if p*z*(1-math.Pow(z, k)) < k*(1-z) {
-			low = z
-		} else {
-			high = z
-		}
-	}
-	return math.Pow(low, k)
 }
 
 // TestBitLineReservoir holds the reservoir filter to 5 % where no element is very

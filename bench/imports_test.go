@@ -23,6 +23,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/chart": {},
 	"bench":               {"capture", "engine", "layout", "asm", "bench", "cmd/flowdedup/chart"},
 	"bench/workload":      {"bench"},
+	"bench/zipf":          {},
 }
 
 // TestImports keeps packages apart that must not know each other.

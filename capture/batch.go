@@ -1,6 +1,9 @@
 package capture
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // NoTime is the Time of a frame that carries no timestamp (a pcapng simple
 // packet block).
@@ -70,6 +73,23 @@ func (b *Batch) Block(i int) []byte {
 	k := &b.Blocks[i]
 	end := k.Offset + k.Len
 	return b.Buf[k.Offset:end:end]
+}
+
+// walk appends to Frames what describe finds in Buf from pos on, and returns where
+// that ends. describe writes to no more frames than it is given, and returns how
+// many it wrote and where the last of them ends.
+func (b *Batch) walk(pos int, describe func(frames []Frame, buf []byte, pos uint32) (found int, end uint32)) int {
+	const least = 1024 // the frames of a chunk of small packets take few turns
+	for {
+		b.Frames = slices.Grow(b.Frames, least)
+		room := b.Frames[len(b.Frames):cap(b.Frames)]
+		found, end := describe(room, b.Buf, uint32(pos))
+		b.Frames = b.Frames[:len(b.Frames)+found]
+		pos = int(end)
+		if found < len(room) {
+			return pos
+		}
+	}
 }
 
 // Reset empties the batch and keeps its memory.

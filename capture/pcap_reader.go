@@ -34,6 +34,7 @@ type pcap struct {
 	maxLen    uint32 // of a captured packet
 	swap      swapping
 	started   bool // the file header has been delivered
+	early     byte // see touchAhead; means nothing
 	ifaces    []Interface
 	sections  []Section
 }
@@ -97,56 +98,100 @@ func (p *pcap) header(head []byte) (int, error) {
 }
 
 func (p *pcap) parse(b *Batch) (used, need int, err error) {
-	pos := uint32(0)
 	if !p.started {
 		p.started = true
 		b.Blocks = append(b.Blocks, Block{Type: BlockFileHeader, Len: pcapHeaderLen})
-		pos = pcapHeaderLen
+		used = pcapHeaderLen
 	}
-	frames, buf := b.Frames, b.Buf
-	recordLen, maxLen, big, swap := p.recordLen, p.maxLen, p.big, p.swap
+	used = b.walk(used, p.walk)
+	need, err = p.stopped(b.Buf[used:])
+	return used, need, err
+}
+
+// touchAhead is how far behind a record the walk touches the buffer. Where a record
+// begins is known from the one before it only, so the walk would wait for each to
+// come out of the second-level cache; what is touched comes meanwhile. Without a
+// use for the byte, the compiler would leave the read out.
+const touchAhead = 768
+
+// walk describes the whole records from pos on, until frames is full, and
+// returns how many there are and where they end. Frames are written field by
+// field: a literal would be put together elsewhere and copied, which costs more
+// than all the rest.
+func (p *pcap) walk(frames []Frame, buf []byte, pos uint32) (found int, end uint32) {
+	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)
 	if p.nano {
 		tick = 1
 	}
-	need = int(recordLen)
-	for len(buf)-int(pos) >= int(recordLen) {
-		h := buf[pos:][:16]
-		times, lens := le.Uint64(h), le.Uint64(h[8:])
-		if big {
-			times, lens = swapHalves(times), swapHalves(lens)
+	early := byte(0)
+	for i := range frames {
+		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
+		if at+pcapRecordLen > len(buf) {
+			return i, pos
 		}
-		capLen, wireLen := uint32(lens), uint32(lens>>32)
-		if swap != swapNever && (swap == swapAlways || capLen > wireLen) {
-			capLen, wireLen = wireLen, capLen
+		h := (*[pcapRecordLen]byte)(buf[at : at+pcapRecordLen])
+		if at+touchAhead < len(buf) {
+			early |= buf[at+touchAhead]
 		}
-		if capLen > maxLen {
-			err = damaged("captured length %d exceeds %d", capLen, maxLen)
-			break
+		times, lens := le.Uint64(h[:]), le.Uint64(h[8:])
+		if odd {
+			times, lens = p.usual(times), p.usualLens(lens)
 		}
-		size := recordLen + capLen
-		if int(size) > len(buf)-int(pos) {
-			need = int(size)
-			break
+		size := recordLen + uint32(lens)
+		if uint32(lens) > maxLen || int(size) > len(buf)-at {
+			return i, pos
 		}
-		frames = append(frames, Frame{
-			// Fractions of a second or more are added as they are.
-			Time:      int64(uint32(times))*1e9 + int64(times>>32)*tick,
-			Data:      pos + recordLen,
-			CapLen:    capLen,
-			WireLen:   wireLen,
-			Record:    pos,
-			RecordLen: size,
-		})
+		f := &frames[i]
+		// Fractions of a second or more are added as they are.
+		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
+		f.Data = pos + recordLen
+		f.CapLen = uint32(lens)
+		f.WireLen = uint32(lens >> 32)
+		f.Interface = 0
+		f.Record = pos
+		f.RecordLen = size
 		pos += size
 	}
-	b.Frames = frames
-	return int(pos), need, err
+	p.early = early
+	return len(frames), pos
 }
 
-// swapHalves reverses the bytes of each half of v.
-func swapHalves(v uint64) uint64 {
-	return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+// stopped says why the walk ended before rest: how many bytes its record needs,
+// or what is wrong with it.
+func (p *pcap) stopped(rest []byte) (need int, err error) {
+	if len(rest) < int(p.recordLen) {
+		return int(p.recordLen), nil
+	}
+	capLen := p.capLen(rest)
+	if capLen > p.maxLen {
+		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
+	}
+	return int(p.recordLen + capLen), nil
+}
+
+// usual returns two integers of 32 bits, read as one of 64, as a little-endian file
+// has them.
+func (p *pcap) usual(v uint64) uint64 {
+	if p.big {
+		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+	}
+	return v
+}
+
+// usualLens does the same with the lengths of a record, and puts the captured one
+// first, in the low half.
+func (p *pcap) usualLens(v uint64) uint64 {
+	v = p.usual(v)
+	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
+		return bits.RotateLeft64(v, 32)
+	}
+	return v
+}
+
+// capLen returns the captured length from a record header.
+func (p *pcap) capLen(h []byte) uint32 {
+	return uint32(p.usualLens(le.Uint64(h[8:])))
 }
 
 func (p *pcap) cut(rest []byte) error {
@@ -154,11 +199,7 @@ func (p *pcap) cut(rest []byte) error {
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", ErrTruncated, have, want)
 	}
-	capLen, wireLen := p.u32(rest[8:]), p.u32(rest[12:])
-	if p.swap == swapAlways || p.swap == swapLarger && capLen > wireLen {
-		capLen = wireLen
-	}
-	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, capLen)
+	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, p.capLen(rest))
 }
 
 // inHeader is never true: what follows the file header is a record.

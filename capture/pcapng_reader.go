@@ -59,28 +59,38 @@ func (p *pcapng) header(head []byte) (int, error) {
 }
 
 func (p *pcapng) parse(b *Batch) (used, need int, err error) {
-	need = minBlockLen
-	for len(b.Buf)-used >= minBlockLen {
-		rest := b.Buf[used:]
-		var length uint32
-		if length, err = p.blockLen(rest); err != nil {
-			break
+	for need == 0 && err == nil {
+		if !p.big {
+			used = b.walk(used, p.plainPackets)
 		}
-		if int(length) > len(rest) {
-			need = int(length)
-			break
-		}
-		block := rest[:length:length]
-		if err = p.checkTrailer(block, length); err != nil {
-			break
-		}
-		if err = p.block(b, block, uint32(used)); err != nil {
-			break
-		}
-		used += int(length)
+		used, need, err = p.next(b, used)
 	}
 	p.packets = p.packets || len(b.Frames) > 0
 	return used, need, err
+}
+
+// next delivers the block at offset at of b.Buf and returns where it ends. If it
+// stays at at, the block needs need bytes, or err says what is wrong with it.
+func (p *pcapng) next(b *Batch, at int) (end, need int, err error) {
+	rest := b.Buf[at:]
+	if len(rest) < minBlockLen {
+		return at, minBlockLen, nil
+	}
+	length, err := p.blockLen(rest)
+	if err != nil {
+		return at, 0, err
+	}
+	if int(length) > len(rest) {
+		return at, int(length), nil
+	}
+	block := rest[:length:length]
+	if err := p.checkTrailer(block, length); err != nil {
+		return at, 0, err
+	}
+	if err := p.block(b, block, uint32(at)); err != nil {
+		return at, 0, err
+	}
+	return at + int(length), 0, nil
 }
 
 // blockLen returns the length of the block that rest, 12 bytes or more, begins

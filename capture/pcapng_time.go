@@ -44,9 +44,9 @@ func power10(n uint) uint64 {
 // exactly in 128 bits.
 type clock struct {
 	mul, div uint64
+	simple   uint64 // timestamps below it only need mul, and fit
 	offset   int64
 	shift    uint8
-	simple   bool // only mul is needed
 	maxLen   uint32
 }
 
@@ -58,7 +58,9 @@ func newClock(r resolution, offsetSeconds int64, maxLen uint32) clock {
 		c.mul, c.shift = 1e9, uint8(n)
 	case n <= 9:
 		c.mul = power10(9 - n)
-		c.simple = offsetSeconds == 0
+		if offsetSeconds == 0 {
+			c.simple = math.MaxInt64/c.mul + 1
+		}
 	case n <= 9+19:
 		c.div = power10(n - 9)
 	default:
@@ -70,15 +72,15 @@ func newClock(r resolution, offsetSeconds int64, maxLen uint32) clock {
 // nanoseconds converts a timestamp. Times that an int64 cannot hold become the
 // nearest that it can; NoTime is never returned.
 func (c *clock) nanoseconds(t uint64) int64 {
-	hi, lo := bits.Mul64(t, c.mul)
-	if c.simple && hi == 0 && lo <= math.MaxInt64 {
-		return int64(lo)
+	if t < c.simple {
+		return int64(t * c.mul)
 	}
-	return c.scaled(hi, lo)
+	return c.scaled(t)
 }
 
-// scaled finishes the conversion of hi:lo = t * mul.
-func (c *clock) scaled(hi, lo uint64) int64 {
+// scaled converts any timestamp.
+func (c *clock) scaled(t uint64) int64 {
+	hi, lo := bits.Mul64(t, c.mul)
 	if c.div > 1 {
 		lo /= c.div // then mul is 1, and hi 0
 	}

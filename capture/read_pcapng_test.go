@@ -1,8 +1,11 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -190,5 +193,55 @@ func TestPcapNGTablesBounded(t *testing.T) {
 	}
 	if !errors.Is(err, ErrDamaged) {
 		t.Errorf("%d interfaces with names of 60,000 bytes: %v", n, err)
+	}
+}
+
+// TestPcapNGWalk damages captures and compares what comes of them with what comes
+// of delivering each block by itself.
+func TestPcapNGWalk(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	o := binary.LittleEndian
+	whole := append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...)
+	whole = append(whole, interfaceBlock(o, 1, 0, ngOption(o, optTSResol, 0x8a), ngOption(o, optTSOffset, 1, 0, 0, 0, 0, 0, 0, 0))...)
+	for i := range 40 {
+		data := make([]byte, r.IntN(9))
+		switch i % 8 {
+		case 3:
+			whole = append(whole, packetBlock(o, 0, r.Uint64(), 9, data, ngOption(o, 1, 'a'))...)
+		case 6:
+			whole = append(whole, simpleBlock(o, 4, []byte("abcd"))...)
+		default:
+			whole = append(whole, packetBlock(o, uint32(i&1), r.Uint64()>>uint(i), 9, data)...)
+		}
+	}
+	plain := 0
+	for range 20000 {
+		data := slices.Clone(whole)
+		for range r.IntN(3) {
+			data[28+r.IntN(len(data)-28)] = byte(r.IntN(40))
+		}
+		data = data[:len(data)-r.IntN(2)*r.IntN(len(data)-28)]
+		fast, slow := newPcapNG(func(int, error) {}), newPcapNG(func(int, error) {})
+		if _, err := fast.header(data); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = slow.header(data)
+		a, b := Batch{Buf: data}, Batch{Buf: slices.Clone(data)}
+		used, need, err := fast.parse(&a)
+		var at, wants int
+		var wrong error
+		for wants == 0 && wrong == nil {
+			at, wants, wrong = slow.next(&b, at)
+		}
+		if used != at || need != wants || fmt.Sprint(err) != fmt.Sprint(wrong) {
+			t.Fatalf("%x: ended at %d, needing %d, %v; want %d, %d, %v", data, used, need, err, at, wants, wrong)
+		}
+		if !slices.Equal(a.Frames, b.Frames) || !slices.Equal(a.Blocks, b.Blocks) || !bytes.Equal(a.Buf, b.Buf) {
+			t.Fatalf("%x: frames %v, want %v", data, a.Frames, b.Frames)
+		}
+		plain += len(a.Frames)
+	}
+	if plain < 100_000 {
+		t.Errorf("only %d frames", plain)
 	}
 }

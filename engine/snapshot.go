@@ -3,8 +3,10 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	"github.com/minio/highwayhash"
 
@@ -14,9 +16,10 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 1
+//	version, 2
 //	kind of the filter
 //	2 words: key check value
+//	8 words: label, with zeros behind
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
 //	2 words: seal of all before
@@ -26,12 +29,28 @@ import (
 // Seals are HighwayHash-128 under a key derived from the secret, and the key check
 // value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
 // is believed before it is known to come from a holder of the secret.
+//
+// The label says what the elements are. A filter knows digests only, and would go on
+// with those of other keys, or of another hash, without a word.
 const (
 	snapshotMagic   = "FLOWSNAP"
-	snapshotVersion = 1
+	snapshotVersion = 2
+	// snapshotHead is the size of all before the fields.
+	snapshotHead = 5*8 + MaxLabel + 8
 	// snapshotPart is how many words are turned to bytes at a time.
 	snapshotPart = 2048
 )
+
+// MaxLabel is the most bytes that the label of a snapshot has.
+const MaxLabel = 64
+
+// checkLabel returns an error if a label does not fit into a snapshot.
+func checkLabel(label string) error {
+	if len(label) > MaxLabel || strings.ContainsRune(label, 0) {
+		return fmt.Errorf("%w: label %q, must have at most %d bytes, none of them 0", ErrSnapshot, label, MaxLabel)
+	}
+	return nil
+}
 
 // snapshotKind says which filter a snapshot is of.
 type snapshotKind uint64
@@ -69,11 +88,12 @@ type snapshotWriter struct {
 }
 
 // newSnapshotWriter writes all that comes before the lines.
-func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, fields []uint64) *snapshotWriter {
-	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart)}
+func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields []uint64) *snapshotWriter {
+	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart), err: checkLabel(label)}
 	head := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), snapshotVersion)
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
+	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
 	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
 	s.words(len(fields), func(i int) uint64 { return fields[i] })
 	s.write(s.seal.Sum(nil))
@@ -109,5 +129,5 @@ func (s *snapshotWriter) end() error {
 	return s.err
 }
 
-// ErrSnapshot is what errors about the content of a snapshot wrap.
+// ErrSnapshot is what errors about the content of a snapshot, and its label, wrap.
 var ErrSnapshot = errors.New("bad snapshot")

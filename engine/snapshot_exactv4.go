@@ -11,16 +11,18 @@ const exactV4FieldCount = 8
 
 // Snapshot writes all addresses that the counter remembers. A counter that
 // RestoreExactV4 makes of it goes on with the same verdicts. The secret is that whose
-// AESKey(KeyBijection) the counter was made with; the snapshot is sealed with it. Errors
-// are those of w. It panics after Close.
-func (e *ExactV4) Snapshot(w io.Writer, secret Secret) error {
+// AESKey(KeyBijection) the counter was made with; the snapshot is sealed with it. The
+// label says what the elements are ("src"), in MaxLabel bytes at most; only who gives
+// the same can restore the filter. Errors are those of w, or wrap ErrSnapshot for a
+// label that does not fit. It panics after Close.
+func (e *ExactV4) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("ExactV4.Snapshot", e.arena)
 	var spilled []uint64
 	for y := range e.spilled.all {
 		spilled = append(spilled, uint64(y))
 	}
 	lines := e.arena.Lines()
-	out := newSnapshotWriter(w, snapshotExactV4, secret, []uint64{
+	out := newSnapshotWriter(w, snapshotExactV4, secret, label, []uint64{
 		uint64(len(lines)), uint64(e.first), uint64(e.maxLines), uint64(len(spilled)),
 		e.count, e.limit, uint64(e.position), e.permutationCheck(),
 	})
@@ -38,11 +40,11 @@ func (e *ExactV4) permutationCheck() uint64 {
 
 // RestoreExactV4 makes the counter that ExactV4.Snapshot wrote. It reads nothing
 // behind the snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another
-// version or kind or made under another key, ErrMemory if it takes more memory than c
+// version, kind or label or made under another key, ErrMemory if it takes more memory than c
 // allows, or are those of r and of layout.NewArena. c bounds what the counter
 // takes now, not what it grows to.
 func RestoreExactV4(r io.Reader, c RestoreConfig) (*ExactV4, error) {
-	in, words, err := newSnapshotReader(r, snapshotExactV4, c.Secret, exactV4FieldCount, exactV4FieldCount)
+	in, words, err := newSnapshotReader(r, snapshotExactV4, c, exactV4FieldCount, exactV4FieldCount)
 	if err != nil {
 		return nil, err
 	}

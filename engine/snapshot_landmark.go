@@ -17,8 +17,11 @@ const (
 
 // Snapshot writes all that the filter remembers. A filter that RestoreLandmark makes
 // of it goes on with the same verdicts. The secret is what the digests were made under;
-// the snapshot is sealed with it. Errors are those of w. It panics after Close.
-func (l *Landmark) Snapshot(w io.Writer, secret Secret) error {
+// the snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
+// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// It panics after Close.
+func (l *Landmark) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Landmark.Snapshot", l.active().arena)
 	fields := []uint64{
 		math.Float64bits(l.config.FPR), uint64(l.config.Memory),
@@ -28,7 +31,7 @@ func (l *Landmark) Snapshot(w io.Writer, secret Secret) error {
 	for i := range l.filters {
 		fields = append(fields, l.filters[i].set)
 	}
-	out := newSnapshotWriter(w, snapshotLandmark, secret, fields)
+	out := newSnapshotWriter(w, snapshotLandmark, secret, label, fields)
 	for i := range l.filters {
 		out.lines(l.filters[i].arena.Lines())
 	}
@@ -37,11 +40,11 @@ func (l *Landmark) Snapshot(w io.Writer, secret Secret) error {
 
 // RestoreLandmark makes the filter that Landmark.Snapshot wrote. It reads nothing
 // behind the snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another
-// version or kind or made under another key, ErrMemory if it takes more memory than c
+// version, kind or label or made under another key, ErrMemory if it takes more memory than c
 // allows, or are those of r and of layout.NewArena. c bounds what the filter takes now,
 // not what it grows to.
 func RestoreLandmark(r io.Reader, c RestoreConfig) (*Landmark, error) {
-	in, words, err := newSnapshotReader(r, snapshotLandmark, c.Secret, landmarkFieldCount+1, landmarkFieldCount+maxLandmarkFilters)
+	in, words, err := newSnapshotReader(r, snapshotLandmark, c, landmarkFieldCount+1, landmarkFieldCount+maxLandmarkFilters)
 	if err != nil {
 		return nil, err
 	}

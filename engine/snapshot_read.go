@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -16,9 +17,14 @@ type RestoreConfig struct {
 	// Secret is what the snapshot was made under: that of the elements in it, and
 	// of those to come.
 	Secret Secret
+	// Label is that which the snapshot must have.
+	Label string
 	// Memory is what the filter's lines may take at most, in bytes; 0 stands for
 	// 256 MiB.
 	Memory int
+	// Workers is that of StreamConfig and TimedConfig, which may be another than
+	// before; other filters have none.
+	Workers int
 }
 
 func (c RestoreConfig) memory() uint64 {
@@ -45,9 +51,12 @@ type snapshotReader struct {
 
 // newSnapshotReader reads all that comes before the lines. The fields must be from
 // least to most.
-func newSnapshotReader(r io.Reader, kind snapshotKind, secret Secret, least, most int) (*snapshotReader, []uint64, error) {
-	s := &snapshotReader{r, newSeal(secret), make([]byte, 8*snapshotPart)}
-	head := s.buf[:48]
+func newSnapshotReader(r io.Reader, kind snapshotKind, c RestoreConfig, least, most int) (*snapshotReader, []uint64, error) {
+	if err := checkLabel(c.Label); err != nil {
+		return nil, nil, err
+	}
+	s := &snapshotReader{r, newSeal(c.Secret), make([]byte, 8*snapshotPart)}
+	head := make([]byte, snapshotHead)
 	if err := s.read(head, "header"); err != nil {
 		return nil, nil, err
 	}
@@ -59,16 +68,24 @@ func newSnapshotReader(r io.Reader, kind snapshotKind, secret Secret, least, mos
 		return nil, nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrSnapshot, word(1), snapshotVersion)
 	case word(2) != uint64(kind):
 		return nil, nil, fmt.Errorf("%w: of a filter of kind %d, must be of kind %d", ErrSnapshot, word(2), kind)
-	case !bytes.Equal(head[24:40], keyCheck(secret)):
+	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
 		return nil, nil, fmt.Errorf("%w: made under another key", ErrSnapshot)
-	case word(5) < uint64(least) || word(5) > uint64(most):
-		return nil, nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrSnapshot, word(5), least, most)
 	}
-	fields := make([]uint64, word(5))
+	count := word(snapshotHead/8 - 1)
+	if count < uint64(least) || count > uint64(most) {
+		return nil, nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrSnapshot, count, least, most)
+	}
+	fields := make([]uint64, count)
 	if err := s.words(len(fields), "header", func(i int, word uint64) { fields[i] = word }); err != nil {
 		return nil, nil, err
 	}
-	return s, fields, s.checkSeal("header")
+	if err := s.checkSeal("header"); err != nil {
+		return nil, nil, err
+	}
+	if label := strings.TrimRight(string(head[40:40+MaxLabel]), "\x00"); label != c.Label {
+		return nil, nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrSnapshot, label, c.Label)
+	}
+	return s, fields, nil
 }
 
 // read fills b. part names what it reads, for errors.

@@ -14,17 +14,22 @@ import (
 
 var snapshotSecret = Secret{1, 2, 3}
 
+const snapshotLabel = "flow, aes"
+
+// snapshotRestore accepts what snapshotOf gives.
+func snapshotRestore() RestoreConfig {
+	return RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel}
+}
+
 // snapshotter is any filter that snapshots can be made of.
 type snapshotter interface {
-	Snapshot(w io.Writer, secret Secret) error
+	Snapshot(w io.Writer, secret Secret, label string) error
 	Close() error
 }
 
 // restorers are the functions that read snapshots, by kind.
 var restorers = map[snapshotKind]func(r io.Reader, c RestoreConfig) (snapshotter, error){
-	snapshotStream: func(r io.Reader, c RestoreConfig) (snapshotter, error) {
-		return restored(RestoreStream(r, c, 1))
-	},
+	snapshotStream:   func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreStream(r, c)) },
 	snapshotTimed:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimed(r, c)) },
 	snapshotExactV4:  func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
 	snapshotLandmark: func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreLandmark(r, c)) },
@@ -41,7 +46,7 @@ func restored[F snapshotter](f F, err error) (snapshotter, error) {
 func snapshotOf(t testing.TB, s snapshotter) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Snapshot(&b, snapshotSecret); err != nil {
+	if err := s.Snapshot(&b, snapshotSecret, snapshotLabel); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -50,7 +55,7 @@ func snapshotOf(t testing.TB, s snapshotter) []byte {
 // restart returns the filter that is restored from a snapshot of s.
 func restart[F snapshotter](t *testing.T, s F, kind snapshotKind) F {
 	t.Helper()
-	again, err := restorers[kind](bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret})
+	again, err := restorers[kind](bytes.NewReader(snapshotOf(t, s)), snapshotRestore())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +170,7 @@ func TestRestoreDamaged(t *testing.T) {
 	for kind, f := range snapshotFilters(t) {
 		data := snapshotOf(t, f)
 		restore := func(data []byte, kind snapshotKind, secret Secret) error {
-			r, err := restorers[kind](bytes.NewReader(data), RestoreConfig{Secret: secret})
+			r, err := restorers[kind](bytes.NewReader(data), RestoreConfig{Secret: secret, Label: snapshotLabel})
 			if err == nil {
 				r.Close()
 			}
@@ -190,8 +195,42 @@ func TestRestoreDamaged(t *testing.T) {
 		if err := restore(data, kind, Secret{}); !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), "another key") {
 			t.Errorf("kind %d with another key: %v", kind, err)
 		}
-		if _, err := restorers[kind](bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Memory: 64}); !errors.Is(err, ErrMemory) {
+		if _, err := restorers[kind](bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: 64}); !errors.Is(err, ErrMemory) {
 			t.Errorf("kind %d with memory of a line: %v", kind, err)
+		}
+	}
+}
+
+// A filter of other elements is not resumed, and labels are stored as they are, or not.
+func TestSnapshotLabel(t *testing.T) {
+	for kind, f := range snapshotFilters(t) {
+		long := strings.Repeat("l", MaxLabel)
+		for _, c := range []struct {
+			written, wanted string
+			says            string
+		}{
+			{"", "", ""}, {"src", "src", ""}, {long, long, ""},
+			{"flow", "src", `of elements labelled "flow", must be "src"`},
+			{"", "src", `labelled "", must be "src"`},
+			{long, long[1:], "must be"},
+			{"src", long + "l", "at most 64 bytes"},
+			{"src", "src\x00", "none of them 0"},
+		} {
+			var b bytes.Buffer
+			if err := f.Snapshot(&b, snapshotSecret, c.written); err != nil {
+				t.Fatal(err)
+			}
+			r, err := restorers[kind](&b, RestoreConfig{Secret: snapshotSecret, Label: c.wanted})
+			switch {
+			case err == nil && c.says == "":
+				r.Close()
+			case err == nil || c.says == "" || !errors.Is(err, ErrSnapshot) || !strings.Contains(err.Error(), c.says):
+				t.Errorf("kind %d, %q as %q: %v, want %q", kind, c.written, c.wanted, err, c.says)
+			}
+		}
+		var b bytes.Buffer
+		if err := f.Snapshot(&b, snapshotSecret, long+"l"); !errors.Is(err, ErrSnapshot) || b.Len() > 0 {
+			t.Errorf("kind %d, a long label: %v, %d bytes written", kind, err, b.Len())
 		}
 	}
 }
@@ -203,7 +242,7 @@ func TestRestoreExactV4Permutation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if _, err := RestoreExactV4(bytes.NewReader(snapshotOf(t, e)), RestoreConfig{Secret: snapshotSecret}); !errors.Is(err, ErrSnapshot) {
+	if _, err := RestoreExactV4(bytes.NewReader(snapshotOf(t, e)), snapshotRestore()); !errors.Is(err, ErrSnapshot) {
 		t.Errorf("%v", err)
 	}
 }
@@ -223,9 +262,9 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 func TestSnapshotToFullDisk(t *testing.T) {
 	for kind, f := range snapshotFilters(t) {
 		size := len(snapshotOf(t, f))
-		for _, room := range []int{0, 8, 47, 48, 200, size / 2, size - 16, size - 1, size} {
+		for _, room := range []int{0, 8, snapshotHead - 1, snapshotHead, 300, size / 2, size - 16, size - 1, size} {
 			disk := fullDisk(room)
-			if err := f.Snapshot(&disk, snapshotSecret); (err != nil) != (room < size) || err != nil && !errors.Is(err, errFull) {
+			if err := f.Snapshot(&disk, snapshotSecret, snapshotLabel); (err != nil) != (room < size) || err != nil && !errors.Is(err, errFull) {
 				t.Errorf("kind %d, %d bytes of room for %d: %v", kind, room, size, err)
 			}
 		}
@@ -235,12 +274,12 @@ func TestSnapshotToFullDisk(t *testing.T) {
 // sealAgain puts seals that fit into a snapshot that was changed, as one who has the
 // secret can.
 func sealAgain(data []byte) []byte {
-	if len(data) < 48 {
+	if len(data) < snapshotHead {
 		return data
 	}
 	data = slices.Clone(data)
-	count := binary.LittleEndian.Uint64(data[40:])
-	head := 48 + 8*min(count, 1000)
+	count := binary.LittleEndian.Uint64(data[snapshotHead-8:])
+	head := snapshotHead + 8*min(count, 1000)
 	if uint64(len(data)) < head+32 {
 		return data
 	}
@@ -276,7 +315,7 @@ func FuzzRestore(f *testing.F) {
 		f.Add(snapshotOf(f, s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) < 48 {
+		if len(data) < snapshotHead {
 			return
 		}
 		restore := restorers[snapshotKind(binary.LittleEndian.Uint64(data[16:]))]
@@ -284,7 +323,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		data = sealAgain(data)
-		s, err := restore(bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Memory: 1 << 16})
+		s, err := restore(bytes.NewReader(data), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: 1 << 16})
 		if err != nil {
 			if !errors.Is(err, ErrSnapshot) && !errors.Is(err, ErrMemory) && !errors.Is(err, ErrStream) {
 				t.Errorf("%v: unexpected kind of error", err)
@@ -292,7 +331,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		defer s.Close()
-		if again := snapshotOf(t, s); len(again) > len(data) || !bytes.Equal(again[:48], data[:48]) {
+		if again := snapshotOf(t, s); len(again) > len(data) || !bytes.Equal(again[:snapshotHead], data[:snapshotHead]) {
 			t.Errorf("a snapshot of %d bytes, it was %d at most", len(again), len(data))
 		}
 		useRestored(s)

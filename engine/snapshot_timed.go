@@ -15,28 +15,33 @@ const timedFieldCount = 8 + 5 + windowSlices + 1 + 4
 
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. Errors are those of w. It panics after Close.
-func (t *Timed) Snapshot(w io.Writer, secret Secret) error {
+// snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
+// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// It panics after Close.
+func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Timed.Snapshot", t.arena)
+	counts := t.counts()
 	fields := []uint64{
 		uint64(t.kind.Duration), uint64(t.kind.Packets), flagWord(t.kind.None),
 		uint64(len(t.arena.Lines())), uint64(t.params.FPBits),
 		flagWord(t.params.Refresh), flagWord(t.params.Across), uint64(t.params.Origin),
-		flagWord(t.started), t.position, t.counts.Inserted, t.counts.EvictedLive, uint64(t.demand.start),
+		flagWord(t.started), t.position, counts.Inserted, counts.EvictedLive, uint64(t.demand.start),
 	}
 	fields = append(fields, t.demand.kept[:]...)
 	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak, t.demand.length)
-	out := newSnapshotWriter(w, snapshotTimed, secret, fields)
+	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
 	out.lines(t.arena.Lines())
 	return out.end()
 }
 
-// RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind the
-// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
-// kind or made under another key, ErrMemory if it takes more memory than c allows, or
-// are those of r and of layout.NewArena.
+// RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind
+// the snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another
+// version, kind or label or made under another key, ErrMemory if it takes more memory
+// than c allows, ErrWorkers if the workers do not fit, or are those of r and of
+// layout.NewArena.
 func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
-	in, words, err := newSnapshotReader(r, snapshotTimed, c.Secret, timedFieldCount, timedFieldCount)
+	in, words, err := newSnapshotReader(r, snapshotTimed, c, timedFieldCount, timedFieldCount)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +72,7 @@ func timedOf(f *snapshotFields, c RestoreConfig) (*Timed, error) {
 	}
 	config := TimedConfig{
 		Window: window, Memory: int(lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: f.flag(), Across: f.flag(),
+		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: f.flag(), Across: f.flag(), Workers: c.Workers,
 	}
 	_, err := cellShape(config)
 	if err == nil {
@@ -94,7 +99,7 @@ func (t *Timed) fill(f *snapshotFields) {
 	t.params.Origin = int64(f.next())
 	t.started = f.flag()
 	t.position = f.next()
-	t.counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
+	t.kernels[0].counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
 	t.demand.start = int64(f.next())
 	for i := range t.demand.kept {
 		t.demand.kept[i] = f.next()

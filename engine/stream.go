@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -24,8 +23,9 @@ type StreamConfig struct {
 	// rows and 0.01 with "sbf", and asks for no bound from the others.
 	FPR float64
 	// Workers is the number of goroutines that share the work, the caller's
-	// included, from 1 to the number of lines and at most MaxStreamWorkers; 0
-	// stands for 1. It changes neither verdicts nor memory.
+	// included, from 1 to the number of lines and at most MaxWorkers; 0 stands for 1.
+	// They share calls of 4096 elements and more, if the lines do not fit a
+	// core's second-level cache. It changes neither verdicts nor memory.
 	Workers int
 	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times
 	// bits: "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
@@ -41,15 +41,12 @@ type StreamConfig struct {
 	Max int
 }
 
-// MaxStreamWorkers is the most goroutines that share the work of a Stream.
-const MaxStreamWorkers = 256
-
 // maxStreamLines is the most lines of a Stream, 256 GiB, which is what kernels of cell
 // lines can address.
 const maxStreamLines = 1<<32 - 1
 
 // ErrStream is what errors about parameters of a Stream wrap, unless they wrap
-// ErrFPR or ErrMemory.
+// ErrFPR, ErrMemory or ErrWorkers.
 var ErrStream = errors.New("parameter of a stream filter out of range")
 
 // Stream is the filter of unbounded streams: it remembers recent elements in a fixed
@@ -74,13 +71,14 @@ type Stream struct {
 	params   streamParams
 	arena    *layout.Arena
 	bytes    int
-	workers  streamWorkers
+	kernels  []streamKernel // of the workers
+	shards   shards
 	elements uint64 // so far; an element's number in the stream is from 1 on
 	seen     uint64
 }
 
-// NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory or what
-// layout.NewArena says.
+// NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
+// or what layout.NewArena says.
 func NewStream(c StreamConfig) (*Stream, error) {
 	if c.Memory == 0 {
 		c.Memory = maxDefaultMemory
@@ -95,19 +93,22 @@ func NewStream(c StreamConfig) (*Stream, error) {
 // newStream makes the filter of parameters that are known to be right, but for the
 // number of workers.
 func newStream(p streamParams, workers int) (*Stream, error) {
-	if workers == 0 {
-		workers = 1
-	}
-	if most := min(p.lines, MaxStreamWorkers); workers < 1 || workers > most {
-		return nil, fmt.Errorf("%w: %d workers, must be from 1 to %d with %d lines of memory", ErrStream, workers, most, p.lines)
+	workers, err := shardWorkers(workers, p.lines)
+	if err != nil {
+		return nil, err
 	}
 	arena, err := layout.NewArena(p.lines)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stream{params: p, arena: arena}
-	s.workers.start(arena.Lines(), workers, p.newKernel)
-	s.bytes = arena.Bytes() + s.workers.bytes()
+	kernels := make([]lineKernel, workers)
+	for i := range kernels {
+		k := p.newKernel()
+		kernels[i], s.kernels = k, append(s.kernels, k)
+	}
+	s.shards.start(arena.Lines(), kernels, true)
+	s.bytes = arena.Bytes() + s.shards.bytes()
 	return s, nil
 }
 
@@ -119,9 +120,9 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 	clearBits(seen, len(d))
 	checkOpen("Stream.TestAndSet", s.arena)
 	for len(d) > 0 {
-		n := min(len(d), streamRound)
+		n := min(len(d), shardRound)
 		words := seen[:(n+63)/64]
-		s.workers.testAndSet(words, d[:n], s.elements+1)
+		s.shards.testAndSet(words, d[:n], s.elements+1)
 		for _, word := range words {
 			s.seen += uint64(bits.OnesCount64(word))
 		}
@@ -140,6 +141,6 @@ func checkOpen(method string, a *layout.Arena) {
 // Close ends the filter's goroutines and gives its memory back; Stats still works.
 // Further calls do nothing.
 func (s *Stream) Close() error {
-	s.workers.stop()
+	s.shards.stop()
 	return s.arena.Close()
 }

@@ -7,6 +7,22 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
+// streamKernel is a method's kernel.
+type streamKernel interface {
+	lineKernel
+	// counts returns the changes so far, modulo 2^64: what one worker empties
+	// another one may have filled.
+	counts() streamCounts
+	// add changes what counts returns.
+	add(streamCounts)
+}
+
+// streamCounts are the counts of all kernels.
+type streamCounts struct {
+	occupied uint64 // cells that are not empty
+	evicted  uint64 // fingerprints that made room for another one
+}
+
 // rowKernel is that of fingerprint rows.
 type rowKernel struct {
 	params asm.RowParams
@@ -31,9 +47,9 @@ func (k *rowKernel) add(c streamCounts) {
 func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // positions are the numbers of elements in the stream.
-type positions [streamPart]uint64
+type positions [shardPart]uint64
 
-// fill returns the numbers of n elements as streamKernel says.
+// fill returns the numbers of n elements as lineKernel says.
 func (p *positions) fill(n int, position uint64, order []uint32) []uint64 {
 	all := p[:n]
 	if order == nil {
@@ -67,13 +83,12 @@ func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // cellKernel is that of cell lines.
 type cellKernel struct {
-	rule      asm.CellRule
-	sum       asm.CellCounts
-	positions positions
+	rule asm.CellRule
+	sum  asm.CellCounts
 }
 
 func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetCells(lines, seen, d, k.positions.fill(len(d), position, order), &k.rule, &k.sum)
+	asm.TestAndSetCells(lines, seen, d, position, order, &k.rule, &k.sum)
 }
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }

@@ -45,12 +45,34 @@ func StreamMethods() []string {
 	return names
 }
 
-// rowShapes are the shapes of rows, those that miss fewest elements at equal
-// memory first, and so with falling bounds of the false positive rate.
-var rowShapes = []struct {
-	name  string
-	shape asm.RowShape
-}{
+// IsStreamMethod says whether NewStream knows a method of that name.
+func IsStreamMethod(name string) bool { return name != "" && streamMethod(name) >= 0 }
+
+// streamMethod returns the place of a method in streamMethods, or -1 if there is none
+// of that name. "" stands for the first.
+func streamMethod(name string) int {
+	if name == "" {
+		return 0
+	}
+	return slices.Index(StreamMethods(), name)
+}
+
+// StreamShape is a shape of the rows of a Stream.
+type StreamShape struct {
+	Name string // as in StreamConfig
+	asm.RowShape
+}
+
+// FPR returns what an element that never came is taken for seen with at most, in such a
+// row: c / (2^w - 1) for c cells of w bits.
+func (s StreamShape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
+
+// StreamShapes returns the shapes of rows, those that miss fewest elements at equal
+// memory first, and so with falling bounds of the false positive rate. NewStream takes
+// the first one that keeps the rate asked for.
+func StreamShapes() []StreamShape { return slices.Clone(streamShapes) }
+
+var streamShapes = []StreamShape{
 	{"8x8", asm.Rows8x8},
 	{"32x16", asm.Lines32x16},
 	{"4x16", asm.Rows4x16},
@@ -80,13 +102,11 @@ type streamParams struct {
 // newStreamParams chooses what c leaves open.
 func newStreamParams(c StreamConfig) (streamParams, error) {
 	p := streamParams{k: 1, max: 1}
-	if c.Method == "" {
-		c.Method = streamMethods[0].name
-	}
-	p.method = slices.Index(StreamMethods(), c.Method)
+	p.method = streamMethod(c.Method)
 	if p.method < 0 {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
+	c.Method = streamMethods[p.method].name
 	lines, err := streamLines(c.Memory)
 	if err != nil {
 		return p, err
@@ -144,16 +164,16 @@ func (p *streamParams) chooseShape(c StreamConfig) error {
 	if limit == 0 && c.Shape == "" {
 		limit = defaultRowFPR
 	}
-	for _, s := range rowShapes {
-		if c.Shape != "" && c.Shape != s.name {
+	for _, s := range streamShapes {
+		if c.Shape != "" && c.Shape != s.Name {
 			continue
 		}
-		p.shape = s.shape
+		p.shape = s.RowShape
 		if limit == 0 || p.bound() <= limit {
 			return nil
 		}
 		if c.Shape != "" {
-			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", ErrFPR, s.name, p.bound(), limit)
+			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", ErrFPR, s.Name, p.bound(), limit)
 		}
 	}
 	if c.Shape != "" {

@@ -11,7 +11,7 @@ import (
 // stream of new elements leads to in the limit.
 func (p *streamParams) bound() float64 {
 	if p.family() == familyRows {
-		return min(1, rowRate(p.shape, 1))
+		return StreamShape{RowShape: p.shape}.FPR()
 	}
 	rate := p.stableRate
 	if method := streamMethods[p.method].bits; method != asm.BitsSBF {

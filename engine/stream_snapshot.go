@@ -23,10 +23,13 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 
 // Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. Errors are those of w. It panics after Close.
-func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
+// snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
+// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// It panics after Close.
+func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Stream.Snapshot", s.arena)
-	c := s.workers.counts()
+	c := s.counts()
 	f := streamFields{
 		method: uint64(s.params.method), shape: uint64(s.params.shape),
 		k: uint64(s.params.k), p: uint64(s.params.p), max: uint64(s.params.max),
@@ -37,18 +40,18 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret) error {
 	for i, field := range f.all() {
 		fields[i] = *field
 	}
-	out := newSnapshotWriter(w, snapshotStream, secret, fields[:])
+	out := newSnapshotWriter(w, snapshotStream, secret, label, fields[:])
 	out.lines(s.arena.Lines())
 	return out.end()
 }
 
-// RestoreStream makes the filter that Snapshot wrote, for a number of workers as in
-// StreamConfig, which may be another than before. It reads nothing behind the
-// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version or
-// kind or made under another key, ErrMemory if it takes more memory than c allows,
-// ErrStream if the workers do not fit, or are those of r and of layout.NewArena.
-func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
-	in, fields, err := newSnapshotReader(r, snapshotStream, c.Secret, streamFieldCount, streamFieldCount)
+// RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
+// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version,
+// kind or label or made under another key, ErrMemory if it takes more memory than c
+// allows, ErrWorkers if the workers do not fit, or are those of r and of
+// layout.NewArena.
+func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
+	in, fields, err := newSnapshotReader(r, snapshotStream, c, streamFieldCount, streamFieldCount)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStream(p, workers)
+	s, err := newStream(p, c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func RestoreStream(r io.Reader, c RestoreConfig, workers int) (*Stream, error) {
 		return nil, err
 	}
 	s.elements, s.seen = f.elements, f.seen
-	s.workers.all[0].kernel.add(streamCounts{occupied: f.occupied, evicted: f.evicted})
+	s.kernels[0].add(streamCounts{occupied: f.occupied, evicted: f.evicted})
 	return s, nil
 }
 
@@ -105,9 +108,9 @@ func (f *streamFields) rebuild() (streamParams, error) {
 	c := StreamConfig{Method: streamMethods[f.method].name, Memory: int(f.lines) * layout.LineSize}
 	switch {
 	case streamMethods[f.method].rows:
-		for _, s := range rowShapes {
-			if uint64(s.shape) == f.shape {
-				c.Shape = s.name
+		for _, s := range streamShapes {
+			if uint64(s.RowShape) == f.shape {
+				c.Shape = s.Name
 			}
 		}
 	case c.Method == "sbf":

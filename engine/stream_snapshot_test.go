@@ -29,12 +29,13 @@ func TestStreamSnapshot(t *testing.T) {
 				}
 			}
 			at += n
-			restored, err := RestoreStream(bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret}, 1+rng.IntN(5))
+			restored, err := RestoreStream(bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 1 + rng.IntN(5)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { restored.Close() })
 			s = restored
+			s.shards.least = 1
 		}
 		if !slices.Equal(s.arena.Lines(), whole.arena.Lines()) {
 			t.Error("other memory")
@@ -53,7 +54,7 @@ func TestSnapshotsInARow(t *testing.T) {
 	data := snapshotOf(t, s)
 	r := iotest.OneByteReader(io.MultiReader(bytes.NewReader(data), bytes.NewReader(data), strings.NewReader("rest")))
 	for range 2 {
-		restored, err := RestoreStream(r, RestoreConfig{Secret: snapshotSecret}, 0)
+		restored, err := RestoreStream(r, snapshotRestore())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,30 +80,30 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"empty", nil, ErrSnapshot, "ends in its header"},
 		{"foreign", bytes.Repeat([]byte("pcap"), 100), ErrSnapshot, "not a snapshot"},
-		{"newer", changed(data, 1, 2), ErrSnapshot, "version 2, this program reads version 1"},
+		{"newer", changed(data, 1, 3), ErrSnapshot, "version 3, this program reads version 2"},
 		{"kind", changed(data, 2, 9), ErrSnapshot, "kind 9"},
 		{"key", changed(data, 3, 1), ErrSnapshot, "another key"},
-		{"count", changed(data, 5, 1<<60), ErrSnapshot, "1152921504606846976 fields, must be from 10 to 10"},
-		{"field", changed(data, 11, 1<<30), ErrSnapshot, "header is damaged"},
+		{"count", changed(data, 13, 1<<60), ErrSnapshot, "1152921504606846976 fields, must be from 10 to 10"},
+		{"field", changed(data, 19, 1<<30), ErrSnapshot, "header is damaged"},
 		{"lines", flipped, ErrSnapshot, "lines is damaged"},
 		{"header cut", data[:60], ErrSnapshot, "ends in its header"},
 		{"lines cut", data[:len(data)-100], ErrSnapshot, "ends in its lines"},
 		{"seal cut", data[:len(data)-1], ErrSnapshot, "ends in its seal of the lines"},
-		{"method", sealAgain(changed(data, 6, 8)), ErrSnapshot, "method is 8"},
-		{"shape", sealAgain(changed(data, 7, 1)), ErrSnapshot, "do not belong together"},
-		{"K", sealAgain(changed(data, 8, 5)), ErrSnapshot, "K is 5"},
-		{"K 0", sealAgain(changed(data, 8, 0)), ErrSnapshot, "do not belong together"},
-		{"P", sealAgain(changed(data, 9, 65)), ErrSnapshot, "P is 65"},
-		{"Max", sealAgain(changed(data, 10, 2)), ErrSnapshot, "Max is 2"},
-		{"no lines", sealAgain(changed(data, 11, 0)), ErrSnapshot, "0 bytes"},
-		{"many lines", sealAgain(changed(data, 11, 1<<31)), ErrMemory, "2147483648 lines of 64 bytes, at most 268435456"},
-		{"too many lines", sealAgain(changed(data, 11, 1<<62)), ErrSnapshot, "number of lines"},
-		{"more lines", sealAgain(changed(data, 11, 101)), ErrSnapshot, "ends in its"},
-		{"seen", sealAgain(changed(data, 13, 3001)), ErrSnapshot, "seen elements is 3001"},
-		{"occupied", sealAgain(changed(data, 14, 1<<20)), ErrSnapshot, "do not belong together"},
-		{"evicted", sealAgain(changed(data, 15, 1<<63)), ErrSnapshot, "evictions"},
+		{"method", sealAgain(changed(data, 14, 8)), ErrSnapshot, "method is 8"},
+		{"shape", sealAgain(changed(data, 15, 1)), ErrSnapshot, "do not belong together"},
+		{"K", sealAgain(changed(data, 16, 5)), ErrSnapshot, "K is 5"},
+		{"K 0", sealAgain(changed(data, 16, 0)), ErrSnapshot, "do not belong together"},
+		{"P", sealAgain(changed(data, 17, 65)), ErrSnapshot, "P is 65"},
+		{"Max", sealAgain(changed(data, 18, 2)), ErrSnapshot, "Max is 2"},
+		{"no lines", sealAgain(changed(data, 19, 0)), ErrSnapshot, "0 bytes"},
+		{"many lines", sealAgain(changed(data, 19, 1<<31)), ErrMemory, "2147483648 lines of 64 bytes, at most 268435456"},
+		{"too many lines", sealAgain(changed(data, 19, 1<<62)), ErrSnapshot, "number of lines"},
+		{"more lines", sealAgain(changed(data, 19, 101)), ErrSnapshot, "ends in its"},
+		{"seen", sealAgain(changed(data, 21, 3001)), ErrSnapshot, "seen elements is 3001"},
+		{"occupied", sealAgain(changed(data, 22, 1<<20)), ErrSnapshot, "do not belong together"},
+		{"evicted", sealAgain(changed(data, 23, 1<<63)), ErrSnapshot, "evictions"},
 	} {
-		r, err := RestoreStream(bytes.NewReader(c.data), RestoreConfig{Secret: snapshotSecret}, 1)
+		r, err := RestoreStream(bytes.NewReader(c.data), snapshotRestore())
 		if err == nil {
 			r.Close()
 		}
@@ -111,21 +112,20 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		config  RestoreConfig
-		workers int
-		is      error
+		config RestoreConfig
+		is     error
 	}{
-		"another key": {RestoreConfig{Secret: Secret{9}}, 1, ErrSnapshot},
-		"too large":   {RestoreConfig{Secret: snapshotSecret, Memory: 6399}, 1, ErrMemory},
-		"no memory":   {RestoreConfig{Secret: snapshotSecret, Memory: -1}, 1, ErrMemory},
-		"101 workers": {RestoreConfig{Secret: snapshotSecret}, 101, ErrStream},
+		"another key": {RestoreConfig{Secret: Secret{9}, Label: snapshotLabel}, ErrSnapshot},
+		"too large":   {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: 6399}, ErrMemory},
+		"no memory":   {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: -1}, ErrMemory},
+		"101 workers": {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 101}, ErrWorkers},
 	} {
-		if _, err := RestoreStream(bytes.NewReader(data), c.config, c.workers); !errors.Is(err, c.is) {
+		if _, err := RestoreStream(bytes.NewReader(data), c.config); !errors.Is(err, c.is) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	broken := io.MultiReader(bytes.NewReader(data[:200]), iotest.ErrReader(failing))
-	if _, err := RestoreStream(broken, RestoreConfig{Secret: snapshotSecret}, 1); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
+	if _, err := RestoreStream(broken, snapshotRestore()); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
 		t.Errorf("a reader that fails: %v", err)
 	}
 }

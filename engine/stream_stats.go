@@ -22,7 +22,7 @@ type StreamStats struct {
 	// that keep no chosen rate.
 	FPRBound float64
 	// MemoryBytes is the size of the lines and of the workers' tables: some 8 KiB
-	// each for positions but with rows, and if there are several some 29 KiB each
+	// each for positions with bit lines, and if there are several some 93 KiB each
 	// for what they pick of a batch.
 	MemoryBytes int
 }
@@ -30,7 +30,7 @@ type StreamStats struct {
 // Stats returns what the filter did so far. It takes constant time: cells are counted
 // as they change.
 func (s *Stream) Stats() StreamStats {
-	c := s.workers.counts()
+	c := s.counts()
 	cells := uint64(s.params.lines) * uint64(s.params.lineCells())
 	fill := float64(c.occupied) / float64(cells)
 	bound := s.params.bound()
@@ -47,4 +47,14 @@ func (s *Stream) Stats() StreamStats {
 		FPRBound:    bound,
 		MemoryBytes: s.bytes,
 	}
+}
+
+// counts returns the sum of all workers' counts.
+func (s *Stream) counts() (sum streamCounts) {
+	for _, k := range s.kernels {
+		c := k.counts()
+		sum.occupied += c.occupied
+		sum.evicted += c.evicted
+	}
+	return sum
 }

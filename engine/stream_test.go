@@ -19,8 +19,8 @@ import (
 // streamConfigs are filters of all methods, shapes and widths of cells.
 func streamConfigs() (all []StreamConfig) {
 	for _, method := range []string{"lru", "qht", "qqhtd"} {
-		for _, s := range rowShapes {
-			all = append(all, StreamConfig{Method: method, Shape: s.name})
+		for _, s := range streamShapes {
+			all = append(all, StreamConfig{Method: method, Shape: s.Name})
 		}
 	}
 	for _, method := range []string{"sbf", "rsbf", "bsbf", "bsbfsd", "rlbsbf"} {
@@ -52,6 +52,14 @@ func mustStream(t testing.TB, c StreamConfig) *Stream {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// mustShare makes a filter whose workers share even what is not worth it.
+func mustShare(t testing.TB, c StreamConfig) *Stream {
+	t.Helper()
+	s := mustStream(t, c)
+	s.shards.least = 1
 	return s
 }
 
@@ -88,13 +96,13 @@ func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {
 
 func constant(n int) func() int { return func() int { return n } }
 
-// randomSizes returns sizes of batches, of which some are shorter than what is
-// worth sharing, some longer than a round, and some 0.
+// randomSizes returns sizes of batches, of which some are longer than a round, and some
+// 0.
 func randomSizes(seed uint64) func() int {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	return func() int {
 		if rng.IntN(8) == 0 {
-			return streamRound + rng.IntN(streamRound/4)
+			return shardRound + rng.IntN(shardRound/4)
 		}
 		return rng.IntN(1 << (1 + rng.IntN(15)))
 	}
@@ -103,9 +111,9 @@ func randomSizes(seed uint64) func() int {
 // Neither the number of workers nor the sizes of batches change verdicts, memory or
 // statistics.
 func TestStreamShards(t *testing.T) {
-	n := 2 * streamRound
+	n := 2 * shardRound
 	if testing.Short() {
-		n = streamRound + 5000
+		n = shardRound + 5000
 	}
 	digests := repeating(1, n)
 	forStreams(t, 300, func(t *testing.T, c StreamConfig) {
@@ -117,7 +125,7 @@ func TestStreamShards(t *testing.T) {
 		}
 		for _, workers := range []int{1, 2, 3, 8} {
 			c.Workers = workers
-			s := mustStream(t, c)
+			s := mustShare(t, c)
 			got := streamVerdicts(s, digests, randomSizes(uint64(workers)))
 			if !slices.Equal(got, want) {
 				t.Errorf("%d workers: other verdicts", workers)
@@ -151,7 +159,7 @@ func TestStreamGolden(t *testing.T) {
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
 		"rsbf":   "b27d395ea1ec34a6",
-		"sbf":    "c09ccc2d3403bc086738a1d12b17b4ffc36ae16a",
+		"sbf":    "c09ccc2d3403bc088d37e32e29278319664dab70",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -164,7 +172,7 @@ func TestStreamExact(t *testing.T) {
 	digests := repeating(2, 60_000)
 	for _, method := range []string{"lru", "qht"} {
 		for _, workers := range []int{1, 4} {
-			s := mustStream(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
+			s := mustShare(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
 			known := map[asm.Digest]bool{}
 			got := streamVerdicts(s, digests, constant(5000))
 			for i, d := range digests {
@@ -181,24 +189,32 @@ func TestStreamExact(t *testing.T) {
 	}
 }
 
+// occupiedCells counts what is in the lines.
+func occupiedCells(s *Stream) (occupied uint64) {
+	width := s.params.cellBits()
+	if s.params.family() == familyCells {
+		return asm.CountCells(s.arena.Lines(), width)
+	}
+	for _, line := range s.arena.Lines() {
+		for _, word := range line {
+			for shift := 0; shift < 64; shift += width {
+				if word>>shift&(1<<width-1) != 0 {
+					occupied++
+				}
+			}
+		}
+	}
+	return occupied
+}
+
 // What the kernels count on the way is what is there.
 func TestStreamCounts(t *testing.T) {
 	digests := repeating(3, 20_000)
 	forStreams(t, 64, func(t *testing.T, c StreamConfig) {
 		c.Workers = 3
-		s := mustStream(t, c)
+		s := mustShare(t, c)
 		streamVerdicts(s, digests, constant(4096))
-		st, occupied := s.Stats(), uint64(0)
-		width := s.params.cellBits()
-		for _, line := range s.arena.Lines() {
-			for _, word := range line {
-				for shift := 0; shift < 64; shift += width {
-					if word>>shift&(1<<width-1) != 0 {
-						occupied++
-					}
-				}
-			}
-		}
+		st, occupied := s.Stats(), occupiedCells(s)
 		if st.Occupied != occupied || st.Occupied > st.Cells || st.Fill != float64(occupied)/float64(st.Cells) {
 			t.Errorf("%d cells are occupied, but %+v", occupied, st)
 		}
@@ -236,21 +252,21 @@ func TestDigestRange(t *testing.T) {
 	}
 }
 
-// Memory is accounted to the byte: lines, positions but with rows, and what
+// Memory is accounted to the byte: lines, positions with bit lines, and what
 // several workers pick into.
 func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
 		t.Skip("int is half as long here")
 	}
-	const picked = streamPart*(16+4) + streamPart/8 + streamRound/8
+	const picked = shardPart*(16+4) + shardPart/8 + shardRound + shardRound/8
 	for _, c := range []struct {
 		config StreamConfig
 		want   int
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
-		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*streamPart + 32},
-		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(8*streamPart+picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
+		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*shardPart + 32},
+		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
 			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
@@ -263,7 +279,7 @@ func TestStreamDoesNotAllocate(t *testing.T) {
 	seen := make([]uint64, len(digests)/64+1)
 	forStreams(t, 100, func(t *testing.T, c StreamConfig) {
 		for _, c.Workers = range []int{1, 3} {
-			s := mustStream(t, c)
+			s := mustShare(t, c)
 			if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
 				t.Errorf("%d workers: %v allocations", c.Workers, got)
 			}
@@ -277,7 +293,7 @@ func TestStreamCloseEndsGoroutines(t *testing.T) {
 	digests := repeating(6, 2000)
 	var all []*Stream
 	for range 50 {
-		s := mustStream(t, StreamConfig{Memory: 1 << 10, Workers: 9})
+		s := mustShare(t, StreamConfig{Memory: 1 << 10, Workers: 9})
 		streamVerdicts(s, digests, constant(2000))
 		all = append(all, s)
 	}
@@ -297,7 +313,7 @@ func TestStreamCloseEndsGoroutines(t *testing.T) {
 }
 
 func TestStreamClosed(t *testing.T) {
-	s := mustStream(t, StreamConfig{Memory: 1 << 16, Workers: 2})
+	s := mustShare(t, StreamConfig{Memory: 1 << 16, Workers: 2})
 	digests := repeating(7, 10_000)
 	streamVerdicts(s, digests, constant(3000))
 	want := s.Stats()

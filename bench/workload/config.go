@@ -3,7 +3,10 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
 // ErrConfig is wrapped by every error about a Config's values.
@@ -18,15 +21,22 @@ const (
 	PcapNG
 )
 
-// IMIX as Config.Size mixes frames of 64, 576 and 1514 bytes as 7 to 4 to 1,
-// the "simple IMIX" of network testers.
-const IMIX = 0
+// Mixtures of frame sizes, as Config.Size.
+const (
+	// IMIX mixes frames of 64, 576 and 1514 bytes as 7 to 4 to 1, the "simple
+	// IMIX" of network testers: 355 bytes on average.
+	IMIX = 0
+	// Bimodal has what links between networks mostly carry, frames with little
+	// but headers and full ones: of 20 frames 9 have 60 to 99 bytes, 9 have 1514,
+	// and 2 have any size between. The average is 798 bytes.
+	Bimodal = -1
+)
 
 // Limits of a Config.
 const (
-	MinSize  = 60       // an Ethernet frame at its shortest, without its check sequence
-	MaxSize  = 1514     // and at its longest, untagged
-	MaxFlows = 1 << 24  // so that Zipf weights fit 64-bit sums
+	MinSize  = 60   // an Ethernet frame at its shortest, without its check sequence
+	MaxSize  = 1514 // and at its longest, untagged
+	MaxFlows = zipf.MaxRanks
 	maxRate  = 100e6    // packets a second, so that few copies are under way at once
 	maxZipf  = 4        // beyond it all traffic is one flow
 	maxShare = 0.9      // of copies and repeats together
@@ -38,7 +48,7 @@ type Config struct {
 	Packets int64  // records in the file, copies included
 	Seed    uint64 // the same configuration and seed give the same bytes
 	// Size is the captured length of each frame in bytes, without a check
-	// sequence, or IMIX. IPv6 frames have at least 74 bytes, and tagged copies
+	// sequence, or a mixture. IPv6 frames have at least 74 bytes, and tagged copies
 	// four more than their originals.
 	Size       int
 	Duplicates float64       // share of the packets that are copies, 0 to 1
@@ -49,6 +59,7 @@ type Config struct {
 	Zipf       float64       // exponent of the flows' popularity; 0 makes all equal
 	Flows      int           // different flows to choose from, at most MaxFlows
 	Format     Format
+	Copies     io.Writer // gets a line for each copy and repeat, or nil
 }
 
 // Default returns a configuration of a million packets in two and a half
@@ -76,7 +87,8 @@ func (c *Config) Validate() error {
 		what string
 	}{
 		{c.Packets > 0, "packets must be positive"},
-		{c.Size == IMIX || c.Size >= MinSize && c.Size <= MaxSize, "size must be IMIX or 60 to 1514"},
+		{c.Size == IMIX || c.Size == Bimodal || c.Size >= MinSize && c.Size <= MaxSize,
+			"size must be a mixture or 60 to 1514"},
 		{c.Duplicates >= 0 && c.Repeats >= 0 && c.Duplicates+c.Repeats <= maxShare,
 			"shares of copies and repeats must not be negative nor exceed 0.9 together"},
 		{c.IPv6 >= 0 && c.IPv6 <= 1, "the share of IPv6 must be 0 to 1"},

@@ -26,6 +26,7 @@ const (
 // without having kept the bytes.
 type packet struct {
 	serial uint64 // of the original: no two originals share it
+	number int64  // of the original in the file, from 0
 	flow   uint32
 	size   uint16
 	kind   Kind

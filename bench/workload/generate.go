@@ -1,11 +1,14 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
 	"math/rand/v2"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
 // start is the time of the first packet: ten minutes into an hour, so that
@@ -19,8 +22,8 @@ const (
 
 // Generate writes a capture to w, in order of time, and returns what is in it.
 // It writes in pieces of up to a mebibyte and keeps no more than those packets
-// that are still to be copied or repeated. An error wraps ErrConfig or what w
-// returned.
+// that are still to be copied or repeated. An error wraps ErrConfig or what w or
+// c.Copies returned.
 //
 // The same configuration gives the same bytes: chance is a seeded generator,
 // and floating point is used only for the weights of the flows, rounded to
@@ -38,9 +41,10 @@ func Generate(w io.Writer, c Config) (Truth, error) {
 
 type generator struct {
 	random  *rand.PCG
-	ranks   *sampler
+	ranks   *zipf.Sampler
 	frames  *framer
 	out     *writer
+	again   *copyList
 	later   pending
 	tally   tally
 	packets int64
@@ -58,9 +62,10 @@ func newGenerator(w io.Writer, c *Config) *generator {
 	originals := 1 - c.Duplicates - c.Repeats
 	return &generator{
 		random:  random,
-		ranks:   newSampler(c.Flows, c.Zipf),
+		ranks:   zipf.New(c.Flows, c.Zipf),
 		frames:  newFramer(flows, random),
 		out:     newWriter(w, c.Format),
+		again:   newCopyList(c.Copies),
 		tally:   tally{current: newSeen(flows, c.Flows), whole: newSeen(flows, c.Flows)},
 		packets: c.Packets,
 		size:    c.Size,
@@ -80,7 +85,7 @@ func (g *generator) run() error {
 			next := g.later.take()
 			g.emit(next.time, next.packet)
 		}
-		p := packet{serial: serial, flow: g.ranks.draw(g.random.Uint64()), size: g.nextSize()}
+		p := packet{serial: serial, flow: g.ranks.Draw(g.random.Uint64()), size: g.nextSize(), number: g.tally.truth.Packets}
 		g.emit(now, p)
 		g.schedule(now, p)
 		now += int64(g.below(2*g.gap) + 1)
@@ -88,13 +93,16 @@ func (g *generator) run() error {
 			return g.out.err
 		}
 	}
-	return g.out.flush()
+	return errors.Join(g.out.flush(), g.again.w.Flush())
 }
 
 // emit writes a packet, unless there are enough.
 func (g *generator) emit(now int64, p packet) {
 	if g.tally.truth.Packets == g.packets {
 		return
+	}
+	if p.kind != Original {
+		g.again.add(g.tally.truth.Packets, p.number, p.kind)
 	}
 	size, fl := g.frames.build(g.out.room(), p)
 	g.out.commit(now, size)
@@ -114,20 +122,6 @@ func (g *generator) schedule(now int64, p packet) {
 		at += g.pause + int64(g.below(uint64(repeatRange)))
 		g.later.add(at, p)
 	}
-}
-
-// nextSize draws a frame size.
-func (g *generator) nextSize() uint16 {
-	if g.size != IMIX {
-		return uint16(g.size)
-	}
-	switch part := g.below(12); {
-	case part < 7:
-		return 64
-	case part < 11:
-		return 576
-	}
-	return 1514
 }
 
 // below draws a number from 0 to n-1.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -38,6 +39,7 @@ func TestSameBytes(t *testing.T) {
 	}{
 		{"pcap", "e9672404b8894fed", func(*Config) {}},
 		{"pcapng", "825ecde1f6a6f255", func(c *Config) { c.Format = PcapNG }},
+		{"bimodal", "b3d821fb7f50d05a", func(c *Config) { c.Size = Bimodal }},
 		{"seed 2, 64 bytes", "7396cf049c577d65", func(c *Config) { c.Seed, c.Size = 2, 64 }},
 	}
 	for _, test := range tests {
@@ -74,6 +76,7 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 	}{
 		{"no packets", func(c *Config) { c.Packets = 0 }},
+		{"unknown mixture", func(c *Config) { c.Size = Bimodal - 1 }},
 		{"short frames", func(c *Config) { c.Size = 59 }},
 		{"long frames", func(c *Config) { c.Size = 1515 }},
 		{"negative copies", func(c *Config) { c.Duplicates = -0.1 }},
@@ -109,11 +112,29 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// TestMeanSizes expects the averages that the mixtures have, within five standard
+// deviations of a mean of frames of 60 to 1514 bytes.
+func TestMeanSizes(t *testing.T) {
+	for size, want := range map[int]float64{IMIX: 355, Bimodal: 798} {
+		_, truth := generate(t, small(func(c *Config) { c.Size, c.IPv6 = size, 0 }))
+		n := float64(truth.Packets)
+		untagged := float64(truth.Bytes - 4*truth.Kinds["vlan"])
+		if mean := untagged / n; math.Abs(mean-want) > 5*727/math.Sqrt(n) {
+			t.Errorf("mean size %.0f, want %.0f", mean, want)
+		}
+	}
+}
+
 func TestWriteError(t *testing.T) {
 	for _, room := range []full{0, 1, 3 << 20} {
 		if _, err := Generate(&room, small(func(*Config) {})); !errors.Is(err, errFull) {
 			t.Errorf("got %v, want an error that wraps the writer's", err)
 		}
+	}
+	var room full
+	c := small(func(c *Config) { c.Copies = &room })
+	if _, err := Generate(io.Discard, c); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want an error that wraps that of the list", err)
 	}
 }
 
@@ -134,7 +155,7 @@ func BenchmarkGenerate(b *testing.B) {
 	for _, size := range []struct {
 		name  string
 		bytes int
-	}{{"64", 64}, {"imix", IMIX}} {
+	}{{"64", 64}, {"imix", IMIX}, {"bimodal", Bimodal}} {
 		b.Run("size="+size.name, func(b *testing.B) {
 			c := Default()
 			c.Size = size.bytes

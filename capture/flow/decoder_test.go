@@ -212,18 +212,53 @@ func TestFastAndGeneralAgree(t *testing.T) {
 			data[12+r.IntN(len(data)-12)] = byte(r.Uint32())
 		}
 		data = data[:len(data)-r.IntN(2)*r.IntN(len(data))]
-		var plain, general Header
-		if !plainEthernet(&plain, data) {
+		b := newBatch(capture.LinkEthernet, data)
+		for range r.IntN(2) * (plainReach + 4*plainTags) { // what comes after the frame
+			b.Buf = append(b.Buf, byte(r.Uint32()))
+		}
+		plain, general := make([]Header, 1), Header{}
+		if plainEthernet(plain, b.Frames, b.Buf) == 0 {
 			continue
 		}
 		fast++
-		decodeLink(&general, data, capture.LinkEthernet, false, uint32(len(data)))
-		if plain != general {
-			t.Fatalf("frame %x:\nfast    %+v\ngeneral %+v", data, plain, general)
+		if decodeLink(&general, b, 0); plain[0] != general {
+			t.Fatalf("frame %x:\nfast    %+v\ngeneral %+v", data, plain[0], general)
 		}
 	}
 	if fast < 5000 {
 		t.Errorf("only %d frames were plain", fast)
+	}
+}
+
+// TestMixedLinks decodes frames of several link types in one run as it decodes each
+// by itself.
+func TestMixedLinks(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	frames := map[capture.LinkType][]byte{
+		capture.LinkEthernet: ether(typeIPv4, packet4), capture.LinkRaw: packet6, capture.LinkNull: join("\x02\x00\x00\x00", packet4),
+	}
+	links := []capture.LinkType{capture.LinkEthernet, capture.LinkRaw, capture.LinkNull, capture.LinkEthernet}
+	var data [][]byte
+	var ifaces []uint32
+	for range 200 {
+		n := r.IntN(len(links))
+		for range 1 + r.IntN(4) {
+			ifaces = append(ifaces, uint32(n))
+			data = append(data, frames[links[n]])
+		}
+	}
+	b := newBatch(capture.LinkEthernet, data...)
+	b.Interfaces = nil
+	for _, link := range links {
+		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: link})
+	}
+	for i, n := range ifaces {
+		b.Frames[i].Interface = n
+	}
+	for i, got := range decode(Config{}, b) {
+		if want := decodeOne(Config{}, links[ifaces[i]], data[i]); got != want {
+			t.Errorf("frame %d of link type %d: got %+v, want %+v", i, links[ifaces[i]], got, want)
+		}
 	}
 }
 

@@ -56,7 +56,9 @@ func FuzzDecode(f *testing.F) {
 			}
 			for _, g := range e.identities {
 				buf, msgs := g.Gather(b, 0, h)
-				checkLayout(t, buf, msgs)
+				if !g.place {
+					checkLayout(t, buf, msgs)
+				}
 				if messageOf(buf, msgs[0]) != messageOf(buf, msgs[1]) {
 					t.Fatalf("twice gathered: %x", buf)
 				}

@@ -22,6 +22,8 @@ type Identity struct {
 	ignore Fields
 	masks  ipMasks
 	limit  uint32
+	place  bool // messages are where the batch has them
+	places [8]place
 	buffer scratch
 	msgs   []asm.Message
 }
@@ -43,25 +45,34 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
+	g.place, g.places = canPlace(cfg), cfg.Ignore.places()
 	return g
 }
 
-// Gather copies the identity bytes of the frames from to from+len(h)-1 of b,
-// which h describes, into a buffer of its own. Each message starts at a
-// multiple of 16 bytes and is padded with zeros to one. Messages and buffer are
-// valid until the next call; the buffer is at most 16 bytes a frame larger
-// than the bytes that count, and is given back once large frames have passed.
+// Gather gives the identity bytes of the frames from to from+len(h)-1 of b, which
+// h describes, as messages that lie in buf. Whole frames, and datagrams without
+// the fields that are left out by default, lie where the batch has them, so buf is
+// b.Buf, which stays as it is. All others are copied into a buffer of g, each to a
+// multiple of 16 bytes and padded with zeros to one; it is at most 16 bytes a frame
+// larger than the bytes that count, and is given back once large frames have
+// passed. Messages and buffer are valid until the next call, or until b is filled
+// again.
 //
 // Identities of kind Frame expect headers that were decoded without
 // Config.Inner, those of kind Inner with it. Gather panics if the bytes of the
 // frames come to more than 4 GiB, which no batch can hold.
 func (g *Identity) Gather(b *capture.Batch, from int, h []Header) (buf []byte, msgs []asm.Message) {
 	frames := b.Frames[from : from+len(h)]
-	if cap(g.msgs) < len(h) {
-		g.msgs = make([]asm.Message, len(h))
-	}
-	msgs = g.msgs[:len(h)]
-	if g.kind == Frame {
+	g.msgs = room(g.msgs, len(h))
+	msgs = g.msgs
+	switch {
+	case g.place && g.kind == Frame:
+		placeFrames(msgs, frames)
+		return b.Buf, msgs
+	case g.place:
+		placeDatagrams(msgs, b.Buf, frames, h, &g.places)
+		return b.Buf, msgs
+	case g.kind == Frame:
 		buf = g.buffer.get(g.describeFrames(msgs, frames, h))
 		g.copyFrames(buf, msgs, b, from, h)
 		return buf, msgs

@@ -196,7 +196,7 @@ func checkLayout(t *testing.T, buf []byte, msgs []asm.Message) {
 func TestBufferShrinks(t *testing.T) {
 	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
 	small := newBatch(capture.LinkEthernet, arpFrame)
-	g := NewIdentity(IdentityConfig{Kind: Frame})
+	g := NewIdentity(IdentityConfig{Kind: Frame, Ignore: MAC})
 	g.Gather(huge, 0, decode(Config{}, huge))
 	h := decode(Config{}, small)
 	for range scratchPatience + 1 {

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -35,24 +34,59 @@ type Keys struct {
 // Keyer makes keys from decoded frames. It keeps its buffers from call to call,
 // so a Keyer serves one goroutine.
 type Keyer struct {
-	cfg   KeyConfig
-	mask4 uint32
-	mask6 [2]uint64
-	keys  Keys
+	cfg    KeyConfig
+	each   int       // elements of a packet
+	bare   bool      // IPv4 elements are numbers: Keys.Addr4
+	sorted bool      // the smaller end is the first
+	src    [2]uint64 // masks of the first address of an IPv6 key
+	dst    [2]uint64 // of the second, 0 without one
+	both4  uint64    // of both of an IPv4 key
+	tail   uint64    // mask of the tail
+	four   version
+	six    version
+	keys   Keys
 }
+
+// version lists the frames of a run that have one version of IP.
+type version struct {
+	frames []uint32
+	at     []uint32 // of the IP header in the batch's buffer
+}
+
+// The parts of a tail as a big-endian word.
+const (
+	tailPorts    = 0xffffffff << 32
+	tailProtocol = 0xff << 24
+	tailVLAN     = 0x1ffff
+)
 
 // NewKeyer returns a Keyer. It panics if cfg.Validate returns an error.
 func NewKeyer(cfg KeyConfig) *Keyer {
 	if err := cfg.Validate(); err != nil {
 		panic("flow: NewKeyer: " + err.Error())
 	}
-	k := &Keyer{cfg: cfg, mask4: math.MaxUint32, mask6: [2]uint64{math.MaxUint64, math.MaxUint64}}
-	if cfg.Mask4 != 0 {
-		k.mask4 <<= 32 - cfg.Mask4
+	k := &Keyer{cfg: cfg, each: 1, bare: cfg.Of <= IP && !cfg.VLAN, sorted: cfg.Of == Biflow}
+	if cfg.Of == IP || cfg.Of == MACs {
+		k.each = 2
 	}
+	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
 	if cfg.Mask6 != 0 {
-		k.mask6[0] <<= max(64-cfg.Mask6, 0)
-		k.mask6[1] <<= min(128-cfg.Mask6, 64)
+		k.src[0] <<= max(64-cfg.Mask6, 0)
+		k.src[1] <<= min(128-cfg.Mask6, 64)
+	}
+	mask4 := uint64(math.MaxUint32)
+	if cfg.Mask4 != 0 {
+		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
+	}
+	k.both4 = mask4 << 32
+	if cfg.Of > IP {
+		k.dst, k.both4 = k.src, k.both4|mask4
+	}
+	if cfg.Of == Flow || cfg.Of == Biflow {
+		k.tail = tailPorts | tailProtocol
+	}
+	if cfg.VLAN {
+		k.tail |= tailVLAN
 	}
 	return k
 }
@@ -60,195 +94,56 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 // Gather makes the keys of the frames from to from+len(h)-1 of b, which h
 // describes. They are valid until the next call.
 func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
-	k.reset(len(h))
-	switch {
-	case k.cfg.Of == MACs:
+	if k.cfg.Of == MACs {
 		k.stations(b, from, h)
-	case k.cfg.Of <= IP:
-		k.addresses(b, from, h)
-	default:
-		k.tuples(b, from, h)
+		return &k.keys
 	}
+	k.split(b.Frames[from:from+len(h)], h)
+	k.gather4(b.Buf, h)
+	k.gather6(b.Buf, h)
 	return &k.keys
 }
 
-// reset empties the keys and makes room for those of n frames.
-func (k *Keyer) reset(n int) {
-	if k.cfg.Of == IP || k.cfg.Of == MACs {
-		n *= 2
+// split lists the frames by version. Each is entered in both lists and stays in the
+// one that then grows, since versions come in no order that a CPU could guess.
+func (k *Keyer) split(frames []capture.Frame, h []Header) {
+	frames = frames[:len(h)]
+	four, six := k.four.room(len(h)), k.six.room(len(h))
+	n4, n6 := 0, 0
+	for i := range h {
+		at, version := frames[i].Data+h[i].Start, h[i].Version
+		four.frames[n4], four.at[n4] = uint32(i), at
+		six.frames[n6], six.at[n6] = uint32(i), at
+		is6 := int(version >> 1 & 1)
+		n6 += is6
+		n4 += int(version>>2&1) - is6
 	}
-	keys := &k.keys
-	switch {
-	case k.cfg.Of == MACs:
-		keys.MAC, keys.MACFrame = room(keys.MAC, n), room(keys.MACFrame, n)
-		return
-	case k.cfg.Of <= IP && !k.cfg.VLAN:
-		keys.Addr4 = room(keys.Addr4, n)
-	default:
-		keys.V4 = room(keys.V4, n)
-	}
-	keys.V4Frame = room(keys.V4Frame, n)
-	keys.V6, keys.V6Frame = room(keys.V6, n), room(keys.V6Frame, n)
+	k.four, k.six = four.room(n4), six.room(n6)
 }
 
+// room returns v with n frames of arbitrary content.
+func (v version) room(n int) version {
+	return version{room(v.frames, n), room(v.at, n)}
+}
+
+// room returns s, or a new slice if s has no room, with n elements of arbitrary
+// content.
 func room[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, 0, n)
+		return make([]T, n)
 	}
-	return s[:0]
+	return s[:n]
 }
 
-// addresses makes the keys of one address.
-func (k *Keyer) addresses(b *capture.Batch, from int, h []Header) {
-	src, dst := k.cfg.Of != Dst, k.cfg.Of != Src
-	for i := range h {
-		h := &h[i]
-		switch h.Version {
-		case 4:
-			ip := b.Data(from + i)[h.Start:][:20]
-			if src {
-				k.address4(h, uint32(i), binary.BigEndian.Uint32(ip[12:]))
-			}
-			if dst {
-				k.address4(h, uint32(i), binary.BigEndian.Uint32(ip[16:]))
-			}
-		case 6:
-			ip := b.Data(from + i)[h.Start:][:40]
-			if src {
-				k.address6(h, uint32(i), ip[8:24])
-			}
-			if dst {
-				k.address6(h, uint32(i), ip[24:40])
-			}
-		}
+// framesOf returns the frames that elements come from: frames, or each of them twice
+// in the memory of old.
+func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
+	if k.each == 1 {
+		return frames
 	}
-}
-
-func (k *Keyer) address4(h *Header, frame, addr uint32) {
-	keys := &k.keys
-	keys.V4Frame = append(keys.V4Frame, frame)
-	if !k.cfg.VLAN {
-		keys.Addr4 = append(keys.Addr4, addr&k.mask4)
-		return
+	old = room(old, 2*len(frames))
+	for i, f := range frames {
+		old[2*i], old[2*i+1] = f, f
 	}
-	var key [size4]byte
-	binary.BigEndian.PutUint32(key[:], addr&k.mask4)
-	k.vlan(key[tail4:], h)
-	keys.V4 = append(keys.V4, key)
-}
-
-func (k *Keyer) address6(h *Header, frame uint32, addr []byte) {
-	var key [size6]byte
-	k.put6(key[:], addr)
-	k.vlan(key[tail6:], h)
-	k.keys.V6 = append(k.keys.V6, key)
-	k.keys.V6Frame = append(k.keys.V6Frame, frame)
-}
-
-// put6 writes a masked IPv6 address.
-func (k *Keyer) put6(key, addr []byte) {
-	binary.BigEndian.PutUint64(key, binary.BigEndian.Uint64(addr)&k.mask6[0])
-	binary.BigEndian.PutUint64(key[8:], binary.BigEndian.Uint64(addr[8:])&k.mask6[1])
-}
-
-// vlan writes the VLAN into the tail of a key, where it is part of it.
-func (k *Keyer) vlan(tail []byte, h *Header) {
-	if k.cfg.VLAN && h.Flags&FlagVLAN != 0 {
-		tail[5] = 1
-		binary.BigEndian.PutUint16(tail[6:], h.VLAN)
-	}
-}
-
-// tuples makes the keys of both addresses, with ports and protocol for flows.
-func (k *Keyer) tuples(b *capture.Batch, from int, h []Header) {
-	flows, sorted := k.cfg.Of != Pair, k.cfg.Of == Biflow
-	keys := &k.keys
-	for i := range h {
-		h := &h[i]
-		if h.Version == 0 {
-			continue
-		}
-		ip := b.Data(from + i)[h.Start:]
-		var ports uint32
-		var proto uint8
-		if flows {
-			ports, proto = uint32(h.SrcPort)<<16|uint32(h.DstPort), h.Proto
-		}
-		if h.Version == 4 {
-			keys.V4 = append(keys.V4, [size4]byte{})
-			k.tuple4(keys.V4[len(keys.V4)-1][:], ip[:20], h, ports, proto, sorted)
-			keys.V4Frame = append(keys.V4Frame, uint32(i))
-			continue
-		}
-		keys.V6 = append(keys.V6, [size6]byte{})
-		k.tuple6(keys.V6[len(keys.V6)-1][:], ip[:40], h, ports, proto, sorted)
-		keys.V6Frame = append(keys.V6Frame, uint32(i))
-	}
-}
-
-func (k *Keyer) tuple4(key, ip []byte, h *Header, ports uint32, proto uint8, sorted bool) {
-	src := binary.BigEndian.Uint32(ip[12:]) & k.mask4
-	dst := binary.BigEndian.Uint32(ip[16:]) & k.mask4
-	if sorted && uint64(src)<<16|uint64(ports>>16) > uint64(dst)<<16|uint64(ports&0xffff) {
-		src, dst, ports = dst, src, ports<<16|ports>>16
-	}
-	binary.BigEndian.PutUint32(key, src)
-	binary.BigEndian.PutUint32(key[dst4:], dst)
-	k.tail(key[tail4:], h, ports, proto)
-}
-
-func (k *Keyer) tuple6(key, ip []byte, h *Header, ports uint32, proto uint8, sorted bool) {
-	src, dst := ip[8:24], ip[24:40]
-	if sorted && k.ends6(src, dst, ports) > 0 {
-		src, dst, ports = dst, src, ports<<16|ports>>16
-	}
-	k.put6(key, src)
-	k.put6(key[dst6:], dst)
-	k.tail(key[tail6:], h, ports, proto)
-}
-
-// ends6 compares the two ends of an IPv6 tuple as they appear in the key.
-func (k *Keyer) ends6(src, dst []byte, ports uint32) int {
-	for i, mask := range k.mask6 {
-		s, d := binary.BigEndian.Uint64(src[8*i:])&mask, binary.BigEndian.Uint64(dst[8*i:])&mask
-		switch {
-		case s < d:
-			return -1
-		case s > d:
-			return 1
-		}
-	}
-	return int(ports>>16) - int(ports&0xffff)
-}
-
-func (k *Keyer) tail(tail []byte, h *Header, ports uint32, proto uint8) {
-	binary.BigEndian.PutUint32(tail, ports)
-	tail[4] = proto
-	k.vlan(tail, h)
-}
-
-// stations makes the keys of hardware addresses.
-func (k *Keyer) stations(b *capture.Batch, from int, h []Header) {
-	for i := range h {
-		h := &h[i]
-		data := b.Data(from + i)
-		if h.Flags&FlagSrc != 0 {
-			k.station(h, uint32(i), data[h.Src:][:6])
-		}
-		if h.Flags&FlagDst != 0 {
-			k.station(h, uint32(i), data[h.Dst:][:6])
-		}
-	}
-}
-
-func (k *Keyer) station(h *Header, frame uint32, addr []byte) {
-	const group = 1 // first bit on the wire (IEEE 802, 8.2.2)
-	if addr[0]&group != 0 {
-		return
-	}
-	var key [size4]byte
-	copy(key[:], addr)
-	k.vlan(key[tail4:], h)
-	k.keys.MAC = append(k.keys.MAC, key)
-	k.keys.MACFrame = append(k.keys.MACFrame, frame)
+	return old
 }

@@ -159,12 +159,12 @@ func TestParseOf(t *testing.T) {
 	}
 }
 
-func TestProtocolName(t *testing.T) {
+func TestProtocol(t *testing.T) {
 	for want, h := range map[string]Header{
 		"tcp": {Version: 4, Proto: 6}, "icmpv6": {Version: 6, Proto: 58}, "ip-253": {Version: 4, Proto: 253},
 		"hopopt": {Version: 4}, "non_ip": {},
 	} {
-		if got := ProtocolName(&h); got != want {
+		if got := h.Protocol().String(); got != want {
 			t.Errorf("%+v: got %q, want %q", h, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -34,19 +35,35 @@ func NewPoints() *Points {
 // b to dst. It panics if b has fewer frames than that.
 func (p *Points) Gather(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
+	known := uint32(math.MaxUint32) // an interface whose frames all have number
+	number := uint32(0)
 	for i := range frames {
-		iface := &b.Interfaces[frames[i].Interface]
-		at := point{point: iface.Point}
-		if iface.LinkType == capture.LinkLinuxSLL2 {
-			if data := b.Data(from + i); len(data) >= sll2Index+4 {
-				at.index = binary.BigEndian.Uint32(data[sll2Index:])
+		if frames[i].Interface != known {
+			known = math.MaxUint32
+			at, all := pointOf(b, from+i)
+			if at != p.last {
+				p.last, p.number = at, p.find(at)
+			}
+			if number = p.number; all {
+				known = frames[i].Interface
 			}
 		}
-		if at != p.last {
-			p.last, p.number = at, p.find(at)
-		}
-		dst[i] = p.number
+		dst[i] = number
 	}
+}
+
+// pointOf returns where frame i was seen, and whether all frames of its interface
+// were seen there.
+func pointOf(b *capture.Batch, i int) (at point, all bool) {
+	iface := &b.Interfaces[b.Frames[i].Interface]
+	at.point = iface.Point
+	if iface.LinkType != capture.LinkLinuxSLL2 {
+		return at, true
+	}
+	if data := b.Data(i); len(data) >= sll2Index+4 {
+		at.index = binary.BigEndian.Uint32(data[sll2Index:])
+	}
+	return at, false
 }
 
 // maxPoints bounds the memory of the numbering: more places than any capture

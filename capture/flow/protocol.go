@@ -21,11 +21,28 @@ var protocolNames = func() (names [256]string) {
 	return names
 }()
 
-// ProtocolName returns the lower-case name of the protocol that the IP header
-// carries, "ip-<number>" if it has none, and "non_ip" without an IP header.
-func ProtocolName(h *Header) string {
+// Protocol is what the IP header of a frame carries: an IP protocol number, or NonIP.
+type Protocol uint16
+
+// NonIP stands for frames without an IP header.
+const NonIP Protocol = 256
+
+// Protocols is the number of values that a Protocol has.
+const Protocols = 257
+
+// Protocol returns what the IP header carries.
+func (h *Header) Protocol() Protocol {
 	if h.Version == 0 {
+		return NonIP
+	}
+	return Protocol(h.Proto)
+}
+
+// String returns the lower-case name of the protocol, "ip-<number>" if it has none,
+// and "non_ip" for NonIP.
+func (p Protocol) String() string {
+	if p >= NonIP {
 		return "non_ip"
 	}
-	return protocolNames[h.Proto]
+	return protocolNames[p]
 }

@@ -66,10 +66,10 @@ func (r *request) complete(d design) design {
 	return r.finish(d, make(misses, len(r.load.between)))
 }
 
-// better tells whether a is preferable to b at the same memory: the one that keeps
+// betterDesign tells whether a is preferable to b at the same memory: the one that keeps
 // the bound on the FPR, then the one that misses less, or, if neither keeps it, the
 // lower FPR.
-func (r *request) better(a, b design) bool {
+func (r *request) betterDesign(a, b design) bool {
 	keepsA, keepsB := a.fpr <= r.FPR, b.fpr <= r.FPR
 	switch {
 	case keepsA != keepsB:
@@ -96,7 +96,7 @@ func (b *best) add(d design, err error) {
 		if b.err == nil {
 			b.err = err
 		}
-	case !b.found || b.request.better(d, b.design):
+	case !b.found || b.request.betterDesign(d, b.design):
 		b.design, b.found = d, true
 	}
 }

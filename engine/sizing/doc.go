@@ -42,12 +42,14 @@
 //  1. whether they keep the FPR asked for (and, where the question is how much memory
 //     is needed, the FNR);
 //  2. exact maps last, which are there as the yardstick;
-//  3. the FNR, where all that is within the bound of [Question], or within a twentieth of
+//  3. whether package engine has it: the others are there to measure by;
+//  4. the FNR, where all that is within the bound of [Question], or within a twentieth of
 //     the lowest one, counts as equally good: the models are no more accurate;
-//  4. the cache lines that an element touches, because these are what a filter's time
+//  5. the cache lines that an element touches, because these are what a filter's time
 //     goes into, and an answer that fits the memory is not better for being smaller;
-//  5. the least memory that would have been enough;
-//  6. the FPR.
+//  6. the least memory that would have been enough;
+//  7. the FPR.
 //
-// The first one is recommended if it meets the request.
+// The first one is recommended if it meets the request. LRU rows come in the shapes that
+// the engine has; those of any width are a candidate only where they are better.
 package sizing

@@ -77,26 +77,51 @@ func (m *lruModel) TestAndSet(d asm.Digest) bool {
 // Bits implements paper.Filter.
 func (m *lruModel) Bits() int { return 0 }
 
+// TestLRURows compares rows with engine.Stream, and with the plainest form of them.
 func TestLRURows(t *testing.T) {
 	const elements, from = 120_000, 40_000
 	s := newTestStream(elements, 0.5, 1<<12, 11)
 	distinct, gaps := s.load(from)
 	for _, fpr := range []float64{0.1, 0.01} {
-		a, err := Plan(Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps, Method: "lru"})
-		if err != nil {
-			t.Fatal(err)
+		for _, method := range []string{"lru", "rows"} {
+			c := planned(t, Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}, method)
+			gotFPR, gotFNR := s.rates(buildRows(t, &c, fpr), from)
+			n := float64(elements - from)
+			near(t, method+" FPR", c.FPR, gotFPR, 0.05, n*distinct, false)
+			near(t, method+" FNR", c.FNR, gotFNR, 0.05, n*(1-distinct), false)
 		}
-		c := &a.Candidates[0]
-		m := &lruModel{
+	}
+}
+
+// buildRows makes the filter of a candidate.
+func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
+	t.Helper()
+	if c.Method.Engine == "" {
+		return &lruModel{
 			rows:  make([][]uint64, c.value("lines")*c.value("rows of a line")),
 			cells: c.value("cells"), mask: 1<<c.value("cell bits") - 1,
 		}
-		gotFPR, gotFNR := s.rates(m, from)
-		n := float64(elements - from)
-		near(t, "FPR", c.FPR, gotFPR, 0.05, n*distinct, false)
-		near(t, "FNR", c.FNR, gotFNR, 0.05, n*(1-distinct), false)
 	}
+	s, err := engine.NewStream(engine.StreamConfig{Memory: c.MemoryBits / 8, FPR: fpr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return oneByOne{s}
 }
+
+// oneByOne is a filter of streams as one of the papers.
+type oneByOne struct{ stream *engine.Stream }
+
+// TestAndSet implements paper.Filter.
+func (f oneByOne) TestAndSet(d asm.Digest) bool {
+	var seen [1]uint64
+	f.stream.TestAndSet(seen[:], []asm.Digest{d})
+	return seen[0] != 0
+}
+
+// Bits implements paper.Filter.
+func (f oneByOne) Bits() int { return 0 }
 
 // TestLandmark compares blocked Bloom filters and exact rows with those of the engine,
 // filled.

@@ -33,7 +33,9 @@ type Method struct {
 	kinds     []Kind
 	ipv4Only  bool
 	yardstick bool
-	model     model
+	// betterThan names the method that makes this one none where that is as good.
+	betterThan string
+	model      model
 }
 
 // The sources of methods.
@@ -57,8 +59,10 @@ var (
 var methods = []Method{
 	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
-	{Name: "lru", Title: "LRU rows", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+	{Name: "lru", Title: "LRU rows", Source: "this project", Engine: "NewStream", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: lruRows},
+	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+		kinds: unbounded, betterThan: "lru", model: anyRows},
 	{Name: "sbf", Title: "stable Bloom filter", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
 		kinds: unbounded, model: stable},
 	{Name: "rsbf", Title: "reservoir sampling based Bloom filter", Source: bera, Reference: "RSBF", Certainty: Bound, Takes: []string{"K"},

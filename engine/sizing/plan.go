@@ -83,6 +83,9 @@ func Plan(question Question) (Answer, error) {
 	if len(a.Candidates) == 0 {
 		return Answer{}, impossible("no method answers for a window of kind %v", q.Kind)
 	}
+	if q.Method == "" {
+		a.Candidates = r.worthShowing(a.Candidates)
+	}
 	slices.SortStableFunc(a.Candidates, r.ranking(a.Candidates))
 	if a.Candidates[0].Meets {
 		a.Recommended = &a.Candidates[0]
@@ -140,6 +143,26 @@ func (r *request) fill(c *Candidate, d design) {
 	}
 }
 
+// worthShowing leaves out the methods that are as good as one that the engine has.
+func (r *request) worthShowing(all []Candidate) []Candidate {
+	return slices.DeleteFunc(all, func(c Candidate) bool {
+		i := slices.IndexFunc(all, func(other Candidate) bool { return other.Method.Name == c.Method.betterThan })
+		return i >= 0 && !r.better(&c, &all[i])
+	})
+}
+
+// better tells whether a candidate meets the request where another one does not, misses
+// less, or needs less memory for hardly any misses, by more than models are accurate.
+func (r *request) better(c, other *Candidate) bool {
+	switch {
+	case !c.Meets || !other.Meets:
+		return c.Meets
+	case other.FNR > r.FNR:
+		return closeEnough*c.FNR < other.FNR
+	}
+	return closeEnough*float64(r.memory(c)) < float64(r.memory(other))
+}
+
 // closeEnough is how far above the lowest FNR others count as equally good: the models
 // are no more accurate.
 const closeEnough = 1.05
@@ -158,6 +181,7 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 			first(a.Meets, b.Meets),
 			first(a.MemoryBits > 0, b.MemoryBits > 0),
 			first(!a.Method.yardstick, !b.Method.yardstick),
+			first(a.Method.Engine != "", b.Method.Engine != ""),
 			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
 			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
 			cmp.Compare(a.Lines, b.Lines),

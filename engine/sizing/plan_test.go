@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // questions are the ones that users have, one for each kind of window and then some.
@@ -36,7 +38,8 @@ func TestAnswers(t *testing.T) {
 			for i := range a.Candidates {
 				c := &a.Candidates[i]
 				checkCandidate(t, r, c)
-				if better := c.Meets && !c.Method.yardstick && c.FNR < a.Recommended.FNR/closeEnough; better && a.Recommended.FNR > a.Question.FNR {
+				rival := c.Meets && !c.Method.yardstick && (c.Method.Engine != "" || a.Recommended.Method.Engine == "")
+				if rival && c.FNR < a.Recommended.FNR/closeEnough && a.Recommended.FNR > a.Question.FNR {
 					t.Errorf("%s has FNR %g, %s was recommended with %g", c.Method.Name, c.FNR, a.Recommended.Method.Name, a.Recommended.FNR)
 				}
 			}
@@ -96,6 +99,45 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
+// TestShapes wants LRU rows in the shape that engine.NewStream chooses for the same
+// bound, and those of other widths only where they are better.
+func TestShapes(t *testing.T) {
+	for _, fpr := range []float64{0.5, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-8, 1e-9, 1e-18} {
+		q := Question{MemoryBits: 1 << 20, FPR: fpr}
+		a, err := Plan(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lru := a.Recommended
+		if lru == nil || lru.Method.Name != "lru" {
+			t.Fatalf("FPR %g: recommended %+v", fpr, lru)
+		}
+		s, err := engine.NewStream(engine.StreamConfig{Memory: q.MemoryBits / 8, FPR: fpr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		stats := s.Stats()
+		if cells := uint64(lru.value("lines") * lru.value("rows of a line") * lru.value("cells")); stats.Cells != cells || stats.FPRBound != lru.FPR {
+			t.Errorf("FPR %g: %d cells and FPR %g, the engine has %d and %g", fpr, cells, lru.FPR, stats.Cells, stats.FPRBound)
+		}
+		for i := range a.Candidates {
+			if c := &a.Candidates[i]; c.Method.Name == "rows" && (!c.Meets || c.FNR > lru.FNR/closeEnough) {
+				t.Errorf("FPR %g: rows of FNR %g beside %g of the engine's", fpr, c.FNR, lru.FNR)
+			}
+		}
+	}
+	a, err := Plan(Question{MemoryBits: 1 << 20, FPR: 0.0005}) // just that of 32x16
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range a.Candidates {
+		if c.Method.Name == "rows" {
+			t.Errorf("%+v beside the same shape", c)
+		}
+	}
+}
+
 // TestImpossible wants errors that name the value and the nearest valid one.
 func TestImpossible(t *testing.T) {
 	window := Question{Kind: Sliding, Elements: 1000}
@@ -115,13 +157,14 @@ func TestImpossible(t *testing.T) {
 		{Question{Method: "qht", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 17}}, "from 1 to 16"},
 		{Question{Method: "sqf", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 1, CellBits: 2}}, "from 3 to 16"},
 		{Question{Method: "cuckoo", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 4, CellBits: 3}}, "at least 4 bits"},
-		{Question{Method: "lru", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 64, CellBits: 16}}, "at most 32 cells"},
+		{Question{Method: "rows", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 64, CellBits: 16}}, "at most 32 cells"},
+		{Question{Method: "lru", MemoryBits: 1 << 20, Fixed: Parameters{Cells: 5, CellBits: 9}}, "one of the shapes 8x8, 32x16, 4x16, 16x32, 8x64; method rows takes others"},
 		{Question{Method: "lru", MemoryBits: 100}, "at least 512"},
 		{Question{Method: "lru", Fixed: Parameters{K: 3}}, "it takes Cells, CellBits"},
 		{Question{Method: "timed", Fixed: Parameters{K: 3}}, "follow from the memory"},
 		{Question{Method: "sbf", Fixed: Parameters{K: -1}}, "at least 1"},
 		{Question{Fixed: Parameters{K: 4}}, "no method is named"},
-		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, sbf"},
+		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, rows, sbf"},
 		{with(func(q *Question) { q.Method = "sbf" }), "cannot express a window of kind sliding; methods that can: timed"},
 		{Question{Kind: Landmark, Elements: 9, Key: Other, Method: "exact-rows"}, "IPv4 addresses alone"},
 		{Question{Kind: Sliding}, "0 elements in the window, must be from 1"},

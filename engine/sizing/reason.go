@@ -9,25 +9,57 @@ func (r *request) reason(all []Candidate) string {
 	if !c.Meets {
 		return r.nearest(all)
 	}
-	rivals := meeting(all[1:])
+	rivals, who := meeting(all[1:]), "method"
+	if c.Method.Engine != "" {
+		rivals, who = inEngine(rivals), "method of package engine"
+	}
+	return r.merit(c, rivals, who) + r.otherwise(c, meeting(all[1:]))
+}
+
+// merit says what is best about a candidate among others of its sort.
+func (r *request) merit(c *Candidate, rivals []Candidate, who string) string {
 	misses := rate(c.FNR)
 	switch {
-	case len(all) == 1:
+	case r.Method != "":
 		return fmt.Sprintf("%s, FPR %.2g", misses, c.FPR)
 	case len(rivals) == 0 || rivals[0].Method.yardstick:
-		return fmt.Sprintf("%s, and no other filter keeps a FPR of %.2g", misses, r.FPR)
+		return fmt.Sprintf("%s, and no other %s keeps a FPR of %.2g", misses, who, r.FPR)
 	case c.FNR <= r.FNR && rivals[0].FNR <= r.FNR:
 		if c.FNR > 0 {
 			misses += ", which is as good as none"
 		}
 		return misses + ", and " + r.cheaper(c, &rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:
-		return fmt.Sprintf("%s, as few misses as with any method that keeps a FPR of %.2g, and %s", misses, r.FPR, r.cheaper(c, &rivals[0]))
+		return fmt.Sprintf("%s, as few misses as with any %s that keeps a FPR of %.2g, and %s", misses, who, r.FPR, r.cheaper(c, &rivals[0]))
 	case c.FNR == 0:
 		return fmt.Sprintf("no misses at a FPR of %.2g or less (%s, the next, has %s)", r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
 	}
-	return fmt.Sprintf("%s, the fewest misses of the methods that keep a FPR of %.2g (%s, the next, has %s)",
-		misses, r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
+	return fmt.Sprintf("%s, the fewest misses of any %s that keeps a FPR of %.2g (%s, the next, has %s)",
+		misses, who, r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
+}
+
+// otherwise names the best of those that the engine has not, if it is better.
+func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
+	for i := range rivals {
+		other := &rivals[i]
+		if other.Method.Engine == "" && r.better(other, c) {
+			what := rate(other.FNR)
+			if c.FNR <= r.FNR {
+				what = fmt.Sprintf("%d bits", r.memory(other))
+			}
+			return fmt.Sprintf("; %s, which it has not, would do with %s", other.Method.Name, what)
+		}
+	}
+	return ""
+}
+
+// inEngine returns those that package engine has: they come first.
+func inEngine(all []Candidate) []Candidate {
+	n := 0
+	for n < len(all) && all[n].Method.Engine != "" && !all[n].Method.yardstick {
+		n++
+	}
+	return all[:n]
 }
 
 // cheaper says what decides between two that miss equally much.

@@ -3,6 +3,7 @@ package sizing
 import (
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
@@ -15,9 +16,29 @@ const (
 	mostRows     = 32 // of a line
 )
 
-// lruRows are rows of fingerprints, whole lines or equal parts of one, in which an
-// element moves to the front, and the last one leaves.
+// lruRows are rows of fingerprints in which an element moves to the front, and the
+// last one leaves, in the shape that engine.NewStream chooses for the bound on the FPR.
 func lruRows(r *request, memory int) (design, error) {
+	var names []string
+	var fits *engine.StreamShape
+	for _, s := range engine.StreamShapes() {
+		names = append(names, s.Name)
+		if r.Fixed.Cells != 0 && r.Fixed.Cells != s.Cells() || r.Fixed.CellBits != 0 && r.Fixed.CellBits != s.CellBits() {
+			continue
+		}
+		if fits = &s; s.FPR() <= r.FPR {
+			break
+		}
+	}
+	if fits == nil {
+		return design{}, impossible("rows of %d cells of %d bits, must be of one of the shapes %s; method rows takes others",
+			r.Fixed.Cells, r.Fixed.CellBits, strings.Join(names, ", "))
+	}
+	return lruRowsOf(r, memory, fits.RowsPerLine(), fits.Cells(), fits.CellBits())
+}
+
+// anyRows are the same with cells of any width, whole lines or equal parts of one.
+func anyRows(r *request, memory int) (design, error) {
 	b := best{request: r}
 	for parts := 1; parts <= mostRows; parts++ {
 		rowBits := lineBits / parts

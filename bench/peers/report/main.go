@@ -1,36 +1,74 @@
 // Command report turns the output of this project's benchmarks into the tables of
 // bench/RESULTS.md:
 //
-//	go run ./report -o ../RESULTS.md FILE...
+//	go run ./report -o ../RESULTS.md -charts ../charts FILE...
 //
-// The files are what `go test -bench` writes, of one machine. Benchmarks that occur
-// several times are shown with their median.
+// The files are what `go test -bench` and bench/pipeline write, of one machine.
+// Benchmarks that occur several times are shown with their median. The page has two
+// parts, kernels and pipeline; one of which the files hold nothing stays as it was.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 func main() {
 	out := flag.String("o", "", "write to this file instead of standard output")
+	charts := flag.String("charts", "", "write the chart to this folder")
 	flag.Parse()
-	if err := run(flag.Args(), *out); err != nil {
+	if err := run(flag.Args(), *out, *charts); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(paths []string, out string) error {
+func run(paths []string, out, charts string) error {
 	runs, err := readRuns(paths)
 	if err != nil {
 		return err
 	}
-	page := runs.page()
-	if out == "" {
-		_, err = os.Stdout.WriteString(page)
+	if err := writeChart(runs, charts); err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(page), 0o666)
+	if out == "" {
+		_, err = os.Stdout.WriteString(page(runs, ""))
+		return err
+	}
+	old, err := os.ReadFile(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(out, []byte(page(runs, string(old))), 0o666)
+}
+
+// page returns both parts, each as measured or else as in the old page.
+func page(r *runs, old string) string {
+	kernels, pipeline, found := strings.Cut(old, pipelineHeading)
+	if found {
+		pipeline = pipelineHeading + pipeline
+	}
+	if part := r.kernels(); part != "" {
+		kernels = part
+	}
+	if part := r.pipeline(); part != "" {
+		pipeline = part
+	}
+	return kernels + pipeline
+}
+
+func writeChart(r *runs, folder string) error {
+	svg, err := r.inputsSVG()
+	if err != nil || svg == "" || folder == "" {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, inputsChart), []byte(svg), 0o666)
 }

@@ -8,17 +8,23 @@ import (
 	"strings"
 )
 
-// perElement is the unit of all tables.
+// perElement is the unit of all tables but the pipeline's.
 const perElement = "ns/element"
 
 // floorName is the benchmark that the others with lines are compared with.
 const floorName = "LineFloor"
 
-// page returns everything in Markdown.
-func (r *runs) page() string {
+// kernels returns all but the pipeline in Markdown, or "" if nothing of that was
+// measured.
+func (r *runs) kernels() string {
+	one := slices.IndexFunc(r.all, func(b *benchmark) bool { return len(b.values[perElement]) > 0 })
+	if one < 0 {
+		return ""
+	}
+	config := r.all[one].config
 	var p strings.Builder
 	fmt.Fprintf(&p, "# Speed\n\nMade by `make bench bench-peers bench-results` on %s/%s, CPU \"%s\", one thread. "+
-		"All times are nanoseconds an element, medians of several rounds. %s\n", r.os, r.arch, r.cpu, r.spread())
+		"All times but the pipeline's are nanoseconds an element, medians of several rounds. %s\n", config("goos"), config("goarch"), config("cpu"), r.spread())
 	p.WriteString("\n## Kernels\n\nFilters by their memory; in brackets, how many times the floor's time: " +
 		"the bare read, change and write of a random line for each element, as measured in the same rounds. " +
 		"Digests are given and lie in the first cache.\n\n")
@@ -173,6 +179,8 @@ func rate(p float64) string { return fmt.Sprintf("%.2g", p) }
 // digits writes a time or a size with about three significant digits.
 func digits(x float64) string {
 	switch {
+	case x < 0.1:
+		return fmt.Sprintf("%.2g", x)
 	case x < 10:
 		return fmt.Sprintf("%.2f", x)
 	case x < 100:

@@ -17,6 +17,7 @@ type benchmark struct {
 	base   string // the name up to the first slash
 	parts  []part // the rest of the name
 	values map[string][]float64
+	config func(key string) string // what the file says above its first run
 }
 
 // part is a part of a name, key=value.
@@ -24,8 +25,7 @@ type part struct{ key, value string }
 
 // runs is what the files hold.
 type runs struct {
-	cpu, os, arch string
-	all           []*benchmark // in order of their first appearance
+	all []*benchmark // in order of their first appearance
 }
 
 // readRuns reads files of benchmark results. It is an error if a line cannot be
@@ -52,13 +52,12 @@ func readRuns(paths []string) (*runs, error) {
 
 // add adds a result to the benchmark of its name.
 func (r *runs) add(record *benchfmt.Result, known map[string]*benchmark) {
-	r.cpu, r.os, r.arch = record.GetConfig("cpu"), record.GetConfig("goos"), record.GetConfig("goarch")
 	pkg := path.Base(record.GetConfig("pkg"))
 	id := pkg + " " + record.Name.String()
 	b := known[id]
 	if b == nil {
 		base, parts := record.Name.Parts()
-		b = &benchmark{pkg: pkg, base: string(base), values: map[string][]float64{}}
+		b = &benchmark{pkg: pkg, base: string(base), values: map[string][]float64{}, config: record.Clone().GetConfig}
 		for _, p := range parts {
 			if text, ok := strings.CutPrefix(string(p), "/"); ok { // not the number of threads
 				key, value, _ := strings.Cut(text, "=")

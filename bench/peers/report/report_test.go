@@ -45,12 +45,17 @@ func TestPage(t *testing.T) {
 
 func pageOf(t *testing.T, results string) string {
 	t.Helper()
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "in.txt"), filepath.Join(dir, "out.md")
+	return addTo(t, filepath.Join(t.TempDir(), "out.md"), "", results)
+}
+
+// addTo makes a page anew from results and returns it.
+func addTo(t *testing.T, out, charts, results string) string {
+	t.Helper()
+	in := filepath.Join(t.TempDir(), "in.txt")
 	if err := os.WriteFile(in, []byte(results), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{in}, out); err != nil {
+	if err := run([]string{in}, out, charts); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(out)
@@ -70,7 +75,7 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{empty, broken, filepath.Join(t.TempDir(), "missing.txt")} {
-		if err := run([]string{path}, ""); err == nil {
+		if err := run([]string{path}, "", ""); err == nil {
 			t.Errorf("no error for %s", filepath.Base(path))
 		}
 	}

@@ -1,35 +1,23 @@
 package stream
 
 import (
-	"math"
 	"math/rand/v2"
-	"sort"
+
+	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
 // Zipf draws elements from 0 to n-1, element i with a probability proportional to
-// (i+1)^-alpha. math/rand's generator has no alpha of 1 or less.
+// (i+1)^-alpha.
 type Zipf struct {
-	sums   []float64 // cumulative, the last is 1
-	random *rand.Rand
+	ranks  *zipf.Sampler
+	random *rand.PCG
 }
 
-// NewZipf returns a generator over n >= 1 elements with alpha >= 0; 0 is uniform.
-// It takes 8 n bytes.
+// NewZipf returns a generator over n elements, 1 to [zipf.MaxRanks], with
+// alpha >= 0; 0 is uniform. It takes 8 n bytes.
 func NewZipf(n int, alpha float64, seed uint64) *Zipf {
-	z := &Zipf{sums: make([]float64, n), random: rand.New(rand.NewPCG(seed, 0))}
-	total := 0.0
-	for i := range z.sums {
-		total += math.Pow(float64(i+1), -alpha)
-		z.sums[i] = total
-	}
-	for i := range z.sums {
-		z.sums[i] /= total
-	}
-	return z
+	return &Zipf{zipf.New(n, alpha), rand.NewPCG(seed, 0)}
 }
 
-// Next draws an element, in O(log n).
-func (z *Zipf) Next() uint64 {
-	i := sort.SearchFloat64s(z.sums, z.random.Float64())
-	return uint64(min(i, len(z.sums)-1))
-}
+// Next draws an element, in constant time.
+func (z *Zipf) Next() uint64 { return uint64(z.ranks.Draw(z.random.Uint64())) }

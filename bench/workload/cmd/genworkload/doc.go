@@ -1,4 +1,4 @@
 // Command genworkload writes a synthetic capture and what is in it:
 //
-//	genworkload -packets 10000000 -o FILE.pcap -truth FILE.json
+//	genworkload -packets 10000000 -o FILE.pcap -truth FILE.json -copies FILE.csv
 package main

@@ -29,6 +29,7 @@ type options struct {
 	config workload.Config
 	output string
 	truth  string
+	copies string
 }
 
 func parse(args []string) (options, error) {
@@ -38,6 +39,7 @@ func parse(args []string) (options, error) {
 	flags.Int64Var(&c.Packets, "packets", c.Packets, "packets to write, copies included")
 	flags.StringVar(&o.output, "o", "", "capture to write, - for standard output")
 	flags.StringVar(&o.truth, "truth", "", "write what is in the capture to this JSON file")
+	flags.StringVar(&o.copies, "copies", "", "write which packet is a copy of which to this CSV file")
 	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed; the same seed and flags give the same bytes")
 	flags.Float64Var(&c.Duplicates, "dups", c.Duplicates, "share of the packets that are copies")
 	flags.Float64Var(&c.Repeats, "repeats", c.Repeats, "share that repeats a frame seconds later")
@@ -45,7 +47,7 @@ func parse(args []string) (options, error) {
 	flags.Float64Var(&c.IPv6, "ipv6", c.IPv6, "share of the flows that are IPv6")
 	flags.Float64Var(&c.Zipf, "zipf", c.Zipf, "exponent of the flows' popularity")
 	flags.IntVar(&c.Flows, "flows", c.Flows, "different flows to choose from")
-	size := flags.String("size", "imix", "frame size in bytes, 60 to 1514, or imix")
+	size := flags.String("size", "imix", "frame size in bytes, 60 to 1514, or imix, or bimodal")
 	hours := flags.Float64("hours", c.Duration.Hours(), "hours from first to last packet")
 	format := flags.String("format", "pcap", "pcap or pcapng")
 	if err := flags.Parse(args); err != nil {
@@ -65,13 +67,17 @@ func parse(args []string) (options, error) {
 }
 
 func setSize(c *workload.Config, text string) error {
-	if text == "imix" {
+	switch text {
+	case "imix":
 		c.Size = workload.IMIX
+		return nil
+	case "bimodal":
+		c.Size = workload.Bimodal
 		return nil
 	}
 	size, err := strconv.Atoi(text)
-	if err != nil || size == workload.IMIX {
-		return fmt.Errorf("%w: -size %s is neither a number nor imix", errUsage, text)
+	if err != nil || size <= 0 {
+		return fmt.Errorf("%w: -size %s is neither a number nor imix nor bimodal", errUsage, text)
 	}
 	c.Size = size
 	return nil
@@ -118,7 +124,21 @@ func run(args []string) error {
 	return os.WriteFile(o.truth, append(text, '\n'), 0o644)
 }
 
+// writeCapture writes the capture and the list of copies.
 func writeCapture(o options) (workload.Truth, error) {
+	if o.copies == "" {
+		return writePackets(o)
+	}
+	list, err := os.Create(o.copies)
+	if err != nil {
+		return workload.Truth{}, err
+	}
+	o.config.Copies = list
+	truth, err := writePackets(o)
+	return truth, errors.Join(err, list.Close())
+}
+
+func writePackets(o options) (workload.Truth, error) {
 	if o.output == "-" {
 		return workload.Generate(os.Stdout, o.config)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -107,7 +106,7 @@ func (f *dedupFlags) check() error {
 // checkStream refuses what methods without a window cannot do.
 func (f *dedupFlags) checkStream() error {
 	switch {
-	case !slices.Contains(engine.StreamMethods(), f.method):
+	case !engine.IsStreamMethod(f.method):
 		return nil
 	case !f.window.None:
 		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", f.method)}
@@ -134,7 +133,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates,
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
 		Digest:   f.digest, Secret: f.secret, Method: f.method, Window: f.window, Memory: f.memory,
-		FPR: f.fpr, Refresh: f.refresh, Across: f.across,
+		FPR: f.fpr, Refresh: f.refresh, Across: f.across, Workers: f.workers,
 	})
 	bar.close()
 	f.warnForgotten(e, &summary)

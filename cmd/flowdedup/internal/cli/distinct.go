@@ -54,6 +54,8 @@ Addresses are those of the outermost IP header; --inner opens tunnels first.
 Distinct IPv4 addresses are counted exactly. Other keys are counted by a Bloom
 filter that grows with them, so that its rate of false positives stays under
 --fpr; --method exact counts everything exactly in as much memory as it takes.
+--method lru remembers the keys that came last in as much as --memory says, and
+counts and lists the others again when they return.
 
 Windows without packets give no line. Packets that have no timestamp are
 counted in a window of their own.`,
@@ -91,10 +93,10 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
-	f.common.register(fs, "auto", "bloom", "exact")
+	f.common.register(fs, distinct.Methods()...)
 	completeWords(cmd, map[string][]string{
 		"of": {"src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "every": {"1m", "15m", "1h", "24h"},
-		"window": {"none"}, "tz": {"UTC", "Local"}, "method": {"auto", "bloom", "exact"},
+		"window": {"none"}, "tz": {"UTC", "Local"}, "method": distinct.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }
@@ -169,7 +171,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
 		Calendar: engine.Calendar{Every: f.every, Location: f.location},
-		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret,
+		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
 	if f.window == "none" {

@@ -151,8 +151,9 @@ func checkDistinct(t *testing.T, m *distinctModel, name string, stream []seen) {
 			sightings += n.distinct
 		}
 	}
-	for _, method := range []string{"auto", "bloom", "exact"} {
-		args := append([]string{"distinct", "--json", "--list", "--method", method}, m.args()...)
+	for _, method := range []string{"auto", "bloom", "exact", "lru --memory 256KiB"} {
+		args := append([]string{"distinct", "--json", "--list", "--method"}, strings.Fields(method)...)
+		args = append(args, m.args()...)
 		out, errs, code := run(append(args, name)...)
 		if code != exitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)

@@ -75,7 +75,11 @@ func TestPlanQuestions(t *testing.T) {
 		kind, method, command string
 		elements              float64
 	}{
-		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "", 1 << 24},
+		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --window none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
+		{"--memory 1MiB", "unbounded", "lru", "flowdedup dedup --window none --method lru --memory 1MiB", 1 << 24},
+		{"--of src --memory 1MiB --fpr 1%", "unbounded", "lru", "", 1 << 24},
+		{"--method lru --cells 8 --cell-bits 8 --memory 1MiB --fpr 5%", "unbounded", "lru", "", 1 << 24},
+		{"--method rows --cells 5 --cell-bits 9 --memory 1MiB --fpr 5%", "unbounded", "rows", "", 1 << 24},
 		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 929KiB", 15_000},
 		{"--of src --window 1h --link 10Gb/s --distinct 3M", "landmark", "exact-rows", "flowdedup distinct --of src --every 1h", 53_571_428_571},
 		{"--of flow --window 1h --elements 1G --distinct 0.1% --fpr 1e-6", "landmark", "bloom-lines", "flowdedup distinct --of flow --every 1h --memory 6MiB --fpr 1e-06", 1e9},
@@ -106,6 +110,7 @@ func TestPlanCommandsRun(t *testing.T) {
 	for _, args := range []string{
 		"--window 10ms", "--window n:100", "--window none --memory 1MiB", "--window 10ms --fpr 1e-12",
 		"--of src --window 1h", "--of ip --window none --kind landmark", "--of flow --window 1h --fpr 0.1%", "--of mac --window 1h",
+		"--of flow --memory 64KiB --fpr 1%", "--of mac --memory 1MiB", "--fpr 3% --memory 8KiB",
 	} {
 		r := runPlan(t, append(strings.Fields(args), "--from", in)...)
 		commands := 0
@@ -162,7 +167,7 @@ func TestPlanUsage(t *testing.T) {
 	}{
 		{"--method sbf --k 4 --memory 3bit", "K = 4 hash functions need at least 5 cells"},
 		{"--method lru --memory 64bit", "at least 512"},
-		{"--method magic", "timed, lru, sbf"},
+		{"--method magic", "timed, lru, rows, sbf"},
 		{"--method sbf --window 1s --elements 5", "cannot express"},
 		{"--k 4", "no method is named"},
 		{"--method timed --k 4", "follow from the memory"},

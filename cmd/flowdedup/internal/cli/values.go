@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,3 +145,21 @@ func parseBits(s string) (int, error) {
 // mostBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
 // machines.
 const mostBits = min(1<<46, math.MaxInt)
+
+// maxWorkers bounds the memory of batches under way, 2 MiB for each worker. Reading
+// alone, which one does at a time, keeps fewer of them waiting.
+const maxWorkers = 16
+
+// defaultWorkers returns what --workers 0 stands for.
+func defaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
+
+func parseWorkers(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil || n < 0 || n > maxWorkers:
+		return 0, fmt.Errorf("must be a number from 0 to %d", maxWorkers)
+	case n == 0:
+		return defaultWorkers(), nil
+	}
+	return n, nil
+}

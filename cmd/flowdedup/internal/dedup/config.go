@@ -1,8 +1,6 @@
 package dedup
 
 import (
-	"slices"
-
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -26,6 +24,8 @@ type Config struct {
 	FPR     float64 // 0 is the method's own choice
 	Refresh bool
 	Across  bool
+
+	Workers int // goroutines that share the work, at least 1; what comes out does not depend on it
 }
 
 func (c *Config) digester() asm.MessageDigester {
@@ -43,8 +43,8 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if memory == 0 {
 		memory = engine.DefaultMemory(c.Window, inputBytes)
 	}
-	if slices.Contains(engine.StreamMethods(), c.Method) {
-		return c.streamFilter(memory)
+	if engine.IsStreamMethod(c.Method) {
+		return engine.NewStreamPackets(engine.StreamConfig{Method: c.Method, Memory: memory, FPR: c.FPR})
 	}
 	return engine.NewTimed(engine.TimedConfig{
 		Window: c.Window, Memory: memory, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -47,60 +48,40 @@ type Summary struct {
 // books keeps the running counts of a Summary.
 type books struct {
 	Summary
-	removed     uint64 // captured bytes of the duplicates
-	first, last int64  // times of the first and the last packet that had one
+	tally      tally
+	removed    uint64 // captured bytes of the duplicates
+	duplicates [flow.Protocols]uint64
 }
 
-func newBooks() *books {
-	return &books{
-		Summary: Summary{DuplicatesByProtocol: map[string]uint64{}},
-		first:   capture.NoTime, last: capture.NoTime,
-	}
-}
+func newBooks() *books { return &books{tally: newTally()} }
 
-// packets enters a run of decoded frames.
-func (k *books) packets(frames []capture.Frame, headers []flow.Header) {
-	k.PacketsIn += uint64(len(frames))
-	last := k.last
-	for i := range frames {
-		f := &frames[i]
-		k.BytesIn += uint64(f.CapLen)
-		if f.CapLen < f.WireLen {
-			k.Snapped++
-		}
-		if f.Time == capture.NoTime {
-			k.NoTimestamp++
-			continue
-		}
-		if f.Time < last {
-			k.OutOfOrder++
-		}
-		if last == capture.NoTime {
-			k.first = f.Time
-		}
-		last = f.Time
-	}
-	k.last = last
-	for i := range headers {
-		if headers[i].Version == 0 {
-			k.NonIP++
+// batch enters the next packets of the stream, and of which drop says that they are
+// duplicates.
+func (k *books) batch(t *tally, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
+	k.tally.add(t)
+	for w, word := range drop {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			k.Duplicates++
+			k.removed += uint64(frames[i].CapLen)
+			k.duplicates[protocols[i]]++
 		}
 	}
-}
-
-// duplicate enters one removed packet.
-func (k *books) duplicate(f *capture.Frame, h *flow.Header) {
-	k.Duplicates++
-	k.removed += uint64(f.CapLen)
-	k.DuplicatesByProtocol[flow.ProtocolName(h)]++
 }
 
 // close returns the finished summary.
 func (k *books) close(elapsed time.Duration) Summary {
-	s := k.Summary
-	s.PacketsOut = s.PacketsIn - s.Duplicates
-	s.BytesOut = s.BytesIn - k.removed
-	s.FirstTimestamp, s.LastTimestamp = stamp.Format(k.first, time.UTC), stamp.Format(k.last, time.UTC)
+	s, t := k.Summary, &k.tally
+	s.PacketsIn, s.PacketsOut = t.count, t.count-s.Duplicates
+	s.BytesIn, s.BytesOut = t.bytes, t.bytes-k.removed
+	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.nonIP, t.snapped, t.outOfOrder, t.untimed
+	s.FirstTimestamp, s.LastTimestamp = stamp.Format(t.first, time.UTC), stamp.Format(t.last, time.UTC)
+	s.DuplicatesByProtocol = map[string]uint64{}
+	for p, n := range k.duplicates {
+		if n > 0 {
+			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
+		}
+	}
 	s.Seconds = elapsed.Seconds()
 	if s.Seconds > 0 {
 		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds

@@ -19,10 +19,13 @@ type Config struct {
 	// input.
 	Calendar engine.Calendar
 
-	Method string // "auto", "bloom" or "exact"
-	Memory int    // bytes that each Bloom filter starts with; 0 for the default
+	// Method is one of Methods.
+	Method string
+	Memory int // bytes that each Bloom filter starts with, or that rows have; 0 for the default
 	FPR    float64
 	Secret engine.Secret
+
+	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
 
 	// Rows is told the counts of each window when it closes.
 	Rows func([]Row) error
@@ -30,7 +33,14 @@ type Config struct {
 	Sighting func(*Sighting) error
 }
 
-const methodExact = "exact"
+const (
+	methodExact = "exact"
+	methodRows  = "lru"
+)
+
+// Methods returns what a Config's Method may be, the default first. Those of rows
+// remember recent keys in a fixed amount of memory, and count the others again.
+func Methods() []string { return []string{"auto", "bloom", methodExact, methodRows} }
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
@@ -39,6 +49,13 @@ func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
 	if c.Method == methodExact {
 		return engine.NewSet(), nil
+	}
+	if c.Method == methodRows {
+		s, err := engine.NewStreamCounter(engine.StreamConfig{Method: methodRows, FPR: c.FPR, Memory: c.Memory})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
 	if err != nil {

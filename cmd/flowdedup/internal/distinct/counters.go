@@ -8,23 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// digests counts distinct keys of one family by their digests.
-type digests struct {
-	engine.Counter[asm.Digest]
-	packets uint64
+// counted is a counter of the distinct elements of one family. It comes to be with
+// the first of them.
+type counted[E any] struct {
+	engine.Counter[E]
+	packets uint64 // that they come from
 }
 
-// addresses counts distinct IPv4 addresses as such.
-type addresses struct {
-	engine.Counter[uint32]
-	packets uint64
-}
-
-// keyCounters are the counters of one key in one window. A counter comes to
-// be with the first element of its family.
+// keyCounters are the counters of one key in one window.
 type keyCounters struct {
-	addr4       addresses
-	v4, v6, mac digests
+	addr4       counted[uint32]
+	v4, v6, mac counted[asm.Digest]
 }
 
 func (k *keyCounters) close() error {
@@ -32,7 +26,7 @@ func (k *keyCounters) close() error {
 	if k.addr4.Counter != nil {
 		errs = append(errs, k.addr4.Close())
 	}
-	for _, d := range []*digests{&k.v4, &k.v6, &k.mac} {
+	for _, d := range []*counted[asm.Digest]{&k.v4, &k.v6, &k.mac} {
 		if d.Counter != nil {
 			errs = append(errs, d.Close())
 		}
@@ -60,7 +54,7 @@ func (k *keyCounters) families(cfg flow.KeyConfig) []family {
 	}
 	v4, packets4 := k.v4.counts(), k.v4.packets
 	if k.addr4.Counter != nil {
-		v4, packets4 = k.addr4.Counts(), k.addr4.packets
+		v4, packets4 = k.addr4.counts(), k.addr4.packets
 	}
 	v6 := k.v6.counts()
 	return []family{
@@ -71,11 +65,11 @@ func (k *keyCounters) families(cfg flow.KeyConfig) []family {
 }
 
 // counts of a family of which nothing was seen are zero, and exact.
-func (d *digests) counts() engine.Counts {
-	if d.Counter == nil {
+func (c *counted[E]) counts() engine.Counts {
+	if c.Counter == nil {
 		return engine.Counts{Method: methodExact}
 	}
-	return d.Counts()
+	return c.Counts()
 }
 
 // sum adds two families up. Adding the bounds keeps at least their confidence;

@@ -8,21 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
-// sighter tells the first sightings of a run of packets.
+// sighter tells the first sightings among packets of a batch.
 type sighter struct {
-	r    *runner
-	w    *window
-	b    *capture.Batch
-	from int
-	key  *flow.KeyConfig
+	r   *runner
+	w   *window
+	b   *capture.Batch
+	key *flow.KeyConfig
 }
 
 // report tells each element whose bit in seen is clear. frames says which
-// packet of the run an element comes from, and value formats it.
+// packet of the batch an element comes from, and value formats it.
 func (s *sighter) report(seen []uint64, frames []uint32, value func(i int) string) error {
-	if s.r.cfg.Sighting == nil {
-		return nil
-	}
 	for w, word := range seen {
 		fresh := ^word
 		if left := len(frames) - 64*w; left < 64 {
@@ -47,6 +43,6 @@ func (s *sighter) tell(i int, frames []uint32, value func(i int) string) error {
 		WindowStart: stamp.Format(start, s.r.loc),
 		Of:          s.key.Of.String(),
 		Value:       value(i),
-		FirstSeen:   stamp.Format(stamp.Usable(s.b.Frames[s.from+int(frames[i])].Time), s.r.loc),
+		FirstSeen:   stamp.Format(stamp.Usable(s.b.Frames[frames[i]].Time), s.r.loc),
 	})
 }

@@ -13,6 +13,9 @@ import (
 type Options struct {
 	// NoMerge reads several inputs one after another instead of in time order.
 	NoMerge bool
+	// ChunkSize is about how many bytes of an input make a batch; 0 for
+	// capture.DefaultChunkSize.
+	ChunkSize int
 	// Warn is told about damage that did not end an input. It may be called
 	// from another goroutine, but not once Close has returned.
 	Warn func(error)
@@ -32,12 +35,7 @@ type Stream struct {
 	survived *survived
 	progress func(done, total int64, packets uint64)
 	packets  uint64
-
-	out   chan result
-	free  chan *capture.Batch
-	done  chan struct{}
-	ended chan struct{}
-	last  *capture.Batch // given to the handler of Each
+	ended    chan struct{} // closed when no worker of Each is left
 }
 
 // Open opens every named input; "-" is standard input. Inputs that cannot be
@@ -49,7 +47,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
-	go func() { ready <- openAll(names, survived.warn) }()
+	go func() { ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
 	var o opened
 	select {
 	case o = <-ready:
@@ -61,10 +59,10 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
 	}
-	s := newStream(join(o.sources, opt))
-	s.failed, s.survived, s.progress = o.failed, survived, opt.Progress
-	go s.read()
-	return s, nil
+	return &Stream{
+		src: join(o.sources, opt), failed: o.failed, survived: survived, progress: opt.Progress,
+		ended: make(chan struct{}),
+	}, nil
 }
 
 // repeated tells whether a name is there more than once.
@@ -79,10 +77,10 @@ type opened struct {
 	failed  []error
 }
 
-func openAll(names []string, warn func(error)) opened {
+func openAll(names []string, opt capture.Options) opened {
 	var o opened
 	for _, name := range names {
-		src, err := capture.Open(name, capture.Options{Warn: warn})
+		src, err := capture.Open(name, opt)
 		if err != nil {
 			o.failed = append(o.failed, err)
 			continue
@@ -111,10 +109,9 @@ func (s *Stream) Inputs() []string { return s.src.Inputs() }
 // Size returns how many bytes of capture there are, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }
 
-// Close stops reading and closes the inputs. It does not wait for a read that
-// blocks on a silent pipe.
+// Close closes the inputs. It does not wait for a read that blocks on a silent pipe,
+// as one may that goes on after Each.
 func (s *Stream) Close() error {
-	close(s.done)
 	s.survived.end()
 	select {
 	case <-s.ended:

@@ -10,17 +10,17 @@ import (
 )
 
 // command returns the command line that runs a candidate, nil where this program does
-// not run it, or has no such filter in the memory.
+// not run it, or not with such parameters, or has no such filter in the memory.
 func (c *Config) command(from *sizing.Candidate) *string {
 	kind, err := c.kind()
-	if err != nil || from.MemoryBits == 0 {
+	if err != nil || from.MemoryBits == 0 || c.Fixed != (sizing.Parameters{}) {
 		return nil
 	}
 	var words []string
 	switch {
 	case c.Of.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
 		words = c.dedup(from)
-	case !c.Of.Packets && kind == sizing.Landmark && c.Window.Packets == 0:
+	case !c.Of.Packets && (kind == sizing.Landmark && c.Window.Packets == 0 || kind == sizing.Unbounded):
 		words = c.distinct(from)
 	}
 	if words == nil {
@@ -34,11 +34,10 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 	words := []string{"dedup", "--window", c.Window.String()}
 	switch from.Method.Name {
 	case "timed":
-		words = append(words, "--memory", report.Size(from.MemoryBits/8))
-		if c.FPR != 0 && c.FPR < engine.DefaultFPR {
-			words = append(words, "--fpr", fmt.Sprint(c.FPR))
-		}
-		return words
+		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
+	case "lru":
+		words = append(words, "--method", "lru")
+		return append(words, c.bounds(from, c.FPR != 0)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
@@ -58,11 +57,20 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "exact-rows":
 		return words
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
-		words = append(words, "--memory", report.Size(from.MemoryBits/8))
-		if c.FPR != 0 {
-			words = append(words, "--fpr", fmt.Sprint(c.FPR))
-		}
-		return words
+		return append(words, c.bounds(from, c.FPR != 0)...)
+	case from.Method.Name == "lru" && c.key() == sizing.Other:
+		words = append(words, "--method", "lru")
+		return append(words, c.bounds(from, c.FPR != 0)...)
 	}
 	return nil
+}
+
+// bounds are the words for the memory of a candidate and, if it is to be told, the
+// bound on the false positive rate.
+func (c *Config) bounds(from *sizing.Candidate, fpr bool) []string {
+	words := []string{"--memory", report.Size(from.MemoryBits / 8)}
+	if fpr {
+		words = append(words, "--fpr", fmt.Sprint(c.FPR))
+	}
+	return words
 }

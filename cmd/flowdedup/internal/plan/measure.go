@@ -65,9 +65,11 @@ func Measure(ctx context.Context, c *Config) (*Measurement, error) {
 	}
 	defer in.Close()
 	m := newMeter(c, kind)
-	err = in.Each(ctx, func(b *capture.Batch) error {
-		m.batch(b)
-		return nil
+	err = in.Each(ctx, 1, func() input.Task {
+		return input.InOrder(func(b *capture.Batch) error {
+			m.batch(b)
+			return nil
+		})
 	})
 	result := m.result()
 	result.Damaged = in.Damaged(err)

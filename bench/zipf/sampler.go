@@ -1,15 +1,14 @@
-package workload
+package zipf
 
 import (
 	"math"
 	"math/bits"
 )
 
-// sampler draws ranks with the probabilities of Zipf's law in constant time by
-// the alias method (Walker 1977, built as in Vose 1991). Unlike math/rand's
-// Zipf it knows exponents of 1 and less. All but the weights themselves is
-// integer arithmetic.
-type sampler struct {
+// Sampler draws ranks by the alias method (Walker 1977, built as in Vose 1991).
+// All but the weights themselves is integer arithmetic, so that the same random
+// bits give the same ranks everywhere. It takes 8 bytes a rank.
+type Sampler struct {
 	cells []aliasCell
 }
 
@@ -19,13 +18,24 @@ type aliasCell struct {
 	other     uint32
 }
 
-// weightScale is the weight of rank 0. Times MaxFlows it stays below 2^61, so
+// MaxRanks is the number of ranks that a Sampler can have.
+const MaxRanks = 1 << 24
+
+// weightScale is the weight of rank 0. Times MaxRanks it stays below 2^61, so
 // that sums and products of the table's construction fit 64 bits.
 const weightScale = 1 << 36
 
-func newSampler(n int, exponent float64) *sampler {
-	weights, total := zipfWeights(n, exponent)
-	s := &sampler{cells: make([]aliasCell, n)}
+// New returns a sampler of the ranks 0 to n-1, rank i with a probability
+// proportional to (i+1)^-exponent; an exponent of 0 makes all equal. A weight is
+// rounded to multiples of 2^-36 of the greatest, and to one such multiple at least.
+// It panics unless n is 1 to MaxRanks. It takes O(n) time, and 16 n bytes more than
+// the sampler keeps.
+func New(n int, exponent float64) *Sampler {
+	if n < 1 || n > MaxRanks {
+		panic("zipf: the number of ranks must be 1 to 16777216")
+	}
+	weights, total := weightsOf(n, exponent)
+	s := &Sampler{cells: make([]aliasCell, n)}
 	// Scaled by n, a weight equal to the total fills its cell exactly.
 	small, large := make([]uint32, 0, n), make([]uint32, 0, n)
 	for rank := range weights {
@@ -53,7 +63,7 @@ func newSampler(n int, exponent float64) *sampler {
 	return s
 }
 
-func zipfWeights(n int, exponent float64) (weights []uint64, total uint64) {
+func weightsOf(n int, exponent float64) (weights []uint64, total uint64) {
 	weights = make([]uint64, n)
 	for rank := range weights {
 		weights[rank] = max(1, uint64(weightScale/math.Pow(float64(rank+1), exponent)))
@@ -62,8 +72,8 @@ func zipfWeights(n int, exponent float64) (weights []uint64, total uint64) {
 	return weights, total
 }
 
-// draw turns 64 random bits into a rank.
-func (s *sampler) draw(random uint64) uint32 {
+// Draw turns 64 random bits into a rank, in constant time.
+func (s *Sampler) Draw(random uint64) uint32 {
 	rank, fraction := bits.Mul64(random, uint64(len(s.cells)))
 	cell := s.cells[rank]
 	if uint32(fraction>>32) < cell.threshold {

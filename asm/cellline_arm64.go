@@ -1,0 +1,21 @@
+//go:build arm64 && !purego
+
+package asm
+
+// testAndSetCells runs a kernel; see testAndSetCellsGeneric.
+func testAndSetCells(lines [][8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64) {
+	switch {
+	case level == levelGeneric:
+		return testAndSetCellsGeneric(lines, block, ahead, n, r)
+	case r.bits == 2:
+		return cells2NEON(&lines[0], block, ahead, n, r)
+	default:
+		return cells4NEON(&lines[0], block, ahead, n, r)
+	}
+}
+
+//go:noescape
+func cells2NEON(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)
+
+//go:noescape
+func cells4NEON(lines *[8]uint64, block, ahead *lineBlock, n int, r *CellRule) (found, filled uint64)

@@ -1,0 +1,7 @@
+package asm
+
+func (p *cellPick) blockGeneric(b *lineBlock, n int) {
+	for i, low := range b.low[:n] {
+		b.low[i] = p.of(low)
+	}
+}

@@ -1,0 +1,31 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+#include "go_asm.h"
+
+// func fillExactAVX2(b *lineBlock, words *uint32, groups int, shift uint, geometry *rowGeometry)
+TEXT ·fillExactAVX2(SB), NOSPLIT, $0-40
+	MOVQ b+0(FP), DI
+	MOVQ words+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ shift+24(FP), Y10
+	MOVQ geometry+32(FP), AX
+	VBROADCASTI128 rowGeometry_spread(AX), Y11
+	VPCMPEQQ Y12, Y12, Y12
+	VPSLLVQ Y10, Y12, Y13
+
+group:
+	VPMOVZXDQ (SI), Y0
+	VPSRLVQ Y10, Y0, Y1
+	VPSLLQ $6, Y1, Y1
+	VMOVDQU Y1, lineBlock_offset(DI)
+	VPANDN  Y0, Y13, Y0
+	VPSUBQ  Y12, Y0, Y0
+	VPSHUFB Y11, Y0, Y0
+	VMOVDQU Y0, lineBlock_low(DI)
+	ADDQ $16, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/workload"
+)
+
+// TestCounts compares both jobs with what is in a capture.
+func TestCounts(t *testing.T) {
+	c := workload.Default()
+	c.Packets, c.Flows = 20_000, 3000
+	name := filepath.Join(t.TempDir(), "a.pcap")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := workload.Generate(file, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var hours strings.Builder
+	for _, h := range truth.Hours {
+		fmt.Fprintf(&hours, "%s %d %d %d\n", h.Start.Format(time.RFC3339),
+			h.IPv4.Src+h.IPv6.Src, h.IPv4.Dst+h.IPv6.Dst, h.IPv4.Flow+h.IPv6.Flow)
+	}
+	for job, want := range map[string]string{
+		"dedup":    fmt.Sprintf("%d packets, %d copies\n", truth.Packets, truth.Duplicates),
+		"distinct": hours.String(),
+	} {
+		var got strings.Builder
+		if err := run([]string{job, name}, &got); err != nil || got.String() != want {
+			t.Errorf("%s: got %q (%v), want %q", job, got.String(), err, want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"dedup"}, {"count", "a.pcap"}, {"dedup", filepath.Join(t.TempDir(), "missing.pcap")}} {
+		if err := run(args, &strings.Builder{}); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// command is what is measured, as a line for bash in the folder of the captures.
+// IN is the capture; the folder out is empty.
+type command struct {
+	job   string // what it does; the first of a job is what its others are compared with
+	name  string
+	line  string
+	tools []string
+	slow  bool // gets a shorter capture
+	sized bool // is measured on inputs of several sizes too
+}
+
+// jobs are those of the commands, in the order of the tables.
+var jobs = []string{"read", "dedup", "distinct"}
+
+const fiveTuple = "-e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e ip.proto -e ipv6.nxt " +
+	"-e tcp.srcport -e tcp.dstport -e udp.srcport -e udp.dstport"
+
+// others are the commands that are not flowdedup's.
+var others = []command{
+	{job: "read", name: "cat", line: "cat $IN > /dev/null", sized: true},
+	{job: "read", name: "cat-copy", line: "cat $IN > out/copy"},
+	{job: "read", name: "cp", line: "cp $IN out/copy"},
+	{job: "read", name: "tcpdump", line: "tcpdump -r $IN -w /dev/null", tools: []string{"tcpdump"}},
+	{job: "dedup", name: "gopacket", line: "gopackets dedup $IN", tools: []string{"gopackets"}},
+	{job: "dedup", name: "editcap-count", line: "editcap -d -F nsecpcap $IN /dev/null", tools: []string{"editcap"}},
+	{job: "dedup", name: "editcap-time", line: "editcap -w 0.001 -F nsecpcap $IN /dev/null", tools: []string{"editcap"}, slow: true},
+	{job: "distinct", name: "gopacket", line: "gopackets distinct $IN", tools: []string{"gopackets"}},
+	{job: "distinct", name: "nfdump", line: "mkdir out/flows && nfpcapd -r $IN -w out/flows && " +
+		"for key in srcip dstip srcip,dstip,srcport,dstport,proto; do " +
+		"nfdump -R out/flows -A $key -q -o fmt:%sa | wc -l; done", tools: []string{"nfpcapd", "nfdump"}},
+	{job: "distinct", name: "tshark-flows", line: "tshark -r $IN -T fields " + fiveTuple + " | sort -u | wc -l",
+		tools: []string{"tshark"}, slow: true},
+}
+
+// ours returns flowdedup's commands, those that take workers once with one and once
+// with all.
+func ours(ctx context.Context) []command {
+	tools := []string{"flowdedup"}
+	var all []command
+	for _, c := range []struct{ job, name, line string }{
+		{"dedup", "dedup", "flowdedup dedup $IN"},
+		{"dedup", "dedup-write", "flowdedup dedup $IN -w out/clean.pcap"},
+		{"distinct", "distinct", "flowdedup distinct --of src,dst,flow $IN"},
+	} {
+		one := command{job: c.job, name: c.name, line: c.line, tools: tools, sized: c.name != "dedup-write"}
+		if !takesWorkers(ctx, c.job) {
+			all = append(all, one)
+			continue
+		}
+		many := one
+		one.name, one.line = c.name+"-one", c.line+" --workers 1"
+		many.name, many.line = c.name+"-all", c.line+" --workers 0"
+		all = append(all, one, many)
+	}
+	return all
+}
+
+func takesWorkers(ctx context.Context, subcommand string) bool {
+	help, err := exec.CommandContext(ctx, "flowdedup", subcommand, "--help").Output()
+	return err == nil && strings.Contains(string(help), "--workers ")
+}
+
+// available returns the commands whose tools are there, in the order of jobs, ours
+// first, and names the others on standard error.
+func available(ctx context.Context) []command {
+	var there []command
+	for _, job := range jobs {
+		for _, c := range append(ours(ctx), others...) {
+			if c.job != job {
+				continue
+			}
+			if missing := c.missing(); missing != "" {
+				fmt.Fprintf(os.Stderr, "pipeline: no %s, left out: %s\n", missing, c.line)
+				continue
+			}
+			there = append(there, c)
+		}
+	}
+	return there
+}
+
+func (c command) missing() string {
+	for _, tool := range c.tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			return tool
+		}
+	}
+	return ""
+}

@@ -1,0 +1,76 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// buildPrograms puts flowdedup and genworkload at the head of the PATH.
+func buildPrograms(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+"/", "../../cmd/flowdedup", "../workload/cmd/genworkload")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+// TestQuick expects a result for every command that can be run, and nothing left
+// behind.
+func TestQuick(t *testing.T) {
+	buildPrograms(t)
+	dir := t.TempDir()
+	var out strings.Builder
+	if err := run(context.Background(), []string{"-quick", "-dir", dir}, &out); err != nil {
+		t.Fatal(err)
+	}
+	there := available(context.Background())
+	for _, k := range kinds {
+		for _, c := range there {
+			for name, count := range resultsOf(k, c) {
+				if got := strings.Count(out.String(), "\nBenchmark"+name); got != count {
+					t.Errorf("%d results of %s, want %d", got, name, count)
+				}
+			}
+		}
+	}
+	for _, key := range []string{"cpu", "threads", "kernel", "place", "lowest-peak", "traffic", "command"} {
+		if !strings.Contains(out.String(), "\n"+key+": ") {
+			t.Errorf("nothing tells the %s", key)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+// resultsOf returns how many results there are of what a command does on a kind.
+func resultsOf(k kind, c command) map[string]int {
+	tools, inputs := 0, 0
+	if slices.Contains(k.jobs, c.job) {
+		tools = 1
+	}
+	if k.sized && c.sized {
+		inputs = len(small.inputs)
+	}
+	return map[string]int{
+		"Pipeline/capture=" + k.name + "/job=" + c.job + "/command=" + c.name + " 1 ": tools,
+		"Input/capture=" + k.name + "/command=" + c.name + "/bytes=":                  inputs,
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-rounds", "-1"}, {"-unknown"}, {"-dir", filepath.Join(t.TempDir(), "missing")}} {
+		if err := run(context.Background(), args, &strings.Builder{}); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}

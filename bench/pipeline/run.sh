@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds what bench/pipeline measures, installs the tools beside it that are missing
+# if that is possible, and measures. Arguments go to pipeline.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for tool in editcap tshark tcpdump nfpcapd nfdump; do
+	command -v "$tool" >/dev/null && continue
+	{ apt-get update && apt-get install -y --no-install-recommends wireshark-common tshark tcpdump nfdump; } >&2 ||
+		echo "cannot install $tool" >&2
+	break
+done
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+go build -o "$bin/" ./bench/pipeline ./cmd/flowdedup ./bench/workload/cmd/genworkload
+(cd bench/peers && go build -o "$bin/" ./gopackets)
+PATH="$bin:$PATH" pipeline "$@"

@@ -1,0 +1,94 @@
+package flow
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Where nothing after the first bytes of a datagram is left out, as with the
+// default fields, the rest is digested where it lies, in the batch. What counts of
+// the first 12 bytes is the tweak:
+//
+//	IPv4   bytes 0, 9, 2 to 7
+//	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
+//	       bits, 8 to 11; the payload length is that of the message
+//
+// If an IPv6 datagram was cut, or not all of it counts, its payload length is not
+// told by the message. Then the tweak is bytes 0 to 7, with 7 as version, and the
+// message begins with byte 8. No other identity has a tweak that begins as these do.
+
+// routerFields are those whose bytes have no place in such a tweak.
+const routerFields = TTL | DSCP | ECN | IPChecksum
+
+// canPlace reports whether identities are digested in place.
+func canPlace(cfg IdentityConfig) bool {
+	switch {
+	case cfg.Bytes > 0:
+		return false
+	case cfg.Kind == Frame:
+		return cfg.Ignore == 0
+	}
+	return cfg.Ignore&routerFields == routerFields && cfg.Ignore&(L4Checksum|VLAN|MAC) == 0
+}
+
+// place says what of the first 16 bytes of a datagram is in the tweak.
+type place struct {
+	first    uint64 // mask of bytes 0 to 7, as a big-endian word
+	protocol uint64 // mask of the same before it is moved up
+	second   uint64 // mask of bytes 8 to 15 after they were moved down
+	down     uint32
+	length   uint32 // mask of the difference between payload length and datagram
+}
+
+// protocolUp moves the protocol of IPv6 to behind the version.
+const protocolUp = 44
+
+// places returns the place of each version of IP.
+func (f Fields) places() (all [8]place) {
+	v4 := place{first: 0xff00ffff_ffffffff, second: 0xff << 48}
+	v6 := place{first: 0xf00fffff_00000000, protocol: 0xff00, second: 0xffffffff, down: 32, length: 0xffffffff}
+	if f&IPID != 0 {
+		v4.first &^= 0xffff << 16
+	}
+	if f&FlowLabel != 0 {
+		v6.first &^= 0xfffff << 32
+	}
+	all[4], all[6] = v4, v6
+	return all
+}
+
+// placeFrames lays out messages that are frames.
+func placeFrames(msgs []asm.Message, frames []capture.Frame) {
+	msgs = msgs[:len(frames)]
+	for i := range frames {
+		f, m := &frames[i], &msgs[i]
+		m.Off, m.Len, m.Tweak = f.Data, f.CapLen, tweakFrame|uint64(f.WireLen)
+	}
+}
+
+// placeDatagrams lays out messages that are datagrams, or frames without an IP
+// header. Versions come in no order that a CPU could guess, so that they have a
+// branch only where there is something rare about them.
+func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) {
+	msgs, frames = msgs[:len(h)], frames[:len(h)]
+	for i := range h {
+		h, m := &h[i], &msgs[i]
+		off := frames[i].Data + h.Start
+		at := int(off)
+		if h.Version == 0 || at+16 > len(buf) {
+			m.Off, m.Len, m.Tweak = off, h.End-h.Start, tweakFrame|uint64(h.Wire)
+			continue
+		}
+		ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
+		word := binary.BigEndian.Uint64(ip[:8])
+		if (h.End-h.Start-40-uint32(uint16(word>>16)))&p.length != 0 {
+			m.Off, m.Len = off+8, h.End-h.Start-8
+			m.Tweak = 1<<60 | word&(p.first|0xffffff00)
+			continue
+		}
+		m.Off, m.Len = off+12, h.End-h.Start-12
+		m.Tweak = word&p.first | word&p.protocol<<protocolUp | binary.BigEndian.Uint64(ip[8:])>>(p.down&63)&p.second
+	}
+}

@@ -1,0 +1,87 @@
+package flow
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// nearCopies returns frames that differ from each other in one bit, in a few bytes
+// or in their length, and exact copies of some.
+func nearCopies() [][]byte {
+	r := rand.New(rand.NewPCG(7, 8))
+	long6 := ip6(1, protoUDP, udp(1000, 53, make([]byte, 40)))
+	var out [][]byte
+	for _, seed := range [][]byte{
+		ether(typeIPv4, packet4), ether(typeIPv6, packet6), ether(typeIPv6, long6), arpFrame,
+		ether(typeVLAN, join(be16(100), be16(typeIPv6), packet6)),
+		ether(typeIPv4, udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6)))),
+		ether(typeIPv4, ip4(1, protoIPv6, packet6)),
+	} {
+		for i := range seed {
+			out = append(out, seed[:i])
+			for bit := range 8 {
+				out = append(out, with(seed, i, string([]byte{seed[i] ^ 1<<bit})))
+			}
+		}
+		for range 2000 {
+			frame := slices.Clone(seed)
+			for range 1 + r.IntN(3) {
+				frame[14+r.IntN(min(60, len(frame)-14))] = byte(r.IntN(3))
+			}
+			out = append(out, frame[:len(frame)-r.IntN(2)*r.IntN(20)])
+		}
+	}
+	return out
+}
+
+// TestPlaceAndCopyAgree checks that two frames have the same identity where they
+// lie if they have the same one copied.
+func TestPlaceAndCopyAgree(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, nearCopies()...)
+	for _, kind := range []Kind{Frame, L3, Inner} {
+		h := decode(Config{Inner: kind == Inner}, b)
+		for _, more := range []Fields{0, IPID, FlowLabel, IPID | FlowLabel} {
+			if kind == Frame && more != 0 {
+				continue
+			}
+			cfg := IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore() | more}
+			placing, copying := NewIdentity(cfg), NewIdentity(cfg)
+			if !placing.place {
+				t.Fatalf("%+v is copied", cfg)
+			}
+			copying.place = false
+			buf, msgs := placing.Gather(b, 0, h)
+			bufCopied, copied := copying.Gather(b, 0, h)
+			there, back := map[message]message{}, map[message]message{}
+			for i := range msgs {
+				a, c := messageOf(buf, msgs[i]), messageOf(bufCopied, copied[i])
+				if was, ok := there[a]; ok && was != c {
+					t.Fatalf("%+v: frame %x: one identity for %x and %x", cfg, b.Data(i), was, c)
+				}
+				if was, ok := back[c]; ok && was != a {
+					t.Fatalf("%+v: frame %x: identities %x and %x for one", cfg, b.Data(i), was, a)
+				}
+				there[a], back[c] = c, a
+			}
+			if len(there) < 2000 || len(there) > len(msgs)*9/10 {
+				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(msgs))
+			}
+		}
+	}
+}
+
+// TestPlaceLeavesBatch checks that frames are digested without a copy and stay as
+// they are.
+func TestPlaceLeavesBatch(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, nearCopies()...)
+	before := slices.Clone(b.Buf)
+	for _, kind := range []Kind{Frame, L3} {
+		buf, _ := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}).Gather(b, 0, decode(Config{}, b))
+		if &buf[0] != &b.Buf[0] || !slices.Equal(buf, before) {
+			t.Errorf("%v: the batch was copied or changed", kind)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// A plain frame is what nearly all frames are: Ethernet, up to two VLAN tags,
+// IPv4 without options or IPv6 without extension headers, neither fragmented nor
+// cut before the ports. Versions and lengths come in no order that a CPU could
+// guess, so what depends on them is looked up, and all checks are one branch.
+
+const (
+	plainTags = 2
+	// plainReach is how much of a frame, its tags taken out, plainEthernet may
+	// read, wherever the captured bytes end: more than it needs, so that offsets
+	// which are looked up need no check.
+	plainReach = 63 + 4
+)
+
+// plainShape is what plain frames with a version of IP and a number of tags have
+// in common. Offsets are those in a frame without tags.
+type plainShape struct {
+	bits, value uint64 // which bits of the first 8 bytes of IP, big-endian, have a value
+	end         uint32 // where the datagram ends if its length field is 0
+	least       uint32 // where it ends if the ports are the last of it
+	typ         uint16
+	length      uint8 // shift of the length field in the first 8 bytes
+	proto       uint8 // offset of the protocol
+	ports       uint8 // offset of the ports
+	header      Header
+}
+
+// plainShapes has twice the number of tags as index, and 1 more for IPv6.
+var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
+	for i := range all {
+		s, tags := &all[i], i/2
+		start := 14 + 4*uint32(tags)
+		h := Header{Start: start, Src: 6, Flags: FlagDst | FlagSrc}
+		if tags > 0 {
+			h.Tag, h.Tags, h.Flags = 14, uint8(tags), h.Flags|FlagVLAN
+		}
+		if i%2 == 0 {
+			h.Version, h.L4 = 4, start+20
+			*s = plainShape{
+				bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24,
+				typ: typeIPv4, length: 32, proto: 14 + 9, ports: 14 + 20,
+			}
+		} else {
+			h.Version, h.L4 = 6, start+40
+			*s = plainShape{
+				bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44,
+				typ: typeIPv6, length: 16, proto: 14 + 6, ports: 14 + 40,
+			}
+		}
+		s.header = h
+	}
+	return all
+}()
+
+// notPlain is among the high bits of protocols that are looked into before the
+// ports.
+const notPlain = 1 << 32
+
+// plainProtocols holds portMask, and notPlain, for each version and protocol.
+var plainProtocols = func() (all [2 * 256]uint64) {
+	for i, mask := range portMask {
+		all[i], all[256+i] = uint64(mask), uint64(mask)
+		if isExtension[i] {
+			all[256+i] = notPlain
+		}
+	}
+	return all
+}()
+
+// plainEthernet decodes Ethernet frames that are plain, from the first on, and
+// returns how many they were. The last ones of a buffer count as not plain.
+func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
+	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
+	for i := range h {
+		f := &frames[i]
+		at := int(f.Data)
+		if at+plainReach > len(buf) {
+			return i
+		}
+		d := (*[plainReach]byte)(buf[at : at+plainReach])
+		typ := binary.BigEndian.Uint16(d[12:])
+		v, vlan := uint(typ>>15), uint16(0)
+		shape := &plainShapes[v]
+		if typ != shape.typ {
+			tags, next := plainTagsOf(d)
+			at += 4 * tags
+			if tags == 0 || at+plainReach > len(buf) {
+				return i
+			}
+			vlan = binary.BigEndian.Uint16(d[14:]) & 0xfff
+			d = (*[plainReach]byte)(buf[at : at+plainReach])
+			v = uint(next >> 15)
+			shape = &plainShapes[2*uint(tags)+v]
+		}
+		word := binary.BigEndian.Uint64(d[14:])
+		proto := d[shape.proto&63]
+		masks := plainProtocols[(v<<8|uint(proto))%uint(len(plainProtocols))]
+		end := min(shape.end+uint32(uint16(word>>(shape.length&63))), f.CapLen)
+		if word&shape.bits^shape.value|masks>>32 != 0 || end < shape.least {
+			return i
+		}
+		ports := int(shape.ports & 63)
+		both := bits.RotateLeft32(binary.BigEndian.Uint32(d[ports:ports+4])&uint32(masks), 16)
+		p := &h[i]
+		*p = shape.header
+		p.End, p.VLAN, p.Proto = end, vlan, proto
+		p.SrcPort, p.DstPort = uint16(both), uint16(both>>16)
+	}
+	return len(h)
+}
+
+// plainTagsOf counts the VLAN tags of a frame that lead to IP, and returns its
+// type: 0 if there are none, or more than plainTags.
+func plainTagsOf(d *[plainReach]byte) (tags int, typ uint16) {
+	typ = binary.BigEndian.Uint16(d[12:])
+	for tags < plainTags && isVLAN(typ) {
+		tags++
+		typ = binary.BigEndian.Uint16(d[12+4*tags:])
+	}
+	if typ != plainShapes[typ>>15].typ {
+		return 0, typ
+	}
+	return tags, typ
+}
+
+// ethernetFrames returns how many frames, from the first on, are of interfaces with
+// Ethernet.
+func ethernetFrames(frames []capture.Frame, interfaces []capture.Interface) int {
+	if len(interfaces) == 1 && interfaces[0].LinkType == capture.LinkEthernet {
+		return len(frames)
+	}
+	for i := range frames {
+		if interfaces[frames[i].Interface].LinkType != capture.LinkEthernet {
+			return i
+		}
+	}
+	return len(frames)
+}

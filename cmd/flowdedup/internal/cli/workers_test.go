@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/workload"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// workersInput is a list of inputs and the size of its batches.
+type workersInput struct {
+	names []string
+	chunk int
+}
+
+// workersInputs are all shared captures, the hostile ones too, some together, and
+// generated streams. Batches are so small that workers get many.
+func workersInputs(t *testing.T) (all []workersInput) {
+	t.Helper()
+	for _, format := range []workload.Format{workload.Pcap, workload.PcapNG} {
+		c := workload.Default()
+		c.Packets, c.Format, c.Seed = 5000, format, 7
+		var b bytes.Buffer
+		if _, err := workload.Generate(&b, c); err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(t.TempDir(), "stream")
+		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, workersInput{[]string{name}, 8 << 10})
+	}
+	if testing.Short() {
+		return all
+	}
+	dir := sharedDir(t)
+	for _, pattern := range []string{"*.pcap*", "hostile/*.pcap*"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no captures in %s: %v", dir, err)
+		}
+		for i, name := range names {
+			chunk := max(4096, int(fileSize(t, name)/100))
+			all = append(all, workersInput{[]string{name}, chunk})
+			if i > 0 && i%10 == 0 {
+				all = append(all, workersInput{[]string{name, names[i-1]}, chunk})
+			}
+		}
+	}
+	return all
+}
+
+func fileSize(t *testing.T, name string) int64 {
+	t.Helper()
+	st, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
+}
+
+// TestWorkers compares what any number of workers put out, byte by byte.
+func TestWorkers(t *testing.T) {
+	for _, in := range workersInputs(t) {
+		t.Run(filepath.Base(in.names[0]), func(t *testing.T) {
+			for what, run := range map[string]func(*testing.T, workersInput, int) string{
+				"dedup": dedupText, "distinct": distinctText,
+			} {
+				want := run(t, in, 1)
+				for _, workers := range []int{2, 3, 8} {
+					if got := run(t, in, workers); got != want {
+						t.Errorf("%s: %d workers: %.600s\nwant %.600s", what, workers, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// inputOptions collects warnings.
+func (in workersInput) options(warnings *bytes.Buffer) input.Options {
+	return input.Options{ChunkSize: in.chunk, Warn: func(err error) { fmt.Fprintln(warnings, err) }}
+}
+
+// dedupText returns all that a run says and writes.
+func dedupText(t *testing.T, in workersInput, workers int) string {
+	t.Helper()
+	var warnings bytes.Buffer
+	output := filepath.Join(t.TempDir(), "out")
+	summary, err := dedup.Run(context.Background(), dedup.Config{
+		Inputs: in.names, Input: in.options(&warnings), Output: output,
+		Identity: flow.IdentityConfig{Kind: flow.L3, Ignore: flow.L3.DefaultIgnore()},
+		Digest:   "aes", Method: "auto", Window: engine.Window{Duration: time.Millisecond},
+		Across: len(in.names) > 1, Workers: workers,
+	})
+	summary.Seconds, summary.PacketsPerSecond = 0, 0
+	told, jsonErr := json.Marshal(summary)
+	if jsonErr != nil {
+		t.Fatal(jsonErr)
+	}
+	written, readErr := os.ReadFile(output)
+	if err == nil && readErr != nil {
+		t.Fatal(readErr)
+	}
+	return fmt.Sprintf("%s\n%v\n%s%d bytes: %x", told, err, &warnings, len(written), sha256.Sum256(written))
+}
+
+// distinctText does the same for distinct counts.
+func distinctText(t *testing.T, in workersInput, workers int) string {
+	t.Helper()
+	var warnings, told bytes.Buffer
+	encoder := json.NewEncoder(&told)
+	result, err := distinct.Run(context.Background(), distinct.Config{
+		Inputs: in.names, Input: in.options(&warnings),
+		Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.MACs}},
+		Calendar: engine.Calendar{Every: time.Minute},
+		Method:   "auto", FPR: 1e-9, Workers: workers,
+		Rows:     func(rows []distinct.Row) error { return encoder.Encode(rows) },
+		Sighting: func(s *distinct.Sighting) error { return encoder.Encode(s) },
+	})
+	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
+}

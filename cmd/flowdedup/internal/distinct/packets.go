@@ -1,0 +1,143 @@
+package distinct
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// step is how many packets are decoded at a time: their headers stay in the
+// first-level cache.
+const step = 512
+
+// packets is the task for one batch: the elements of its packets.
+type packets struct {
+	run     *runner
+	keyers  []*flow.Keyer
+	headers [step]flow.Header
+
+	times []int64
+	keys  []elements // of each key of the run
+	seen  []uint64
+}
+
+func newPackets(r *runner) *packets {
+	p := &packets{run: r, keys: make([]elements, len(r.cfg.Keys))}
+	for _, key := range r.cfg.Keys {
+		p.keyers = append(p.keyers, flow.NewKeyer(key))
+	}
+	return p
+}
+
+// Prepare decodes the packets and digests their keys.
+func (p *packets) Prepare(b *capture.Batch) {
+	p.times = p.times[:0]
+	for i := range b.Frames {
+		p.times = append(p.times, stamp.Usable(b.Frames[i].Time))
+	}
+	for i := range p.keys {
+		p.keys[i].reset()
+	}
+	for from := 0; from < len(b.Frames); from += step {
+		headers := p.headers[:min(step, len(b.Frames)-from)]
+		p.run.decoder.Decode(headers, b, from)
+		for i, keyer := range p.keyers {
+			p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
+		}
+	}
+}
+
+// Apply counts the elements, window by window.
+func (p *packets) Apply(b *capture.Batch) error {
+	r := p.run
+	for at := 0; at < len(p.times) && r.err == nil; {
+		n, w := r.windows.Run(p.times[at:])
+		at += n
+		if w == nil || r.err != nil {
+			p.skip(uint32(at))
+		} else {
+			w.times(p.times[at-n : at])
+			r.err = p.count(w, b, uint32(at))
+		}
+		r.packets += uint64(n)
+		// Runs end at all multiples of a power of two that divides
+		// memoryCheck, so this does not depend on batches.
+		if r.packets%memoryCheck == 0 {
+			r.shed(w)
+		}
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// skip passes over the elements of the packets before to.
+func (p *packets) skip(to uint32) {
+	for i := range p.keys {
+		p.keys[i].skip(to)
+	}
+}
+
+// count enters the elements of the packets before to, as far as they were not
+// counted or skipped, under every key.
+func (p *packets) count(w *window, b *capture.Batch, to uint32) error {
+	for i := range p.keys {
+		e, k := &p.keys[i], &w.keys[i]
+		cfg, key := p.run.cfg, &p.run.cfg.Keys[i]
+		s := sighter{r: p.run, w: w, b: b, key: key}
+		if err := errors.Join(
+			count(p, &k.addr4, cfg.newAddresses, &e.addr4, to, &s, key.FormatAddr4),
+			count(p, &k.v4, cfg.newDigests, &e.v4, to, &s, key.Format16),
+			count(p, &k.v6, cfg.newDigests, &e.v6, to, &s, key.Format48),
+			count(p, &k.mac, cfg.newDigests, &e.mac, to, &s, key.Format16),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count enters elements of one family.
+func count[E, K any](
+	p *packets, c *counted[E], create func() (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
+) error {
+	from, end := e.next(to)
+	if from == end {
+		return nil
+	}
+	if c.Counter == nil {
+		var err error
+		if c.Counter, err = create(); err != nil {
+			return fmt.Errorf("memory for a window: %w", err)
+		}
+	}
+	frames := e.frames[from:end]
+	c.packets += packetsOf(frames)
+	words := (end - from + 63) / 64
+	p.seen = slices.Grow(p.seen[:0], words)[:words]
+	c.TestAndSet(p.seen, e.items[from:end])
+	if p.run.cfg.Sighting == nil {
+		return nil
+	}
+	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
+}
+
+// packetsOf counts how many packets elements come from: equal frame numbers
+// follow each other.
+func packetsOf(frames []uint32) uint64 {
+	n := uint64(0)
+	last := ^uint32(0) // no frame has this number
+	for _, f := range frames {
+		if f != last {
+			n++
+		}
+		last = f
+	}
+	return n
+}

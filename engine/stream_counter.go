@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// StreamCounter is a Stream as a counter of distinct digests, in a fixed amount of
+// memory however many there are: what was forgotten counts again when it returns.
+type StreamCounter struct{ stream *Stream }
+
+var _ Counter[asm.Digest] = (*StreamCounter)(nil)
+
+// NewStreamCounter makes an empty counter. Errors are those of NewStream.
+func NewStreamCounter(c StreamConfig) (*StreamCounter, error) {
+	s, err := NewStream(c)
+	if err != nil {
+		return nil, err
+	}
+	return &StreamCounter{s}, nil
+}
+
+// TestAndSet is as Counter says, up to the filter's errors.
+func (c *StreamCounter) TestAndSet(seen []uint64, d []asm.Digest) { c.stream.TestAndSet(seen, d) }
+
+// Counts is as Counter says. Low is how many elements the cells that are occupied must
+// come from, of which queues have any number for one. High is how many were not taken for seen, as each distinct one was once,
+// and how many may have been taken for it wrongly, at FPRBound for all of the stream.
+// Distinct is that at the present rate, which is too high by what was forgotten and
+// returned; with rows nothing was while Evicted is 0.
+func (c *StreamCounter) Counts() Counts {
+	s := c.stream.Stats()
+	noticed := s.Elements - s.Seen
+	return Counts{
+		Distinct:    noticed + uint64(math.Round(missedBeside(noticed, s.FPR, s.Seen))),
+		Low:         c.least(s),
+		High:        noticed + min(s.Seen, poissonQuantile(missedBeside(noticed, s.FPRBound, s.Seen), 0.95)),
+		MemoryBytes: s.MemoryBytes, FPR: s.FPR, Method: s.Method,
+	}
+}
+
+// least returns how many distinct elements there were at least.
+func (c *StreamCounter) least(s StreamStats) uint64 {
+	p := &c.stream.params
+	switch noticed := s.Elements - s.Seen; {
+	case p.family() == familyRows && s.Evicted == 0:
+		return noticed
+	case streamMethods[p.method].eviction == asm.EvictQueue:
+		return min(noticed, 1)
+	}
+	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
+}
+
+// missedBeside returns how many distinct elements are taken for seen beside so many
+// that are not, at a false positive rate, and seen at most.
+func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
+	if rate >= 1 {
+		return float64(seen)
+	}
+	return min(float64(noticed)*rate/(1-rate), float64(seen))
+}
+
+// Reset is as Counter says.
+func (c *StreamCounter) Reset() {
+	s := c.stream
+	s.arena.Clear()
+	s.elements, s.seen = 0, 0
+	for _, k := range s.kernels {
+		n := k.counts()
+		k.add(streamCounts{occupied: -n.occupied, evicted: -n.evicted})
+	}
+}
+
+// Close is as Counter says.
+func (c *StreamCounter) Close() error { return c.stream.Close() }

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// distinctOf counts digests exactly.
+func distinctOf(digests []asm.Digest) uint64 {
+	known := map[asm.Digest]bool{}
+	for _, d := range digests {
+		known[d] = true
+	}
+	return uint64(len(known))
+}
+
+// Bounds hold with memory for a few of the elements and for all of them, and rows that
+// forget nothing are right.
+func TestStreamCounterBounds(t *testing.T) {
+	digests := repeating(61, 30_000)
+	want := distinctOf(digests)
+	seen := make([]uint64, len(digests)/64+1)
+	for _, lines := range []int{10, 300, 20_000} {
+		forStreams(t, lines, func(t *testing.T, c StreamConfig) {
+			counter, err := NewStreamCounter(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer counter.Close()
+			counter.TestAndSet(seen, digests)
+			got, s := counter.Counts(), counter.stream.Stats()
+			if got.Low > want || got.High < want || got.Distinct < got.Low || got.Distinct > got.High {
+				t.Errorf("%d lines: %+v, want %d", lines, got, want)
+			}
+			if got.FPR != s.FPR || got.MemoryBytes != s.MemoryBytes || got.Method != s.Method {
+				t.Errorf("%d lines: %+v, the filter says %+v", lines, got, s)
+			}
+			if s.Evicted == 0 && s.FPRBound < 1e-8 && got.Distinct != want {
+				t.Errorf("%d lines: %d, want %d", lines, got.Distinct, want)
+			}
+		})
+	}
+}
+
+func TestStreamCounterReset(t *testing.T) {
+	digests := repeating(62, 9000)
+	forStreams(t, 50, func(t *testing.T, c StreamConfig) {
+		c.Workers = 3
+		fresh := mustShare(t, c)
+		want := streamVerdicts(fresh, digests, constant(5000))
+		counter := &StreamCounter{mustShare(t, c)}
+		streamVerdicts(counter.stream, repeating(63, 7000), constant(5000))
+		counter.Reset()
+		if n := counter.Counts(); n.Distinct != 0 || n.Low != 0 || n.High != 0 {
+			t.Errorf("empty: %+v", n)
+		}
+		if !slices.Equal(streamVerdicts(counter.stream, digests, constant(5000)), want) {
+			t.Error("other verdicts than those of a new counter")
+		}
+		if counter.stream.Stats() != fresh.Stats() {
+			t.Errorf("%+v, want %+v", counter.stream.Stats(), fresh.Stats())
+		}
+	})
+	if c, err := NewStreamCounter(StreamConfig{Memory: 1}); !errors.Is(err, ErrMemory) || c != nil {
+		t.Errorf("%v, %v", c, err)
+	}
+}

@@ -1,0 +1,39 @@
+package engine
+
+import "github.com/flowdedup/flowdedup/asm"
+
+// StreamPackets is a Stream as a packet filter without a window: times and points of
+// packets have no part in it.
+type StreamPackets struct{ stream *Stream }
+
+var _ PacketFilter = (*StreamPackets)(nil)
+
+// NewStreamPackets makes the filter. With methods that keep a chosen false positive
+// rate in any memory, those of rows, an FPR of 0 stands for DefaultFPR as it does with
+// other packet filters; it stands for what StreamConfig says with the others. Errors are
+// those of NewStream.
+func NewStreamPackets(c StreamConfig) (*StreamPackets, error) {
+	if i := streamMethod(c.Method); c.FPR == 0 && i >= 0 && streamMethods[i].rows {
+		c.FPR = DefaultFPR
+	}
+	s, err := NewStream(c)
+	if err != nil {
+		return nil, err
+	}
+	return &StreamPackets{s}, nil
+}
+
+// TestAndSet implements PacketFilter.
+func (f *StreamPackets) TestAndSet(seen []uint64, d []asm.Digest, _ []int64, _ []uint32) {
+	f.stream.TestAndSet(seen, d)
+}
+
+// Stats implements PacketFilter. It suggests no memory: these filters forget whatever
+// they are given.
+func (f *StreamPackets) Stats() PacketStats {
+	s := f.stream.Stats()
+	return PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
+}
+
+// Close implements PacketFilter.
+func (f *StreamPackets) Close() error { return f.stream.Close() }
