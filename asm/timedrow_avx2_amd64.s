@@ -28,31 +28,13 @@ DATA timedRight<>+16(SB)/8, $43
 DATA timedRight<>+24(SB)/8, $42
 GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
+// CONSTANTS leaves the timedRow in BP, and the number of elements of the second half in the
+// frame.
 #define CONSTANTS \
 	MOVQ R11, half-8(SP)                  \
-	MOVQ r+40(FP), AX                     \
-	MOVQ timedRow_low(AX), DX             \
-	MOVQ DX, low-16(SP)                   \
-	MOVQ timedRow_lowBits(AX), DX         \
-	MOVQ DX, lowBits-24(SP)               \
-	MOVQ timedRow_turn(AX), DX            \
-	MOVQ DX, turn-32(SP)                  \
-	MOVQ timedRow_aboveWindows(AX), DX    \
-	MOVQ DX, aboveWindows-40(SP)          \
-	MOVQ timedRow_aboveWindow(AX), DX     \
-	MOVQ DX, aboveWindow-48(SP)           \
-	MOVQ timedRow_tickBits(AX), DX        \
-	MOVQ DX, tickBits-56(SP)              \
-	MOVQ timedRow_pointMask(AX), DX       \
-	MOVQ DX, pointMask-64(SP)             \
-	MOVQ timedRow_tickMask(AX), DX        \
-	MOVQ DX, tickMask-72(SP)              \
-	MOVL $43, DX                          \
-	SUBQ timedRow_lowBits(AX), DX         \
-	MOVQ DX, rise-80(SP)                  \
-	MOVQ $0, zero-88(SP)                  \
+	MOVQ r+40(FP), BP                     \
 	VPCMPEQQ Y15, Y15, Y15                \
-	VPBROADCASTQ timedRow_low(AX), Y14    \
+	VPBROADCASTQ timedRow_low(BP), Y14    \
 	VPXOR   Y15, Y14, Y14                 \
 	VPXOR   Y15, Y15, Y15                 \
 	VMOVDQU timedLeft<>(SB), Y12          \
@@ -86,11 +68,11 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	MOVQ (BX)(R11*1), R12                                \
 	MOVBLZX (timedTable_places+timedPlace_shift)(R14)(AX*4), R11 \
 	SHRXQ R11, R12, R12                                  \
-	MOVQ  lowBits-24(SP), R11                            \
+	MOVQ  timedRow_lowBits(BP), R11                            \
 	SHLXQ R11, R12, R12                                  \
-	ANDQ  low-16(SP), DX                                 \
+	ANDQ  timedRow_low(BP), DX                                 \
 	ORQ   DX, R12                                        \
-	MOVQ  turn-32(SP), R11                               \
+	MOVQ  timedRow_turn(BP), R11                               \
 	SHLXQ R11, R12, DX                                   \
 	SUBQ  timedBlock_earliest(R15)(CX*8), DX             \
 	CMPL  AX, $6                                         \
@@ -98,23 +80,20 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
 // NEAR makes DX all ones if it is within the window, or else 0.
 #define NEAR \
-	CMPQ  DX, aboveWindows-40(SP) \
+	CMPQ  DX, timedRow_aboveWindows(BP) \
 	SBBQ  DX, DX                  \
 	MOVQ  40(BX), R11             \
 	ANDQ  DX, R11                 \
 	NEGQ  R11                     \
 	ADCQ  R10, R10
 
-// AWAY makes DX 0 if the points of marks R12 and that of the element are the same.
+// AWAY makes DX 0 if the points of both marks are the same, which R12 says.
 #define AWAY \
-	MOVQ  timedBlock_mark(R15)(CX*8), R11 \
-	XORQ  R12, R11                        \
-	MOVQ  tickBits-56(SP), BP             \
-	SHRXQ BP, R11, R11                    \
-	ANDQ  pointMask-64(SP), R11           \
-	NEGQ  R11                             \
-	SBBQ  R11, R11                        \
-	ANDQ  R11, DX
+	MOVQ timedRow_points(BP), R11 \
+	ANDQ R12, R11                 \
+	NEGQ R11                      \
+	SBBQ R11, R11                 \
+	ANDQ R11, DX
 
 // COLLECT collects DX.
 #define COLLECT \
@@ -128,32 +107,28 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	ADDL DX, AX                                 \
 	VPBROADCASTQ timedBlock_high(R15)(CX*8), Y5
 
-// LATER makes R12 a mark with the later of both times. It comes before NEAR, as it needs
-// DX.
+// LATER makes R12 what the mark of a copy that is remembered differs in: the time is the
+// later one of both.
 #define LATER \
-	MOVQ timedBlock_mark(R15)(CX*8), R11 \
-	XORQ R12, R11                        \
-	ANDQ tickMask-72(SP), R11            \
-	CMPQ DX, aboveWindow-48(SP)          \
-	CMOVQCC zero-88(SP), R11             \
-	MOVQ R11, BP
+	CMPQ  DX, timedRow_aboveWindow(BP)    \
+	SBBQ  R11, R11                        \
+	ANDQ  timedRow_tickMask(BP), R11      \
+	XORQ  timedBlock_mark(R15)(CX*8), R12 \
+	ANDNQ R12, R11, R12
 
-// RENEW puts the later time and the kept one's point into the new cell of a copy, in Y2 and
-// Y5.
+// RENEW makes the new cell of a copy one of such a mark, in Y2 and Y5.
 #define RENEW \
 	CMPL AX, $6                          \
 	SBBQ R11, R11                        \
 	ANDQ R11, DX                         \
-	XORQ BP, R12                         \
-	MOVQ timedBlock_mark(R15)(CX*8), R11 \
-	XORQ R11, R12                        \
 	ANDQ DX, R12                         \
+	MOVQ timedBlock_mark(R15)(CX*8), R11 \
 	XORQ R12, R11                        \
-	MOVQ rise-80(SP), BP                 \
-	SHLXQ BP, R11, R11                   \
+	MOVQ timedRow_rise(BP), DX           \
+	SHLXQ DX, R11, R11                   \
 	VMOVQ R11, X5                        \
 	VPBROADCASTQ X5, Y5                  \
-	ANDQ low-16(SP), R12                 \
+	ANDQ timedRow_low(BP), R12           \
 	XORQ timedBlock_cell(R15)(CX*8), R12 \
 	VMOVQ R12, X2                        \
 	VPBROADCASTQ X2, Y2
@@ -188,12 +163,12 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	HALF(LOOP)
 
 // func timedRowsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)
-TEXT ·timedRowsAVX2(SB), NOSPLIT, $96-72
+TEXT ·timedRowsAVX2(SB), NOSPLIT, $8-72
 	START
 	CONSTANTS
-	CMPB timedRow_refresh(AX), $0
+	CMPB timedRow_refresh(BP), $0
 	JNE  refresh
-	CMPB timedRow_across(AX), $0
+	CMPB timedRow_across(BP), $0
 	JNE  across
 
 plain:
@@ -208,6 +183,7 @@ plain:
 across:
 	FIND
 	NEAR
+	XORQ timedBlock_mark(R15)(CX*8), R12
 	AWAY
 	COLLECT
 	KEEP
@@ -216,7 +192,7 @@ across:
 	JMP done
 
 refresh:
-	CMPB timedRow_across(AX), $0
+	CMPB timedRow_across(BP), $0
 	JNE  refreshAcross
 
 renew:
@@ -232,11 +208,9 @@ renew:
 refreshAcross:
 	FIND
 	LATER
-	MOVQ BP, later-96(SP)
 	NEAR
 	AWAY
 	COLLECT
-	MOVQ later-96(SP), BP
 	RENEW
 	MOVE(refreshAcross)
 	SECOND(refreshAcross)
@@ -275,9 +249,7 @@ TEXT ·fillTimedAVX2(SB), NOSPLIT, $0-48
 	VMOVQ timedRow_eraBits(AX), X11
 	VMOVQ timedRow_turn(AX), X12
 	VMOVQ timedRow_tickBits(AX), X13
-	MOVL  $43, DX
-	SUBQ  timedRow_lowBits(AX), DX
-	VMOVQ DX, X14
+	VMOVQ timedRow_rise(AX), X14
 	MOVQ  $const_eraHash, DX
 	VMOVQ DX, X15
 	VPBROADCASTQ X15, Y15

@@ -278,9 +278,7 @@ TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVL $64, DX
 	SUBQ timedRow_pointBits(AX), DX
 	VPBROADCASTQ DX, Z28
-	MOVL $43, DX
-	SUBQ timedRow_lowBits(AX), DX
-	VPBROADCASTQ DX, Z29
+	VPBROADCASTQ timedRow_rise(AX), Z29
 
 group:
 	VMOVDQU64 (BX), Z0

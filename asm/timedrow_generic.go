@@ -29,13 +29,14 @@ func (r *timedRow) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew
 	near := above(2*r.window+1, after)
 	isNew = above(at, TimedCells-1)
 	pushedOut = near & isNew & above(line[TimedCells-1], 0)
+	// What a copy that is remembered differs in: its time is the later one of both.
+	diff := (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
 	if r.across {
-		near &= above((kept^mark)>>(r.tickBits&63)&r.pointMask, 0)
+		near &= above(diff&r.points, 0)
 	}
 	isCopy = near &^ isNew
 	if r.refresh {
-		mark ^= (mark ^ r.later(kept, mark, after)) & -isCopy
-		r.move(line, at, cell, mark)
+		r.move(line, at, cell, mark^diff&(r.points|r.tickMask)&-isCopy)
 	} else {
 		r.move(line, at+8*near, cell, mark)
 	}
@@ -55,13 +56,6 @@ func (r *timedRow) find(line *[8]uint64, cell uint64) (at uint64) {
 func above(a, b uint64) uint64 {
 	_, borrow := bits.Sub64(b, a, 0)
 	return borrow
-}
-
-// later returns the mark of the kept element, whose time is so far after the first one
-// within the window, with the later one of its time and that of mark.
-func (r *timedRow) later(kept, mark, after uint64) uint64 {
-	takes := r.tickMask & -above(r.window+1, after)
-	return (kept ^ (kept^mark)&takes) & (r.pointMask<<(r.tickBits&63) | r.tickMask)
 }
 
 // move makes a move of timedTables, with a cell of this fingerprint and mark.

@@ -13,10 +13,12 @@ type timedRow struct {
 	tickBits     uint64
 	pointMask    uint64 // the lowest pointBits bits
 	pointBits    uint64
+	points       uint64 // the bits of a mark that are its point
 	origin       uint64
 	eraBits      uint64 // an era has 2^eraBits ticks
 	window       uint64
 	turn         uint64 // how far marks are turned: 64 - tickBits
+	rise         uint64 // how far marks are shifted to have their upper bits at the top
 	windowTurned uint64
 	aboveWindow  uint64 // above the window in the top bits, whatever is in the rest
 	aboveWindows uint64 // above twice the window
@@ -34,10 +36,12 @@ func newTimedRow(p *TimedParams) timedRow {
 		tickBits:     uint64(p.TickBits),
 		pointMask:    1<<p.PointBits - 1,
 		pointBits:    uint64(p.PointBits),
+		points:       (1<<p.PointBits - 1) << p.TickBits,
 		origin:       uint64(p.Origin),
 		eraBits:      uint64(p.TickBits - 1),
 		window:       uint64(p.Window),
 		turn:         uint64(turn),
+		rise:         uint64(p.FPBits - timedHighBits),
 		windowTurned: uint64(p.Window) << turn,
 		aboveWindow:  (uint64(p.Window) + 1) << turn,
 		aboveWindows: (2*uint64(p.Window) + 1) << turn,

@@ -75,7 +75,8 @@
 	CINC   NE, R6, R6
 
 // NEAR makes R13 whether the element is found and within the window, and AWAY also
-// whether it is at another point.
+// whether it is at another point: whether both marks, of which R11 is the difference, differ
+// there.
 #define NEAR \
 	CMP  $6, R8           \
 	CCMP LO, R10, R26, $2 \
@@ -83,16 +84,12 @@
 	ADD  R5<<1, R13, R5
 
 #define AWAY \
-	MOVD timedBlock_mark-8(R4), R13  \
-	EOR  R13, R11, R13               \
-	MOVD timedRow_tickBits(R17), R14 \
-	LSR  R14, R13, R13               \
-	MOVD timedRow_pointMask(R17), R14 \
-	AND  R14, R13, R13               \
-	CMP  $6, R8                      \
-	CCMP LO, R10, R26, $2            \
-	CCMP LO, R13, ZR, $4             \
-	CSET NE, R13                     \
+	MOVD timedRow_points(R17), R13 \
+	AND  R11, R13, R13             \
+	CMP  $6, R8                    \
+	CCMP LO, R10, R26, $2          \
+	CCMP LO, R13, ZR, $4           \
+	CSET NE, R13                   \
 	ADD  R5<<1, R13, R5
 
 // KEEP makes a copy change nothing: no cell is before number -1. R10 is the new cell, R9
@@ -103,25 +100,26 @@
 	MOVD -8(R4), R10                \
 	MOVD timedBlock_high-8(R4), R9
 
-// RENEW puts the later time and the kept one's point into the new cell of a copy.
-#define RENEW \
-	MOVD timedRow_aboveWindow(R17), R14 \
+// LATER makes R11 what the mark of a copy that is remembered differs in from R9, that of the
+// element: the time is the later one of both.
+#define LATER \
 	MOVD timedBlock_mark-8(R4), R9      \
-	CMP  R14, R10                       \
+	MOVD timedRow_aboveWindow(R17), R13 \
 	MOVD timedRow_tickMask(R17), R14    \
-	EOR  R9, R11, R10                   \
-	AND  R14, R10, R10                  \
-	CSEL LO, R10, ZR, R10               \
-	EOR  R10, R11, R11                  \
 	EOR  R9, R11, R11                   \
-	NEG  R13, R13                       \
-	AND  R13, R11, R11                  \
-	EOR  R11, R9, R9                    \
-	MOVD $43, R14                       \
-	SUB  R15, R14, R14                  \
-	LSL  R14, R9, R9                    \
-	AND  R25, R11, R11                  \
-	MOVD -8(R4), R10                    \
+	BIC  R14, R11, R14                  \
+	CMP  R13, R10                       \
+	CSEL LO, R14, R11, R11
+
+// RENEW makes the new cell of a copy one of such a mark.
+#define RENEW \
+	NEG  R13, R13                \
+	AND  R13, R11, R11           \
+	EOR  R11, R9, R9             \
+	MOVD timedRow_rise(R17), R14 \
+	LSL  R14, R9, R9             \
+	AND  R25, R11, R11           \
+	MOVD -8(R4), R10             \
 	EOR  R11, R10, R10
 
 // STEP moves a cell on if the one that is taken out is not before it.
@@ -188,6 +186,8 @@ plain:
 
 across:
 	FIND
+	MOVD timedBlock_mark-8(R4), R9
+	EOR  R9, R11, R11
 	AWAY
 	KEEP
 	MOVE(across)
@@ -199,6 +199,7 @@ refresh:
 
 renew:
 	FIND
+	LATER
 	NEAR
 	RENEW
 	MOVE(renew)
@@ -207,6 +208,7 @@ renew:
 
 refreshAcross:
 	FIND
+	LATER
 	AWAY
 	RENEW
 	MOVE(refreshAcross)
