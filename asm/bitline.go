@@ -71,33 +71,36 @@ type BitLineCounts struct {
 // copies of a frequent element do not wear out its line, as they would if they
 // cleared bits too.
 //
-// positions[i] is the element's number in the stream, from 1 on. What is drawn
-// depends on it and digests[i][0] only, so verdicts do not depend on how a stream
-// is cut into calls, nor on the machine. From the random words r1 and r2, which
-// draw describes:
+// What is drawn comes of the random words r1 and r2, which draw describes, for the
+// element's position in the stream, which is position + i, or position + order[i]
+// if order is not nil, modulo 2^64; BitsRSBF counts a stream from 1 on. So verdicts
+// and memory do not depend on how a stream is cut into calls. Nor do they if the
+// elements of some lines are given to one worker and those of others to another,
+// each with order saying where they come from. With s bits in a part:
 //
 //   - BitsSBF: the first bit of the run is r1 >> 55;
 //   - BitsRSBF, BitsBSBF, BitsRLBSBF: the bit of each part comes from r1 as the
 //     element's own do from the digest;
 //   - BitsBSBFSD: the bit is floor(r1 * K*s / 2^64);
-//   - BitsRSBF: the element is inserted if r2 * positions[i] < len(lines)*s * 2^64,
-//     compared without rounding;
+//   - BitsRSBF: the element is inserted if r2 times its position is below
+//     len(lines)*s * 2^64, compared without rounding;
 //   - BitsRLBSBF: a part's bit is cleared if the bit of the same part is set that
 //     r2 chooses as r1 does, which is so with the probability asked for.
 //
-// It panics if lines is empty, seen or positions are too short, or p is not as
-// BitLineParams asks.
-func TestAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
+// It takes constant time for each element, does not allocate, and panics if
+// lines is empty, seen or order is too short, or p is not as BitLineParams asks.
+func TestAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, p BitLineParams, c *BitLineCounts) {
 	p.check()
+	n := len(digests)
 	switch {
 	case len(lines) == 0:
 		panic("asm: TestAndSetBitLines: no lines")
-	case len(seen) < (len(digests)+63)/64:
+	case len(seen) < (n+63)/64:
 		panic("asm: TestAndSetBitLines: seen shorter than digests")
-	case len(positions) < len(digests):
-		panic("asm: TestAndSetBitLines: positions shorter than digests")
+	case order != nil && len(order) < n:
+		panic("asm: TestAndSetBitLines: order shorter than digests")
 	}
-	testAndSetBitLines(lines, seen, digests, positions, p, c)
+	testAndSetBitLines(lines, seen[:(n+63)/64], digests, position, order, p, c)
 }
 
 func (p BitLineParams) check() {

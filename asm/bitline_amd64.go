@@ -2,97 +2,150 @@
 
 package asm
 
-import "math"
+import "unsafe"
 
-// bitLineLanes is what the vector kernels of bit lines know of one K. A line is
-// eight lanes of 64 bits, and as parts have at least 128 bits a lane belongs to
-// one part or two. In each lane the four 16-bit words of a digest become the
-// bits that they choose in the four parts, counted from the start of the line
-// (inLine) or, modulo 2^16, of the lane (inLane). A choice of bytes then picks
-// for each lane the word of the first and of the last part that it belongs to.
-type bitLineLanes struct {
-	inLine, inLane [8][4]uint16
-	first, last    [8][8]uint8
-	start          [8]uint64 // the first bit of each lane
-	even, odd      [8]uint64 // the halves of eight digests
-	size           uint64    // bits of a part
-	split          uint64    // 1 if a lane belongs to two parts
+// bitLineKernel is what a call knows of its lines.
+type bitLineKernel struct {
+	rule  bitLineRule
+	lines [][8]uint64
+	runs  bitRuns
 }
 
-var bitLineLanesOf = func() (of [MaxBitParts + 1]bitLineLanes) {
-	for k := 1; k <= MaxBitParts; k++ {
-		size := lineBits / k
-		of[k].size = uint64(size)
-		for lane := range 8 {
-			of[k].start[lane] = uint64(64 * lane)
-			of[k].even[lane], of[k].odd[lane] = uint64(2*lane), uint64(2*lane+1)
-			for j := range 4 {
-				of[k].inLine[lane][j] = uint16(j * size)
-				of[k].inLane[lane][j] = uint16(j*size - 64*lane)
-			}
-			first, last := min(64*lane/size, k-1), min((64*lane+63)/size, k-1)
-			of[k].first[lane] = wordOf(lane, first)
-			of[k].last[lane] = wordOf(lane, last)
-			if first != last {
-				of[k].split = 1
-			}
-		}
-	}
-	return of
-}()
-
-// wordOf returns the choice of bytes that extends 16-bit word j of a lane to the
-// whole lane. Bytes are chosen among the 16 of two neighbouring lanes.
-func wordOf(lane, j int) [8]uint8 {
-	const zero = 0x80
-	at := uint8(lane%2*8 + 2*j)
-	return [8]uint8{at, at + 1, zero, zero, zero, zero, zero, zero}
+func newBitLineKernel(p BitLineParams, lines [][8]uint64) (k bitLineKernel) {
+	k.rule, k.lines = newBitLineRule(p, len(lines)), lines
+	k.runs.fill(k.rule.run)
+	return k
 }
 
-func testAndSetBitLines(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
-	n := len(digests)
-	// The kernels multiply by 32 bits of the number of lines: more are 256 GiB.
-	if level < levelAVX512 || n == 0 || len(lines) > math.MaxUint32 {
-		testAndSetBitLinesGeneric(lines, seen, digests, positions, p, c)
-		return
+// testAndSet does what testAndSetGeneric does.
+func (k *bitLineKernel) testAndSet(block, ahead *lineBlock, n int, inserted uint64) (missed, added uint64) {
+	switch level {
+	case levelGeneric:
+		return k.rule.testAndSetGeneric(k.lines, block, ahead, n, inserted)
+	case levelAVX2:
+		return k.testAndSetAVX2(block, ahead, n, inserted)
 	}
-	lanes := &bitLineLanesOf[p.K]
-	switch p.Method {
-	case BitsSBF:
-		run := ^uint64(0) >> (64 - p.P)
-		c.Ones += testAndSetSBFAVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, lanes, run)
+	return k.testAndSetAVX512(block, ahead, n, inserted)
+}
+
+// testAndSetAVX512 first makes of the words in the block what the kernels look for in a
+// line.
+func (k *bitLineKernel) testAndSetAVX512(block, ahead *lineBlock, n int, inserted uint64) (missed, added uint64) {
+	lanes := &bitLanesOf[k.rule.k]
+	switch k.rule.method {
+	case BitsSBF, BitsBSBFSD:
+		chooseRunsAVX512(block, lanes, k.rule.span)
+		return clearRunsAVX512(&k.lines[0], block, ahead, n, lanes, &k.runs)
 	case BitsRSBF:
-		all := lanes.size * uint64(len(lines))
-		c.Ones += testAndSetRSBFAVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, lanes, all)
+		chooseBitsAVX512(block, lanes)
+		return clearInsertedAVX512(&k.lines[0], block, ahead, n, lanes, inserted)
 	case BitsBSBF:
-		c.Ones += testAndSetBSBFAVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, lanes)
-	case BitsBSBFSD:
-		all := lanes.size * uint64(p.K)
-		c.Ones += testAndSetBSBFSDAVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, lanes, all)
-	case BitsRLBSBF:
-		c.Ones += testAndSetRLBSBFAVX512(&lines[0], len(lines), &seen[0], &digests[0], &positions[0], n, lanes)
+		chooseBitsAVX512(block, lanes)
+		return clearBitsAVX512(&k.lines[0], block, ahead, n, lanes)
+	default:
+		chooseGatesAVX512(block, lanes)
+		return clearGatedAVX512(&k.lines[0], block, ahead, n, lanes)
 	}
 }
 
-// The kernels return by how many the bits set became more, modulo 2^64.
+// testAndSetAVX2 does what testAndSetAVX512 does.
+func (k *bitLineKernel) testAndSetAVX2(block, ahead *lineBlock, n int, inserted uint64) (missed, added uint64) {
+	lanes := &bitLanesOf[k.rule.k]
+	switch k.rule.method {
+	case BitsSBF, BitsBSBFSD:
+		chooseRunsAVX2(block, lanes, k.rule.span)
+		return clearRunsAVX2(&k.lines[0], block, ahead, n, lanes, &k.runs)
+	case BitsRSBF:
+		chooseBitsAVX2(block, lanes)
+		return clearInsertedAVX2(&k.lines[0], block, ahead, n, lanes, inserted)
+	case BitsBSBF:
+		chooseBitsAVX2(block, lanes)
+		return clearBitsAVX2(&k.lines[0], block, ahead, n, lanes)
+	default:
+		chooseGatesAVX2(block, lanes)
+		return clearGatedAVX2(&k.lines[0], block, ahead, n, lanes)
+	}
+}
 
-// testAndSetSBFAVX512 clears the bits set in run, from a random one on.
+// choiceOf returns the choice of bytes that extends one byte of a lane to the whole
+// lane.
+func choiceOf(lane, at int) uint64 {
+	const zeros = 0x8080808080808000
+	return zeros | uint64(lane%2*8+at)
+}
+
+// insertedVectors does what inserted does for as many elements as fit whole vectors,
+// and returns how many, counted from the first.
+func insertedVectors(b *lineBlock, n int, position uint64, order []uint32, all uint64) (done int, inserted uint64) {
+	groups := n / 8
+	switch {
+	case level == levelGeneric || groups == 0:
+		return 0, 0
+	case level == levelAVX2:
+		return 8 * groups, insertedAVX2(b, 2*groups, position, unsafe.SliceData(order), all)
+	}
+	return 8 * groups, insertedAVX512(b, groups, position, unsafe.SliceData(order), all)
+}
+
+// chooseBitsAVX512 makes the bytes of bitLanes of the block's digests and random words,
+// and puts them in the place of the former.
 //
 //go:noescape
-func testAndSetSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, run uint64) (added uint64)
+func chooseBitsAVX512(b *lineBlock, lanes *bitLanes)
 
-// testAndSetRSBFAVX512 takes the bits of a part in all lines.
+// chooseGatesAVX512 does so too, and puts in the place of a random word where the bits
+// are that the second one chooses: the number in its lane and its lane for each part.
 //
 //go:noescape
-func testAndSetRSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, all uint64) (added uint64)
+func chooseGatesAVX512(b *lineBlock, lanes *bitLanes)
 
-//go:noescape
-func testAndSetBSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes) (added uint64)
-
-// testAndSetBSBFSDAVX512 takes the bits of all parts of a line.
+// chooseRunsAVX512 does as chooseBitsAVX512 does, and puts in the place of a random
+// word where the run from one of span bits on is in bitRuns.
 //
 //go:noescape
-func testAndSetBSBFSDAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes, all uint64) (added uint64)
+func chooseRunsAVX512(b *lineBlock, lanes *bitLanes, span uint64)
+
+// insertedAVX512 takes groups of eight elements.
+//
+//go:noescape
+func insertedAVX512(b *lineBlock, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
 
 //go:noescape
-func testAndSetRLBSBFAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, positions *uint64, n int, lanes *bitLineLanes) (added uint64)
+func clearBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+
+//go:noescape
+func clearInsertedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+
+//go:noescape
+func clearRunsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+
+//go:noescape
+func clearGatedAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+
+// The AVX2 kernels do the same, four elements at a time.
+
+//go:noescape
+func chooseBitsAVX2(b *lineBlock, lanes *bitLanes)
+
+//go:noescape
+func chooseGatesAVX2(b *lineBlock, lanes *bitLanes)
+
+//go:noescape
+func chooseRunsAVX2(b *lineBlock, lanes *bitLanes, span uint64)
+
+// insertedAVX2 takes groups of four elements.
+//
+//go:noescape
+func insertedAVX2(b *lineBlock, groups int, position uint64, order *uint32, all uint64) (inserted uint64)
+
+//go:noescape
+func clearBitsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)
+
+//go:noescape
+func clearInsertedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, inserted uint64) (missed, added uint64)
+
+//go:noescape
+func clearRunsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes, runs *bitRuns) (missed, added uint64)
+
+//go:noescape
+func clearGatedAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, lanes *bitLanes) (missed, added uint64)

@@ -1,10 +1,6 @@
 package asm
 
-import (
-	"fmt"
-	"math/rand/v2"
-	"testing"
-)
+import "testing"
 
 // usualBitLines are the methods as they are usually run, all for a few percent to
 // a quarter of new elements taken for seen.
@@ -21,35 +17,23 @@ var usualBitLines = []struct {
 	{"RLBSBF/K=3", BitLineParams{BitsRLBSBF, 3, 0}},
 }
 
-// BenchmarkBitLines takes 2^21 elements round and round, in calls of 512. Half
-// of them are copies of one of the last thousand, so that no guess of the branch
-// predictor is a good one, and the others come back after all lines are replaced
-// in the caches.
+// BenchmarkBitLines starts from empty lines, which are in their steady state after a
+// part of the first digests.
 func BenchmarkBitLines(b *testing.B) {
-	const n, batch = 1 << 21, 512
-	rng := rand.New(rand.NewPCG(13, 14))
-	digests, positions := make([]Digest, n), make([]uint64, n)
-	for i := range digests {
-		positions[i] = uint64(i + 1)
-		digests[i] = Digest{rng.Uint64(), rng.Uint64()}
-		if i >= 1000 && rng.IntN(2) == 0 {
-			digests[i] = digests[i-1-rng.IntN(1000)]
-		}
-	}
-	for _, lines := range []int{1 << 11, 1 << 14, 1 << 18, 1 << 21} {
-		filter := make([][8]uint64, lines)
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		var seen [benchBatch / 64]uint64
 		for _, m := range usualBitLines {
-			clear(filter)
-			b.Run(fmt.Sprintf("%s/KiB=%d", m.name, lines/16), func(b *testing.B) {
-				var seen [batch / 64]uint64
-				var counts BitLineCounts
-				at := 0
-				for b.Loop() {
-					TestAndSetBitLines(filter, seen[:], digests[at:at+batch], positions[at:], m.params, &counts)
-					at = (at + batch) % n
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
+			clear(lines)
+			b.Run(m.name, func(b *testing.B) {
+				benchLevels(b, func(b *testing.B) {
+					var counts BitLineCounts
+					position := uint64(1)
+					measureDigests(b, func(digests []Digest) {
+						TestAndSetBitLines(lines, seen[:], digests, position, nil, m.params, &counts)
+						position += benchBatch
+					})
+				})
 			})
 		}
-	}
+	})
 }

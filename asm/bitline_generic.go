@@ -2,81 +2,48 @@ package asm
 
 import "math/bits"
 
-// bitLineRule is BitLineParams as the loop wants them.
-type bitLineRule struct {
-	method BitMethod
-	k      uint
-	size   uint64 // bits of a part
-	all    uint64 // bits of a part in all lines
-	run    uint64 // P ones
-}
-
-func newBitLineRule(p BitLineParams, lines int) bitLineRule {
-	size := uint64(lineBits / p.K)
-	return bitLineRule{
-		method: p.Method,
-		k:      uint(p.K),
-		size:   size,
-		all:    size * uint64(lines),
-		run:    ^uint64(0) >> ((64 - p.P) & 63),
+// testAndSetGeneric takes the elements of a block. It returns those that it misses,
+// shifted in from below, so that the last one is bit 0, as the kernels in assembly
+// do, and by how many the bits set became more, modulo 2^64.
+func (r *bitLineRule) testAndSetGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, inserted uint64) (missed, added uint64) {
+	if ahead != block {
+		touchBlock(lines, ahead.offset[:])
 	}
-}
-
-func testAndSetBitLinesGeneric(lines [][8]uint64, seen []uint64, digests []Digest, positions []uint64, p BitLineParams, c *BitLineCounts) {
-	b := newBitLineRule(p, len(lines))
-	var index [64]uint64
-	for w := 0; len(digests) > 0; w++ {
-		n := min(64, len(digests))
-		touchLines(lines, digests[:n], &index)
-		var word uint64
-		for i := range digests[:n] {
-			if b.testAndSet(&lines[index[i&63]], digests[i][0], positions[i], c) {
-				word |= 1 << (i & 63)
-			}
+	for i := range n {
+		line, low := &lines[block.offset[i&63]/64], block.low[i&63]
+		miss := r.misses(line, low)
+		missed = missed<<1 | miss
+		// To do all the work for elements that are seen too would cost more than the
+		// wrong guesses of the branch predictor.
+		if r.method == BitsRSBF {
+			miss = inserted >> (i & 63)
 		}
-		seen[w] = word
-		digests, positions = digests[n:], positions[n:]
-	}
-}
-
-// testAndSet takes one element. It branches on the verdict: to do all the work for
-// elements that are seen too costs more than the wrong guesses of the branch
-// predictor.
-func (b *bitLineRule) testAndSet(line *[8]uint64, low, position uint64, c *BitLineCounts) (isSeen bool) {
-	isSeen = b.holds(line, low)
-	if isSeen && b.method != BitsRSBF {
-		return true
-	}
-	r1 := draw(low, position)
-	if b.method == BitsRSBF {
-		chance, _ := bits.Mul64(drawNext(r1), position)
-		if chance >= b.all {
-			return isSeen
+		if miss&1 != 0 {
+			added -= r.forget(line, block.draw[i&63])
+			added += r.set(line, low)
 		}
 	}
-	cleared := b.forget(line, r1)
-	c.Ones += b.set(line, low) - cleared
-	return isSeen
+	return missed, added
 }
 
 // at returns the bit that part j's 16 bits of a word choose.
-func (b *bitLineRule) at(word uint64, j uint) uint64 {
-	return uint64(j)*b.size + word>>(16*j&63)&0xffff*b.size>>16
+func (r *bitLineRule) at(word uint64, j uint) uint64 {
+	return uint64(j)*r.size + word>>(16*j&63)&0xffff*r.size>>16
 }
 
-func (b *bitLineRule) holds(line *[8]uint64, low uint64) bool {
-	all := uint64(1)
-	for j := range b.k {
-		at := b.at(low, j)
-		all &= line[at/64&7] >> (at & 63)
+// misses returns 1 if one of an element's bits is clear, else 0.
+func (r *bitLineRule) misses(line *[8]uint64, low uint64) (miss uint64) {
+	for j := range r.k {
+		at := r.at(low, j)
+		miss |= ^line[at/64&7] >> (at & 63)
 	}
-	return all != 0
+	return miss & 1
 }
 
 // set sets an element's bits and returns how many were clear.
-func (b *bitLineRule) set(line *[8]uint64, low uint64) (added uint64) {
-	for j := range b.k {
-		at := b.at(low, j)
+func (r *bitLineRule) set(line *[8]uint64, low uint64) (added uint64) {
+	for j := range r.k {
+		at := r.at(low, j)
 		added += ^line[at/64&7] >> (at & 63) & 1
 		line[at/64&7] |= 1 << (at & 63)
 	}
@@ -84,29 +51,27 @@ func (b *bitLineRule) set(line *[8]uint64, low uint64) (added uint64) {
 }
 
 // forget clears what the method draws and returns how many bits were set.
-func (b *bitLineRule) forget(line *[8]uint64, r1 uint64) (cleared uint64) {
-	switch b.method {
-	case BitsSBF:
-		return clearRun(line, r1>>55, b.run)
-	case BitsBSBFSD:
-		at, _ := bits.Mul64(r1, b.size*uint64(b.k))
-		return clearBit(line, at, 1)
+func (r *bitLineRule) forget(line *[8]uint64, r1 uint64) (cleared uint64) {
+	switch r.method {
+	case BitsSBF, BitsBSBFSD:
+		at, _ := bits.Mul64(r1, r.span)
+		return clearRun(line, at, r.run)
 	case BitsRLBSBF:
-		return b.clearByLoad(line, r1)
+		return r.clearByLoad(line, r1)
 	}
-	for j := range b.k {
-		cleared += clearBit(line, b.at(r1, j), 1)
+	for j := range r.k {
+		cleared += clearBit(line, r.at(r1, j), 1)
 	}
 	return cleared
 }
 
 // clearByLoad clears the bit of each part that r1 chooses if the one that r2
 // chooses is set.
-func (b *bitLineRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
+func (r *bitLineRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	r2 := drawNext(r1)
-	for j := range b.k {
-		other := b.at(r2, j)
-		cleared += clearBit(line, b.at(r1, j), line[other/64&7]>>(other&63)&1)
+	for j := range r.k {
+		other := r.at(r2, j)
+		cleared += clearBit(line, r.at(r1, j), line[other/64&7]>>(other&63)&1)
 	}
 	return cleared
 }

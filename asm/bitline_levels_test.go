@@ -43,7 +43,7 @@ func compareBitLines(t *testing.T, p BitLineParams, front bool) {
 	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
 	const lines, most = 7, 300
 	filter, plain := guardedOf[[8]uint64](t, lines, front), make([][8]uint64, lines)
-	memory, numbers := guardedOf[Digest](t, most, front), guardedOf[uint64](t, most, front)
+	memory, numbers := guardedOf[Digest](t, most, front), guardedOf[uint32](t, most, front)
 	words := guardedOf[uint64](t, (most+63)/64, front)
 	var counts, want BitLineCounts
 	for n := range most + 1 {
@@ -51,19 +51,57 @@ func compareBitLines(t *testing.T, p BitLineParams, front bool) {
 		if front {
 			from, used = 0, 0
 		}
-		digests, positions, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
+		digests, order, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
 		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
-		for i := range positions {
-			positions[i] = rng.Uint64() >> rng.UintN(64)
+		for i := range order {
+			order[i] = rng.Uint32() >> rng.UintN(32)
 		}
+		if n%2 == 0 {
+			order = nil
+		}
+		position := rng.Uint64() >> rng.UintN(64)
 		for i := range seen {
 			seen[i] = rng.Uint64()
 		}
 		wanted := make([]uint64, len(seen))
-		TestAndSetBitLines(filter, seen, digests, positions, p, &counts)
-		testAndSetBitLinesGeneric(plain, wanted, digests, positions, p, &want)
+		TestAndSetBitLines(filter, seen, digests, position, order, p, &counts)
+		atLevel(levelGeneric, func() { TestAndSetBitLines(plain, wanted, digests, position, order, p, &want) })
 		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
 			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
 		}
 	}
+}
+
+// TestBitLinesSharded gives each of three workers the elements of a third of the
+// lines: together they must say what one says.
+func TestBitLinesSharded(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		const n, lineCount, position, shards = 3000, 7, 1000, 3
+		digests := make([]Digest, n)
+		fillDigests(rng, digests, digestBatches[1].digest)
+		for _, p := range bitLineShapes {
+			var counts, wanted BitLineCounts
+			want, lines := make([]uint64, (n+63)/64), make([][8]uint64, lineCount)
+			TestAndSetBitLines(lines, want, digests, position, nil, p, &wanted)
+			got, sharded := make([]uint64, len(want)), make([][8]uint64, lineCount)
+			for shard := range uint64(shards) {
+				var part []Digest
+				var order []uint32
+				for i, d := range digests {
+					if share(d[1], lineCount)*shards/lineCount == shard {
+						part, order = append(part, d), append(order, uint32(i))
+					}
+				}
+				seen := make([]uint64, (len(part)+63)/64)
+				TestAndSetBitLines(sharded, seen, part, position, order, p, &counts)
+				for i, at := range order {
+					got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
+				}
+			}
+			if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != wanted {
+				t.Errorf("%+v: three workers do not do what one does", p)
+			}
+		}
+	})
 }

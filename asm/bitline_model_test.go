@@ -111,10 +111,6 @@ func streamBitLines(t *testing.T, p BitLineParams, lines int) {
 	filter, counts := make([][8]uint64, lines), BitLineCounts{}
 	model := &bitLineModel{BitLineParams: p, lines: lines, set: map[[2]uint64]bool{}}
 	digests := bitsDigests(rng, 3000)
-	positions := make([]uint64, len(digests))
-	for i := range positions {
-		positions[i] = uint64(i + 1)
-	}
 	for at := 0; at < len(digests); {
 		n := min(rng.IntN(200), len(digests)-at)
 		seen := make([]uint64, n/64+2)
@@ -122,9 +118,9 @@ func streamBitLines(t *testing.T, p BitLineParams, lines int) {
 			seen[i] = rng.Uint64()
 		}
 		after := seen[(n+63)/64]
-		TestAndSetBitLines(filter, seen, digests[at:at+n], positions[at:], p, &counts)
+		TestAndSetBitLines(filter, seen, digests[at:at+n], uint64(at+1), nil, p, &counts)
 		for i := range n {
-			want := model.testAndSet(digests[at+i], positions[at+i])
+			want := model.testAndSet(digests[at+i], uint64(at+i+1))
 			if got := seen[i/64]>>(i%64)&1 != 0; got != want {
 				t.Fatalf("element %d seen %v, want %v", at+i, got, want)
 			}

@@ -36,7 +36,7 @@ func checkBitLineRate(t *testing.T, p BitLineParams, position uint64) {
 			d[0] = rng.Uint64()
 		}
 		filter, counts, seen := [][8]uint64{line}, BitLineCounts{}, []uint64{0}
-		TestAndSetBitLines(filter, seen, []Digest{d}, []uint64{position}, p, &counts)
+		TestAndSetBitLines(filter, seen, []Digest{d}, position, nil, p, &counts)
 		if seen[0] != 0 {
 			t.Fatal("seen without any of its bits")
 		}
@@ -150,22 +150,22 @@ func chiSquareBound(freedom float64) float64 {
 
 func TestBitLinesPanic(t *testing.T) {
 	line, good := make([][8]uint64, 1), BitLineParams{BitsSBF, 2, 5}
-	call := func(lines [][8]uint64, words, digests, positions int, p BitLineParams) func() {
+	call := func(lines [][8]uint64, words, digests, order int, p BitLineParams) func() {
 		return func() {
-			TestAndSetBitLines(lines, make([]uint64, words), make([]Digest, digests), make([]uint64, positions), p, &BitLineCounts{})
+			TestAndSetBitLines(lines, make([]uint64, words), make([]Digest, digests), 1, make([]uint32, order), p, &BitLineCounts{})
 		}
 	}
 	call(line, 1, 64, 64, good)()
 	call(line, 0, 0, 0, BitLineParams{BitsRLBSBF, MaxBitParts, 0})()
 	for name, f := range map[string]func(){
-		"no lines":        call(nil, 1, 1, 1, good),
-		"short seen":      call(line, 1, 65, 65, good),
-		"short positions": call(line, 1, 3, 2, good),
-		"no parts":        call(line, 1, 1, 1, BitLineParams{BitsBSBF, 0, 0}),
-		"5 parts":         call(line, 1, 1, 1, BitLineParams{BitsBSBF, 5, 0}),
-		"no run":          call(line, 1, 1, 1, BitLineParams{BitsSBF, 2, 0}),
-		"long run":        call(line, 1, 1, 1, BitLineParams{BitsSBF, 2, 65}),
-		"method":          call(line, 1, 1, 1, BitLineParams{bitMethods, 2, 5}),
+		"no lines":    call(nil, 1, 1, 1, good),
+		"short seen":  call(line, 1, 65, 65, good),
+		"short order": call(line, 1, 3, 2, good),
+		"no parts":    call(line, 1, 1, 1, BitLineParams{BitsBSBF, 0, 0}),
+		"5 parts":     call(line, 1, 1, 1, BitLineParams{BitsBSBF, 5, 0}),
+		"no run":      call(line, 1, 1, 1, BitLineParams{BitsSBF, 2, 0}),
+		"long run":    call(line, 1, 1, 1, BitLineParams{BitsSBF, 2, 65}),
+		"method":      call(line, 1, 1, 1, BitLineParams{bitMethods, 2, 5}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -181,10 +181,10 @@ func TestBitLinesPanic(t *testing.T) {
 func TestBitLinesDoNotAllocate(t *testing.T) {
 	forEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
-		lines, digests, positions := make([][8]uint64, 100), bitsDigests(rng, 1000), make([]uint64, 1000)
+		lines, digests := make([][8]uint64, 100), bitsDigests(rng, 1000)
 		seen, counts := make([]uint64, 16), BitLineCounts{}
 		for _, p := range bitLineShapes {
-			run := func() { TestAndSetBitLines(lines, seen, digests, positions, p, &counts) }
+			run := func() { TestAndSetBitLines(lines, seen, digests, 1, nil, p, &counts) }
 			if n := testing.AllocsPerRun(2, run); n != 0 {
 				t.Errorf("%+v: %v allocations", p, n)
 			}

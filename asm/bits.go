@@ -1,16 +1,18 @@
 package asm
 
-import "math/bits"
-
 // MaxBitRounds is the most rounds that bit lines are tested with.
 const MaxBitRounds = 8
+
+// saltTable has the multipliers of bits, and one word that kernels load a half of with the
+// last ones.
+type saltTable [8*MaxBitRounds + 1]uint64
 
 // bitSalts holds the odd multiplier of each word and round: entry 8*j+w serves
 // word w in round j. They are the outputs of SplitMix64 started at 0, made odd;
 // any fixed random numbers would do, since digests are keyed.
-var bitSalts = func() (salts [8 * MaxBitRounds]uint64) {
+var bitSalts = func() (salts saltTable) {
 	var state uint64
-	for i := range salts {
+	for i := range 8 * MaxBitRounds {
 		salts[i] = splitMix64(&state) | 1
 	}
 	return salts
@@ -26,11 +28,12 @@ var bitSalts = func() (salts [8 * MaxBitRounds]uint64) {
 // and their elements are not looked up: several filters are searched by calling
 // one after the other on the same bits, cleared at first.
 //
-// It panics if lines is empty, rounds is not in 1 to MaxBitRounds or seen holds
-// fewer than len(digests) bits.
+// It takes constant time for each element and round, does not allocate, and panics
+// if lines is empty, rounds is not in 1 to MaxBitRounds or seen holds fewer than
+// len(digests) bits.
 func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 	checkBits(lines, seen, digests, rounds)
-	testBits(lines, seen, digests, rounds)
+	takeBits(lines, seen, digests, rounds, false)
 }
 
 // TestAndSetBits does what TestBits does, in stream order, and sets the bits of
@@ -40,17 +43,11 @@ func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 // It panics as TestBits does.
 func TestAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
 	checkBits(lines, seen, digests, rounds)
-	return testAndSetBits(lines, seen, digests, rounds)
+	return takeBits(lines, seen, digests, rounds, true)
 }
 
 func checkBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 	if len(lines) == 0 || rounds < 1 || rounds > MaxBitRounds || len(seen) < (len(digests)+63)/64 {
 		panic("asm: bit lines: no lines, rounds out of range or seen too short")
 	}
-}
-
-// bitLine returns the line of an element.
-func bitLine(lines [][8]uint64, d *Digest) *[8]uint64 {
-	i, _ := bits.Mul64(d[1], uint64(len(lines)))
-	return &lines[i]
 }

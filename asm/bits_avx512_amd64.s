@@ -1,149 +1,86 @@
 //go:build amd64 && !purego
 
 #include "textflag.h"
+#include "go_asm.h"
+#include "row_amd64.h"
 
-// Bit lines (AVX-512): a line is one register, its words the lanes.
-//
-//	DI lines            SI digests, moving on       R9 seen, moving on
-//	R8 number of lines  CX elements left            R10 8*64*rounds, the end of the salts
-//	BX salts            R11 the word of seen        R13 the element's bit in it
-//	Z31 ones            Z30 bits added so far
+// Growing Bloom filters (AVX-512): a line is one register, its words the lanes. Registers
+// are those of row_amd64.h. R12 is the number of rounds, Z16 to Z23 have their
+// salts, Z31 is ones, Z30 counts the bits that were added.
 
-// AHEAD is how many elements before its turn a line is fetched.
-#define AHEAD 32
+#define BEGINBITS \
+	BEGINHALVES                      \
+	MOVQ salts+32(FP), AX      \
+	MOVQ rounds+40(FP), R12    \
+	VMOVDQU64 (AX), Z16        \
+	VMOVDQU64 64(AX), Z17      \
+	VMOVDQU64 128(AX), Z18     \
+	VMOVDQU64 192(AX), Z19     \
+	VMOVDQU64 256(AX), Z20     \
+	VMOVDQU64 320(AX), Z21     \
+	VMOVDQU64 384(AX), Z22     \
+	VMOVDQU64 448(AX), Z23     \
+	MOVL $1, AX                \
+	VPBROADCASTQ AX, Z31
 
-// ARGUMENTS loads the arguments that both kernels have.
-#define ARGUMENTS \
-	MOVQ lines+0(FP), DI             \
-	MOVQ count+8(FP), R8             \
-	MOVQ seen+16(FP), R9             \
-	MOVQ digests+24(FP), SI          \
-	MOVQ n+32(FP), CX                \
-	MOVQ salts+40(FP), BX            \
-	MOVQ rounds+48(FP), R10          \
-	SHLQ $6, R10                     \
-	MOVQ $1, AX                      \
-	VPBROADCASTQ AX, Z31             \
-	VPXORQ Z30, Z30, Z30
+// BITS makes X the bits of a round. The product takes the place of a factor, since
+// CPUs wait for what a VPMULLQ overwrites.
+#define BITS(SALTS, X) \
+	VPBROADCASTQ lineBlock_low(SI)(CX*8), X \
+	VPMULLQ SALTS, X, X                     \
+	VPSRLQ  $58, X, X                       \
+	VPSLLVQ X, Z31, X
 
-// LINE sets DX to the address of the line of the digest at OFFSET of SI.
-#define LINE(OFFSET) \
-	MOVQ OFFSET+8(SI), AX    \
-	MULQ R8                  \
-	SHLQ $6, DX              \
-	ADDQ DI, DX
+// ROUND adds the bits of round J, or goes on if there are no more rounds.
+#define ROUND(J, SALTS, DONE) \
+	CMPL  R12, $J   \
+	JLT   DONE      \
+	BITS(SALTS, Z2) \
+	VPORQ Z2, Z1, Z1
 
-// PREFETCH fetches the line of the element AHEAD elements on, if there is one.
-#define PREFETCH(SKIP) \
-	CMPQ CX, $AHEAD              \
-	JLE  SKIP                    \
-	LINE(AHEAD*16)               \
-	PREFETCHT0 (DX)
+// LINE loads the line of this element to Z0, makes its bits Z1, and Z2 those that the line
+// lacks.
+#define LINE(DONE) \
+	FETCH                       \
+	VMOVDQU64 (DI)(BX*1), Z0    \
+	BITS(Z16, Z1)               \
+	ROUND(2, Z17, DONE)         \
+	ROUND(3, Z18, DONE)         \
+	ROUND(4, Z19, DONE)         \
+	ROUND(5, Z20, DONE)         \
+	ROUND(6, Z21, DONE)         \
+	ROUND(7, Z22, DONE)         \
+	ROUND(8, Z23, DONE)         \
+DONE:                           \
+	VPANDNQ   Z1, Z0, Z2        \
+	VPTESTMQ  Z2, Z2, K1        \
+	KMOVB     K1, AX            \
+	NEGL      AX                \
+	ADCQ      R8, R8
 
-
-// MASK sets Z1 to the element's bits. R12 runs over the salts of its rounds.
-#define MASK(MORE, END) \
-	VPBROADCASTQ (SI), Z0          \
-	VPMULLQ (BX), Z0, Z1           \
-	VPSRLQ $58, Z1, Z1             \
-	VPSLLVQ Z1, Z31, Z1            \
-	MOVQ $64, R12                  \
-MORE:                              \
-	CMPQ R12, R10                  \
-	JGE  END                       \
-	VPMULLQ (BX)(R12*1), Z0, Z2    \
-	VPSRLQ $58, Z2, Z2             \
-	VPSLLVQ Z2, Z31, Z2            \
-	VPORQ Z2, Z1, Z1               \
-	ADDQ $64, R12                  \
-	JMP  MORE                      \
-END:
-
-// func testBitsAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, n int, salts *uint64, rounds int)
+// func testBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed uint64)
 TEXT ·testBitsAVX512(SB), NOSPLIT, $0-56
-	ARGUMENTS
-
-word:
-	MOVQ (R9), R11
-	MOVQ $1, R13
+	BEGINBITS
 
 element:
-	PREFETCH(near)
-
-near:
-	TESTQ R13, R11
-	JNZ  next
-	MASK(more, test)
-	LINE(0)
-	VMOVDQU64 (DX), Z4
-	VPANDNQ Z1, Z4, Z3
-	VPTESTMQ Z3, Z3, K1
-	KMOVW K1, AX
-	XORL R14, R14
-	TESTL AX, AX
-	CMOVQEQ R13, R14
-	ORQ R14, R11
-
-next:
-	ADDQ $16, SI
-	SHLQ $1, R13
-	DECQ CX
-	JZ   done
-	TESTQ R13, R13
-	JNZ  element
-	MOVQ R11, (R9)
-	ADDQ $8, R9
-	JMP  word
-
-done:
-	MOVQ R11, (R9)
+	LINE(done)
+	NEXT(element)
+	MOVQ R8, missed+48(FP)
 	VZEROUPPER
 	RET
 
-// func testAndSetBitsAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, n int, salts *uint64, rounds int) (added uint64)
+// func testAndSetBitsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, salts *saltTable, rounds int) (missed, added uint64)
 TEXT ·testAndSetBitsAVX512(SB), NOSPLIT, $0-64
-	ARGUMENTS
-
-word:
-	MOVQ (R9), R11
-	MOVQ $1, R13
+	BEGINBITS
+	VPXORQ Z30, Z30, Z30
 
 element:
-	PREFETCH(near)
-
-near:
-	TESTQ R13, R11
-	JNZ  next
-	MASK(more, test)
-	LINE(0)
-	VMOVDQU64 (DX), Z4
-	// The bits that are missing; where there are none nothing is written, so that
-	// the line stays clean.
-	VPANDNQ Z1, Z4, Z3
-	VPTESTMQ Z3, Z3, K1
-	VPORQ Z1, Z4, Z4
-	VMOVDQU64 Z4, K1, (DX)
-	VPOPCNTQ Z3, Z3
-	VPADDQ Z3, Z30, Z30
-	KMOVW K1, AX
-	XORL R14, R14
-	TESTL AX, AX
-	CMOVQEQ R13, R14
-	ORQ R14, R11
-
-next:
-	ADDQ $16, SI
-	SHLQ $1, R13
-	DECQ CX
-	JZ   done
-	TESTQ R13, R13
-	JNZ  element
-	MOVQ R11, (R9)
-	ADDQ $8, R9
-	JMP  word
-
-done:
-	MOVQ R11, (R9)
+	LINE(done)
+	VPORQ     Z1, Z0, Z0
+	VMOVDQU64 Z0, (DI)(BX*1)
+	VPOPCNTQ  Z2, Z2
+	VPADDQ    Z2, Z30, Z30
+	NEXT(element)
 	VEXTRACTI64X4 $1, Z30, Y0
 	VPADDQ Y0, Y30, Y0
 	VEXTRACTI64X2 $1, Y0, X1
@@ -151,6 +88,7 @@ done:
 	VPSRLDQ $8, X0, X1
 	VPADDQ X1, X0, X0
 	VMOVQ X0, AX
+	MOVQ R8, missed+48(FP)
 	MOVQ AX, added+56(FP)
 	VZEROUPPER
 	RET

@@ -2,18 +2,18 @@ package asm
 
 import "math/bits"
 
-func testBitsGeneric(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
-	salts := bitSalts[:8*rounds]
-	for base := 0; base < len(digests); base += 64 {
-		hits := seen[base/64]
-		block := digests[base:min(base+64, len(digests))]
-		for i := range block {
-			if hits>>i&1 == 0 && holdsBits(bitLine(lines, &block[i]), block[i][0], salts) {
-				hits |= 1 << i
-			}
-		}
-		seen[base/64] = hits
+func testBitsGeneric(lines [][8]uint64, block, ahead *lineBlock, n, rounds int) (missed uint64) {
+	if ahead != block {
+		touchBlock(lines, ahead.offset[:])
 	}
+	salts := bitSalts[:8*rounds]
+	for i := range n {
+		missed <<= 1
+		if !holdsBits(&lines[block.offset[i&63]/64], block.low[i&63], salts) {
+			missed |= 1
+		}
+	}
+	return missed
 }
 
 // holdsBits stops at the first missing bit: in a filter that is worth its
@@ -27,24 +27,17 @@ func holdsBits(line *[8]uint64, low uint64, salts []uint64) bool {
 	return true
 }
 
-func testAndSetBitsGeneric(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
-	salts := bitSalts[:8*rounds]
-	for base := 0; base < len(digests); base += 64 {
-		hits := seen[base/64]
-		block := digests[base:min(base+64, len(digests))]
-		for i := range block {
-			if hits>>i&1 != 0 {
-				continue
-			}
-			fresh := setBits(bitLine(lines, &block[i]), block[i][0], salts)
-			if fresh == 0 {
-				hits |= 1 << i
-			}
-			added += fresh
-		}
-		seen[base/64] = hits
+func testAndSetBitsGeneric(lines [][8]uint64, block, ahead *lineBlock, n, rounds int) (missed, added uint64) {
+	if ahead != block {
+		touchBlock(lines, ahead.offset[:])
 	}
-	return added
+	salts := bitSalts[:8*rounds]
+	for i := range n {
+		fresh := setBits(&lines[block.offset[i&63]/64], block.low[i&63], salts)
+		missed = missed<<1 | isZero(isZero(fresh))
+		added += fresh
+	}
+	return missed, added
 }
 
 // setBits sets an element's bits in its line and returns how many were clear. It

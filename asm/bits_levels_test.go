@@ -42,10 +42,12 @@ func compareBits(t *testing.T, rounds int, front bool, digest func(*rand.Rand, [
 		want := slices.Clone(seen)
 		if n%3 == 0 {
 			TestBits(filter, seen, digests, rounds)
-			testBitsGeneric(plain, want, digests, rounds)
+			atLevel(levelGeneric, func() { TestBits(plain, want, digests, rounds) })
 		} else {
+			var wanted uint64
 			added := TestAndSetBits(filter, seen, digests, rounds)
-			if wanted := testAndSetBitsGeneric(plain, want, digests, rounds); added != wanted {
+			atLevel(levelGeneric, func() { wanted = TestAndSetBits(plain, want, digests, rounds) })
+			if added != wanted {
 				t.Fatalf("%d elements: %d bits added, want %d", n, added, wanted)
 			}
 		}
@@ -57,4 +59,23 @@ func compareBits(t *testing.T, rounds int, front bool, digest func(*rand.Rand, [
 			clear(plain)
 		}
 	}
+}
+
+func TestSpreadBits(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for range 1000 {
+			x, room := rng.Uint64(), rng.Uint64()|rng.Uint64()>>rng.UintN(64)
+			want, from := uint64(0), x
+			for i := range 64 {
+				if room>>i&1 != 0 {
+					want |= from & 1 << i
+					from >>= 1
+				}
+			}
+			if got := spread(x, room); got != want {
+				t.Fatalf("%x in %x: %x, want %x", x, room, got, want)
+			}
+		}
+	})
 }

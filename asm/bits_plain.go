@@ -1,11 +1,13 @@
-//go:build !amd64 || purego
+//go:build (!amd64 && !arm64) || purego
 
 package asm
 
-func testBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
-	testBitsGeneric(lines, seen, digests, rounds)
+func testBits(lines [][8]uint64, block, ahead *lineBlock, n, rounds int) (missed uint64) {
+	return testBitsGeneric(lines, block, ahead, n, rounds)
 }
 
-func testAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) (added uint64) {
-	return testAndSetBitsGeneric(lines, seen, digests, rounds)
+func testAndSetBits(lines [][8]uint64, block, ahead *lineBlock, n, rounds int) (missed, added uint64) {
+	return testAndSetBitsGeneric(lines, block, ahead, n, rounds)
 }
+
+func spreadBits(x, room uint64) (moved uint64) { return spreadBitsGeneric(x, room) }

@@ -121,10 +121,10 @@ func TestBitSalts(t *testing.T) {
 		t.Errorf("first salt %#x, want %#x", bitSalts[0], want)
 	}
 	different := map[uint64]bool{}
-	for _, salt := range bitSalts {
+	for _, salt := range bitSalts[:8*MaxBitRounds] {
 		different[salt] = true
 	}
-	if len(different) != len(bitSalts) {
+	if len(different) != 8*MaxBitRounds {
 		t.Error("two salts are equal")
 	}
 }
@@ -145,4 +145,17 @@ func TestBitsPanics(t *testing.T) {
 			f()
 		})
 	}
+}
+
+func TestBitsDoNotAllocate(t *testing.T) {
+	forEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(41, 43))
+		lines, digests, seen := make([][8]uint64, 100), bitsDigests(rng, 1000), make([]uint64, 16)
+		if n := testing.AllocsPerRun(2, func() {
+			TestBits(lines, seen, digests, 2)
+			TestAndSetBits(lines, seen, digests, 2)
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
 }

@@ -1,12 +1,6 @@
 package asm
 
-import (
-	"encoding/binary"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 // goldenCells are verdicts, counts and memory as TestAndSetCells and TestAndSetTimers
 // define them, for other implementations and CPUs to reproduce: filters are kept in
@@ -31,19 +25,6 @@ type goldenTimer struct {
 	Seen, Memory hexBytes
 }
 
-// goldenBytes returns verdicts and memory, little-endian.
-func goldenBytes(seen []uint64, lines [][8]uint64) (verdicts, memory hexBytes) {
-	for _, word := range seen {
-		verdicts = binary.LittleEndian.AppendUint64(verdicts, word)
-	}
-	for i := range lines {
-		for _, word := range lines[i] {
-			memory = binary.LittleEndian.AppendUint64(memory, word)
-		}
-	}
-	return verdicts, memory
-}
-
 func makeGoldenCells(t *testing.T) goldenCells {
 	g := goldenCells{
 		Comment: "elements are those of rows.json; that of timers with number i has the tick floor(i*i/500), " +
@@ -58,38 +39,19 @@ func makeGoldenCells(t *testing.T) goldenCells {
 	for _, p := range cellShapes {
 		cell, lines := goldenCell{Params: p}, make([][8]uint64, g.Lines)
 		TestAndSetCells(lines, seen, digests, g.Position, nil, cellRule(t, p), &cell.Counts)
-		cell.Seen, cell.Memory = goldenBytes(seen, lines)
+		cell.Seen, cell.Memory = goldenWords(seen), goldenLines(lines)
 		g.Cells = append(g.Cells, cell)
 	}
 	for _, p := range timerShapes {
 		timer, lines, rule := goldenTimer{Params: p}, make([][8]uint64, g.Lines), timerRule(t, p)
 		TestAndSetTimers(lines, seen, digests, ticks, rule, &timer.Counts)
 		SweepTimers(lines, ticks[len(ticks)-1], rule, &timer.Counts)
-		timer.Seen, timer.Memory = goldenBytes(seen, lines)
+		timer.Seen, timer.Memory = goldenWords(seen), goldenLines(lines)
 		g.Timers = append(g.Timers, timer)
 	}
 	return g
 }
 
 func TestGoldenCells(t *testing.T) {
-	name := filepath.Join(vectorDir, "cells.json")
-	forEveryLevel(t, func(t *testing.T) {
-		got, err := json.MarshalIndent(makeGoldenCells(t), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, '\n')
-		if *update {
-			if err := os.WriteFile(name, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != string(want) {
-			t.Errorf("verdicts differ from %s:\n%s", name, got)
-		}
-	})
+	forEveryLevel(t, func(t *testing.T) { checkGolden(t, "cells.json", makeGoldenCells(t)) })
 }

@@ -2,10 +2,7 @@ package asm
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -25,6 +22,26 @@ type goldenRow struct {
 	Seen, Memory    hexBytes
 }
 
+// goldenWords returns words as little-endian bytes.
+func goldenWords(words []uint64) (b hexBytes) {
+	for _, word := range words {
+		b = binary.LittleEndian.AppendUint64(b, word)
+	}
+	return b
+}
+
+// goldenLines returns the words of lines.
+func goldenLines(lines [][8]uint64) (b hexBytes) {
+	for i := range lines {
+		b = append(b, goldenWords(lines[i][:])...)
+	}
+	return b
+}
+
+// goldenElements says what goldenDigests are.
+const goldenElements = "with SplitMix64 from state 0, element i has the number e = floor(next * (i/2 + 16) / 2^64), " +
+	"and the next two outputs of SplitMix64 from state e are its digest; "
+
 // goldenDigests are the elements of the golden verdicts. An element's number is
 // taken from a growing range, so that new ones and copies both stay frequent.
 func goldenDigests(n int) []Digest {
@@ -39,10 +56,8 @@ func goldenDigests(n int) []Digest {
 
 func makeGoldenRows() goldenRows {
 	g := goldenRows{
-		Comment: "with SplitMix64 from state 0, element i has the number e = floor(next * (i/2 + 16) / 2^64), " +
-			"and the next two outputs of SplitMix64 from state e are its digest; evictions are 0 random, 1 FIFO, 2 LRU, 3 queue; " +
-			"seen and memory are little-endian words",
-		Lines: 3, Elements: 1000, Position: 1 << 40,
+		Comment: goldenElements + "evictions are 0 random, 1 FIFO, 2 LRU, 3 queue; seen and memory are little-endian words",
+		Lines:   3, Elements: 1000, Position: 1 << 40,
 	}
 	digests := goldenDigests(g.Elements)
 	for shape := range rowShapes {
@@ -50,14 +65,7 @@ func makeGoldenRows() goldenRows {
 			lines, seen := make([][8]uint64, g.Lines), make([]uint64, (g.Elements+63)/64)
 			c := TestAndSetRows(lines, seen, digests, g.Position, nil, RowParams{shape, eviction})
 			row := goldenRow{Cells: shape.Cells(), CellBits: shape.CellBits(), Eviction: eviction, Filled: c.Filled, Evicted: c.Evicted}
-			for _, word := range seen {
-				row.Seen = binary.LittleEndian.AppendUint64(row.Seen, word)
-			}
-			for i := range lines {
-				for _, word := range lines[i] {
-					row.Memory = binary.LittleEndian.AppendUint64(row.Memory, word)
-				}
-			}
+			row.Seen, row.Memory = goldenWords(seen), goldenLines(lines)
 			g.Rows = append(g.Rows, row)
 		}
 	}
@@ -65,26 +73,5 @@ func makeGoldenRows() goldenRows {
 }
 
 func TestGoldenRows(t *testing.T) {
-	name := filepath.Join(vectorDir, "rows.json")
-	for _, level := range levels() {
-		var g goldenRows
-		atLevel(level, func() { g = makeGoldenRows() })
-		got, err := json.MarshalIndent(g, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, '\n')
-		if *update {
-			if err := os.WriteFile(name, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != string(want) {
-			t.Errorf("level %d: verdicts differ from %s:\n%s", level, name, got)
-		}
-	}
+	forEveryLevel(t, func(t *testing.T) { checkGolden(t, "rows.json", makeGoldenRows()) })
 }

@@ -131,13 +131,17 @@ func makeGolden() golden {
 	return g
 }
 
-func TestGoldenDigests(t *testing.T) {
-	got, err := json.MarshalIndent(makeGolden(), "", " ")
+func TestGoldenDigests(t *testing.T) { checkGolden(t, "digests.json", makeGolden()) }
+
+// checkGolden compares with what a file has, or writes it there with -update.
+func checkGolden(t *testing.T, name string, golden any) {
+	t.Helper()
+	got, err := json.MarshalIndent(golden, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got = append(got, '\n')
-	name := filepath.Join(vectorDir, "digests.json")
+	name = filepath.Join(vectorDir, name)
 	if *update {
 		if err := os.WriteFile(name, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -148,7 +152,7 @@ func TestGoldenDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Errorf("digests differ from %s:\n%s", name, got)
+		t.Errorf("level %d: differs from %s:\n%s", level, name, got)
 	}
 }
 

@@ -10,11 +10,10 @@ import (
 
 // bitLineStream is a stream of numbered elements and the truth about it.
 type bitLineStream struct {
-	name      string
-	digests   []asm.Digest
-	positions []uint64
-	isCopy    []bool
-	distinct  int
+	name     string
+	digests  []asm.Digest
+	isCopy   []bool
+	distinct int
 }
 
 // nextElement returns the number of an element that comes after earlier ones.
@@ -35,7 +34,6 @@ func newBitLineStream(name string, n int, next nextElement) *bitLineStream {
 		}
 		elements = append(elements, element)
 		s.digests, s.isCopy = append(s.digests, d), append(s.isCopy, known)
-		s.positions = append(s.positions, uint64(i+1))
 	}
 	s.distinct = len(first)
 	return s
@@ -105,7 +103,7 @@ func (s *bitLineStream) referenceErrors(f paper.Filter) bitLineErrors {
 func (s *bitLineStream) lineErrors(lines int, p asm.BitLineParams) bitLineErrors {
 	seen := make([]uint64, (len(s.digests)+63)/64)
 	var counts asm.BitLineCounts
-	asm.TestAndSetBitLines(make([][8]uint64, lines), seen, s.digests, s.positions, p, &counts)
+	asm.TestAndSetBitLines(make([][8]uint64, lines), seen, s.digests, 1, nil, p, &counts)
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 })
 }
 

@@ -46,33 +46,14 @@ func (k *rowKernel) add(c streamCounts) {
 
 func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
-// positions are the numbers of elements in the stream.
-type positions [shardPart]uint64
-
-// fill returns the numbers of n elements as lineKernel says.
-func (p *positions) fill(n int, position uint64, order []uint32) []uint64 {
-	all := p[:n]
-	if order == nil {
-		for i := range all {
-			all[i] = position + uint64(i)
-		}
-		return all
-	}
-	for i := range all {
-		all[i] = position + uint64(order[i])
-	}
-	return all
-}
-
 // bitKernel is that of bit lines.
 type bitKernel struct {
-	params    asm.BitLineParams
-	sum       asm.BitLineCounts
-	positions positions
+	params asm.BitLineParams
+	sum    asm.BitLineCounts
 }
 
 func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetBitLines(lines, seen, d, k.positions.fill(len(d), position, order), k.params, &k.sum)
+	asm.TestAndSetBitLines(lines, seen, d, position, order, k.params, &k.sum)
 }
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }

@@ -21,9 +21,8 @@ type StreamStats struct {
 	// FPRBound is what FPR never exceeds, or comes to on a long stream with methods
 	// that keep no chosen rate.
 	FPRBound float64
-	// MemoryBytes is the size of the lines and of the workers' tables: some 8 KiB
-	// each for positions with bit lines, and if there are several some 93 KiB each
-	// for what they pick of a batch.
+	// MemoryBytes is the size of the lines and of the workers' tables: if there are
+	// several, some 93 KiB each for what they pick of a batch.
 	MemoryBytes int
 }
 

@@ -252,8 +252,7 @@ func TestDigestRange(t *testing.T) {
 	}
 }
 
-// Memory is accounted to the byte: lines, positions with bit lines, and what
-// several workers pick into.
+// Memory is accounted to the byte: lines, counts, and what several workers pick into.
 func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
 		t.Skip("int is half as long here")
@@ -265,7 +264,7 @@ func TestStreamMemory(t *testing.T) {
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
-		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 8*shardPart + 32},
+		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 32},
 		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
