@@ -19,7 +19,7 @@ func levels() []int {
 		return all
 	}
 	all = append(all, levelAVX2)
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VPOPCNTDQ) {
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VBMI2, cpuid.AVX512VPOPCNTDQ) {
 		all = append(all, levelAVX512)
 	}
 	return all

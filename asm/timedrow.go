@@ -99,7 +99,7 @@ func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 	if p.PointBits == 0 {
 		points = nil
 	}
-	testAndSetTimed(lines, seen, digests, ticks, points, p, c)
+	testAndSetTimed(lines, seen[:(n+63)/64], digests, ticks, points, p, c)
 }
 
 func (p *TimedParams) check() {

@@ -2,39 +2,53 @@
 
 package asm
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
-func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	if level < levelAVX512 || len(digests) == 0 {
-		testAndSetTimedGeneric(lines, seen, digests, ticks, points, p, c)
-		return
+// fillVectors does what fill does for as many elements as fit whole vectors, and returns
+// how many, counted from the first.
+func (b *timedBlock) fillVectors(low *[64]uint64, ticks []int64, points []uint32, r *timedRow) (done int) {
+	groups := len(ticks) / 8
+	switch {
+	case level == levelGeneric || groups == 0:
+		return 0
+	case level == levelAVX512:
+		fillTimedAVX512(b, low, &ticks[0], unsafe.SliceData(points), groups, r)
+	default:
+		fillTimedAVX2(b, low, &ticks[0], unsafe.SliceData(points), 2*groups, r)
 	}
-	r := newTimedRow(p)
-	var at *uint32
-	if points != nil {
-		at = &points[0]
-	}
-	for from := 0; ; from++ {
-		from = testAndSetTimedAVX512(&lines[0], len(lines), &seen[0], &digests[0], &ticks[0], at, from, len(digests), &r, c)
-		if from == len(digests) {
-			return
-		}
-		if r.one(lines, &digests[from], ticks[from], points, from, c) {
-			seen[from/64] |= 1 << (from % 64)
-		}
+	return 8 * groups
+}
+
+// testAndSetTimedBlock runs a kernel for n elements, 1 to 64.
+func testAndSetTimedBlock(lines [][8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64) {
+	switch level {
+	case levelAVX512:
+		return timedRowsAVX512(&lines[0], block, ahead, n, b, r)
+	case levelAVX2:
+		copies, found, evicted := timedRowsAVX2(&lines[0], block, ahead, n, b, r)
+		return bits.Reverse64(copies) >> (64 - n), uint64(n) - found, evicted
+	default:
+		return testAndSetTimedBlockGeneric(lines, block, n, b, r)
 	}
 }
 
-// one takes element i in plain Go.
-func (r *timedRow) one(lines [][8]uint64, d *Digest, t int64, points []uint32, i int, c *TimedCounts) (isCopy bool) {
-	at, _ := bits.Mul64(d[1], uint64(len(lines)))
-	fp, mark := r.fields(d[0], t, points, i)
-	return r.testAndSet(&lines[at], fp, mark, c)
-}
-
-// testAndSetTimedAVX512 takes the elements from from on, and stops at the first
-// one that it leaves to plain Go, whose number it returns, or at n: those that are
-// found and change their line. They are rare.
+// fillTimedAVX512 takes groups of eight elements.
 //
 //go:noescape
-func testAndSetTimedAVX512(lines *[8]uint64, count int, seen *uint64, digests *Digest, ticks *int64, points *uint32, from, n int, r *timedRow, c *TimedCounts) (next int)
+func fillTimedAVX512(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
+
+// fillTimedAVX2 takes groups of four elements.
+//
+//go:noescape
+func fillTimedAVX2(b *timedBlock, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRow)
+
+//go:noescape
+func timedRowsAVX512(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, inserted, evicted uint64)
+
+// timedRowsAVX2 returns copies with the last element in the lowest bit.
+//
+//go:noescape
+func timedRowsAVX2(lines *[8]uint64, block, ahead *lineBlock, n int, b *timedBlock, r *timedRow) (copies, found, evicted uint64)

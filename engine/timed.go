@@ -39,7 +39,7 @@ const (
 	minTickBits = 40
 	// chunk is how many elements are turned to ticks at a time where nobody shares
 	// them: whole words of verdicts, and a buffer that stays in the first-level cache.
-	chunk = 512
+	chunk = 1024
 )
 
 // ErrFPR is what errors about a false positive rate wrap.
@@ -227,20 +227,15 @@ func (t *Timed) toTicks(times []int64) []int64 {
 	switch {
 	case t.kind.None:
 	case t.kind.Packets > 0:
+		tick := t.tick // a copy, which stays in registers
 		for i := range ticks {
-			ticks[i] = int64(t.tick.divide(t.position + uint64(i)))
+			ticks[i] = int64(tick.divide(t.position + uint64(i)))
 		}
 		t.position += uint64(len(times))
 	case t.tick.by == 1:
 		return times // noTime is asm.NoTick
 	default:
-		for i, ns := range times {
-			// Counted from the least int64, a quotient by 2 or more fits.
-			ticks[i] = int64(t.tick.divide(uint64(ns) ^ 1<<63))
-			if ns == noTime {
-				ticks[i] = asm.NoTick
-			}
-		}
+		t.tick.ofTimes(ticks, times)
 	}
 	return ticks
 }

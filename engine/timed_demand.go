@@ -33,17 +33,50 @@ func (m *demand) observe(seen []uint64, ticks []int64) {
 	for w, word := range seen {
 		part := ticks[w*64 : min(w*64+64, len(ticks))]
 		rest := ^word << (64 - len(part)) >> (64 - len(part))
-		for ; rest != 0; rest &= rest - 1 {
-			t := part[bits.TrailingZeros64(rest)&63]
-			if t == asm.NoTick {
-				continue
-			}
-			if t < m.start || uint64(t)-uint64(m.start) >= m.length {
-				m.turn(t)
-			}
-			m.kept[m.now]++
-			m.live++
+		if m.running(part) {
+			kept := uint64(bits.OnesCount64(rest))
+			m.kept[m.now] += kept
+			m.live += kept
+			continue
 		}
+		m.observeEach(rest, part)
+	}
+}
+
+// running tells whether all of up to 64 ticks are in the running slice, as they mostly
+// are. asm.NoTick, which no slice starts with, is not.
+func (m *demand) running(ticks []int64) bool {
+	if m.start > math.MaxInt64-int64(m.length) {
+		return false // the slice goes around the end of time
+	}
+	start := uint64(m.start)
+	var a, b, c, d uint64 // chains of comparisons, which run side by side
+	for len(ticks) >= 4 {
+		four := (*[4]int64)(ticks)
+		a = max(a, uint64(four[0])-start)
+		b = max(b, uint64(four[1])-start)
+		c = max(c, uint64(four[2])-start)
+		d = max(d, uint64(four[3])-start)
+		ticks = ticks[4:]
+	}
+	for _, t := range ticks {
+		a = max(a, uint64(t)-start)
+	}
+	return max(a, b, c, d) < m.length
+}
+
+// observeEach counts the elements of part that rest has a bit of.
+func (m *demand) observeEach(rest uint64, part []int64) {
+	for ; rest != 0; rest &= rest - 1 {
+		t := part[bits.TrailingZeros64(rest)&63]
+		if t == asm.NoTick {
+			continue
+		}
+		if t < m.start || uint64(t)-uint64(m.start) >= m.length {
+			m.turn(t)
+		}
+		m.kept[m.now]++
+		m.live++
 	}
 }
 

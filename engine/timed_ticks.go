@@ -1,6 +1,11 @@
 package engine
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // leastTick returns the shortest tick, in nanoseconds, for a window of time: a
 // millionth of it. Shorter ones would make eras short (see Timed), longer ones
@@ -26,29 +31,57 @@ func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	return least, (size-1)/least + 1
 }
 
-// divisor divides by a number that is only known at run time, with two
-// multiplications in place of a division, which takes some processors that
-// are still in use 80 cycles.
+// divisor divides by a number that is only known at run time, with a multiplication in
+// place of a division, which takes some processors that are still in use 80 cycles. A
+// quotient u/by is (u*factor + addend) / 2^64 / 2^shift, as Robison has it ("N-Bit
+// Unsigned Division Via N-Bit Multiply-Add", ARITH 2005): one of the two factors that are
+// nearest to 2^(64+shift)/by is near enough for all u, the lower one with the addend.
 type divisor struct {
-	by         uint64
-	reciprocal uint64 // floor(2^64 / by), 2^64-1 for 1
+	by             uint64
+	factor, addend uint64
+	shift          int
 }
 
 func newDivisor(by uint64) divisor {
-	if by == 1 {
-		return divisor{by: 1, reciprocal: ^uint64(0)}
+	d := divisor{by: by, factor: math.MaxUint64, addend: math.MaxUint64, shift: bits.Len64(by) - 1}
+	if by == 1<<d.shift {
+		return d
 	}
-	reciprocal, _ := bits.Div64(1, 0, by)
-	return divisor{by: by, reciprocal: reciprocal}
+	factor, rest := bits.Div64(1<<d.shift, 0, by)
+	if rest <= 1<<d.shift {
+		d.factor, d.addend = factor, factor
+	} else {
+		d.factor, d.addend = factor+1, 0
+	}
+	return d
 }
 
-// divide returns floor(u / by). The high word is at most one too small: what
-// the reciprocal was rounded down by is below 1, so u/by loses less than
-// u/2^64, and then the part after the point.
-func (d divisor) divide(u uint64) uint64 {
-	q, _ := bits.Mul64(u, d.reciprocal)
-	if u-q*d.by >= d.by {
-		q++
+// ofTimes sets ticks to the quotients of times by 2 or more, counted from the least int64.
+func (d divisor) ofTimes(ticks, times []int64) {
+	times = times[:len(ticks)]
+	if d.by == 1<<(d.shift&63) { // as usual: the tick of a second is 256 ns
+		for i, ns := range times {
+			ticks[i] = tickOf(ns, (uint64(ns)^1<<63)>>(d.shift&63))
+		}
+		return
 	}
-	return q
+	for i, ns := range times {
+		ticks[i] = tickOf(ns, d.divide(uint64(ns)^1<<63))
+	}
+}
+
+// tickOf returns the quotient as the tick of time ns, if that is one.
+func tickOf(ns int64, quotient uint64) int64 {
+	tick := int64(quotient)
+	if ns == noTime {
+		tick = asm.NoTick
+	}
+	return tick
+}
+
+// divide returns floor(u / by).
+func (d divisor) divide(u uint64) uint64 {
+	high, low := bits.Mul64(u, d.factor)
+	_, carry := bits.Add64(low, d.addend, 0)
+	return (high + carry) >> (d.shift & 63)
 }
