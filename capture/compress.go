@@ -106,11 +106,6 @@ func (l *layer) open(br *bufio.Reader) error {
 	switch l.name {
 	case "gzip":
 		// What is wrong with a header shows when it is read.
-		if head, _ := br.Peek(bgzfHeaderLen); isBgzf(head) {
-			zr := newBgzfReader(br, packWorkers())
-			l.r, l.close = zr, zr.close
-			return nil
-		}
 		zr, err := gzip.NewReader(br)
 		l.r = zr
 		return err

@@ -29,7 +29,7 @@ type OutputOptions struct {
 // directly and never replaced. A symbolic link is followed: its target is what
 // is replaced, even where it does not exist yet.
 //
-// The ending of the name as given selects a compression: .gz (gzip, as BGZF),
+// The ending of the name as given selects a compression: .gz (gzip),
 // .zst (Zstandard), .lz4 (LZ4 frame), each at its fastest level and on all
 // processors, up to 8, since the bytes come faster than any level can take them.
 // How many there are does not change what is written.

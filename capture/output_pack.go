@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/pgzip"
 	"github.com/pierrec/lz4/v4"
 )
 
@@ -32,13 +33,20 @@ const (
 	zstdWorkers = 3
 )
 
+// gzipBlock is how much of a gzip stream one goroutine compresses at a time.
+const gzipBlock = 256 << 10
+
 // newPacker returns the compressor that the ending of name asks for, or nil. Its
 // Close completes the stream without closing w. It works on several goroutines; what
 // it makes does not depend on how many.
 func newPacker(name string, w io.Writer) (io.WriteCloser, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
-		return newBgzfWriter(w, packWorkers())
+		z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		return z, z.SetConcurrency(gzipBlock, packWorkers())
 	case ".zst":
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
 			zstd.WithEncoderConcurrency(min(packWorkers(), zstdWorkers)), zstd.WithConcurrentBlocks(true))
@@ -49,7 +57,6 @@ func newPacker(name string, w io.Writer) (io.WriteCloser, error) {
 	return nil, nil
 }
 
-// packWorkers returns how many goroutines compress or decompress one
-// stream: two at
-// least, since zstd makes other bytes on one, and no more than memory is meant for.
+// packWorkers returns how many goroutines compress one stream: two at least, since zstd
+// makes other bytes on one, and no more than memory is meant for.
 func packWorkers() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }

@@ -291,3 +291,16 @@ func TestOutputGathers(t *testing.T) {
 		t.Errorf("%d bytes gathered for the file, %d written directly", n, direct.Len())
 	}
 }
+
+// mixed is n bytes of which a part does not compress.
+func mixed(n int) []byte {
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i / 1000)
+		if i/gzipBlock%2 == 1 {
+			data[i] = byte(random.Uint32())
+		}
+	}
+	return data
+}
