@@ -1,0 +1,116 @@
+package ring
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// An enhanced packet block (draft-ietf-opsawg-pcapng, section 4.3) has its type,
+// length, interface, time and both lengths before the packet, and its length
+// again behind it.
+const (
+	recordHead = 28
+	recordTail = 4
+)
+
+// What is added to packets: a VLAN tag behind the two addresses of an Ethernet
+// frame, and cooked headers.
+const (
+	addressesLen = 12
+	tagLen       = 4
+	cookedLen    = 20
+)
+
+// record is what is known of a packet beside its bytes.
+type record struct {
+	time    int64
+	wireLen uint32
+	tag     uint32 // of a VLAN; 0 for none
+}
+
+// begin appends the head of a record with a packet of capLen bytes, all of it in
+// the room that take has made, and returns where the packet goes and is padded.
+func (w *walker) begin(b *capture.Batch, r *record, capLen int) []byte {
+	padded := (capLen + 3) &^ 3
+	size := recordHead + padded + recordTail
+	at := len(b.Buf)
+	b.Buf = b.Buf[:at+size]
+	p := b.Buf[at : at+size : at+size]
+	le.PutUint32(p[recordHead+padded:], uint32(size))
+	if padded > 0 {
+		le.PutUint32(p[recordHead+padded-4:], 0)
+	}
+	le.PutUint32(p, capture.BlockEnhancedPacket)
+	le.PutUint32(p[4:], uint32(size))
+	le.PutUint32(p[8:], w.iface)
+	le.PutUint32(p[12:], uint32(r.time>>32))
+	le.PutUint32(p[16:], uint32(r.time))
+	le.PutUint32(p[20:], uint32(capLen))
+	le.PutUint32(p[24:], r.wireLen)
+	b.Frames = append(b.Frames, capture.Frame{
+		Time:      r.time,
+		Data:      uint32(at + recordHead),
+		CapLen:    uint32(capLen),
+		WireLen:   r.wireLen,
+		Interface: w.iface,
+		Record:    uint32(at),
+		RecordLen: uint32(size),
+	})
+	w.counts.delivered++
+	if uint32(capLen) < r.wireLen {
+		w.counts.cut++
+	}
+	return p[recordHead : recordHead+capLen]
+}
+
+// appendPlain appends a packet as it is.
+func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
+	copy(w.begin(b, r, min(len(packet), int(w.snapLen))), packet)
+}
+
+// appendTagged puts the VLAN tag back into an Ethernet frame, which is as long
+// then as it was on the wire.
+func (w *walker) appendTagged(b *capture.Batch, r *record, packet []byte) {
+	w.counts.tagged++
+	r.wireLen += tagLen
+	dst := w.begin(b, r, min(len(packet)+tagLen, int(w.snapLen)))
+	copy(dst, packet[:addressesLen])
+	binary.BigEndian.PutUint32(dst[addressesLen:], r.tag)
+	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
+}
+
+// Where a struct sockaddr_ll has what a cooked header is made of. The protocol is
+// in network byte order already.
+const (
+	addressProtocolAt = 2
+	addressIndexAt    = 4
+	addressHardwareAt = 8 // 16 bits, as are the protocol; type and length of 8 each follow
+	addressTypeAt     = 10
+)
+
+// appendCooked puts a LINKTYPE_LINUX_SLL2 header before a packet. A VLAN tag
+// becomes the protocol, as it does where the header is Ethernet's: the control
+// information and the protocol that it hides come first in the packet then.
+func (w *walker) appendCooked(b *capture.Batch, r *record, address, packet []byte) {
+	head := cookedLen
+	if r.tag != 0 {
+		w.counts.tagged++
+		head += tagLen
+	}
+	r.wireLen += uint32(head)
+	dst := w.begin(b, r, min(len(packet)+head, max(int(w.snapLen), head)))
+	protocol := address[addressProtocolAt : addressProtocolAt+2]
+	if r.tag != 0 {
+		binary.BigEndian.PutUint16(dst, uint16(r.tag>>16))
+		binary.BigEndian.PutUint16(dst[cookedLen:], uint16(r.tag))
+		copy(dst[cookedLen+2:], protocol)
+	} else {
+		copy(dst, protocol)
+	}
+	dst[2], dst[3] = 0, 0
+	binary.BigEndian.PutUint32(dst[4:], native.Uint32(address[addressIndexAt:]))
+	binary.BigEndian.PutUint16(dst[8:], native.Uint16(address[addressHardwareAt:]))
+	copy(dst[10:cookedLen], address[addressTypeAt:])
+	copy(dst[head:], packet)
+}
