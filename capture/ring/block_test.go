@@ -100,7 +100,7 @@ func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 		whole = append(append(append([]byte{}, p.data[:12]...), tag...), p.data[12:]...)
 	}
 	wireLen = max(p.wireLen, uint32(len(p.data))) + uint32(len(whole)-len(p.data))
-	if limit := int(w.snapLen); len(whole) > limit && !(w.cooked && limit < 24) {
+	if limit := int(w.snapLen); len(whole) > limit {
 		whole = whole[:limit]
 	}
 	return whole, wireLen
@@ -146,7 +146,7 @@ func TestTake(t *testing.T) {
 		{snapLen: 64, tagged: true, iface: 2},
 		{snapLen: MaxSnapLen}, // raw IP
 		{snapLen: MaxSnapLen, cooked: true},
-		{snapLen: 16, cooked: true},
+		{snapLen: minSnapLen, cooked: true},
 	} {
 		var packets []testPacket
 		for n := range 200 {

@@ -26,9 +26,9 @@ const (
 // MAXIMUM_SNAPLEN, above which readers of capture files refuse frames.
 const MaxSnapLen = 256 << 10
 
-// minSnapLen keeps the source address and the ethertype, between which a VLAN
-// tag goes.
-const minSnapLen = 16
+// minSnapLen keeps what is added to packets, at the most a cooked header with a
+// VLAN tag.
+const minSnapLen = cookedLen + tagLen
 
 // Fanout is how the kernel divides an interface's packets among its rings.
 type Fanout uint8
@@ -64,7 +64,7 @@ type Config struct {
 	// of a packet at low rates. Each timeout uses up a block, so that a short one
 	// wants many small blocks.
 	BlockTimeout time.Duration
-	// SnapLen is the most bytes kept of a frame, from 16 to MaxSnapLen; 0 for
+	// SnapLen is the most bytes kept of a frame, from 24 to MaxSnapLen; 0 for
 	// MaxSnapLen.
 	SnapLen int
 	// Promiscuous asks the interfaces for frames to other hosts too. The kernel

@@ -99,7 +99,7 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, address, packet []byt
 		head += tagLen
 	}
 	r.wireLen += uint32(head)
-	dst := w.begin(b, r, min(len(packet)+head, max(int(w.snapLen), head)))
+	dst := w.begin(b, r, min(len(packet)+head, int(w.snapLen)))
 	protocol := address[addressProtocolAt : addressProtocolAt+2]
 	if r.tag != 0 {
 		binary.BigEndian.PutUint16(dst, uint16(r.tag>>16))
