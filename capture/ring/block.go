@@ -32,6 +32,7 @@ const (
 	frameLenAt     = 16
 	frameStatusAt  = 20
 	frameMacAt     = 24 // offset of the packet from the ring frame; 16 bits
+	frameNetAt     = 26 // offset of what is behind its link header; 16 bits
 	frameTCIAt     = 32
 	frameTPIDAt    = 36 // 16 bits
 	frameAddressAt = 48
@@ -51,7 +52,7 @@ const (
 type walker struct {
 	iface   uint32 // of the frames, in the tables and in the section
 	snapLen uint32
-	cooked  bool // packets come without their link header and get one of ours
+	cooked  bool // the link header gives way to a cooked one
 	tagged  bool // a VLAN tag has its place behind the addresses
 	counts  counts
 }
@@ -122,7 +123,7 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 	}
 	switch {
 	case w.cooked:
-		w.appendCooked(b, &r, frame[frameAddressAt:frameHeadLen], packet)
+		w.appendCooked(b, &r, frame, packet)
 	case r.tag != 0 && w.tagged && len(packet) >= addressesLen:
 		w.appendTagged(b, &r, packet)
 	default:

@@ -19,6 +19,7 @@ type testPacket struct {
 	status  uint32
 	tci     uint16
 	tpid    uint16
+	link    int // length of the link header, as the kernel sees it
 	address [20]byte
 }
 
@@ -42,6 +43,7 @@ func blockOf(size int, packets ...testPacket) []byte {
 		native.PutUint32(f[frameLenAt:], max(p.wireLen, uint32(len(p.data))))
 		native.PutUint32(f[frameStatusAt:], p.status)
 		native.PutUint16(f[frameMacAt:], mac)
+		native.PutUint16(f[frameNetAt:], mac+uint16(p.link))
 		native.PutUint32(f[frameTCIAt:], uint32(p.tci))
 		native.PutUint16(f[frameTPIDAt:], p.tpid)
 		copy(f[frameAddressAt:], p.address[:])
@@ -59,6 +61,10 @@ func randomPacket(r *rand.Rand, n int) testPacket {
 	}
 	for i := range p.address {
 		p.address[i] = byte(r.Uint32())
+	}
+	p.link = r.IntN(n + 1)
+	if r.IntN(2) == 0 {
+		native.PutUint16(p.address[8:], [...]uint16{hardwareEther, hardwareLoopback}[r.IntN(2)])
 	}
 	if r.IntN(3) == 0 {
 		p.wireLen = uint32(n + r.IntN(2000))
@@ -83,7 +89,13 @@ func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 	whole := p.data
 	switch {
 	case w.cooked:
-		protocol := p.address[2:4]
+		protocol, link := p.address[2:4], p.link
+		if hw := native.Uint16(p.address[8:]); (hw == 1 || hw == 772) && len(p.data) >= 14 {
+			link = 14
+			if p.data[12] >= 6 {
+				protocol = p.data[12:14]
+			}
+		}
 		head := append([]byte{}, protocol...)
 		if tag != nil {
 			head = append([]byte{}, tag[:2]...)
@@ -95,11 +107,11 @@ func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 		if tag != nil {
 			head = append(append(head, tag[2:]...), protocol...)
 		}
-		whole = append(head, p.data...)
+		whole = append(head, p.data[link:]...)
 	case tag != nil && w.tagged && len(p.data) >= 12:
 		whole = append(append(append([]byte{}, p.data[:12]...), tag...), p.data[12:]...)
 	}
-	wireLen = max(p.wireLen, uint32(len(p.data))) + uint32(len(whole)-len(p.data))
+	wireLen = max(p.wireLen, uint32(len(p.data))) + uint32(len(whole)) - uint32(len(p.data))
 	if limit := int(w.snapLen); len(whole) > limit {
 		whole = whole[:limit]
 	}

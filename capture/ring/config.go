@@ -148,8 +148,8 @@ func repeated(names []string) string {
 type SenderConfig struct {
 	Interface string
 	// Queue sends through the interface's queueing discipline, where other
-	// traffic has its turn too and tc counts frames, instead of handing them to
-	// its driver directly.
+	// traffic has its turn too, and where tc and captures on this host see the
+	// frames, instead of handing them to its driver directly.
 	Queue bool
 	// Patience is how long a frame that a full queue refuses is offered again
 	// before it is given up; 0 for DefaultPatience.

@@ -17,7 +17,7 @@ type device struct {
 	up       bool
 	loopback bool
 	link     capture.LinkType
-	cooked   bool // packets are taken without their link header
+	cooked   bool // the link header gives way to a cooked one
 }
 
 // lookUp describes the interface of the given name, in the network namespace of
@@ -54,7 +54,7 @@ func lookUp(name string) (device, error) {
 
 // linkTypeOf returns the link type of what a raw socket delivers from hardware of
 // an ARPHRD_ number, as libpcap has it. Where it is not one to rely on, packets
-// are taken with a cooked header.
+// get a cooked header.
 func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
 	switch hardware {
 	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:

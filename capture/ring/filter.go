@@ -27,9 +27,12 @@ const (
 	besideType     = besideOffset + 4
 	besideIndex    = besideOffset + 8
 	besideHardware = besideOffset + 28
+
+	behindLink = 0xFFF00000 // SKF_NET_OFF: loads from there on count from the network header
 )
 
 const (
+	hardwareEther    = 1   // ARPHRD_ETHER
 	hardwareLoopback = 772 // ARPHRD_LOOPBACK
 	typeOutgoing     = 4   // PACKET_OUTGOING
 )
@@ -50,7 +53,7 @@ var onceOnLoopback = []bpf.RawInstruction{
 
 // ErrFilter is returned for a Config.Filter that the kernel cannot run on this
 // kind of interface.
-var ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel does not have")
+var ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
 
 // program returns the filter of one interface: the user's, or one that lets all
 // through, held to the snap length and to one sighting of what is looped back.
@@ -80,8 +83,8 @@ func program(user []bpf.RawInstruction, snapLen uint32, loopback, cooked bool) (
 }
 
 // uncooked returns the operand of an instruction written for frames with a
-// LINKTYPE_LINUX_SLL2 header, as it has to be where the kernel has no header but
-// only what is in it.
+// LINKTYPE_LINUX_SLL2 header, as it has to be where the kernel has another header,
+// but knows what is in this one, and where the network header is.
 func uncooked(ins bpf.RawInstruction) (k uint32, ok bool) {
 	mode := ins.Op & opMode
 	load := ins.Op&opClass == opLoad && (mode == opModeAbs || mode == opModeInd)
@@ -89,10 +92,10 @@ func uncooked(ins bpf.RawInstruction) (k uint32, ok bool) {
 		return ins.K, true
 	}
 	switch {
-	case ins.K >= besideOffset:
+	case ins.K >= behindLink:
 		return ins.K, true
 	case ins.K >= cookedLen:
-		return ins.K - cookedLen, true
+		return ins.K - cookedLen + behindLink, true
 	case mode != opModeAbs:
 		return 0, false
 	}

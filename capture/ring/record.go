@@ -20,6 +20,7 @@ const (
 	addressesLen = 12
 	tagLen       = 4
 	cookedLen    = 20
+	etherLen     = addressesLen + 2
 )
 
 // record is what is known of a packet beside its bytes.
@@ -80,37 +81,57 @@ func (w *walker) appendTagged(b *capture.Batch, r *record, packet []byte) {
 	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
 }
 
-// Where a struct sockaddr_ll has what a cooked header is made of. The protocol is
-// in network byte order already.
+// Where the struct sockaddr_ll of a ring frame has what a cooked header is made
+// of. The protocol is in network byte order already.
 const (
-	addressProtocolAt = 2
-	addressIndexAt    = 4
-	addressHardwareAt = 8 // 16 bits, as are the protocol; type and length of 8 each follow
-	addressTypeAt     = 10
+	protocolAt = frameAddressAt + 2
+	indexAt    = frameAddressAt + 4
+	hardwareAt = frameAddressAt + 8  // 16 bits
+	typeAt     = frameAddressAt + 10 // type and length of the address, then the address
 )
 
-// appendCooked puts a LINKTYPE_LINUX_SLL2 header before a packet. A VLAN tag
-// becomes the protocol, as it does where the header is Ethernet's: the control
-// information and the protocol that it hides come first in the packet then.
-func (w *walker) appendCooked(b *capture.Batch, r *record, address, packet []byte) {
+// appendCooked puts a LINKTYPE_LINUX_SLL2 header in the place of a packet's link
+// header. A VLAN tag becomes the protocol, as it does in an Ethernet header: the
+// control information and the protocol that it hides come first in the body then.
+func (w *walker) appendCooked(b *capture.Batch, r *record, frame, packet []byte) {
+	link, protocol := linkHeader(frame, packet)
+	body := packet[link:]
 	head := cookedLen
 	if r.tag != 0 {
 		w.counts.tagged++
 		head += tagLen
 	}
-	r.wireLen += uint32(head)
-	dst := w.begin(b, r, min(len(packet)+head, int(w.snapLen)))
-	protocol := address[addressProtocolAt : addressProtocolAt+2]
+	r.wireLen += uint32(head - link)
+	dst := w.begin(b, r, min(len(body)+head, int(w.snapLen)))
+	copy(dst, protocol)
 	if r.tag != 0 {
 		binary.BigEndian.PutUint16(dst, uint16(r.tag>>16))
 		binary.BigEndian.PutUint16(dst[cookedLen:], uint16(r.tag))
 		copy(dst[cookedLen+2:], protocol)
-	} else {
-		copy(dst, protocol)
 	}
 	dst[2], dst[3] = 0, 0
-	binary.BigEndian.PutUint32(dst[4:], native.Uint32(address[addressIndexAt:]))
-	binary.BigEndian.PutUint16(dst[8:], native.Uint16(address[addressHardwareAt:]))
-	copy(dst[10:cookedLen], address[addressTypeAt:])
-	copy(dst[head:], packet)
+	binary.BigEndian.PutUint32(dst[4:], native.Uint32(frame[indexAt:]))
+	binary.BigEndian.PutUint16(dst[8:], native.Uint16(frame[hardwareAt:]))
+	copy(dst[10:cookedLen], frame[typeAt:frameHeadLen])
+	copy(dst[head:], body)
+}
+
+// linkHeader returns the length of a packet's link header and the protocol that
+// it names. A socket of type SOCK_DGRAM would take the header off, but of the
+// several VLAN tags of a packet Linux 6.11 and later then hide all types, and leave
+// all but the first tag in place. Of an Ethernet frame the end of the header is
+// known; for others, and for frames with a length instead of a type, it is
+// what the kernel says.
+func linkHeader(frame, packet []byte) (length int, protocol []byte) {
+	const firstType = 0x600
+	hardware := native.Uint16(frame[hardwareAt:])
+	if (hardware == hardwareEther || hardware == hardwareLoopback) && len(packet) >= etherLen {
+		kind := packet[addressesLen:etherLen]
+		if binary.BigEndian.Uint16(kind) < firstType {
+			kind = frame[protocolAt : protocolAt+2]
+		}
+		return etherLen, kind
+	}
+	length = int(native.Uint16(frame[frameNetAt:])) - int(native.Uint16(frame[frameMacAt:]))
+	return min(max(length, 0), len(packet)), frame[protocolAt : protocolAt+2]
 }

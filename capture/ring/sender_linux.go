@@ -21,8 +21,6 @@ const (
 	sendBuffer = 4 << 20
 	// retryEvery is how long a full queue is left alone.
 	retryEvery = 50 * time.Microsecond
-	// etherLen is the shortest frame that can be sent: its header.
-	etherLen = 14
 )
 
 // message is a struct mmsghdr of sendmmsg(2).
@@ -105,7 +103,7 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 		if link := b.Interfaces[f.Interface].LinkType; link != capture.LinkEthernet {
 			return fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
 		}
-		if f.CapLen < f.WireLen || f.CapLen < etherLen {
+		if f.CapLen < f.WireLen || f.CapLen < etherLen { // the kernel wants a whole header
 			s.cut.Add(1)
 			continue
 		}

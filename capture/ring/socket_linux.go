@@ -16,12 +16,8 @@ const frameBytes = 1 << 11
 // interfaces before it is bound, and one bound before its ring is there takes
 // them into its queue.
 func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
-	kind := unix.SOCK_RAW
-	if d.cooked {
-		kind = unix.SOCK_DGRAM
-	}
 	const noProtocol = 0
-	fd, err = unix.Socket(unix.AF_PACKET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
+	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return -1, nil, describe(d.name, "socket", err)
 	}
