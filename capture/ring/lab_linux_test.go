@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -40,6 +41,26 @@ func makePair(t testing.TB, left, right string) {
 	ip(t, "link add "+left+" type veth peer name "+right)
 	ip(t, "link set "+left+" up")
 	ip(t, "link set "+right+" up")
+	for _, name := range []string{left, right} {
+		for deadline := time.Now().Add(10 * time.Second); !carries(t, name); {
+			if time.Now().After(deadline) {
+				t.Fatal(name, " does not run")
+			}
+		}
+	}
+	// Frames get lost between the carrier and the queue that it brings, which this
+	// waits for: the kernel changes one thing at a time.
+	ip(t, "link set "+left+" up")
+}
+
+// carries reports whether an interface has a carrier.
+func carries(t testing.TB, name string) bool {
+	t.Helper()
+	iface, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return iface.Flags&net.FlagRunning != 0
 }
 
 // ip runs ip(8) in the test's namespace.
