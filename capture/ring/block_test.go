@@ -205,6 +205,21 @@ func TestTakeCounts(t *testing.T) {
 	}
 }
 
+// TestTakeAllocatesNothing takes blocks into a batch that has held as much before.
+func TestTakeAllocatesNothing(t *testing.T) {
+	w := walker{snapLen: MaxSnapLen, tagged: true}
+	block := blockOf(1<<12, testPacket{data: make([]byte, 60)}, testPacket{data: make([]byte, 600), status: statusVLAN})
+	var b capture.Batch
+	if n := testing.AllocsPerRun(100, func() {
+		b.Reset()
+		if err := w.take(&b, block); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a block", n)
+	}
+}
+
 // TestTakeDamaged breaks each number of a block in turn.
 func TestTakeDamaged(t *testing.T) {
 	whole := blockOf(1<<12, testPacket{data: make([]byte, 60)}, testPacket{data: make([]byte, 60)})

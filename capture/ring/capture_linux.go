@@ -219,7 +219,9 @@ func (c *Capture) gather(b *capture.Batch) {
 			break
 		}
 		if c.blocks++; c.blocks%statsEvery == 0 {
-			c.Stats()
+			for _, r := range c.rings {
+				r.readStats()
+			}
 		}
 	}
 	c.done.Add(int64(len(b.Buf)))

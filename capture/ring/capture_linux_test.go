@@ -604,7 +604,7 @@ func TestOpenErrors(t *testing.T) {
 		{Config{Interfaces: []string{"right", "left"}}, ErrDown},
 		{Config{Interfaces: []string{Any}, Filter: []bpf.RawInstruction{{Op: 0x30, K: 12}, {Op: 6}}}, ErrFilter},
 		{Config{Interfaces: []string{"right"}, Filter: []bpf.RawInstruction{{Op: 0xFFFF}}}, syscall.EINVAL},
-		{Config{Interfaces: []string{"right"}, RingBytes: 1 << 31}, nil},
+		{Config{Interfaces: []string{"right"}, BlockBytes: maxBlockBytes + 1}, nil},
 		{Config{Interfaces: []string{"right", Any}}, nil},
 		{Config{Interfaces: []string{"right", "right"}}, nil},
 		{Config{}, nil},

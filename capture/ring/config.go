@@ -60,9 +60,9 @@ type Config struct {
 	// has to fit a block, else it is cut.
 	RingBytes, BlockBytes int
 	// BlockTimeout is how long a block that is not full may wait for more
-	// packets, rounded up to milliseconds; 0 for the default. It bounds the delay
-	// of a packet at low rates. Each timeout uses up a block, so that a short one
-	// wants many small blocks.
+	// packets, rounded up to milliseconds and at most a minute; 0 for the default.
+	// It bounds the delay of a packet at low rates. Each timeout uses up a block, so
+	// that a short one wants many small blocks.
 	BlockTimeout time.Duration
 	// SnapLen is the most bytes kept of a frame, from 24 to MaxSnapLen; 0 for
 	// MaxSnapLen.
@@ -106,28 +106,30 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("snap length %d: at least %d", c.SnapLen, minSnapLen)
 	case c.Fanout > FanoutQueue:
 		return c, fmt.Errorf("fanout %d is not known", c.Fanout)
+	case c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes:
+		return c, fmt.Errorf("ring of %d bytes in blocks of %d: at most %d and %d", c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
 	}
 	c.Rings = max(c.Rings, 1)
 	c.BlockBytes = positive(c.BlockBytes, DefaultBlockBytes)
 	page := os.Getpagesize()
 	c.BlockBytes = (c.BlockBytes + page - 1) / page * page
 	c.RingBytes = max(positive(c.RingBytes, DefaultRingBytes)/c.BlockBytes, 2) * c.BlockBytes
-	c.BlockTimeout = time.Duration(positive(int(c.BlockTimeout), int(DefaultBlockTimeout)))
+	c.BlockTimeout = min(positive(c.BlockTimeout, DefaultBlockTimeout), maxBlockTimeout)
 	c.SnapLen = min(positive(c.SnapLen, MaxSnapLen), MaxSnapLen)
-	if c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes {
-		return c, fmt.Errorf("ring of %d bytes in blocks of %d: at most %d and %d", c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
-	}
 	return c, nil
 }
+
+// maxBlockTimeout is about the most that the kernel's 16 bits of milliseconds hold.
+const maxBlockTimeout = time.Minute
 
 // The kernel counts both in 32 bits; offsets into a batch, which holds a block
 // and more, are below 1<<32 too.
 const (
 	maxRingBytes  = 1<<31 - 1
-	maxBlockBytes = 1 << 30
+	maxBlockBytes = 1 << 29
 )
 
-func positive(n, otherwise int) int {
+func positive[T int | time.Duration](n, otherwise T) T {
 	if n <= 0 {
 		return otherwise
 	}

@@ -58,7 +58,7 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	case !d.up:
 		return nil, fmt.Errorf("%s: %w: ip link set %s up", d.name, ErrDown, d.name)
 	}
-	conf.Patience = time.Duration(positive(int(conf.Patience), int(DefaultPatience)))
+	conf.Patience = positive(conf.Patience, DefaultPatience)
 	const noProtocol = 0 // receives nothing
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
