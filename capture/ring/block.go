@@ -72,7 +72,7 @@ func (w *walker) take(b *capture.Batch, block []byte) error {
 	}
 	packets := native.Uint32(block[blockPacketsAt:])
 	at := uint(native.Uint32(block[blockFirstAt:]))
-	b.Frames = grow(b.Frames, min(int(packets), len(block)/frameHeadLen))
+	b.Frames = grow(b.Frames, int(min(packets, uint32(len(block)/frameHeadLen))))
 	b.Buf = grow(b.Buf, len(block))
 	for n := packets; n > 0; n-- {
 		if at > uint(len(block)) || uint(len(block))-at < frameHeadLen {
