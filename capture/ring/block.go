@@ -18,7 +18,7 @@ const (
 	blockStatusAt  = 8
 	blockPacketsAt = 12
 	blockFirstAt   = 16 // offset of the first ring frame
-	blockTimeAt    = 32 // seconds and nanoseconds of the first packet
+	blockTimeAt    = 32 // seconds and nanoseconds when it was begun
 	blockHeadLen   = 48
 )
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -125,26 +126,28 @@ func TestTagsPutBack(t *testing.T) {
 	}
 }
 
-// TestTagsAny finds tags in cooked headers, and the interfaces too.
+// TestTagsAny finds tags in cooked headers, and the interfaces too: frames go out of
+// left with their tags in them, and come in at right with the first one beside them.
 func TestTagsAny(t *testing.T) {
 	lab(t)
-	src := open(t, Config{Interfaces: []string{Any}, IgnoreOutgoing: true})
-	right, err := net.InterfaceByName("right")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := open(t, Config{Interfaces: []string{Any}})
 	sent := taggedFrames()
 	send(t, openSender(t, "left"), sent...)
 	got := rest(t, src)
-	var bodies [][]byte
-	for i, f := range got.frames {
-		if len(f) < 20 || binary.BigEndian.Uint32(f[4:]) != uint32(right.Index) || !bytes.Equal(f[12:18], sent[i][6:12]) {
-			t.Fatalf("frame %d: %x", i, f)
+	for _, name := range []string{"left", "right"} {
+		iface, err := net.InterfaceByName(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		// Protocol and body are what stands behind the addresses.
-		bodies = append(bodies, append(append([]byte{}, sent[i][:12]...), append(f[:2:2], f[20:]...)...))
+		var bodies [][]byte
+		for _, f := range got.frames {
+			if binary.BigEndian.Uint32(f[4:]) == uint32(iface.Index) {
+				// Protocol and body are what stands behind the addresses.
+				bodies = append(bodies, append(append([]byte{}, sent[0][:6]...), append(f[12:18:18], append(f[:2:2], f[20:]...)...)...))
+			}
+		}
+		compare(t, bodies, sent)
 	}
-	compare(t, bodies, sent)
 	checkFile(t, got, Any, capture.LinkLinuxSLL2)
 }
 
@@ -315,6 +318,74 @@ func TestSnapLen(t *testing.T) {
 		if got.all[3].WireLen != 1514 || sum(src).Cut != 2 {
 			t.Errorf("%+v, %+v", got.all[3], sum(src))
 		}
+	}
+}
+
+// TestTun captures an interface without a link header, by its name and as one of
+// any, which share a protocol number and no more.
+func TestTun(t *testing.T) {
+	lab(t)
+	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer tun.Close()
+	request, err := unix.NewIfreq("tun0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(int(tun.Fd()), unix.TUNSETIFF, request); err != nil {
+		t.Skip(err)
+	}
+	ip(t, "link set tun0 up")
+	packet := flows(1)[0][14:]
+	named, all := open(t, Config{Interfaces: []string{"tun0"}}), open(t, Config{Interfaces: []string{Any}})
+	if _, err := tun.Write(packet); err != nil {
+		t.Fatal(err)
+	}
+	got := rest(t, named)
+	compare(t, got.frames, [][]byte{packet})
+	checkFile(t, got, "tun0", capture.LinkRaw)
+	cooked := rest(t, all).frames
+	if len(cooked) != 1 || !bytes.Equal(cooked[0][20:], packet) || !bytes.Equal(cooked[0][:2], []byte{8, 0}) {
+		t.Errorf("%x", cooked)
+	}
+	if _, err := OpenSender(SenderConfig{Interface: "tun0"}); !errors.Is(err, ErrLinkType) {
+		t.Errorf("sender: %v", err)
+	}
+}
+
+// TestPromiscuous asks the interface itself.
+func TestPromiscuous(t *testing.T) {
+	lab(t)
+	asked := func() bool {
+		out, err := exec.Command("ip", "-d", "link", "show", "right").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(out, []byte("promiscuity 1"))
+	}
+	for _, want := range []bool{false, true} {
+		src := open(t, Config{Interfaces: []string{"right"}, Promiscuous: want})
+		if asked() != want {
+			t.Errorf("promiscuous is %v, want %v", asked(), want)
+		}
+		if err := src.Close(); err != nil || asked() {
+			t.Errorf("promiscuous after Close: %v, %v", asked(), err)
+		}
+	}
+}
+
+// TestHardwareTime asks for a clock that is not there.
+func TestHardwareTime(t *testing.T) {
+	lab(t)
+	src := open(t, Config{Interfaces: []string{"right"}, HardwareTime: true})
+	before := time.Now()
+	send(t, openSender(t, "left"), numbered(0, 60))
+	got := rest(t, src)
+	if len(got.all) != 1 || got.all[0].Time < before.UnixNano() || got.all[0].Time > time.Now().UnixNano() || src.Stats()[0].Hardware != 0 {
+		t.Errorf("%+v, %+v", got.all, src.Stats())
 	}
 }
 

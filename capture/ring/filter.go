@@ -28,7 +28,9 @@ const (
 	besideIndex    = besideOffset + 8
 	besideHardware = besideOffset + 28
 
-	behindLink = 0xFFF00000 // SKF_NET_OFF: loads from there on count from the network header
+	// SKF_NET_OFF: loads from there on count from the network header. They reach
+	// what the kernel holds of a packet in one piece, which its headers are in.
+	behindLink = 0xFFF00000
 )
 
 const (

@@ -61,7 +61,7 @@ func (r *ring) ready() bool {
 	return r.fd >= 0 && atomic.LoadUint32(r.status())&unix.TP_STATUS_USER != 0
 }
 
-// first returns when the first packet of the next block came, which is ready.
+// first returns when the kernel began to fill the next block, which is ready.
 func (r *ring) first() int64 {
 	at := r.memory[r.next+blockTimeAt:]
 	return int64(native.Uint32(at))*1e9 + int64(native.Uint32(at[4:]))
