@@ -67,7 +67,7 @@ func benchmarkLive(b *testing.B, size int, read func(src *Capture) (uint32, erro
 	lab(b)
 	pin(b, 0)
 	g := newGenerator(b, "right", size)
-	src := open(b, Config{Interfaces: []string{"right"}, RingBytes: DefaultRingBytes})
+	src := open(b, Config{Interfaces: []string{"right"}, RingBytes: DefaultRingBytes, BlockBytes: DefaultBlockBytes})
 	g.run(b, 1<<16)
 	busy := make(chan time.Duration)
 	go func() {

@@ -114,12 +114,12 @@ func (c *Capture) start(p *port) error {
 	return p.open()
 }
 
-// Next returns the packets of one block or more, of the ring first that has waited
-// longest, as capture.Source says. The first batch holds no packet but the headers
-// of the section and comes at once; later, a batch without packets means that
-// Config.Idle has passed. After Stop everything that was captured is delivered,
-// then the statistics, then io.EOF. An interface that goes away ends the capture in
-// the same way, but with ErrDown or ErrRemoved.
+// Next returns the packets of one block or more, the oldest block first, as
+// capture.Source says. Packets of one ring are in order. The first batch holds no
+// packet but the headers of the section and comes at once; later, a batch without
+// packets means that Config.Idle has passed. After Stop everything that was captured
+// is delivered, then the statistics, then io.EOF. An interface that goes away ends the
+// capture in the same way, but with ErrDown or ErrRemoved.
 func (c *Capture) Next(b *capture.Batch) error {
 	b.Reset()
 	b.Interfaces, b.Sections = c.ifaces, c.sections

@@ -695,25 +695,36 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestNotPermitted runs itself as nobody.
-func TestNotPermitted(t *testing.T) {
-	if os.Getenv("FLOWDEDUP_NOBODY") != "" {
-		if _, err := Open(Config{Interfaces: []string{"lo"}}); !errors.Is(err, ErrNotPermitted) && !errors.Is(err, ErrDown) {
-			t.Errorf("Open: %v", err)
+// TestPrivileges runs itself as nobody: with CAP_NET_RAW everything works, without it
+// nothing does.
+func TestPrivileges(t *testing.T) {
+	const key = "FLOWDEDUP_NOBODY"
+	if as := os.Getenv(key); as != "" {
+		src, err := Open(Config{Interfaces: []string{"right"}, Rings: 2, Promiscuous: true, IgnoreOutgoing: true, HardwareTime: true})
+		s, err2 := OpenSender(SenderConfig{Interface: "left"})
+		if as == "nobody" {
+			if !errors.Is(err, ErrNotPermitted) || !errors.Is(err2, ErrNotPermitted) {
+				t.Errorf("Open: %v; OpenSender: %v", err, err2)
+			}
+			return
 		}
-		if _, err := OpenSender(SenderConfig{Interface: "lo"}); !errors.Is(err, ErrNotPermitted) && !errors.Is(err, ErrDown) {
-			t.Errorf("OpenSender: %v", err)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
 		}
+		send(t, s, numbered(0, 60))
+		compare(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
 		return
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root can become nobody")
-	}
-	command := exec.Command("/proc/self/exe", "-test.run=^TestNotPermitted$")
-	command.Env = append(os.Environ(), "FLOWDEDUP_NOBODY=1")
-	command.Dir = "/"
-	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	lab(t)
+	for as, capabilities := range map[string][]uintptr{"nobody": nil, "raw": {unix.CAP_NET_RAW}} {
+		command := exec.Command("/proc/self/exe", "-test.run=^TestPrivileges$")
+		command.Env = append(os.Environ(), key+"="+as)
+		command.Dir = "/"
+		command.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: capabilities,
+		}
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", as, err, out)
+		}
 	}
 }

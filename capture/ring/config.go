@@ -15,7 +15,8 @@ import (
 const Any = "any"
 
 // Defaults of Config. A ring of 64 blocks whose blocks wait at most 10 ms rides
-// out a reader that pauses for 0.6 s, however few packets come.
+// out a reader that pauses for 0.6 s, however few packets come. Blocks of 256 KiB
+// would cost a third more time for small packets.
 const (
 	DefaultRingBytes    = 64 << 20
 	DefaultBlockBytes   = 1 << 20
@@ -61,8 +62,9 @@ type Config struct {
 	RingBytes, BlockBytes int
 	// BlockTimeout is how long a block that is not full may wait for more
 	// packets, rounded up to milliseconds and at most a minute; 0 for the default.
-	// It bounds the delay of a packet at low rates. Each timeout uses up a block, so
-	// that a short one wants many small blocks.
+	// It bounds the delay of a packet at low rates, and how far packets of different
+	// rings come out of order. Each timeout uses up a block, so that a short one, or
+	// a reader that pauses for long, wants many small blocks.
 	BlockTimeout time.Duration
 	// SnapLen is the most bytes kept of a frame, from 24 to MaxSnapLen; 0 for
 	// MaxSnapLen.

@@ -81,6 +81,10 @@ func open(t testing.TB, c Config) *Capture {
 	if c.RingBytes == 0 {
 		c.RingBytes = 8 << 20
 	}
+	if c.BlockBytes == 0 {
+		// Tests read late, and each timeout uses up a block.
+		c.BlockBytes = 1 << 15
+	}
 	src, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +96,7 @@ func open(t testing.TB, c Config) *Capture {
 // openSender sends so that captures see it at both ends.
 func openSender(t testing.TB, name string) *Sender {
 	t.Helper()
-	s, err := OpenSender(SenderConfig{Interface: name, Queue: true})
+	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
