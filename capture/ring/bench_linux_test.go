@@ -68,7 +68,6 @@ func benchmarkLive(b *testing.B, size int, read func(src *Capture) (uint32, erro
 	pin(b, 0)
 	g := newGenerator(b, "right", size)
 	src := open(b, Config{Interfaces: []string{"right"}, RingBytes: DefaultRingBytes, BlockBytes: DefaultBlockBytes})
-	g.run(b, 1<<16)
 	busy := make(chan time.Duration)
 	go func() {
 		runtime.LockOSThread()
@@ -151,6 +150,7 @@ func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{60, 1514} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
 			lab(b)
+			pin(b, 0)
 			s, err := OpenSender(SenderConfig{Interface: "left"})
 			if err != nil {
 				b.Fatal(err)
