@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"engine/sizing":       {"engine/theory", "engine", "layout", "asm"},
 	"capture":             {"asm"},
 	"capture/flow":        {"capture", "asm"},
+	"capture/ring":        {"capture"},
 	"cmd":                 {"capture", "engine", "layout", "asm", "cmd"},
 	"cmd/flowdedup/chart": {},
 	"bench":               {"capture", "engine", "layout", "asm", "bench", "cmd/flowdedup/chart"},

@@ -51,9 +51,7 @@ func (w *sectionWriter) rebuild(b *Batch, i int, t *target, kind uint32) {
 	if kind == BlockPacket {
 		// A count of -1 means that it is not known.
 		if drops := order16(record[10:], big); drops != 0xFFFF {
-			options = le.AppendUint16(options, optDropCount)
-			options = le.AppendUint16(options, 8)
-			options = le.AppendUint64(options, uint64(drops))
+			options = appendCount(options, optDropCount, uint64(drops))
 		}
 	}
 	added := len(options)

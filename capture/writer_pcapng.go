@@ -43,7 +43,7 @@ const (
 
 func newSectionWriter(out *outBuffer) *sectionWriter {
 	w := &sectionWriter{out: out, last: NoTime}
-	w.sectionHeader()
+	out.write(AppendSectionHeader(nil))
 	return w
 }
 
@@ -87,7 +87,8 @@ func (w *sectionWriter) grow(b *Batch) error {
 				t.origin = fromPcapNano
 			}
 			w.next++
-			w.describe(it, s.Nanosecond)
+			w.scratch = AppendInterface(w.scratch[:0], it, s.Nanosecond)
+			w.out.write(w.scratch)
 		case s.BigEndian:
 			t.origin = fromBig
 		}

@@ -1,0 +1,276 @@
+package ring
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// testPacket is a packet as the kernel puts it into a ring block.
+type testPacket struct {
+	data    []byte
+	wireLen uint32
+	time    int64
+	status  uint32
+	tci     uint16
+	tpid    uint16
+	link    int // length of the link header, as the kernel sees it
+	address [20]byte
+}
+
+// blockOf lays packets out as tpacket_rcv of the kernel does.
+func blockOf(size int, packets ...testPacket) []byte {
+	block := make([]byte, size)
+	native.PutUint32(block[blockStatusAt:], 1)
+	native.PutUint32(block[blockPacketsAt:], uint32(len(packets)))
+	native.PutUint32(block[blockFirstAt:], blockHeadLen)
+	at := blockHeadLen
+	for i, p := range packets {
+		const mac = 82
+		next := (mac + len(p.data) + 15) &^ 15
+		f := block[at : at+next]
+		if i < len(packets)-1 {
+			native.PutUint32(f[frameNextAt:], uint32(next))
+		}
+		native.PutUint32(f[frameSecondAt:], uint32(p.time/1e9))
+		native.PutUint32(f[frameNanoAt:], uint32(p.time%1e9))
+		native.PutUint32(f[frameSnapLenAt:], uint32(len(p.data)))
+		native.PutUint32(f[frameLenAt:], max(p.wireLen, uint32(len(p.data))))
+		native.PutUint32(f[frameStatusAt:], p.status)
+		native.PutUint16(f[frameMacAt:], mac)
+		native.PutUint16(f[frameNetAt:], mac+uint16(p.link))
+		native.PutUint32(f[frameTCIAt:], uint32(p.tci))
+		native.PutUint16(f[frameTPIDAt:], p.tpid)
+		copy(f[frameAddressAt:], p.address[:])
+		copy(f[mac:], p.data)
+		at += next
+	}
+	return block
+}
+
+// randomPacket returns a packet of n bytes.
+func randomPacket(r *rand.Rand, n int) testPacket {
+	p := testPacket{data: make([]byte, n), time: 1_700_000_000_000_000_000 + r.Int64N(1e15)}
+	for i := range p.data {
+		p.data[i] = byte(r.Uint32())
+	}
+	for i := range p.address {
+		p.address[i] = byte(r.Uint32())
+	}
+	p.link = r.IntN(n + 1)
+	if r.IntN(2) == 0 {
+		native.PutUint16(p.address[8:], [...]uint16{hardwareEther, hardwareLoopback}[r.IntN(2)])
+	}
+	if r.IntN(3) == 0 {
+		p.wireLen = uint32(n + r.IntN(2000))
+	}
+	if r.IntN(2) == 0 {
+		p.status |= statusVLAN | statusTPID
+		p.tci, p.tpid = uint16(r.Uint32()), [...]uint16{0x8100, 0x88A8, 0x9100}[r.IntN(3)]
+	}
+	return p
+}
+
+// wanted is what take must make of a packet, written the plain way.
+func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
+	var tag []byte
+	if p.status&statusVLAN != 0 {
+		tpid := p.tpid
+		if p.status&statusTPID == 0 {
+			tpid = 0x8100
+		}
+		tag = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, tpid), p.tci)
+	}
+	whole := p.data
+	switch {
+	case w.cooked:
+		protocol, link := p.address[2:4], p.link
+		if hw := native.Uint16(p.address[8:]); (hw == 1 || hw == 772) && len(p.data) >= 14 {
+			link = 14
+			if p.data[12] >= 6 {
+				protocol = p.data[12:14]
+			}
+		}
+		head := append([]byte{}, protocol...)
+		if tag != nil {
+			head = append([]byte{}, tag[:2]...)
+		}
+		head = append(head, 0, 0)
+		head = binary.BigEndian.AppendUint32(head, native.Uint32(p.address[4:]))
+		head = binary.BigEndian.AppendUint16(head, native.Uint16(p.address[8:]))
+		head = append(head, p.address[10:]...)
+		if tag != nil {
+			head = append(append(head, tag[2:]...), protocol...)
+		}
+		whole = append(head, p.data[link:]...)
+	case tag != nil && w.tagged && len(p.data) >= 12:
+		whole = append(append(append([]byte{}, p.data[:12]...), tag...), p.data[12:]...)
+	}
+	wireLen = max(p.wireLen, uint32(len(p.data))) + uint32(len(whole)) - uint32(len(p.data))
+	if limit := int(w.snapLen); len(whole) > limit {
+		whole = whole[:limit]
+	}
+	return whole, wireLen
+}
+
+// checkRecords reads the records of b as the pcapng section that they are part of,
+// and compares what that gives with the frames.
+func checkRecords(t *testing.T, w *walker, b *capture.Batch) {
+	t.Helper()
+	file := capture.AppendSectionHeader(nil)
+	for range w.iface + 1 {
+		file = capture.AppendInterface(file, &capture.Interface{LinkType: capture.LinkEthernet}, true)
+	}
+	src, err := capture.NewReader(bytes.NewReader(append(file, b.Buf...)), "test", capture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for again := (capture.Batch{}); ; {
+		if err := src.Next(&again); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for i := range again.Frames {
+			got, want := again.Frames[i], b.Frames[seen]
+			if got.Time != want.Time || got.WireLen != want.WireLen || got.Interface != want.Interface ||
+				!bytes.Equal(again.Record(i), b.Record(seen)) || !bytes.Equal(again.Data(i), b.Data(seen)) {
+				t.Fatalf("frame %d is read back as %+v, was %+v", seen, got, want)
+			}
+			seen++
+		}
+	}
+	if seen != len(b.Frames) {
+		t.Fatalf("%d frames are read back, of %d", seen, len(b.Frames))
+	}
+}
+
+func TestTake(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, w := range []walker{
+		{snapLen: MaxSnapLen, tagged: true},
+		{snapLen: 64, tagged: true, iface: 2},
+		{snapLen: MaxSnapLen}, // raw IP
+		{snapLen: MaxSnapLen, cooked: true},
+		{snapLen: minSnapLen, cooked: true},
+	} {
+		var packets []testPacket
+		for n := range 200 {
+			packets = append(packets, randomPacket(r, n))
+		}
+		var b capture.Batch
+		if err := w.take(&b, blockOf(1<<16, packets...)); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.Frames) != len(packets) {
+			t.Fatalf("%d frames of %d packets", len(b.Frames), len(packets))
+		}
+		for i := range packets {
+			data, wireLen := wanted(&w, &packets[i])
+			if !bytes.Equal(b.Data(i), data) {
+				t.Fatalf("%+v: frame %d is %x, want %x", w, i, b.Data(i), data)
+			}
+			if f := b.Frames[i]; f.WireLen != wireLen || f.Time != packets[i].time {
+				t.Fatalf("%+v: frame %d: %+v, want wire length %d, time %d", w, i, f, wireLen, packets[i].time)
+			}
+		}
+		checkRecords(t, &w, &b)
+	}
+}
+
+func TestTakeCounts(t *testing.T) {
+	w := walker{snapLen: 100, tagged: true}
+	var b capture.Batch
+	data := make([]byte, 100)
+	err := w.take(&b, blockOf(1<<12,
+		testPacket{data: data},
+		testPacket{data: data, wireLen: 101},
+		testPacket{data: data[:96], status: statusVLAN, tci: 0}, // VLAN 0, of an old kernel
+		testPacket{data: data[:97], status: statusVLAN | statusTPID, tpid: 0x88A8},
+		testPacket{data: data, status: statusNoChecksum | statusGSO},
+		testPacket{data: data, status: statusHardware},
+	))
+	want := counts{delivered: 6, cut: 2, tagged: 2, merged: 1, noChecksum: 1, hardware: 1}
+	if err != nil || w.counts != want {
+		t.Errorf("%+v, %v; want %+v", w.counts, err, want)
+	}
+	if tag := b.Data(2)[12:16]; !bytes.Equal(tag, []byte{0x81, 0, 0, 0}) {
+		t.Errorf("tag %x", tag)
+	}
+}
+
+// TestTakeAllocatesNothing takes blocks into a batch that has held as much before.
+func TestTakeAllocatesNothing(t *testing.T) {
+	w := walker{snapLen: MaxSnapLen, tagged: true}
+	block := blockOf(1<<12, testPacket{data: make([]byte, 60)}, testPacket{data: make([]byte, 600), status: statusVLAN})
+	var b capture.Batch
+	if n := testing.AllocsPerRun(100, func() {
+		b.Reset()
+		if err := w.take(&b, block); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a block", n)
+	}
+}
+
+// TestTakeDamaged breaks each number of a block in turn.
+func TestTakeDamaged(t *testing.T) {
+	whole := blockOf(1<<12, testPacket{data: make([]byte, 60)}, testPacket{data: make([]byte, 60)})
+	second := blockHeadLen + int(native.Uint32(whole[blockHeadLen:]))
+	for _, tt := range []struct {
+		name    string
+		at      int
+		value   uint32
+		packets int // before the damage
+	}{
+		{"first beyond the block", blockFirstAt, 1 << 12, 0},
+		{"first at its end", blockFirstAt, 1<<12 - frameHeadLen + 1, 0},
+		{"first wraps", blockFirstAt, 1<<32 - 1, 0},
+		{"more packets than there are", blockPacketsAt, 3, 1},
+		{"many more", blockPacketsAt, 1<<32 - 1, 1},
+		{"next within the frame", blockHeadLen + frameNextAt, 16, 0},
+		{"next beyond the block", blockHeadLen + frameNextAt, 1<<12 - blockHeadLen + 1, 0},
+		{"next wraps", blockHeadLen + frameNextAt, 1<<32 - 16, 0},
+		{"packet longer than its frame", blockHeadLen + frameSnapLenAt, 79, 0},
+		{"packet length wraps", blockHeadLen + frameSnapLenAt, 1<<32 - 1, 0},
+		{"last packet beyond the block", second + frameSnapLenAt, 1 << 12, 1},
+		{"packet within the headers", second + frameMacAt, frameHeadLen - 1, 1},
+		{"packet behind the block", second + frameMacAt, 0xFFFF, 1},
+	} {
+		w := walker{snapLen: MaxSnapLen, tagged: true}
+		block := bytes.Clone(whole)
+		native.PutUint32(block[tt.at:], tt.value)
+		var b capture.Batch
+		if err := w.take(&b, block); !errors.Is(err, capture.ErrDamaged) || len(b.Frames) != tt.packets {
+			t.Errorf("%s: %v after %d frames, want %d", tt.name, err, len(b.Frames), tt.packets)
+		}
+	}
+}
+
+// FuzzTake wants any bytes to be walked without a panic, and to give records that
+// can be read back.
+func FuzzTake(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := range 8 {
+		f.Add(blockOf(1<<10, randomPacket(r, n*10), randomPacket(r, 60)), uint32(64), n%2 == 0, n%3 == 0)
+	}
+	f.Fuzz(func(t *testing.T, block []byte, snapLen uint32, cooked, tagged bool) {
+		w := walker{snapLen: max(snapLen, minSnapLen), cooked: cooked, tagged: tagged}
+		var b capture.Batch
+		err := w.take(&b, block)
+		if err != nil && !errors.Is(err, capture.ErrDamaged) {
+			t.Fatal(err)
+		}
+		if len(b.Buf) > len(block) {
+			t.Fatalf("%d bytes of records from a block of %d", len(b.Buf), len(block))
+		}
+		checkRecords(t, &w, &b)
+	})
+}

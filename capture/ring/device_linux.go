@@ -1,0 +1,89 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// device is a network interface as the kernel describes it.
+type device struct {
+	name     string
+	index    int // 0 for Any
+	up       bool
+	loopback bool
+	link     capture.LinkType
+	cooked   bool // the link header gives way to a cooked one
+}
+
+// lookUp describes the interface of the given name, in the network namespace of
+// the calling thread.
+func lookUp(name string) (device, error) {
+	if name == Any {
+		return device{name: name, up: true, loopback: true, link: capture.LinkLinuxSLL2, cooked: true}, nil
+	}
+	d := device{name: name}
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return d, fmt.Errorf("%q: %w", name, ErrNoInterface)
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return d, os.NewSyscallError("socket", err)
+	}
+	defer func() { _ = unix.Close(fd) }() // it was only asked
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, request); err != nil {
+		return d, describe(name, "SIOCGIFINDEX", err)
+	}
+	d.index = int(request.Uint32())
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request); err != nil {
+		return d, describe(name, "SIOCGIFFLAGS", err)
+	}
+	flags := request.Uint16()
+	d.up, d.loopback = flags&unix.IFF_UP != 0, flags&unix.IFF_LOOPBACK != 0
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, request); err != nil {
+		return d, describe(name, "SIOCGIFHWADDR", err)
+	}
+	d.link, d.cooked = linkTypeOf(request.Uint16())
+	return d, nil
+}
+
+// linkTypeOf returns the link type of what a raw socket delivers from hardware of
+// an ARPHRD_ number, as libpcap has it. Where it is not one to rely on, packets
+// get a cooked header.
+func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
+	switch hardware {
+	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
+		return capture.LinkEthernet, false
+	case unix.ARPHRD_NONE, unix.ARPHRD_RAWIP, unix.ARPHRD_TUNNEL, unix.ARPHRD_TUNNEL6, unix.ARPHRD_SIT:
+		return capture.LinkRaw, false
+	case unix.ARPHRD_IEEE80211:
+		return capture.LinkIEEE80211, false
+	case unix.ARPHRD_IEEE80211_PRISM:
+		return capture.LinkPrism, false
+	case unix.ARPHRD_IEEE80211_RADIOTAP:
+		return capture.LinkRadiotap, false
+	}
+	return capture.LinkLinuxSLL2, true
+}
+
+// describe turns an error of the kernel about an interface into one that says what
+// to do.
+func describe(name, call string, err error) error {
+	reason := os.NewSyscallError(call, err)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		reason = ErrNotPermitted
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
+		reason = ErrNoInterface
+	case errors.Is(err, unix.ENETDOWN):
+		reason = ErrDown
+	case errors.Is(err, unix.ENOMEM):
+		reason = fmt.Errorf("%w: choose a smaller ring", reason)
+	}
+	return fmt.Errorf("%s: %w", name, reason)
+}

@@ -1,0 +1,12 @@
+package ring
+
+import "errors"
+
+// Reasons why a capture cannot begin or ends; test with errors.Is.
+var (
+	ErrNoInterface  = errors.New("no such interface")
+	ErrDown         = errors.New("the interface is down")
+	ErrRemoved      = errors.New("the interface was removed")
+	ErrNotPermitted = errors.New("not permitted: needs CAP_NET_RAW (run as root, or setcap cap_net_raw+ep on the program)")
+	ErrLinkType     = errors.New("the interface cannot carry frames of this link type")
+)

@@ -1,0 +1,115 @@
+package ring
+
+import (
+	"errors"
+
+	"golang.org/x/net/bpf"
+)
+
+// Codes of classic BPF instructions (linux/filter.h), and the offsets behind
+// which the kernel keeps what it knows of a packet beside its bytes.
+const (
+	opClass     = 0x07
+	opMode      = 0xE0
+	opLoad      = 0x00
+	opLoadX     = 0x01
+	opReturn    = 0x06
+	opReturnK   = 0x06
+	opModeAbs   = 0x20
+	opModeInd   = 0x40
+	opModeMSH   = 0xA0
+	opLoadWord  = 0x20
+	opLoadZero  = 0x00
+	opJumpEqual = 0x15
+
+	besideOffset   = 0xFFFFF000 // SKF_AD_OFF
+	besideProtocol = besideOffset + 0
+	besideType     = besideOffset + 4
+	besideIndex    = besideOffset + 8
+	besideHardware = besideOffset + 28
+
+	// SKF_NET_OFF: loads from there on count from the network header. They reach
+	// what the kernel holds of a packet in one piece, which its headers are in.
+	behindLink = 0xFFF00000
+)
+
+const (
+	hardwareEther    = 1   // ARPHRD_ETHER
+	hardwareLoopback = 772 // ARPHRD_LOOPBACK
+	typeOutgoing     = 4   // PACKET_OUTGOING
+)
+
+// closedFilter lets nothing through.
+var closedFilter = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
+
+// onceOnLoopback lets through, to what follows, all but the outgoing sightings of
+// packets on a loopback interface, which are received as well.
+var onceOnLoopback = []bpf.RawInstruction{
+	{Op: opLoadWord, K: besideHardware},
+	{Op: opJumpEqual, Jf: 3, K: hardwareLoopback},
+	{Op: opLoadWord, K: besideType},
+	{Op: opJumpEqual, Jf: 1, K: typeOutgoing},
+	{Op: opReturnK, K: 0},
+	{Op: opLoadZero}, // as what follows finds it at its start
+}
+
+// ErrFilter is returned for a Config.Filter that the kernel cannot run on this
+// kind of interface.
+var ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
+
+// program returns the filter of one interface: the user's, or one that lets all
+// through, held to the snap length and to one sighting of what is looped back.
+func program(user []bpf.RawInstruction, snapLen uint32, loopback, cooked bool) ([]bpf.RawInstruction, error) {
+	var p []bpf.RawInstruction
+	if loopback {
+		p = append(p, onceOnLoopback...)
+	}
+	if len(user) == 0 {
+		return append(p, bpf.RawInstruction{Op: opReturnK, K: snapLen}), nil
+	}
+	for _, ins := range user {
+		if ins.Op&opClass == opReturn {
+			if ins.Op == opReturnK {
+				ins.K = min(ins.K, snapLen)
+			}
+		} else if cooked {
+			k, ok := uncooked(ins)
+			if !ok {
+				return nil, ErrFilter
+			}
+			ins.K = k
+		}
+		p = append(p, ins)
+	}
+	return p, nil
+}
+
+// uncooked returns the operand of an instruction written for frames with a
+// LINKTYPE_LINUX_SLL2 header, as it has to be where the kernel has another header,
+// but knows what is in this one, and where the network header is.
+func uncooked(ins bpf.RawInstruction) (k uint32, ok bool) {
+	mode := ins.Op & opMode
+	load := ins.Op&opClass == opLoad && (mode == opModeAbs || mode == opModeInd)
+	if !load && !(ins.Op&opClass == opLoadX && mode == opModeMSH) {
+		return ins.K, true
+	}
+	switch {
+	case ins.K >= behindLink:
+		return ins.K, true
+	case ins.K >= cookedLen:
+		return ins.K - cookedLen + behindLink, true
+	case mode != opModeAbs:
+		return 0, false
+	}
+	switch ins.K {
+	case 0:
+		return besideProtocol, true
+	case 4:
+		return besideIndex, true
+	case 8:
+		return besideHardware, true
+	case 10:
+		return besideType, true
+	}
+	return 0, false
+}

@@ -1,0 +1,217 @@
+package ring
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// lab moves the test's thread into a network namespace of its own with a pair of
+// interfaces, left and right: what goes into one comes out of the other. The
+// thread ends with the test, and the namespace with its last socket.
+func lab(t testing.TB) {
+	t.Helper()
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skip("no network namespace: ", err)
+	}
+	// Without this the kernel talks of itself on every new interface.
+	for _, which := range []string{"all", "default"} {
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Skip("no setting in the namespace: ", err)
+		}
+	}
+	if out, err := exec.Command("ip", "link", "add", "type", "veth").CombinedOutput(); err != nil {
+		t.Skipf("no pair of interfaces: %v: %s", err, out)
+	}
+	ip(t, "link del veth0")
+	makePair(t, "left", "right")
+}
+
+func makePair(t testing.TB, left, right string) {
+	t.Helper()
+	ip(t, "link add "+left+" type veth peer name "+right)
+	ip(t, "link set "+left+" up")
+	ip(t, "link set "+right+" up")
+	for _, name := range []string{left, right} {
+		for deadline := time.Now().Add(10 * time.Second); !carries(t, name); {
+			if time.Now().After(deadline) {
+				t.Fatal(name, " does not run")
+			}
+		}
+	}
+	// Frames get lost between the carrier and the queue that it brings, which this
+	// waits for: the kernel changes one thing at a time.
+	ip(t, "link set "+left+" up")
+}
+
+// carries reports whether an interface has a carrier.
+func carries(t testing.TB, name string) bool {
+	t.Helper()
+	iface, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return iface.Flags&net.FlagRunning != 0
+}
+
+// ip runs ip(8) in the test's namespace.
+func ip(t testing.TB, arguments string) {
+	t.Helper()
+	out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ip %s: %v: %s", arguments, err, out)
+	}
+}
+
+func open(t testing.TB, c Config) *Capture {
+	t.Helper()
+	if c.RingBytes == 0 {
+		c.RingBytes = 8 << 20
+	}
+	if c.BlockBytes == 0 {
+		// Tests read late, and each timeout uses up a block.
+		c.BlockBytes = 1 << 15
+	}
+	src, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	return src
+}
+
+// openSender sends so that captures see it at both ends.
+func openSender(t testing.TB, name string) *Sender {
+	t.Helper()
+	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// batchOf makes a batch of Ethernet frames.
+func batchOf(frames ...[]byte) *capture.Batch {
+	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+	for _, f := range frames {
+		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(f)), WireLen: uint32(len(f))})
+		b.Buf = append(b.Buf, f...)
+	}
+	return b
+}
+
+// testType is an ethertype for experiments, which nobody else in a namespace uses.
+const testType = 0x88B5
+
+// numbered returns a frame of n bytes with a number of its own.
+func numbered(number, n int) []byte {
+	f := make([]byte, n)
+	copy(f, "\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01")
+	binary.BigEndian.PutUint16(f[12:], testType)
+	binary.BigEndian.PutUint32(f[14:], uint32(number))
+	for i := 18; i < n; i++ {
+		f[i] = byte(i*number>>3 + number)
+	}
+	return f
+}
+
+func send(t testing.TB, s *Sender, frames ...[]byte) {
+	t.Helper()
+	const most = 1 << 12
+	for len(frames) > 0 {
+		n := min(len(frames), most)
+		if err := s.Send(batchOf(frames[:n]...), nil); err != nil {
+			t.Fatal(err)
+		}
+		frames = frames[n:]
+	}
+}
+
+// taken is everything that a capture has delivered.
+type taken struct {
+	frames [][]byte
+	all    []capture.Frame
+	file   bytes.Buffer
+	err    error // what ended it, if not io.EOF
+}
+
+// take reads until n frames have come, or to the end if n is negative.
+func take(t testing.TB, src *Capture, n int) *taken {
+	t.Helper()
+	got := &taken{}
+	w := capture.NewWriter(&got.file, false)
+	watch := time.AfterFunc(20*time.Second, src.Stop)
+	defer watch.Stop()
+	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
+		if got.err = src.Next(&b); got.err != nil {
+			break
+		}
+		if err := w.Write(&b, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Frames {
+			got.frames = append(got.frames, bytes.Clone(b.Data(i)))
+			got.all = append(got.all, b.Frames[i])
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got.err == io.EOF {
+		got.err = nil
+	}
+	return got
+}
+
+// rest stops the capture and reads what is left.
+func rest(t testing.TB, src *Capture) *taken {
+	t.Helper()
+	src.Stop()
+	got := take(t, src, -1)
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	return got
+}
+
+func compare(t testing.TB, got, want [][]byte) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d frames, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !bytes.Equal(got[i], want[i]) {
+			t.Fatalf("frame %d is\n%x, want\n%x", i, got[i], want[i])
+		}
+	}
+}
+
+// sum adds up the statistics of all rings.
+func sum(src *Capture) (s Stats) {
+	for _, r := range src.Stats() {
+		s.Received += r.Received
+		s.Dropped += r.Dropped
+		s.Freezes += r.Freezes
+		s.Delivered += r.Delivered
+		s.Cut += r.Cut
+		s.Merged += r.Merged
+		s.NoChecksum += r.NoChecksum
+		s.Tagged += r.Tagged
+		s.Outages += r.Outages
+	}
+	return s
+}

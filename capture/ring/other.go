@@ -1,0 +1,45 @@
+//go:build !linux
+
+package ring
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// errLinux says why nothing here works.
+var errLinux = fmt.Errorf("live capture needs Linux: %w", errors.ErrUnsupported)
+
+// Capture is live traffic, on Linux.
+type Capture struct{ capture.Source }
+
+// Open returns an error that wraps errors.ErrUnsupported.
+func Open(conf Config) (*Capture, error) {
+	if _, err := conf.withDefaults(); err != nil {
+		return nil, err
+	}
+	return nil, errLinux
+}
+
+// Stats returns nothing.
+func (*Capture) Stats() []Stats { return nil }
+
+// Stop does nothing.
+func (*Capture) Stop() {}
+
+// Sender sends frames, on Linux.
+type Sender struct{}
+
+// OpenSender returns an error that wraps errors.ErrUnsupported.
+func OpenSender(SenderConfig) (*Sender, error) { return nil, errLinux }
+
+// Send sends nothing.
+func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
+
+// Stats returns nothing.
+func (*Sender) Stats() SenderStats { return SenderStats{} }
+
+// Close does nothing.
+func (*Sender) Close() error { return nil }

@@ -1,0 +1,137 @@
+package ring
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// An enhanced packet block (draft-ietf-opsawg-pcapng, section 4.3) has its type,
+// length, interface, time and both lengths before the packet, and its length
+// again behind it.
+const (
+	recordHead = 28
+	recordTail = 4
+)
+
+// What is added to packets: a VLAN tag behind the two addresses of an Ethernet
+// frame, and cooked headers.
+const (
+	addressesLen = 12
+	tagLen       = 4
+	cookedLen    = 20
+	etherLen     = addressesLen + 2
+)
+
+// record is what is known of a packet beside its bytes.
+type record struct {
+	time    int64
+	wireLen uint32
+	tag     uint32 // of a VLAN; 0 for none
+}
+
+// begin appends the head of a record with a packet of capLen bytes, all of it in
+// the room that take has made, and returns where the packet goes and is padded.
+func (w *walker) begin(b *capture.Batch, r *record, capLen int) []byte {
+	padded := (capLen + 3) &^ 3
+	size := recordHead + padded + recordTail
+	at := len(b.Buf)
+	b.Buf = b.Buf[:at+size]
+	p := b.Buf[at : at+size : at+size]
+	le.PutUint32(p[recordHead+padded:], uint32(size))
+	if padded > 0 {
+		le.PutUint32(p[recordHead+padded-4:], 0)
+	}
+	le.PutUint32(p, capture.BlockEnhancedPacket)
+	le.PutUint32(p[4:], uint32(size))
+	le.PutUint32(p[8:], w.iface)
+	le.PutUint32(p[12:], uint32(r.time>>32))
+	le.PutUint32(p[16:], uint32(r.time))
+	le.PutUint32(p[20:], uint32(capLen))
+	le.PutUint32(p[24:], r.wireLen)
+	// Field by field: a whole value would be put together on the stack, and be
+	// loaded from there before the stores have come to rest, which doubles the cost
+	// of a packet.
+	b.Frames = b.Frames[:len(b.Frames)+1]
+	f := &b.Frames[len(b.Frames)-1]
+	f.Time = r.time
+	f.Data, f.CapLen = uint32(at+recordHead), uint32(capLen)
+	f.WireLen, f.Interface = r.wireLen, w.iface
+	f.Record, f.RecordLen = uint32(at), uint32(size)
+	w.counts.delivered++
+	if uint32(capLen) < r.wireLen {
+		w.counts.cut++
+	}
+	return p[recordHead : recordHead+capLen]
+}
+
+// appendPlain appends a packet as it is.
+func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
+	copy(w.begin(b, r, min(len(packet), int(w.snapLen))), packet)
+}
+
+// appendTagged puts the VLAN tag back into an Ethernet frame, which is as long
+// then as it was on the wire.
+func (w *walker) appendTagged(b *capture.Batch, r *record, packet []byte) {
+	w.counts.tagged++
+	r.wireLen += tagLen
+	dst := w.begin(b, r, min(len(packet)+tagLen, int(w.snapLen)))
+	copy(dst, packet[:addressesLen])
+	binary.BigEndian.PutUint32(dst[addressesLen:], r.tag)
+	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
+}
+
+// Where the struct sockaddr_ll of a ring frame has what a cooked header is made
+// of. The protocol is in network byte order already.
+const (
+	protocolAt = frameAddressAt + 2
+	indexAt    = frameAddressAt + 4
+	hardwareAt = frameAddressAt + 8  // 16 bits
+	typeAt     = frameAddressAt + 10 // type and length of the address, then the address
+)
+
+// appendCooked puts a LINKTYPE_LINUX_SLL2 header in the place of a packet's link
+// header. A VLAN tag becomes the protocol, as it does in an Ethernet header: the
+// control information and the protocol that it hides come first in the body then.
+func (w *walker) appendCooked(b *capture.Batch, r *record, frame, packet []byte) {
+	link, protocol := linkHeader(frame, packet)
+	body := packet[link:]
+	head := cookedLen
+	if r.tag != 0 {
+		w.counts.tagged++
+		head += tagLen
+	}
+	r.wireLen += uint32(head - link)
+	dst := w.begin(b, r, min(len(body)+head, int(w.snapLen)))
+	copy(dst, protocol)
+	if r.tag != 0 {
+		binary.BigEndian.PutUint16(dst, uint16(r.tag>>16))
+		binary.BigEndian.PutUint16(dst[cookedLen:], uint16(r.tag))
+		copy(dst[cookedLen+2:], protocol)
+	}
+	dst[2], dst[3] = 0, 0
+	binary.BigEndian.PutUint32(dst[4:], native.Uint32(frame[indexAt:]))
+	binary.BigEndian.PutUint16(dst[8:], native.Uint16(frame[hardwareAt:]))
+	copy(dst[10:cookedLen], frame[typeAt:frameHeadLen])
+	copy(dst[head:], body)
+}
+
+// linkHeader returns the length of a packet's link header and the protocol that
+// it names. A socket of type SOCK_DGRAM would take the header off, but of the
+// several VLAN tags of a packet Linux 6.11 and later then hide all types, and leave
+// all but the first tag in place. Of an Ethernet frame the end of the header is
+// known; for others, and for frames with a length instead of a type, it is
+// what the kernel says.
+func linkHeader(frame, packet []byte) (length int, protocol []byte) {
+	const firstType = 0x600
+	hardware := native.Uint16(frame[hardwareAt:])
+	if (hardware == hardwareEther || hardware == hardwareLoopback) && len(packet) >= etherLen {
+		kind := packet[addressesLen:etherLen]
+		if binary.BigEndian.Uint16(kind) < firstType {
+			kind = frame[protocolAt : protocolAt+2]
+		}
+		return etherLen, kind
+	}
+	length = int(native.Uint16(frame[frameNetAt:])) - int(native.Uint16(frame[frameMacAt:]))
+	return min(max(length, 0), len(packet)), frame[protocolAt : protocolAt+2]
+}

@@ -1,0 +1,224 @@
+package ring
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+const (
+	// sendBatch is how many frames go to the kernel in one call. With 64 the call
+	// itself is under a hundredth of what the frames cost.
+	sendBatch = 64
+	// sendBuffer is what the kernel may hold of frames that are on their way, as
+	// far as net.core.wmem_max allows.
+	sendBuffer = 4 << 20
+	// retryEvery is how long a full queue is left alone.
+	retryEvery = 50 * time.Microsecond
+)
+
+// message is a struct mmsghdr of sendmmsg(2).
+type message struct {
+	header unix.Msghdr
+	_      uint32 // bytes sent; always all
+}
+
+// Sender sends Ethernet frames out of an interface, with sendmmsg(2): on veth that
+// took 4 % less processor time than a TPACKET_V2 ring for frames of 60 bytes and 11 %
+// more for 1514, and it needs no second copy of frames and no bound on their
+// length. What receive offload has put together is too long to be sent again, and
+// checksums that were not filled in stay so: both are for ethtool -K IFACE gro off
+// where frames are captured, tx off where they come from. Its methods but Stats are for
+// one goroutine at a time.
+type Sender struct {
+	fd       int
+	conf     SenderConfig
+	messages [sendBatch]message
+	pieces   [sendBatch]unix.Iovec
+	queued   int
+	stalled  bool // the queue refused the last frame for as long as there was patience
+
+	sent, bytes, cut, tooLong, refused, retries atomic.Uint64
+}
+
+// OpenSender opens an interface to send to. Without CAP_NET_RAW the error is
+// ErrNotPermitted; else it may be ErrNoInterface, ErrDown, or ErrLinkType if the
+// interface is not an Ethernet.
+func OpenSender(conf SenderConfig) (*Sender, error) {
+	d, err := lookUp(conf.Interface)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.link != capture.LinkEthernet:
+		return nil, fmt.Errorf("%s: %w: frames are sent to Ethernet only", conf.Interface, ErrLinkType)
+	case !d.up:
+		return nil, fmt.Errorf("%s: %w: ip link set %s up", d.name, ErrDown, d.name)
+	}
+	conf.Patience = positive(conf.Patience, DefaultPatience)
+	const noProtocol = 0 // receives nothing
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
+	if err != nil {
+		return nil, describe(d.name, "socket", err)
+	}
+	if err := prepareSender(fd, &d, &conf); err != nil {
+		_ = unix.Close(fd) // the error that counts is the other
+		return nil, err
+	}
+	s := &Sender{fd: fd, conf: conf}
+	for i := range s.messages {
+		s.messages[i].header.Iov = &s.pieces[i]
+		s.messages[i].header.SetIovlen(1)
+	}
+	return s, nil
+}
+
+func prepareSender(fd int, d *device, conf *SenderConfig) error {
+	if !conf.Queue {
+		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
+			return describe(d.name, "PACKET_QDISC_BYPASS", err)
+		}
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
+		return describe(d.name, "SO_SNDBUF", err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.index}); err != nil {
+		return describe(d.name, "bind", err)
+	}
+	return nil
+}
+
+// Send sends those frames i of b in their order whose bit in drop (bit i%64 of
+// word i/64) is 0; a nil drop keeps all. Frames that cannot be sent are counted and
+// passed over. A full queue is waited for, each time at most Patience. An error
+// wraps ErrLinkType for frames that are not Ethernet's, ErrDown or ErrNoInterface;
+// frames before it have been sent. b and drop stay the caller's.
+func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
+	for i := range b.Frames {
+		if drop != nil && drop[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		f := &b.Frames[i]
+		if link := b.Interfaces[f.Interface].LinkType; link != capture.LinkEthernet {
+			return fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
+		}
+		if f.CapLen < f.WireLen || f.CapLen < etherLen { // the kernel wants a whole header
+			s.cut.Add(1)
+			continue
+		}
+		s.pieces[s.queued].Base = &b.Buf[f.Data]
+		s.pieces[s.queued].SetLen(int(f.CapLen))
+		if s.queued++; s.queued == sendBatch {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.flush()
+}
+
+// flush sends what is queued, and forgets the batch that it lies in.
+func (s *Sender) flush() error {
+	defer func() {
+		clear(s.pieces[:])
+		s.queued = 0
+	}()
+	for from := 0; from < s.queued; {
+		n, err := s.offer(from)
+		from += n
+		if err == nil {
+			s.stalled = false
+			continue
+		}
+		if err := s.refusal(err); err != nil {
+			return err
+		}
+		from++
+	}
+	return nil
+}
+
+// offer sends queued frames from the given one on, some of them at least. It
+// returns the error of the first, once there is no more patience with it.
+func (s *Sender) offer(from int) (int, error) {
+	var giveUp time.Time
+	for {
+		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[from])),
+			uintptr(s.queued-from), unix.MSG_DONTWAIT, 0, 0)
+		if errno == 0 {
+			s.count(from, int(n))
+			return int(n), nil
+		}
+		if errno != unix.EAGAIN && errno != unix.ENOBUFS && errno != unix.EINTR {
+			return 0, errno
+		}
+		now := time.Now()
+		if giveUp.IsZero() {
+			giveUp = now.Add(s.conf.Patience)
+		}
+		if s.stalled || now.After(giveUp) {
+			s.stalled = true
+			return 0, errno
+		}
+		s.retries.Add(1)
+		s.pause(errno)
+	}
+}
+
+// pause waits for room in the socket's buffer, of which poll tells, or in the
+// device's queue, of which nothing does.
+func (s *Sender) pause(errno unix.Errno) {
+	if errno == unix.EAGAIN {
+		const atMost = 1 // ms
+		// Whatever it returns, the frame is offered again.
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}, atMost)
+		return
+	}
+	time.Sleep(retryEvery)
+}
+
+func (s *Sender) count(from, n int) {
+	bytes := uint64(0)
+	for i := from; i < from+n; i++ {
+		bytes += uint64(s.pieces[i].Len)
+	}
+	s.sent.Add(uint64(n))
+	s.bytes.Add(bytes)
+}
+
+// refusal counts a frame that was not sent, or returns why none can be.
+func (s *Sender) refusal(err error) error {
+	switch err {
+	case unix.EAGAIN, unix.ENOBUFS, unix.EINTR:
+		s.refused.Add(1)
+	case unix.EMSGSIZE:
+		s.tooLong.Add(1)
+	default:
+		return describe(s.conf.Interface, "sendmmsg", err)
+	}
+	return nil
+}
+
+// Stats returns what was counted so far. Any goroutine may call it.
+func (s *Sender) Stats() SenderStats {
+	return SenderStats{
+		Sent: s.sent.Load(), Bytes: s.bytes.Load(),
+		Cut: s.cut.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Retries: s.retries.Load(),
+	}
+}
+
+// Close closes the socket. What the kernel has taken is still sent.
+func (s *Sender) Close() error {
+	if s.fd < 0 {
+		return nil
+	}
+	err := os.NewSyscallError("close", unix.Close(s.fd))
+	s.fd = -1
+	return err
+}

@@ -1,0 +1,136 @@
+package ring
+
+import (
+	"time"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// frameBytes is the unit that the kernel wants rings to be described in; version
+// 3 packs packets more closely than that.
+const frameBytes = 1 << 11
+
+// openSocket returns a socket with a ring that lets nothing in yet, bound to the
+// device. The order matters: a socket made for a protocol takes packets of all
+// interfaces before it is bound, and one bound before its ring is there takes
+// them into its queue.
+func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
+	const noProtocol = 0
+	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
+	if err != nil {
+		return -1, nil, describe(d.name, "socket", err)
+	}
+	if memory, err = prepare(fd, d, c); err != nil {
+		_ = unix.Close(fd) // its failure would tell nothing more
+		return -1, nil, err
+	}
+	return fd, memory, nil
+}
+
+// prepare does to a new socket what openSocket says.
+func prepare(fd int, d *device, c *Config) ([]byte, error) {
+	if err := setFilter(fd, closedFilter); err != nil {
+		return nil, describe(d.name, "SO_ATTACH_FILTER", err)
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
+		return nil, describe(d.name, "PACKET_VERSION 3", err)
+	}
+	if c.HardwareTime {
+		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
+			return nil, describe(d.name, "PACKET_TIMESTAMP", err)
+		}
+	}
+	if c.IgnoreOutgoing {
+		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
+			return nil, describe(d.name, "PACKET_IGNORE_OUTGOING", err)
+		}
+	}
+	memory, err := mapRing(fd, d, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := bind(fd, d, c); err != nil {
+		_ = unix.Munmap(memory) // it is ours; the error that counts is the other
+		return nil, err
+	}
+	return memory, nil
+}
+
+// mapRing makes the kernel set up the ring, and returns its memory.
+func mapRing(fd int, d *device, c *Config) ([]byte, error) {
+	blocks := c.RingBytes / c.BlockBytes
+	request := unix.TpacketReq3{
+		Block_size:     uint32(c.BlockBytes),
+		Block_nr:       uint32(blocks),
+		Frame_size:     frameBytes,
+		Frame_nr:       uint32(c.BlockBytes / frameBytes * blocks),
+		Retire_blk_tov: uint32((c.BlockTimeout + time.Millisecond - 1) / time.Millisecond),
+	}
+	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
+		return nil, describe(d.name, "PACKET_RX_RING", err)
+	}
+	// Every page is touched at every turn of the ring: better now than one by one.
+	memory, err := unix.Mmap(fd, 0, c.RingBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, describe(d.name, "mmap", err)
+	}
+	return memory, nil
+}
+
+// bind ties the socket to its device and starts it.
+func bind(fd int, d *device, c *Config) error {
+	address := unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: d.index}
+	if err := unix.Bind(fd, &address); err != nil {
+		return describe(d.name, "bind", err)
+	}
+	if c.Promiscuous && d.index != 0 && !d.loopback {
+		member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
+		if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
+			return describe(d.name, "PACKET_MR_PROMISC", err)
+		}
+	}
+	return nil
+}
+
+// networkOrder returns v as it reads in big-endian memory.
+func networkOrder(v uint16) uint16 {
+	var p [2]byte
+	p[0], p[1] = byte(v>>8), byte(v)
+	return native.Uint16(p[:])
+}
+
+// setFilter puts a filter on the socket, in place of the one before. No packet
+// passes between the two.
+func setFilter(fd int, program []bpf.RawInstruction) error {
+	code := make([]unix.SockFilter, len(program))
+	for i, ins := range program {
+		code[i] = unix.SockFilter{Code: ins.Op, Jt: ins.Jt, Jf: ins.Jf, K: ins.K}
+	}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
+}
+
+// fanoutModes are the kernel's numbers of the Fanout values.
+var fanoutModes = [...]int{FanoutHash: unix.PACKET_FANOUT_HASH, FanoutCPU: unix.PACKET_FANOUT_CPU, FanoutQueue: unix.PACKET_FANOUT_QM}
+
+// share lets the sockets, all bound to d, divide its packets among them.
+func share(rings []*ring, d *device, c *Config) error {
+	mode := fanoutModes[c.Fanout]
+	if c.IgnoreOutgoing {
+		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // the sockets' own option does not count then
+	}
+	// The kernel finds a number for the group that nobody else uses.
+	group := (mode | unix.PACKET_FANOUT_FLAG_UNIQUEID) << 16
+	for _, r := range rings {
+		if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group); err != nil {
+			return describe(d.name, "PACKET_FANOUT", err)
+		}
+		id, err := unix.GetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT)
+		if err != nil {
+			return describe(d.name, "PACKET_FANOUT", err)
+		}
+		group = mode<<16 | id&0xFFFF
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package ring
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// checkEvery is how often an interface that is out is looked for.
+	checkEvery = 200 * time.Millisecond
+	// drainEvery is how often rings are looked at that may be empty already, of
+	// which poll says nothing.
+	drainEvery = 5 * time.Millisecond
+)
+
+// wait returns true when there may be something to do, and false when idle, if it
+// is set, has passed.
+func (c *Capture) wait(idle time.Time) bool {
+	now := time.Now()
+	if !idle.IsZero() && !now.Before(idle) {
+		return false
+	}
+	wake := idle
+	if c.state == draining {
+		wake = earlier(wake, now.Add(drainEvery))
+	}
+	if c.anyOut() {
+		wake = earlier(wake, now.Add(checkEvery))
+	}
+	_, err := unix.Poll(c.pollSet(), milliseconds(now, wake))
+	if err != nil && err != unix.EINTR {
+		c.drain(os.NewSyscallError("poll", err))
+		return true
+	}
+	c.react()
+	return true
+}
+
+// pollSet is the event, once it does not tell what is known already, and every
+// ring; poll passes over those that are closed.
+func (c *Capture) pollSet() []unix.PollFd {
+	event := int32(c.wakeUp)
+	if c.state == draining {
+		event = -1
+	}
+	c.polled = append(c.polled[:0], unix.PollFd{Fd: event, Events: unix.POLLIN})
+	for _, r := range c.rings {
+		c.polled = append(c.polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
+	}
+	return c.polled
+}
+
+// react deals with what poll has found beside packets.
+func (c *Capture) react() {
+	if c.polled[0].Revents&unix.POLLIN != 0 {
+		c.drain(io.EOF)
+	}
+	for i := range c.rings {
+		if c.polled[1+i].Revents&unix.POLLERR != 0 {
+			c.lost(c.ports[i/c.conf.Rings], c.rings[i].fd)
+		}
+	}
+	if now := time.Now(); c.state == running && c.anyOut() && now.Sub(c.checked) >= checkEvery {
+		c.checked = now
+		c.resume()
+	}
+}
+
+// lost asks the socket what has happened to its interface.
+func (c *Capture) lost(p *port, fd int) {
+	err := failed(fd)
+	if err == nil {
+		return
+	}
+	p.leave()
+	if err != unix.ENETDOWN {
+		c.drain(describe(p.dev.name, "poll", err))
+	} else if !c.conf.Wait {
+		c.drain(p.reason())
+	}
+}
+
+func (c *Capture) anyOut() bool {
+	for _, p := range c.ports {
+		if p.out {
+			return true
+		}
+	}
+	return false
+}
+
+// resume takes up the interfaces that are back.
+func (c *Capture) resume() {
+	for _, p := range c.ports {
+		if !p.out {
+			continue
+		}
+		if err := p.resume(); err != nil {
+			c.drain(err)
+		}
+	}
+}
+
+// earlier returns the first of two times, of which a may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// milliseconds returns how long poll may take, -1 if it needs not return.
+func milliseconds(now, wake time.Time) int {
+	if wake.IsZero() {
+		return -1
+	}
+	return int((wake.Sub(now) + time.Millisecond - 1) / time.Millisecond)
+}
