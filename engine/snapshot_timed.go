@@ -11,7 +11,7 @@ import (
 )
 
 // timedFieldCount: 8 of the configuration, 5 of the stream, and the demand.
-const timedFieldCount = 8 + 5 + windowSlices + 1 + 4
+const timedFieldCount = 8 + 5 + windowSlices + 1 + 7
 
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
@@ -29,7 +29,8 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 		flagWord(t.started), t.position, counts.Inserted, counts.EvictedLive, uint64(t.demand.start),
 	}
 	fields = append(fields, t.demand.kept[:]...)
-	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak, t.demand.length)
+	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak,
+		uint64(t.demand.size), t.demand.fresh, uint64(t.demand.first), t.demand.length)
 	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
 	out.lines(t.arena.Lines())
 	return out.end()
@@ -87,7 +88,7 @@ func timedOf(f *snapshotFields, c RestoreConfig) (*Timed, error) {
 	}
 	length := t.demand.length
 	t.fill(f)
-	if uint64(t.params.FPBits) != fpBits || t.demand.length != length || t.demand.now < 0 || t.demand.now > windowSlices {
+	if uint64(t.params.FPBits) != fpBits || t.demand.length != length || t.demand.now > windowSlices || t.demand.size >= demandGroup {
 		t.Close()
 		return nil, fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
 	}
@@ -105,5 +106,7 @@ func (t *Timed) fill(f *snapshotFields) {
 		t.demand.kept[i] = f.next()
 	}
 	t.demand.now = int(min(f.next(), math.MaxInt32))
-	t.demand.live, t.demand.peak, t.demand.length = f.next(), f.next(), f.next()
+	t.demand.live, t.demand.peak = f.next(), f.next()
+	t.demand.size, t.demand.fresh, t.demand.first = int(min(f.next(), math.MaxInt32)), f.next(), int64(f.next())
+	t.demand.length = f.next()
 }

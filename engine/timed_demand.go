@@ -8,12 +8,16 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// windowSlices is how many slices of a window demand counts in.
-const windowSlices = 8
+// windowSlices is how many slices of a window demand counts in, and demandGroup how
+// many elements it takes at a time, as if all came with the last one.
+const (
+	windowSlices = 8
+	demandGroup  = 8
+)
 
 // demand measures how many elements a window asks a filter to remember: those
 // kept in the last eight slices of an eighth of the window and in the running
-// one. It is at most an eighth too high for a steady stream. A clock that
+// one. It is at most an eighth and a group too high for a steady stream. A clock that
 // jumps starts the count again; the peak stays.
 type demand struct {
 	length uint64 // of a slice, in ticks
@@ -22,62 +26,49 @@ type demand struct {
 	now    int    // the running slice's place in kept
 	live   uint64 // sum of kept
 	peak   uint64
+
+	size  int    // of the group that has begun, whose first element came at first
+	fresh uint64 // those of it that were kept
+	first int64
 }
 
 func newDemand(window int64) demand {
 	return demand{length: max(1, (uint64(window)+windowSlices-1)/windowSlices)}
 }
 
-// observe counts the elements that seen does not mark as copies.
+// observe counts the elements that seen does not mark as copies. Groups go on from
+// call to call, so that the sizes of calls do not matter.
 func (m *demand) observe(seen []uint64, ticks []int64) {
-	for w, word := range seen {
-		part := ticks[w*64 : min(w*64+64, len(ticks))]
-		rest := ^word << (64 - len(part)) >> (64 - len(part))
-		if m.running(part) {
-			kept := uint64(bits.OnesCount64(rest))
-			m.kept[m.now] += kept
-			m.live += kept
-			continue
+	for at := 0; at < len(ticks); {
+		n := min(demandGroup-m.size, 64-at%64, len(ticks)-at)
+		if m.size == 0 {
+			m.first = ticks[at]
 		}
-		m.observeEach(rest, part)
+		m.fresh += uint64(bits.OnesCount64(^(seen[at/64] >> (at % 64)) & (1<<n - 1)))
+		m.size += n
+		at += n
+		if m.size == demandGroup {
+			m.add(m.fresh, m.first, ticks[at-1])
+			m.size, m.fresh = 0, 0
+		}
 	}
 }
 
-// running tells whether all of up to 64 ticks are in the running slice, as they mostly
-// are. asm.NoTick, which no slice starts with, is not.
-func (m *demand) running(ticks []int64) bool {
-	if m.start > math.MaxInt64-int64(m.length) {
-		return false // the slice goes around the end of time
+// add counts a group of which so many were kept.
+func (m *demand) add(kept uint64, first, last int64) {
+	if last == asm.NoTick {
+		return // so are the others, or else it is few that are left out
 	}
-	start := uint64(m.start)
-	var a, b, c, d uint64 // chains of comparisons, which run side by side
-	for len(ticks) >= 4 {
-		four := (*[4]int64)(ticks)
-		a = max(a, uint64(four[0])-start)
-		b = max(b, uint64(four[1])-start)
-		c = max(c, uint64(four[2])-start)
-		d = max(d, uint64(four[3])-start)
-		ticks = ticks[4:]
-	}
-	for _, t := range ticks {
-		a = max(a, uint64(t)-start)
-	}
-	return max(a, b, c, d) < m.length
-}
-
-// observeEach counts the elements of part that rest has a bit of.
-func (m *demand) observeEach(rest uint64, part []int64) {
-	for ; rest != 0; rest &= rest - 1 {
-		t := part[bits.TrailingZeros64(rest)&63]
-		if t == asm.NoTick {
-			continue
+	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
+		m.turn(last)
+		// Of a group that takes longer than a window, not all are live at its end.
+		window, span := windowSlices*m.length, uint64(last)-uint64(first)
+		if last > first && span > window {
+			kept = min(kept, uint64(float64(kept)*float64(window)/float64(span))+1)
 		}
-		if t < m.start || uint64(t)-uint64(m.start) >= m.length {
-			m.turn(t)
-		}
-		m.kept[m.now]++
-		m.live++
 	}
+	m.kept[m.now] += kept
+	m.live += kept
 }
 
 // turn makes t's slice the running one. Elements that are late by less than a
@@ -86,7 +77,7 @@ func (m *demand) turn(t int64) {
 	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
 		return
 	}
-	m.peak = max(m.peak, m.live)
+	m.peak = max(m.peak, m.live+m.fresh)
 	if t < m.start || uint64(t)-uint64(m.start) >= windowSlices*m.length {
 		m.start = t
 		clear(m.kept[:])
@@ -104,7 +95,7 @@ func (m *demand) turn(t int64) {
 // memory returns the bytes in which a stream that inserted so many elements
 // would have been remembered to the end of its windows, at its peak.
 func (m *demand) memory(inserted uint64) int {
-	lines := float64(max(m.peak, m.live)) / spareLoad(inserted)
+	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted)
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 
