@@ -43,16 +43,20 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 }
 
 // sumEqual digests as many as it can of the messages that order lists, sorted, in
-// groups of one length in blocks, and returns the others, in order.
-func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16) (rest []uint16) {
+// groups of one length in blocks, and returns the others, in order. If same is set, all
+// have that length.
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16, same bool) (rest []uint16) {
 	if a.level != aesVector {
 		return order
 	}
 	kept := 0
 	for begin := 0; begin < len(order); {
-		length := blocks(&msgs[order[begin]])
+		length := blocks(msgs[order[begin]].Len)
 		end := begin + 1
-		for end < len(order) && blocks(&msgs[order[end]]) == length {
+		if same {
+			end = len(order)
+		}
+		for end < len(order) && blocks(msgs[order[end]].Len) == length {
 			end++
 		}
 		if groups := (end - begin) / aesLanes; groups > 0 && length > 0 {

@@ -55,8 +55,8 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	var o messageOrder
 	for len(msgs) > 0 {
 		n := min(len(msgs), orderedMessages)
-		order := o.sort(msgs[:n])
-		order = a.sumEqual(dst[:n], buf, msgs[:n], order)
+		order, same := o.sort(msgs[:n])
+		order = a.sumEqual(dst[:n], buf, msgs[:n], order, same)
 		a.sumUneven(dst[:n], buf, msgs[:n], order)
 		dst, msgs = dst[n:], msgs[n:]
 	}
@@ -90,7 +90,7 @@ func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order 
 	var left [aesLanes]uint64 // blocks; 0 is an idle lane
 	var index [aesLanes]int   // of the lane's state
 	next := 0
-	for next < len(order) && blocks(&msgs[order[next]]) < 2 {
+	for next < len(order) && blocks(msgs[order[next]].Len) < 2 {
 		next++
 	}
 	for {
@@ -101,7 +101,7 @@ func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order 
 					continue
 				}
 				m := &msgs[order[next]]
-				left[lane], index[lane] = blocks(m)-1, next
+				left[lane], index[lane] = blocks(m.Len)-1, next
 				l.state[lane], l.offset[lane] = states[next], uint64(m.Off)
 				next++
 			}

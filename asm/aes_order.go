@@ -16,19 +16,19 @@ type messageOrder struct {
 // frame's. What is longer is in the last class.
 const orderClasses = 128
 
-// blocks returns how many blocks a message has after its first, which holds its
-// length.
-func blocks(m *Message) uint64 { return (uint64(m.Len) + 15) / 16 }
+// blocks returns how many blocks a message of that length has after its first, which
+// holds the length.
+func blocks(length uint32) uint64 { return (uint64(length) + 15) / 16 }
 
-func orderClass(m *Message) uint64 { return min(blocks(m), orderClasses-1) }
+func orderClass(m *Message) uint64 { return min(blocks(m.Len), orderClasses-1) }
 
 // sort returns the indexes of 1 to orderedMessages messages, the shorter class
-// first (a counting sort).
-func (o *messageOrder) sort(msgs []Message) []uint16 {
-	order := o.order[:len(msgs)]
-	if sameClass(msgs) {
+// first (a counting sort), and whether all have as many blocks.
+func (o *messageOrder) sort(msgs []Message) (order []uint16, same bool) {
+	order = o.order[:len(msgs)]
+	if sameBlocks(msgs) {
 		copy(order, unsorted[:])
-		return order
+		return order, true
 	}
 	clear(o.start[:])
 	for i := range msgs {
@@ -44,7 +44,7 @@ func (o *messageOrder) sort(msgs []Message) []uint16 {
 		order[*at] = uint16(i)
 		*at++
 	}
-	return order
+	return order, false
 }
 
 // unsorted is the order of messages as they come.
@@ -55,14 +55,12 @@ var unsorted = func() (order [orderedMessages]uint16) {
 	return order
 }()
 
-// sameClass reports whether there is nothing to sort, as in a flood of short
+// sameBlocks reports whether there is nothing to sort, as in a flood of short
 // packets.
-func sameClass(msgs []Message) bool {
-	first := orderClass(&msgs[0])
+func sameBlocks(msgs []Message) bool {
+	least, most := msgs[0].Len, msgs[0].Len
 	for i := range msgs {
-		if orderClass(&msgs[i]) != first {
-			return false
-		}
+		least, most = min(least, msgs[i].Len), max(most, msgs[i].Len)
 	}
-	return true
+	return blocks(least) == blocks(most)
 }
