@@ -28,16 +28,25 @@ const exactBitLines = 1 << 23
 // It panics unless len(lines) is a power of two from 2 to 2^31, seen holds
 // len(permuted) bits and spill is no shorter than permuted.
 func TestAndSetExact32(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	checkExact(lines, 2, seen, permuted, spill)
-	return testAndSetExact(lines, seen, permuted, spill, Lines16x32)
+	checkExact(lines, 2, seen, len(permuted), spill)
+	return testAndSetExact(lines, seen, exactElements{words: permuted}, spill, Lines16x32)
 }
 
 // TestAndSetExact16 is TestAndSetExact32 for rows of 32 cells of 16 bits: cell c
 // lies in bits 16*(c%4) and up of element c/4 of the line. It panics if there are
 // fewer than Exact16Lines lines, and otherwise as TestAndSetExact32 does.
 func TestAndSetExact16(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
-	checkExact(lines, Exact16Lines, seen, permuted, spill)
-	return testAndSetExact(lines, seen, permuted, spill, Lines32x16)
+	checkExact(lines, Exact16Lines, seen, len(permuted), spill)
+	return testAndSetExact(lines, seen, exactElements{words: permuted}, spill, Lines32x16)
+}
+
+// TestAndSetExact64 is TestAndSetExact32 for the low halves of digests, digests[i][0], in
+// rows of 8 cells of 64 bits: with 2^L lines the top L bits choose the line, and the
+// whole word is stored in it, in element c for cell c, 1 in place of 0. So two digests
+// count as equal if their low halves are.
+func TestAndSetExact64(lines [][8]uint64, seen []uint64, digests []Digest, spill []uint32) int {
+	checkExact(lines, 2, seen, len(digests), spill)
+	return testAndSetExact(lines, seen, exactElements{digests: digests}, spill, Lines8x64)
 }
 
 // TestAndSetExactBits is TestAndSetExact32 for a bitmap of all 2^32 words: the
@@ -51,12 +60,12 @@ func TestAndSetExactBits(lines [][8]uint64, seen []uint64, permuted []uint32) {
 	testAndSetExactBits(lines, seen, permuted)
 }
 
-func checkExact(lines [][8]uint64, least int, seen []uint64, permuted, spill []uint32) {
+func checkExact(lines [][8]uint64, least int, seen []uint64, elements int, spill []uint32) {
 	n := len(lines)
 	if n < least || n&(n-1) != 0 || uint64(n) > 1<<31 {
 		panic("asm: exact rows: the number of lines is not a power of two of the kernel's range")
 	}
-	if len(seen) < (len(permuted)+63)/64 || len(spill) < len(permuted) {
+	if len(seen) < (elements+63)/64 || len(spill) < elements {
 		panic("asm: exact rows: seen or spill too short")
 	}
 }

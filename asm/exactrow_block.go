@@ -2,22 +2,40 @@ package asm
 
 import "math/bits"
 
-// testAndSetExact looks words up with the kernels of fingerprint rows: the remainder is the
-// fingerprint, and no cell of a full row is a victim.
-func testAndSetExact(lines [][8]uint64, seen []uint64, permuted, spill []uint32, shape RowShape) (spilled int) {
-	if len(permuted) == 0 {
+// exactElements are what exact rows look up: words or digests.
+type exactElements struct {
+	words   []uint32
+	digests []Digest
+}
+
+func (e *exactElements) count() int { return max(len(e.words), len(e.digests)) }
+
+// fill makes the block of the elements from to to-1, 1 to 64.
+func (e *exactElements) fill(b *lineBlock, from, to int, lines int, g *rowGeometry) {
+	if e.digests != nil {
+		b.fillExact64(e.digests[from:to], lines)
+	} else {
+		b.fillExact(e.words[from:to], exactShift(lines), g)
+	}
+}
+
+// testAndSetExact looks elements up with the kernels of fingerprint rows: the remainder
+// is the fingerprint, and no cell of a full row is a victim.
+func testAndSetExact(lines [][8]uint64, seen []uint64, e exactElements, spill []uint32, shape RowShape) (spilled int) {
+	count := e.count()
+	if count == 0 {
 		return 0
 	}
-	g, shift := newRowGeometry(shape), exactShift(len(lines))
+	g := newRowGeometry(shape)
 	var blocks [2]lineBlock
-	blocks[0].fillExact(permuted[:min(64, len(permuted))], shift, &g)
+	e.fill(&blocks[0], 0, min(64, count), len(lines), &g)
 	touchBlock(lines, blocks[0].offset[:32])
-	for base := 0; base < len(permuted); base += 64 {
+	for base := 0; base < count; base += 64 {
 		block, ahead := &blocks[base/64&1], &blocks[base/64&1]
-		n := min(64, len(permuted)-base)
-		if rest := permuted[base+n:]; len(rest) > 0 {
+		n := min(64, count-base)
+		if base+n < count {
 			ahead = &blocks[base/64&1^1]
-			ahead.fillExact(rest[:min(64, len(rest))], shift, &g)
+			e.fill(ahead, base+n, min(base+n+64, count), len(lines), &g)
 		}
 		missed, filled := testAndSetBlock(lines, block, ahead, n, &g, RowParams{shape, EvictRandom})
 		seen[base/64] = ^bits.Reverse64(missed) >> (64 - n)
@@ -27,6 +45,17 @@ func testAndSetExact(lines [][8]uint64, seen []uint64, permuted, spill []uint32,
 		}
 	}
 	return spilled
+}
+
+// fillExact64 makes the block of 1 to 64 digests.
+func (b *lineBlock) fillExact64(digests []Digest, lines int) {
+	shift := uint(65 - bits.Len(uint(lines)))
+	for i := range digests {
+		low := digests[i][0]
+		b.offset[i&63] = low >> (shift & 63) * 64
+		b.low[i&63] = max(low, 1)
+	}
+	b.repeatFirst(len(digests))
 }
 
 // fillExact makes the block of 1 to 64 words, with their remainders in the place of the

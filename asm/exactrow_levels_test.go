@@ -17,6 +17,8 @@ func TestExactRowLevels(t *testing.T) {
 		{"32", 2, TestAndSetExact32},
 		{"32", 64, TestAndSetExact32},
 		{"16", Exact16Lines, TestAndSetExact16},
+		{"64", 2, exact64Words},
+		{"64", 64, exact64Words},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			forLevels(t, func(t *testing.T) {

@@ -19,6 +19,18 @@ var exactKernels = []struct {
 	{"32/lines=65536", 1 << 16, 16, TestAndSetExact32},
 	{"16/lines=131072", 1 << 17, 32, TestAndSetExact16},
 	{"16/lines=1048576", 1 << 20, 32, TestAndSetExact16},
+	{"64/lines=2", 2, 8, exact64Words},
+	{"64/lines=64", 64, 8, exact64Words},
+	{"64/lines=65536", 1 << 16, 8, exact64Words},
+}
+
+// exact64Words has TestAndSetExact64 look up digests whose low halves begin with words.
+func exact64Words(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int {
+	digests := make([]Digest, len(permuted))
+	for i, y := range permuted {
+		digests[i] = Digest{uint64(y)<<32 | 7, uint64(i)}
+	}
+	return TestAndSetExact64(lines, seen, digests, spill)
 }
 
 // exactModel is what exact rows promise, by the number of words in each line.

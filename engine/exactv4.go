@@ -34,7 +34,7 @@ const minExactV4Lines = 64
 type ExactV4 struct {
 	permute  asm.Bijection
 	arena    *layout.Arena
-	spilled  spillSet
+	spilled  spillSet[uint32]
 	count    uint64 // distinct addresses
 	limit    uint64 // the count at which to grow
 	position int    // in the stream, modulo counterStep
@@ -57,7 +57,7 @@ func NewExactV4(key [16]byte, memory int) (*ExactV4, error) {
 	lines := min(max(memory/layout.LineSize, minExactV4Lines), layout.MaxExactLines)
 	e := &ExactV4{
 		permute:  *asm.NewBijection(key),
-		spilled:  newSpillSet(key),
+		spilled:  newSpillSet[uint32](key),
 		first:    1 << (bits.Len(uint(lines)) - 1),
 		maxLines: layout.MaxExactLines,
 		newArena: layout.NewArena,

@@ -60,6 +60,7 @@ const (
 	snapshotTimed
 	snapshotExactV4
 	snapshotLandmark
+	snapshotDigestRows
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

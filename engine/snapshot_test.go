@@ -29,10 +29,11 @@ type snapshotter interface {
 
 // restorers are the functions that read snapshots, by kind.
 var restorers = map[snapshotKind]func(r io.Reader, c RestoreConfig) (snapshotter, error){
-	snapshotStream:   func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreStream(r, c)) },
-	snapshotTimed:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimed(r, c)) },
-	snapshotExactV4:  func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
-	snapshotLandmark: func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreLandmark(r, c)) },
+	snapshotStream:     func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreStream(r, c)) },
+	snapshotTimed:      func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimed(r, c)) },
+	snapshotExactV4:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
+	snapshotLandmark:   func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreLandmark(r, c)) },
+	snapshotDigestRows: func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreDigestRows(r, c)) },
 }
 
 // restored keeps a nil filter from becoming an interface that is not nil.
@@ -74,8 +75,11 @@ func snapshotFilters(t testing.TB) map[snapshotKind]snapshotter {
 	exact.TestAndSet(make([]uint64, 64), aimed(2000))
 	landmark := newLandmark(t, LandmarkConfig{FPR: 0.1, Memory: 1})
 	feed(landmark, digests, 100)
+	rows := newDigestRows(t, 0)
+	feed(rows, digests, 100)
 	return map[snapshotKind]snapshotter{
 		snapshotStream: stream, snapshotTimed: timed, snapshotExactV4: exact, snapshotLandmark: landmark,
+		snapshotDigestRows: rows,
 	}
 }
 
@@ -122,6 +126,16 @@ func TestExactV4Snapshot(t *testing.T) {
 	}
 	whole, cut := newSnapshotExactV4(t), newSnapshotExactV4(t)
 	checkRestarts(t, whole, cut, snapshotExactV4, addrs)
+	if whole.spilled.count == 0 || len(whole.arena.Lines()) == whole.first {
+		t.Error("nothing spilled, or nothing grew: that tests nothing")
+	}
+}
+
+func TestDigestRowsSnapshot(t *testing.T) {
+	digests := append(oneLine(3000)[2:], landmarkDigests(57, 20_000)...)
+	digests = append(digests, digests[:5000]...)
+	whole, cut := newDigestRows(t, 0), newDigestRows(t, 0)
+	checkRestarts(t, whole, cut, snapshotDigestRows, digests)
 	if whole.spilled.count == 0 || len(whole.arena.Lines()) == whole.first {
 		t.Error("nothing spilled, or nothing grew: that tests nothing")
 	}
@@ -305,7 +319,7 @@ func changed(data []byte, word int, to uint64) []byte {
 // follows a snapshot in the data stays unread.)
 func FuzzRestore(f *testing.F) {
 	filters := snapshotFilters(f)
-	for kind := snapshotStream; kind <= snapshotLandmark; kind++ {
+	for kind := snapshotStream; kind <= snapshotDigestRows; kind++ {
 		f.Add(snapshotOf(f, filters[kind]))
 	}
 	for _, c := range streamConfigs() {

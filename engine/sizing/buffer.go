@@ -105,6 +105,24 @@ func exactLines(addresses float64) int {
 	return layout.ExactBitLines
 }
 
+// digestRows is engine.DigestRows with as many lines as the window's elements need. A hash
+// table takes what finds no place in them, up to a twentieth more, and growth takes the
+// old lines beside the new ones while it lasts.
+func digestRows(r *request, memory int) (design, error) {
+	const least, load = 1024, 5 // lines at the start; elements of a line when it splits
+	lines := least
+	for float64(lines)*load < r.window && lines < math.MaxInt/2/lineBits {
+		lines *= 2
+	}
+	if need := lines * lineBits; memory < need {
+		return design{}, tooSmall(memory, need, "%.0f elements in digest rows", r.window)
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"lines", lines}, {"cells", lineBits / 64}, {"cell bits", 64}},
+		bits:       lines * lineBits, fpr: math.Ldexp(r.window, -64), lines: 1,
+	}), nil
+}
+
 // exactMap is a Go map of digests, with times where the window needs them.
 func exactMap(r *request, memory int) (design, error) {
 	const digest, times, pruned = len(asm.Digest{}) * 8, 24, 1 << 18

@@ -123,7 +123,7 @@ func (f oneByOne) TestAndSet(d asm.Digest) bool {
 // Bits implements paper.Filter.
 func (f oneByOne) Bits() int { return 0 }
 
-// TestLandmark compares blocked Bloom filters and exact rows with those of the engine,
+// TestLandmark compares blocked Bloom filters and rows with those of the engine,
 // filled.
 func TestLandmark(t *testing.T) {
 	const n = 40_000
@@ -161,6 +161,16 @@ func TestLandmark(t *testing.T) {
 	c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n}, "exact-rows")
 	if got := rows.Counts().MemoryBytes; got < c.MemoryBits/8 || float64(got) > 1.05*float64(c.MemoryBits/8) {
 		t.Errorf("planned %d bytes of exact rows, they take %d", c.MemoryBits/8, got)
+	}
+	prints, err := engine.NewDigestRows(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prints.Close()
+	prints.TestAndSet(seen, digests)
+	c = planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "digest-rows")
+	if got := prints.Counts(); got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.05*float64(c.MemoryBits/8) || got.FPR != c.FPR {
+		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 	set := engine.NewSet()
 	set.TestAndSet(seen, digests)

@@ -89,6 +89,8 @@ var methods = []Method{
 		kinds: unbounded, model: lruBuffer},
 	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "NewExactV4", Certainty: Exact,
 		kinds: landmark, ipv4Only: true, model: exactRows},
+	{Name: "digest-rows", Title: "rows of digests", Source: "this project", Engine: "NewDigestRows", Certainty: Exact,
+		kinds: landmark, model: digestRows},
 	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "NewLandmark", Certainty: Exact,
 		kinds: landmark, model: bloomLines},
 	{Name: "bloom", Title: "Bloom filter", Source: metwally, Reference: "Bloom", Certainty: Exact, Takes: []string{"K"},

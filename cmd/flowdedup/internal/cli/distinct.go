@@ -51,9 +51,11 @@ Keys:
   mac           hardware address of a station
 
 Addresses are those of the outermost IP header; --inner opens tunnels first.
-Distinct IPv4 addresses are counted exactly. Other keys are counted by a Bloom
-filter that grows with them, so that its rate of false positives stays under
---fpr; --method exact counts everything exactly in as much memory as it takes.
+Distinct IPv4 addresses are counted exactly. Other keys are counted by 64 bits
+of a digest each, of which two are alike once in 10^10 at a billion keys.
+--method bloom takes less memory for more of that: a Bloom filter that grows,
+and whose rate of false positives stays under --fpr. --method exact counts
+everything exactly in as much memory as it takes.
 --method lru remembers the keys that came last in as much as --memory says, and
 counts and lists the others again when they return.
 

@@ -34,13 +34,18 @@ type Config struct {
 }
 
 const (
+	methodAuto  = "auto"
 	methodExact = "exact"
 	methodRows  = "lru"
 )
 
+// rowsFPR is the lowest rate that rows of digests keep: up to 1.8e9 of them, which take
+// 24 GB.
+const rowsFPR = 1e-10
+
 // Methods returns what a Config's Method may be, the default first. Those of rows
 // remember recent keys in a fixed amount of memory, and count the others again.
-func Methods() []string { return []string{"auto", "bloom", methodExact, methodRows} }
+func Methods() []string { return []string{methodAuto, "bloom", methodExact, methodRows} }
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
@@ -56,6 +61,13 @@ func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
 			return nil, err
 		}
 		return s, nil
+	}
+	if c.Method == methodAuto && c.FPR >= rowsFPR {
+		r, err := engine.NewDigestRows(c.Memory)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
 	if err != nil {

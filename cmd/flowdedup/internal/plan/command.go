@@ -56,7 +56,10 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 		return append(words, "--method", "exact")
 	case from.Method.Name == "exact-rows":
 		return words
+	case from.Method.Name == "digest-rows" && c.key() == sizing.Other:
+		return words
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
+		words = append(words, "--method", "bloom")
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	case from.Method.Name == "lru" && c.key() == sizing.Other:
 		words = append(words, "--method", "lru")
