@@ -37,6 +37,7 @@ func growingRivals(elements int) []rival[key] {
 	rivals := []rival[key]{
 		{"flowdedup-landmark", func() (filter[key], error) { return openLandmark(1e-3) }},
 		{"flowdedup-landmark-billionth", func() (filter[key], error) { return openLandmark(1e-9) }},
+		{"flowdedup-digest-rows", openDigestRows},
 		{"flowdedup-set", openSet},
 		{"boom-scalable", func() (filter[key], error) { return openBoomScalable(elements, 1e-3) }},
 		{"go-map", openMap[key]},

@@ -109,6 +109,14 @@ func openLandmark(fpr float64) (filter[key], error) {
 	return &digests{newDigester(), l, func() int { return l.Counts().MemoryBytes }}, nil
 }
 
+func openDigestRows() (filter[key], error) {
+	r, err := engine.NewDigestRows(0)
+	if err != nil {
+		return nil, err
+	}
+	return &digests{newDigester(), r, func() int { return r.Counts().MemoryBytes }}, nil
+}
+
 func openSet() (filter[key], error) {
 	return &digests{newDigester(), engine.NewSet(), func() int { return 0 }}, nil
 }
