@@ -49,7 +49,7 @@ func RestoreDigestRows(r io.Reader, c RestoreConfig) (*DigestRows, error) {
 	count, limit, position := f.next(), f.next(), f.next()
 	for _, n := range []uint64{lines, first} {
 		if n < minDigestLines || n > maxDigestLines || n&(n-1) != 0 {
-			return nil, fmt.Errorf("%w: digest rows of %d lines, must be a power of two from %d to %d", ErrSnapshot, n, minDigestLines, maxDigestLines)
+			return nil, fmt.Errorf("%w: digest rows of %d lines, must be a power of two from %d to %d", ErrSnapshot, n, minDigestLines, uint64(maxDigestLines))
 		}
 	}
 	if first > lines || spilled > count || position > counterStep {
