@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"sync"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -160,29 +158,9 @@ func (l *line) work() {
 	}
 }
 
-// patience is how long a worker looks out for its turn to read before it sleeps, and
-// looks how often before others get its processor: to read a batch takes as long, and to
-// be woken half of that.
-const (
-	patience = 150 * time.Microsecond
-	looks    = 32
-)
-
-// takeTurn locks l.reading.
-func (l *line) takeTurn() {
-	for begin := time.Now(); time.Since(begin) < patience; runtime.Gosched() {
-		for range looks {
-			if l.reading.TryLock() {
-				return
-			}
-		}
-	}
-	l.reading.Lock()
-}
-
 // read reads the next batch, or what ended the stream, unless it has ended before.
 func (l *line) read(s *slot) bool {
-	l.takeTurn()
+	l.reading.Lock()
 	defer l.reading.Unlock()
 	select {
 	case <-l.over:
