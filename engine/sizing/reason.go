@@ -45,9 +45,9 @@ func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
 		if other.Method.Engine == "" && r.better(other, c) {
 			what := rate(other.FNR)
 			if c.FNR <= r.FNR {
-				what = fmt.Sprintf("%d bits", r.memory(other))
+				what = fmt.Sprintf("%.3g MiB", float64(r.memory(other))/8/(1<<20))
 			}
-			return fmt.Sprintf("; %s, which it has not, would do with %s", other.Method.Name, what)
+			return fmt.Sprintf("; %s would do with %s, but only as a model or reference", other.Method.Name, what)
 		}
 	}
 	return ""
