@@ -1,0 +1,165 @@
+package ring
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
+
+// flows makes UDP packets of many connections, each with its number.
+func flows(n int) [][]byte {
+	var frames [][]byte
+	for i := range n {
+		f := numbered(i, 64)
+		binary.BigEndian.PutUint16(f[12:], 0x0800)
+		ip := f[14:]
+		copy(ip, "\x45\x00\x00\x32\x00\x00\x00\x00\x40\x11\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02")
+		var checksum uint32
+		for j := 0; j < 20; j += 2 {
+			checksum += uint32(binary.BigEndian.Uint16(ip[j:]))
+		}
+		checksum = checksum>>16 + checksum&0xFFFF
+		binary.BigEndian.PutUint16(ip[10:], ^uint16(checksum))
+		binary.BigEndian.PutUint16(ip[20:], uint16(1024+i%5000))
+		binary.BigEndian.PutUint16(ip[22:], 53)
+		binary.BigEndian.PutUint32(ip[28:], uint32(i))
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+func TestFanout(t *testing.T) {
+	for _, mode := range []Fanout{FanoutHash, FanoutCPU, FanoutQueue} {
+		lab(t)
+		src := open(t, Config{Interfaces: []string{"right"}, Rings: 3, Fanout: mode})
+		sent := flows(20000)
+		send(t, openSender(t, "left"), sent...)
+		got := rest(t, src)
+		compare(t, sorted(t, got.frames, len(sent)), sent)
+		stats := src.Stats()
+		if len(stats) != 3 {
+			t.Fatalf("%+v", stats)
+		}
+		for _, s := range stats {
+			if s.Received != s.Delivered || mode == FanoutHash && s.Received == 0 {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+}
+
+// sorted puts flows in the order of their numbers, each of which may come once.
+func sorted(t *testing.T, frames [][]byte, n int) [][]byte {
+	t.Helper()
+	order := make([][]byte, n)
+	for _, f := range frames {
+		number := binary.BigEndian.Uint32(f[42:])
+		if order[number] != nil {
+			t.Fatalf("frame %d came twice", number)
+		}
+		order[number] = f
+	}
+	return order
+}
+
+// TestFanoutStartsApart opens rings while packets come: until all are there, none
+// may take what belongs to another.
+func TestFanoutStartsApart(t *testing.T) {
+	lab(t)
+	stop := traffic(t, "left", flows(1000)...)
+	for range 5 {
+		src := open(t, Config{Interfaces: []string{"right"}, Rings: 4})
+		got := take(t, src, 3000)
+		// All numbers go round, which takes longer than a tenth of a millisecond.
+		last := map[uint32]int64{}
+		for i, f := range got.frames {
+			number, time := binary.BigEndian.Uint32(f[42:]), got.all[i].Time
+			if gap := time - last[number]; gap > -1e5 && gap < 1e5 {
+				t.Fatalf("packet %d was seen twice in %d ns", number, gap)
+			}
+			last[number] = time
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+}
+
+// traffic sends frames round and round until it is stopped.
+func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
+	s := openSender(t, name)
+	b := batchOf(frames...)
+	end, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-end:
+				ended <- nil
+				return
+			default:
+				if err := s.Send(b, nil); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// typeFilter lets one ethertype through.
+func typeFilter(kind uint32) []bpf.RawInstruction {
+	return []bpf.RawInstruction{
+		{Op: 0x28, K: 12}, {Op: 0x15, Jf: 1, K: kind},
+		{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
+	}
+}
+
+// TestFilterFromTheFirst opens under traffic of two interfaces that must not get in.
+func TestFilterFromTheFirst(t *testing.T) {
+	lab(t)
+	makePair(t, "other", "otherpeer")
+	wanted := numbered(1, 60)
+	wanted[13]++
+	stopLeft := traffic(t, "left", numbered(0, 60), wanted)
+	stopOther := traffic(t, "other", wanted[:59])
+	defer stopOther()
+	defer stopLeft()
+	for range 20 {
+		src := open(t, Config{Interfaces: []string{"right"}, Filter: typeFilter(testType + 1)})
+		for i, f := range take(t, src, 1000).frames {
+			if !bytes.Equal(f, wanted) {
+				t.Fatalf("frame %d is %x", i, f)
+			}
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFilterCooked(t *testing.T) {
+	lab(t)
+	// What tcpdump -y LINUX_SLL2 -ddd makes of: ether proto 0x88b5 and inbound.
+	filter := []bpf.RawInstruction{
+		{Op: 0x28, K: 0}, {Op: 0x15, Jf: 3, K: testType},
+		{Op: 0x30, K: 10}, {Op: 0x15, Jt: 1, K: typeOutgoing},
+		{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
+	}
+	src := open(t, Config{Interfaces: []string{Any}, Filter: filter})
+	other := numbered(1, 60)
+	other[13]++
+	send(t, openSender(t, "left"), numbered(0, 60), other, numbered(2, 60))
+	got := rest(t, src)
+	if len(got.frames) != 2 || !bytes.Equal(got.frames[1][20:], numbered(2, 60)[14:]) {
+		t.Errorf("%x", got.frames)
+	}
+}
