@@ -21,7 +21,7 @@ type Config struct {
 
 	// Method is one of Methods.
 	Method string
-	Memory int // bytes that each Bloom filter starts with, or that rows have; 0 for the default
+	Memory int // bytes that each filter of digests starts with, or that rows which forget have; 0 for the default
 	FPR    float64
 	Secret engine.Secret
 
