@@ -31,16 +31,8 @@ const digestLoad = 5
 // Digests must be keyed: who can choose them can aim at one line, and while verdicts
 // stay right, time does not stay constant then.
 type DigestRows struct {
-	arena    *layout.Arena
-	spilled  spillSet[uint64]
-	count    uint64 // distinct digests
-	limit    uint64 // the count at which to grow
-	position int    // in the stream, modulo counterStep
-	first    int    // lines to start with
-	newArena func(lines int) (*layout.Arena, error)
-
-	spills [counterStep]uint32
-	seen   [counterStep / 64]uint64
+	exactLines
+	spilled spillSet[uint64]
 }
 
 var _ Counter[asm.Digest] = (*DigestRows)(nil)
@@ -50,11 +42,8 @@ var _ Counter[asm.Digest] = (*DigestRows)(nil)
 // too. The error is that of the memory's allocation.
 func NewDigestRows(memory int) (*DigestRows, error) {
 	lines := max(memory/layout.LineSize, minDigestLines)
-	r := &DigestRows{
-		spilled:  spillSet[uint64]{factor: spillFactor},
-		first:    1 << (bits.Len(uint(lines)) - 1),
-		newArena: layout.NewArena,
-	}
+	r := &DigestRows{spilled: spillSet[uint64]{factor: spillFactor}}
+	r.first, r.newArena = 1<<(bits.Len(uint(lines))-1), layout.NewArena
 	arena, err := r.newArena(r.first)
 	if err != nil {
 		return nil, fmt.Errorf("digest rows of %d lines: %w", r.first, err)
@@ -96,10 +85,7 @@ func (r *DigestRows) step(d []asm.Digest) {
 			r.seen[i/64] |= 1 << (i % 64)
 		}
 	}
-	r.count += uint64(len(d))
-	for _, word := range r.seen[:(len(d)+63)/64] {
-		r.count -= uint64(bits.OnesCount64(word))
-	}
+	r.book(len(d))
 }
 
 // grow doubles the lines. If there is no memory for it, further digests go to the hash
@@ -153,18 +139,6 @@ func (r *DigestRows) Counts() Counts {
 // Reset is as Counter says. A counter that cannot have its first lines back keeps those
 // it has.
 func (r *DigestRows) Reset() {
-	r.count, r.position = 0, 0
 	r.spilled = r.spilled.empty()
-	if len(r.arena.Lines()) != r.first {
-		if arena, err := r.newArena(r.first); err == nil {
-			r.arena.Close()
-			r.use(arena)
-			return
-		}
-	}
-	r.arena.Clear()
-	r.use(r.arena)
+	r.use(r.restart())
 }
-
-// Close is as Counter says.
-func (r *DigestRows) Close() error { return r.arena.Close() }

@@ -32,18 +32,11 @@ const minExactV4Lines = 64
 // verdicts stay exact, but time does not stay constant. Keys are secret for that
 // reason.
 type ExactV4 struct {
+	exactLines
 	permute  asm.Bijection
-	arena    *layout.Arena
 	spilled  spillSet[uint32]
-	count    uint64 // distinct addresses
-	limit    uint64 // the count at which to grow
-	position int    // in the stream, modulo counterStep
-	first    int    // lines to start with
-	maxLines int    // lines after which a bitmap follows
-	newArena func(lines int) (*layout.Arena, error)
-
-	permuted, spills [counterStep]uint32
-	seen             [counterStep / 64]uint64
+	maxLines int // lines after which a bitmap follows
+	permuted [counterStep]uint32
 }
 
 var _ Counter[uint32] = (*ExactV4)(nil)
@@ -55,13 +48,8 @@ var _ Counter[uint32] = (*ExactV4)(nil)
 // memory's allocation.
 func NewExactV4(key [16]byte, memory int) (*ExactV4, error) {
 	lines := min(max(memory/layout.LineSize, minExactV4Lines), layout.MaxExactLines)
-	e := &ExactV4{
-		permute:  *asm.NewBijection(key),
-		spilled:  newSpillSet[uint32](key),
-		first:    1 << (bits.Len(uint(lines)) - 1),
-		maxLines: layout.MaxExactLines,
-		newArena: layout.NewArena,
-	}
+	e := &ExactV4{permute: *asm.NewBijection(key), spilled: newSpillSet[uint32](key), maxLines: layout.MaxExactLines}
+	e.first, e.newArena = 1<<(bits.Len(uint(lines))-1), layout.NewArena
 	arena, err := e.newArena(e.first)
 	if err != nil {
 		return nil, fmt.Errorf("exact rows of %d lines: %w", e.first, err)
@@ -109,10 +97,7 @@ func (e *ExactV4) step(addrs []uint32) {
 			e.seen[i/64] |= 1 << (i % 64)
 		}
 	}
-	e.count += uint64(len(addrs))
-	for _, word := range e.seen[:(len(addrs)+63)/64] {
-		e.count -= uint64(bits.OnesCount64(word))
-	}
+	e.book(len(addrs))
 }
 
 // rows tests and sets permuted addresses in the lines; verdicts go to e.seen, and
@@ -187,20 +172,6 @@ func (e *ExactV4) Counts() Counts {
 // Reset is as Counter says. A counter that cannot have its first lines back keeps
 // those it has.
 func (e *ExactV4) Reset() {
-	e.count, e.position = 0, 0
 	e.spilled = e.spilled.empty()
-	if len(e.arena.Lines()) != e.first {
-		if arena, err := e.newArena(e.first); err == nil {
-			e.arena.Close()
-			e.use(arena)
-			return
-		}
-	}
-	e.arena.Clear()
-	e.use(e.arena)
-}
-
-// Close is as Counter says.
-func (e *ExactV4) Close() error {
-	return e.arena.Close()
+	e.use(e.restart())
 }
