@@ -1,0 +1,2 @@
+// Package live de-duplicates and counts what interfaces see, while it is seen.
+package live

@@ -1,0 +1,80 @@
+package live
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// Status is what a run shows of itself, as of one moment. Counts are since the
+// run began; those of packets and bytes are of what was judged, captured bytes.
+type Status struct {
+	Started, Now time.Time
+	// Stopping is set in the last status of a run.
+	Stopping bool
+
+	Rings                []ring.Stats // one for each ring
+	PacketsIn, BytesIn   uint64
+	Duplicates           uint64
+	BytesOut             uint64 // of the packets kept
+	DuplicatesByProtocol map[string]uint64
+	Reasons              Reasons
+
+	Filter   Filter
+	Distinct []Distinct // by key and family, in the order of the command line
+	Outputs  []Output
+	Forward  *Forward // nil without
+	State    *State   // nil without
+}
+
+// Reasons counts, over a sample of the duplicates that is chosen by digest, how each
+// differed from the packet that it copies. One may differ in several ways; one that
+// differs in none is exact.
+type Reasons struct {
+	Sampled                                 uint64
+	VLAN, TTL, MAC, Interface, Other, Exact uint64
+}
+
+// Filter is the filter of duplicates.
+type Filter struct {
+	Window, Identity, Method string
+	MemoryBytes              int
+	Fill                     float64 // share of its cells that are taken, 0 to 1
+	PredictedFPR             float64
+	EvictedLive              uint64
+	SuggestedMemory          int // bytes; 0 where EvictedLive gives no reason for more
+}
+
+// Distinct is the count of one key and family.
+type Distinct struct {
+	Of, Family string
+	// The landmark window that is open, and what it has counted.
+	WindowStart, WindowEnd time.Time
+	Window                 uint64
+	// The count over the Span before Now, and the bounds that hold it with 95 %
+	// confidence; Span is 0 where none is kept.
+	Span               time.Duration
+	Sliding, Low, High uint64
+}
+
+// Output is one destination of packets.
+type Output struct {
+	Name           string
+	Packets, Bytes uint64
+	Files          uint64 // complete ones, where it rotates
+	Failed         string // why nothing goes there any more, or ""
+}
+
+// Forward is the interface that kept packets are sent to.
+type Forward struct {
+	Interface string
+	ring.SenderStats
+}
+
+// State is the file that the run can be resumed from.
+type State struct {
+	Name   string
+	Saved  time.Time // zero before the first time
+	Bytes  int64
+	Failed string // why it could not be saved the last time, or ""
+}
