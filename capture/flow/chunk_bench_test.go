@@ -43,13 +43,14 @@ func smallPackets(n int) []byte {
 func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)
-	for stages, name := range []string{"read", "decode", "gather", "digest"} {
+	for stages, name := range []string{"read", "decode", "gather", "digest", "protocols", "sums"} {
 		b.Run("to="+name, func(b *testing.B) {
 			d := NewDecoder(Config{})
 			g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
 			digester := asm.NewAES([16]byte{1})
 			h := make([]Header, step)
 			digests := make([]asm.Digest, step)
+			protocols := make([]Protocol, step)
 			var batch capture.Batch
 			for b.Loop() {
 				src, err := capture.NewReader(bytes.NewReader(file), "memory", capture.Options{})
@@ -59,6 +60,13 @@ func BenchmarkChunks(b *testing.B) {
 				for err = src.Next(&batch); err == nil; err = src.Next(&batch) {
 					for from := 0; stages > 0 && from < len(batch.Frames); from += step {
 						h := h[:min(step, len(batch.Frames)-from)]
+						if stages > 3 {
+							buf, msgs := g.Read(protocols[:len(h)], &batch, from)
+							if stages > 4 {
+								digester.SumMessages(digests, buf, msgs)
+							}
+							continue
+						}
 						d.Decode(h, &batch, from)
 						if stages < 2 {
 							continue

@@ -67,6 +67,12 @@ func FuzzDecode(f *testing.F) {
 				checkKeys(t, k.cfg, k.Gather(b, 0, h))
 			}
 		}
+		for range 7 { // kernels have eight frames at a time
+			b.Frames = append(b.Frames, b.Frames[0])
+		}
+		for _, g := range e.identities {
+			checkRead(t, IdentityConfig{Kind: g.kind, Ignore: g.ignore}, b, 0)
+		}
 	})
 }
 
@@ -93,12 +99,14 @@ func TestSteadyState(t *testing.T) {
 	}
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
+	protocols := make([]Protocol, len(frames))
 	e := newEverything()
 	run := func() {
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {
 				g.Gather(b, 0, h)
+				g.Read(protocols, b, 0)
 			}
 			for _, k := range e.keyers {
 				k.Gather(b, 0, h)

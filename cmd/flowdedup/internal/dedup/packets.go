@@ -4,7 +4,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // step is how many packets go through decoding and digests at a time: the arrays
@@ -16,7 +15,6 @@ type packets struct {
 	run      *runner
 	identity *flow.Identity
 	digester asm.MessageDigester
-	headers  [step]flow.Header
 
 	tally     tally
 	digests   []asm.Digest
@@ -44,16 +42,10 @@ func (p *packets) Prepare(b *capture.Batch) {
 }
 
 func (p *packets) prepare(b *capture.Batch, from, to int) {
-	frames, headers := b.Frames[from:to], p.headers[:to-from]
-	times, protocols := p.times[from:to], p.protocols[from:to]
-	p.run.decoder.Decode(headers, b, from)
-	buf, msgs := p.identity.Gather(b, from, headers)
+	protocols := p.protocols[from:to]
+	buf, msgs := p.identity.Read(protocols, b, from)
 	p.digester.SumMessages(p.digests[from:to], buf, msgs)
-	for i := range frames {
-		times[i] = stamp.Usable(frames[i].Time)
-		protocols[i] = headers[i].Protocol()
-	}
-	p.tally.packets(frames, protocols)
+	p.tally.packets(p.times[from:to], b.Frames[from:to], protocols)
 }
 
 // Apply judges the packets.

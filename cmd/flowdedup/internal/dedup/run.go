@@ -47,12 +47,11 @@ func (r *runner) end(err error) error {
 
 // runner is what the batches of a run have in common.
 type runner struct {
-	cfg     *Config
-	decoder *flow.Decoder
-	where   *flow.Points
-	filter  engine.PacketFilter
-	sinks   *sinks
-	books   *books
+	cfg    *Config
+	where  *flow.Points
+	filter engine.PacketFilter
+	sinks  *sinks
+	books  *books
 }
 
 func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
@@ -65,12 +64,11 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 		return nil, errors.Join(err, filter.Close())
 	}
 	return &runner{
-		cfg:     cfg,
-		decoder: flow.NewDecoder(flow.Config{Inner: cfg.Identity.Kind == flow.Inner}),
-		where:   flow.NewPoints(),
-		filter:  filter,
-		sinks:   sinks,
-		books:   newBooks(),
+		cfg:    cfg,
+		where:  flow.NewPoints(),
+		filter: filter,
+		sinks:  sinks,
+		books:  newBooks(),
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // tally counts what a run of packets shows without a look at any other.
@@ -14,14 +15,17 @@ type tally struct {
 
 func newTally() tally { return tally{first: capture.NoTime, last: capture.NoTime} }
 
-// packets enters packets behind those entered before. Its one branch is on what holds
-// for all packets of a capture or for none.
-func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
+// packets enters packets behind those entered before, and writes the times that may be
+// relied on. Its one branch is on what holds for all packets of a capture or for none.
+func (t *tally) packets(times []int64, frames []capture.Frame, protocols []flow.Protocol) {
 	var bytes, snapped, untimed, outOfOrder, nonIP uint64
+	times, protocols = times[:len(frames)], protocols[:len(frames)]
 	last := t.last
 	for i := range frames {
 		f := &frames[i]
 		at, captured := f.Time, uint64(f.CapLen)
+		times[i] = stamp.Usable(at)
+		nonIP += uint64(protocols[i] / flow.NonIP)
 		bytes += captured
 		snapped += (captured - uint64(f.WireLen)) >> 63
 		if at == capture.NoTime {
@@ -34,9 +38,6 @@ func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
 		}
 		outOfOrder += older
 		last = at
-	}
-	for _, p := range protocols {
-		nonIP += uint64(p / flow.NonIP)
 	}
 	if t.last == capture.NoTime {
 		t.first = firstTime(frames)
