@@ -2,6 +2,7 @@ package flow
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -31,26 +32,31 @@ type Keys struct {
 	MACFrame []uint32
 }
 
-// Keyer makes keys from decoded frames. It keeps its buffers from call to call,
-// so a Keyer serves one goroutine.
+// Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
+// call, so a Keyer serves one goroutine.
 type Keyer struct {
 	cfg    KeyConfig
 	each   int       // elements of a packet
 	bare   bool      // IPv4 elements are numbers: Keys.Addr4
 	sorted bool      // the smaller end is the first
-	src    [2]uint64 // masks of the first address of an IPv6 key
+	src    [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
 	dst    [2]uint64 // of the second, 0 without one
 	both4  uint64    // of both of an IPv4 key
 	tail   uint64    // mask of the tail
-	four   version
-	six    version
+	own    families  // used without a Keyers
 	keys   Keys
+}
+
+// families lists the frames of a run that have an IP header.
+type families struct {
+	four, six version
 }
 
 // version lists the frames of a run that have one version of IP.
 type version struct {
 	frames []uint32
 	at     []uint32 // of the IP header in the batch's buffer
+	tails  []uint64 // as they end a key; nothing where no key needs them
 }
 
 // The parts of a tail as a big-endian word.
@@ -71,8 +77,8 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 	}
 	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
 	if cfg.Mask6 != 0 {
-		k.src[0] <<= max(64-cfg.Mask6, 0)
-		k.src[1] <<= min(128-cfg.Mask6, 64)
+		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
+		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
 	}
 	mask4 := uint64(math.MaxUint32)
 	if cfg.Mask4 != 0 {
@@ -94,21 +100,29 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 // Gather makes the keys of the frames from to from+len(h)-1 of b, which h
 // describes. They are valid until the next call.
 func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
+	if k.cfg.Of != MACs {
+		k.own.split(b.Frames[from:from+len(h)], h, k.tail != 0)
+	}
+	return k.gather(&k.own, b, from, h)
+}
+
+// gather makes keys of frames that were split.
+func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Of == MACs {
 		k.stations(b, from, h)
 		return &k.keys
 	}
-	k.split(b.Frames[from:from+len(h)], h)
-	k.gather4(b.Buf, h)
-	k.gather6(b.Buf, h)
+	k.gather4(b.Buf, &f.four)
+	k.gather6(b.Buf, &f.six)
 	return &k.keys
 }
 
-// split lists the frames by version. Each is entered in both lists and stays in the
-// one that then grows, since versions come in no order that a CPU could guess.
-func (k *Keyer) split(frames []capture.Frame, h []Header) {
+// split lists the frames by version, with tails if they are asked for. Each is entered
+// in both lists and stays in the one that then grows, since versions come in no order
+// that a CPU could guess.
+func (f *families) split(frames []capture.Frame, h []Header, tails bool) {
 	frames = frames[:len(h)]
-	four, six := k.four.room(len(h)), k.six.room(len(h))
+	four, six := f.four.room(len(h)), f.six.room(len(h))
 	n4, n6 := 0, 0
 	for i := range h {
 		at, version := frames[i].Data+h[i].Start, h[i].Version
@@ -118,12 +132,24 @@ func (k *Keyer) split(frames []capture.Frame, h []Header) {
 		n6 += is6
 		n4 += int(version>>2&1) - is6
 	}
-	k.four, k.six = four.room(n4), six.room(n6)
+	f.four, f.six = four.room(n4), six.room(n6)
+	if tails {
+		f.four.addTails(h)
+		f.six.addTails(h)
+	}
+}
+
+// addTails writes the tail of each frame.
+func (v *version) addTails(h []Header) {
+	tails := v.tails[:len(v.frames)]
+	for i, frame := range v.frames {
+		tails[i] = h[frame].tail()
+	}
 }
 
 // room returns v with n frames of arbitrary content.
 func (v version) room(n int) version {
-	return version{room(v.frames, n), room(v.at, n)}
+	return version{room(v.frames, n), room(v.at, n), room(v.tails, n)}
 }
 
 // room returns s, or a new slice if s has no room, with n elements of arbitrary

@@ -65,6 +65,34 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeyers checks that keys of several kinds at once are those of each alone, with and
+// without one that needs more of the frames than the others.
+func TestKeyers(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, nearCopies()...)
+	h := decode(Config{}, b)
+	var all []KeyConfig
+	for of := range Of(len(ofNames)) {
+		all = append(all, KeyConfig{Of: of}, KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70})
+	}
+	for _, cfgs := range [][]KeyConfig{nil, all, {{Of: Src}, {Of: Dst}}, {{Of: Src}, {Of: Flow}}, {{Of: MACs}}} {
+		keyers := NewKeyers(cfgs)
+		for _, from := range []int{0, 5, len(h)} {
+			for i, got := range keyers.Gather(b, from, h[from:]) {
+				if want := NewKeyer(cfgs[i]).Gather(b, from, h[from:]); !got.equal(want) {
+					t.Fatalf("%+v of %+v from %d: got %x, want %x", cfgs[i], cfgs, from, got, want)
+				}
+			}
+		}
+	}
+}
+
+func (k *Keys) equal(other *Keys) bool {
+	return slices.Equal(k.Addr4, other.Addr4) &&
+		slices.Equal(k.V4, other.V4) && slices.Equal(k.V4Frame, other.V4Frame) &&
+		slices.Equal(k.V6, other.V6) && slices.Equal(k.V6Frame, other.V6Frame) &&
+		slices.Equal(k.MAC, other.MAC) && slices.Equal(k.MACFrame, other.MACFrame)
+}
+
 // TestVLANZero checks that a priority tag is told from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))

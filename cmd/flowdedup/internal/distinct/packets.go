@@ -18,7 +18,7 @@ const step = 512
 // packets is the task for one batch: the elements of its packets.
 type packets struct {
 	run     *runner
-	keyers  []*flow.Keyer
+	keyers  *flow.Keyers
 	headers [step]flow.Header
 
 	times []int64
@@ -27,11 +27,7 @@ type packets struct {
 }
 
 func newPackets(r *runner) *packets {
-	p := &packets{run: r, keys: make([]elements, len(r.cfg.Keys))}
-	for _, key := range r.cfg.Keys {
-		p.keyers = append(p.keyers, flow.NewKeyer(key))
-	}
-	return p
+	return &packets{run: r, keyers: flow.NewKeyers(r.cfg.Keys), keys: make([]elements, len(r.cfg.Keys))}
 }
 
 // Prepare decodes the packets and digests their keys.
@@ -46,8 +42,8 @@ func (p *packets) Prepare(b *capture.Batch) {
 	for from := 0; from < len(b.Frames); from += step {
 		headers := p.headers[:min(step, len(b.Frames)-from)]
 		p.run.decoder.Decode(headers, b, from)
-		for i, keyer := range p.keyers {
-			p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
+		for i, keys := range p.keyers.Gather(b, from, headers) {
+			p.keys[i].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 		}
 	}
 }
