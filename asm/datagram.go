@@ -11,8 +11,8 @@ import (
 // behind its header at least. It is immutable. The kernels in assembly know where
 // first and rare are.
 type Datagrams struct {
-	first  [2]uint64 // what counts of bytes 0 to 7, by version
 	rare   [8]uint64 // a bit for each version and protocol
+	first  [2]uint64 // what counts of bytes 0 to 7, by version
 	shapes [2]datagramShape
 }
 
@@ -40,14 +40,7 @@ const (
 // big-endian words, count under a mask, and by which datagrams with some protocols,
 // by version, are rare.
 func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
-	d := &Datagrams{first: [2]uint64{first4, first6}}
-	for v := range rare {
-		for number, is := range rare[v] {
-			if is {
-				d.rare[4*v+number/64] |= 1 << (number % 64)
-			}
-		}
-	}
+	d := &Datagrams{rare: protocolBits(rare), first: [2]uint64{first4, first6}}
 	d.shapes = [2]datagramShape{{
 		first: first4, second: 0xff << 48,
 		bits: 0xff << 56, value: 0x45 << 56,
@@ -60,6 +53,18 @@ func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
 		typ: 0x86dd, size: 4, number: 6, rare: 4,
 	}}
 	return d
+}
+
+// protocolBits has a bit for each version and protocol number.
+func protocolBits(of *[2][256]bool) (bits [8]uint64) {
+	for v := range of {
+		for number, is := range of[v] {
+			if is {
+				bits[4*v+number/64] |= 1 << (number % 64)
+			}
+		}
+	}
+	return bits
 }
 
 // PlaceDatagrams replaces messages that are Ethernet frames in buf by the datagrams in

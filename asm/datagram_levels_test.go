@@ -158,26 +158,29 @@ func with(b []byte, at int, value byte) []byte {
 	return b
 }
 
-func BenchmarkPlaceDatagrams(b *testing.B) {
+// benchFrames returns frames of 64 bytes, that many in a hundred of them IPv6.
+func benchFrames(ipv6 int) (frames []Message, buf []byte) {
 	rng := rand.New(rand.NewPCG(63, 64))
-	const n = 512
-	var frames, msgs [n]Message
-	var buf []byte
-	for i := range frames {
+	for range 512 {
 		frame := append(make([]byte, 12), 8, 0, 0x45, 0, 0, 50)
-		if rng.IntN(5) == 0 {
+		if rng.IntN(100) < ipv6 {
 			frame = append(make([]byte, 12), 0x86, 0xdd, 0x60, 0, 0, 0, 0, 10, 6)
 		}
-		frames[i] = Message{Off: uint32(len(buf)), Len: 64}
+		frames = append(frames, Message{Off: uint32(len(buf)), Len: 64})
 		buf = append(append(buf, frame...), make([]byte, 80-len(frame))...)
 	}
+	return frames, buf
+}
+
+func BenchmarkPlaceDatagrams(b *testing.B) {
+	frames, buf := benchFrames(20)
+	msgs := slices.Clone(frames)
 	d := NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{})
-	var numbers [n]uint16
-	var rest [n / 64]uint64
+	numbers, rest := make([]uint16, len(msgs)), make([]uint64, len(msgs)/64)
 	benchLevels(b, func(b *testing.B) {
-		measureDigester(b, n, func() {
-			msgs = frames
-			PlaceDatagrams(d, msgs[:], numbers[:], rest[:], buf)
+		measureDigester(b, len(msgs), func() {
+			copy(msgs, frames)
+			PlaceDatagrams(d, msgs, numbers, rest, buf)
 		})
 	})
 }

@@ -86,7 +86,7 @@ func BenchmarkKeyers(b *testing.B) {
 			batch := benchBatch(64, ipv6)
 			h := make([]Header, len(batch.Frames))
 			NewDecoder(Config{}).Decode(h, batch, 0)
-			k := NewKeyers([]KeyConfig{{Of: Src}, {Of: Dst}, {Of: Flow}})
+			k := NewKeyers([]KeyConfig{{Of: Src}, {Of: Dst}, {Of: Flow}}, Config{})
 			for b.Loop() {
 				k.Gather(batch, 0, h)
 			}

@@ -73,6 +73,9 @@ func FuzzDecode(f *testing.F) {
 		for _, g := range e.identities {
 			checkRead(t, IdentityConfig{Kind: g.kind, Ignore: g.ignore}, b, 0)
 		}
+		for _, inner := range []bool{false, true} {
+			checkKeyers(t, []KeyConfig{{Of: Src}, {Of: Biflow, VLAN: true}}, Config{Inner: inner}, b, 0)
+		}
 	})
 }
 
@@ -100,8 +103,11 @@ func TestSteadyState(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
 	protocols := make([]Protocol, len(frames))
+	keyers := NewKeyers([]KeyConfig{{Of: IP}, {Of: Flow}}, Config{})
 	e := newEverything()
 	run := func() {
+		keyers.Gather(b, 0, h)
+		keyers.Read(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {

@@ -53,7 +53,7 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	}
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
 	g.place, g.places = canPlace(cfg), cfg.Ignore.places()
-	g.datagrams = g.newDatagrams()
+	g.datagrams = asm.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
 	return g
 }
 

@@ -104,15 +104,21 @@ func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
 	}
 }
 
+// mixedLinks returns frames of interfaces with several link types, in runs.
+func mixedLinks() *capture.Batch {
+	b := newBatch(capture.LinkEthernet, nearCopies()[:3000]...)
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkRaw}, capture.Interface{LinkType: capture.LinkEthernet})
+	for i := range b.Frames {
+		b.Frames[i].Interface = uint32(i / 50 % 3)
+	}
+	return b
+}
+
 // TestRead reads frames with and without what makes them rare, of one link type and of
 // several.
 func TestRead(t *testing.T) {
-	b := newBatch(capture.LinkEthernet, nearCopies()...)
-	mixed := newBatch(capture.LinkEthernet, nearCopies()[:3000]...)
-	mixed.Interfaces = append(mixed.Interfaces, capture.Interface{LinkType: capture.LinkRaw}, capture.Interface{LinkType: capture.LinkEthernet})
-	for i := range mixed.Frames {
-		mixed.Frames[i].Interface = uint32(i / 50 % 3)
-	}
+	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), plainFrames())...)
+	mixed := mixedLinks()
 	for _, kind := range []Kind{Frame, L3, Inner} {
 		for _, ignore := range []Fields{kind.DefaultIgnore(), kind.DefaultIgnore() | IPID | FlowLabel, kind.DefaultIgnore() | L4Checksum} {
 			for _, from := range []int{0, 1, 999, len(mixed.Frames) - 3, len(mixed.Frames)} {

@@ -7,19 +7,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// newDatagrams returns the rule for datagrams in place, by which those are rare that
-// the decoder looks into.
-func (g *Identity) newDatagrams() *asm.Datagrams {
-	rare := [2][256]bool{1: isExtension}
-	if g.decoder.inner {
-		for number, may := range mayTunnel {
-			rare[0][number] = may
-			rare[1][number] = may || isExtension[number]
-		}
-	}
-	return asm.NewDatagrams(g.places[4].first, g.places[6].first, &rare)
-}
-
 // Read decodes the frames from to from+len(protocols)-1 of b, writes what their IP
 // headers carry to protocols, and gives their identities, as Gather does with the
 // headers that its kind expects. It is faster, since most datagrams that are digested

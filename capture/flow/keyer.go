@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -47,16 +48,10 @@ type Keyer struct {
 	keys   Keys
 }
 
-// families lists the frames of a run that have an IP header.
+// families lists the frames of a run that have an IP header: offsets are those of the
+// header, tails are as they end a key.
 type families struct {
-	four, six version
-}
-
-// version lists the frames of a run that have one version of IP.
-type version struct {
-	frames []uint32
-	at     []uint32 // of the IP header in the batch's buffer
-	tails  []uint64 // as they end a key; nothing where no key needs them
+	four, six asm.TupleList
 }
 
 // The parts of a tail as a big-endian word.
@@ -101,12 +96,13 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 // describes. They are valid until the next call.
 func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Of != MACs {
-		k.own.split(b.Frames[from:from+len(h)], h, k.tail != 0)
+		k.own.reset(len(h))
+		k.own.split(b.Frames[from:from+len(h)], h, 0, k.tail != 0)
 	}
 	return k.gather(&k.own, b, from, h)
 }
 
-// gather makes keys of frames that were split.
+// gather makes keys of frames that were split, or described.
 func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Of == MACs {
 		k.stations(b, from, h)
@@ -117,39 +113,45 @@ func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Key
 	return &k.keys
 }
 
-// split lists the frames by version, with tails if they are asked for. Each is entered
-// in both lists and stays in the one that then grows, since versions come in no order
-// that a CPU could guess.
-func (f *families) split(frames []capture.Frame, h []Header, tails bool) {
+// reset empties the lists and makes room for n frames.
+func (f *families) reset(n int) {
+	f.four.Reset(n)
+	f.six.Reset(n)
+}
+
+// split lists more frames, the first of which has the given number, by version, with
+// tails if they are asked for. Each is entered in both lists and stays in the one that
+// then grows, since versions come in no order that a CPU could guess.
+func (f *families) split(frames []capture.Frame, h []Header, first int, tails bool) {
 	frames = frames[:len(h)]
-	four, six := f.four.room(len(h)), f.six.room(len(h))
-	n4, n6 := 0, 0
+	four, six := f.four, f.six
+	n4, n6 := len(four.Frame), len(six.Frame)
+	four.Resize(n4 + len(h))
+	six.Resize(n6 + len(h))
+	from4, from6 := n4, n6
 	for i := range h {
 		at, version := frames[i].Data+h[i].Start, h[i].Version
-		four.frames[n4], four.at[n4] = uint32(i), at
-		six.frames[n6], six.at[n6] = uint32(i), at
+		four.Frame[n4], four.At[n4] = uint32(first+i), at
+		six.Frame[n6], six.At[n6] = uint32(first+i), at
 		is6 := int(version >> 1 & 1)
 		n6 += is6
 		n4 += int(version>>2&1) - is6
 	}
-	f.four, f.six = four.room(n4), six.room(n6)
+	f.four.Resize(n4)
+	f.six.Resize(n6)
 	if tails {
-		f.four.addTails(h)
-		f.six.addTails(h)
+		addTails(&f.four, from4, h, first)
+		addTails(&f.six, from6, h, first)
 	}
 }
 
-// addTails writes the tail of each frame.
-func (v *version) addTails(h []Header) {
-	tails := v.tails[:len(v.frames)]
-	for i, frame := range v.frames {
-		tails[i] = h[frame].tail()
+// addTails writes the tails of the elements of a list from number from on, whose frames
+// h describes from frame first on.
+func addTails(l *asm.TupleList, from int, h []Header, first int) {
+	tails := l.Tail[from:]
+	for i, frame := range l.Frame[from:] {
+		tails[i] = h[int(frame)-first].tail()
 	}
-}
-
-// room returns v with n frames of arbitrary content.
-func (v version) room(n int) version {
-	return version{room(v.frames, n), room(v.at, n), room(v.tails, n)}
 }
 
 // room returns s, or a new slice if s has no room, with n elements of arbitrary

@@ -3,15 +3,17 @@ package flow
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
 )
 
 // What is not part of a key is masked instead of left out, and ends are swapped by
 // mask, so that there are no branches that depend on a packet.
 
 // gather4 makes the keys of IPv4 packets.
-func (k *Keyer) gather4(buf []byte, v *version) {
-	keys, n := &k.keys, k.each*len(v.frames)
-	keys.V4Frame = k.framesOf(keys.V4Frame, v.frames)
+func (k *Keyer) gather4(buf []byte, v *asm.TupleList) {
+	keys, n := &k.keys, k.each*len(v.Frame)
+	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.bare {
 		keys.Addr4 = room(keys.Addr4, n)
 	} else {
@@ -35,28 +37,28 @@ func (k *Keyer) gather4(buf []byte, v *version) {
 
 // addresses4 writes the addresses at an offset of the IP header as every element
 // that k.each leaves to which.
-func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *version, address int) {
+func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *asm.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
-	for i, at := range v.at {
+	for i, at := range v.At {
 		ip := int(at) + address
 		dst[k.each*i+which] = binary.BigEndian.Uint32(buf[ip:ip+4]) & mask
 	}
 }
 
 // tagged4 does the same with the VLAN as part of the key.
-func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *version, address int) {
-	for i, at := range v.at {
+func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *asm.TupleList, address int) {
+	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.each*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
-		binary.BigEndian.PutUint64(key[tail4:], v.tails[i]&k.tail)
+		binary.BigEndian.PutUint64(key[tail4:], v.Tail[i]&k.tail)
 	}
 }
 
 // tuples4 writes keys of two addresses.
-func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *version) {
+func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *asm.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
-	tails := v.tails[:len(dst)]
-	for i, at := range v.at[:len(dst)] {
+	tails := v.Tail[:len(dst)]
+	for i, at := range v.At[:len(dst)] {
 		ip, key := int(at)+12, &dst[i]
 		ends := binary.BigEndian.Uint64(buf[ip:ip+8]) & both
 		tail := tails[i] & mask
@@ -71,10 +73,10 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *version) {
 }
 
 // gather6 makes the keys of IPv6 packets.
-func (k *Keyer) gather6(buf []byte, v *version) {
+func (k *Keyer) gather6(buf []byte, v *asm.TupleList) {
 	keys := &k.keys
-	keys.V6Frame = k.framesOf(keys.V6Frame, v.frames)
-	keys.V6 = room(keys.V6, k.each*len(v.frames))
+	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
+	keys.V6 = room(keys.V6, k.each*len(v.Frame))
 	for which := range k.each {
 		if k.cfg.Of == Dst || which == 1 {
 			k.tuples6(keys.V6, which, buf, v, 24, 8)
@@ -86,16 +88,16 @@ func (k *Keyer) gather6(buf []byte, v *version) {
 
 // tuples6 writes keys of the addresses at two offsets of the IP header, of the first
 // alone where k.dst is 0, as every element that k.each leaves to which.
-func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *version, first, second int) {
+func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *asm.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
-	for i, at := range v.at {
+	for i, at := range v.At {
 		ip, key := buf[int(at):int(at)+40], &keys[k.each*i+which]
 		a, b := (*[16]byte)(ip[first:first+16]), (*[16]byte)(ip[second:second+16])
 		s0, s1 := le64(a[:8])&src[0], le64(a[8:])&src[1]
 		d0, d1 := le64(b[:8])&dst[0], le64(b[8:])&dst[1]
 		tail := uint64(0)
 		if mask != 0 {
-			tail = v.tails[i] & mask
+			tail = v.Tail[i] & mask
 		}
 		if sorted {
 			swap := greater6(s0, s1, d0, d1, tail)

@@ -42,7 +42,7 @@ func NewCounting(cfg *Config) *Counting {
 
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counting) NewPackets() *Packets {
-	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys), keys: make([]elements, len(c.cfg.Keys))}
+	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys, flow.Config{Inner: c.cfg.Inner}), keys: make([]elements, len(c.cfg.Keys))}
 }
 
 // Late returns how many packets came after their window had closed.
