@@ -70,11 +70,9 @@ func FuzzDecode(f *testing.F) {
 		for range 7 { // kernels have eight frames at a time
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
-		for _, g := range e.identities {
-			checkRead(t, IdentityConfig{Kind: g.kind, Ignore: g.ignore}, b, 0)
-		}
-		for _, inner := range []bool{false, true} {
-			checkKeyers(t, []KeyConfig{{Of: Src}, {Of: Biflow, VLAN: true}}, Config{Inner: inner}, b, 0)
+		for _, kind := range []Kind{L3, Inner} {
+			checkRead(t, IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}, b, 0)
+			checkKeyers(t, []KeyConfig{{Of: Src}, {Of: Biflow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func TestRead(t *testing.T) {
 	mixed := mixedLinks()
 	for _, kind := range []Kind{Frame, L3, Inner} {
 		for _, ignore := range []Fields{kind.DefaultIgnore(), kind.DefaultIgnore() | IPID | FlowLabel, kind.DefaultIgnore() | L4Checksum} {
-			for _, from := range []int{0, 1, 999, len(mixed.Frames) - 3, len(mixed.Frames)} {
+			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)
 			}

@@ -79,10 +79,9 @@ func TestKeyers(t *testing.T) {
 	}
 	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
 		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Of: Src}, {Of: Dst}}, {{Of: Src}, {Of: Flow}}, {{Of: MACs}}} {
-			for _, from := range []int{0, 5, len(b.Frames)} {
-				checkKeyers(t, cfgs, Config{}, b, from)
-				checkKeyers(t, cfgs, Config{Inner: true}, b, from)
-			}
+			checkKeyers(t, cfgs, Config{}, b, 0)
+			checkKeyers(t, cfgs, Config{Inner: true}, b, len(b.Frames)-13)
+			checkKeyers(t, cfgs, Config{}, b, len(b.Frames))
 		}
 	}
 }
