@@ -1,0 +1,323 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/bits"
+	"os"
+	"time"
+)
+
+// ErrCannotRotate is returned for outputs that are no files that could be several.
+var ErrCannotRotate = errors.New("cannot be rotated")
+
+// RotateOptions says when a Rotation begins a new file.
+type RotateOptions struct {
+	// Size is the most bytes that a file gets, counted before any compression; 0 is
+	// no limit. A file that holds a single packet or block may be larger, and none
+	// is limited to less than twice the headers that it begins with.
+	Size int64
+	// Every is the length of intervals of packet time, aligned to 1970 in UTC, whose
+	// packets have files of their own; 0 is one interval without end.
+	Every time.Duration
+	// Keep is how many complete files stay, beside the one being written: the oldest
+	// of this Rotation beyond it are removed. 0 keeps all.
+	Keep int
+	// Merged is what NewWriter has to be told of the Source.
+	Merged bool
+	// NoSync is that of OutputOptions.
+	NoSync bool
+}
+
+// RotationStats counts what a Rotation has done.
+type RotationStats struct {
+	Files   uint64 // complete ones, those removed again included
+	Packets uint64 // in complete files and in the one being written
+	Bytes   uint64 // of these, as files hold them before any compression
+	Lost    uint64 // packets of files that failed, and of those that nobody wrote
+}
+
+// Rotation is a Writer to one file after another, each of which can be read without
+// the others and appears under its name only when it is complete, as an Output does.
+//
+// Files are those that NewWriter would make of one, cut between packets: one behind
+// the other they hold the same packets and blocks, each packet in the same bytes.
+// Each begins with the file header, or the section header and all descriptions of
+// interfaces, that its packets need. Name resolution and decryption secrets blocks of
+// the section are repeated too, up to 1 MiB of them; all other blocks are only where
+// they stood. Where the files are cut depends neither on how the stream came in
+// batches nor on how fast. Headers after which no packet comes make no file.
+//
+// A file ends before the packet or block that would take it beyond Size, and before
+// the first packet of a later interval. Packets without a time, and packets older than
+// the interval, go to the file being written: none goes back. So one packet with a
+// false time far ahead ends rotation by time for as long.
+//
+// The name of a file is that of the Rotation with the time of the file's first packet
+// that has one, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
+// there is a time all its digits are 0, and the times in names never go back. A name
+// that is taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is
+// ever replaced.
+//
+// An error takes the file being written with it; complete ones stay. Retry begins a
+// new one, so a capture that goes on can outlast a full disk:
+//
+//	err := r.Write(b, drop) // every batch, also while it fails
+//	if err != nil && time.Since(tried) > 5*time.Second {
+//		tried = time.Now()
+//		r.Retry()
+//	}
+//
+// A Rotation is for one goroutine. Either Commit or Abort must be called.
+type Rotation struct {
+	opt   RotateOptions
+	name  string
+	names rotationNames
+	clock rotationClock
+	kind  layoutKind
+	head  rotationHead
+	file  *rotatedFile // being written; nil until there is something to write
+	done  []string     // complete files that are there, the oldest first
+	err   error        // of the file that failed, until Retry
+	ended bool
+
+	stats   RotationStats
+	skipped uint64
+	last    int64 // of the sectionWriter of the file before
+}
+
+// NewRotation checks that files can be made where name says; none is made before
+// there is something to write.
+//
+// Names of standard output, devices, pipes, sockets and folders give an error that
+// wraps ErrCannotRotate; what keeps files from being made is a *fs.PathError. It
+// panics when an option is negative.
+func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
+	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 {
+		panic(fmt.Sprintf("capture: NewRotation: %+v", opt))
+	}
+	if name == "" {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: errEmptyName}
+	}
+	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
+	}
+	r := &Rotation{opt: opt, name: name, names: newRotationNames(name), last: NoTime}
+	r.clock = rotationClock{every: opt.Every, end: NoTime}
+	if err := r.probe(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// probe makes a file and removes it, and asks for a name as long as they get.
+func (r *Rotation) probe() error {
+	o, err := createNew(r.name, nil, OutputOptions{NoSync: true})
+	if err != nil {
+		return err
+	}
+	names := r.names
+	names.begin(0)
+	names.number++
+	if _, err = os.Lstat(names.next()); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(o.named("create", err), o.Abort())
+}
+
+// Write is that of Writer. What is written is not gathered for longer than an Output
+// does; an error is that of the file, and lasts until Retry. Until then packets are
+// counted as lost, and headers are still learned.
+func (r *Rotation) Write(b *Batch, drop []uint64) error {
+	checkDrop(b, drop)
+	if r.ended {
+		return fmt.Errorf("write %s: %w", r.name, errClosed)
+	}
+	if r.kind == unchosen {
+		if len(b.Sections) == 0 {
+			return nil
+		}
+		r.kind = chooseLayout(b, r.opt.Merged)
+	}
+	r.head.Interfaces, r.head.Sections = b.Interfaces, b.Sections
+	if r.fits(b) {
+		r.write(b, drop, wholeOf(b))
+		for i := range b.Blocks {
+			r.head.learn(b, i, r.kind)
+		}
+		return r.err
+	}
+	pos := 0
+	for i := range b.Blocks {
+		before := int(b.Blocks[i].Before)
+		r.frames(b, drop, pos, before)
+		pos = before
+		r.block(b, i)
+	}
+	r.frames(b, drop, pos, len(b.Frames))
+	return r.err
+}
+
+// mostGrowth is more than a packet can take in a file beyond its record.
+const mostGrowth = 128
+
+// fits reports whether all of b goes to the file being written, whatever is dropped.
+func (r *Rotation) fits(b *Batch) bool {
+	return r.file != nil && r.file.len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
+		!r.clock.mayBeOver(b.Frames)
+}
+
+// frames writes the kept ones of frames pos..end-1.
+func (r *Rotation) frames(b *Batch, drop []uint64, pos, end int) {
+	for r.err == nil {
+		pos, _ = nextRun(drop, pos, end)
+		if pos == end || !r.open() {
+			break
+		}
+		stop := r.reach(b, drop, pos, end)
+		r.write(b, drop, part{from: pos, to: stop})
+		if stop < end && r.err == nil {
+			r.close()
+		}
+		pos = stop
+	}
+	if r.err != nil {
+		r.stats.Lost += kept(drop, pos, end)
+	}
+}
+
+// reach returns the first kept frame of pos..end-1 that belongs to another file than
+// the one being written, or end.
+func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
+	left, begun, packets := r.file.limit-r.file.len(), r.file.begun, r.file.packets > 0
+	s, ok := r.file.enc.(*sectionWriter)
+	timed := ok && s.last != NoTime
+	for pos < end {
+		lo, hi := nextRun(drop, pos, end)
+		for i := lo; i < hi; i++ {
+			left -= r.file.enc.frameLen(b, i, timed)
+			if left < 0 && begun || r.clock.over(b.Frames[i].Time) && packets {
+				return i
+			}
+			begun, packets = true, true
+			timed = timed || b.Frames[i].Time != NoTime
+		}
+		pos = hi
+	}
+	return end
+}
+
+// block writes block i of b. A section header or interface description that no packet
+// may follow begins no file.
+func (r *Rotation) block(b *Batch, i int) {
+	k := &b.Blocks[i]
+	if r.file != nil && r.file.begun && r.file.len()+int64(k.Len) > r.file.limit {
+		r.close()
+	}
+	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open() {
+		r.write(b, nil, part{from: int(k.Before), to: int(k.Before), fromBlock: i, toBlock: i + 1})
+	}
+	r.head.learn(b, i, r.kind)
+}
+
+// Tick ends the file being written if now is past its interval, as the first packet
+// after it would; the next packet then begins a new one. It is for captures that may
+// be silent: now should lag behind the clock by as much as packets take to arrive, for
+// those that come later than a Tick past their interval are in the file after it. An
+// error is that of Write.
+func (r *Rotation) Tick(now time.Time) error {
+	if r.file != nil && r.file.packets > 0 && r.clock.over(now.UnixNano()) {
+		r.close()
+	}
+	return r.err
+}
+
+// Err returns why nothing is written: the error of the file that failed last, or nil.
+func (r *Rotation) Err() error { return r.err }
+
+// Retry has Write begin a new file after an error. Without one, or after Commit or
+// Abort, it does nothing.
+func (r *Rotation) Retry() {
+	if !r.ended {
+		r.err = nil
+	}
+}
+
+// Stats returns the counts up to the last call of Write.
+func (r *Rotation) Stats() RotationStats {
+	s := r.stats
+	if r.file != nil {
+		s.Packets += r.file.packets
+		s.Bytes += uint64(r.file.len())
+	}
+	return s
+}
+
+// Skipped returns how many blocks of the stream could not be carried over.
+func (r *Rotation) Skipped() uint64 {
+	if r.file == nil {
+		return r.skipped
+	}
+	return r.skipped + r.file.skippedBlocks()
+}
+
+// Close passes on what is still gathered, as that of any Writer.
+func (r *Rotation) Close() error {
+	if r.file != nil {
+		if err := r.file.buf().flush(); err != nil {
+			r.fail(err)
+		}
+	}
+	return r.err
+}
+
+// Commit completes the file being written. It returns the error that Write returned
+// last, unless there was a Retry. Further calls return the same result.
+func (r *Rotation) Commit() error {
+	if r.file != nil {
+		r.close()
+	}
+	r.ended = true
+	return r.err
+}
+
+// Abort removes what was written of the file that is not complete. After Commit or
+// Abort it does nothing and returns nil.
+func (r *Rotation) Abort() error {
+	if r.ended {
+		return nil
+	}
+	r.ended = true
+	if r.err == nil {
+		r.err = fmt.Errorf("commit %s: %w", r.name, errClosed)
+	}
+	if r.file == nil {
+		return nil
+	}
+	f := r.file
+	r.file = nil
+	r.stats.Lost += f.packets
+	return f.out.Abort()
+}
+
+// kept counts the frames of lo..hi-1 that drop keeps.
+func kept(drop []uint64, lo, hi int) uint64 {
+	n := hi - lo
+	if drop == nil || n == 0 {
+		return uint64(n)
+	}
+	first, last := lo>>6, (hi-1)>>6
+	for w := first; w <= last; w++ {
+		word := drop[w]
+		if w == first {
+			word &= math.MaxUint64 << (lo & 63)
+		}
+		if w == last {
+			word &= math.MaxUint64 >> (63 - (hi-1)&63)
+		}
+		n -= bits.OnesCount64(word)
+	}
+	return uint64(n)
+}
