@@ -86,12 +86,13 @@ func (r *runner) finish(begin time.Time) Summary {
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.SkippedBlocks = r.sinks.skipped()
+	s.Files = r.sinks.files()
 	return s
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is
 // left under the names of outputs that are files, except of one that was
-// complete and in its place before the other failed.
+// complete and in its place before the other failed, or before it was rotated.
 var ErrOutput = errors.New("output failed")
 
 // outputError is a failure of an output: its text is that of the cause alone,
