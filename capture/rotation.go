@@ -27,8 +27,8 @@ type RotateOptions struct {
 	Keep int
 	// Merged is what NewWriter has to be told of the Source.
 	Merged bool
-	// NoSync is that of OutputOptions.
-	NoSync bool
+	// Output is for each file.
+	Output OutputOptions
 }
 
 // RotationStats counts what a Rotation has done.

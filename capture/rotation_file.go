@@ -54,7 +54,7 @@ func (r *Rotation) open() bool {
 		r.fail(fmt.Errorf("write %s: %w", r.name, err))
 		return false
 	}
-	out, err := createNew(r.name, r.names.next, OutputOptions{NoSync: r.opt.NoSync})
+	out, err := createNew(r.name, r.names.next, r.opt.Output)
 	if err != nil {
 		r.fail(err)
 		return false

@@ -39,7 +39,7 @@ func readRotated(t *testing.T, dir string) (r rotated) {
 
 func newRotation(t *testing.T, name string, opt RotateOptions) *Rotation {
 	t.Helper()
-	opt.NoSync = true
+	opt.Output.NoSync = true
 	r, err := NewRotation(name, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func BenchmarkWriterRotation(b *testing.B) {
 		for _, d := range benchDrops {
 			b.Run(fmt.Sprintf("size=%d/%s", size, d.name), func(b *testing.B) {
 				r, err := NewRotation(filepath.Join(b.TempDir(), "out.pcap"),
-					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, NoSync: true})
+					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: OutputOptions{NoSync: true}})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -30,6 +30,7 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 	s := &sinks{}
 	rotate := cfg.Rotate
 	rotate.Merged = inputs > 1 && !cfg.Input.NoMerge
+	rotate.Output.Workers = cfg.Workers
 	for _, o := range []struct {
 		name   string
 		invert bool
@@ -53,7 +54,7 @@ func openSink(name string, rotate capture.RotateOptions) (sink, error) {
 		r, err := capture.NewRotation(name, rotate)
 		return sink{out: r, writer: r}, err
 	}
-	out, err := capture.Create(name, capture.OutputOptions{})
+	out, err := capture.Create(name, rotate.Output)
 	if err != nil {
 		return sink{}, err
 	}
