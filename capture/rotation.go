@@ -61,8 +61,12 @@ type RotationStats struct {
 // that is taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is
 // ever replaced.
 //
-// An error takes the file being written with it; complete ones stay. Retry begins a
-// new one, so a capture that goes on can outlast a full disk:
+// A file is completed while the next one is written, so that a slow disk does not hold
+// up Write; before one more, Write waits for it.
+//
+// An error takes the file being written with it, also where the one before could not
+// be completed; complete ones stay. Retry begins a new one, so a capture that goes on
+// can outlast a full disk:
 //
 //	err := r.Write(b, drop) // every batch, also while it fails
 //	if err != nil && time.Since(tried) > 5*time.Second {
@@ -79,9 +83,11 @@ type Rotation struct {
 	kind  layoutKind
 	head  rotationHead
 	file  *rotatedFile // being written; nil until there is something to write
-	done  []string     // complete files that are there, the oldest first
-	err   error        // of the file that failed, until Retry
-	ended bool
+	// closing is the file before, nil once it is complete or has failed.
+	closing *closing
+	done    []string // complete files that are there, the oldest first
+	err     error    // of the file that failed, until Retry
+	ended   bool
 
 	stats   RotationStats
 	skipped uint64
@@ -135,6 +141,7 @@ func (r *Rotation) Write(b *Batch, drop []uint64) error {
 	if r.ended {
 		return fmt.Errorf("write %s: %w", r.name, errClosed)
 	}
+	r.poll()
 	if r.kind == unchosen {
 		if len(b.Sections) == 0 {
 			return nil
@@ -228,6 +235,7 @@ func (r *Rotation) block(b *Batch, i int) {
 // those that come later than a Tick past their interval are in the file after it. An
 // error is that of Write.
 func (r *Rotation) Tick(now time.Time) error {
+	r.poll()
 	if r.file != nil && r.file.packets > 0 && r.clock.over(now.UnixNano()) {
 		r.close()
 	}
@@ -245,9 +253,14 @@ func (r *Rotation) Retry() {
 	}
 }
 
-// Stats returns the counts up to the last call of Write.
+// Stats returns the counts up to the last call of Write. A file that is still being
+// completed counts with its packets and bytes.
 func (r *Rotation) Stats() RotationStats {
 	s := r.stats
+	if r.closing != nil {
+		s.Packets += r.closing.packets
+		s.Bytes += r.closing.bytes
+	}
 	if r.file != nil {
 		s.Packets += r.file.packets
 		s.Bytes += uint64(r.file.len())
@@ -263,8 +276,10 @@ func (r *Rotation) Skipped() uint64 {
 	return r.skipped + r.file.skippedBlocks()
 }
 
-// Close passes on what is still gathered, as that of any Writer.
+// Close passes on what is still gathered, as that of any Writer, and waits for the file
+// before the one being written.
 func (r *Rotation) Close() error {
+	r.settle()
 	if r.file != nil {
 		if err := r.file.buf().flush(); err != nil {
 			r.fail(err)
@@ -279,6 +294,7 @@ func (r *Rotation) Commit() error {
 	if r.file != nil {
 		r.close()
 	}
+	r.settle()
 	r.ended = true
 	return r.err
 }
@@ -289,6 +305,7 @@ func (r *Rotation) Abort() error {
 	if r.ended {
 		return nil
 	}
+	r.settle()
 	r.ended = true
 	if r.err == nil {
 		r.err = fmt.Errorf("commit %s: %w", r.name, errClosed)

@@ -93,48 +93,101 @@ func (r *Rotation) write(b *Batch, drop []uint64, p part) {
 	f.note(b, drop, p)
 }
 
-// close completes the file being written, and removes what is more than is kept.
+// close has the file being written completed while the next one is written: the disk
+// may take long, and packets of an interface do not wait.
 func (r *Rotation) close() {
+	r.settle()
 	f := r.file
-	r.names.begin(f.first)
-	if err := f.out.Commit(); err != nil {
-		r.fail(err)
+	if f == nil { // the one before has failed
 		return
 	}
 	r.file = nil
-	r.stats.Files++
-	r.stats.Packets += f.packets
-	r.stats.Bytes += uint64(f.len())
 	r.skipped += f.skippedBlocks()
 	if s, ok := f.enc.(*sectionWriter); ok {
 		r.last = s.last
 	}
-	r.done = append(r.done, f.out.final)
-	r.prune()
+	r.closing = &closing{packets: f.packets, bytes: uint64(f.len()), result: make(chan closed, 1)}
+	r.names.begin(f.first)
+	go r.complete(f.out, r.closing.result)
+}
+
+// closing is a file that is being completed.
+type closing struct {
+	packets, bytes uint64
+	result         chan closed
+}
+
+// closed is how that went: why the file is not there, and why older ones are.
+type closed struct{ lost, kept error }
+
+// complete gives a file its name, and removes what is more than is kept. Until it has
+// sent its result, names and done belong to it.
+func (r *Rotation) complete(out *Output, result chan<- closed) {
+	var c closed
+	if c.lost = out.Commit(); c.lost == nil {
+		r.done = append(r.done, out.final)
+		c.kept = r.prune()
+	}
+	result <- c
 }
 
 // prune removes the oldest complete files beyond those that are kept. Somebody else
 // may have taken them away.
-func (r *Rotation) prune() {
+func (r *Rotation) prune() error {
 	for r.opt.Keep > 0 && len(r.done) > r.opt.Keep {
 		if err := os.Remove(r.done[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.fail(err)
-			return
+			return err
 		}
 		r.done = slices.Delete(r.done, 0, 1)
 	}
+	return nil
 }
 
-// fail gives up the file being written.
-func (r *Rotation) fail(err error) {
-	r.err = err
-	f := r.file
-	if f == nil {
+// settle waits until no file is being completed any more.
+func (r *Rotation) settle() {
+	if r.closing != nil {
+		r.enter(<-r.closing.result)
+	}
+}
+
+// poll is settle without the wait.
+func (r *Rotation) poll() {
+	if r.closing == nil {
 		return
 	}
-	r.file = nil
-	r.stats.Lost += f.packets
-	if aborted := f.out.Abort(); aborted != nil {
-		r.err = errors.Join(err, aborted)
+	select {
+	case c := <-r.closing.result:
+		r.enter(c)
+	default:
+	}
+}
+
+// enter puts a file that was completed, or not, into the books.
+func (r *Rotation) enter(c closed) {
+	f := r.closing
+	r.closing = nil
+	if c.lost != nil {
+		r.stats.Lost += f.packets
+		r.fail(c.lost)
+		return
+	}
+	r.stats.Files++
+	r.stats.Packets += f.packets
+	r.stats.Bytes += f.bytes
+	if c.kept != nil {
+		r.fail(c.kept)
+	}
+}
+
+// fail gives up the file being written. What fails after that is not told.
+func (r *Rotation) fail(err error) {
+	f := r.file
+	if f != nil {
+		r.file = nil
+		r.stats.Lost += f.packets
+		err = errors.Join(err, f.out.Abort())
+	}
+	if r.err == nil {
+		r.err = err
 	}
 }

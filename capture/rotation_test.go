@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -226,7 +227,9 @@ func TestRotationTick(t *testing.T) {
 	hour := time.Unix(1_600_000_000, 0).Truncate(time.Hour)
 	tick := func(at time.Time, files int) {
 		t.Helper()
-		if err := r.Tick(at); err != nil {
+		err := r.Tick(at)
+		r.settle()
+		if err := errors.Join(err, r.Err()); err != nil {
 			t.Fatal(err)
 		}
 		if names, _ := filepath.Glob(filepath.Join(dir, "out*")); len(names) != files {
