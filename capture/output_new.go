@@ -30,20 +30,3 @@ func (o *Output) place() error {
 		}
 	}
 }
-
-// renameNew is os.Rename that replaces nothing. A second name for the file is the one
-// portable way to have the system look; where a file can have only one it is asked
-// before, and another program that takes the name in between loses its file.
-func renameNew(from, to string) error {
-	err := os.Link(from, to)
-	if err == nil {
-		return os.Remove(from)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if _, err := os.Lstat(to); err == nil {
-		return fs.ErrExist
-	}
-	return os.Rename(from, to)
-}

@@ -205,31 +205,33 @@ func TestRotationNames(t *testing.T) {
 	}
 }
 
-// TestRenameNew replaces nothing, with hard links and without.
+// TestRenameNew replaces nothing, in any way of renaming.
 func TestRenameNew(t *testing.T) {
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	for _, name := range []string{from, to} {
-		if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
+	for _, rename := range []func(from, to string) error{renameNew, linkNew} {
+		dir := t.TempDir()
+		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+		for _, name := range []string{from, to} {
+			if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := rename(from, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%v", err)
+		}
+		if err := errors.Join(os.Remove(to), rename(from, to)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := renameNew(from, to); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("%v", err)
-	}
-	if err := errors.Join(os.Remove(to), renameNew(from, to)); err != nil {
-		t.Fatal(err)
-	}
-	folder(t, dir, map[string]string{"to": from})
-	// A folder has no hard links.
-	if err := errors.Join(os.Mkdir(from, 0o700), renameNew(from, from+"-new")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(from, 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	if err := renameNew(from, from+"-new"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a folder: %v", err)
+		folder(t, dir, map[string]string{"to": from})
+		// A folder has only one name.
+		if err := errors.Join(os.Mkdir(from, 0o700), rename(from, from+"-new"), os.Mkdir(from, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := rename(from, from+"-new"); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a folder: %v", err)
+		}
+		if err := rename(to+"-none", to+"-new"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what is not there: %v", err)
+		}
 	}
 }
 

@@ -125,16 +125,19 @@ type closed struct{ lost, kept error }
 func (r *Rotation) complete(out *Output, result chan<- closed) {
 	var c closed
 	if c.lost = out.Commit(); c.lost == nil {
-		r.done = append(r.done, out.final)
-		c.kept = r.prune()
+		c.kept = r.prune(out.final)
 	}
 	result <- c
 }
 
-// prune removes the oldest complete files beyond those that are kept. Somebody else
-// may have taken them away.
-func (r *Rotation) prune() error {
-	for r.opt.Keep > 0 && len(r.done) > r.opt.Keep {
+// prune takes in a complete file, and removes the oldest beyond those that are kept.
+// Somebody else may have taken them away.
+func (r *Rotation) prune(name string) error {
+	if r.opt.Keep == 0 {
+		return nil
+	}
+	r.done = append(r.done, name)
+	for len(r.done) > r.opt.Keep {
 		if err := os.Remove(r.done[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -2,8 +2,6 @@ package capture
 
 import (
 	"encoding/binary"
-	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -11,23 +9,10 @@ import (
 // TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and
 // merged with another.
 func TestSharedCapturesRotate(t *testing.T) {
-	dir := shared(t)
-	names, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
-	hostile, err2 := filepath.Glob(filepath.Join(dir, "hostile", "*.pcap*"))
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(names, hostile...) {
-		if src, err := Open(name, Options{}); err != nil {
-			continue // its header is damaged, or it is no capture
-		} else if err := src.Close(); err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			rotateShared(t, name, false)
-			rotateShared(t, name, true)
-		})
-	}
+	eachShared(t, func(t *testing.T, name string) {
+		rotateShared(t, name, false)
+		rotateShared(t, name, true)
+	})
 }
 
 func rotateShared(t *testing.T, name string, merged bool) {
