@@ -33,8 +33,8 @@ func (p *Packets) Reset(n int) {
 }
 
 // Add digests the packets of b that headers describe, the first of which is number
-// from. All packets are to be added, in their order.
-func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
+// from, and returns the digests. All packets are to be added, in their order.
+func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) []asm.Digest {
 	to := from + len(headers)
 	frames := b.Frames[from:to]
 	times, protocols := p.times[from:to], p.protocols[from:to]
@@ -45,6 +45,7 @@ func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
 		protocols[i] = headers[i].Protocol()
 	}
 	p.tally.packets(frames, protocols)
+	return p.digests[from:to]
 }
 
 // Judge judges the packets, and returns a bitmap of those that are copies, which is
