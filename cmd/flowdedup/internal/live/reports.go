@@ -26,8 +26,11 @@ func openReports(name string, log *slog.Logger) (*reports, error) {
 		return r, nil
 	}
 	out, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
 	r.out = out
-	return r, err
+	return r, nil
 }
 
 // report is a line of the file.
