@@ -19,6 +19,7 @@ type dedupFlags struct {
 	common
 	judgeFlags
 	output, duplicates string
+	rotate             rotateFlags
 }
 
 func newDedup(e *env) *cobra.Command {
@@ -41,12 +42,17 @@ Identities:
   frame  the whole frame with its original length
   inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
 
-The output keeps the input's format, and in pcapng every block and option.`,
+The output keeps the input's format, and in pcapng every block and option.
+With --rotate-size or --rotate-every it is several files with the time of their
+first packet in their names, each of which can be read alone.`,
 		Example: `  # what a SPAN port delivered twice; count only
   flowdedup dedup span.pcap
 
   # write the survivors and the removed packets
   flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
+
+  # the last day of a long capture, an hour a file
+  flowdedup dedup - -w clean.pcapng --rotate-every 1h --rotate-keep 24
 
   # two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
@@ -65,6 +71,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	f.rotate.register(fs)
 	f.judgeFlags.register(fs)
 	f.common.register(fs, judgeMethods()...)
 	completeJudging(cmd)
@@ -74,7 +81,7 @@ func (f *dedupFlags) check() error {
 	if capture.SameOutput(f.output, f.duplicates) {
 		return &usageError{errors.New("-w and --duplicates name the same file")}
 	}
-	return f.judgeFlags.check(&f.common)
+	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common))
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
@@ -88,7 +95,8 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	cfg := f.config(cmd, &f.common)
-	cfg.Inputs, cfg.Input, cfg.Output, cfg.Duplicates = args, f.inputs(e, bar), f.output, f.duplicates
+	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
+	cfg.Output, cfg.Duplicates, cfg.Rotate = f.output, f.duplicates, f.rotate.options()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary)
