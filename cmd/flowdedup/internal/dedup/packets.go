@@ -39,13 +39,14 @@ func (p *Packets) Read(b *capture.Batch, from, to int) {
 }
 
 // Add digests the packets of b that headers describe, the first of which is number
-// from.
-func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
+// from, and returns the digests.
+func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) []asm.Digest {
 	for i := range headers {
 		p.protocols[from+i] = headers[i].Protocol()
 	}
 	buf, msgs := p.identity.Gather(b, from, headers)
 	p.enter(b, from, buf, msgs)
+	return p.digests[from : from+len(headers)]
 }
 
 // enter digests the identities of the packets from number from on, whose protocols are
