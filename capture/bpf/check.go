@@ -42,8 +42,9 @@ func checked(program []bpf.RawInstruction) ([]bpf.RawInstruction, error) {
 
 // faultOf returns what is wrong with an instruction that so many others follow, or "".
 func faultOf(ins bpf.RawInstruction, behind int) string {
+	_, known := does[ins.Op]
 	switch {
-	case !known[ins.Op]:
+	case !known:
 		return "not an operation"
 	case usesScratch(ins.Op) && ins.K >= scratchWords:
 		return "beyond the scratch memory"
@@ -107,31 +108,4 @@ func followers(at int, ins bpf.RawInstruction) []int {
 		return []int{at + 1 + int(ins.Jt), at + 1 + int(ins.Jf)}
 	}
 	return []int{at + 1}
-}
-
-// known has the operations of a classic BPF program (chk_code_allowed).
-var known = knownOps()
-
-func knownOps() map[uint16]bool {
-	ops := map[uint16]bool{
-		opLoad | constant: true, opLoad | scratch: true, opLoad | wireLength: true,
-		opLoadX | constant: true, opLoadX | scratch: true, opLoadX | wireLength: true,
-		opLoadX | octet | nibble: true,
-		opStore:                  true, opStoreX: true,
-		opALU | aluNeg: true, opJump | jumpAlways: true,
-		opReturn: true, opReturn | returnA: true,
-		opTransfer | toX: true, opTransfer | fromX: true,
-	}
-	for _, size := range []uint16{word, halfword, octet} {
-		ops[opLoad|size|absolute], ops[opLoad|size|indirect] = true, true
-	}
-	for _, source := range []uint16{0, byX} {
-		for _, op := range []uint16{aluAdd, aluSub, aluMul, aluDiv, aluOr, aluAnd, aluShl, aluShr, aluMod, aluXor} {
-			ops[opALU|op|source] = true
-		}
-		for _, op := range []uint16{jumpEqual, jumpGreater, jumpAtLeast, jumpAnyBit} {
-			ops[opJump|op|source] = true
-		}
-	}
-	return ops
 }
