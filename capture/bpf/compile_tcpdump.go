@@ -58,9 +58,12 @@ func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawIns
 	return program, nil
 }
 
-// lookup finds tcpdump in PATH, or where only root's PATH may lead.
+// beyondPath is where tcpdump may be, and only root's PATH leads.
+var beyondPath = []string{"/usr/local/sbin/tcpdump", "/usr/sbin/tcpdump", "/sbin/tcpdump"}
+
+// lookup finds tcpdump in PATH or beyond.
 func lookup() (string, error) {
-	for _, name := range []string{"tcpdump", "/usr/local/sbin/tcpdump", "/usr/sbin/tcpdump", "/sbin/tcpdump"} {
+	for _, name := range append([]string{"tcpdump"}, beyondPath...) {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}

@@ -3,7 +3,6 @@ package bpf
 import (
 	"context"
 	"errors"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -77,38 +76,5 @@ func TestCompileCancelled(t *testing.T) {
 	cancel()
 	if _, err := Compile(ctx, "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-// TestCompileLive wants the kernel to be asked for what it keeps beside the frame, and
-// for nothing where the expression does not need it.
-func TestCompileLive(t *testing.T) {
-	needCompiler(t)
-	if os.Geteuid() != 0 {
-		t.Skip("only root may open an interface")
-	}
-	ctx := context.Background()
-	if _, err := Compile(ctx, "vlan", capture.LinkEthernet, 1500, "lo"); err != nil {
-		t.Skip(err)
-	}
-	for _, c := range []struct {
-		expr string
-		link capture.LinkType
-		asks bool
-	}{
-		{"tcp port 443", capture.LinkEthernet, false},
-		{"vlan 5 and tcp port 443", capture.LinkEthernet, true},
-		{"inbound", capture.LinkEthernet, true},
-		{"outbound and ip6", capture.LinkEthernet, true},
-		{"inbound", capture.LinkLinuxSLL2, false},
-	} {
-		program, err := Compile(ctx, c.expr, c.link, 1500, "lo")
-		asks := false
-		for _, ins := range program {
-			asks = asks || isAbsolute(ins.Op) && ins.K >= beside
-		}
-		if err != nil || asks != c.asks {
-			t.Errorf("%q: asks the kernel: %v, want %v (%v)", c.expr, asks, c.asks, err)
-		}
 	}
 }
