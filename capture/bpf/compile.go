@@ -27,7 +27,8 @@ const compileTime = 30 * time.Second
 
 // Compile returns the program of an expression for frames of a link type, of which it
 // accepts snaplen bytes; the empty expression accepts all. The error wraps
-// [ErrExpression] or [ErrNoCompiler], or says why the compiler could not be run.
+// [ErrExpression], [ErrNoCompiler] or, for an interface, [ErrKernel], or says why the
+// compiler could not be run.
 //
 // iface is "" for frames from a file. For a program to be attached to a socket it names
 // the interface, which has the link type (LinkLinuxSLL2 stands for any other too): the
@@ -52,10 +53,13 @@ func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen in
 	} else {
 		program, err = compileFile(ctx, expr, fileHeader(link, snaplen))
 	}
+	if err == nil && iface != "" {
+		err = Check(program)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return checked(program)
+	return program, nil
 }
 
 // asksKernel tells whether an expression may ask for what is not in a frame as the

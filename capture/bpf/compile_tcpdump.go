@@ -28,7 +28,7 @@ func compileLive(ctx context.Context, expr, link string, snaplen int, iface stri
 }
 
 // maxOutput is far above what the longest program takes.
-const maxOutput = 1 << 20
+const maxOutput = 4 << 20
 
 // tcpdump runs tcpdump and reads the program that it prints.
 func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawInstruction, error) {

@@ -30,6 +30,7 @@ const (
 	doLoadHalfAnyBit
 	doLoadHalfAtXEqual
 	doJump
+	doJumpBack
 	doEqual
 	doGreater
 	doAtLeast
@@ -104,7 +105,7 @@ var fused = map[[2]do]do{
 	{doLoadHalfAtX, doEqual}: doLoadHalfAtXEqual,
 }
 
-// decode makes the steps of a program that Check accepts. The last first, since a load
+// decode makes the steps of a program that check accepts. The last first, since a load
 // takes over the jump behind it; that one stays for those who jump there.
 func decode(program []bpf.RawInstruction) []step {
 	steps := make([]step, len(program))
@@ -114,6 +115,9 @@ func decode(program []bpf.RawInstruction) []step {
 		switch {
 		case s.do == doJump:
 			s.yes += uint16(ins.K)
+			if int32(ins.K) < 0 {
+				s.do = doJumpBack
+			}
 		case isBranch(ins.Op):
 			s.yes, s.no = s.yes+uint16(ins.Jt), s.yes+uint16(ins.Jf)
 		case ins.Op&classMask == opReturn:

@@ -6,13 +6,17 @@ import (
 	"golang.org/x/net/bpf"
 )
 
+// maxJumpsBack is above what any expression takes: protochain passes at least 8 bytes
+// of the frame before it jumps back.
+const maxJumpsBack = 1 << 20
+
 // Machine runs one program on captured frames. It keeps nothing of them, and any
 // number of goroutines may use it.
 type Machine struct{ steps []step }
 
-// NewMachine prepares a program. The error is that of [Check].
+// NewMachine prepares a program. The error wraps [ErrProgram].
 func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
-	if err := Check(program); err != nil {
+	if err := check(program); err != nil {
 		return nil, err
 	}
 	return &Machine{decode(program)}, nil
@@ -21,11 +25,12 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 // Run returns what the program returns for a frame of which wireLen bytes were on the
 // wire: how many bytes to accept, 0 if none. A load that reaches beyond the captured
 // bytes ends the program with 0, as does a division by zero; so does a load of what
-// only the kernel knows. Nothing is allocated. A simple expression takes some 10 ns
-// (BenchmarkRun). Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
+// only the kernel knows, and the jump back that is one too many for a program that comes
+// to an end. Nothing is allocated. A simple expression takes some 10 ns (BenchmarkRun). Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32
 	var memory [scratchWords]uint32
+	var jumpsBack int
 	have := uint64(len(frame))
 	steps := m.steps
 	for s := &steps[0]; ; {
@@ -122,6 +127,10 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 			}
 
 		case doJump:
+		case doJumpBack:
+			if jumpsBack++; jumpsBack > maxJumpsBack {
+				return 0
+			}
 		case doEqual:
 			if a != s.k {
 				next = s.no

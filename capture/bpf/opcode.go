@@ -51,8 +51,8 @@ const (
 	fromX = 0x80
 )
 
-// MaxLen is the most instructions that a program has in Linux (BPF_MAXINSNS).
-const MaxLen = 4096
+// MaxLen is the most instructions of a program.
+const MaxLen = 1<<16 - 1
 
 // scratchWords is how many words of memory a program has (BPF_MEMWORDS).
 const scratchWords = 16

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// Parse reads a program as tcpdump -ddd prints it: a line with the number of
+// Parse reads a program for a [Machine] or, if [Check] says so, for a socket, as tcpdump -ddd prints it: a line with the number of
 // instructions, then one a line as four decimal numbers: operation, jump if true, jump
 // if false, operand. The error wraps [ErrProgram], or is that of r.
 func Parse(r io.Reader) ([]bpf.RawInstruction, error) {
@@ -45,7 +45,10 @@ func Parse(r io.Reader) ([]bpf.RawInstruction, error) {
 	case n != len(program):
 		return nil, fmt.Errorf("%w: %d instructions, where line 1 says %d", ErrProgram, len(program), n)
 	}
-	return checked(program)
+	if err := check(program); err != nil {
+		return nil, err
+	}
+	return program, nil
 }
 
 // parseInstruction reads "op jt jf k".

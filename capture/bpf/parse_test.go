@@ -3,6 +3,7 @@ package bpf
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -55,41 +56,50 @@ func TestCheck(t *testing.T) {
 	branch := func(jt, jf uint8) bpf.RawInstruction {
 		return bpf.RawInstruction{Op: opJump | jumpEqual, Jt: jt, Jf: jf}
 	}
-	long := make([]bpf.RawInstruction, MaxLen)
-	for i := range long {
-		long[i] = ret
-	}
+	long := func(n int) []bpf.RawInstruction { return slices.Repeat([]bpf.RawInstruction{ret}, n) }
 	for name, c := range map[string]struct {
 		program []bpf.RawInstruction
 		want    string // "" if it is right
+		kernel  bool   // only the kernel refuses it
 	}{
-		"return":               {[]bpf.RawInstruction{ret}, ""},
-		"longest":              {long, ""},
-		"too long":             {append(long, ret), "4097"},
-		"no return":            {[]bpf.RawInstruction{{Op: opLoad}}, "return"},
-		"unknown":              {[]bpf.RawInstruction{{Op: 0xFFFF}, ret}, "not an operation"},
-		"return X":             {[]bpf.RawInstruction{{Op: opReturn | byX}}, "not an operation"},
-		"jump":                 {[]bpf.RawInstruction{{Op: opJump, K: 1}, ret, ret}, ""},
-		"jump too far":         {[]bpf.RawInstruction{{Op: opJump, K: 2}, ret, ret}, "beyond the end"},
-		"jump back":            {[]bpf.RawInstruction{ret, {Op: opJump, K: 0xFFFFFFFE}, ret}, "beyond the end"},
-		"branch":               {[]bpf.RawInstruction{branch(1, 0), ret, ret}, ""},
-		"true too far":         {[]bpf.RawInstruction{branch(2, 0), ret, ret}, "beyond the end"},
-		"false too far":        {[]bpf.RawInstruction{branch(0, 2), ret, ret}, "beyond the end"},
-		"division by X":        {[]bpf.RawInstruction{{Op: opALU | aluDiv | byX}, ret}, ""},
-		"division by 0":        {[]bpf.RawInstruction{{Op: opALU | aluDiv}, ret}, "zero"},
-		"remainder by 0":       {[]bpf.RawInstruction{{Op: opALU | aluMod}, ret}, "zero"},
-		"shift":                {[]bpf.RawInstruction{{Op: opALU | aluShl, K: 32}, ret}, "shift"},
-		"scratch":              {[]bpf.RawInstruction{store, load, ret}, ""},
-		"scratch beyond":       {[]bpf.RawInstruction{{Op: opStoreX, K: 16}, ret}, "scratch"},
-		"not written":          {[]bpf.RawInstruction{load, ret}, "not written"},
-		"written on one way":   {[]bpf.RawInstruction{branch(0, 1), store, load, ret}, "not written"},
-		"written on both ways": {[]bpf.RawInstruction{branch(0, 2), store, {Op: opJump, K: 1}, store, load, ret}, ""},
-		"kernel's VLAN tag":    {[]bpf.RawInstruction{{Op: opLoad | octet | absolute, K: beside + 48}, ret}, ""},
-		"kernel's nothing":     {[]bpf.RawInstruction{{Op: opLoad | octet | absolute, K: beside + 64}, ret}, "no such load"},
+		"return":                  {[]bpf.RawInstruction{ret}, "", false},
+		"longest":                 {long(MaxLen), "65535", true},
+		"longest of the kernel":   {long(kernelLen), "", false},
+		"too long":                {long(MaxLen + 1), "65536", false},
+		"too long for the kernel": {long(kernelLen + 1), "4097", true},
+		"no return":               {[]bpf.RawInstruction{{Op: opLoad}}, "return", false},
+		"unknown":                 {[]bpf.RawInstruction{{Op: 0xFFFF}, ret}, "not an operation", false},
+		"return X":                {[]bpf.RawInstruction{{Op: opReturn | byX}}, "not an operation", false},
+		"jump":                    {[]bpf.RawInstruction{{Op: opJump, K: 1}, ret, ret}, "", false},
+		"jump too far":            {[]bpf.RawInstruction{{Op: opJump, K: 2}, ret, ret}, "beyond the end", false},
+		"jump back":               {[]bpf.RawInstruction{ret, {Op: opJump, K: 0xFFFFFFFE}, ret}, "back", true},
+		"jump too far back":       {[]bpf.RawInstruction{ret, {Op: opJump, K: 0xFFFFFFFD}, ret}, "beyond", false},
+		"branch without end":      {[]bpf.RawInstruction{branch(0, 0)}, "beyond", false},
+		"branch":                  {[]bpf.RawInstruction{branch(1, 0), ret, ret}, "", false},
+		"true too far":            {[]bpf.RawInstruction{branch(2, 0), ret, ret}, "beyond the end", false},
+		"false too far":           {[]bpf.RawInstruction{branch(0, 2), ret, ret}, "beyond the end", false},
+		"division by X":           {[]bpf.RawInstruction{{Op: opALU | aluDiv | byX}, ret}, "", false},
+		"division by 0":           {[]bpf.RawInstruction{{Op: opALU | aluDiv}, ret}, "zero", false},
+		"remainder by 0":          {[]bpf.RawInstruction{{Op: opALU | aluMod}, ret}, "zero", false},
+		"shift":                   {[]bpf.RawInstruction{{Op: opALU | aluShl, K: 32}, ret}, "shift", false},
+		"scratch":                 {[]bpf.RawInstruction{store, load, ret}, "", false},
+		"scratch beyond":          {[]bpf.RawInstruction{{Op: opStoreX, K: 16}, ret}, "scratch", false},
+		"not written":             {[]bpf.RawInstruction{load, ret}, "not written", true},
+		"written on one way":      {[]bpf.RawInstruction{branch(0, 1), store, load, ret}, "not written", true},
+		"written on both ways":    {[]bpf.RawInstruction{branch(0, 2), store, {Op: opJump, K: 1}, store, load, ret}, "", false},
+		"kernel's VLAN tag":       {[]bpf.RawInstruction{{Op: opLoad | octet | absolute, K: beside + 48}, ret}, "", false},
+		"kernel's nothing":        {[]bpf.RawInstruction{{Op: opLoad | octet | absolute, K: beside + 64}, ret}, "no such load", true},
 	} {
+		kind := ErrProgram
+		if c.kernel {
+			kind = ErrKernel
+		}
 		err := Check(c.program)
-		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrProgram) || !strings.Contains(err.Error(), c.want)) {
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, kind) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if _, err := NewMachine(c.program); (err == nil) != (c.want == "" || c.kernel) {
+			t.Errorf("%s: a machine takes it or not: %v", name, err)
 		}
 	}
 }
