@@ -37,7 +37,7 @@ func compileFile(_ context.Context, expr string, header []byte) ([]bpf.RawInstru
 		return nil, wrongExpression("libpcap", C.GoString(&text[0]))
 	}
 	defer C.pcap_close(handle) // and the file
-	return compileWith(handle, expr, C.PCAP_NETMASK_UNKNOWN)
+	return compileWith(handle, expr, 0) // the mask of tcpdump -r
 }
 
 // compileLive has libpcap compile for an interface, which it opens for that.
@@ -63,7 +63,7 @@ func netmask(iface *C.char) C.bpf_u_int32 {
 	var text [C.PCAP_ERRBUF_SIZE]C.char
 	var network, mask C.bpf_u_int32
 	if C.pcap_lookupnet(iface, &network, &mask, &text[0]) < 0 {
-		return C.PCAP_NETMASK_UNKNOWN
+		return 0 // as for tcpdump -i
 	}
 	return mask
 }
