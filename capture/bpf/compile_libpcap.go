@@ -36,7 +36,7 @@ func compileFile(_ context.Context, expr string, header []byte) ([]bpf.RawInstru
 		C.fclose(file)
 		return nil, wrongExpression("libpcap", C.GoString(&text[0]))
 	}
-	defer C.pcap_close(handle) // and the file
+	defer C.pcap_close(handle)          // and the file
 	return compileWith(handle, expr, 0) // the mask of tcpdump -r
 }
 

@@ -23,9 +23,11 @@ type common struct {
 	noProgress bool
 	noMerge    bool
 	workers    int
+	filter     filterFlags
 }
 
 func (c *common) register(f *pflag.FlagSet, methods ...string) {
+	c.filter.register(f)
 	c.method = "auto"
 	c.fpr = defaultFPR
 	c.workers = defaultWorkers()
@@ -44,6 +46,9 @@ const defaultFPR = 1e-9
 
 // finish completes what flags leave open.
 func (c *common) finish(f *pflag.FlagSet) error {
+	if err := c.filter.load(); err != nil {
+		return err
+	}
 	if f.Changed("key") {
 		return nil
 	}
@@ -57,7 +62,7 @@ func (c *common) finish(f *pflag.FlagSet) error {
 
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
-	return input.Options{NoMerge: c.noMerge, Warn: e.warn, Progress: bar.update}
+	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Warn: e.warn, Progress: bar.update}
 }
 
 // inputsRequired checks that at least one input is named.

@@ -87,7 +87,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"method": methods, "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 }
 
@@ -137,7 +137,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	})
 	bar.close()
 	f.warnForgotten(e, &summary)
-	return errors.Join(judge(err, summary.PacketsIn, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
 // lost tells of an output that went with another one whose reader left early:
@@ -166,7 +166,7 @@ func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
 // print writes the summary where the packets do not go. Nothing is printed for
 // a run that ended before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
-	nothingRead := s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled)
+	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}

@@ -99,7 +99,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"of": {"src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "every": {"1m", "15m", "1h", "24h"},
 		"window": {"none"}, "tz": {"UTC", "Local"}, "method": distinct.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 }
 
@@ -191,8 +191,9 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
 	}
 	var failed *distinct.OutputError
-	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)
-	return errors.Join(judge(err, result.Packets, result.Damaged), f.lost(err), out.close(keep))
+	read := result.Packets + result.Filtered
+	keep := (read > 0 || err == nil) && !errors.As(err, &failed)
+	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(keep, result.Filtered))
 }
 
 // lost tells of a CSV file that was given up because the reader of standard
@@ -259,10 +260,10 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 
 // close completes the outputs, or takes the file back if there is nothing to
 // keep: nothing was read, or rows are missing.
-func (o *outputs) close(keep bool) error {
+func (o *outputs) close(keep bool, filtered uint64) error {
 	var err error
 	if o.table != nil && keep {
-		err = o.table.Close()
+		err = o.table.Close(filtered)
 	}
 	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
 }
