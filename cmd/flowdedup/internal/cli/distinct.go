@@ -83,7 +83,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
 	f.common.register(fs, distinct.Methods()...)
 	completeWords(cmd, map[string][]string{
-		"window": {"none"}, "method": distinct.Methods(), "memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+		"window": {"none"}, "method": distinct.Methods(), "memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)
 }
@@ -136,8 +136,9 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
 	}
 	var failed *distinct.OutputError
-	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)
-	return errors.Join(judge(err, result.Packets, result.Damaged), f.lost(err), out.close(keep))
+	read := result.Packets + result.Filtered
+	keep := (read > 0 || err == nil) && !errors.As(err, &failed)
+	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(keep, result.Filtered))
 }
 
 // lost tells of a CSV file that was given up because the reader of standard
@@ -204,10 +205,10 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 
 // close completes the outputs, or takes the file back if there is nothing to
 // keep: nothing was read, or rows are missing.
-func (o *outputs) close(keep bool) error {
+func (o *outputs) close(keep bool, filtered uint64) error {
 	var err error
 	if o.table != nil && keep {
-		err = o.table.Close()
+		err = o.table.Close(filtered)
 	}
 	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
 }
