@@ -15,7 +15,7 @@ func sample(seconds int) *live.Status {
 	now := began.Add(time.Duration(seconds) * time.Second)
 	// Packets come in waves, and copies in others.
 	wave := func(mean, period float64) uint64 {
-		return uint64(mean * (float64(seconds) - 0.7*period*math.Cos(float64(seconds)/period)))
+		return uint64(mean * (float64(seconds) - 0.45*period*math.Cos(float64(seconds)/period)))
 	}
 	packets, duplicates := wave(412_345, 9), wave(103_210, 5)
 	return &live.Status{
