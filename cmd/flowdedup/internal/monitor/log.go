@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// NewLogger returns a logger of plain lines: the time in UTC, the level unless it is
+// Lines returns a handler of plain lines: the time in UTC, the level unless it is
 // Info, the message, and key=value for each attribute. Each is one Write to w.
-func NewLogger(w io.Writer) *slog.Logger {
+func Lines(w io.Writer) slog.Handler {
 	h := &lines{out: w, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attrs = slog.NewTextHandler(h.line, &slog.HandlerOptions{ReplaceAttr: withoutHead})
-	return slog.New(h)
+	return h
 }
 
 // lines is a handler that writes the head of a line itself and leaves the attributes

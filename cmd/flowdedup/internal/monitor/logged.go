@@ -17,8 +17,8 @@ type logged struct {
 	last   *live.Status // that a line was written of, or the first; nil before
 }
 
-func newLogged(every time.Duration, write func([]byte)) *logged {
-	return &logged{every: every, handle: NewLogger(writer(write)).Handler()}
+func newLogged(every time.Duration, handle slog.Handler) *logged {
+	return &logged{every: every, handle: handle}
 }
 
 // writer makes an io.Writer of a function.
@@ -42,6 +42,10 @@ func (l *logged) update(s *live.Status) {
 	if s.Now.Sub(l.last.Now) < l.every-slack && !s.Stopping {
 		return
 	}
+	ctx := context.Background()
+	if !l.handle.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
 	r, _ := rateOf(l.last, s)
 	_, dropped := atRings(s)
 	line := slog.NewRecord(s.Now, slog.LevelInfo, "", 0)
@@ -55,7 +59,7 @@ func (l *logged) update(s *live.Status) {
 		slog.Float64("fill", rounded(s.Filter.Fill)),
 		slog.Uint64("evicted_live", s.Filter.EvictedLive),
 	)
-	_ = l.handle.Handle(context.Background(), line) // only queues it
+	_ = l.handle.Handle(ctx, line) // only queues it
 	l.last = s
 }
 

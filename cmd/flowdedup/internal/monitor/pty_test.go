@@ -3,6 +3,7 @@
 package monitor
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -58,14 +59,14 @@ func waitFor(t *testing.T, shown *locked, text string) string {
 // TestTerminal shows a run on a terminal that becomes smaller.
 func TestTerminal(t *testing.T) {
 	tty, shown := terminal(t, 100, 30)
-	v := NewView(tty, time.Hour)
+	v := NewView(tty, time.Hour, Lines)
 	v.Update(*sample(1000))
 	v.Update(*sample(1001))
 	waitFor(t, shown, "up 16m41s")
 	resize(t, tty, 50, 10)
 	v.Update(*sample(1002))
 	waitFor(t, shown, "up 16m42s")
-	NewLogger(v).Warn("the interface is down")
+	slog.New(Lines(v)).Warn("the interface is down")
 	waitFor(t, shown, "WARN the interface is down")
 	s := *sample(1003)
 	s.Stopping = true
@@ -99,7 +100,7 @@ func TestTerminal(t *testing.T) {
 func TestDumbTerminal(t *testing.T) {
 	tty, shown := terminal(t, 80, 24)
 	t.Setenv("TERM", "dumb")
-	v := NewView(tty, 0)
+	v := NewView(tty, 0, Lines)
 	v.Update(*sample(1))
 	v.Close()
 	if s := waitFor(t, shown, "packets="); strings.Contains(s, "\x1b") {

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"iter"
 	"math"
 	"time"
 
@@ -43,8 +44,8 @@ func sample(seconds int) *live.Status {
 func distinctSample(now time.Time) []live.Distinct {
 	var out []live.Distinct
 	for i, of := range []string{"src", "dst", "flow"} {
-		for j, family := range []string{"ipv4", "ipv6", "all"} {
-			n := uint64(1234*(i+1)*(i+1)*(i+1)*10 + j*j*321)
+		all := uint64(13_625 * (i + 1) * (i + 1) * (i + 1))
+		for family, n := range families(all) {
 			out = append(out, live.Distinct{
 				Of: of, Family: family,
 				WindowStart: now.Truncate(time.Hour), WindowEnd: now.Truncate(time.Hour).Add(time.Hour), Window: n,
@@ -53,6 +54,13 @@ func distinctSample(now time.Time) []live.Distinct {
 		}
 	}
 	return out
+}
+
+// families divides a count by the versions of IP.
+func families(all uint64) iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		_ = yield("ipv4", all-all/7) && yield("ipv6", all/7) && yield("all", all)
+	}
 }
 
 // past is the history of a run that has shown itself for a minute, and for much longer

@@ -3,6 +3,7 @@ package monitor
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -36,14 +37,15 @@ type View struct {
 }
 
 // NewView returns a view on w, which is a terminal view if w is one that knows
-// escape sequences. Elsewhere there is one line each time that every has passed.
-// End it with Close.
-func NewView(w io.Writer, every time.Duration) *View {
+// escape sequences. Elsewhere there is one record of level Info each time that every
+// has passed, in the format of what handler returns: [Lines], or those of slog. End
+// it with Close.
+func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Handler) *View {
 	v := &View{out: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
 		v.screen = &screen{terminal: file}
 	} else {
-		v.log = newLogged(every, v.keep)
+		v.log = newLogged(every, handler(writer(v.keep)))
 	}
 	go v.run()
 	return v

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +35,7 @@ func (l *locked) String() string {
 // between, and what others write where it belongs.
 func TestPlainLines(t *testing.T) {
 	var out locked
-	v := NewView(&out, 10*time.Second)
+	v := NewView(&out, 10*time.Second, Lines)
 	for second := range 24 {
 		s := live.Status{
 			Now:       began.Add(time.Duration(second)*time.Second + time.Duration(second%3)*time.Millisecond),
@@ -44,7 +45,7 @@ func TestPlainLines(t *testing.T) {
 		s.Filter.Fill = 0.25
 		v.Update(s)
 		if second == 15 {
-			NewLogger(v).Warn("the interface is down", "interface", "eth0")
+			slog.New(Lines(v)).Warn("the interface is down", "interface", "eth0")
 		}
 	}
 	v.Close()
@@ -77,7 +78,7 @@ func withoutNow(s string) string {
 func TestViewNeverWaits(t *testing.T) {
 	asleep, out := io.Pipe()
 	defer asleep.Close()
-	v := NewView(out, 0)
+	v := NewView(out, 0, Lines)
 	for second := range 3 * mostKept {
 		v.Update(live.Status{Now: began.Add(time.Duration(second) * time.Second)})
 		if _, err := fmt.Fprintln(v, "a line of others"); err != nil {
@@ -95,7 +96,7 @@ func TestViewNeverWaits(t *testing.T) {
 // TestClosedView wants what comes later to be written all the same.
 func TestClosedView(t *testing.T) {
 	var out locked
-	v := NewView(&out, 0)
+	v := NewView(&out, 0, Lines)
 	v.Close()
 	v.Update(*sample(1))
 	if _, err := fmt.Fprintln(v, "late"); err != nil || out.String() != "late\n" {
@@ -105,7 +106,7 @@ func TestClosedView(t *testing.T) {
 
 func TestLogger(t *testing.T) {
 	var out bytes.Buffer
-	log := NewLogger(&out)
+	log := slog.New(Lines(&out))
 	log.Debug("hidden")
 	log.With("interface", "eth0").WithGroup("ring").Error("lost\nit\x1b", "time", "noon", "n", 3)
 	_, line, _ := strings.Cut(out.String(), " ")
