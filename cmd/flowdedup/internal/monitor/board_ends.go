@@ -25,11 +25,20 @@ func ringsOf(s *live.Status) panel {
 		if slices.ContainsFunc(s.Rings, func(other ring.Stats) bool { return other.Interface == name && other.Ring != r.Ring }) {
 			name += "/" + strconv.Itoa(r.Ring)
 		}
-		p.Rows = append(p.Rows, row(name, number(r.Received), alarm(r.Dropped, bad), alarm(r.Freezes, bad), cell{Text: noted(
-			note{r.Outages, english.PluralWord(int(r.Outages), "outage", "")}, note{r.Merged, "merged by the host"}, note{r.Cut, "cut"}, note{r.NoChecksum, "without checksum"},
-		), Mood: faint}))
+		p.Rows = append(p.Rows, row(name, number(r.Received), alarm(r.Dropped, bad), alarm(r.Freezes, bad), oddities(r)))
 	}
 	return p
+}
+
+// oddities names what the wire did not have, and outages, the present one first.
+func oddities(r *ring.Stats) cell {
+	c := cell{Mood: faint, Text: noted(
+		note{r.Outages, english.PluralWord(int(r.Outages), "outage", "")}, note{r.Merged, "merged by the host"},
+		note{r.Cut, "cut"}, note{r.NoChecksum, "without checksum"})}
+	if r.Out {
+		c = cell{Mood: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
+	}
+	return c
 }
 
 // note is a count of something that mostly does not happen.

@@ -50,7 +50,7 @@ func TestMetricsOfBadNames(t *testing.T) {
 	status.Outputs = append(status.Outputs, live.Output{Name: "twice"}, live.Output{Name: "twice"}, live.Output{Name: "\xff"})
 	s.Update(*status)
 	w := get(s, "GET", "/metrics")
-	for _, want := range []string{"flowdedup_packets_total ", `output="twice"`, "\ufffd", "go_goroutines ", "go_build_info{"} {
+	for _, want := range []string{"flowdedup_packets_total ", `output="twice"`, `flowdedup_ring_interface_down{interface="eth1",ring="0"} 1`, "\ufffd", "go_goroutines ", "go_build_info{"} {
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, no %q", w.Code, want)
 		}

@@ -67,4 +67,11 @@ var kernelMetrics = []metric{
 		eachRing(func(r *ring.Stats) uint64 { return r.Hardware })},
 	{"ring_outages_total", "How often the interface went down or away.", counter, ringLabels,
 		eachRing(func(r *ring.Stats) uint64 { return r.Outages })},
+	{"ring_interface_down", "1 while the interface is down or away.", gauge, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 {
+			if r.Out {
+				return 1
+			}
+			return 0
+		})},
 }

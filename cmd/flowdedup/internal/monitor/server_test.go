@@ -120,7 +120,7 @@ func TestPage(t *testing.T) {
 	nasty := hostile()
 	nasty.Outputs[0].Name = "<script>alert(1)</script>"
 	for name, statuses := range map[string][]*live.Status{
-		"none": nil, "empty": {{}}, "full": {sample(1), sample(2), sample(3)}, "hostile": {sample(0), nasty, {}},
+		"none": nil, "empty": {{}}, "full": {sample(1), sample(2), sample(3)}, "hostile": {sample(0), {}, nasty},
 	} {
 		s := new(Server)
 		for _, status := range statuses {
@@ -130,6 +130,9 @@ func TestPage(t *testing.T) {
 		body := w.Body.String()
 		if w.Code != http.StatusOK || !strings.HasSuffix(body, "</html>\n") {
 			t.Errorf("%s: %d %q", name, w.Code, body)
+		}
+		if name == "hostile" != strings.Contains(body, "down or away<") {
+			t.Errorf("%s: eth1 is down in %q", name, body)
 		}
 		for _, foreign := range []string{"<script", "http://", "https://", "src=", "url("} {
 			if strings.Contains(body, foreign) {
