@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// limit is the number of cells at which lines double.
+func (s *Sliding) limit() int { return slidingLoad * len(s.arena.Lines()) }
+
+// resize doubles the lines if they are full, or halves the sample where there is no memory
+// for more.
+func (s *Sliding) resize() {
+	for s.cells >= s.limit() {
+		if !s.grow() {
+			s.thin()
+		}
+	}
+}
+
+// grow doubles the lines, and reports whether there was memory for it.
+func (s *Sliding) grow() bool {
+	old := s.arena
+	lines := 2 * len(old.Lines())
+	if lines > s.most {
+		return false
+	}
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		s.most = len(old.Lines())
+		return false
+	}
+	layout.SplitSlidingRows(arena.Lines(), old.Lines())
+	s.arena, s.swept = arena, 2*s.swept
+	old.Close()
+	spilled := s.spilled
+	s.spilled = make(map[int][]uint64, len(spilled))
+	for line, cells := range spilled {
+		for _, cell := range cells {
+			s.place(2*line+int(asm.SlidingSide(cell, lines)), cell)
+		}
+	}
+	return true
+}
+
+// place puts a cell that is in no line into its line, or to those spilled.
+func (s *Sliding) place(line int, cell uint64) {
+	row := &s.arena.Lines()[line]
+	if at := slices.Index(row[:], 0); at >= 0 {
+		row[at] = cell
+		return
+	}
+	s.spilled[line] = append(s.spilled[line], cell)
+}
+
+// thin halves the sample.
+func (s *Sliding) thin() {
+	s.level, s.leveled = s.level+1, s.front
+	for i := range s.levels {
+		s.levels[i] = max(s.levels[i], uint8(s.level))
+	}
+	mask := len(s.counts) - 1
+	s.purge(0, len(s.arena.Lines()), func(cell uint64) bool {
+		keep := sampled(cell, s.level)
+		if date := uint16(cell & dateMask); !keep && s.age(date) <= s.steps {
+			s.counts[int(date)&mask]--
+		}
+		return keep
+	})
+}
+
+// sweep takes out cells that are older than the window, from as many lines as so many steps
+// ask for.
+func (s *Sliding) sweep(steps int64) {
+	lines := len(s.arena.Lines())
+	s.debt += steps * slidingSweeps * int64(lines)
+	n := int(min(s.debt/s.steps, int64(lines)))
+	s.debt %= s.steps
+	young := func(cell uint64) bool { return s.age(uint16(cell&dateMask)) <= s.steps }
+	end := min(s.swept+n, lines)
+	s.purge(s.swept, end, young)
+	if n -= end - s.swept; n > 0 {
+		s.purge(0, n, young)
+		end = n
+	}
+	s.swept = end % lines
+}
+
+// purge takes the cells that are not to be kept out of lines from to to-1, and what
+// spilled from these lines.
+func (s *Sliding) purge(from, to int, keep func(cell uint64) bool) {
+	lines := s.arena.Lines()
+	for i := from; i < to; i++ {
+		row := &lines[i]
+		full := true
+		for at, cell := range row {
+			if cell == 0 {
+				full = false
+			} else if !keep(cell) {
+				row[at] = 0
+				s.cells--
+			}
+		}
+		if full && len(s.spilled) > 0 {
+			s.unspill(i, keep)
+		}
+	}
+}
+
+// unspill takes what spilled from a line out or into it.
+func (s *Sliding) unspill(line int, keep func(cell uint64) bool) {
+	cells := s.spilled[line]
+	if cells == nil {
+		return
+	}
+	delete(s.spilled, line)
+	for _, cell := range cells {
+		if keep(cell) {
+			s.place(line, cell)
+		} else {
+			s.cells--
+		}
+	}
+}
