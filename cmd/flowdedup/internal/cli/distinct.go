@@ -25,7 +25,8 @@ type distinctFlags struct {
 	common
 	of           []flow.Of
 	every        time.Duration
-	window       string
+	window       slidingWindow
+	slide        time.Duration
 	location     *time.Location
 	mask4, mask6 int
 	vlan, inner  bool
@@ -41,7 +42,8 @@ func newDistinct(e *env) *cobra.Command {
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures in windows aligned to the clock, an hour long unless
 --every says otherwise. - is standard input. Several inputs are merged in time
-order.
+order. With --window 1h --slide 1m windows slide: the past hour is counted at
+each full minute of the packets' time.
 
 Keys:
   src, dst      source, destination address
@@ -70,6 +72,9 @@ counted in a window of their own.`,
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
 
+  # the past hour, at every minute
+  flowdedup distinct --window 1h --slide 1m --of src,flow capture.pcapng
+
   # one count for the whole capture, as CSV too
   flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
 		Args: inputsRequired,
@@ -86,7 +91,8 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.of, "src,dst", "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
 	f.every = time.Hour
 	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock")
-	fs.Var(newParsed(&f.window, "", "window", oneOf("none")), "window", "none: one window over the whole input instead of --every")
+	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
 	f.location = time.UTC
 	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
@@ -98,7 +104,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	f.common.register(fs, distinct.Methods()...)
 	completeWords(cmd, map[string][]string{
 		"of": {"src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "every": {"1m", "15m", "1h", "24h"},
-		"window": {"none"}, "tz": {"UTC", "Local"}, "method": distinct.Methods(),
+		"window": {"none", "1h"}, "slide": {"1m"}, "tz": {"UTC", "Local"}, "method": distinct.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }
@@ -142,8 +148,8 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 		return &usageError{errors.New("--mask4 must be from 1 to 32")}
 	case f.mask6 < 1 || f.mask6 > 128:
 		return &usageError{errors.New("--mask6 must be from 1 to 128")}
-	case f.window == "none" && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window none and --every exclude each other")}
+	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
+		return &usageError{errors.New("--window and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
@@ -153,7 +159,7 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	case namesInput(f.csv, inputs):
 		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
 	}
-	return nil
+	return f.checkSliding()
 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
@@ -173,10 +179,11 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
 		Calendar: engine.Calendar{Every: f.every, Location: f.location},
-		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
+		Slide:    f.slide, Window: f.window.length,
+		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
-	if f.window == "none" {
+	if f.window.none {
 		cfg.Calendar.Every = 0
 	}
 	for _, of := range f.of {
@@ -188,7 +195,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
 	if result.Late > 0 {
-		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
+		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}
 	var failed *distinct.OutputError
 	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)

@@ -50,6 +50,9 @@ func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
 func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	r := p.run
 	p.drop = drop
+	if r.sliding != nil {
+		return p.slide()
+	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n
@@ -65,6 +68,19 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
 		}
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// slide counts the elements in windows that slide.
+func (p *Packets) slide() error {
+	r := p.run
+	r.packets += uint64(len(p.times))
+	if r.err == nil {
+		r.err = r.sliding.count(p)
 	}
 	if r.err != nil {
 		return &OutputError{r.err}
