@@ -170,20 +170,48 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 	if seen != nil {
 		clearBits(seen, len(d))
 	}
-	for i := range d {
-		// The usual case first: time goes on within a step.
-		t := times[i]
-		if uint64(t)-uint64(s.opened) < uint64(s.step) && s.started && len(s.held) == 0 {
-			s.latest = max(s.latest, t)
-			s.enter(seen, &d[i], s.front, i)
+	for i := 0; i < len(d); {
+		if n := s.leading(times[i:len(d)]); n > 0 {
+			s.enterAll(seen, d[i:i+n], i)
+			i += n
 			continue
 		}
-		s.clock(seen, &d[i], t, i)
+		s.clock(seen, &d[i], times[i], i)
+		i++
 	}
 	s.flush(seen)
 }
 
-// enter makes an element wait for its turn at the rows.
+// leading counts the elements up to the first of another step than the running one, or to where
+// the size of the rows is decided on, if they are all sampled and nobody asks for another
+// clock: the usual case.
+func (s *Sliding) leading(times []int64) (n int) {
+	if !s.started || s.level > 0 || len(s.held) > 0 {
+		return 0
+	}
+	times = times[:min(len(times), counterStep-s.pending.position-s.pending.count)]
+	latest := s.latest
+	for n < len(times) && uint64(times[n])-uint64(s.opened) < uint64(s.step) {
+		latest = max(latest, times[n])
+		n++
+	}
+	s.latest = latest
+	return n
+}
+
+// enterAll makes the elements that leading counted wait for their turn at the rows.
+func (s *Sliding) enterAll(seen []uint64, d []asm.Digest, place int) {
+	p, date := &s.pending, uint16(s.front&dateMask)
+	dates, places := p.dates[p.count:][:len(d)], p.places[p.count:][:len(d)]
+	copy(p.digests[p.count:], d)
+	for i := range d {
+		dates[i], places[i] = date, place+i
+	}
+	p.count += len(d)
+	s.turn(seen)
+}
+
+// enter makes an element wait for its turn at the rows, if it is sampled.
 func (s *Sliding) enter(seen []uint64, d *asm.Digest, step int64, place int) {
 	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && !sampled(asm.SlidingCell(*d), uint(level)) {
 		return
@@ -191,9 +219,14 @@ func (s *Sliding) enter(seen []uint64, d *asm.Digest, step int64, place int) {
 	p := &s.pending
 	p.digests[p.count], p.dates[p.count], p.places[p.count] = *d, uint16(step&dateMask), place
 	p.count++
-	if p.position+p.count == counterStep {
+	s.turn(seen)
+}
+
+// turn decides on the size of the rows where the stream is at a multiple of counterStep.
+func (s *Sliding) turn(seen []uint64) {
+	if s.pending.position+s.pending.count == counterStep {
 		s.flush(seen)
-		p.position = 0
+		s.pending.position = 0
 		s.resize()
 	}
 }

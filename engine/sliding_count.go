@@ -25,7 +25,7 @@ func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duratio
 // of n elements, are accounted for as DigestRows does.
 func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 	checkOpen("Sliding.CountSpan", s.arena)
-	c := Counts{MemoryBytes: s.bytes(), FPR: math.Ldexp(float64(s.cells), -58), Method: "sliding-rows"}
+	c := Counts{MemoryBytes: s.bytes(), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-slidingTimes, min(now, slidingTimes))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
 	var sum slidingSum
@@ -38,6 +38,14 @@ func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 	c.Low = min(low, c.Distinct)
 	c.High = max(high+poissonQuantile(missed, 0.95), c.Distinct)
 	return c
+}
+
+// live returns how many elements are remembered that are no older than the window.
+func (s *Sliding) live() (sum float64) {
+	for age := range s.steps + 1 {
+		sum += float64(s.counts[(s.front-age)&int64(len(s.counts)-1)])
+	}
+	return sum
 }
 
 // slidingSum adds steps up.
