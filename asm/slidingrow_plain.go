@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package asm
 
 func testAndSetSlidingBlock(lines [][8]uint64, before []uint16, block, _ *lineBlock) (full uint64) {
