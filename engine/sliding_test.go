@@ -93,7 +93,7 @@ func b64(b bool) int64 { return int64(flagWord(b)) }
 // anywhere, over all of the window and parts of it.
 func TestSlidingEqualsMap(t *testing.T) {
 	for _, window := range []time.Duration{time.Second, time.Minute, time.Hour} {
-		for name, stream := range slidingStreams(1, 20_000, window) {
+		for name, stream := range slidingStreams(1, 10_000, window) {
 			t.Run(fmt.Sprintf("%v/%s", window, name), func(t *testing.T) {
 				compareSliding(t, stream, SlidingConfig{Window: window})
 			})
@@ -107,9 +107,9 @@ func compareSliding(t *testing.T, stream *slidingStream, cfg SlidingConfig) *Sli
 	rng := rand.New(rand.NewPCG(2, 8))
 	s, want := mustSliding(t, cfg), lastSightings{}
 	latest := int64(math.MinInt64)
-	seen := make([]uint64, 32)
+	seen := make([]uint64, len(stream.digests)/8/64+1)
 	for at := 0; at < len(stream.digests); {
-		to := min(at+1+rng.IntN(1+rng.IntN(1500)), len(stream.digests))
+		to := min(at+1+rng.IntN(1+rng.IntN(len(stream.digests)/8)), len(stream.digests))
 		s.TestAndSet(seen, stream.digests[at:to], stream.times[at:to])
 		want.add(stream.digests[at:to], stream.times[at:to])
 		latest = max(latest, slices.Max(stream.times[at:to]))
@@ -166,7 +166,7 @@ func TestSlidingConfigs(t *testing.T) {
 // Sweeping keeps elements that come and go from taking more than a window of them does.
 func TestSlidingForgets(t *testing.T) {
 	s := mustSliding(t, SlidingConfig{Window: time.Second})
-	digests := landmarkDigests(9, 1<<20)
+	digests := landmarkDigests(9, 1<<18)
 	times := steady(len(digests), time.Second/20_000)
 	s.TestAndSet(nil, digests, times)
 	if lines := len(s.arena.Lines()); lines*slidingLoad > 2*25_000 {
@@ -260,13 +260,13 @@ func TestSlidingSample(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 9))
 		s := mustSliding(t, SlidingConfig{Window: window, Memory: 1})
 		want := lastSightings{}
-		digests := landmarkDigests(uint64(trial), 30_000)
+		digests := landmarkDigests(uint64(trial), 10_000)
 		for i := range digests {
 			if i > 0 && i%3 == 0 {
 				digests[i] = digests[rng.IntN(i)]
 			}
 		}
-		times := steady(len(digests), window/20_000)
+		times := steady(len(digests), window/9000)
 		s.TestAndSet(nil, digests, times)
 		want.add(digests, times)
 		now := times[len(times)-1]
