@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -62,10 +63,10 @@ func (s *Sliding) thin() {
 		s.levels[i] = max(s.levels[i], uint8(s.level))
 	}
 	mask := len(s.counts) - 1
-	s.purge(0, len(s.arena.Lines()), func(cell uint64) bool {
+	s.purge(func(cell uint64) bool {
 		keep := sampled(cell, s.level)
-		if date := uint16(cell & dateMask); !keep && s.age(date) <= s.steps {
-			s.counts[int(date)&mask]--
+		if !keep && s.young(cell) {
+			s.counts[int(cell&dateMask)&mask]--
 		}
 		return keep
 	})
@@ -78,21 +79,44 @@ func (s *Sliding) sweep(steps int64) {
 	s.debt += steps * slidingSweeps * int64(lines)
 	n := int(min(s.debt/s.steps, int64(lines)))
 	s.debt %= s.steps
-	young := func(cell uint64) bool { return s.age(uint16(cell&dateMask)) <= s.steps }
 	end := min(s.swept+n, lines)
-	s.purge(s.swept, end, young)
+	s.expire(s.swept, end)
 	if n -= end - s.swept; n > 0 {
-		s.purge(0, n, young)
+		s.expire(0, n)
 		end = n
 	}
 	s.swept = end % lines
 }
 
-// purge takes the cells that are not to be kept out of lines from to to-1, and what
-// spilled from these lines.
-func (s *Sliding) purge(from, to int, keep func(cell uint64) bool) {
+// young tells whether a cell is no older than the window.
+func (s *Sliding) young(cell uint64) bool { return s.age(uint16(cell&dateMask)) <= s.steps }
+
+// expire is purge of all cells that are not young. It has no branch for a cell: nobody
+// could guess which ones have left the window.
+func (s *Sliding) expire(from, to int) {
+	front, steps := uint64(s.front), uint64(s.steps)
+	lines := s.arena.Lines()[from:to]
+	freed := uint64(0)
+	for i := range lines {
+		row := &lines[i]
+		full := uint64(asm.SlidingKnown)
+		for at, cell := range row {
+			_, old := bits.Sub64(steps, (front-cell)&dateMask, 0) // 1 if it is older
+			row[at] = cell & (old - 1)
+			freed += cell >> asm.SlidingDateBits & old
+			full &= cell
+		}
+		if full != 0 && len(s.spilled) > 0 {
+			s.unspill(from+i, s.young)
+		}
+	}
+	s.cells -= int(freed)
+}
+
+// purge takes the cells that are not to be kept out of all lines, and of those spilled.
+func (s *Sliding) purge(keep func(cell uint64) bool) {
 	lines := s.arena.Lines()
-	for i := from; i < to; i++ {
+	for i := range lines {
 		row := &lines[i]
 		full := true
 		for at, cell := range row {

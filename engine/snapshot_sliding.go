@@ -153,7 +153,7 @@ func (s *Sliding) load(in *snapshotReader, held, spills int) error {
 // recount counts a cell that is remembered.
 func (s *Sliding) recount(cell uint64) {
 	s.cells++
-	if date := uint16(cell & dateMask); s.age(date) <= s.steps {
-		s.counts[int(date)&(len(s.counts)-1)]++
+	if s.young(cell) {
+		s.counts[int(cell&dateMask)&(len(s.counts)-1)]++
 	}
 }
