@@ -213,7 +213,7 @@ func (s *Sliding) enterAll(seen []uint64, d []asm.Digest, place int) {
 
 // enter makes an element wait for its turn at the rows, if it is sampled.
 func (s *Sliding) enter(seen []uint64, d *asm.Digest, step int64, place int) {
-	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && !sampled(asm.SlidingCell(*d), uint(level)) {
+	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && asm.SlidingCell(*d)&sampleMask(uint(level)) != 0 {
 		return
 	}
 	p := &s.pending
@@ -231,9 +231,9 @@ func (s *Sliding) turn(seen []uint64) {
 	}
 }
 
-// sampled tells whether a cell belongs to the sample of a level.
-func sampled(cell uint64, level uint) bool {
-	return bits.TrailingZeros64(cell>>(asm.SlidingDateBits+1)) >= int(level)
+// sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
+func sampleMask(level uint) uint64 {
+	return (1<<level - 1) << (asm.SlidingDateBits + 1)
 }
 
 // flush enters the elements that wait.

@@ -62,14 +62,29 @@ func (s *Sliding) thin() {
 	for i := range s.levels {
 		s.levels[i] = max(s.levels[i], uint8(s.level))
 	}
-	mask := len(s.counts) - 1
-	s.purge(func(cell uint64) bool {
-		keep := sampled(cell, s.level)
-		if !keep && s.young(cell) {
-			s.counts[int(cell&dateMask)&mask]--
-		}
-		return keep
-	})
+	s.purge(0, len(s.arena.Lines()))
+	s.recount()
+}
+
+// recount counts the cells that there are, and by their dates those that are not old.
+func (s *Sliding) recount() {
+	s.cells = 0
+	clear(s.counts)
+	for i := range s.arena.Lines() {
+		s.recountCells(s.arena.Lines()[i][:])
+	}
+	for _, cells := range s.spilled {
+		s.recountCells(cells)
+	}
+}
+
+func (s *Sliding) recountCells(cells []uint64) {
+	counts, term := s.counts, s.term()
+	for _, cell := range cells {
+		known := cell >> asm.SlidingDateBits & 1
+		s.cells += int(known)
+		counts[cell&dateMask&uint64(len(counts)-1)] += uint32(known &^ term.old(cell))
+	}
 }
 
 // sweep takes out cells that are older than the window, from as many lines as so many steps
@@ -80,68 +95,63 @@ func (s *Sliding) sweep(steps int64) {
 	n := int(min(s.debt/s.steps, int64(lines)))
 	s.debt %= s.steps
 	end := min(s.swept+n, lines)
-	s.expire(s.swept, end)
+	s.purge(s.swept, end)
 	if n -= end - s.swept; n > 0 {
-		s.expire(0, n)
+		s.purge(0, n)
 		end = n
 	}
 	s.swept = end % lines
 }
 
-// young tells whether a cell is no older than the window.
-func (s *Sliding) young(cell uint64) bool { return s.age(uint16(cell&dateMask)) <= s.steps }
+// slidingTerm says which cells are remembered, in a value that loops keep in registers.
+type slidingTerm struct{ front, steps, sample uint64 }
 
-// expire is purge of all cells that are not young. It has no branch for a cell: nobody
-// could guess which ones have left the window.
-func (s *Sliding) expire(from, to int) {
-	front, steps := uint64(s.front), uint64(s.steps)
-	lines := s.arena.Lines()[from:to]
+func (s *Sliding) term() slidingTerm {
+	return slidingTerm{uint64(s.front), uint64(s.steps), sampleMask(s.level)}
+}
+
+// old returns 1 for a cell that is older than the window, else 0.
+func (t slidingTerm) old(cell uint64) uint64 {
+	_, old := bits.Sub64(t.steps, (t.front-cell)&dateMask, 0)
+	return old
+}
+
+// out returns 1 for a cell that is old or not in the sample, else 0.
+func (t slidingTerm) out(cell uint64) uint64 {
+	_, unsampled := bits.Sub64(0, cell&t.sample, 0)
+	return t.old(cell) | unsampled
+}
+
+// purge takes the cells that are out from lines from to to-1, and from what spilled from these
+// lines. It has no branch for a cell: nobody could guess which ones go.
+func (s *Sliding) purge(from, to int) {
+	lines, term := s.arena.Lines()[from:to], s.term()
 	freed := uint64(0)
 	for i := range lines {
-		row := &lines[i]
-		full := uint64(asm.SlidingKnown)
+		row, full := &lines[i], uint64(asm.SlidingKnown)
 		for at, cell := range row {
-			_, old := bits.Sub64(steps, (front-cell)&dateMask, 0) // 1 if it is older
-			row[at] = cell & (old - 1)
-			freed += cell >> asm.SlidingDateBits & old
+			out := term.out(cell)
+			row[at] = cell & (out - 1)
+			freed += cell >> asm.SlidingDateBits & out
 			full &= cell
 		}
 		if full != 0 && len(s.spilled) > 0 {
-			s.unspill(from+i, s.young)
+			s.unspill(from + i)
 		}
 	}
 	s.cells -= int(freed)
 }
 
-// purge takes the cells that are not to be kept out of all lines, and of those spilled.
-func (s *Sliding) purge(keep func(cell uint64) bool) {
-	lines := s.arena.Lines()
-	for i := range lines {
-		row := &lines[i]
-		full := true
-		for at, cell := range row {
-			if cell == 0 {
-				full = false
-			} else if !keep(cell) {
-				row[at] = 0
-				s.cells--
-			}
-		}
-		if full && len(s.spilled) > 0 {
-			s.unspill(i, keep)
-		}
-	}
-}
-
 // unspill takes what spilled from a line out or into it.
-func (s *Sliding) unspill(line int, keep func(cell uint64) bool) {
+func (s *Sliding) unspill(line int) {
 	cells := s.spilled[line]
 	if cells == nil {
 		return
 	}
 	delete(s.spilled, line)
+	term := s.term()
 	for _, cell := range cells {
-		if keep(cell) {
+		if term.out(cell) == 0 {
 			s.place(line, cell)
 		} else {
 			s.cells--

@@ -135,25 +135,10 @@ func (s *Sliding) load(in *snapshotReader, held, spills int) error {
 			return
 		}
 		s.spilled[line] = append(s.spilled[line], word)
-		s.recount(word)
 	}
 	if err := in.words(2*spills, "spilled elements", put); err != nil {
 		return err
 	}
-	for _, row := range s.arena.Lines() {
-		for _, cell := range row {
-			if cell != 0 {
-				s.recount(cell)
-			}
-		}
-	}
+	s.recount()
 	return in.checkSeal("lines")
-}
-
-// recount counts a cell that is remembered.
-func (s *Sliding) recount(cell uint64) {
-	s.cells++
-	if s.young(cell) {
-		s.counts[int(cell&dateMask)&(len(s.counts)-1)]++
-	}
 }
