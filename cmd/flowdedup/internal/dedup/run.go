@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -34,6 +33,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}))
 	s := r.judging.Summary(time.Since(begin))
 	s.SkippedBlocks = r.sinks.skipped()
+	s.Files = r.sinks.files()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -50,7 +50,6 @@ func (r *runner) end(err error) error {
 // runner is what the batches of a run have in common.
 type runner struct {
 	judging *Judging
-	decoder *flow.Decoder
 	sinks   *sinks
 }
 
@@ -63,12 +62,13 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 	if err != nil {
 		return nil, errors.Join(err, judging.Close())
 	}
-	return &runner{judging: judging, decoder: judging.NewDecoder(), sinks: sinks}, nil
+	return &runner{judging: judging, sinks: sinks}, nil
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is
 // left under the names of outputs that are files, except of one that was
-// complete and in its place before the other failed.
+// complete and in its place before the other failed, and of complete files of
+// those that rotate.
 var ErrOutput = errors.New("output failed")
 
 // outputError is a failure of an output: its text is that of the cause alone,

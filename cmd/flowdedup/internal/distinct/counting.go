@@ -46,11 +46,7 @@ func NewCounting(cfg *Config) *Counting {
 
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counting) NewPackets() *Packets {
-	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys))}
-	for _, key := range c.cfg.Keys {
-		p.keyers = append(p.keyers, flow.NewKeyer(key))
-	}
-	return p
+	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys, flow.Config{Inner: c.cfg.Inner}), keys: make([]elements, len(c.cfg.Keys))}
 }
 
 // Late returns how many packets came after their window had closed. With Slide it is those

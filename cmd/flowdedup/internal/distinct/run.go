@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -26,9 +25,8 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	}
 	defer in.Close()
 	c := NewCounting(&cfg)
-	decoder := flow.NewDecoder(flow.Config{Inner: cfg.Inner})
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
-		return &task{decoder: decoder, packets: c.NewPackets()}
+		return &task{packets: c.NewPackets()}
 	})
 	closed := c.Close()
 	result := Result{Packets: c.packets, Late: c.Late(), Damaged: in.Damaged(err)}
