@@ -61,6 +61,9 @@ func (p *Packets) enter(all []*flow.Keys, from int) {
 func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	r := p.run
 	p.drop = drop
+	if r.sliding != nil {
+		return p.slide()
+	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n
@@ -76,6 +79,19 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
 		}
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// slide counts the elements in windows that slide.
+func (p *Packets) slide() error {
+	r := p.run
+	r.packets += uint64(len(p.times))
+	if r.err == nil {
+		r.err = r.sliding.count(p)
 	}
 	if r.err != nil {
 		return &OutputError{r.err}
