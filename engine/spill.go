@@ -6,29 +6,30 @@ import (
 	"unsafe"
 )
 
+// spillWord is what is left of an element where rows are exact.
+type spillWord interface{ uint32 | uint64 }
+
 // spillSet is an exact set of words: a hash table with linear probing, at most half
 // full. It holds the few words that find their exact row full, so it is built to be
 // simple and its memory to be known.
-type spillSet[W uint32 | uint64] struct {
+type spillSet[W spillWord] struct {
 	table  []W    // length 0 or a power of two; 0 is empty
 	count  int    // words in the table
 	zero   bool   // the word 0 is in the set
 	factor uint64 // odd; spreads words that share their top bits
 }
 
+// minSpillTable is the smallest table.
+const minSpillTable = 16
+
 // spillFactor is 2^64 divided by the golden ratio: keys with few bits set, as examples
 // have them, spread words as well as others.
 const spillFactor = 0x9e3779b97f4a7c15
 
-// newSpillSet takes the factor from the key, so that places cannot be foreseen.
-func newSpillSet[W uint32 | uint64](key [16]byte) spillSet[W] {
+// newSpillFactor takes the factor from the key, so that places cannot be foreseen.
+func newSpillFactor(key [16]byte) uint64 {
 	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
-	return spillSet[W]{factor: (folded*2 + 1) * spillFactor}
-}
-
-// empty returns an empty set with the same factor.
-func (s *spillSet[W]) empty() spillSet[W] {
-	return spillSet[W]{factor: s.factor}
+	return (folded*2 + 1) * spillFactor
 }
 
 func (s *spillSet[W]) testAndSet(y W) bool {
@@ -61,7 +62,7 @@ func (s *spillSet[W]) find(y W) uint64 {
 
 func (s *spillSet[W]) grow() {
 	old := s.table
-	s.table = make([]W, max(64, 2*len(old)))
+	s.table = make([]W, max(minSpillTable, 2*len(old)))
 	for _, y := range old {
 		if y != 0 {
 			s.table[s.find(y)] = y
@@ -69,24 +70,17 @@ func (s *spillSet[W]) grow() {
 	}
 }
 
-// all yields the words of the set.
-func (s *spillSet[W]) all(yield func(W) bool) {
-	if s.zero && !yield(0) {
-		return
+// appendTo appends the words of the set.
+func (s *spillSet[W]) appendTo(words []W) []W {
+	if s.zero {
+		words = append(words, 0)
 	}
 	for _, y := range s.table {
-		if y != 0 && !yield(y) {
-			return
+		if y != 0 {
+			words = append(words, y)
 		}
 	}
-}
-
-// words returns how many there are.
-func (s *spillSet[W]) words() int {
-	if s.zero {
-		return s.count + 1
-	}
-	return s.count
+	return words
 }
 
 func (s *spillSet[W]) bytes() int {

@@ -29,44 +29,67 @@ func exactCellBits(lines int) uint {
 	return 32
 }
 
-// SplitExactRows distributes exact rows over twice as many lines: the top bit
-// of the remainder becomes the lowest bit of the line number, so what line i
-// holds goes to lines 2i and 2i+1, in one pass in address order. Everything finds
+// SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
+// lines: the top bit of the remainder becomes the lowest bit of the line number, so what
+// line i holds goes to lines 2i and 2i+1, in address order. Everything finds
 // a cell there. It panics unless src has 2^k lines, MinExactLines
-// to MaxExactLines/2, and dst has 2^(k+1), all empty.
-func SplitExactRows(dst, src []Line) {
+// to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
+// 2*to-1 of dst must be empty.
+func SplitExactRows(dst, src []Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < MinExactLines || len(dst) > MaxExactLines {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
-	from, to := exactCellBits(len(src)), exactCellBits(len(dst))
-	// The remainder of src has one bit more than that of dst.
-	half := uint64(1) << exactRemainderBits(len(dst))
-	for i := range src {
-		var fill [2]uint
-		for at := uint(0); at < 512; at += from {
-			cell := exactCell(&src[i], at, from)
-			if cell == 0 {
-				break
-			}
-			side, rest := uint64(0), cell-1
-			if rest >= half {
-				side, rest = 1, rest-half
-			}
-			dst[2*i+int(side)][fill[side]/64] |= (rest + 1) << (fill[side] % 64)
-			fill[side] += to
+	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
+	rest := exactRemainderBits(len(dst)) // that of src has one bit more
+	for i, line := range src[from:to] {
+		pair := (*[2]Line)(dst[2*(from+i):])
+		var cells [2 * 32]uint32
+		splitCells(&cells, &line, wide, rest)
+		packCells(&pair[0], cells[:32], narrow)
+		packCells(&pair[1], cells[32:], narrow)
+	}
+}
+
+// splitCells takes the remainders in a line apart by bit rest, which they lose: those
+// without it become the first cells, those with it the ones from 32 on. Which of these a
+// remainder goes to is as good as random, so no branch depends on it.
+func splitCells(cells *[2 * 32]uint32, line *Line, width, rest uint) {
+	fill := uint64(32) << 32 // the next place for either
+	for at := uint(0); at < 512; at += width {
+		cell := exactCell(line, at, width)
+		if cell == 0 {
+			return
+		}
+		remainder := cell - 1
+		half := remainder >> (rest & 31) & 1 * 32
+		cells[fill>>half&63] = uint32(remainder&(1<<(rest&31)-1)) + 1
+		fill += 1 << half
+	}
+}
+
+// packCells writes a line of cells of 16 or 32 bits.
+func packCells(line *Line, cells []uint32, width uint) {
+	cells = cells[:32]
+	for w := range line {
+		if width == 32 {
+			line[w] = uint64(cells[2*w]) | uint64(cells[2*w+1])<<32
+		} else {
+			c := cells[4*w : 4*w+4 : 4*w+4]
+			line[w] = uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
 		}
 	}
 }
 
-// ExactRowsToBits sets in a bitmap of all 32-bit words those that exact rows
-// hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
-// bitmap has ExactBitLines lines and rows a number that exact rows may have.
-func ExactRowsToBits(bitmap, rows []Line) {
+// ExactRowsToBits sets in a bitmap of all 32-bit words those that lines from to to-1 of
+// exact rows hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
+// bitmap has ExactBitLines lines, rows a number that exact rows may have, and
+// 0 <= from <= to <= len(rows).
+func ExactRowsToBits(bitmap, rows []Line, from, to int) {
 	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < MinExactLines || len(rows) > MaxExactLines {
 		panic("layout: ExactRowsToBits: a number of lines out of range")
 	}
 	width, shift := exactCellBits(len(rows)), exactRemainderBits(len(rows))
-	for i := range rows {
+	for i := from; i < to; i++ {
 		for at := uint(0); at < 512; at += width {
 			cell := exactCell(&rows[i], at, width)
 			if cell == 0 {

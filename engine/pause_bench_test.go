@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+const (
+	// pauseBatch is how many elements a call gets where its longest time counts.
+	pauseBatch = 256
+	// pauseElements is up to how many different elements the counter grows.
+	pauseElements = 8 << 20
+)
+
+// BenchmarkPause has counters grow from nothing to 8 million elements, all of them new,
+// and tells the longest single call and the one that 1 of 1000 exceed. Other work on the
+// machine shows in the longest: take the least of several runs.
+func BenchmarkPause(b *testing.B) {
+	address := func(i int) uint32 { return uint32(i) * 0x9e3779b1 }
+	digest := func(i int) asm.Digest {
+		return asm.Digest{uint64(i+1) * 0x9e3779b97f4a7c15, uint64(i+1) * 0xd6e8feb86659fd93}
+	}
+	b.Run("counter=ExactV4", func(b *testing.B) {
+		measurePause(b, func() Counter[uint32] { return newExactV4(b, 0) }, address)
+	})
+	b.Run("counter=DigestRows", func(b *testing.B) {
+		measurePause(b, func() Counter[asm.Digest] { return newDigestRows(b, 0) }, digest)
+	})
+	b.Run("counter=Landmark", func(b *testing.B) {
+		measurePause(b, func() Counter[asm.Digest] { return newLandmark(b, LandmarkConfig{}) }, digest)
+	})
+}
+
+func measurePause[K any](b *testing.B, create func() Counter[K], key func(int) K) {
+	keys, seen := make([]K, pauseBatch), make([]uint64, pauseBatch/64)
+	times := make([]time.Duration, 0, pauseElements/pauseBatch)
+	var longest, usual, sum time.Duration
+	for b.Loop() {
+		c := create()
+		times = times[:0]
+		for at := 0; at < pauseElements; at += pauseBatch {
+			for i := range keys {
+				keys[i] = key(at + i)
+			}
+			begin := time.Now()
+			c.TestAndSet(seen, keys)
+			times = append(times, time.Since(begin))
+		}
+		for _, t := range times {
+			sum += t
+		}
+		slices.Sort(times)
+		longest, usual = max(longest, times[len(times)-1]), max(usual, times[len(times)-len(times)/1000])
+		c.Close()
+	}
+	b.ReportMetric(float64(longest.Nanoseconds()), "max-ns")
+	b.ReportMetric(float64(usual.Nanoseconds()), "p99.9-ns")
+	b.ReportMetric(float64(sum.Nanoseconds())/float64(b.N)/pauseElements, "ns/element")
+	b.ReportMetric(0, "ns/op") // it would count the making of keys, too
+}
