@@ -214,8 +214,10 @@ func (x *exactRows[E, W]) bytes() int {
 }
 
 // Populate has the system hand over the memory of the lines now instead of at their
-// first use. Both must be empty yet.
-func (x *exactRows[E, W]) Populate() { x.table.arena.Populate() }
+// first use.
+func (x *exactRows[E, W]) Populate() {
+	x.table.arena.Populate(0, len(x.table.arena.Lines()))
+}
 
 // Reset is as Counter says. A counter that cannot have its first lines back keeps
 // those it has.

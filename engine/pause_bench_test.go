@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -35,9 +36,11 @@ func BenchmarkPause(b *testing.B) {
 }
 
 func measurePause[K any](b *testing.B, create func() Counter[K], key func(int) K) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	keys, seen := make([]K, pauseBatch), make([]uint64, pauseBatch/64)
 	times := make([]time.Duration, 0, pauseElements/pauseBatch)
-	var longest, usual, sum time.Duration
+	var passed, longest, usual, sum time.Duration
 	for b.Loop() {
 		c := create()
 		times = times[:0]
@@ -45,19 +48,18 @@ func measurePause[K any](b *testing.B, create func() Counter[K], key func(int) K
 			for i := range keys {
 				keys[i] = key(at + i)
 			}
-			begin := time.Now()
+			wall, begin := time.Now(), threadTime()
 			c.TestAndSet(seen, keys)
-			times = append(times, time.Since(begin))
-		}
-		for _, t := range times {
-			sum += t
+			times = append(times, threadTime()-begin)
+			sum, passed = sum+times[len(times)-1], max(passed, time.Since(wall))
 		}
 		slices.Sort(times)
 		longest, usual = max(longest, times[len(times)-1]), max(usual, times[len(times)-len(times)/1000])
 		c.Close()
 	}
-	b.ReportMetric(float64(longest.Nanoseconds()), "max-ns")
-	b.ReportMetric(float64(usual.Nanoseconds()), "p99.9-ns")
-	b.ReportMetric(float64(sum.Nanoseconds())/float64(b.N)/pauseElements, "ns/element")
+	b.ReportMetric(float64(passed.Nanoseconds()), "max-ns")
+	b.ReportMetric(float64(longest.Nanoseconds()), "max-cpu-ns")
+	b.ReportMetric(float64(usual.Nanoseconds()), "p99.9-cpu-ns")
+	b.ReportMetric(float64(sum.Nanoseconds())/float64(b.N)/pauseElements, "cpu-ns/element")
 	b.ReportMetric(0, "ns/op") // it would count the making of keys, too
 }

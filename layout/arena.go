@@ -68,14 +68,14 @@ func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
 // Clear sets all lines to zero.
 func (a *Arena) Clear() { clear(a.lines) }
 
-// Populate has the system back all lines with memory now, which it otherwise does a page
-// at a time when they are first used: a huge page takes it some 100 µs. What lines hold
-// stays.
-func (a *Arena) Populate() {
-	if len(a.lines) == 0 || populate(a.bytes(0, len(a.lines))) == nil {
+// Populate has the system back lines from to to-1 with memory now, which it otherwise
+// does a page at a time when they are first used: a huge page takes it some 100 µs. What
+// lines hold stays.
+func (a *Arena) Populate(from, to int) {
+	if from == to || populate(a.bytes(from, to)) == nil {
 		return
 	}
-	for i := 0; i < len(a.lines); i += smallPage / LineSize {
+	for i := from; i < to; i += smallPage / LineSize {
 		atomic.AddUint64(&a.lines[i][0], 0)
 	}
 }

@@ -52,7 +52,8 @@ func TestArenaPopulate(t *testing.T) {
 		for i := range lines {
 			lines[i][7] = uint64(i)
 		}
-		a.Populate()
+		a.Populate(0, n/2)
+		a.Populate(n/2, n) // of another page than the first half ended in, or not
 		for from := 0; from < n; from += 500 {
 			to := min(from+500, n)
 			a.Release(from, to)
@@ -65,7 +66,7 @@ func TestArenaPopulate(t *testing.T) {
 		if err := a.Close(); err != nil {
 			t.Error(err)
 		}
-		a.Populate()
+		a.Populate(0, 0)
 		a.Release(0, 0)
 	}
 }
