@@ -19,8 +19,8 @@ func SplitDigestRows(dst, src []Line, from, to int) {
 		fill := uint64(0) // of either side
 		for _, digest := range line {
 			side := digest >> (shift & 63) & 1
-			pair[side][fill>>(32*side)&7] = digest
-			fill += 1 << (32 * side)
+			pair[side][fill>>(32*side&63)&7] = digest
+			fill += 1 << (32 * side & 63)
 		}
 	}
 }

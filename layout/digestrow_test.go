@@ -63,3 +63,18 @@ func TestSplitDigestRowsPanics(t *testing.T) {
 		}()
 	}
 }
+
+func BenchmarkSplitDigestRows(b *testing.B) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	old, rows := make([]Line, 1<<16), make([]Line, 1<<17)
+	digests := make([]asm.Digest, 5<<16)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64()}
+	}
+	asm.TestAndSetExact64(old, make([]uint64, len(digests)/64), digests, make([]uint32, len(digests)))
+	for b.Loop() {
+		clear(rows)
+		SplitDigestRows(rows, old, 0, len(old))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(digests)), "ns/key")
+}

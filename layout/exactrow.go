@@ -54,16 +54,19 @@ func SplitExactRows(dst, src []Line, from, to int) {
 // without it become the first cells, those with it the ones from 32 on. Which of these a
 // remainder goes to is as good as random, so no branch depends on it.
 func splitCells(cells *[2 * 32]uint32, line *Line, width, rest uint) {
+	mask := uint32(1)<<(rest&31) - 1
 	fill := uint64(32) << 32 // the next place for either
-	for at := uint(0); at < 512; at += width {
-		cell := exactCell(line, at, width)
-		if cell == 0 {
-			return
+	for _, word := range line {
+		for range 64 / width {
+			cell := uint32(word & (1<<(width&63) - 1))
+			if cell == 0 {
+				return
+			}
+			half := (cell - 1) >> (rest & 31) & 1 * 32
+			cells[fill>>(half&63)&63] = (cell-1)&mask + 1
+			fill += 1 << (half & 63)
+			word >>= width & 63
 		}
-		remainder := cell - 1
-		half := remainder >> (rest & 31) & 1 * 32
-		cells[fill>>half&63] = uint32(remainder&(1<<(rest&31)-1)) + 1
-		fill += 1 << half
 	}
 }
 
