@@ -30,6 +30,9 @@ type Batch struct {
 	// A Source only ever appends to them, so an older batch stays valid.
 	Interfaces []Interface
 	Sections   []Section
+
+	room  []byte // where a reader has the bytes of Buf
+	piece filePiece
 }
 
 // Frame is one captured packet. Offsets are in bytes from the start of

@@ -54,7 +54,7 @@ type reader struct {
 	chunk  int
 	warn   func(error)
 
-	carry   []byte // the record that the last batch ended within
+	carry   []byte // the start of a record that the last batch ended within
 	base    int64  // offset of carry in the stream
 	need    int    // bytes from base on that the record is known to need
 	readErr error  // what reading ended with, once it has
@@ -75,32 +75,53 @@ func (r *reader) Next(b *Batch) error {
 	return nil
 }
 
-// fill reads until b holds a whole record or the input has ended. The read goes
-// straight into b.Buf, behind the piece of a record carried over.
+// fill makes b of the piece that was read for it, or else reads until b holds a whole
+// record or the input has ended.
 func (r *reader) fill(b *Batch) {
-	b.Buf = append(b.Buf, r.carry...)
+	preloaded := b.piece.claimed
 	for {
-		used, err := 0, error(nil)
-		if len(b.Buf) >= r.need {
-			used, r.need, err = r.format.parse(b)
+		if !preloaded {
+			b.piece = filePiece{}
+			if len(r.carry) < r.need && r.readErr == nil {
+				r.load(b)
+			}
 		}
-		rest := b.Buf[used:]
-		if err == nil && used == 0 {
-			err = r.atEnd(rest)
-		}
-		if err != nil {
-			r.end(rest, used, err)
-		} else if used > 0 {
-			// The common case: what is left is less than a record.
-			r.carry = append(r.carry[:0], rest...)
-			r.base += int64(used)
-		}
-		if err != nil || used > 0 {
-			b.Buf = b.Buf[:used]
+		if done := r.join(b); done || preloaded {
+			b.piece = filePiece{}
 			return
 		}
-		b.Buf, r.readErr = readUntil(r.in, grow(b.Buf, r.chunk), len(b.Buf)+1, r.chunk)
 	}
+}
+
+// join delivers the whole records in what was carried over and the piece of b, and
+// carries over the rest. It returns false if that is less than one and more may come.
+func (r *reader) join(b *Batch) bool {
+	if r.readErr != nil {
+		b.piece.data = nil // it lies behind the end
+	} else {
+		r.readErr = b.piece.err
+	}
+	whole, apart := r.place(b)
+	used, err := 0, error(nil)
+	if len(whole) >= r.need {
+		b.Buf = whole
+		used, r.need, err = r.format.parse(b)
+	}
+	b.Buf = whole[:used:used]
+	rest := whole[used:]
+	if err == nil && used == 0 {
+		err = r.atEnd(rest)
+	}
+	switch {
+	case err != nil:
+		r.end(rest, used, err)
+	case apart && used == 0:
+		r.carry = whole
+	default:
+		r.carry = append(r.carry[:0], rest...)
+		r.base += int64(used)
+	}
+	return err != nil || used > 0
 }
 
 // atEnd says how the input ended, once reading has, if rest is what is left of

@@ -12,9 +12,9 @@ import (
 // stored, and the decompressors over it.
 type input struct {
 	raw     counter
-	total   int64     // size as stored, 0 if unknown
-	file    io.Closer // nil if the stream is not ours to close
-	regular bool      // file is a regular file, whose reads never wait
+	total   int64        // size as stored, 0 if unknown
+	file    io.Closer    // nil if the stream is not ours to close
+	regular *regularFile // nil if the stream is none; reads of one never wait
 
 	layers []layer    // decompressors, the one over raw first
 	ahead  *readAhead // reads the last layer, from the first Read after open on
@@ -83,7 +83,7 @@ func (in *input) close() error {
 		err = in.file.Close()
 	}
 	// What waits for a pipe may wait for long; it ends by itself.
-	if in.ahead != nil && in.regular {
+	if in.ahead != nil && in.regular != nil {
 		<-in.ahead.done
 	}
 	return err
@@ -119,47 +119,52 @@ func (c *counter) failed(err error) bool {
 	return own != nil && errors.Is(err, *own)
 }
 
-// regularFile reads a regular file to its end. The first short read fixes where
-// that is, so that a file that grows as fast as it is read ends all the same. One that
-// has become shorter than it was at first is truncated wherever it ends now.
+// regularFile reads a regular file up to where it ends when the end that it had at
+// first is reached: so one that grows as fast as it is read ends all the same. If it has
+// become shorter meanwhile it is truncated wherever it ends now.
 type regularFile struct {
 	f     *os.File
-	pos   int64
 	size  int64 // at first
+	pos   int64 // of the next claim
 	end   int64
-	ended bool // end is known
+	ended bool // end is where it stays
 }
 
-func (r *regularFile) Read(p []byte) (int, error) {
-	if r.ended && r.end-r.pos < int64(len(p)) {
-		p = p[:r.end-r.pos]
-		if len(p) == 0 {
-			return 0, r.atEnd()
-		}
-	}
-	n, err := r.f.Read(p)
-	r.pos += int64(n)
-	if err == io.EOF {
-		return n, r.atEnd()
-	}
-	if n < len(p) && err == nil && !r.ended {
-		// A short read of some network file systems is no end: ask.
+// claim returns the next n bytes, or fewer at the end: none with io.EOF.
+func (r *regularFile) claim(n int) (off int64, length int, err error) {
+	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
 		if err != nil {
-			return n, err
+			return r.pos, 0, err
 		}
-		if st.Size() >= r.pos {
-			r.end, r.ended = st.Size(), true
-		}
+		r.end, r.ended = max(r.end, st.Size()), true
+	}
+	off = r.pos
+	length = int(min(int64(n), max(r.end-off, 0)))
+	r.pos += int64(length)
+	if length == 0 {
+		err = io.EOF
+	}
+	return off, length, err
+}
+
+// load reads what was claimed, in any order.
+func (r *regularFile) load(p []byte, off int64) (int, error) {
+	n, err := r.f.ReadAt(p, off)
+	if err == io.EOF {
+		had := max(r.size, off+int64(len(p)))
+		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", ErrTruncated, had, off+int64(n))
 	}
 	return n, err
 }
 
-func (r *regularFile) atEnd() error {
-	if r.pos < r.size {
-		return fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", ErrTruncated, r.size, r.pos)
+// Read claims and loads.
+func (r *regularFile) Read(p []byte) (int, error) {
+	off, n, err := r.claim(len(p))
+	if err != nil {
+		return 0, err
 	}
-	return io.EOF
+	return r.load(p[:n], off)
 }
 
 // maxEmptyReads is how often in a row a reader may return nothing and no error.

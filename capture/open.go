@@ -50,8 +50,8 @@ type Options struct {
 //
 // A pipe is delivered as it comes: a batch holds what one read returned as soon
 // as that is a whole record (if it is compressed, what its compressor put out
-// at once). A regular file is read to the end that it has when
-// that end is first met, so that a file which is still being written ends (most
+// at once). A regular file is read to the end that it has when the end that it had at
+// first is reached, so that a file which is still being written ends (most
 // likely with ErrTruncated, in the middle of a record) and is not followed. One that
 // is cut while it is read ends with ErrTruncated, even between two records.
 func Open(name string, opt Options) (Source, error) {
@@ -96,14 +96,17 @@ func (in *input) measure(f *os.File, name string) error {
 		widen(f)
 		return nil
 	}
+	if st.Size() == 0 {
+		return nil // or of a size that nobody knows, as in /proc
+	}
 	// Standard input may have been read from already.
 	pos, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return err
 	}
-	in.raw.r = &regularFile{f: f, pos: pos, size: st.Size()}
+	in.regular = &regularFile{f: f, size: st.Size(), pos: pos, end: st.Size()}
+	in.raw.r = in.regular
 	in.total = max(0, st.Size()-pos)
-	in.regular = true
 	return nil
 }
 

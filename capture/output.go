@@ -14,6 +14,9 @@ type OutputOptions struct {
 	// (not of the program) soon after may then leave the new name with an empty
 	// or half file behind it.
 	NoSync bool
+	// Workers is how many goroutines compress the output, at most 8; 0 for as many
+	// as there are processors. What they make does not depend on it.
+	Workers int
 }
 
 // Output is a file that appears under its name whole or not at all.
@@ -30,9 +33,8 @@ type OutputOptions struct {
 // is replaced, even where it does not exist yet.
 //
 // The ending of the name as given selects a compression: .gz (gzip),
-// .zst (Zstandard), .lz4 (LZ4 frame), each at its fastest level and on all
-// processors, up to 8, since the bytes come faster than any level can take them.
-// How many there are does not change what is written.
+// .zst (Zstandard), .lz4 (LZ4 frame), each at its fastest level, since the bytes
+// come faster than any level can take them.
 //
 // An Output is for one goroutine. Either Commit or Abort must be called.
 type Output struct {
@@ -65,7 +67,7 @@ func Create(name string, opt OutputOptions) (*Output, error) {
 	}
 	o.buf = newOutBuffer(namedWriter{o})
 	through := &gate{w: o.buf}
-	pack, err := newPacker(name, through)
+	pack, err := newPacker(name, through, opt.Workers)
 	if err != nil {
 		return nil, errors.Join(o.named("create", err), o.Abort())
 	}

@@ -27,7 +27,7 @@ func (g *gate) Write(p []byte) (int, error) {
 
 // These bound the memory of zstd: pieces of four times the window are compressed side
 // by side, and three are held for each that is. The usual window of 4 MiB makes files
-// a hundredth smaller.
+// a hundredth smaller. There are always two at least: one alone makes other bytes.
 const (
 	zstdWindow  = 256 << 10
 	zstdWorkers = 3
@@ -37,26 +37,34 @@ const (
 const gzipBlock = 256 << 10
 
 // newPacker returns the compressor that the ending of name asks for, or nil. Its
-// Close completes the stream without closing w. It works on several goroutines; what
-// it makes does not depend on how many.
-func newPacker(name string, w io.Writer) (io.WriteCloser, error) {
+// Close completes the stream without closing w. It works on so many goroutines, 0 for
+// as many as there are processors; what it makes does not depend on how many.
+func newPacker(name string, w io.Writer, workers int) (io.WriteCloser, error) {
+	workers = packWorkers(workers)
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".gz":
 		z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
 		if err != nil {
 			return nil, err
 		}
-		return z, z.SetConcurrency(gzipBlock, packWorkers())
+		return z, z.SetConcurrency(gzipBlock, workers)
 	case ".zst":
 		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
-			zstd.WithEncoderConcurrency(min(packWorkers(), zstdWorkers)), zstd.WithConcurrentBlocks(true))
+			zstd.WithEncoderConcurrency(min(max(workers, 2), zstdWorkers)), zstd.WithConcurrentBlocks(true))
 	case ".lz4":
 		z := lz4.NewWriter(w)
-		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb), lz4.ConcurrencyOption(packWorkers()))
+		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb), lz4.ConcurrencyOption(workers))
 	}
 	return nil, nil
 }
 
-// packWorkers returns how many goroutines compress one stream: two at least, since zstd
-// makes other bytes on one, and no more than memory is meant for.
-func packWorkers() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }
+// maxPackWorkers is the most that memory is meant for.
+const maxPackWorkers = 8
+
+// packWorkers returns how many goroutines compress one stream.
+func packWorkers(wanted int) int {
+	if wanted <= 0 {
+		wanted = runtime.GOMAXPROCS(0)
+	}
+	return min(wanted, maxPackWorkers)
+}

@@ -207,17 +207,18 @@ func TestOutputCompresses(t *testing.T) {
 	}
 }
 
-// TestOutputSameOnAnyProcessors compresses to the same bytes, and leaves nothing running.
-func TestOutputSameOnAnyProcessors(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+// TestOutputSameByAnyWorkers compresses to the same bytes, and leaves nothing running.
+func TestOutputSameByAnyWorkers(t *testing.T) {
 	data := mixed(4 << 20) // of several pieces in each format
 	before := runtime.NumGoroutine()
 	for _, ending := range []string{".gz", ".zst", ".lz4"} {
 		name := filepath.Join(t.TempDir(), "out"+ending)
 		var want []byte
-		for _, processors := range []int{1, 2, 5} {
-			runtime.GOMAXPROCS(processors)
-			o := create(t, name)
+		for _, workers := range []int{1, 2, 5, 100, 0} {
+			o, err := Create(name, OutputOptions{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
 			writeTo(t, o, string(data))
 			if err := o.Commit(); err != nil {
 				t.Fatal(err)
@@ -230,7 +231,7 @@ func TestOutputSameOnAnyProcessors(t *testing.T) {
 				want = got
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("%s: %d bytes with %d processors, %d with one", ending, len(got), processors, len(want))
+				t.Errorf("%s: %d bytes by %d workers, %d by one", ending, len(got), workers, len(want))
 			}
 		}
 		o := create(t, name)

@@ -59,8 +59,8 @@ type WindowsConfig[T any] struct {
 // two with the smallest gap between them become one, and what falls in the gap is
 // late as well. That takes a thousand holes in the stream's time to happen.
 //
-// All decisions are taken at positions in the stream. They depend neither on the
-// wall clock nor on how the stream is cut into calls. A Windows is not safe for
+// All these decisions are taken at positions in the stream. They depend neither on the
+// wall clock nor on how the stream is cut into calls; only Expire does. A Windows is not safe for
 // concurrent use.
 type Windows[T any] struct {
 	config  WindowsConfig[T]
@@ -68,6 +68,7 @@ type Windows[T any] struct {
 	current int             // index of the window of the last timed packet, or -1
 	untimed openWindow[T]   // of packets without a timestamp; content is nil before the first
 	closed  timeSpans
+	expired int64 // the end of what Expire has closed; 0 before the first
 	packets int64 // of the stream so far
 	late    uint64
 }

@@ -26,6 +26,10 @@ type PacketStats struct {
 	Method string // "timed", "exact", or what another filter calls itself
 	// MemoryBytes is the size of what remembers elements.
 	MemoryBytes int
+	// Fill is the share of the memory that elements take which are still within the
+	// window, 0 to 1; estimated with time windows, as of the last elements. It is 0
+	// where memory has no bound.
+	Fill float64
 	// PredictedFPR bounds the probability that a packet without a twin is
 	// taken for a copy.
 	PredictedFPR float64

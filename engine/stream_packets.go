@@ -32,7 +32,7 @@ func (f *StreamPackets) TestAndSet(seen []uint64, d []asm.Digest, _ []int64, _ [
 // they are given.
 func (f *StreamPackets) Stats() PacketStats {
 	s := f.stream.Stats()
-	return PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
+	return PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
 }
 
 // Close implements PacketFilter.

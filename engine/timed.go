@@ -245,6 +245,7 @@ func (t *Timed) Stats() PacketStats {
 	s := PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
+		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*(t.memory/layout.LineSize))),
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts().EvictedLive,
 	}

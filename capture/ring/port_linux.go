@@ -125,6 +125,17 @@ func (p *port) leave() {
 	for _, r := range p.rings {
 		r.mu.Lock()
 		r.stats.Outages++
+		r.stats.Out = true
+		r.mu.Unlock()
+	}
+}
+
+// enter notes that the interface is up.
+func (p *port) enter() {
+	p.out = false
+	for _, r := range p.rings {
+		r.mu.Lock()
+		r.stats.Out = false
 		r.mu.Unlock()
 	}
 }
@@ -145,7 +156,7 @@ func (p *port) resume() error {
 		return nil // nothing to be told; it may come yet
 	}
 	if !p.removed() {
-		p.out = false
+		p.enter()
 		return nil
 	}
 	if !p.drained() && time.Since(p.since) < drainTime(p.conf) {
@@ -163,7 +174,7 @@ func (p *port) resume() error {
 	if err := p.admit(); err != nil {
 		return err
 	}
-	p.out = false
+	p.enter()
 	return nil
 }
 

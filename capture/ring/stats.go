@@ -18,6 +18,7 @@ type Stats struct {
 	Tagged     uint64 // of them, with a VLAN tag that was put back
 	Hardware   uint64 // of them, with the time of the network card
 	Outages    uint64 // how often the interface went down or away, where Config.Wait survived it
+	Out        bool   // it is down or away now
 }
 
 // SenderStats counts what happened at a Sender.

@@ -7,16 +7,13 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
-// step is how many packets go through decoding and digests at a time: the arrays
-// in between stay in the first-level cache.
-const step = 512
-
-// packets is the task for one batch: what it takes to judge its packets.
-type packets struct {
-	run      *runner
+// Packets are those of one batch on their way to verdicts: Reset and Add take what
+// the batches before have no part in, Judge the rest. It keeps its memory from batch
+// to batch, and serves one goroutine at a time.
+type Packets struct {
+	judging  *Judging
 	identity *flow.Identity
 	digester asm.MessageDigester
-	headers  [step]flow.Header
 
 	tally     tally
 	digests   []asm.Digest
@@ -26,27 +23,21 @@ type packets struct {
 	drop      []uint64 // a bit for each packet that is a copy
 }
 
-func newPackets(r *runner) *packets {
-	return &packets{run: r, identity: flow.NewIdentity(r.cfg.Identity), digester: r.cfg.digester()}
-}
-
-// Prepare decodes and digests the packets.
-func (p *packets) Prepare(b *capture.Batch) {
-	n := len(b.Frames)
+// Reset makes room for a batch of n packets.
+func (p *Packets) Reset(n int) {
 	p.digests = resize(p.digests, n)
 	p.times = resize(p.times, n)
 	p.protocols = resize(p.protocols, n)
 	p.drop = resize(p.drop, (n+63)/64)
 	p.tally = newTally()
-	for from := 0; from < n; from += step {
-		p.prepare(b, from, min(from+step, n))
-	}
 }
 
-func (p *packets) prepare(b *capture.Batch, from, to int) {
-	frames, headers := b.Frames[from:to], p.headers[:to-from]
+// Add digests the packets of b that headers describe, the first of which is number
+// from. All packets are to be added, in their order.
+func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
+	to := from + len(headers)
+	frames := b.Frames[from:to]
 	times, protocols := p.times[from:to], p.protocols[from:to]
-	p.run.decoder.Decode(headers, b, from)
 	buf, msgs := p.identity.Gather(b, from, headers)
 	p.digester.SumMessages(p.digests[from:to], buf, msgs)
 	for i := range frames {
@@ -56,19 +47,19 @@ func (p *packets) prepare(b *capture.Batch, from, to int) {
 	p.tally.packets(frames, protocols)
 }
 
-// Apply judges the packets.
-func (p *packets) Apply(b *capture.Batch) error {
-	if p.run.cfg.Across {
+// Judge judges the packets, and returns a bitmap of those that are copies, which is
+// valid until the next Reset. Batches are judged one after another, in the order of
+// their stream.
+func (p *Packets) Judge(b *capture.Batch) (drop []uint64) {
+	j := p.judging
+	if j.cfg.Across {
 		p.points = resize(p.points, len(b.Frames))
-		p.run.where.Gather(p.points, b, 0)
+		j.where.Gather(p.points, b, 0)
 	}
-	p.run.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
-	p.run.books.batch(&p.tally, b.Frames, p.protocols, p.drop)
-	return nil
+	j.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	j.books.batch(&p.tally, b.Frames, p.protocols, p.drop)
+	return p.drop
 }
-
-// Write writes the packets that go somewhere.
-func (p *packets) Write(b *capture.Batch) error { return p.run.sinks.write(b, p.drop) }
 
 // resize returns s with n elements, whatever they are.
 func resize[T any](s []T, n int) []T {

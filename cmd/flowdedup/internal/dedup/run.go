@@ -7,7 +7,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Run de-duplicates the inputs. The summary is valid whatever the error is; its
@@ -28,10 +27,13 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if err != nil {
 		return newBooks().close(time.Since(begin)), err
 	}
-	defer r.filter.Close()
+	defer r.judging.Close()
 
-	err = r.end(in.Each(ctx, cfg.Workers, func() input.Task { return newPackets(r) }))
-	s := r.finish(begin)
+	err = r.end(in.Each(ctx, cfg.Workers, func() input.Task {
+		return &task{run: r, packets: r.judging.NewPackets()}
+	}))
+	s := r.judging.Summary(time.Since(begin))
+	s.SkippedBlocks = r.sinks.skipped()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -39,7 +41,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 // end commits the outputs, or takes them back where err or an error of their
 // own leaves nothing worth keeping.
 func (r *runner) end(err error) error {
-	if errors.Is(err, ErrOutput) || input.IsDamage(err) && r.books.tally.count == 0 {
+	if errors.Is(err, ErrOutput) || input.IsDamage(err) && r.judging.books.tally.count == 0 {
 		return errors.Join(err, r.sinks.abort())
 	}
 	return errors.Join(err, r.sinks.commit())
@@ -47,46 +49,21 @@ func (r *runner) end(err error) error {
 
 // runner is what the batches of a run have in common.
 type runner struct {
-	cfg     *Config
+	judging *Judging
 	decoder *flow.Decoder
-	where   *flow.Points
-	filter  engine.PacketFilter
 	sinks   *sinks
-	books   *books
 }
 
 func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
-	filter, err := cfg.filter(in.Size())
+	judging, err := NewJudging(cfg, in.Size())
 	if err != nil {
 		return nil, err
 	}
 	sinks, err := openSinks(cfg, len(in.Inputs()))
 	if err != nil {
-		return nil, errors.Join(err, filter.Close())
+		return nil, errors.Join(err, judging.Close())
 	}
-	return &runner{
-		cfg:     cfg,
-		decoder: flow.NewDecoder(flow.Config{Inner: cfg.Identity.Kind == flow.Inner}),
-		where:   flow.NewPoints(),
-		filter:  filter,
-		sinks:   sinks,
-		books:   newBooks(),
-	}, nil
-}
-
-func (r *runner) finish(begin time.Time) Summary {
-	stats := r.filter.Stats()
-	s := r.books.close(time.Since(begin))
-	s.Window = r.cfg.Window.String()
-	s.Identity = r.cfg.Identity.Kind.String()
-	s.Digest = r.cfg.Digest
-	s.Method = stats.Method
-	s.MemoryBytes = stats.MemoryBytes
-	s.PredictedFPR = stats.PredictedFPR
-	s.EvictedLive = stats.EvictedLive
-	s.SuggestedMemory = stats.SuggestedMemory
-	s.SkippedBlocks = r.sinks.skipped()
-	return s
+	return &runner{judging: judging, decoder: judging.NewDecoder(), sinks: sinks}, nil
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is

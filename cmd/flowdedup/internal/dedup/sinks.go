@@ -30,7 +30,7 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 		if o.name == "" {
 			continue
 		}
-		out, err := capture.Create(o.name, capture.OutputOptions{})
+		out, err := capture.Create(o.name, capture.OutputOptions{Workers: cfg.Workers})
 		if err != nil {
 			return nil, errors.Join(err, s.abort())
 		}

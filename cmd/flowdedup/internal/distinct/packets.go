@@ -11,31 +11,21 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// step is how many packets are decoded at a time: their headers stay in the
-// first-level cache.
-const step = 512
-
-// packets is the task for one batch: the elements of its packets.
-type packets struct {
-	run     *runner
-	keyers  []*flow.Keyer
-	headers [step]flow.Header
+// Packets are those of one batch on their way into the counts: Reset and Add take what
+// the batches before have no part in, Count the rest. It keeps its memory from batch to
+// batch, and serves one goroutine at a time.
+type Packets struct {
+	run    *Counting
+	keyers []*flow.Keyer
 
 	times []int64
 	keys  []elements // of each key of the run
 	seen  []uint64
+	drop  []uint64 // packets that rows leave out of their number of packets; nil for none
 }
 
-func newPackets(r *runner) *packets {
-	p := &packets{run: r, keys: make([]elements, len(r.cfg.Keys))}
-	for _, key := range r.cfg.Keys {
-		p.keyers = append(p.keyers, flow.NewKeyer(key))
-	}
-	return p
-}
-
-// Prepare decodes the packets and digests their keys.
-func (p *packets) Prepare(b *capture.Batch) {
+// Reset takes the times of the packets.
+func (p *Packets) Reset(b *capture.Batch) {
 	p.times = p.times[:0]
 	for i := range b.Frames {
 		p.times = append(p.times, stamp.Usable(b.Frames[i].Time))
@@ -43,18 +33,23 @@ func (p *packets) Prepare(b *capture.Batch) {
 	for i := range p.keys {
 		p.keys[i].reset()
 	}
-	for from := 0; from < len(b.Frames); from += step {
-		headers := p.headers[:min(step, len(b.Frames)-from)]
-		p.run.decoder.Decode(headers, b, from)
-		for i, keyer := range p.keyers {
-			p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
-		}
+}
+
+// Add digests the keys of the packets of b that headers describe, the first of which
+// is number from. All packets are to be added, in their order.
+func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
+	for i, keyer := range p.keyers {
+		p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
 }
 
-// Apply counts the elements, window by window.
-func (p *packets) Apply(b *capture.Batch) error {
+// Count counts the elements, window by window. Packets whose bit in drop is set are not
+// counted as packets, but their keys are: a copy shows that its addresses were there
+// just as well. Without drop all are. Batches are counted one after another, in the
+// order of their stream.
+func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	r := p.run
+	p.drop = drop
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n
@@ -77,11 +72,8 @@ func (p *packets) Apply(b *capture.Batch) error {
 	return nil
 }
 
-// Write does nothing: a list is written while elements are counted.
-func (p *packets) Write(*capture.Batch) error { return nil }
-
 // skip passes over the elements of the packets before to.
-func (p *packets) skip(to uint32) {
+func (p *Packets) skip(to uint32) {
 	for i := range p.keys {
 		p.keys[i].skip(to)
 	}
@@ -89,7 +81,7 @@ func (p *packets) skip(to uint32) {
 
 // count enters the elements of the packets before to, as far as they were not
 // counted or skipped, under every key.
-func (p *packets) count(w *window, b *capture.Batch, to uint32) error {
+func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
 	for i := range p.keys {
 		e, k := &p.keys[i], &w.keys[i]
 		cfg, key := p.run.cfg, &p.run.cfg.Keys[i]
@@ -108,7 +100,7 @@ func (p *packets) count(w *window, b *capture.Batch, to uint32) error {
 
 // count enters elements of one family.
 func count[E, K any](
-	p *packets, c *counted[E], create func() (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
+	p *Packets, c *counted[E], create func() (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
 ) error {
 	from, end := e.next(to)
 	if from == end {
@@ -121,7 +113,7 @@ func count[E, K any](
 		}
 	}
 	frames := e.frames[from:end]
-	c.packets += packetsOf(frames)
+	c.packets += packetsOf(frames, p.drop)
 	words := (end - from + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
 	c.TestAndSet(p.seen, e.items[from:end])
@@ -131,13 +123,13 @@ func count[E, K any](
 	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 }
 
-// packetsOf counts how many packets elements come from: equal frame numbers
-// follow each other.
-func packetsOf(frames []uint32) uint64 {
+// packetsOf counts how many packets elements come from, without those in drop: equal
+// frame numbers follow each other.
+func packetsOf(frames []uint32, drop []uint64) uint64 {
 	n := uint64(0)
 	last := ^uint32(0) // no frame has this number
 	for _, f := range frames {
-		if f != last {
+		if f != last && (drop == nil || drop[f/64]>>(f%64)&1 == 0) {
 			n++
 		}
 		last = f

@@ -10,7 +10,7 @@ import (
 
 // sighter tells the first sightings among packets of a batch.
 type sighter struct {
-	r   *runner
+	r   *Counting
 	w   *window
 	b   *capture.Batch
 	key *flow.KeyConfig

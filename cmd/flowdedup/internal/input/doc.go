@@ -1,7 +1,7 @@
-// Package input opens the captures that a command line names and hands them
-// on as one stream of batches.
+// Package input opens the captures that a command line names and takes them through
+// workers as one stream of batches.
 //
-// Reading runs on a goroutine of its own, a few batches ahead: a pipe that
-// stays silent never keeps a signal from being answered, and the next chunk is
-// read or decompressed while the last one is worked on.
+// Regular files are read by all workers at once, a piece by each; what needs the order
+// of packets is done for one batch after another. A pipe that stays silent never keeps
+// a signal from being answered.
 package input

@@ -59,10 +59,15 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
 	}
-	return &Stream{
-		src: join(o.sources, opt), failed: o.failed, survived: survived, progress: opt.Progress,
-		ended: make(chan struct{}),
-	}, nil
+	s := New(join(o.sources, opt), opt.Progress)
+	s.failed, s.survived = o.failed, survived
+	return s, nil
+}
+
+// New makes a stream of a source that is open already, which the stream closes. progress
+// is that of Options.
+func New(src capture.Source, progress func(done, total int64, packets uint64)) *Stream {
+	return &Stream{src: src, survived: &survived{}, progress: progress, ended: make(chan struct{})}
 }
 
 // repeated tells whether a name is there more than once.

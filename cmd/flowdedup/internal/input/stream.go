@@ -43,21 +43,22 @@ type slot struct {
 	err    error // what ended the stream instead of a batch
 }
 
-// line is a stream on its way through the workers. A worker reads a batch, as the
-// only one that reads; prepares it; and leaves it at the first of two stages, at each
-// of which one batch after another is dealt with, in their order. So no worker ever
-// waits for another to hand it anything, a batch mostly stays in the caches of one
-// core from its first byte to its last, and all that depends on order happens as if
-// there were one worker.
+// line is a stream on its way through the workers. A worker reads the bytes of a
+// batch, while others do, as far as the source allows that; finds the records in them
+// when that is done for the batch before; prepares the batch; and leaves it at the
+// first of two stages, at each of which one batch after another is dealt with, in their
+// order. So a batch mostly stays in the caches of one core from its first byte to its
+// last, and all that depends on order happens as if there were one worker.
 type line struct {
 	stream *Stream
 	ctx    context.Context
 	free   chan *slot
 	over   chan struct{} // closed when no more is to be done
 
-	reading sync.Mutex
-	number  int  // of the next batch
-	ended   bool // there is none
+	claiming sync.Mutex
+	number   int // of the next batch
+
+	reading turns
 
 	mu           sync.Mutex
 	moved        *sync.Cond // a worker is done with applying or writing
@@ -75,6 +76,7 @@ func newLine(ctx context.Context, s *Stream, slots int, task func() Task) *line 
 		apply: stage{ready: make([]*slot, slots)}, write: stage{ready: make([]*slot, slots)},
 	}
 	l.moved = sync.NewCond(&l.mu)
+	l.reading.changed = sync.NewCond(&l.reading.mu)
 	for range slots {
 		l.free <- &slot{task: task()}
 	}
@@ -136,6 +138,7 @@ func (l *line) stop(err error) {
 	if !l.stopped {
 		l.stopped, l.err = true, err
 		close(l.over)
+		l.reading.end()
 	}
 }
 
@@ -148,6 +151,7 @@ func (l *line) work() {
 		case <-l.over:
 			return
 		}
+		l.claim(s)
 		if !l.read(s) {
 			return
 		}
@@ -158,22 +162,29 @@ func (l *line) work() {
 	}
 }
 
-// read reads the next batch, or what ended the stream, unless it has ended before.
-func (l *line) read(s *slot) bool {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	select {
-	case <-l.over:
-		return false
-	default:
+// claim gives a batch its number, and its piece of the input where the source is read
+// in pieces.
+func (l *line) claim(s *slot) {
+	l.claiming.Lock()
+	s.number = l.number
+	l.number++
+	pieces, inPieces := l.stream.src.(capture.Preloader)
+	if inPieces {
+		pieces.Claim(&s.batch)
 	}
-	if l.ended {
+	l.claiming.Unlock()
+	if inPieces {
+		pieces.Preload(&s.batch)
+	}
+}
+
+// read reads the batch, or what ended the stream, unless that was an earlier one.
+func (l *line) read(s *slot) bool {
+	if !l.reading.wait(s.number) {
 		return false
 	}
 	s.err = l.stream.src.Next(&s.batch)
-	l.ended = s.err != nil
-	s.number = l.number
-	l.number++
+	l.reading.done(s.err != nil)
 	return true
 }
 

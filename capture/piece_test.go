@@ -1,0 +1,143 @@
+package capture
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// readPieces drains src with so many batches in flight, whose pieces are read on
+// goroutines of their own, in no order.
+func readPieces(t *testing.T, src Preloader, flight int) whole {
+	t.Helper()
+	batches := make([]Batch, flight)
+	var w whole
+	for {
+		var reading sync.WaitGroup
+		for i := range batches {
+			src.Claim(&batches[i])
+		}
+		for _, i := range rand.Perm(flight) {
+			reading.Go(func() { src.Preload(&batches[i]) })
+		}
+		reading.Wait()
+		for i := range batches {
+			b := &batches[i]
+			err := src.Next(b)
+			w.ifaces, w.secs = b.Interfaces, b.Sections
+			if err != nil {
+				if err != io.EOF {
+					w.err = err
+				}
+				return w
+			}
+			w.add(t, b)
+		}
+	}
+}
+
+// inFiles calls test with every sample in a file, and with what all of it is.
+func inFiles(t *testing.T, test func(t *testing.T, path string, want func() whole)) {
+	files := samples()
+	files["long records"] = longRecords(12, 150<<10)
+	for name, data := range files {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "test")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			test(t, path, func() whole {
+				src, err := NewReader(bytes.NewReader(data), path, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return readAll(t, src)
+			})
+		})
+	}
+}
+
+// longRecords is a pcap of records of up to the given size.
+func longRecords(n, most int) []byte {
+	data := packets64(FormatPcap, 1)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		size := rng.IntN(most)
+		head := le.AppendUint32(le.AppendUint32(nil, uint32(i)), 0)
+		head = le.AppendUint32(le.AppendUint32(head, uint32(size)), uint32(size))
+		data = append(append(data, head...), bytes.Repeat([]byte{byte(i)}, size)...)
+	}
+	return data
+}
+
+// TestPieces reads files in pieces, which must change nothing.
+func TestPieces(t *testing.T) {
+	inFiles(t, func(t *testing.T, path string, want func() whole) {
+		for _, chunk := range []int{1, 100, 5000, 70 << 10, DefaultChunkSize} {
+			if info, err := os.Stat(path); err != nil || info.Size() > int64(chunk)*20_000 {
+				continue // more reads than the test is worth
+			}
+			for _, flight := range []int{1, 2, 9} {
+				src, err := Open(path, Options{ChunkSize: chunk})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := readPieces(t, src.(Preloader), flight)
+				if err := src.Close(); err != nil {
+					t.Error(err)
+				}
+				equal(t, got, want())
+			}
+		}
+	})
+}
+
+// TestPiecesOfStream claims pieces of what cannot be read in pieces.
+func TestPiecesOfStream(t *testing.T) {
+	data := packets64(FormatPcapNG, 3000)
+	src := open(t, packers["gzip"](t, data), Options{})
+	equal(t, readPieces(t, src.(Preloader), 3), readAll(t, open(t, data, Options{})))
+}
+
+// TestPiecesCut cuts a file between a claim and its reading.
+func TestPiecesCut(t *testing.T) {
+	data := packets64(FormatPcap, 4000)
+	for _, left := range []int{headSize, headSize + 1, 100_000, len(data) - 1} {
+		path := filepath.Join(t.TempDir(), fmt.Sprint(left))
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		src, err := Open(path, Options{ChunkSize: 10_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches := make([]Batch, len(data)/10_000+2)
+		for i := range batches {
+			src.(Preloader).Claim(&batches[i])
+		}
+		if err := os.Truncate(path, int64(left)); err != nil {
+			t.Fatal(err)
+		}
+		var w whole
+		for i := range batches {
+			src.(Preloader).Preload(&batches[i])
+			if w.err = src.Next(&batches[i]); w.err != nil {
+				break
+			}
+			w.add(t, &batches[i])
+		}
+		e := inputError(t, w.err)
+		if text := fmt.Sprintf("it had %d bytes, and nothing is left after %d", len(data), left); !bytes.Contains([]byte(e.Error()), []byte(text)) {
+			t.Errorf("%d left: %v, want %q", left, e, text)
+		}
+		if n := (left - 24) / 80; len(w.packets) != n {
+			t.Errorf("%d left: %d packets, want %d", left, len(w.packets), n)
+		}
+		src.Close()
+	}
+}

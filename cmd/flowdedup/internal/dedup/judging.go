@@ -1,0 +1,57 @@
+package dedup
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Judging tells the copies of a stream from other packets, and keeps the books: what
+// the batches of a run have in common.
+type Judging struct {
+	cfg    *Config
+	where  *flow.Points
+	filter engine.PacketFilter
+	books  *books
+}
+
+// NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
+// that is not 0. Of cfg, which must not change any more, it needs nothing that is about
+// inputs and outputs. Errors are those of the engine.
+func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
+	filter, err := cfg.filter(inputBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Judging{cfg: cfg, where: flow.NewPoints(), filter: filter, books: newBooks()}, nil
+}
+
+// NewPackets makes what one batch at a time is judged with.
+func (j *Judging) NewPackets() *Packets {
+	return &Packets{judging: j, identity: flow.NewIdentity(j.cfg.Identity), digester: j.cfg.digester()}
+}
+
+// NewDecoder returns a decoder for the headers that Packets.Add takes.
+func (j *Judging) NewDecoder() *flow.Decoder {
+	return flow.NewDecoder(flow.Config{Inner: j.cfg.Identity.Kind == flow.Inner})
+}
+
+// Summary returns what was judged so far, in the given time. It is not for the moment
+// when a batch is judged.
+func (j *Judging) Summary(elapsed time.Duration) Summary {
+	stats := j.filter.Stats()
+	s := j.books.close(elapsed)
+	s.Window = j.cfg.Window.String()
+	s.Identity = j.cfg.Identity.Kind.String()
+	s.Digest = j.cfg.Digest
+	s.Method = stats.Method
+	s.MemoryBytes = stats.MemoryBytes
+	s.PredictedFPR = stats.PredictedFPR
+	s.EvictedLive = stats.EvictedLive
+	s.SuggestedMemory = stats.SuggestedMemory
+	return s
+}
+
+// Close gives the filter's memory back; Summary still works.
+func (j *Judging) Close() error { return j.filter.Close() }

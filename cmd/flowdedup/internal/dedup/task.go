@@ -1,0 +1,38 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// step is how many packets go through decoding and digests at a time: the arrays
+// in between stay in the first-level cache.
+const step = 512
+
+// task is the work on one batch.
+type task struct {
+	run     *runner
+	packets *Packets
+	headers [step]flow.Header
+	drop    []uint64
+}
+
+// Prepare decodes and digests the packets.
+func (t *task) Prepare(b *capture.Batch) {
+	n := len(b.Frames)
+	t.packets.Reset(n)
+	for from := 0; from < n; from += step {
+		headers := t.headers[:min(step, n-from)]
+		t.run.decoder.Decode(headers, b, from)
+		t.packets.Add(b, from, headers)
+	}
+}
+
+// Apply judges the packets.
+func (t *task) Apply(b *capture.Batch) error {
+	t.drop = t.packets.Judge(b)
+	return nil
+}
+
+// Write writes the packets that go somewhere.
+func (t *task) Write(b *capture.Batch) error { return t.run.sinks.write(b, t.drop) }

@@ -1,0 +1,90 @@
+package distinct
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+const (
+	// memoryCheck is the number of packets between two looks at the memory of
+	// open windows, and memoryLimit what windows other than the current one
+	// may hold then.
+	memoryCheck = 1 << 16
+	memoryLimit = 1 << 30
+)
+
+// Counting counts the keys of a stream: what the batches of a run have in common.
+type Counting struct {
+	cfg     *Config
+	loc     *time.Location
+	digest  digesters
+	windows *engine.Windows[window]
+	packets uint64
+	err     error // the first failure to count or to tell; it ends the run
+}
+
+// NewCounting makes counters for what cfg asks for, and which must not change any
+// more. It needs nothing of what cfg says of inputs.
+func NewCounting(cfg *Config) *Counting {
+	c := &Counting{cfg: cfg, loc: cfg.Calendar.Location, digest: newDigesters(cfg.Secret)}
+	if c.loc == nil {
+		c.loc = time.UTC
+	}
+	c.windows = engine.NewWindows(engine.WindowsConfig[window]{
+		Calendar: cfg.Calendar,
+		Open:     func(start, end int64) *window { return newWindow(start, end, cfg) },
+		Close:    c.closeWindow,
+	})
+	return c
+}
+
+// NewPackets makes what one batch at a time is counted with.
+func (c *Counting) NewPackets() *Packets {
+	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys))}
+	for _, key := range c.cfg.Keys {
+		p.keyers = append(p.keyers, flow.NewKeyer(key))
+	}
+	return p
+}
+
+// Late returns how many packets came after their window had closed.
+func (c *Counting) Late() uint64 { return c.windows.Late() }
+
+// Close tells the counts of all windows that are open, and gives their memory back. The
+// error is an *OutputError: the first failure of all, which Packets.Count may have
+// returned before.
+func (c *Counting) Close() error {
+	c.windows.Close()
+	if c.err != nil {
+		return &OutputError{c.err}
+	}
+	return nil
+}
+
+// closeWindow tells a window's counts, unless something failed before.
+func (c *Counting) closeWindow(_, _ int64, w *window) {
+	if c.err == nil {
+		c.err = c.cfg.Rows(w.rows(c.cfg, c.loc))
+	}
+	if err := w.close(); c.err == nil {
+		c.err = err
+	}
+}
+
+// shed closes windows early where many large ones are open beside the current
+// one, which stays anyway.
+func (c *Counting) shed(current *window) {
+	for {
+		total := 0
+		for w := range c.windows.All() {
+			if w != current {
+				total += w.memory(c.cfg)
+			}
+		}
+		if total <= memoryLimit || !c.windows.Shed() {
+			return
+		}
+	}
+}
