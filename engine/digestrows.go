@@ -57,16 +57,6 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 	return r, nil
 }
 
-// DigestRowsMemory returns the memory that DigestRows start with so that they do not grow
-// before they hold so many digests.
-func DigestRowsMemory(digests uint64) int {
-	lines := uint64(minDigestLines)
-	for lines*digestLoad < digests {
-		lines *= 2
-	}
-	return int(lines) * layout.LineSize
-}
-
 // TestAndSet is as Counter says. It allocates only when the rows grow.
 func (r *DigestRows) TestAndSet(seen []uint64, d []asm.Digest) {
 	clearBits(seen, len(d))

@@ -31,7 +31,7 @@ type exactTable[W spillWord] struct {
 // exactRows is what counters in exact rows have in common: lines that double, and the
 // books of them.
 //
-// Lines double without a pause: from one decision to the next, spillLines of them and
+// Lines double without a pause: from one decision to the next, moveLines of them and
 // what has spilled there move to the wider rows. These have all words below a bound that
 // rises, and the rows before have the others, so each element is looked up in one place
 // as always. All have moved after 4 elements a line, before the wider rows are full.
@@ -52,6 +52,9 @@ type exactRows[E any, W spillWord] struct {
 	spills [counterStep]uint32
 	seen   [counterStep / 64]uint64
 }
+
+// moveLines is how many lines move between two decisions while rows grow.
+const moveLines = 128
 
 // exactSplit is room to part a step's elements in two while the rows grow.
 type exactSplit[E any] struct {
@@ -124,7 +127,7 @@ func (x *exactRows[E, W]) look(table *exactTable[W], seen []uint64, elements []E
 // their line.
 func (x *exactRows[E, W]) lookInBoth(elements []E) {
 	s, word := x.growing, x.kind.word
-	bound := W(x.moved) << (x.kind.width + 1 - uint(bits.Len(uint(len(x.table.arena.Lines())))))
+	bound := W(x.moved) << x.lineShift()
 	var n [2]int
 	for i, e := range elements {
 		side := 0
@@ -169,24 +172,14 @@ func (x *exactRows[E, W]) decide() {
 	x.move()
 }
 
-// move moves the next spillLines lines to the wider table, with the words that spilled
-// there, and lets the table before go when it was the last time. x.seen is free between
-// two steps.
+// move moves the next lines to the wider table, with the words that spilled there, and
+// lets the table before go when those were the last.
 func (x *exactRows[E, W]) move() {
 	lines := x.table.arena.Lines()
-	from, to := x.moved, min(x.moved+spillLines, len(lines))
+	from, to := x.moved, min(x.moved+moveLines, len(lines))
 	x.kind.move(x.wider.arena.Lines(), lines, from, to)
 	x.moved = to
-	if spilled := x.table.spilled.take(from / spillLines); spilled != nil {
-		words := spilled.appendTo(nil)
-		for at := 0; at < len(words); at += counterStep {
-			part := words[at:min(at+counterStep, len(words))]
-			for i, y := range part {
-				x.growing.elements[0][i] = x.kind.element(y)
-			}
-			x.look(&x.wider, x.seen[:], x.growing.elements[0][:len(part)])
-		}
-	}
+	x.moveSpilled(from, to)
 	if to < len(lines) {
 		x.table.arena.Release(from, to)
 		return
@@ -194,6 +187,37 @@ func (x *exactRows[E, W]) move() {
 	x.table.arena.Close()
 	x.use(x.wider)
 	x.wider, x.growing = exactTable[W]{}, nil
+}
+
+// moveSpilled gives the words that spilled from some lines their place in the wider
+// table. They stay in the set before as well, where nobody looks for them any more, until
+// it is dropped. x.seen is free between two steps.
+func (x *exactRows[E, W]) moveSpilled(from, to int) {
+	spilled, elements, n := &x.table.spilled, &x.growing.elements[0], 0
+	group := from / spillLines
+	flush := func() {
+		x.look(&x.wider, x.seen[:], elements[:n])
+		n = 0
+	}
+	for y := range spilled.sets[group].all {
+		if line := int(y >> x.lineShift()); line < from || line >= to {
+			continue
+		}
+		elements[n] = x.kind.element(y)
+		if n++; n == len(elements) {
+			flush()
+		}
+	}
+	flush()
+	if to%spillLines == 0 {
+		spilled.drop(group)
+	}
+}
+
+// lineShift returns by how much a word is shifted to leave the number of its line in the
+// table.
+func (x *exactRows[E, W]) lineShift() uint {
+	return x.kind.width + 1 - uint(bits.Len(uint(len(x.table.arena.Lines()))))
 }
 
 // settle ends growth at once, so that one table has everything.
@@ -213,8 +237,16 @@ func (x *exactRows[E, W]) bytes() int {
 	return lines*layout.LineSize + x.table.spilled.bytes + x.wider.spilled.bytes
 }
 
-// Populate has the system hand over the memory of the lines now instead of at their
-// first use.
+// MemoryFor is as Sized says.
+func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
+	lines := 1
+	for lines < x.maxLines && x.kind.limit(lines) < elements {
+		lines *= 2
+	}
+	return lines * layout.LineSize
+}
+
+// Populate is as Sized says.
 func (x *exactRows[E, W]) Populate() {
 	x.table.arena.Populate(0, len(x.table.arena.Lines()))
 }

@@ -60,16 +60,6 @@ func NewExactV4(key [16]byte, memory int) (*ExactV4, error) {
 	return e, nil
 }
 
-// ExactV4Memory returns the memory that an ExactV4 starts with so that it does not grow
-// before it holds so many addresses.
-func ExactV4Memory(addresses uint64) int {
-	lines := minExactV4Lines
-	for lines < layout.MaxExactLines && exactV4Limit(lines) < addresses {
-		lines *= 2
-	}
-	return lines * layout.LineSize
-}
-
 // exactV4Limit returns the number of addresses at which so many lines grow: three
 // quarters of their cells, and none for a bitmap.
 func exactV4Limit(lines int) uint64 {

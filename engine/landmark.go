@@ -247,8 +247,21 @@ func (l *Landmark) expectedMissed() float64 {
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
-// Populate has the system hand over the memory of the first sub-filter now instead of at
-// its first use.
+// MemoryFor is as Sized says, by what elements have taken so far: a sub-filter as large as
+// all that there are, whose share of the bound is larger, holds more than they do.
+func (l *Landmark) MemoryFor(elements uint64) int {
+	set, limit := 1.0, 1.0
+	for i := range l.filters {
+		set, limit = set+float64(l.filters[i].set), limit+float64(l.filters[i].limit)
+	}
+	memory := l.bytes()
+	for holds := float64(l.count) * limit / set; 0 < holds && holds < float64(elements); holds *= 2 {
+		memory *= 2
+	}
+	return memory
+}
+
+// Populate is as Sized says, of the first sub-filter.
 func (l *Landmark) Populate() {
 	arena := l.filters[0].arena
 	arena.Populate(0, len(arena.Lines()))
@@ -275,10 +288,15 @@ func (l *Landmark) Counts() Counts {
 		FPR:      l.fpr(),
 		Method:   "bloom",
 	}
-	for i := range l.filters {
-		c.MemoryBytes += l.filters[i].arena.Bytes()
-	}
+	c.MemoryBytes = l.bytes()
 	return c
+}
+
+func (l *Landmark) bytes() (n int) {
+	for i := range l.filters {
+		n += l.filters[i].arena.Bytes()
+	}
+	return n
 }
 
 // Reset is as Counter says.

@@ -11,12 +11,12 @@ type spillWord interface{ uint32 | uint64 }
 
 // spillSet is an exact set of words: a hash table with linear probing, at most half
 // full. It holds the few words that find their exact row full, so it is built to be
-// simple and its memory to be known.
+// simple and its memory to be known. Its methods take an odd factor, always the same,
+// that spreads words which share their top bits.
 type spillSet[W spillWord] struct {
-	table  []W    // length 0 or a power of two; 0 is empty
-	count  int    // words in the table
-	zero   bool   // the word 0 is in the set
-	factor uint64 // odd; spreads words that share their top bits
+	table []W  // length 0 or a power of two; 0 is empty
+	count int  // words in the table
+	zero  bool // the word 0 is in the set
 }
 
 // minSpillTable is the smallest table.
@@ -32,16 +32,14 @@ func newSpillFactor(key [16]byte) uint64 {
 	return (folded*2 + 1) * spillFactor
 }
 
-func (s *spillSet[W]) testAndSet(y W) bool {
+// testAndSet wants room for another word: see grow.
+func (s *spillSet[W]) testAndSet(y W, factor uint64) bool {
 	if y == 0 {
 		before := s.zero
 		s.zero = true
 		return before
 	}
-	if 2*s.count >= len(s.table) {
-		s.grow()
-	}
-	place := s.find(y)
+	place := s.find(y, factor)
 	if s.table[place] == y {
 		return true
 	}
@@ -51,36 +49,36 @@ func (s *spillSet[W]) testAndSet(y W) bool {
 }
 
 // find returns where y is, or where it belongs.
-func (s *spillSet[W]) find(y W) uint64 {
+func (s *spillSet[W]) find(y W, factor uint64) uint64 {
 	mask := uint64(len(s.table) - 1)
-	place := uint64(y) * s.factor >> (65 - bits.Len(uint(len(s.table))))
+	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
 	for s.table[place] != 0 && s.table[place] != y {
 		place = (place + 1) & mask
 	}
 	return place
 }
 
-func (s *spillSet[W]) grow() {
+// grow doubles the table.
+func (s *spillSet[W]) grow(factor uint64) {
 	old := s.table
 	s.table = make([]W, max(minSpillTable, 2*len(old)))
 	for _, y := range old {
 		if y != 0 {
-			s.table[s.find(y)] = y
+			s.table[s.find(y, factor)] = y
 		}
 	}
 }
 
-// appendTo appends the words of the set.
-func (s *spillSet[W]) appendTo(words []W) []W {
-	if s.zero {
-		words = append(words, 0)
+// all yields the words of the set.
+func (s *spillSet[W]) all(yield func(W) bool) {
+	if s.zero && !yield(0) {
+		return
 	}
 	for _, y := range s.table {
-		if y != 0 {
-			words = append(words, y)
+		if y != 0 && !yield(y) {
+			return
 		}
 	}
-	return words
 }
 
 func (s *spillSet[W]) bytes() int {

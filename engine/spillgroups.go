@@ -1,15 +1,17 @@
 package engine
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
-// spillLines is how many lines share a set of words that found theirs full: those lines
-// and their set move to wider rows together.
-const spillLines = 128
+// spillLines is how many lines share a set of words that found theirs full: few enough
+// for a set to be small, and many enough for all headers of sets to stay in a cache.
+const spillLines = 1024
 
-// spillGroups are the words that found their line full: a set for each spillLines
-// lines, nil before the first word.
+// spillGroups are the words that found their line full: a set for each spillLines lines.
 type spillGroups[W spillWord] struct {
-	sets   []*spillSet[W]
+	sets   []spillSet[W]
 	shift  uint // leaves the number of a word's set
 	factor uint64
 	bytes  int // that the sets' tables take
@@ -20,38 +22,31 @@ type spillGroups[W spillWord] struct {
 func newSpillGroups[W spillWord](lines int, width uint, factor uint64) spillGroups[W] {
 	groups := max(1, lines/spillLines)
 	return spillGroups[W]{
-		sets: make([]*spillSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor,
+		sets: make([]spillSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor,
 	}
 }
 
 func (g *spillGroups[W]) testAndSet(y W) bool {
 	set := &g.sets[y>>g.shift]
-	if *set == nil {
-		*set = &spillSet[W]{factor: g.factor}
+	if 2*set.count >= len(set.table) {
+		before := set.bytes()
+		set.grow(g.factor)
+		g.bytes += set.bytes() - before
 	}
-	before := (*set).bytes()
-	known := (*set).testAndSet(y)
-	g.bytes += (*set).bytes() - before
-	return known
+	return set.testAndSet(y, g.factor)
 }
 
-// take removes a set. It is nil if there was none.
-func (g *spillGroups[W]) take(group int) *spillSet[W] {
-	set := g.sets[group]
-	g.sets[group] = nil
-	if set != nil {
-		g.bytes -= set.bytes()
-	}
-	return set
+// drop forgets a set.
+func (g *spillGroups[W]) drop(group int) {
+	g.bytes -= g.sets[group].bytes()
+	g.sets[group] = spillSet[W]{}
 }
 
 // words returns the words of all sets.
 func (g *spillGroups[W]) words() []W {
 	var words []W
-	for _, set := range g.sets {
-		if set != nil {
-			words = set.appendTo(words)
-		}
+	for i := range g.sets {
+		words = slices.AppendSeq(words, g.sets[i].all)
 	}
 	return words
 }
