@@ -23,7 +23,7 @@ const digestLoad = 5
 // The top bits of a digest's low half choose its line, which stores the whole half
 // (asm.TestAndSetExact64). Lines double when five of their eight cells are taken on
 // average: each is split in two by one more bit of what it stores, nothing is hashed
-// again. That is spread over the elements that follow, 128 lines every 512 elements, and
+// again. That is spread over the elements that follow, 512 lines every 512 elements, and
 // the memory of lines that moved is given back as they do. At that load 2.4 % of the
 // digests find eight cells taken (the excess of a Poisson variable); these go to
 // small hash tables. So a digest takes 13 to 26 bytes.
@@ -42,6 +42,7 @@ var digestRowsKind = exactKind[asm.Digest, uint64]{
 	word:    func(d asm.Digest) uint64 { return max(d[0], 1) },
 	element: func(y uint64) asm.Digest { return asm.Digest{y} },
 	limit:   func(lines int) uint64 { return uint64(lines) * digestLoad },
+	cells:   func(int) int { return 8 },
 }
 
 // NewDigestRows returns an empty counter. memory is what the rows take at the start, in

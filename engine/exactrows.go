@@ -20,6 +20,7 @@ type exactKind[E any, W spillWord] struct {
 	word    func(E) W
 	element func(W) E              // with that word
 	limit   func(lines int) uint64 // the count at which so many lines grow
+	cells   func(lines int) int    // that each of so many lines has
 }
 
 // exactTable is lines, and the words that found theirs full.
@@ -31,10 +32,9 @@ type exactTable[W spillWord] struct {
 // exactRows is what counters in exact rows have in common: lines that double, and the
 // books of them.
 //
-// Lines double without a pause: from one decision to the next, moveLines of them and
-// what has spilled there move to the wider rows. These have all words below a bound that
-// rises, and the rows before have the others, so each element is looked up in one place
-// as always. All have moved after 4 elements a line, before the wider rows are full.
+// Lines double without a pause: from one decision to the next, some of them and what has
+// spilled there move to the wider rows. These have all words below a bound that rises, and
+// the rows before have the others, so each element is looked up in one place as always.
 type exactRows[E any, W spillWord] struct {
 	kind     *exactKind[E, W]
 	table    exactTable[W]
@@ -53,8 +53,10 @@ type exactRows[E any, W spillWord] struct {
 	seen   [counterStep / 64]uint64
 }
 
-// moveLines is how many lines move between two decisions while rows grow.
-const moveLines = 128
+// moveCells is how many cells move between two decisions while rows grow. So all have moved
+// when as many elements have come as an eighth of the cells: the last lines must hold
+// their share of these still, and more of it spills than usual.
+const moveCells = 8 * counterStep
 
 // exactSplit is room to part a step's elements in two while the rows grow.
 type exactSplit[E any] struct {
@@ -79,8 +81,17 @@ func (x *exactRows[E, W]) newTable(lines int) (exactTable[W], error) {
 	if err != nil {
 		return exactTable[W]{}, fmt.Errorf("%s of %d lines: %w", x.kind.name, lines, err)
 	}
-	return exactTable[W]{arena, newSpillGroups[W](lines, x.kind.width, x.factor)}, nil
+	return exactTable[W]{arena, x.newSpilled(lines)}, nil
 }
+
+// newSpilled makes the sets of what spills from so many lines, one for those that move
+// together.
+func (x *exactRows[E, W]) newSpilled(lines int) spillGroups[W] {
+	return newSpillGroups[W](max(1, lines/x.moves(lines)), x.kind.width, x.factor)
+}
+
+// moves returns how many of so many lines move between two decisions.
+func (x *exactRows[E, W]) moves(lines int) int { return moveCells / x.kind.cells(lines) }
 
 // use takes a table over and sets the count at which it grows.
 func (x *exactRows[E, W]) use(table exactTable[W]) {
@@ -127,7 +138,7 @@ func (x *exactRows[E, W]) look(table *exactTable[W], seen []uint64, elements []E
 // their line.
 func (x *exactRows[E, W]) lookInBoth(elements []E) {
 	s, word := x.growing, x.kind.word
-	bound := W(x.moved) << x.lineShift()
+	bound := W(x.moved) << (x.kind.width + 1 - uint(bits.Len(uint(len(x.table.arena.Lines())))))
 	var n [2]int
 	for i, e := range elements {
 		side := 0
@@ -158,11 +169,12 @@ func (x *exactRows[E, W]) decide() {
 		if x.count < x.limit {
 			return
 		}
-		lines := 2 * len(x.table.arena.Lines())
-		if lines > x.maxLines {
-			lines = layout.ExactBitLines
+		lines := len(x.table.arena.Lines())
+		next := 2 * lines
+		if next > x.maxLines {
+			next = layout.ExactBitLines
 		}
-		wider, err := x.newTable(lines)
+		wider, err := x.newTable(next)
 		if err != nil {
 			x.limit *= 2
 			return
@@ -176,10 +188,11 @@ func (x *exactRows[E, W]) decide() {
 // lets the table before go when those were the last.
 func (x *exactRows[E, W]) move() {
 	lines := x.table.arena.Lines()
-	from, to := x.moved, min(x.moved+moveLines, len(lines))
+	moves := x.moves(len(lines))
+	from, to := x.moved, min(x.moved+moves, len(lines))
 	x.kind.move(x.wider.arena.Lines(), lines, from, to)
 	x.moved = to
-	x.moveSpilled(from, to)
+	x.moveSpilled(x.table.spilled.take(from / moves))
 	if to < len(lines) {
 		x.table.arena.Release(from, to)
 		return
@@ -189,35 +202,18 @@ func (x *exactRows[E, W]) move() {
 	x.wider, x.growing = exactTable[W]{}, nil
 }
 
-// moveSpilled gives the words that spilled from some lines their place in the wider
-// table. They stay in the set before as well, where nobody looks for them any more, until
-// it is dropped. x.seen is free between two steps.
-func (x *exactRows[E, W]) moveSpilled(from, to int) {
-	spilled, elements, n := &x.table.spilled, &x.growing.elements[0], 0
-	group := from / spillLines
-	flush := func() {
-		x.look(&x.wider, x.seen[:], elements[:n])
-		n = 0
-	}
-	for y := range spilled.sets[group].all {
-		if line := int(y >> x.lineShift()); line < from || line >= to {
-			continue
-		}
+// moveSpilled gives words that spilled their place in the wider table. x.seen is free
+// between two steps.
+func (x *exactRows[E, W]) moveSpilled(spilled spillSet[W]) {
+	elements, n := &x.growing.elements[0], 0
+	for y := range spilled.all {
 		elements[n] = x.kind.element(y)
 		if n++; n == len(elements) {
-			flush()
+			x.look(&x.wider, x.seen[:], elements[:n])
+			n = 0
 		}
 	}
-	flush()
-	if to%spillLines == 0 {
-		spilled.drop(group)
-	}
-}
-
-// lineShift returns by how much a word is shifted to leave the number of its line in the
-// table.
-func (x *exactRows[E, W]) lineShift() uint {
-	return x.kind.width + 1 - uint(bits.Len(uint(len(x.table.arena.Lines()))))
+	x.look(&x.wider, x.seen[:], elements[:n])
 }
 
 // settle ends growth at once, so that one table has everything.
@@ -265,7 +261,7 @@ func (x *exactRows[E, W]) Reset() {
 	}
 	lines := x.table.arena.Lines()
 	clear(lines)
-	x.use(exactTable[W]{x.table.arena, newSpillGroups[W](len(lines), x.kind.width, x.factor)})
+	x.use(exactTable[W]{x.table.arena, x.newSpilled(len(lines))})
 }
 
 // Close is as Counter says.

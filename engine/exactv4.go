@@ -22,7 +22,7 @@ const minExactV4Lines = 64
 // addresses find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson
 // variable); these go to small hash tables. Growth doubles the lines: each
 // line is split in two by one more bit of the permuted address, nothing is
-// hashed again. That is spread over the elements that follow, 128 lines every 512
+// hashed again. That is spread over the elements that follow, 4096 cells every 512
 // elements, and the memory of lines that moved is given back as they do. It stops at a
 // bitmap of all 2^32 addresses (512 MiB), which 100 million addresses justify.
 //
@@ -42,7 +42,7 @@ var exactV4Kind = exactKind[uint32, uint32]{
 	name: "exact rows", width: 32,
 	testAndSet: testAndSetPermuted, move: movePermuted,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
-	limit: exactV4Limit,
+	limit: exactV4Limit, cells: layout.ExactCells,
 }
 
 // NewExactV4 returns an empty counter. The key is secret and chooses the

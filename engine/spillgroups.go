@@ -5,11 +5,7 @@ import (
 	"slices"
 )
 
-// spillLines is how many lines share a set of words that found theirs full: few enough
-// for a set to be small, and many enough for all headers of sets to stay in a cache.
-const spillLines = 1024
-
-// spillGroups are the words that found their line full: a set for each spillLines lines.
+// spillGroups are the words that found their line full, in sets for so many lines each.
 type spillGroups[W spillWord] struct {
 	sets   []spillSet[W]
 	shift  uint // leaves the number of a word's set
@@ -17,10 +13,9 @@ type spillGroups[W spillWord] struct {
 	bytes  int // that the sets' tables take
 }
 
-// newSpillGroups makes the sets for rows of a power of two of lines, whose numbers are
-// the top bits of words of so many bits.
-func newSpillGroups[W spillWord](lines int, width uint, factor uint64) spillGroups[W] {
-	groups := max(1, lines/spillLines)
+// newSpillGroups makes a number of sets, a power of two, for words of so many bits, the
+// top ones of which are the number of their line.
+func newSpillGroups[W spillWord](groups int, width uint, factor uint64) spillGroups[W] {
 	return spillGroups[W]{
 		sets: make([]spillSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor,
 	}
@@ -36,10 +31,12 @@ func (g *spillGroups[W]) testAndSet(y W) bool {
 	return set.testAndSet(y, g.factor)
 }
 
-// drop forgets a set.
-func (g *spillGroups[W]) drop(group int) {
-	g.bytes -= g.sets[group].bytes()
+// take removes a set and returns it.
+func (g *spillGroups[W]) take(group int) spillSet[W] {
+	set := g.sets[group]
+	g.bytes -= set.bytes()
 	g.sets[group] = spillSet[W]{}
+	return set
 }
 
 // words returns the words of all sets.
