@@ -133,7 +133,7 @@ func BenchmarkDigestRows(b *testing.B) {
 	benchSizes(b, func(b *testing.B, memory int) {
 		r, lines := newDigestRows(b, memory), memory/layout.LineSize
 		measureCounter(b, r, digestLoad*lines, func(d asm.Digest) asm.Digest { return d })
-		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/16 {
+		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/8 {
 			b.Errorf("%d lines, not %d", got, lines)
 		}
 	})

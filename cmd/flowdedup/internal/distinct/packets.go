@@ -114,7 +114,7 @@ func count[E, K any](
 		}
 	}
 	frames := e.frames[from:end]
-	c.packets += packetsOf(frames, p.drop)
+	c.packets += packetsOf(s.key.Of, frames, p.drop)
 	words := (end - from + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
 	c.TestAndSet(p.seen, e.items[from:end])
@@ -124,9 +124,12 @@ func count[E, K any](
 	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 }
 
-// packetsOf counts how many packets elements come from, without those in drop: equal
-// frame numbers follow each other.
-func packetsOf(frames []uint32, drop []uint64) uint64 {
+// packetsOf counts how many packets elements come from, without those in drop. Keys of
+// either end are up to two a packet, with equal frame numbers that follow each other.
+func packetsOf(of flow.Of, frames []uint32, drop []uint64) uint64 {
+	if of != flow.IP && of != flow.MACs && drop == nil {
+		return uint64(len(frames))
+	}
 	n := uint64(0)
 	last := ^uint32(0) // no frame has this number
 	for _, f := range frames {
