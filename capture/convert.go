@@ -14,6 +14,33 @@ const (
 	blockFrame = 12
 )
 
+// blockLen returns how long the block becomes that packetBlock writes for a record.
+func (w *sectionWriter) blockLen(f *Frame, record []byte, big, timed bool) uint32 {
+	kind, n := order32(record, big), minPacketLen+pad4(f.CapLen)
+	switch {
+	case kind == BlockSimplePacket && w.targets[f.Interface].id != 0:
+		return n + 4 + pad4(uint32(len(timeComment(timed)))) + 4
+	case kind != BlockPacket:
+		return f.RecordLen
+	}
+	added := uint32(0)
+	if order16(record[10:], big) != 0xFFFF {
+		added = 4 + 8
+		if f.RecordLen == n {
+			added += 4 // the end of a list that was not there
+		}
+	}
+	return f.RecordLen + added
+}
+
+// timeComment returns the comment for a packet that had no time.
+func timeComment(taken bool) string {
+	if taken {
+		return commentTimeTaken
+	}
+	return commentTimeZero
+}
+
 // packetBlock writes frame i of a pcapng input.
 func (w *sectionWriter) packetBlock(b *Batch, i int, t *target) {
 	record := b.Record(i)
@@ -69,11 +96,11 @@ func (w *sectionWriter) rebuild(b *Batch, i int, t *target, kind uint32) {
 
 // timedPacket writes a frame without a timestamp where one is needed.
 func (w *sectionWriter) timedPacket(b *Batch, i int, t *target) {
-	ticks, comment := uint64(0), commentTimeZero
-	if w.last != NoTime {
-		ticks, comment = ticksAt(w.last, &b.Interfaces[b.Frames[i].Interface]), commentTimeTaken
+	ticks, taken := uint64(0), w.last != NoTime
+	if taken {
+		ticks = ticksAt(w.last, &b.Interfaces[b.Frames[i].Interface])
 	}
-	options := appendOption(w.scratch[:0], optComment, comment)
+	options := appendOption(w.scratch[:0], optComment, timeComment(taken))
 	options = le.AppendUint32(options, optEnd)
 	w.packet(b, i, t.id, ticks, options)
 	w.scratch = options

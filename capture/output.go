@@ -47,10 +47,13 @@ type Output struct {
 	// temp is the path that is written and final the one it gets in Commit; both
 	// are empty where file is written directly.
 	temp, final string
-	noSync      bool
-	written     int64 // bytes passed on to file
-	done        bool
-	result      error // of the call that ended it
+	// names gives one final name after another until one is free; where it is nil,
+	// final is the name, and what has it is replaced.
+	names   func() string
+	noSync  bool
+	written int64 // bytes passed on to file
+	done    bool
+	result  error // of the call that ended it
 }
 
 // errClosed is what Commit returns after Abort, and Write after either.
@@ -65,16 +68,22 @@ func Create(name string, opt OutputOptions) (*Output, error) {
 	if err := o.open(); err != nil {
 		return nil, o.named("create", err)
 	}
+	return o, o.addStages(opt.Workers)
+}
+
+// addStages puts what gathers, and what compresses if the name asks for it, before
+// the open file. If it fails the output is closed.
+func (o *Output) addStages(workers int) error {
 	o.buf = newOutBuffer(namedWriter{o})
 	through := &gate{w: o.buf}
-	pack, err := newPacker(name, through, opt.Workers)
+	pack, err := newPacker(o.name, through, workers)
 	if err != nil {
-		return nil, errors.Join(o.named("create", err), o.Abort())
+		return errors.Join(o.named("create", err), o.Abort())
 	}
 	if pack != nil {
 		o.pack, o.gate, o.tail, o.buf = pack, through, o.buf, newOutBuffer(pack)
 	}
-	return o, nil
+	return nil
 }
 
 // Write appends p. Small slices are gathered and large ones passed on without
@@ -156,7 +165,7 @@ func (o *Output) finish() error {
 	if o.temp == "" {
 		return nil
 	}
-	if err := os.Rename(o.temp, o.final); err != nil {
+	if err := o.place(); err != nil {
 		return o.named("rename", err)
 	}
 	if o.noSync {

@@ -20,9 +20,10 @@ const (
 // filling the buffer up, and extend gives room to encode headers in place.
 // The first error sticks and turns everything after it into a no-op.
 type outBuffer struct {
-	w   io.Writer
-	buf []byte
-	err error
+	w      io.Writer
+	buf    []byte
+	passed int64 // bytes that w took
+	err    error
 }
 
 func newOutBuffer(w io.Writer) *outBuffer {
@@ -80,5 +81,6 @@ func (o *outBuffer) send(p []byte) {
 	if err == nil && n != len(p) {
 		err = io.ErrShortWrite
 	}
+	o.passed += int64(n)
 	o.err = err
 }

@@ -21,11 +21,13 @@ const maxLinks = 40
 // both stay below the 255 bytes that file systems allow.
 const maxTempBase = 200
 
+var errEmptyName = errors.New("empty name")
+
 // open decides what the name means and opens the file that is written.
 func (o *Output) open() error {
 	switch {
 	case o.name == "":
-		return errors.New("empty name")
+		return errEmptyName
 	case IsStdout(o.name):
 		// Opened by its path, it would start at offset 0 of a file that a shell
 		// opened for appending.

@@ -36,6 +36,15 @@ const (
 // gzipBlock is how much of a gzip stream one goroutine compresses at a time.
 const gzipBlock = 256 << 10
 
+// packs tells whether newPacker has a compressor for the ending of a name.
+func packs(ending string) bool {
+	switch strings.ToLower(ending) {
+	case ".gz", ".zst", ".lz4":
+		return true
+	}
+	return false
+}
+
 // newPacker returns the compressor that the ending of name asks for, or nil. Its
 // Close completes the stream without closing w. It works on so many goroutines, 0 for
 // as many as there are processors; what it makes does not depend on how many.

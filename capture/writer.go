@@ -72,11 +72,36 @@ func NewWriter(w io.Writer, merged bool) Writer {
 // encoder is what lazyWriter hands batches to once the format is known. Errors
 // of the output stay in the outBuffer.
 type encoder interface {
-	// encode writes the wanted part of b. Its errors mean that the stream
-	// cannot be written in this format.
-	encode(b *Batch, drop []uint64) error
+	// encode writes what is wanted of a part of b. Its errors mean that the
+	// stream cannot be written in this format.
+	encode(b *Batch, drop []uint64, p part) error
+	// frameLen returns how many bytes encode writes for frame i of b if it is
+	// kept; timed says whether a packet with a time was written before.
+	frameLen(b *Batch, i int, timed bool) int64
 	skippedBlocks() uint64
 }
+
+// part is some of a batch: frames from..to-1 and blocks fromBlock..toBlock-1, none
+// of which lies before frame from or behind frame to.
+type part struct {
+	from, to           int
+	fromBlock, toBlock int
+}
+
+// wholeOf returns all of b.
+func wholeOf(b *Batch) part {
+	return part{to: len(b.Frames), toBlock: len(b.Blocks)}
+}
+
+// layoutKind says how a stream is written: see NewWriter.
+type layoutKind uint8
+
+const (
+	unchosen layoutKind = iota
+	copied
+	onePcap
+	oneSection
+)
 
 // lazyWriter chooses the encoder at the first batch that has a section.
 type lazyWriter struct {
@@ -88,9 +113,7 @@ type lazyWriter struct {
 }
 
 func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
-	if need := (len(b.Frames) + 63) / 64; drop != nil && len(drop) < need {
-		panic(fmt.Sprintf("capture: Write: %d words in drop for %d frames", len(drop), len(b.Frames)))
-	}
+	checkDrop(b, drop)
 	if w.err != nil {
 		return w.err
 	}
@@ -98,9 +121,9 @@ func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
 		return nil
 	}
 	if w.enc == nil {
-		w.enc = chooseEncoder(w.out, b, w.merged)
+		w.enc = newEncoder(chooseLayout(b, w.merged), w.out, b)
 	}
-	w.err = w.enc.encode(b, drop)
+	w.err = w.enc.encode(b, drop, wholeOf(b))
 	if w.err == nil {
 		w.err = w.out.err
 	}
@@ -128,12 +151,30 @@ func (w *lazyWriter) Close() error {
 	return w.err
 }
 
-// chooseEncoder applies the rules of NewWriter to the inputs known by b.
-func chooseEncoder(out *outBuffer, b *Batch, merged bool) encoder {
+// checkDrop panics when drop is neither nil nor long enough for b.
+func checkDrop(b *Batch, drop []uint64) {
+	if need := (len(b.Frames) + 63) / 64; drop != nil && len(drop) < need {
+		panic(fmt.Sprintf("capture: Write: %d words in drop for %d frames", len(drop), len(b.Frames)))
+	}
+}
+
+// chooseLayout applies the rules of NewWriter to the inputs known by b.
+func chooseLayout(b *Batch, merged bool) layoutKind {
 	switch {
 	case oneInput(b.Sections), !merged && noPcap(b.Sections):
-		return &copyWriter{out: out}
+		return copied
 	case samePcap(b.Sections, b.Interfaces):
+		return onePcap
+	}
+	return oneSection
+}
+
+// newEncoder returns the encoder of a layout that was chosen.
+func newEncoder(kind layoutKind, out *outBuffer, b *Batch) encoder {
+	switch kind {
+	case copied:
+		return &copyWriter{out: out}
+	case onePcap:
 		return newPcapWriter(out, b)
 	}
 	return newSectionWriter(out)

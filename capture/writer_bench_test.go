@@ -2,8 +2,10 @@ package capture
 
 import (
 	"encoding/binary"
+	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // smallPackets is a batch of n packets of 60 bytes.
@@ -93,5 +95,24 @@ func BenchmarkWriterSection(b *testing.B) {
 	batch.Sections = append(batch.Sections[:1:1], second)
 	for _, d := range benchDrops {
 		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, true), d.word) })
+	}
+}
+
+// BenchmarkWriterRotation is BenchmarkWriterFile to one file without end, and to files
+// of 8 MiB.
+func BenchmarkWriterRotation(b *testing.B) {
+	batch := smallPackets(b, benchBatch)
+	for _, size := range []int64{1 << 40, 8 << 20} {
+		for _, d := range benchDrops {
+			b.Run(fmt.Sprintf("size=%d/%s", size, d.name), func(b *testing.B) {
+				r, err := NewRotation(filepath.Join(b.TempDir(), "out.pcap"),
+					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: OutputOptions{NoSync: true}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer r.Abort()
+				benchWriter(b, batch, r, d.word)
+			})
+		}
 	}
 }

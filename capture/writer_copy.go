@@ -25,7 +25,9 @@ const sectionLengthAt = 16
 
 func (w *copyWriter) skippedBlocks() uint64 { return 0 }
 
-func (w *copyWriter) encode(b *Batch, drop []uint64) error {
+func (w *copyWriter) frameLen(b *Batch, i int, _ bool) int64 { return int64(b.Frames[i].RecordLen) }
+
+func (w *copyWriter) encode(b *Batch, drop []uint64, p part) error {
 	for ; w.known < len(b.Sections); w.known++ {
 		s := &b.Sections[w.known]
 		if s.Input != b.Sections[0].Input && (s.Format == FormatPcap || b.Sections[0].Format == FormatPcap) {
@@ -33,8 +35,8 @@ func (w *copyWriter) encode(b *Batch, drop []uint64) error {
 		}
 	}
 	w.buf, w.from, w.to = b.Buf, 0, 0
-	pos := 0
-	for i := range b.Blocks {
+	pos := p.from
+	for i := p.fromBlock; i < p.toBlock; i++ {
 		k := &b.Blocks[i]
 		w.frames(b.Frames, drop, pos, int(k.Before))
 		pos = int(k.Before)
@@ -44,7 +46,7 @@ func (w *copyWriter) encode(b *Batch, drop []uint64) error {
 			w.add(k.Offset, k.Len)
 		}
 	}
-	w.frames(b.Frames, drop, pos, len(b.Frames))
+	w.frames(b.Frames, drop, pos, p.to)
 	w.flush()
 	w.buf = nil
 	return nil

@@ -33,8 +33,12 @@ func newPcapWriter(out *outBuffer, b *Batch) *pcapWriter {
 	return w
 }
 
+func (w *pcapWriter) frameLen(b *Batch, i int, _ bool) int64 {
+	return pcapRecordLen + int64(b.Frames[i].CapLen)
+}
+
 // encode writes the file header before the first batch and all kept frames.
-func (w *pcapWriter) encode(b *Batch, drop []uint64) error {
+func (w *pcapWriter) encode(b *Batch, drop []uint64, p part) error {
 	if !w.began {
 		w.fileHeader(b.Interfaces)
 		w.began = true
@@ -42,14 +46,14 @@ func (w *pcapWriter) encode(b *Batch, drop []uint64) error {
 	if err := w.checkInputs(b); err != nil {
 		return err
 	}
-	for i := range b.Blocks {
+	for i := p.fromBlock; i < p.toBlock; i++ {
 		if k := &b.Blocks[i]; k.Type == BlockFileHeader {
 			w.plain[k.Section] = w.isPlain(&b.Sections[k.Section], b.Block(i))
 		}
 	}
 	w.buf, w.from, w.to = b.Buf, 0, 0
-	for pos := 0; pos < len(b.Frames); {
-		lo, hi := nextRun(drop, pos, len(b.Frames))
+	for pos := p.from; pos < p.to; {
+		lo, hi := nextRun(drop, pos, p.to)
 		w.mixed(b, lo, hi)
 		pos = hi
 	}

@@ -50,12 +50,12 @@ func newSectionWriter(out *outBuffer) *sectionWriter {
 func (w *sectionWriter) skippedBlocks() uint64 { return w.skipped }
 
 // encode writes what is new in the tables, then blocks and frames in order.
-func (w *sectionWriter) encode(b *Batch, drop []uint64) error {
+func (w *sectionWriter) encode(b *Batch, drop []uint64, p part) error {
 	if err := w.grow(b); err != nil {
 		return err
 	}
-	pos := 0
-	for i := range b.Blocks {
+	pos := p.from
+	for i := p.fromBlock; i < p.toBlock; i++ {
 		if err := w.frames(b, drop, pos, int(b.Blocks[i].Before)); err != nil {
 			return err
 		}
@@ -64,7 +64,15 @@ func (w *sectionWriter) encode(b *Batch, drop []uint64) error {
 			return err
 		}
 	}
-	return w.frames(b, drop, pos, len(b.Frames))
+	return w.frames(b, drop, pos, p.to)
+}
+
+func (w *sectionWriter) frameLen(b *Batch, i int, timed bool) int64 {
+	f := &b.Frames[i]
+	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == FormatPcapNG {
+		return int64(w.blockLen(f, b.Record(i), s.BigEndian, timed))
+	}
+	return int64(minPacketLen + pad4(f.CapLen))
 }
 
 // grow follows the tables of the batch. Interfaces of pcap inputs are described

@@ -85,6 +85,7 @@ func open(t testing.TB, c Config) *Capture {
 		// Tests read late, and each timeout uses up a block.
 		c.BlockBytes = 1 << 15
 	}
+	needFilters(t, &c)
 	src, err := Open(c)
 	if err != nil {
 		t.Fatal(err)

@@ -52,13 +52,13 @@ func (p *port) open() error {
 // admit lets packets in. Rings that share an interface each begin with their own
 // part of it, never with what belongs to another that is not there yet.
 func (p *port) admit() error {
-	code, err := program(p.conf.Filter, uint32(p.conf.SnapLen), p.dev.loopback, p.dev.cooked)
+	code, err := program(p.conf.Filter, uint32(p.conf.SnapLen), p.dev.index == 0, p.dev.cooked)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.dev.name, err)
 	}
 	for _, r := range p.rings {
-		if err := setFilter(r.fd, code); err != nil {
-			return describe(p.dev.name, "SO_ATTACH_FILTER", err)
+		if err := openGate(r.fd, &p.dev, p.conf, code); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func (p *port) refuse() {
 	for _, r := range p.rings {
 		if r.fd >= 0 {
 			// It succeeded before, and if not, drained ends at its deadline.
-			_ = setFilter(r.fd, closedFilter)
+			_ = closeGate(r.fd, &p.dev, p.conf)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package ring
 import (
 	"time"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -11,12 +10,10 @@ import (
 // 3 packs packets more closely than that.
 const frameBytes = 1 << 11
 
-// openSocket returns a socket with a ring that lets nothing in yet, bound to the
-// device. The order matters: a socket made for a protocol takes packets of all
+// openSocket returns a socket with a ring that lets nothing in yet. The order matters: a socket made for a protocol takes packets of all
 // interfaces before it is bound, and one bound before its ring is there takes
 // them into its queue.
 func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
-	const noProtocol = 0
 	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return -1, nil, describe(d.name, "socket", err)
@@ -30,8 +27,12 @@ func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
 
 // prepare does to a new socket what openSocket says.
 func prepare(fd int, d *device, c *Config) ([]byte, error) {
-	if err := setFilter(fd, closedFilter); err != nil {
-		return nil, describe(d.name, "SO_ATTACH_FILTER", err)
+	protocol := uint16(noProtocol)
+	if filtered(d, c) {
+		if err := closeGate(fd, d, c); err != nil {
+			return nil, err
+		}
+		protocol = unix.ETH_P_ALL
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return nil, describe(d.name, "PACKET_VERSION 3", err)
@@ -41,7 +42,7 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 			return nil, describe(d.name, "PACKET_TIMESTAMP", err)
 		}
 	}
-	if c.IgnoreOutgoing {
+	if ignoreOutgoing(d, c) {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
 			return nil, describe(d.name, "PACKET_IGNORE_OUTGOING", err)
 		}
@@ -50,11 +51,33 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bind(fd, d, c); err != nil {
+	if err = bind(fd, d, protocol); err == nil {
+		err = listenAll(fd, d, c)
+	}
+	if err != nil {
 		_ = unix.Munmap(memory) // it is ours; the error that counts is the other
 		return nil, err
 	}
 	return memory, nil
+}
+
+// listenAll makes the interface promiscuous for as long as the socket is open, if that is
+// wanted.
+func listenAll(fd int, d *device, c *Config) error {
+	if !c.Promiscuous || d.index == 0 || d.loopback {
+		return nil
+	}
+	member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
+	if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
+		return describe(d.name, "PACKET_MR_PROMISC", err)
+	}
+	return nil
+}
+
+// ignoreOutgoing tells whether the kernel is to leave out what the host sends: on a
+// loopback interface that comes back.
+func ignoreOutgoing(d *device, c *Config) bool {
+	return c.IgnoreOutgoing || d.loopback && d.index != 0
 }
 
 // mapRing makes the kernel set up the ring, and returns its memory.
@@ -78,37 +101,11 @@ func mapRing(fd int, d *device, c *Config) ([]byte, error) {
 	return memory, nil
 }
 
-// bind ties the socket to its device and starts it.
-func bind(fd int, d *device, c *Config) error {
-	address := unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: d.index}
-	if err := unix.Bind(fd, &address); err != nil {
-		return describe(d.name, "bind", err)
-	}
-	if c.Promiscuous && d.index != 0 && !d.loopback {
-		member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
-		if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
-			return describe(d.name, "PACKET_MR_PROMISC", err)
-		}
-	}
-	return nil
-}
-
 // networkOrder returns v as it reads in big-endian memory.
 func networkOrder(v uint16) uint16 {
 	var p [2]byte
 	p[0], p[1] = byte(v>>8), byte(v)
 	return native.Uint16(p[:])
-}
-
-// setFilter puts a filter on the socket, in place of the one before. No packet
-// passes between the two.
-func setFilter(fd int, program []bpf.RawInstruction) error {
-	code := make([]unix.SockFilter, len(program))
-	for i, ins := range program {
-		code[i] = unix.SockFilter{Code: ins.Op, Jt: ins.Jt, Jf: ins.Jf, K: ins.K}
-	}
-	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
-		&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
 }
 
 // fanoutModes are the kernel's numbers of the Fanout values.
@@ -117,7 +114,7 @@ var fanoutModes = [...]int{FanoutHash: unix.PACKET_FANOUT_HASH, FanoutCPU: unix.
 // share lets the sockets, all bound to d, divide its packets among them.
 func share(rings []*ring, d *device, c *Config) error {
 	mode := fanoutModes[c.Fanout]
-	if c.IgnoreOutgoing {
+	if ignoreOutgoing(d, c) {
 		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // the sockets' own option does not count then
 	}
 	// The kernel finds a number for the group that nobody else uses.

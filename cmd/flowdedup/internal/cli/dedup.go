@@ -20,6 +20,7 @@ import (
 type dedupFlags struct {
 	common
 	output, duplicates string
+	rotate             rotateFlags
 	window             engine.Window
 	identity           flow.Kind
 	identityBytes      int
@@ -48,12 +49,17 @@ Identities:
   frame  the whole frame with its original length
   inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
 
-The output keeps the input's format, and in pcapng every block and option.`,
+The output keeps the input's format, and in pcapng every block and option.
+With --rotate-size or --rotate-every it is several files with the time of their
+first packet in their names, each of which can be read alone.`,
 		Example: `  # what a SPAN port delivered twice; count only
   flowdedup dedup span.pcap
 
   # write the survivors and the removed packets
   flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
+
+  # the last day of a long capture, an hour a file
+  flowdedup dedup - -w clean.pcapng --rotate-every 1h --rotate-keep 24
 
   # two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
@@ -72,6 +78,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	f.rotate.register(fs)
 	f.window = engine.Window{Duration: engine.DefaultWindow}
 	fs.Var(newParsed(&f.window, "1ms", "window", engine.ParseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
 	f.identity = flow.L3
@@ -99,6 +106,9 @@ func (f *dedupFlags) check() error {
 		return &usageError{errors.New("-w and --duplicates name the same file")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	}
+	if err := f.rotate.check(f.output, f.duplicates); err != nil {
+		return err
 	}
 	return f.checkStream()
 }
@@ -130,7 +140,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	bar := newProgress(e, &f.common)
 	defer bar.close()
 	summary, err := dedup.Run(cmd.Context(), dedup.Config{
-		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates,
+		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates, Rotate: f.rotate.options(),
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
 		Digest:   f.digest, Secret: f.secret, Method: f.method, Window: f.window, Memory: f.memory,
 		FPR: f.fpr, Refresh: f.refresh, Across: f.across, Workers: f.workers,

@@ -62,7 +62,8 @@ func (e *env) codeOf(err error) int {
 	var usage *usageError
 	var damaged *damagedError
 	switch {
-	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR):
+	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
+		errors.Is(err, capture.ErrCannotRotate):
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged

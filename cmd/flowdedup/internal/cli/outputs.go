@@ -1,6 +1,66 @@
 package cli
 
-import "os"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// rotateFlags are the flags of commands that write packets to files in turn.
+type rotateFlags struct {
+	size  int64
+	every time.Duration
+	keep  int
+}
+
+func (r *rotateFlags) register(f *pflag.FlagSet) {
+	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "begin a new output file before one gets larger: 1GiB, 500MB")
+	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (24h) in UTC")
+	f.IntVar(&r.keep, "rotate-keep", 0, "remove the oldest output files of this run but for `N` (0: all stay)")
+}
+
+// check refuses what cannot be meant, where outputs are the files that could rotate;
+// empty names are none.
+func (r *rotateFlags) check(outputs ...string) error {
+	rotates := r.size > 0 || r.every > 0
+	switch {
+	case r.keep < 0:
+		return &usageError{errors.New("--rotate-keep must not be negative")}
+	case r.keep > 0 && !rotates:
+		return &usageError{errors.New("--rotate-keep needs --rotate-size or --rotate-every")}
+	}
+	if !rotates {
+		return nil
+	}
+	for _, name := range outputs {
+		if name != "" {
+			return nil
+		}
+	}
+	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
+}
+
+func (r *rotateFlags) options() capture.RotateOptions {
+	return capture.RotateOptions{Size: r.size, Every: r.every, Keep: r.keep}
+}
+
+// minFileSize keeps a mistyped unit from making a file of each packet.
+const minFileSize = 1 << 10
+
+// parseFileSize reads a size such as 1GiB.
+func parseFileSize(s string) (int64, error) {
+	n, err := humanize.ParseBytes(s)
+	if err != nil || n < minFileSize || n > 1<<60 {
+		return 0, fmt.Errorf("must be a size such as 1GiB or 500MB, at least 1KiB")
+	}
+	return int64(n), nil
+}
 
 // namesInput tells whether an output would replace one of the inputs.
 func namesInput(output string, inputs []string) bool {

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
@@ -13,6 +14,8 @@ type Config struct {
 	Input      input.Options
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
+	// Rotate makes several files of each, where it has a size or an interval.
+	Rotate capture.RotateOptions
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"

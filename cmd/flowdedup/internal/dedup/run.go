@@ -34,6 +34,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}))
 	s := r.judging.Summary(time.Since(begin))
 	s.SkippedBlocks = r.sinks.skipped()
+	s.Files = r.sinks.files()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -68,7 +69,8 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is
 // left under the names of outputs that are files, except of one that was
-// complete and in its place before the other failed.
+// complete and in its place before the other failed, and of complete files of
+// those that rotate.
 var ErrOutput = errors.New("output failed")
 
 // outputError is a failure of an output: its text is that of the cause alone,

@@ -6,9 +6,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// sink is one output file with its writer.
+// output is what packets end up in: whole after Commit, gone after Abort.
+type output interface {
+	Commit() error
+	Abort() error
+}
+
+// sink is one output with its writer.
 type sink struct {
-	out    *capture.Output
+	out    output
 	writer capture.Writer
 	// invert makes it the file of the duplicates.
 	invert bool
@@ -22,7 +28,9 @@ type sinks struct {
 
 func openSinks(cfg *Config, inputs int) (*sinks, error) {
 	s := &sinks{}
-	merged := inputs > 1 && !cfg.Input.NoMerge
+	rotate := cfg.Rotate
+	rotate.Merged = inputs > 1 && !cfg.Input.NoMerge
+	rotate.Output.Workers = cfg.Workers
 	for _, o := range []struct {
 		name   string
 		invert bool
@@ -30,13 +38,27 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 		if o.name == "" {
 			continue
 		}
-		out, err := capture.Create(o.name, capture.OutputOptions{Workers: cfg.Workers})
+		k, err := openSink(o.name, rotate)
 		if err != nil {
 			return nil, errors.Join(err, s.abort())
 		}
-		s.open = append(s.open, sink{out: out, writer: capture.NewWriter(out, merged), invert: o.invert})
+		k.invert = o.invert
+		s.open = append(s.open, k)
 	}
 	return s, nil
+}
+
+// openSink opens one output, a rotating one if there is a reason to rotate.
+func openSink(name string, rotate capture.RotateOptions) (sink, error) {
+	if rotate.Size > 0 || rotate.Every > 0 {
+		r, err := capture.NewRotation(name, rotate)
+		return sink{out: r, writer: r}, err
+	}
+	out, err := capture.Create(name, rotate.Output)
+	if err != nil {
+		return sink{}, err
+	}
+	return sink{out: out, writer: capture.NewWriter(out, rotate.Merged)}, nil
 }
 
 // write hands a batch and its verdicts to every output.
@@ -77,6 +99,21 @@ func (s *sinks) abort() error {
 		errs = append(errs, s.open[i].out.Abort())
 	}
 	return errors.Join(errs...)
+}
+
+// files returns how many files the outputs that rotate have written, or nil if none
+// rotates.
+func (s *sinks) files() *uint64 {
+	var n *uint64
+	for i := range s.open {
+		if r, ok := s.open[i].out.(*capture.Rotation); ok {
+			if n == nil {
+				n = new(uint64)
+			}
+			*n += r.Stats().Files
+		}
+	}
+	return n
 }
 
 // skipped returns how many blocks no output could carry over.

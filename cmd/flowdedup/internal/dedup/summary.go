@@ -37,6 +37,8 @@ type Summary struct {
 	EvictedLive          uint64            `json:"evicted_live"`
 	Seconds              float64           `json:"seconds"`
 	PacketsPerSecond     float64           `json:"packets_per_second"`
+	// Files counts those that outputs which rotate have written, nil without any.
+	Files *uint64 `json:"files,omitempty"`
 
 	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
 	SuggestedMemory int `json:"-"`

@@ -37,6 +37,9 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 	if notes := oddities(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
+	if s.Files != nil {
+		fmt.Fprintf(&t, "  files       %s\n", count(*s.Files))
+	}
 	if s.FirstTimestamp != nil {
 		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
 	}

@@ -1,0 +1,222 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// ErrCannotRotate is returned for outputs that are no files that could be several.
+var ErrCannotRotate = errors.New("cannot be rotated")
+
+// RotateOptions says when a Rotation begins a new file.
+type RotateOptions struct {
+	// Size is the most bytes that a file gets, counted before any compression; 0 is
+	// no limit. A file that holds a single packet or block may be larger, and none
+	// is limited to less than twice the headers that it begins with.
+	Size int64
+	// Every is the length of intervals of packet time, aligned to 1970 in UTC, whose
+	// packets have files of their own; 0 is one interval without end.
+	Every time.Duration
+	// Keep is how many complete files stay, beside the one being written: the oldest
+	// of this Rotation beyond it are removed. 0 keeps all.
+	Keep int
+	// Merged is what NewWriter has to be told of the Source.
+	Merged bool
+	// Output is for each file.
+	Output OutputOptions
+}
+
+// RotationStats counts what a Rotation has done.
+type RotationStats struct {
+	Files   uint64 // complete ones, those removed again included
+	Packets uint64 // in complete files and in the one being written
+	Bytes   uint64 // of these, as files hold them before any compression
+	Lost    uint64 // packets of files that failed, and of those that nobody wrote
+}
+
+// Rotation is a Writer to one file after another, each of which can be read without
+// the others and appears under its name only when it is complete, as an Output does.
+//
+// Files are those that NewWriter would make of one, cut between packets: one behind
+// the other they hold the same packets and blocks, each packet in the same bytes.
+// Each begins with the file header, or the section header and all descriptions of
+// interfaces, that its packets need. Name resolution and decryption secrets blocks of
+// the section are repeated too, up to 1 MiB of them; all other blocks are only where
+// they stood. Where the files are cut depends neither on how the stream came in
+// batches nor on how fast. Headers after which no packet comes make no file.
+//
+// A file ends before the packet or block that would take it beyond Size, and before
+// the first packet of a later interval. Packets without a time, and packets older than
+// the interval, go to the file being written: none goes back. So one packet with a
+// false time far ahead ends rotation by time for as long.
+//
+// The name of a file is that of the Rotation with the time of the file's first packet
+// that has one, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
+// there is a time all its digits are 0, and the times in names never go back. A name
+// that is taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is
+// ever replaced.
+//
+// A file is completed while the next one is written, so that a slow disk does not hold
+// up Write; before one more, Write waits for it.
+//
+// An error takes the file being written with it, also where the one before could not
+// be completed; complete ones stay. Retry begins a new one, so a capture that goes on
+// can outlast a full disk:
+//
+//	err := r.Write(b, drop) // every batch, also while it fails
+//	if err != nil && time.Since(tried) > 5*time.Second {
+//		tried = time.Now()
+//		r.Retry()
+//	}
+//
+// A Rotation is for one goroutine. Either Commit or Abort must be called.
+type Rotation struct {
+	opt   RotateOptions
+	name  string
+	names rotationNames
+	clock rotationClock
+	kind  layoutKind
+	head  rotationHead
+	file  *rotatedFile // being written; nil until there is something to write
+	// closing is the file before, nil once it is complete or has failed.
+	closing *closing
+	done    []string // complete files that are there, the oldest first, if few are kept
+	err     error    // of the file that failed, until Retry
+	ended   bool
+
+	stats   RotationStats
+	skipped uint64
+	last    int64 // of the sectionWriter of the file before
+}
+
+// NewRotation checks that files can be made where name says; none is made before
+// there is something to write.
+//
+// Names of standard output, devices, pipes, sockets and folders give an error that
+// wraps ErrCannotRotate; what keeps files from being made is a *fs.PathError. It
+// panics when an option is negative.
+func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
+	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 {
+		panic(fmt.Sprintf("capture: NewRotation: %+v", opt))
+	}
+	if name == "" {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: errEmptyName}
+	}
+	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
+	}
+	r := &Rotation{opt: opt, name: name, names: newRotationNames(name), last: NoTime}
+	r.clock = rotationClock{every: opt.Every, end: NoTime}
+	if err := r.probe(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// probe makes a file and removes it, and asks for a name as long as they get.
+func (r *Rotation) probe() error {
+	o, err := createNew(r.name, nil, OutputOptions{NoSync: true})
+	if err != nil {
+		return err
+	}
+	names := r.names
+	names.begin(0)
+	names.number++
+	if _, err = os.Lstat(names.next()); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(o.named("create", err), o.Abort())
+}
+
+// Tick ends the file being written if now is past its interval, as the first packet
+// after it would; the next packet then begins a new one. It is for captures that may
+// be silent: now should lag behind the clock by as much as packets take to arrive, for
+// those that come later than a Tick past their interval are in the file after it. An
+// error is that of Write.
+func (r *Rotation) Tick(now time.Time) error {
+	r.poll()
+	if r.file != nil && r.file.packets > 0 && r.clock.over(now.UnixNano()) {
+		r.close()
+	}
+	return r.err
+}
+
+// Err returns why nothing is written: the error of the file that failed last, or nil.
+func (r *Rotation) Err() error { return r.err }
+
+// Retry has Write begin a new file after an error. Without one, or after Commit or
+// Abort, it does nothing.
+func (r *Rotation) Retry() {
+	if !r.ended {
+		r.err = nil
+	}
+}
+
+// Stats returns the counts up to the last call of Write. A file that is still being
+// completed counts with its packets and bytes.
+func (r *Rotation) Stats() RotationStats {
+	s := r.stats
+	if r.closing != nil {
+		s.Packets += r.closing.packets
+		s.Bytes += r.closing.bytes
+	}
+	if r.file != nil {
+		s.Packets += r.file.packets
+		s.Bytes += uint64(r.file.len())
+	}
+	return s
+}
+
+// Skipped returns how many blocks of the stream could not be carried over.
+func (r *Rotation) Skipped() uint64 {
+	if r.file == nil {
+		return r.skipped
+	}
+	return r.skipped + r.file.skippedBlocks()
+}
+
+// Close passes on what is still gathered, as that of any Writer, and waits for the file
+// before the one being written.
+func (r *Rotation) Close() error {
+	r.settle()
+	if r.file != nil {
+		if err := r.file.buf().flush(); err != nil {
+			r.fail(err)
+		}
+	}
+	return r.err
+}
+
+// Commit completes the file being written. It returns the error that Write returned
+// last, unless there was a Retry. Further calls return the same result.
+func (r *Rotation) Commit() error {
+	if r.file != nil {
+		r.close()
+	}
+	r.settle()
+	r.ended = true
+	return r.err
+}
+
+// Abort removes what was written of the file that is not complete. After Commit or
+// Abort it does nothing and returns nil.
+func (r *Rotation) Abort() error {
+	if r.ended {
+		return nil
+	}
+	r.settle()
+	r.ended = true
+	if r.err == nil {
+		r.err = fmt.Errorf("commit %s: %w", r.name, errClosed)
+	}
+	if r.file == nil {
+		return nil
+	}
+	f := r.file
+	r.file = nil
+	r.stats.Lost += f.packets
+	return f.out.Abort()
+}

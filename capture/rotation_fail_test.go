@@ -1,0 +1,260 @@
+package capture
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// oneByOne makes a batch of each packet of a stream.
+func oneByOne(t *testing.T, g *forge) (batches []*Batch) {
+	t.Helper()
+	if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
+		pos := 0
+		for i := range b.Frames {
+			one := &Batch{Buf: slices.Clone(b.Buf), Frames: slices.Clone(b.Frames[i : i+1]), Interfaces: b.Interfaces, Sections: b.Sections}
+			for ; pos < len(b.Blocks) && int(b.Blocks[pos].Before) <= i; pos++ {
+				k := b.Blocks[pos]
+				k.Before = 0
+				one.Blocks = append(one.Blocks, k)
+			}
+			batches = append(batches, one)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return batches
+}
+
+// TestRotationOutlastsFailures fails in the middle of a file, at its end and at its
+// beginning, and goes on with the next packet: only the packets of that file and
+// those that came while it had failed are lost.
+func TestRotationOutlastsFailures(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a folder with an open file cannot be renamed on Windows")
+	}
+	g := &forge{order: binary.BigEndian}
+	g.section(unknownLength)
+	g.iface(1, 0)
+	const packetsOf = 40
+	for i := range packetsOf {
+		if i == 17 { // learned while nothing can be written
+			g.section(unknownLength)
+			g.iface(1, 0)
+		}
+		g.enhanced(0, uint64(i)*1e6, []byte{byte(i)}, 1)
+	}
+	for _, tt := range []struct {
+		name  string
+		spoil func(r *Rotation) (mend func())
+	}{
+		{"writing", func(r *Rotation) func() {
+			if err := r.file.out.file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return func() {}
+		}},
+		{"naming and making files", func(r *Rotation) func() {
+			folder := filepath.Dir(r.name)
+			if err := errors.Join(os.Remove(r.file.out.temp), os.Rename(folder, folder+"-away")); err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := os.Rename(folder+"-away", folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "files")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r := newRotation(t, filepath.Join(dir, "out.pcapng"), RotateOptions{Every: 10 * time.Second})
+			mend := func() {}
+			for i, b := range oneByOne(t, g) {
+				if i == 15 {
+					mend = tt.spoil(r)
+				}
+				r.settle()
+				if i == 25 {
+					if r.Err() == nil {
+						t.Fatal("nothing failed")
+					}
+					mend()
+					r.Retry()
+				}
+				_ = r.Write(b, nil) // a failure to complete a file may come later
+				r.settle()
+				err := r.Err()
+				if (err != nil) != (i >= 20 && i < 25) {
+					t.Fatalf("packet %d: %v", i, err)
+				}
+				if err != nil && !strings.Contains(err.Error(), r.name[:len(r.name)-len(".pcapng")]) {
+					t.Errorf("the error does not name the file: %v", err)
+				}
+			}
+			if err := r.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			got, n := readRotated(t, dir), 0
+			for i, want := range []string{"000000", "000025", "000030"} {
+				if i >= len(got.names) || got.names[i] != "out-19700101T"+want+".000Z.pcapng" {
+					t.Fatalf("%q", got.names)
+				}
+				n += len(packets(t, got.files[i]))
+			}
+			if s := r.Stats(); s.Packets != uint64(n) || s.Packets != 25 || s.Lost != 15 || s.Files != 3 || len(got.files) != 3 {
+				t.Errorf("%+v with %d packets in %q", s, n, got.names)
+			}
+		})
+	}
+}
+
+// TestRotationEnds in other ways than by Commit alone.
+func TestRotationEnds(t *testing.T) {
+	dir := t.TempDir()
+	batches := oneByOne(t, forgePcap(1, 12, 1, 0))
+	r := newRotation(t, filepath.Join(dir, "out"), RotateOptions{Every: 10 * time.Second})
+	for _, b := range batches {
+		if err := r.Write(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(r.Close(), r.Abort(), r.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(batches[0], nil); !errors.Is(err, errClosed) {
+		t.Errorf("Write after Abort: %v", err)
+	}
+	if err := r.Commit(); !errors.Is(err, errClosed) {
+		t.Errorf("Commit after Abort: %v", err)
+	}
+	if got := readRotated(t, dir); len(got.files) != 1 || r.Stats().Lost+r.Stats().Packets != 12 {
+		t.Errorf("%q, %+v", got.names, r.Stats())
+	}
+
+	r = newRotation(t, filepath.Join(dir, "fails"), RotateOptions{Size: 100})
+	if err := r.Write(batches[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	r.file.out.buf.w = &failAfter{}
+	if err := r.Close(); !errors.Is(err, errFull) {
+		t.Errorf("Close: %v", err)
+	}
+	if err := r.Commit(); !errors.Is(err, errFull) {
+		t.Errorf("Commit: %v", err)
+	}
+}
+
+// TestRotationRefuses what can be no files.
+func TestRotationRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"-", "/dev/stdout", dir, os.DevNull} {
+		if _, err := NewRotation(name, RotateOptions{Size: 1}); !errors.Is(err, ErrCannotRotate) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", filepath.Join(dir, "no", "such"), filepath.Join(dir, strings.Repeat("x", 240))} {
+		var path *fs.PathError
+		if _, err := NewRotation(name, RotateOptions{Size: 1}); !errors.As(err, &path) || path.Path != name {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if got := readRotated(t, dir); len(got.names) != 0 {
+		t.Errorf("left behind: %q", got.names)
+	}
+}
+
+func TestRotationNames(t *testing.T) {
+	at := time.Date(2026, 11, 21, 22, 0, 0, 5_900_000, time.UTC).UnixNano()
+	for _, tt := range []struct{ name, want string }{
+		{"cap.pcapng", "cap-20261121T220000.005Z.pcapng"},
+		{"cap.pcapng.zst", "cap-20261121T220000.005Z.pcapng.zst"},
+		{"a.b/c.d.pcap.GZ", "a.b/c.d-20261121T220000.005Z.pcap.GZ"},
+		{"a.b/cap", "a.b/cap-20261121T220000.005Z"},
+		{"cap.lz4", "cap-20261121T220000.005Z.lz4"},
+		{".cap", ".cap-20261121T220000.005Z"},
+	} {
+		n := newRotationNames(filepath.FromSlash(tt.name))
+		n.begin(at)
+		if got := filepath.ToSlash(n.next()); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	n := newRotationNames("x")
+	var got []string
+	for _, first := range []int64{NoTime, NoTime, -1, at, at + 1, at - 1e9, NoTime, at + 1e6} {
+		n.begin(first)
+		got = append(got, n.next())
+	}
+	want := []string{
+		"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
+		"x-20261121T220000.005Z_002", "x-20261121T220000.005Z_003", "x-20261121T220000.005Z_004", "x-20261121T220000.006Z",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRenameNew replaces nothing, in any way of renaming.
+func TestRenameNew(t *testing.T) {
+	for _, rename := range []func(from, to string) error{renameNew, linkNew} {
+		dir := t.TempDir()
+		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+		for _, name := range []string{from, to} {
+			if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := rename(from, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%v", err)
+		}
+		if err := errors.Join(os.Remove(to), rename(from, to)); err != nil {
+			t.Fatal(err)
+		}
+		folder(t, dir, map[string]string{"to": from})
+		// A folder has only one name.
+		if err := errors.Join(os.Mkdir(from, 0o700), rename(from, from+"-new"), os.Mkdir(from, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := rename(from, from+"-new"); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a folder: %v", err)
+		}
+		if err := rename(to+"-none", to+"-new"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what is not there: %v", err)
+		}
+	}
+}
+
+func TestStartOf(t *testing.T) {
+	for _, tt := range []struct {
+		t    int64
+		unit time.Duration
+		want int64
+	}{
+		{0, time.Hour, 0},
+		{-1, time.Second, -1e9},
+		{1999, 1000, 1000},
+		{NoTime + 1, time.Hour, NoTime + 1},
+	} {
+		if got := startOf(tt.t, tt.unit); got != tt.want {
+			t.Errorf("startOf(%d, %v) = %d, want %d", tt.t, tt.unit, got, tt.want)
+		}
+	}
+	c := rotationClock{every: time.Hour, end: NoTime}
+	const late = 1<<63 - 2
+	for range 2 {
+		if c.over(late) || c.end != 1<<63-1 {
+			t.Errorf("the last interval ends at %d", c.end)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package capture
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// untimed stands in names where no packet had a time; it comes before all times.
+const untimed = "00000000T000000.000Z"
+
+// rotationNames makes the names of the files of one Rotation. They come in the order
+// of their times, also where packets do not.
+type rotationNames struct {
+	stem, ending string
+	time         int64 // the latest in a name, in whole milliseconds, or NoTime
+	number       int   // of the latest name with that time
+}
+
+// newRotationNames takes a name apart: cap.pcapng.zst into cap and .pcapng.zst.
+func newRotationNames(name string) rotationNames {
+	base := filepath.Base(name)
+	ending := filepath.Ext(base)
+	if packs(ending) {
+		ending = filepath.Ext(base[:len(base)-len(ending)]) + ending
+	}
+	if ending == base { // it only begins with a dot
+		ending = ""
+	}
+	return rotationNames{stem: name[:len(name)-len(ending)], ending: ending, time: NoTime}
+}
+
+// begin turns to a file whose first packet with a time has this one.
+func (n *rotationNames) begin(first int64) {
+	if at := startOf(first, time.Millisecond); at > n.time {
+		n.time, n.number = at, 0
+	}
+}
+
+// next returns the next name of that file.
+func (n *rotationNames) next() string {
+	at := untimed
+	if n.time != NoTime {
+		at = time.Unix(0, n.time).UTC().Format("20060102T150405.000Z")
+	}
+	n.number++
+	if n.number > 1 {
+		at += fmt.Sprintf("_%03d", n.number)
+	}
+	return n.stem + "-" + at + n.ending
+}

@@ -1,0 +1,394 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// rotated is what a Rotation left in a folder of its own.
+type rotated struct {
+	names []string // in order
+	files [][]byte
+	stats RotationStats
+}
+
+func readRotated(t *testing.T, dir string) (r rotated) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.names, r.files = append(r.names, e.Name()), append(r.files, data)
+	}
+	return r
+}
+
+func newRotation(t *testing.T, name string, opt RotateOptions) *Rotation {
+	t.Helper()
+	opt.Output.NoSync = true
+	r, err := NewRotation(name, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// rotate writes what drop leaves of src.
+func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotated {
+	t.Helper()
+	dir := t.TempDir()
+	r := newRotation(t, filepath.Join(dir, "out.cap"), opt)
+	_ = each(t, src, func(b *Batch) { // up to damage
+		bitmap := make([]uint64, (len(b.Frames)+63)/64)
+		for i := range b.Frames {
+			if drop() {
+				bitmap[i/64] |= 1 << (i % 64)
+			}
+		}
+		if err := r.Write(b, bitmap); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	out := readRotated(t, dir)
+	out.stats = r.Stats()
+	return out
+}
+
+// records returns the bytes of every packet of a capture, as stored.
+func records(t *testing.T, data []byte) (all []string) {
+	t.Helper()
+	if err := each(t, source(t, data, "output"), func(b *Batch) {
+		for i := range b.Frames {
+			all = append(all, string(b.Record(i)))
+		}
+	}); err != nil {
+		t.Fatalf("reading what was written: %v", err)
+	}
+	return all
+}
+
+// chunked opens a capture in batches of about so many bytes.
+func chunked(t *testing.T, g *forge, chunk int) Source {
+	t.Helper()
+	src, err := NewReader(bytes.NewReader(g.bytes()), "in", Options{ChunkSize: chunk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// rotationInputs are streams of every kind, in batches of any size.
+var rotationInputs = func() map[string]func(t *testing.T, chunk int) (src Source, merged bool) {
+	le, be := forgeNG(binary.LittleEndian, 60), forgeNG(binary.BigEndian, 60)
+	inputs := map[string]func(t *testing.T, chunk int) (Source, bool){
+		"pcapng":            func(t *testing.T, c int) (Source, bool) { return chunked(t, le, c), false },
+		"big-endian pcapng": func(t *testing.T, c int) (Source, bool) { return chunked(t, be, c), false },
+		"joined pcapng": func(t *testing.T, c int) (Source, bool) {
+			return Concat([]Source{chunked(t, be, c), chunked(t, le, c)}), false
+		},
+		"joined pcap and pcapng": func(t *testing.T, c int) (Source, bool) {
+			return Concat([]Source{chunked(t, forgePcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
+		},
+		"merged pcap": func(t *testing.T, c int) (Source, bool) {
+			return Merge([]Source{chunked(t, forgePcap(3, 90, 1, 0), c), chunked(t, forgePcap(0, 70, 1, 99), c)}, nil), true
+		},
+		"merged pcapng": func(t *testing.T, c int) (Source, bool) {
+			return Merge([]Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forgePcap(4, 70, 101, 0), c)}, nil), true
+		},
+	}
+	for i, k := range pcapKinds {
+		inputs[k.name] = func(t *testing.T, c int) (Source, bool) { return chunked(t, forgePcap(i, 130, 1, 65535), c), false }
+	}
+	return inputs
+}()
+
+// TestRotationHoldsAll compares the packets of all files with those of one file that
+// is not rotated, byte for byte.
+func TestRotationHoldsAll(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(rotationInputs)) {
+		open := rotationInputs[name]
+		t.Run(name, func(t *testing.T) {
+			for _, p := range patterns[2:4] {
+				src, merged := open(t, 2048)
+				rnd, n := rand.New(rand.NewPCG(1, 2)), 0
+				want := records(t, split(t, src, merged, func() bool { n++; return p.drop(rnd, n-1) }).kept.Bytes())
+				for _, opt := range []RotateOptions{
+					{}, {Size: 5000}, {Size: 80_000}, {Every: 7 * time.Second}, {Size: 3000, Every: 20 * time.Second},
+				} {
+					opt.Merged = merged
+					checkRotation(t, fmt.Sprintf("%s, %d bytes, %v", p.name, opt.Size, opt.Every), func(chunk int) rotated {
+						src, _ := open(t, chunk)
+						rnd, n := rand.New(rand.NewPCG(1, 2)), 0
+						return rotate(t, src, opt, func() bool { n++; return p.drop(rnd, n-1) })
+					}, opt, want)
+				}
+			}
+		})
+	}
+}
+
+func checkRotation(t *testing.T, what string, write func(chunk int) rotated, opt RotateOptions, want []string) {
+	t.Helper()
+	got := write(2048)
+	var all []string
+	for i, data := range got.files {
+		packets := records(t, data)
+		all = append(all, packets...)
+		headers := len(data) - len(strings.Join(packets, ""))
+		if opt.Size > 0 && len(packets) > 1 && len(data) > max(int(opt.Size), 2*headers) {
+			t.Errorf("%s: %s has %d bytes, %d of them in %d packets", what, got.names[i], len(data), headers, len(packets))
+		}
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("%s: %d packets in %d files are not the %d of one", what, len(all), len(got.files), len(want))
+	}
+	if s := got.stats; s.Files != uint64(len(got.files)) || s.Packets != uint64(len(want)) || s.Lost != 0 ||
+		s.Bytes != uint64(len(bytes.Join(got.files, nil))) {
+		t.Errorf("%s: %+v for %d files", what, s, len(got.files))
+	}
+	if other := write(40_000); !slices.Equal(other.names, got.names) || !slices.EqualFunc(other.files, got.files, bytes.Equal) {
+		t.Errorf("%s: other files from other batches: %q, %q", what, other.names, got.names)
+	}
+}
+
+// TestRotationOfOne has one packet or block a file.
+func TestRotationOfOne(t *testing.T) {
+	for _, name := range []string{"big-endian pcapng", "merged pcapng", "merged pcap"} {
+		src, merged := rotationInputs[name](t, 2048)
+		want := records(t, split(t, src, merged, func() bool { return false }).kept.Bytes())
+		checkRotation(t, name, func(chunk int) rotated {
+			src, _ := rotationInputs[name](t, chunk)
+			return rotate(t, src, RotateOptions{Size: 1, Merged: merged}, func() bool { return false })
+		}, RotateOptions{Size: 1}, want)
+	}
+}
+
+// TestRotationInterval cuts where the clock says, and never goes back.
+func TestRotationInterval(t *testing.T) {
+	const hour = 1_700_000_000 / 3600 * 3600
+	for _, tt := range []struct {
+		name  string
+		times []int64 // seconds from the hour; noStamp is a packet without a time
+		want  []string
+	}{
+		{"one", []int64{5, 6, 3599}, []string{"20231114T220005.000Z: 5 6 3599"}},
+		{"next", []int64{3599, 3600, 3601, 7200}, []string{"20231114T225959.000Z: 3599", "20231114T230000.000Z: 3600 3601", "20231115T000000.000Z: 7200"}},
+		{"hours without packets", []int64{1, 7300}, []string{"20231114T220001.000Z: 1", "20231115T000140.000Z: 7300"}},
+		{"older", []int64{1, 3601, 2, 3602}, []string{"20231114T220001.000Z: 1", "20231114T230001.000Z: 3601 2 3602"}},
+		{"older first", []int64{3600, 1, 3601}, []string{"20231114T230000.000Z: 3600 1 3601"}},
+		{"untimed", []int64{noStamp, 1, noStamp, 3600, noStamp}, []string{"20231114T220001.000Z: none 1 none", "20231114T230000.000Z: 3600 none"}},
+		{"only untimed", []int64{noStamp, noStamp}, []string{"00000000T000000.000Z: none none"}},
+	} {
+		g := &forge{order: binary.LittleEndian}
+		g.section(unknownLength)
+		g.iface(1, 0, g.option(optTSResol, []byte{0}), g.end())
+		for _, at := range tt.times {
+			if at == noStamp {
+				g.simple([]byte("x"))
+			} else {
+				g.enhanced(0, uint64(hour+at), []byte("x"), 1)
+			}
+		}
+		got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Every: time.Hour}, func() bool { return false })
+		var lines []string
+		for i, data := range got.files {
+			line := strings.TrimSuffix(strings.TrimPrefix(got.names[i], "out-"), ".cap") + ":"
+			for _, p := range packets(t, data) {
+				if p.time == NoTime {
+					line += " none"
+				} else {
+					line += fmt.Sprintf(" %d", p.time/1e9-hour)
+				}
+			}
+			lines = append(lines, line)
+		}
+		if !slices.Equal(lines, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, lines, tt.want)
+		}
+	}
+}
+
+const noStamp = -1
+
+// TestRotationTick ends files at the hour without a packet.
+func TestRotationTick(t *testing.T) {
+	dir := t.TempDir()
+	r := newRotation(t, filepath.Join(dir, "out.pcap"), RotateOptions{Every: time.Hour})
+	g := forgePcap(1, 3, 1, 0) // at 1_600_000_000, 12:26:40
+	hour := time.Unix(1_600_000_000, 0).Truncate(time.Hour)
+	tick := func(at time.Time, files int) {
+		t.Helper()
+		err := r.Tick(at)
+		r.settle()
+		if err := errors.Join(err, r.Err()); err != nil {
+			t.Fatal(err)
+		}
+		if names, _ := filepath.Glob(filepath.Join(dir, "out*")); len(names) != files {
+			t.Errorf("after the tick at %v: %q", at, names)
+		}
+	}
+	tick(hour, 0)
+	if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
+		if err := r.Write(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		tick(hour.Add(time.Hour-1), int(r.Stats().Files))
+		tick(hour.Add(time.Hour), int(r.Stats().Files)+1)
+		tick(hour.Add(3*time.Hour), int(r.Stats().Files))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	got := readRotated(t, dir)
+	if len(got.files) == 0 || !strings.HasPrefix(got.names[0], "out-20200913T122640.") {
+		t.Errorf("%q", got.names)
+	}
+}
+
+// TestRotationRepeats has names and secrets in every file of their section, and other
+// blocks once.
+func TestRotationRepeats(t *testing.T) {
+	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
+		g := forgeNG(order, 40)
+		got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Size: 1500}, func() bool { return false })
+		seen := map[uint32]int{}
+		for i, data := range got.files {
+			here := map[uint32]int{}
+			if err := each(t, source(t, data, "out"), func(b *Batch) {
+				for _, k := range b.Blocks {
+					here[k.Type]++
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(packets(t, data)); n > 0 && here[BlockNameResolution]*here[BlockDecryption]*here[BlockInterface] == 0 {
+				t.Errorf("%s: file %d with %d packets: %v", order, i, n, here)
+			}
+			for kind, n := range here {
+				seen[kind] += n
+			}
+		}
+		for _, kind := range []uint32{BlockCustom, BlockCustomNoCopy, blockJournal, BlockStatistics} {
+			if seen[kind] != 2 {
+				t.Errorf("%s: %d blocks of type %d in %d files, want 2", order, seen[kind], kind, len(got.files))
+			}
+		}
+	}
+}
+
+// TestRotationHeadBound repeats no more than its bounds.
+func TestRotationHeadBound(t *testing.T) {
+	g := &forge{order: binary.LittleEndian}
+	g.section(unknownLength)
+	g.iface(1, 0)
+	for range 5 {
+		g.block(BlockDecryption, make([]byte, maxRepeated/2-64))
+	}
+	for range 3 {
+		g.enhanced(0, 0, make([]byte, 200_000), 200_000)
+	}
+	got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Size: 4096}, func() bool { return false })
+	if last := got.files[len(got.files)-1]; len(last) > 2*maxRepeated+1000 || len(packets(t, last)) == 0 {
+		t.Errorf("the last file has %d bytes and %d packets", len(last), len(packets(t, last)))
+	}
+	secrets := 0
+	for _, data := range got.files {
+		if err := each(t, source(t, data, "out"), func(b *Batch) {
+			for _, k := range b.Blocks {
+				if k.Type == BlockDecryption {
+					secrets++
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if secrets < 5 {
+		t.Errorf("%d blocks of secrets in %d files", secrets, len(got.files))
+	}
+
+	h := &rotationHead{}
+	wide := Batch{Buf: make([]byte, maxHead+1), Blocks: []Block{{Type: BlockInterface, Len: maxHead + 1}}}
+	h.learn(&wide, 0, copied)
+	if err := h.check(); err == nil {
+		t.Error("endless headers were taken")
+	}
+}
+
+// TestRotationNothing makes no file of headers alone.
+func TestRotationNothing(t *testing.T) {
+	for _, data := range [][]byte{forgePcap(1, 0, 1, 0).bytes(), sectionBlock(binary.BigEndian, 1, 0)} {
+		if got := rotate(t, source(t, data, "in"), RotateOptions{Size: 10}, func() bool { return false }); len(got.files) != 0 {
+			t.Errorf("%q", got.names)
+		}
+	}
+	all := rotate(t, source(t, forgePcap(1, 10, 1, 0).bytes(), "in"), RotateOptions{Every: 1}, func() bool { return true })
+	if len(all.files) != 0 {
+		t.Errorf("%q of dropped packets", all.names)
+	}
+}
+
+func TestRotationAllocations(t *testing.T) {
+	r := newRotation(t, filepath.Join(t.TempDir(), "out.pcap"), RotateOptions{Size: 1 << 40, Every: time.Hour})
+	defer r.Abort()
+	src := source(t, forgePcap(1, 500, 1, 0).bytes(), "in")
+	defer src.Close()
+	var b Batch
+	for len(b.Frames) == 0 {
+		if err := src.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drop := make([]uint64, (len(b.Frames)+63)/64)
+	for i := range drop {
+		drop[i] = 0x8421
+	}
+	b.Blocks = nil
+	if allocs := testing.AllocsPerRun(20, func() {
+		if err := r.Write(&b, drop); err != nil {
+			t.Fatal(err)
+		}
+	}); allocs > 0.5 { // the first run makes the file
+		t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
+	}
+}
+
+func TestKept(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		n := rnd.IntN(300)
+		drop := make([]uint64, (n+63)/64)
+		for i := range drop {
+			drop[i] = rnd.Uint64() & rnd.Uint64()
+		}
+		lo := rnd.IntN(n + 1)
+		hi := lo + rnd.IntN(n-lo+1)
+		want := uint64(0)
+		for i := lo; i < hi; i++ {
+			want += 1 - drop[i/64]>>(i%64)&1
+		}
+		if got := kept(drop, lo, hi); got != want {
+			t.Fatalf("%d of %d..%d, want %d", got, lo, hi, want)
+		}
+	}
+}
