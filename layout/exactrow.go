@@ -40,47 +40,7 @@ func SplitExactRows(dst, src []Line, from, to int) {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
 	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
-	rest := exactRemainderBits(len(dst)) // that of src has one bit more
-	for i, line := range src[from:to] {
-		pair := (*[2]Line)(dst[2*(from+i):])
-		var cells [2 * 32]uint32
-		splitCells(&cells, &line, wide, rest)
-		packCells(&pair[0], cells[:32], narrow)
-		packCells(&pair[1], cells[32:], narrow)
-	}
-}
-
-// splitCells takes the remainders in a line apart by bit rest, which they lose: those
-// without it become the first cells, those with it the ones from 32 on. Which of these a
-// remainder goes to is as good as random, so no branch depends on it.
-func splitCells(cells *[2 * 32]uint32, line *Line, width, rest uint) {
-	mask := uint32(1)<<(rest&31) - 1
-	fill := uint64(32) << 32 // the next place for either
-	for _, word := range line {
-		for range 64 / width {
-			cell := uint32(word & (1<<(width&63) - 1))
-			if cell == 0 {
-				return
-			}
-			half := (cell - 1) >> (rest & 31) & 1 * 32
-			cells[fill>>(half&63)&63] = (cell-1)&mask + 1
-			fill += 1 << (half & 63)
-			word >>= width & 63
-		}
-	}
-}
-
-// packCells writes a line of cells of 16 or 32 bits.
-func packCells(line *Line, cells []uint32, width uint) {
-	cells = cells[:32]
-	for w := range line {
-		if width == 32 {
-			line[w] = uint64(cells[2*w]) | uint64(cells[2*w+1])<<32
-		} else {
-			c := cells[4*w : 4*w+4 : 4*w+4]
-			line[w] = uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
-		}
-	}
+	asm.SplitExact(dst[2*from:2*to], src[from:to], wide, narrow, exactRemainderBits(len(dst)))
 }
 
 // ExactRowsToBits sets in a bitmap of all 32-bit words those that lines from to to-1 of
