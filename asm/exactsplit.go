@@ -10,7 +10,7 @@ func SplitExact(dst, src [][8]uint64, wide, narrow, rest uint) {
 	if len(dst) != 2*len(src) || wide != 16 && wide != 32 || narrow != 16 && narrow != wide || rest >= narrow {
 		panic("asm: SplitExact: not twice as many lines, or cells of a wrong width")
 	}
-	if wide == 16 && splitExact16Vectors(dst, src, rest) {
+	if wide == narrow && splitExactVectors(dst, src, wide, rest) {
 		return
 	}
 	for i := range src {

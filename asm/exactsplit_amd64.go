@@ -2,17 +2,23 @@
 
 package asm
 
-// splitExact16Vectors does what SplitExact does for cells of 16 bits, or reports that there is
-// no kernel for it.
-func splitExact16Vectors(dst, src [][8]uint64, rest uint) bool {
-	if level != levelAVX512 {
+// splitExactVectors does what SplitExact does for cells that keep their width, or reports
+// that there is no kernel for it.
+func splitExactVectors(dst, src [][8]uint64, width, rest uint) bool {
+	switch {
+	case level != levelAVX512:
 		return false
-	}
-	if len(src) > 0 {
+	case len(src) == 0:
+	case width == 16:
 		splitExact16AVX512(&dst[0], &src[0], len(src), rest)
+	default:
+		splitExact32AVX512(&dst[0], &src[0], len(src), rest)
 	}
 	return true
 }
 
 //go:noescape
 func splitExact16AVX512(dst, src *[8]uint64, lines int, rest uint)
+
+//go:noescape
+func splitExact32AVX512(dst, src *[8]uint64, lines int, rest uint)

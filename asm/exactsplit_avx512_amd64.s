@@ -55,3 +55,36 @@ line:
 	JNZ  line
 	VZEROUPPER
 	RET
+
+// func splitExact32AVX512(dst, src *[8]uint64, lines int, rest uint)
+//
+// A line of cells of 32 bits is a register, and so is each of its two sides.
+TEXT ·splitExact32AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ lines+16(FP), DX
+	MOVQ rest+24(FP), CX
+	MOVL $1, AX
+	VPBROADCASTD AX, Z10
+	SHLL CX, AX
+	VPBROADCASTD AX, Z11
+	VPSUBD Z10, Z11, Z12
+
+line:
+	VMOVDQU32 (SI), Z0
+	VPTESTMD  Z0, Z0, K1
+	VPSUBD    Z10, Z0, Z0
+	VPTESTMD  Z11, Z0, K1, K3
+	KANDNW    K1, K3, K5
+	VPANDD    Z12, Z0, Z0
+	VPADDD    Z10, Z0, Z0
+	VPCOMPRESSD.Z Z0, K5, Z2
+	VPCOMPRESSD.Z Z0, K3, Z3
+	VMOVDQU32 Z2, (DI)
+	VMOVDQU32 Z3, 64(DI)
+	ADDQ $64, SI
+	ADDQ $128, DI
+	DECQ DX
+	JNZ  line
+	VZEROUPPER
+	RET
