@@ -88,7 +88,7 @@ func BenchmarkPause(b *testing.B) {
 			Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 			Rows: func([]Row) error { return nil },
 		})
-		t := &task{decoder: flow.NewDecoder(flow.Config{}), packets: c.NewPackets()}
+		t := &task{packets: c.NewPackets()}
 		for s := newPauseStream(); s.made < pauseWindow*pauseWindows; {
 			batch := s.next()
 			t.Prepare(batch)
