@@ -25,6 +25,7 @@ type liveFlags struct {
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
+	rotate                      rotateFlags
 	reports                     string
 	user                        string
 	packets                     uint64
@@ -82,6 +83,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.registerInterfaces(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
@@ -117,7 +119,7 @@ func (f *liveFlags) check() error {
 	case f.duration < 0:
 		return &usageError{errors.New("--duration must not be negative")}
 	}
-	return errors.Join(f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
 }
 
 func (f *liveFlags) packetsToStdout() bool {
@@ -151,8 +153,9 @@ func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret,
 		},
-		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Reports: f.reports,
-		User: f.user, Packets: f.packets, Duration: f.duration,
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
+		Reports: f.reports,
+		User:    f.user, Packets: f.packets, Duration: f.duration,
 		Log: slog.New(f.logHandler(e)),
 	}
 }

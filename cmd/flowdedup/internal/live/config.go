@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -22,6 +23,8 @@ type Config struct {
 	// Output and Duplicates are files, or "-", for the packets kept and removed, and
 	// Forward is an interface that those kept are sent to; each "" for none.
 	Output, Duplicates, Forward string
+	// Rotate makes several files of each, where it has a size or an interval.
+	Rotate capture.RotateOptions
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
 

@@ -82,7 +82,7 @@ func open(cfg *Config) (r *runner, err error) {
 	if err = r.openFilter(); err != nil {
 		return r, err
 	}
-	if err = r.outputs.files(cfg.Output, cfg.Duplicates); err != nil {
+	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
 		return r, err
 	}
 	r.watch = newWatch(r)
