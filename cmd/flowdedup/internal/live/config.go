@@ -28,6 +28,13 @@ type Config struct {
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
 
+	// State is the file that the run is saved to, and resumed from if it exists, and
+	// StateEvery how often it is saved. "" is none.
+	State      string
+	StateEvery time.Duration
+	// KeyGiven says that the user knows the secret, which then is not saved.
+	KeyGiven bool
+
 	User     string        // to become once everything is open; "" stays
 	Packets  uint64        // to capture; 0 for no end
 	Duration time.Duration // to capture for; 0 for no end
