@@ -23,9 +23,11 @@ type common struct {
 	noProgress bool
 	noMerge    bool
 	workers    int
+	filter     filterFlags
 }
 
 func (c *common) register(f *pflag.FlagSet, methods ...string) {
+	c.filter.register(f)
 	c.registerFilter(f, methods...)
 	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
 	c.registerRun(f)
@@ -54,6 +56,9 @@ const defaultFPR = 1e-9
 
 // finish completes what flags leave open.
 func (c *common) finish(f *pflag.FlagSet) error {
+	if err := c.filter.load(); err != nil {
+		return err
+	}
 	if f.Changed("key") {
 		return nil
 	}
@@ -67,7 +72,7 @@ func (c *common) finish(f *pflag.FlagSet) error {
 
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
-	return input.Options{NoMerge: c.noMerge, Warn: e.warn, Progress: bar.update}
+	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Warn: e.warn, Progress: bar.update}
 }
 
 // inputsRequired checks that at least one input is named.

@@ -100,7 +100,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary)
-	return errors.Join(judge(err, summary.PacketsIn, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
 // lost tells of an output that went with another one whose reader left early:
@@ -129,7 +129,7 @@ func warnForgotten(e *env, s *dedup.Summary) {
 // print writes the summary where the packets do not go. Nothing is printed for
 // a run that ended before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
-	nothingRead := s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled)
+	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,8 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 type distinctFlags struct {
 	common
 	keyFlags
-	window string
+	window slidingWindow
+	slide  time.Duration
 	inner  bool
 	list   bool
 	csv    string
@@ -35,7 +37,8 @@ func newDistinct(e *env) *cobra.Command {
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures in windows aligned to the clock, an hour long unless
 --every says otherwise. - is standard input. Several inputs are merged in time
-order.
+order. With --window 1h --slide 1m windows slide: the past hour is counted at
+each full minute of the packets' time.
 
 Keys:
   src, dst      source, destination address
@@ -64,6 +67,9 @@ counted in a window of their own.`,
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
 
+  # the past hour, at every minute
+  flowdedup distinct --window 1h --slide 1m --of src,flow capture.pcapng
+
   # one count for the whole capture, as CSV too
   flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
 		Args: inputsRequired,
@@ -77,21 +83,23 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
-	fs.Var(newParsed(&f.window, "", "window", oneOf("none")), "window", "none: one window over the whole input instead of --every")
+	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
 	f.common.register(fs, distinct.Methods()...)
 	completeWords(cmd, map[string][]string{
-		"window": {"none"}, "method": distinct.Methods(), "memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)
 }
 
 func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
-	case f.window == "none" && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window none and --every exclude each other")}
+	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
+		return &usageError{errors.New("--window and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
@@ -101,7 +109,10 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	case namesInput(f.csv, inputs):
 		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
 	}
-	return f.keyFlags.check()
+	if err := f.keyFlags.check(); err != nil {
+		return err
+	}
+	return f.checkSliding()
 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
@@ -120,11 +131,11 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	defer bar.close()
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(),
+		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
-	if f.window == "none" {
+	if f.window.none {
 		cfg.Calendar.Every = 0
 	}
 	if f.list {
@@ -133,11 +144,12 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
 	if result.Late > 0 {
-		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
+		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}
 	var failed *distinct.OutputError
-	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)
-	return errors.Join(judge(err, result.Packets, result.Damaged), f.lost(err), out.close(keep))
+	read := result.Packets + result.Filtered
+	keep := (read > 0 || err == nil) && !errors.As(err, &failed)
+	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(keep, result.Filtered))
 }
 
 // lost tells of a CSV file that was given up because the reader of standard
@@ -204,10 +216,10 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 
 // close completes the outputs, or takes the file back if there is nothing to
 // keep: nothing was read, or rows are missing.
-func (o *outputs) close(keep bool) error {
+func (o *outputs) close(keep bool, filtered uint64) error {
 	var err error
 	if o.table != nil && keep {
-		err = o.table.Close()
+		err = o.table.Close(filtered)
 	}
 	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
 }

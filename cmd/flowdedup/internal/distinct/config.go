@@ -1,6 +1,8 @@
 package distinct
 
 import (
+	"time"
+
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -19,9 +21,14 @@ type Config struct {
 	// input.
 	Calendar engine.Calendar
 
+	// Slide makes windows slide instead: a row is told at each multiple of it, over the
+	// Window before that, which it divides into MaxSlides parts at most. The method is
+	// auto or exact then, and there are no sightings.
+	Slide, Window time.Duration
+
 	// Method is one of Methods.
 	Method string
-	Memory int // bytes that each filter of digests starts with, or that rows which forget have; 0 for the default
+	Memory int // bytes that each filter of digests starts with, or that rows which forget or slide have at most; 0 for the default
 	FPR    float64
 	Secret engine.Secret
 

@@ -49,19 +49,21 @@ type family struct {
 
 // families returns the counts by family; the last one is the sum.
 func (k *keyCounters) families(cfg flow.KeyConfig) []family {
-	if cfg.Of == flow.MACs {
-		return []family{{"all", k.mac.counts(), k.mac.packets}}
-	}
-	v4, packets4 := k.v4.counts(), k.v4.packets
+	v4 := family{counts: k.v4.counts(), packets: k.v4.packets}
 	if k.addr4.Counter != nil {
-		v4, packets4 = k.addr4.counts(), k.addr4.packets
+		v4 = family{counts: k.addr4.counts(), packets: k.addr4.packets}
 	}
-	v6 := k.v6.counts()
-	return []family{
-		{"ipv4", v4, packets4},
-		{"ipv6", v6, k.v6.packets},
-		{"all", sum(v4, v6), packets4 + k.v6.packets},
+	return familiesOf(cfg, v4, family{counts: k.v6.counts(), packets: k.v6.packets}, family{counts: k.mac.counts(), packets: k.mac.packets})
+}
+
+// familiesOf returns those that a key has, with their names; the last one is the sum.
+func familiesOf(cfg flow.KeyConfig, v4, v6, mac family) []family {
+	if cfg.Of == flow.MACs {
+		mac.name = "all"
+		return []family{mac}
 	}
+	v4.name, v6.name = "ipv4", "ipv6"
+	return []family{v4, v6, {"all", sum(v4.counts, v6.counts), v4.packets + v6.packets}}
 }
 
 // counts of a family of which nothing was seen are zero, and exact.

@@ -21,6 +21,7 @@ type Counting struct {
 	loc     *time.Location
 	digest  digesters
 	windows *engine.Windows[window]
+	sliding *slidingCounting // in place of windows
 	packets uint64
 	err     error // the first failure to count or to tell; it ends the run
 }
@@ -37,26 +38,37 @@ func NewCounting(cfg *Config) *Counting {
 		Open:     func(start, end int64) *window { return newWindow(start, end, cfg) },
 		Close:    c.closeWindow,
 	})
+	if cfg.Slide > 0 {
+		c.sliding = newSlidingCounting(cfg, c.loc)
+	}
 	return c
 }
 
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counting) NewPackets() *Packets {
-	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys))}
-	for _, key := range c.cfg.Keys {
-		p.keyers = append(p.keyers, flow.NewKeyer(key))
-	}
-	return p
+	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys, flow.Config{Inner: c.cfg.Inner}), keys: make([]elements, len(c.cfg.Keys))}
 }
 
-// Late returns how many packets came after their window had closed.
-func (c *Counting) Late() uint64 { return c.windows.Late() }
+// Late returns how many packets came after their window had closed. With Slide it is those
+// that came after the row of their slide, so that rows lack them, and those that have no
+// time, or one that was not believed.
+func (c *Counting) Late() uint64 {
+	if c.sliding != nil {
+		return c.sliding.late
+	}
+	return c.windows.Late()
+}
 
 // Close tells the counts of all windows that are open, and gives their memory back. The
 // error is an *OutputError: the first failure of all, which Packets.Count may have
 // returned before.
 func (c *Counting) Close() error {
 	c.windows.Close()
+	if c.sliding != nil {
+		if err := c.sliding.close(); c.err == nil {
+			c.err = err
+		}
+	}
 	if c.err != nil {
 		return &OutputError{c.err}
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Packets are those of one batch on their way into the counts: Reset and Add take what
-// the batches before have no part in, Count the rest. It keeps its memory from batch to
+// Packets are those of one batch on their way into the counts: Reset, and Read or Add,
+// take what the batches before have no part in, Count the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
 	run    *Counting
-	keyers []*flow.Keyer
+	keyers *flow.Keyers
 
 	times []int64
 	keys  []elements // of each key of the run
@@ -26,20 +26,31 @@ type Packets struct {
 
 // Reset takes the times of the packets.
 func (p *Packets) Reset(b *capture.Batch) {
-	p.times = p.times[:0]
-	for i := range b.Frames {
-		p.times = append(p.times, stamp.Usable(b.Frames[i].Time))
+	p.times = slices.Grow(p.times[:0], len(b.Frames))[:len(b.Frames)]
+	for i := range p.times {
+		p.times[i] = stamp.Usable(b.Frames[i].Time)
 	}
 	for i := range p.keys {
 		p.keys[i].reset()
 	}
 }
 
+// Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
+// read or added, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) {
+	p.enter(p.keyers.Read(b, from, to-from), from)
+}
+
 // Add digests the keys of the packets of b that headers describe, the first of which
-// is number from. All packets are to be added, in their order.
+// is number from.
 func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
-	for i, keyer := range p.keyers {
-		p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
+	p.enter(p.keyers.Gather(b, from, headers), from)
+}
+
+// enter digests the keys of packets that are counted from the one at from.
+func (p *Packets) enter(all []*flow.Keys, from int) {
+	for i, keys := range all {
+		p.keys[i].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
 }
 
@@ -50,6 +61,9 @@ func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
 func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	r := p.run
 	p.drop = drop
+	if r.sliding != nil {
+		return p.slide()
+	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n
@@ -65,6 +79,19 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
 		}
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// slide counts the elements in windows that slide.
+func (p *Packets) slide() error {
+	r := p.run
+	r.packets += uint64(len(p.times))
+	if r.err == nil {
+		r.err = r.sliding.count(p)
 	}
 	if r.err != nil {
 		return &OutputError{r.err}

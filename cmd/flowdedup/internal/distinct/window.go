@@ -45,14 +45,20 @@ func (w *window) rows(cfg *Config, loc *time.Location) []Row {
 	}
 	var rows []Row
 	for i := range w.keys {
-		for _, f := range w.keys[i].families(cfg.Keys[i]) {
-			rows = append(rows, Row{
-				WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
-				Of: cfg.Keys[i].Of.String(), Family: f.name,
-				Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
-				Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
-			})
-		}
+		rows = appendRows(rows, start, end, loc, cfg.Keys[i].Of.String(), w.keys[i].families(cfg.Keys[i]))
+	}
+	return rows
+}
+
+// appendRows appends the counts of a key in a window.
+func appendRows(rows []Row, start, end int64, loc *time.Location, of string, families []family) []Row {
+	for _, f := range families {
+		rows = append(rows, Row{
+			WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
+			Of: of, Family: f.name,
+			Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
+			Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
+		})
 	}
 	return rows
 }

@@ -96,10 +96,12 @@ func (l *line) applied(s *slot) error {
 		return io.EOF
 	case s.err != nil:
 		return describe(s.err)
+	case s.unfit != nil:
+		return s.unfit
 	}
 	if err := s.task.Apply(&s.batch); err != nil {
 		return err
 	}
-	l.stream.count(len(s.batch.Frames))
+	l.stream.count(len(s.batch.Frames), s.filtered)
 	return nil
 }
