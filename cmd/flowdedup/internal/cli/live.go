@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,7 +26,10 @@ type liveFlags struct {
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
+	rotate                      rotateFlags
 	reports                     string
+	state                       string
+	stateEvery                  time.Duration
 	user                        string
 	packets                     uint64
 	duration                    time.Duration
@@ -82,12 +86,15 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.registerInterfaces(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
 	f.keyFlags.register(fs)
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
+	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
+	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
 	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
@@ -114,10 +121,24 @@ func (f *liveFlags) check() error {
 		return &usageError{errors.New("--reports needs --of: what to count")}
 	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || capture.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
+	case f.state != "" && f.method == "exact":
+		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
+	case hasPackedEnding(f.state):
+		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
+	case f.stateEvery <= 0:
+		return &usageError{errors.New("--state-every must be positive")}
 	case f.duration < 0:
 		return &usageError{errors.New("--duration must not be negative")}
 	}
-	return errors.Join(f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+}
+
+func hasPackedEnding(name string) bool {
+	switch filepath.Ext(name) {
+	case ".gz", ".zst", ".lz4":
+		return true
+	}
+	return false
 }
 
 func (f *liveFlags) packetsToStdout() bool {
@@ -151,7 +172,8 @@ func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret,
 		},
-		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Reports: f.reports,
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
+		Reports: f.reports, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
 		User: f.user, Packets: f.packets, Duration: f.duration,
 		Log: slog.New(f.logHandler(e)),
 	}

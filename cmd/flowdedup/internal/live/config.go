@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -22,8 +23,17 @@ type Config struct {
 	// Output and Duplicates are files, or "-", for the packets kept and removed, and
 	// Forward is an interface that those kept are sent to; each "" for none.
 	Output, Duplicates, Forward string
+	// Rotate makes several files of each, where it has a size or an interval.
+	Rotate capture.RotateOptions
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
+
+	// State is the file that the run is saved to, and resumed from if it exists, and
+	// StateEvery how often it is saved. "" is none.
+	State      string
+	StateEvery time.Duration
+	// KeyGiven says that the user knows the secret, which then is not saved.
+	KeyGiven bool
 
 	User     string        // to become once everything is open; "" stays
 	Packets  uint64        // to capture; 0 for no end

@@ -30,6 +30,7 @@ func (f *forwarding) Write(b *capture.Batch, drop []uint64) error {
 
 func (f *forwarding) commit() error { return f.Close() }
 func (f *forwarding) abort() error  { return f.Close() }
+func (f *forwarding) count() uint64 { return 0 }
 
 // forward opens an interface to send to, unless the name is empty. With retry, it is
 // tried again and again while it is down.

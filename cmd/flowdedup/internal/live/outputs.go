@@ -18,6 +18,8 @@ type destination interface {
 	// called, once.
 	commit() error
 	abort() error
+	// count returns how many files are complete.
+	count() uint64
 }
 
 // output is one destination, and what has become of it.
@@ -27,8 +29,10 @@ type output struct {
 	invert bool // it takes the duplicates
 
 	packets, bytes uint64
-	failed         error // why nothing goes there any more
-	retry          bool  // it is tried again with the next batch
+	files          uint64 // complete ones, where it rotates
+	failed         error  // why nothing goes there now
+	lost           error  // why something did not go there: the first such reason
+	retry          bool   // it is tried again with the next batch
 }
 
 // outputs are the destinations of a run. One that fails does not stop the others; the
@@ -42,7 +46,7 @@ type outputs struct {
 }
 
 // files opens the files of the packets kept and removed.
-func (o *outputs) files(kept, removed string) error {
+func (o *outputs) files(kept, removed string, rotate capture.RotateOptions) error {
 	for _, f := range []struct {
 		name   string
 		invert bool
@@ -50,11 +54,13 @@ func (o *outputs) files(kept, removed string) error {
 		if f.name == "" {
 			continue
 		}
-		file, err := createFile(f.name)
+		file, err := createFile(f.name, rotate)
 		if err != nil {
 			return err
 		}
-		o.all = append(o.all, &output{destination: file, name: f.name, invert: f.invert})
+		o.all = append(o.all, &output{
+			destination: file, name: f.name, invert: f.invert, retry: file.rotation != nil,
+		})
 	}
 	return nil
 }
@@ -94,12 +100,17 @@ func (o *outputs) written(out *output, size amounts, err error) error {
 		out.failed = nil
 		out.packets += size.packets
 		out.bytes += size.bytes
+		out.files = out.count()
 	case errors.Is(err, syscall.EPIPE):
 		return err
 	case out.failed == nil:
 		out.failed = err
+		if out.lost == nil {
+			out.lost = err
+		}
 		if !out.retry && o.allFailed() {
-			return err
+			out.lost = nil // told by the end of the run
+			return fmt.Errorf("%w: %w", ErrOutput, err)
 		}
 		o.log.Error("output failed", "output", out.name, "error", err)
 	}
@@ -135,7 +146,7 @@ func (o *outputs) list() []Output {
 	defer o.mu.Unlock()
 	var all []Output
 	for _, out := range o.all {
-		s := Output{Name: out.name, Packets: out.packets, Bytes: out.bytes}
+		s := Output{Name: out.name, Packets: out.packets, Bytes: out.bytes, Files: out.files}
 		if out.failed != nil {
 			s.Failed = out.failed.Error()
 		}
@@ -147,15 +158,19 @@ func (o *outputs) list() []Output {
 // ErrOutput is what the failure of an output wraps.
 var ErrOutput = errors.New("output failed")
 
-// commit completes the outputs, and returns why some could not be.
+// commit completes the outputs, and returns what was lost of each and why.
 func (o *outputs) commit() error {
 	var errs []error
 	for _, out := range o.all {
-		err := out.failed
-		if err != nil && !out.retry {
-			err = errors.Join(err, out.abort())
+		var err error
+		if out.failed != nil && !out.retry {
+			err = out.abort()
 		} else {
-			err = errors.Join(err, out.commit())
+			err = out.commit()
+		}
+		out.files = out.count()
+		if out.lost != nil && !errors.Is(err, out.lost) {
+			err = errors.Join(out.lost, err)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w: %w", ErrOutput, err))
@@ -172,27 +187,3 @@ func (o *outputs) abort() error {
 	}
 	return errors.Join(errs...)
 }
-
-// file is a capture file as a destination.
-type file struct {
-	capture.Writer
-	out *capture.Output
-}
-
-func createFile(name string) (*file, error) {
-	out, err := capture.Create(name, capture.OutputOptions{})
-	if err != nil {
-		return nil, err
-	}
-	const oneSource = false // nothing is merged
-	return &file{capture.NewWriter(out, oneSource), out}, nil
-}
-
-func (f *file) commit() error {
-	if err := f.Close(); err != nil {
-		return errors.Join(err, f.abort())
-	}
-	return f.out.Commit()
-}
-
-func (f *file) abort() error { return f.out.Abort() }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
@@ -54,6 +55,7 @@ type runner struct {
 	reasons  *reasons
 	outputs  *outputs
 	reports  *reports // nil without
+	state    *state   // nil without
 	watch    *watch
 }
 
@@ -79,20 +81,23 @@ func open(cfg *Config) (r *runner, err error) {
 	if err = become(cfg.User); err != nil {
 		return r, err
 	}
-	if err = r.openFilter(); err != nil {
+	if err = r.resume(); err != nil {
 		return r, err
 	}
-	if err = r.outputs.files(cfg.Output, cfg.Duplicates); err != nil {
+	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
+		return r, err
+	}
+	if err = r.openState(); err != nil {
 		return r, err
 	}
 	r.watch = newWatch(r)
 	return r, nil
 }
 
-// openFilter makes what judges and counts.
-func (r *runner) openFilter() (err error) {
+// openFilter makes what judges and counts, from a state unless that is nil.
+func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	cfg := r.cfg
-	if r.judging, err = dedup.NewJudging(&cfg.Dedup, 0); err != nil {
+	if r.judging, err = newJudging(&cfg.Dedup, h, snapshots); err != nil {
 		return err
 	}
 	r.decoder = r.judging.NewDecoder()
@@ -103,8 +108,8 @@ func (r *runner) openFilter() (err error) {
 		return err
 	}
 	cfg.Distinct.Rows = r.reports.rows
-	r.counting = distinct.NewCounting(&cfg.Distinct)
-	return nil
+	r.counting, err = newCounting(&cfg.Distinct, h, snapshots)
+	return err
 }
 
 // abort gives back what open has opened.
@@ -125,13 +130,28 @@ func (r *runner) abort() error {
 	return errors.Join(errs...)
 }
 
-// end closes the windows and the outputs.
+// end saves the state, and closes the windows and the outputs.
 func (r *runner) end() error {
 	var errs []error
+	saved := false
+	if r.state != nil {
+		err := r.state.end()
+		saved = err == nil
+		errs = append(errs, err)
+	}
 	if r.counting != nil {
-		errs = append(errs, r.counting.Close(), r.reports.close())
+		errs = append(errs, r.endCounting(saved), r.reports.close())
 	}
 	errs = append(errs, r.outputs.commit())
 	r.watch.end()
 	return errors.Join(append(errs, r.judging.Close())...)
+}
+
+// endCounting tells the counts of windows that are open, unless they were saved: then
+// the next run does so when they end.
+func (r *runner) endCounting(saved bool) error {
+	if saved {
+		return r.counting.Abandon()
+	}
+	return r.counting.Close()
 }

@@ -75,7 +75,7 @@ func (r *runner) status(now time.Time) Status {
 			Fill: r.judging.Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Outputs: r.outputs.list(), Forward: sum.Forward,
+		Outputs: r.outputs.list(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counting != nil {
 		s.Distinct = r.present()
