@@ -22,6 +22,7 @@ type Counting struct {
 	digest  digesters
 	windows *engine.Windows[window]
 	sliding *slidingCounting // in place of windows
+	past    *past            // nil without
 	packets uint64
 	err     error // the first failure to count or to tell; it ends the run
 }
@@ -40,6 +41,9 @@ func NewCounting(cfg *Config) *Counting {
 	})
 	if cfg.Slide > 0 {
 		c.sliding = newSlidingCounting(cfg, c.loc)
+	}
+	if cfg.Past > 0 {
+		c.past = newPast(cfg)
 	}
 	return c
 }
@@ -64,6 +68,11 @@ func (c *Counting) Late() uint64 {
 // returned before.
 func (c *Counting) Close() error {
 	c.windows.Close()
+	if c.past != nil {
+		if err := c.past.close(); c.err == nil {
+			c.err = err
+		}
+	}
 	if c.sliding != nil {
 		if err := c.sliding.close(); c.err == nil {
 			c.err = err

@@ -104,7 +104,7 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
-	if r.reports, err = openReports(cfg.Reports, r.log); err != nil {
+	if r.reports, err = openReports(cfg.Reports, cfg.Distinct.Calendar.Location, r.log); err != nil {
 		return err
 	}
 	cfg.Distinct.Rows = r.reports.rows
@@ -130,20 +130,20 @@ func (r *runner) abort() error {
 	return errors.Join(errs...)
 }
 
-// end saves the state, and closes the windows and the outputs.
+// end completes the outputs, saves the state, tells the last status, and closes the
+// windows.
 func (r *runner) end() error {
-	var errs []error
+	errs := []error{r.outputs.commit()}
 	saved := false
 	if r.state != nil {
 		err := r.state.end()
 		saved = err == nil
 		errs = append(errs, err)
 	}
+	r.watch.end()
 	if r.counting != nil {
 		errs = append(errs, r.endCounting(saved), r.reports.close())
 	}
-	errs = append(errs, r.outputs.commit())
-	r.watch.end()
 	return errors.Join(append(errs, r.judging.Close())...)
 }
 
