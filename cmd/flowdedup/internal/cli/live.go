@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
@@ -28,12 +27,14 @@ type liveFlags struct {
 	output, duplicates, forward string
 	rotate                      rotateFlags
 	reports                     string
+	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
 	user                        string
 	packets                     uint64
 	duration                    time.Duration
 	logFormat                   string
+	listen                      string
 }
 
 func newLive(e *env) *cobra.Command {
@@ -84,6 +85,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.registerInterfaces(fs)
+	f.filter.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
 	f.rotate.register(fs)
@@ -93,12 +95,14 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.keyFlags.register(fs)
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
+	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
 	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)
+	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
 	f.logFormat = "text"
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
 	completeJudging(cmd)
@@ -125,6 +129,10 @@ func (f *liveFlags) check() error {
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
 	case hasPackedEnding(f.state):
 		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
+	case f.slide < 0:
+		return &usageError{errors.New("--slide must not be negative")}
+	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
+		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	case f.stateEvery <= 0:
 		return &usageError{errors.New("--state-every must be positive")}
 	case f.duration < 0:
@@ -132,6 +140,9 @@ func (f *liveFlags) check() error {
 	}
 	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
 }
+
+// mostPast is what engine.Sliding counts over.
+const mostPast = 366 * 24 * time.Hour
 
 func hasPackedEnding(name string) bool {
 	switch filepath.Ext(name) {
@@ -153,7 +164,19 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	e.quiet = f.quiet
-	summary, err := live.Run(cmd.Context(), f.config(cmd, e))
+	cfg := f.config(cmd)
+	var err error
+	if cfg.Ring.Filter, err = f.program(cmd.Context()); err != nil {
+		return named(err)
+	}
+	show, err := f.newShow(e)
+	if err != nil {
+		return err
+	}
+	defer show.close()
+	cfg.Status, cfg.Log = show.update, show.log
+	summary, err := live.Run(cmd.Context(), cfg)
+	show.close()
 	if summary.Method != "" {
 		warnForgotten(e, &summary.Summary)
 		f.warnDropped(e, &summary)
@@ -163,43 +186,23 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 }
 
 // config says what to run.
-func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
+func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.reports == "" {
 		f.reports = "-"
+	}
+	past := time.Duration(0)
+	if f.slide > 0 && len(f.of) > 0 {
+		past = f.every
 	}
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
-			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret,
+			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
 		User: f.user, Packets: f.packets, Duration: f.duration,
-		Log: slog.New(f.logHandler(e)),
 	}
-}
-
-// logHandler returns where events go: lines on standard error, between which nothing
-// else is written.
-func (f *liveFlags) logHandler(e *env) slog.Handler {
-	options := &slog.HandlerOptions{}
-	if f.quiet {
-		options.Level = slog.LevelError
-	}
-	if f.logFormat == "json" {
-		return slog.NewJSONHandler(logWriter{e}, options)
-	}
-	return slog.NewTextHandler(logWriter{e}, options)
-}
-
-// logWriter writes whole lines to standard error.
-type logWriter struct{ e *env }
-
-func (w logWriter) Write(line []byte) (int, error) {
-	w.e.mu.Lock()
-	defer w.e.mu.Unlock()
-	w.e.clearProgress()
-	return w.e.stderr.Write(line)
 }
 
 // warnDropped tells what the kernel dropped.
