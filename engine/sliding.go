@@ -46,7 +46,8 @@ const (
 //   - Lines double when five of their eight cells are taken on average, up to the memory
 //     there is. At that load 2.4 % of the elements find eight cells taken, and go to a map.
 //     Cells that are older than the window are swept out, a part of the lines with each
-//     step. So a live element takes 13 to 32 bytes.
+//     step. So a live element takes 13 to 32 bytes. A call in which 64
+//     MiB come to be takes tens of milliseconds.
 //   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
 //     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
 //     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64

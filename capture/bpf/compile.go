@@ -38,7 +38,8 @@ const compileTime = 30 * time.Second
 // tcpdump too: file capabilities do not pass on to it), and the interface must be up.
 // So only expressions with the words vlan, inbound, outbound or ifindex are compiled
 // that way. As with tcpdump -i, an expression that says nothing of VLANs does not see
-// the tag, and matches what is behind; on a file it does not.
+// the tag, and matches what is behind; on a file it does not. "ip broadcast" knows the
+// broadcast addresses of no network, since it is not told one.
 func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()

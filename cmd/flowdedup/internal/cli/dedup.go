@@ -75,6 +75,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	f.judgeFlags.register(fs)
 	f.common.register(fs, judgeMethods()...)
 	completeJudging(cmd)
+	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
 
 func (f *dedupFlags) check() error {

@@ -46,7 +46,7 @@ func completeJudging(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"method": judgeMethods(), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }
 

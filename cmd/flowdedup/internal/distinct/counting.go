@@ -3,6 +3,8 @@ package distinct
 import (
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -17,14 +19,16 @@ const (
 
 // Counting counts the keys of a stream: what the batches of a run have in common.
 type Counting struct {
-	cfg     *Config
-	loc     *time.Location
-	digest  digesters
-	windows *engine.Windows[window]
-	sliding *slidingCounting // in place of windows
-	past    *past            // nil without
-	packets uint64
-	err     error // the first failure to count or to tell; it ends the run
+	cfg        *Config
+	loc        *time.Location
+	digest     digesters
+	windows    *engine.Windows[window]
+	sliding    *slidingCounting // in place of windows
+	past       *past            // nil without
+	packets    uint64
+	spare      *spare         // counters for a window to come, or nil
+	background errgroup.Group // that makes those, and closes others
+	err        error          // the first failure to count or to tell; it ends the run
 }
 
 // NewCounting makes counters for what cfg asks for, and which must not change any
@@ -36,7 +40,7 @@ func NewCounting(cfg *Config) *Counting {
 	}
 	c.windows = engine.NewWindows(engine.WindowsConfig[window]{
 		Calendar: cfg.Calendar,
-		Open:     func(start, end int64) *window { return newWindow(start, end, cfg) },
+		Open:     c.openWindow,
 		Close:    c.closeWindow,
 	})
 	if cfg.Slide > 0 {
@@ -73,6 +77,10 @@ func (c *Counting) Close() error {
 			c.err = err
 		}
 	}
+	c.dropSpare()
+	if err := c.background.Wait(); c.err == nil {
+		c.err = err
+	}
 	if c.sliding != nil {
 		if err := c.sliding.close(); c.err == nil {
 			c.err = err
@@ -96,7 +104,9 @@ func (c *Counting) closeWindow(_, _ int64, w *window) {
 	if c.err == nil {
 		c.err = c.cfg.Rows(w.rows(c.cfg, c.loc))
 	}
-	if err := w.close(); c.err == nil {
+	if w.memory(c.cfg) >= aheadLeast {
+		c.background.Go(w.close)
+	} else if err := w.close(); c.err == nil {
 		c.err = err
 	}
 }

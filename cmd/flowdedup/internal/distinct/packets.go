@@ -2,7 +2,6 @@ package distinct
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -78,9 +77,12 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		}
 		r.packets += uint64(n)
 		// Runs end at all multiples of a power of two that divides
-		// memoryCheck, so this does not depend on batches.
+		// memoryCheck and aheadCheck, so this does not depend on batches.
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
+		}
+		if w != nil && r.packets%aheadCheck == 0 {
+			r.lookAhead(w, p.times[at-1])
 		}
 	}
 	if r.err != nil {
@@ -130,20 +132,23 @@ func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
 
 // count enters elements of one family.
 func count[E, K any](
-	p *Packets, c *counted[E], create func() (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
+	p *Packets, c *counted[E], create func(memory int) (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
 ) error {
 	from, end := e.next(to)
 	if from == end {
 		return nil
 	}
 	if c.Counter == nil {
-		var err error
-		if c.Counter, err = create(); err != nil {
-			return fmt.Errorf("memory for a window: %w", err)
+		if err := c.begin(create); err != nil {
+			return err
 		}
 	}
 	frames := e.frames[from:end]
-	c.packets += packetsOf(frames, p.drop)
+	if p.drop == nil && onePerPacket(s.key.Of) {
+		c.packets += uint64(len(frames))
+	} else {
+		c.packets += packetsOf(frames, p.drop)
+	}
 	words := (end - from + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
 	c.TestAndSet(p.seen, e.items[from:end])
@@ -152,6 +157,10 @@ func count[E, K any](
 	}
 	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 }
+
+// onePerPacket tells whether a packet has one element at most, as all keys have but those
+// of either end.
+func onePerPacket(of flow.Of) bool { return of != flow.IP && of != flow.MACs }
 
 // packetsOf counts how many packets elements come from, without those in drop: equal
 // frame numbers follow each other.

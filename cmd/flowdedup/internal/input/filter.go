@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -22,39 +23,66 @@ type filter struct {
 	wanted bpf.Filter
 	warn   func(error)
 
-	mu       sync.Mutex
-	machines []*bpf.Machine // by interface; nil where nothing matches
-	byLink   map[capture.LinkType]*bpf.Machine
-	err      error // why there is none for the interface behind
+	mu          sync.Mutex
+	byLink      map[capture.LinkType]*linkFilter
+	byInterface []*linkFilter
+}
+
+// linkFilter is the filter for one link type.
+type linkFilter struct {
+	link    capture.LinkType
+	machine *bpf.Machine
+	refused error // why nothing matches; then there is no machine
+	warned  bool
+}
+
+// sorted is what came of the packets of a batch.
+type sorted struct {
+	filtered int           // how many were left out
+	first    error         // why the first packet's link type is refused, if it is
+	refused  []*linkFilter // those of packets that could not match
+	err      error         // why nothing could be done
 }
 
 func newFilter(wanted bpf.Filter, warn func(error)) *filter {
-	return &filter{wanted: wanted, warn: warn, byLink: map[capture.LinkType]*bpf.Machine{}}
+	return &filter{wanted: wanted, warn: warn, byLink: map[capture.LinkType]*linkFilter{}}
 }
 
-// keep takes the packets out of a batch that do not match, and returns how many. The
-// error is that of the first interface, on which the expression has no meaning, or of a
-// compiler that cannot be run.
-func (f *filter) keep(ctx context.Context, b *capture.Batch) (filtered int, err error) {
+// keep takes the packets out of a batch that do not match.
+func (f *filter) keep(ctx context.Context, b *capture.Batch) (s sorted) {
 	if f.wanted.All() {
-		return 0, nil
+		return s
 	}
-	machines, err := f.compiled(ctx, b.Interfaces)
+	filters, err := f.compiled(ctx, b.Interfaces)
 	if err != nil {
-		return 0, err
+		s.err = err
+		return s
 	}
 	kept, block := b.Frames[:0], 0
 	for i := range b.Frames {
 		block = moveBlocks(b.Blocks, block, i, len(kept))
 		frame := &b.Frames[i]
-		if m := machines[frame.Interface]; m != nil && m.Run(b.Data(i), frame.WireLen) != 0 {
+		switch l := filters[frame.Interface]; {
+		case l.machine == nil:
+			s.refuse(l, i)
+		case l.machine.Run(b.Data(i), frame.WireLen) != 0:
 			kept = append(kept, *frame)
 		}
 	}
 	moveBlocks(b.Blocks, block, len(b.Frames), len(kept))
-	filtered = len(b.Frames) - len(kept)
+	s.filtered = len(b.Frames) - len(kept)
 	b.Frames = kept
-	return filtered, nil
+	return s
+}
+
+// refuse notes that packet number i of a batch has a link type that is refused.
+func (s *sorted) refuse(l *linkFilter, i int) {
+	if i == 0 {
+		s.first = l.refused
+	}
+	if !slices.Contains(s.refused, l) {
+		s.refused = append(s.refused, l)
+	}
 }
 
 // moveBlocks has the blocks that at most so many frames precede, from one on, know how
@@ -67,44 +95,58 @@ func moveBlocks(blocks []capture.Block, block, frames, kept int) int {
 	return block
 }
 
-// compiled returns a machine for each interface, in whose order they are made: whatever
-// batch comes first, the same ones fail.
-func (f *filter) compiled(ctx context.Context, interfaces []capture.Interface) ([]*bpf.Machine, error) {
+// compiled returns the filter of each interface. The error is that of a compiler that
+// cannot be run.
+func (f *filter) compiled(ctx context.Context, interfaces []capture.Interface) ([]*linkFilter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(f.machines) < len(interfaces) && f.err == nil {
-		var m *bpf.Machine
-		if m, f.err = f.machine(ctx, interfaces[len(f.machines)].LinkType); f.err == nil {
-			f.machines = append(f.machines, m)
+	for len(f.byInterface) < len(interfaces) {
+		l, err := f.forLink(ctx, interfaces[len(f.byInterface)].LinkType)
+		if errors.Is(err, bpf.ErrNoCompiler) {
+			err = fmt.Errorf("%w (--bpf-file)", err)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFilter, err)
+		}
+		f.byInterface = append(f.byInterface, l)
 	}
-	if len(f.machines) < len(interfaces) {
-		return nil, f.err
-	}
-	return f.machines, nil
+	return f.byInterface, nil
 }
 
-// machine returns the one for a link type. Where the expression has no meaning on it,
-// that is an error for the first, and a warning for others.
-func (f *filter) machine(ctx context.Context, link capture.LinkType) (*bpf.Machine, error) {
-	if m, known := f.byLink[link]; known {
-		return m, nil
+// forLink returns the filter of a link type.
+func (f *filter) forLink(ctx context.Context, link capture.LinkType) (*linkFilter, error) {
+	if l := f.byLink[link]; l != nil {
+		return l, nil
 	}
-	m, err := f.compile(ctx, link)
-	if err != nil && (len(f.byLink) == 0 || !errors.Is(err, bpf.ErrExpression)) {
+	l := &linkFilter{link: link}
+	program, err := f.wanted.For(ctx, link, snapLen, "")
+	if errors.Is(err, bpf.ErrExpression) {
+		l.refused = fmt.Errorf("%w: %w", ErrFilter, err)
+	} else if err == nil {
+		l.machine, err = bpf.NewMachine(program)
+	}
+	if err != nil && l.refused == nil {
 		return nil, err
 	}
-	if err != nil {
-		f.warn(fmt.Errorf("no packet of link type %v matches: %w", link, err))
-	}
-	f.byLink[link] = m
-	return m, nil
+	f.byLink[link] = l
+	return l, nil
 }
 
-func (f *filter) compile(ctx context.Context, link capture.LinkType) (*bpf.Machine, error) {
-	program, err := f.wanted.For(ctx, link, snapLen, "")
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFilter, err)
+// judge looks at what came of a batch behind so many packets. An expression that has no
+// meaning for the first packet of all is an error; later ones of such a link type give
+// cause for a warning. Batches are looked at in the order of the stream.
+func (f *filter) judge(s *sorted, packets uint64) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case packets == 0 && s.first != nil:
+		return s.first
 	}
-	return bpf.NewMachine(program)
+	for _, l := range s.refused {
+		if !l.warned {
+			l.warned = true
+			f.warn(fmt.Errorf("no packet of link type %v matches: %w", l.link, l.refused))
+		}
+	}
+	return nil
 }

@@ -20,8 +20,8 @@ type Options struct {
 	// Filter says which packets are wanted; others are left out as if they were
 	// not there.
 	Filter bpf.Filter
-	// Warn is told about damage that did not end an input, and about interfaces
-	// that the filter has no meaning on. It may be called from another goroutine,
+	// Warn is told about damage that did not end an input, and about link
+	// types that the filter has no meaning on. It may be called from another goroutine,
 	// but not once Close has returned.
 	Warn func(error)
 	// Progress is told, after each batch, how many bytes of the inputs were

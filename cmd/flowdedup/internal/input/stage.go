@@ -96,12 +96,13 @@ func (l *line) applied(s *slot) error {
 		return io.EOF
 	case s.err != nil:
 		return describe(s.err)
-	case s.unfit != nil:
-		return s.unfit
+	}
+	if err := l.stream.filter.judge(&s.sorted, l.stream.packets); err != nil {
+		return err
 	}
 	if err := s.task.Apply(&s.batch); err != nil {
 		return err
 	}
-	l.stream.count(len(s.batch.Frames), s.filtered)
+	l.stream.count(len(s.batch.Frames), s.sorted.filtered)
 	return nil
 }

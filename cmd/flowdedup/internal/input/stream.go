@@ -41,9 +41,7 @@ type slot struct {
 	task   Task
 	number int   // of the batch in the stream
 	err    error // what ended the stream instead of a batch
-
-	filtered int   // packets that were taken out of the batch
-	unfit    error // why they could not be
+	sorted sorted
 }
 
 // line is a stream on its way through the workers. A worker reads the bytes of a
@@ -90,7 +88,7 @@ func newLine(ctx context.Context, s *Stream, slots int, task func() Task) *line 
 // task makes a few, and returns nil at the clean end of the stream. Otherwise it
 // returns the context's error once that is done, what ended the input early, or the
 // error of Apply or Write, or ErrFilter (with bpf.ErrExpression, if the
-// expression has no meaning on the first interface); then no task applies or writes anything any more. What was
+// expression has no meaning for the first packet); then no task applies or writes anything any more. What was
 // applied has been written, unless Write failed. It can be called once.
 func (s *Stream) Each(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
@@ -168,8 +166,8 @@ func (l *line) work() {
 
 // prepare does what the batches before have no part in.
 func (l *line) prepare(s *slot) {
-	s.filtered, s.unfit = l.stream.filter.keep(l.ctx, &s.batch)
-	if s.unfit == nil {
+	s.sorted = l.stream.filter.keep(l.ctx, &s.batch)
+	if s.sorted.err == nil {
 		s.task.Prepare(&s.batch)
 	}
 }
