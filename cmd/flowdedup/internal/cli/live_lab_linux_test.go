@@ -88,7 +88,7 @@ type liveRun struct {
 func startLive(t *testing.T, args ...string) *liveRun {
 	t.Helper()
 	r := startProgram(t, args...)
-	r.event("msg=started")
+	r.event(" started ")
 	return r
 }
 

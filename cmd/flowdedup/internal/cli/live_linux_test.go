@@ -105,14 +105,19 @@ func TestLivePipe(t *testing.T) {
 	pair(t, "left", "right")
 	const n = 200
 	r := &liveRun{t: t, cmd: program(t, "live", "-i", "left", "-w", "-", "--count", "400")}
-	pipe, err := r.cmd.StdoutPipe()
+	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer from.Close()
+	r.cmd.Stdout = to
 	r.start()
-	r.event("msg=started")
+	if err := to.Close(); err != nil { // the program has it
+		t.Fatal(err)
+	}
+	r.event(" started ")
 	next := program(t, "dedup", "-", "--json", "--window", "5s")
-	next.Stdin = pipe
+	next.Stdin = from
 	sendTo(t, "right", burst(n, func(f *liveFrame) { f.id += 1000 })...)
 	out, err := next.Output()
 	if err != nil {
@@ -270,6 +275,10 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --forward nope", 1, "nope: no such interface; there are lo, "},
 		{"-i left -w /nope/x.pcapng", 1, "/nope/x.pcapng: no such file or directory"},
 		{"-i left --of src --reports /nope/x.jsonl", 1, "/nope/x.jsonl: no such file or directory"},
+		{"-i left --state /nope/state", 1, "/nope/state: no such file or directory"},
+		{"-i left --state x.gz", 2, "--state is never compressed"},
+		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
+		{"-i left --listen nonsense", 2, "--listen"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},

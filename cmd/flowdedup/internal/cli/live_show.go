@@ -33,29 +33,33 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 			return nil, fmt.Errorf("--listen %s: %w", f.listen, err)
 		}
 	}
-	level := slog.LevelInfo
-	if f.quiet {
-		level = slog.LevelError
-	} else {
-		s.view = monitor.NewView(e.stderr, lineEvery, f.handler(level))
+	if !f.quiet {
+		s.view = monitor.NewView(e.stderr, lineEvery, f.handler())
 		e.mu.Lock()
 		e.stderr = s.view // what else is told has its place there
 		e.mu.Unlock()
 	}
-	s.log = slog.New(f.handler(level)(e.stderr))
+	s.log = slog.New(f.handler()(e.stderr))
 	return s, nil
 }
 
-// handler returns what makes handlers of records of at least some level, in the format
-// that was asked for.
-func (f *liveFlags) handler(level slog.Level) func(io.Writer) slog.Handler {
-	options := &slog.HandlerOptions{Level: level}
-	return func(w io.Writer) slog.Handler {
-		if f.logFormat == "json" {
-			return slog.NewJSONHandler(w, options)
-		}
-		return slog.NewTextHandler(w, options)
+// handler returns what makes handlers of records, in the format that was asked for.
+func (f *liveFlags) handler() func(io.Writer) slog.Handler {
+	switch {
+	case f.logFormat == "json":
+		return f.jsonHandler
+	case f.quiet:
+		return monitor.Errors
 	}
+	return monitor.Lines
+}
+
+func (f *liveFlags) jsonHandler(w io.Writer) slog.Handler {
+	level := slog.LevelInfo
+	if f.quiet {
+		level = slog.LevelError
+	}
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 }
 
 func (s *liveShow) update(status live.Status) {

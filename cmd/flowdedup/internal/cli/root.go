@@ -17,8 +17,8 @@ func newRoot(e *env) *cobra.Command {
 		Short:   "Remove duplicate packets, count distinct addresses and flows",
 		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
 constant memory: it removes the packets that a SPAN port or tap delivered twice
-from captures, and reports how many distinct addresses and flows were seen in
-each hour.
+from captures or from live traffic, and reports how many distinct addresses and
+flows were seen in each hour.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and
 everything readable before the damage was processed, 130 and 143 interrupted

@@ -176,11 +176,11 @@ func (s *state) written(h *stateHeader, now time.Time) {
 	case err == nil:
 		s.status.Saved, s.status.Bytes, s.status.Failed = now, size, ""
 		s.run.log.Debug("state saved", "state", s.status.Name, "bytes", size)
-	case s.failed == nil:
-		s.run.log.Error("state not saved", "state", s.status.Name, "error", err)
-		fallthrough
 	default:
 		s.status.Failed = err.Error()
+		if s.failed == nil && !s.status.Saved.IsZero() { // the first time, the run ends with it
+			s.run.log.Error("state not saved", "state", s.status.Name, "error", err)
+		}
 	}
 	s.failed = err
 }

@@ -11,8 +11,13 @@ import (
 
 // Lines returns a handler of plain lines: the time in UTC, the level unless it is
 // Info, the message, and key=value for each attribute. Each is one Write to w.
-func Lines(w io.Writer) slog.Handler {
-	h := &lines{out: w, mu: new(sync.Mutex), line: new(bytes.Buffer)}
+func Lines(w io.Writer) slog.Handler { return newLines(w, slog.LevelInfo) }
+
+// Errors is Lines without all that is less than an error.
+func Errors(w io.Writer) slog.Handler { return newLines(w, slog.LevelError) }
+
+func newLines(w io.Writer, least slog.Level) slog.Handler {
+	h := &lines{out: w, least: least, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attrs = slog.NewTextHandler(h.line, &slog.HandlerOptions{ReplaceAttr: withoutHead})
 	return h
 }
@@ -21,6 +26,7 @@ func Lines(w io.Writer) slog.Handler {
 // to slog. Handlers made of one another share all but attrs.
 type lines struct {
 	out   io.Writer
+	least slog.Level
 	mu    *sync.Mutex // for line
 	line  *bytes.Buffer
 	attrs slog.Handler // writes into line
@@ -34,8 +40,8 @@ func withoutHead(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Enabled leaves out what is for finding errors only.
-func (h *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+// Enabled leaves out what is less than the least level.
+func (h *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= h.least }
 
 // Handle writes one line.
 func (h *lines) Handle(ctx context.Context, r slog.Record) error {
