@@ -8,7 +8,7 @@ require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/flowdedup/flowdedup v0.0.0-00010101000000-000000000000
-	github.com/google/gopacket v1.1.19
+	github.com/gopacket/gopacket v1.6.0
 	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
