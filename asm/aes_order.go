@@ -58,9 +58,9 @@ var unsorted = func() (order [orderedMessages]uint16) {
 // sameBlocks reports whether there is nothing to sort, as in a flood of short
 // packets.
 func sameBlocks(msgs []Message) bool {
-	least, most := msgs[0].Len, msgs[0].Len
+	first, differ := blocks(msgs[0].Len), uint64(0)
 	for i := range msgs {
-		least, most = min(least, msgs[i].Len), max(most, msgs[i].Len)
+		differ |= blocks(msgs[i].Len) ^ first
 	}
-	return blocks(least) == blocks(most)
+	return differ == 0
 }

@@ -12,15 +12,16 @@ type MessageDigester interface {
 
 // checkMessages panics, in the name of method, unless every message lies in
 // buf and dst has a place for each. No sum can wrap: all terms are 32 bits.
+// What is gathered is the sign of what buf has behind a message: an or takes one cycle.
 func checkMessages(method string, dst []Digest, buf []byte, msgs []Message) {
 	if len(dst) < len(msgs) {
 		panic("asm: " + method + ": dst shorter than msgs")
 	}
-	var end uint64
+	var left int64
 	for i := range msgs {
-		end = max(end, uint64(msgs[i].Off)+uint64(msgs[i].Len))
+		left |= int64(len(buf)) - int64(msgs[i].Off) - int64(msgs[i].Len)
 	}
-	if end > uint64(len(buf)) {
+	if left < 0 {
 		panic("asm: " + method + ": message reaches beyond buf")
 	}
 }

@@ -29,3 +29,28 @@ group:
 	JNZ  group
 	VZEROUPPER
 	RET
+
+// func fillExact64AVX2(b *lineBlock, digests *Digest, groups int, shift uint)
+TEXT ·fillExact64AVX2(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ shift+24(FP), Y10
+	VPXOR Y12, Y12, Y12
+
+group:
+	VMOVDQU (SI), Y0
+	VPUNPCKLQDQ 32(SI), Y0, Y0
+	VPERMQ $0xd8, Y0, Y0
+	VPSRLVQ Y10, Y0, Y1
+	VPSLLQ $6, Y1, Y1
+	VMOVDQU Y1, lineBlock_offset(DI)
+	VPCMPEQQ Y12, Y0, Y1
+	VPSUBQ Y1, Y0, Y0
+	VMOVDQU Y0, lineBlock_low(DI)
+	ADDQ $64, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET

@@ -50,7 +50,7 @@ func testAndSetExact(lines [][8]uint64, seen []uint64, e exactElements, spill []
 // fillExact64 makes the block of 1 to 64 digests.
 func (b *lineBlock) fillExact64(digests []Digest, lines int) {
 	shift := uint(65 - bits.Len(uint(lines)))
-	for i := range digests {
+	for i := b.fillExact64Vectors(digests, shift); i < len(digests); i++ {
 		low := digests[i][0]
 		b.offset[i&63] = low >> (shift & 63) * 64
 		b.low[i&63] = max(low, 1)

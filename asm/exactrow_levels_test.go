@@ -60,6 +60,36 @@ func compareExact(t *testing.T, lines int, front bool, testAndSet func([][8]uint
 	}
 }
 
+// TestExact64Levels is TestExactRowLevels with guard pages around digests, and with halves
+// that are 0.
+func TestExact64Levels(t *testing.T) {
+	const most, lines = 300, 64
+	forLevels(t, func(t *testing.T) {
+		for _, front := range []bool{false, true} {
+			rng := rand.New(rand.NewPCG(lines, 4))
+			memory := guardedOf[Digest](t, most, front)
+			filter, model := make([][8]uint64, lines), make([][8]uint64, lines)
+			for n := range most + 1 {
+				digests := memory[most-n:]
+				if front {
+					digests = memory[:n]
+				}
+				for i := range digests {
+					digests[i] = Digest{rng.Uint64() * rng.Uint64N(2), rng.Uint64()}
+				}
+				seen, want := make([]uint64, (n+63)/64), make([]uint64, (n+63)/64)
+				spill, wantSpill := make([]uint32, n), make([]uint32, n)
+				wanted := 0
+				got := TestAndSetExact64(filter, seen, digests, spill)
+				atLevel(levelGeneric, func() { wanted = TestAndSetExact64(model, want, digests, wantSpill) })
+				if got != wanted || !slices.Equal(seen, want) || !slices.Equal(spill, wantSpill) || !slices.Equal(filter, model) {
+					t.Fatalf("%d digests: verdicts, spills or memory differ", n)
+				}
+			}
+		}
+	})
+}
+
 // fillWords draws a batch of words: from everywhere, from few values, or from the
 // ends of the range.
 func fillWords(rng *rand.Rand, words []uint32, n int) {

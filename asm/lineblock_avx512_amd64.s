@@ -82,3 +82,28 @@ done:
 	JNZ  group
 	VZEROUPPER
 	RET
+
+// func fillExact64AVX512(b *lineBlock, digests *Digest, groups int, shift uint)
+TEXT ·fillExact64AVX512(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), DI
+	MOVQ digests+8(FP), SI
+	MOVQ groups+16(FP), CX
+	VPBROADCASTQ shift+24(FP), Z10
+	VMOVDQU64 evenHalves<>(SB), Z8
+	MOVL $1, AX
+	VPBROADCASTQ AX, Z9
+
+group:
+	VMOVDQU64 (SI), Z0
+	VPERMT2Q  64(SI), Z8, Z0
+	VPSRLVQ   Z10, Z0, Z1
+	VPSLLQ    $6, Z1, Z1
+	VMOVDQU64 Z1, lineBlock_offset(DI)
+	VPMAXUQ   Z9, Z0, Z0
+	VMOVDQU64 Z0, lineBlock_low(DI)
+	ADDQ $128, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET

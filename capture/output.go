@@ -14,6 +14,8 @@ type OutputOptions struct {
 	// (not of the program) soon after may then leave the new name with an empty
 	// or half file behind it.
 	NoSync bool
+	// Private gives a regular file the mode 0600, whatever one it replaces had.
+	Private bool
 	// Workers is how many goroutines compress the output, at most 8; 0 for as many
 	// as there are processors. What they make does not depend on it.
 	Workers int
@@ -51,6 +53,7 @@ type Output struct {
 	// final is the name, and what has it is replaced.
 	names   func() string
 	noSync  bool
+	private bool
 	written int64 // bytes passed on to file
 	done    bool
 	result  error // of the call that ended it
@@ -64,7 +67,7 @@ var errClosed = errors.New("output already closed")
 // Errors are *fs.PathError with the name as given; an existing file that may
 // not be written, or a folder, is refused.
 func Create(name string, opt OutputOptions) (*Output, error) {
-	o := &Output{name: name, noSync: opt.NoSync}
+	o := &Output{name: name, noSync: opt.NoSync, private: opt.Private}
 	if err := o.open(); err != nil {
 		return nil, o.named("create", err)
 	}

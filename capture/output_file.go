@@ -116,6 +116,9 @@ func folderOf(name string) string {
 // more people than the final file: the mode is given at creation, where the
 // umask applies, and set once more where an old file's mode must be kept.
 func (o *Output) openTemp(mode fs.FileMode, keepMode bool) error {
+	if o.private {
+		mode, keepMode = 0o600, true
+	}
 	dir, base := filepath.Split(o.final)
 	base = strings.ToValidUTF8(base[:min(len(base), maxTempBase)], "")
 	var err error

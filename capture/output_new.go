@@ -10,7 +10,7 @@ import (
 // gives and no file has. Until then the file has a temporary name made of name, whose
 // ending selects the compression.
 func createNew(name string, names func() string, opt OutputOptions) (*Output, error) {
-	o := &Output{name: name, final: name, names: names, noSync: opt.NoSync}
+	o := &Output{name: name, final: name, names: names, noSync: opt.NoSync, private: opt.Private}
 	if err := o.openTemp(0o666, false); err != nil {
 		return nil, o.named("create", err)
 	}

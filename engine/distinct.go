@@ -34,6 +34,17 @@ type Counter[K any] interface {
 	Close() error
 }
 
+// Sized is a Counter in memory that can be made ready before the first element.
+type Sized interface {
+	// MemoryFor returns what another counter of its kind is to start with so that it
+	// need not grow before it holds so many distinct elements, in bytes.
+	MemoryFor(elements uint64) int
+	// Populate has the system hand over all memory now, which it otherwise does a page
+	// at a time when they are first used. It may be called by another goroutine than the
+	// one that goes on with the counter.
+	Populate()
+}
+
 // counterStep is the number of elements between two decisions about the size of
 // a counter. They are taken at multiples of it in the counter's own stream,
 // so they do not depend on batches.

@@ -25,6 +25,9 @@ const (
 	// with too little: after ten doublings 1/47 of the bound is theirs, where
 	// halves would leave 1/2048.
 	shareRatio = 0.8
+	// aheadLines get memory at each decision when the next sub-filter is made ready:
+	// enough at all rates for it to be ready in time.
+	aheadLines = 4096
 )
 
 // LandmarkConfig describes a Landmark filter.
@@ -49,7 +52,9 @@ type LandmarkConfig struct {
 // could show within the next counterStep elements the line load at which its
 // own false positive rate is its share of the bound. Then the next one starts,
 // with twice the lines and 0.8 of the share; shares of 0.2, 0.16, 0.128, ...
-// never add up to more than the bound.
+// never add up to more than the bound. Its memory is made ready a little at each
+// decision from where three quarters of the limit are reached, so that no call has to
+// wait for it; Counts tells it when it is in use.
 //
 // Every element touches one line in each sub-filter, where it owns a bit in each
 // of the eight words for each of some rounds (asm.TestBits). Crowded lines make
@@ -72,6 +77,8 @@ type LandmarkConfig struct {
 type Landmark struct {
 	config   LandmarkConfig
 	filters  []bitFilter // the last one is written
+	ahead    bitFilter   // the next one while it is made ready, or without an arena
+	touched  int         // lines of it that have memory
 	fullFPR  float64     // rate of all but the last together
 	rate     float64     // false positive rate at the last decision
 	count    uint64      // first sightings
@@ -112,10 +119,39 @@ func NewLandmark(c LandmarkConfig) (*Landmark, error) {
 
 // add starts the next sub-filter.
 func (l *Landmark) add() error {
+	f := l.ahead
+	if f.arena == nil {
+		var err error
+		if f, err = l.next(); err != nil {
+			return err
+		}
+	}
+	l.filters = append(l.filters, f)
+	l.ahead, l.touched = bitFilter{}, 0
+	return nil
+}
+
+// prepare makes some more of the next sub-filter ready. Where there is no memory for it,
+// add will see.
+func (l *Landmark) prepare() {
+	if l.ahead.arena == nil {
+		f, err := l.next()
+		if err != nil {
+			return
+		}
+		l.ahead = f
+	}
+	to := min(l.touched+aheadLines, len(l.ahead.arena.Lines()))
+	l.ahead.arena.Populate(l.touched, to)
+	l.touched = to
+}
+
+// next makes the sub-filter after those that there are.
+func (l *Landmark) next() (bitFilter, error) {
 	share := l.config.FPR * (1 - shareRatio) * math.Pow(shareRatio, float64(len(l.filters)))
 	block, load, err := theory.BestSplitBlock(share)
 	if err != nil {
-		return fmt.Errorf("bloom filter: %w", err)
+		return bitFilter{}, fmt.Errorf("bloom filter: %w", err)
 	}
 	rounds := block.Rounds()
 	perLine := block.Density(load) * 512
@@ -127,11 +163,10 @@ func (l *Landmark) add() error {
 	}
 	arena, err := l.newArena(lines)
 	if err != nil {
-		return fmt.Errorf("bloom filter of %d lines: %w", lines, err)
+		return bitFilter{}, fmt.Errorf("bloom filter of %d lines: %w", lines, err)
 	}
 	limit := uint64(perLine*float64(lines) - slack)
-	l.filters = append(l.filters, bitFilter{arena: arena, block: block, limit: limit})
-	return nil
+	return bitFilter{arena: arena, block: block, limit: limit}, nil
 }
 
 func (l *Landmark) active() *bitFilter {
@@ -179,8 +214,11 @@ func (l *Landmark) decide() {
 	l.missed = l.expectedMissed()
 	l.settled = l.count
 	l.rate = l.fpr()
-	f := l.active()
-	if f.set >= f.limit && l.add() == nil {
+	switch f := l.active(); {
+	case f.set < f.limit/4*3:
+	case f.set < f.limit:
+		l.prepare()
+	case l.add() == nil:
 		l.fullFPR = l.rate
 	}
 }
@@ -209,6 +247,34 @@ func (l *Landmark) expectedMissed() float64 {
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
+// MemoryFor is as Sized says, by what elements have taken so far: a sub-filter as large as
+// all that there are, whose share of the bound is larger, holds more than they do.
+func (l *Landmark) MemoryFor(elements uint64) int {
+	set, limit := 1.0, 1.0
+	for i := range l.filters {
+		set, limit = set+float64(l.filters[i].set), limit+float64(l.filters[i].limit)
+	}
+	memory := l.bytes()
+	for holds := float64(l.count) * limit / set; 0 < holds && holds < float64(elements); holds *= 2 {
+		memory *= 2
+	}
+	return memory
+}
+
+// Populate is as Sized says, of the first sub-filter.
+func (l *Landmark) Populate() {
+	arena := l.filters[0].arena
+	arena.Populate(0, len(arena.Lines()))
+}
+
+// close gives back the memory of a sub-filter that has some.
+func (f *bitFilter) close() error {
+	if f.arena == nil {
+		return nil
+	}
+	return f.arena.Close()
+}
+
 // Counts is as Counter says. Low, the first sightings that were noticed, is
 // never too high. What is missing from it is the number of false positives among
 // the distinct elements, a Poisson variable, which gives High. An FPR above the
@@ -222,17 +288,24 @@ func (l *Landmark) Counts() Counts {
 		FPR:      l.fpr(),
 		Method:   "bloom",
 	}
-	for i := range l.filters {
-		c.MemoryBytes += l.filters[i].arena.Bytes()
-	}
+	c.MemoryBytes = l.bytes()
 	return c
+}
+
+func (l *Landmark) bytes() (n int) {
+	for i := range l.filters {
+		n += l.filters[i].arena.Bytes()
+	}
+	return n
 }
 
 // Reset is as Counter says.
 func (l *Landmark) Reset() {
 	for i := range l.filters[1:] {
-		l.filters[i+1].arena.Close()
+		l.filters[i+1].close()
 	}
+	l.ahead.close()
+	l.ahead, l.touched = bitFilter{}, 0
 	l.filters = l.filters[:1]
 	l.filters[0].arena.Clear()
 	l.filters[0].set = 0
@@ -242,9 +315,9 @@ func (l *Landmark) Reset() {
 
 // Close is as Counter says.
 func (l *Landmark) Close() error {
-	var errs []error
+	errs := []error{l.ahead.close()}
 	for i := range l.filters {
-		errs = append(errs, l.filters[i].arena.Close())
+		errs = append(errs, l.filters[i].close())
 	}
 	return errors.Join(errs...)
 }

@@ -61,6 +61,7 @@ const (
 	snapshotExactV4
 	snapshotLandmark
 	snapshotDigestRows
+	snapshotSliding
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

@@ -17,15 +17,13 @@ const maxDigestLines = 1 << 31
 // RestoreDigestRows makes of it goes on with the same verdicts. The secret is what the
 // digests were made under; the snapshot is sealed with it. The label says what the
 // elements are ("flow"), in MaxLabel bytes at most; only who gives the same can restore
-// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
+// the filter. Rows that grow do so to the end first. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
 // It panics after Close.
 func (r *DigestRows) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("DigestRows.Snapshot", r.arena)
-	var spilled []uint64
-	for y := range r.spilled.all {
-		spilled = append(spilled, y)
-	}
-	lines := r.arena.Lines()
+	checkOpen("DigestRows.Snapshot", r.table.arena)
+	r.settle()
+	spilled := r.table.spilled.words()
+	lines := r.table.arena.Lines()
 	out := newSnapshotWriter(w, snapshotDigestRows, secret, label, []uint64{
 		uint64(len(lines)), uint64(r.first), uint64(len(spilled)), r.count, r.limit, uint64(r.position),
 	})
@@ -76,10 +74,10 @@ func RestoreDigestRows(r io.Reader, c RestoreConfig) (*DigestRows, error) {
 
 // load reads lines and spilled digests.
 func (r *DigestRows) load(in *snapshotReader, spilled int) error {
-	if err := in.lines(r.arena.Lines()); err != nil {
+	if err := in.lines(r.table.arena.Lines()); err != nil {
 		return err
 	}
-	put := func(_ int, word uint64) { r.spilled.testAndSet(word) }
+	put := func(_ int, word uint64) { r.table.spilled.testAndSet(word) }
 	if err := in.words(spilled, "spilled digests", put); err != nil {
 		return err
 	}

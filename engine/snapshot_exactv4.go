@@ -13,21 +13,19 @@ const exactV4FieldCount = 8
 // RestoreExactV4 makes of it goes on with the same verdicts. The secret is that whose
 // AESKey(KeyBijection) the counter was made with; the snapshot is sealed with it. The
 // label says what the elements are ("src"), in MaxLabel bytes at most; only who gives
-// the same can restore the filter. Errors are those of w, or wrap ErrSnapshot for a
+// the same can restore the filter. Rows that grow do so to the end first. Errors are those of w, or wrap ErrSnapshot for a
 // label that does not fit. It panics after Close.
 func (e *ExactV4) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("ExactV4.Snapshot", e.arena)
-	var spilled []uint64
-	for y := range e.spilled.all {
-		spilled = append(spilled, uint64(y))
-	}
-	lines := e.arena.Lines()
+	checkOpen("ExactV4.Snapshot", e.table.arena)
+	e.settle()
+	spilled := e.table.spilled.words()
+	lines := e.table.arena.Lines()
 	out := newSnapshotWriter(w, snapshotExactV4, secret, label, []uint64{
 		uint64(len(lines)), uint64(e.first), uint64(e.maxLines), uint64(len(spilled)),
 		e.count, e.limit, uint64(e.position), e.permutationCheck(),
 	})
 	out.lines(lines)
-	out.words(len(spilled), func(i int) uint64 { return spilled[i] })
+	out.words(len(spilled), func(i int) uint64 { return uint64(spilled[i]) })
 	return out.end()
 }
 
@@ -81,18 +79,18 @@ func (e *ExactV4) load(in *snapshotReader, lines, spilled int, check uint64) err
 	if e.permutationCheck() != check {
 		return fmt.Errorf("%w: the counter's permutation is not of this key", ErrSnapshot)
 	}
-	if lines != len(e.arena.Lines()) {
-		arena, err := e.newArena(lines)
+	if lines != len(e.table.arena.Lines()) {
+		table, err := e.newTable(lines)
 		if err != nil {
-			return fmt.Errorf("exact rows of %d lines: %w", lines, err)
+			return err
 		}
-		e.arena.Close()
-		e.use(arena)
+		e.table.arena.Close()
+		e.use(table)
 	}
-	if err := in.lines(e.arena.Lines()); err != nil {
+	if err := in.lines(e.table.arena.Lines()); err != nil {
 		return err
 	}
-	put := func(_ int, word uint64) { e.spilled.testAndSet(uint32(word)) }
+	put := func(_ int, word uint64) { e.table.spilled.testAndSet(uint32(word)) }
 	if err := in.words(spilled, "spilled addresses", put); err != nil {
 		return err
 	}

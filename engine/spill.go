@@ -6,41 +6,40 @@ import (
 	"unsafe"
 )
 
+// spillWord is what is left of an element where rows are exact.
+type spillWord interface{ uint32 | uint64 }
+
 // spillSet is an exact set of words: a hash table with linear probing, at most half
 // full. It holds the few words that find their exact row full, so it is built to be
-// simple and its memory to be known.
-type spillSet[W uint32 | uint64] struct {
-	table  []W    // length 0 or a power of two; 0 is empty
-	count  int    // words in the table
-	zero   bool   // the word 0 is in the set
-	factor uint64 // odd; spreads words that share their top bits
+// simple and its memory to be known. Its methods take an odd factor, always the same,
+// that spreads words which share their top bits.
+type spillSet[W spillWord] struct {
+	table []W  // length 0 or a power of two; 0 is empty
+	count int  // words in the table
+	zero  bool // the word 0 is in the set
 }
+
+// minSpillTable is the smallest table.
+const minSpillTable = 16
 
 // spillFactor is 2^64 divided by the golden ratio: keys with few bits set, as examples
 // have them, spread words as well as others.
 const spillFactor = 0x9e3779b97f4a7c15
 
-// newSpillSet takes the factor from the key, so that places cannot be foreseen.
-func newSpillSet[W uint32 | uint64](key [16]byte) spillSet[W] {
+// newSpillFactor takes the factor from the key, so that places cannot be foreseen.
+func newSpillFactor(key [16]byte) uint64 {
 	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
-	return spillSet[W]{factor: (folded*2 + 1) * spillFactor}
+	return (folded*2 + 1) * spillFactor
 }
 
-// empty returns an empty set with the same factor.
-func (s *spillSet[W]) empty() spillSet[W] {
-	return spillSet[W]{factor: s.factor}
-}
-
-func (s *spillSet[W]) testAndSet(y W) bool {
+// testAndSet wants room for another word: see grow.
+func (s *spillSet[W]) testAndSet(y W, factor uint64) bool {
 	if y == 0 {
 		before := s.zero
 		s.zero = true
 		return before
 	}
-	if 2*s.count >= len(s.table) {
-		s.grow()
-	}
-	place := s.find(y)
+	place := s.find(y, factor)
 	if s.table[place] == y {
 		return true
 	}
@@ -50,21 +49,22 @@ func (s *spillSet[W]) testAndSet(y W) bool {
 }
 
 // find returns where y is, or where it belongs.
-func (s *spillSet[W]) find(y W) uint64 {
+func (s *spillSet[W]) find(y W, factor uint64) uint64 {
 	mask := uint64(len(s.table) - 1)
-	place := uint64(y) * s.factor >> (65 - bits.Len(uint(len(s.table))))
+	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
 	for s.table[place] != 0 && s.table[place] != y {
 		place = (place + 1) & mask
 	}
 	return place
 }
 
-func (s *spillSet[W]) grow() {
+// grow doubles the table.
+func (s *spillSet[W]) grow(factor uint64) {
 	old := s.table
-	s.table = make([]W, max(64, 2*len(old)))
+	s.table = make([]W, max(minSpillTable, 2*len(old)))
 	for _, y := range old {
 		if y != 0 {
-			s.table[s.find(y)] = y
+			s.table[s.find(y, factor)] = y
 		}
 	}
 }
@@ -79,14 +79,6 @@ func (s *spillSet[W]) all(yield func(W) bool) {
 			return
 		}
 	}
-}
-
-// words returns how many there are.
-func (s *spillSet[W]) words() int {
-	if s.zero {
-		return s.count + 1
-	}
-	return s.count
 }
 
 func (s *spillSet[W]) bytes() int {

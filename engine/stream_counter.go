@@ -40,6 +40,15 @@ func (c *StreamCounter) Counts() Counts {
 	}
 }
 
+// MemoryFor is as Sized says: it does not depend on the number.
+func (c *StreamCounter) MemoryFor(uint64) int { return c.stream.Stats().MemoryBytes }
+
+// Populate is as Sized says.
+func (c *StreamCounter) Populate() {
+	arena := c.stream.arena
+	arena.Populate(0, len(arena.Lines()))
+}
+
 // least returns how many distinct elements there were at least.
 func (c *StreamCounter) least(s StreamStats) uint64 {
 	p := &c.stream.params

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"io"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // StreamPackets is a Stream as a packet filter without a window: times and points of
 // packets have no part in it.
@@ -37,3 +41,17 @@ func (f *StreamPackets) Stats() PacketStats {
 
 // Close implements PacketFilter.
 func (f *StreamPackets) Close() error { return f.stream.Close() }
+
+// Snapshot is that of the Stream.
+func (f *StreamPackets) Snapshot(w io.Writer, secret Secret, label string) error {
+	return f.stream.Snapshot(w, secret, label)
+}
+
+// RestoreStreamPackets is RestoreStream for what StreamPackets.Snapshot wrote.
+func RestoreStreamPackets(r io.Reader, c RestoreConfig) (*StreamPackets, error) {
+	s, err := RestoreStream(r, c)
+	if err != nil {
+		return nil, err
+	}
+	return &StreamPackets{s}, nil
+}

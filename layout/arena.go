@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"unsafe"
 )
 
 // hugePage is the page size that the TLB covers far more memory with. Arenas
 // of at least this size are aligned to it.
 const hugePage = 2 << 20
+
+// smallPage is the smallest page size of all systems.
+const smallPage = 4 << 10
 
 // maxLines keeps every size computed from a line count, with room for
 // alignment, within an int.
@@ -63,6 +67,34 @@ func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
 
 // Clear sets all lines to zero.
 func (a *Arena) Clear() { clear(a.lines) }
+
+// Populate has the system back lines from to to-1 with memory now, which it otherwise
+// does a page at a time when they are first used: a huge page takes it some 100 µs. What
+// lines hold stays.
+func (a *Arena) Populate(from, to int) {
+	if from == to || populate(a.bytes(from, to)) == nil {
+		return
+	}
+	for i := from; i < to; i += smallPage / LineSize {
+		atomic.AddUint64(&a.lines[i][0], 0)
+	}
+}
+
+// Release gives back the memory of the lines before number to, which must not be used any
+// more; from is what to was at the last call, or 0. That is done by huge pages, and not
+// at all in arenas of less than one, nor on other systems than Linux.
+func (a *Arena) Release(from, to int) {
+	const lines = hugePage / LineSize
+	from, to = from/lines*lines, to/lines*lines
+	if from < to {
+		release(a.bytes(from, to))
+	}
+}
+
+// bytes returns lines from to to-1, at least one.
+func (a *Arena) bytes(from, to int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&a.lines[from])), (to-from)*LineSize)
+}
 
 // Close gives the memory back. The lines must not be used any more, by no
 // slice of them. Further calls do nothing.

@@ -14,6 +14,16 @@ func adviseHuge(b []byte) {
 	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
 }
 
+// populate fails on kernels before 5.14, and where there is no memory left.
+func populate(b []byte) error {
+	return unix.Madvise(b, unix.MADV_POPULATE_WRITE)
+}
+
+// release leaves the addresses mapped, so a failure does no harm.
+func release(b []byte) {
+	_ = unix.Madvise(b, unix.MADV_DONTNEED)
+}
+
 func unmapMemory(b []byte) error {
 	return unix.Munmap(b)
 }

@@ -2,7 +2,10 @@
 
 package layout
 
-import "unsafe"
+import (
+	"errors"
+	"unsafe"
+)
 
 // maxHeap is the most that is asked of the Go heap, which ends the process
 // where it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
@@ -20,5 +23,9 @@ func mapMemory(size int) ([]byte, error) {
 }
 
 func adviseHuge([]byte) {}
+
+func populate([]byte) error { return errors.ErrUnsupported }
+
+func release([]byte) {}
 
 func unmapMemory([]byte) error { return nil }

@@ -40,6 +40,37 @@ func TestArena(t *testing.T) {
 	}
 }
 
+// TestArenaPopulate has populated lines keep what they hold, and releases lines up to
+// others that do too.
+func TestArenaPopulate(t *testing.T) {
+	for _, n := range []int{1, 64, 1000, 5 * hugePage / LineSize / 2} {
+		a, err := NewArena(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := a.Lines()
+		for i := range lines {
+			lines[i][7] = uint64(i)
+		}
+		a.Populate(0, n/2)
+		a.Populate(n/2, n) // of another page than the first half ended in, or not
+		for from := 0; from < n; from += 500 {
+			to := min(from+500, n)
+			a.Release(from, to)
+			for i := to; i < n; i++ {
+				if lines[i][7] != uint64(i) {
+					t.Fatalf("%d of %d lines released: line %d is %v", to, n, i, lines[i])
+				}
+			}
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		a.Populate(0, 0)
+		a.Release(0, 0)
+	}
+}
+
 func TestArenaSizes(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt, math.MaxInt, maxLines + 1} {
 		if _, err := NewArena(n); !errors.Is(err, ErrArenaSize) {

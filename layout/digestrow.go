@@ -2,24 +2,25 @@ package layout
 
 import "math/bits"
 
-// SplitDigestRows distributes rows of digests (asm.TestAndSetExact64) over twice as many
-// lines: of what line i holds, that with the next bit clear goes to line 2i, the rest to
-// 2i+1, in one pass in address order. Everything finds a cell there. It panics unless
-// src has 2^k lines, at least two, and dst has 2^(k+1), all empty.
-func SplitDigestRows(dst, src []Line) {
+// SplitDigestRows distributes lines from to to-1 of rows of digests
+// (asm.TestAndSetExact64) over rows of twice as many lines: of what line i holds, that
+// with the next bit clear goes to line 2i, the rest to 2i+1, in address order. Everything
+// finds a cell there. It panics unless src has 2^k lines, at least two, dst has 2^(k+1),
+// and 0 <= from <= to <= 2^k. Lines 2*from to 2*to-1 of dst must be empty.
+func SplitDigestRows(dst, src []Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < 2 {
 		panic("layout: SplitDigestRows: not twice as many lines, or not a power of two")
 	}
 	shift := uint(65 - bits.Len(uint(len(dst)))) // leaves a line's number
-	for i := range src {
-		var fill [2]uint
-		for _, digest := range src[i] {
-			if digest == 0 {
-				break
-			}
+	for i, line := range src[from:to] {
+		pair := (*[2]Line)(dst[2*(from+i):])
+		// Which side a digest goes to is as good as random: no branch foresees it. A 0
+		// for an empty cell is put where one is.
+		fill := uint64(0) // of either side
+		for _, digest := range line {
 			side := digest >> (shift & 63) & 1
-			dst[2*i+int(side)][fill[side]&7] = digest
-			fill[side]++
+			pair[side][fill>>(32*side&63)&7] = digest
+			fill += 1 << (32 * side & 63)
 		}
 	}
 }

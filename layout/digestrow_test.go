@@ -19,7 +19,7 @@ func TestSplitDigestRows(t *testing.T) {
 		old, rows := make([]Line, lines), make([]Line, 2*lines)
 		seen, spill := make([]uint64, len(digests)/64+1), make([]uint32, len(digests))
 		spilled := asm.TestAndSetExact64(old, seen, digests, spill)
-		SplitDigestRows(rows, old)
+		SplitDigestRows(rows, old, 0, lines)
 		taken := 0
 		for i := range rows {
 			for _, word := range rows[i] {
@@ -59,7 +59,22 @@ func TestSplitDigestRowsPanics(t *testing.T) {
 					t.Errorf("%d lines of %d: no panic", c[0], c[1])
 				}
 			}()
-			SplitDigestRows(make([]Line, c[0]), make([]Line, c[1]))
+			SplitDigestRows(make([]Line, c[0]), make([]Line, c[1]), 0, 0)
 		}()
 	}
+}
+
+func BenchmarkSplitDigestRows(b *testing.B) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	old, rows := make([]Line, 1<<16), make([]Line, 1<<17)
+	digests := make([]asm.Digest, 5<<16)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64()}
+	}
+	asm.TestAndSetExact64(old, make([]uint64, len(digests)/64), digests, make([]uint32, len(digests)))
+	for b.Loop() {
+		clear(rows)
+		SplitDigestRows(rows, old, 0, len(old))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(digests)), "ns/key")
 }

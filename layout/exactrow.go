@@ -29,44 +29,30 @@ func exactCellBits(lines int) uint {
 	return 32
 }
 
-// SplitExactRows distributes exact rows over twice as many lines: the top bit
-// of the remainder becomes the lowest bit of the line number, so what line i
-// holds goes to lines 2i and 2i+1, in one pass in address order. Everything finds
+// SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
+// lines: the top bit of the remainder becomes the lowest bit of the line number, so what
+// line i holds goes to lines 2i and 2i+1, in address order. Everything finds
 // a cell there. It panics unless src has 2^k lines, MinExactLines
-// to MaxExactLines/2, and dst has 2^(k+1), all empty.
-func SplitExactRows(dst, src []Line) {
+// to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
+// 2*to-1 of dst must be empty.
+func SplitExactRows(dst, src []Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < MinExactLines || len(dst) > MaxExactLines {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
-	from, to := exactCellBits(len(src)), exactCellBits(len(dst))
-	// The remainder of src has one bit more than that of dst.
-	half := uint64(1) << exactRemainderBits(len(dst))
-	for i := range src {
-		var fill [2]uint
-		for at := uint(0); at < 512; at += from {
-			cell := exactCell(&src[i], at, from)
-			if cell == 0 {
-				break
-			}
-			side, rest := uint64(0), cell-1
-			if rest >= half {
-				side, rest = 1, rest-half
-			}
-			dst[2*i+int(side)][fill[side]/64] |= (rest + 1) << (fill[side] % 64)
-			fill[side] += to
-		}
-	}
+	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
+	asm.SplitExact(dst[2*from:2*to], src[from:to], wide, narrow, exactRemainderBits(len(dst)))
 }
 
-// ExactRowsToBits sets in a bitmap of all 32-bit words those that exact rows
-// hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
-// bitmap has ExactBitLines lines and rows a number that exact rows may have.
-func ExactRowsToBits(bitmap, rows []Line) {
+// ExactRowsToBits sets in a bitmap of all 32-bit words those that lines from to to-1 of
+// exact rows hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
+// bitmap has ExactBitLines lines, rows a number that exact rows may have, and
+// 0 <= from <= to <= len(rows).
+func ExactRowsToBits(bitmap, rows []Line, from, to int) {
 	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < MinExactLines || len(rows) > MaxExactLines {
 		panic("layout: ExactRowsToBits: a number of lines out of range")
 	}
 	width, shift := exactCellBits(len(rows)), exactRemainderBits(len(rows))
-	for i := range rows {
+	for i := from; i < to; i++ {
 		for at := uint(0); at < 512; at += width {
 			cell := exactCell(&rows[i], at, width)
 			if cell == 0 {

@@ -53,7 +53,7 @@ func TestSplitExactRows(t *testing.T) {
 		old := make([]Line, lines)
 		held := exactWords(old, words)
 		rows := make([]Line, 2*lines)
-		SplitExactRows(rows, old)
+		SplitExactRows(rows, old, 0, len(old))
 		if before, after := cellsTaken(old), cellsTaken(rows); before != after {
 			t.Errorf("%d lines: %d words before, %d after", lines, before, after)
 		}
@@ -86,7 +86,7 @@ func TestExactRowsToBits(t *testing.T) {
 			t.Skipf("no memory for the bitmap: %v", err)
 		}
 		bitmap := arena.Lines()
-		ExactRowsToBits(bitmap, rows)
+		ExactRowsToBits(bitmap, rows, 0, len(rows))
 		for _, y := range words {
 			if got := bitmap[y>>9][y>>6&7]>>(y&63)&1 != 0; got != want[y] {
 				t.Fatalf("%d lines: %#x is %v, want %v", lines, y, got, want[y])
@@ -112,7 +112,7 @@ func TestSplitExactRowsPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			SplitExactRows(make([]Line, lines[0]), make([]Line, lines[1]))
+			SplitExactRows(make([]Line, lines[0]), make([]Line, lines[1]), 0, 0)
 		})
 	}
 }
@@ -128,7 +128,7 @@ func BenchmarkSplitExactRows(b *testing.B) {
 	rows := make([]Line, 1<<18)
 	for b.Loop() {
 		clear(rows)
-		SplitExactRows(rows, old)
+		SplitExactRows(rows, old, 0, len(old))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 }

@@ -78,3 +78,19 @@ func BenchmarkKeyer(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkKeyers makes the keys of addresses and flows of the same packets.
+func BenchmarkKeyers(b *testing.B) {
+	for _, ipv6 := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
+			batch := benchBatch(64, ipv6)
+			h := make([]Header, len(batch.Frames))
+			NewDecoder(Config{}).Decode(h, batch, 0)
+			k := NewKeyers([]KeyConfig{{Of: Src}, {Of: Dst}, {Of: Flow}}, Config{})
+			for b.Loop() {
+				k.Gather(batch, 0, h)
+			}
+			perPacket(b, len(h))
+		})
+	}
+}

@@ -38,18 +38,30 @@ func smallPackets(n int) []byte {
 	return out
 }
 
-// BenchmarkChunks does what a pipeline does with each chunk, one stage more from
-// line to line: it reads, finds records, decodes, gathers identities, digests.
+// BenchmarkChunks does what pipelines do with each chunk: they find records, and
+// decode them, or read their identities, which they may digest.
 func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)
-	for stages, name := range []string{"read", "decode", "gather", "digest"} {
-		b.Run("to="+name, func(b *testing.B) {
-			d := NewDecoder(Config{})
-			g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
-			digester := asm.NewAES([16]byte{1})
-			h := make([]Header, step)
-			digests := make([]asm.Digest, step)
+	d := NewDecoder(Config{})
+	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	digester := asm.NewAES([16]byte{1})
+	var h [step]Header
+	var digests [step]asm.Digest
+	var protocols [step]Protocol
+	for _, stage := range []struct {
+		name string
+		do   func(batch *capture.Batch, from, n int)
+	}{
+		{"read", func(*capture.Batch, int, int) {}},
+		{"decode", func(batch *capture.Batch, from, n int) { d.Decode(h[:n], batch, from) }},
+		{"identity", func(batch *capture.Batch, from, n int) { g.Read(protocols[:n], batch, from) }},
+		{"digest", func(batch *capture.Batch, from, n int) {
+			buf, msgs := g.Read(protocols[:n], batch, from)
+			digester.SumMessages(digests[:n], buf, msgs)
+		}},
+	} {
+		b.Run("to="+stage.name, func(b *testing.B) {
 			var batch capture.Batch
 			for b.Loop() {
 				src, err := capture.NewReader(bytes.NewReader(file), "memory", capture.Options{})
@@ -57,16 +69,8 @@ func BenchmarkChunks(b *testing.B) {
 					b.Fatal(err)
 				}
 				for err = src.Next(&batch); err == nil; err = src.Next(&batch) {
-					for from := 0; stages > 0 && from < len(batch.Frames); from += step {
-						h := h[:min(step, len(batch.Frames)-from)]
-						d.Decode(h, &batch, from)
-						if stages < 2 {
-							continue
-						}
-						buf, msgs := g.Gather(&batch, from, h)
-						if stages > 2 {
-							digester.SumMessages(digests, buf, msgs)
-						}
+					for from := 0; from < len(batch.Frames); from += step {
+						stage.do(&batch, from, min(step, len(batch.Frames)-from))
 					}
 				}
 				if err != io.EOF {

@@ -58,3 +58,15 @@ func decodeLink(h *Header, b *capture.Batch, i int) {
 		h.Start, h.End, h.Wire = 0, f.CapLen, f.WireLen
 	}
 }
+
+// rare returns the protocols, by version, that d looks into for others.
+func (d *Decoder) rare() *[2][256]bool {
+	rare := [2][256]bool{1: isExtension}
+	if d.inner {
+		for number, may := range mayTunnel {
+			rare[0][number] = may
+			rare[1][number] = may || isExtension[number]
+		}
+	}
+	return &rare
+}

@@ -67,6 +67,13 @@ func FuzzDecode(f *testing.F) {
 				checkKeys(t, k.cfg, k.Gather(b, 0, h))
 			}
 		}
+		for range 7 { // kernels have eight frames at a time
+			b.Frames = append(b.Frames, b.Frames[0])
+		}
+		for _, kind := range []Kind{L3, Inner} {
+			checkRead(t, IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}, b, 0)
+			checkKeyers(t, []KeyConfig{{Of: Src}, {Of: Biflow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
+		}
 	})
 }
 
@@ -93,12 +100,17 @@ func TestSteadyState(t *testing.T) {
 	}
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
+	protocols := make([]Protocol, len(frames))
+	keyers := NewKeyers([]KeyConfig{{Of: IP}, {Of: Flow}}, Config{})
 	e := newEverything()
 	run := func() {
+		keyers.Gather(b, 0, h)
+		keyers.Read(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {
 				g.Gather(b, 0, h)
+				g.Read(protocols, b, 0)
 			}
 			for _, k := range e.keyers {
 				k.Gather(b, 0, h)

@@ -26,6 +26,12 @@ type Identity struct {
 	places [8]place
 	buffer scratch
 	msgs   []asm.Message
+
+	// What Read needs.
+	datagrams *asm.Datagrams
+	rest      []uint64
+	decoder   Decoder
+	headers   []Header
 }
 
 // Tags in the top byte of a message's tweak keep identities of different kinds
@@ -45,7 +51,9 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
+	g.decoder = Decoder{inner: cfg.Kind == Inner}
 	g.place, g.places = canPlace(cfg), cfg.Ignore.places()
+	g.datagrams = asm.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
 	return g
 }
 

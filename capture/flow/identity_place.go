@@ -68,27 +68,45 @@ func placeFrames(msgs []asm.Message, frames []capture.Frame) {
 	}
 }
 
+// placeBehind is how many bytes of a datagram come before its message.
+const placeBehind = 12
+
+// tweak returns the tweak of a datagram that starts with two words.
+func (p *place) tweak(first, second uint64) uint64 {
+	return first&p.first | first&p.protocol<<protocolUp | second>>(p.down&63)&p.second
+}
+
+// cut returns the message of an IPv6 datagram of n bytes at off whose payload length
+// is not told by n.
+func (p *place) cut(first uint64, off, n uint32) asm.Message {
+	return asm.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.first|0xffffff00)}
+}
+
 // placeDatagrams lays out messages that are datagrams, or frames without an IP
-// header. Versions come in no order that a CPU could guess, so that they have a
-// branch only where there is something rare about them.
+// header.
 func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
-		h, m := &h[i], &msgs[i]
-		off := frames[i].Data + h.Start
-		at := int(off)
-		if h.Version == 0 || at+16 > len(buf) {
-			m.Off, m.Len, m.Tweak = off, h.End-h.Start, tweakFrame|uint64(h.Wire)
-			continue
-		}
-		ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
-		word := binary.BigEndian.Uint64(ip[:8])
-		if (h.End-h.Start-40-uint32(uint16(word>>16)))&p.length != 0 {
-			m.Off, m.Len = off+8, h.End-h.Start-8
-			m.Tweak = 1<<60 | word&(p.first|0xffffff00)
-			continue
-		}
-		m.Off, m.Len = off+12, h.End-h.Start-12
-		m.Tweak = word&p.first | word&p.protocol<<protocolUp | binary.BigEndian.Uint64(ip[8:])>>(p.down&63)&p.second
+		placeDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
 	}
+}
+
+// placeDatagram lays out the message of the frame at data. Versions come in no order
+// that a CPU could guess, so that they have a branch only where there is something
+// rare about them.
+func placeDatagram(m *asm.Message, buf []byte, data uint32, h *Header, places *[8]place) {
+	off, n := data+h.Start, h.End-h.Start
+	at := int(off)
+	if h.Version == 0 || at+16 > len(buf) {
+		m.Off, m.Len, m.Tweak = off, n, tweakFrame|uint64(h.Wire)
+		return
+	}
+	ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
+	word := binary.BigEndian.Uint64(ip[:8])
+	if (n-40-uint32(uint16(word>>16)))&p.length != 0 {
+		*m = p.cut(word, off, n)
+		return
+	}
+	m.Off, m.Len = off+placeBehind, n-placeBehind
+	m.Tweak = p.tweak(word, binary.BigEndian.Uint64(ip[8:]))
 }

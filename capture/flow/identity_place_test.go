@@ -85,3 +85,46 @@ func TestPlaceLeavesBatch(t *testing.T) {
 		}
 	}
 }
+
+// checkRead checks that frames are read as they are decoded and gathered.
+func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
+	t.Helper()
+	g := NewIdentity(cfg)
+	protocols := make([]Protocol, len(b.Frames)-from)
+	buf, msgs := g.Read(protocols, b, from)
+	h := decode(Config{Inner: cfg.Kind == Inner}, b)[from:]
+	bufGathered, gathered := NewIdentity(cfg).Gather(b, from, h)
+	if !slices.Equal(msgs, gathered) || !slices.Equal(buf, bufGathered) {
+		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, msgs, gathered)
+	}
+	for i := range h {
+		if protocols[i] != h[i].Protocol() {
+			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].Protocol())
+		}
+	}
+}
+
+// mixedLinks returns frames of interfaces with several link types, in runs.
+func mixedLinks() *capture.Batch {
+	b := newBatch(capture.LinkEthernet, nearCopies()[:3000]...)
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkRaw}, capture.Interface{LinkType: capture.LinkEthernet})
+	for i := range b.Frames {
+		b.Frames[i].Interface = uint32(i / 50 % 3)
+	}
+	return b
+}
+
+// TestRead reads frames with and without what makes them rare, of one link type and of
+// several.
+func TestRead(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), plainFrames())...)
+	mixed := mixedLinks()
+	for _, kind := range []Kind{Frame, L3, Inner} {
+		for _, ignore := range []Fields{kind.DefaultIgnore(), kind.DefaultIgnore() | IPID | FlowLabel, kind.DefaultIgnore() | L4Checksum} {
+			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
+				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
+				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)
+			}
+		}
+	}
+}

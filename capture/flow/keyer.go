@@ -2,7 +2,9 @@ package flow
 
 import (
 	"math"
+	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -31,26 +33,25 @@ type Keys struct {
 	MACFrame []uint32
 }
 
-// Keyer makes keys from decoded frames. It keeps its buffers from call to call,
-// so a Keyer serves one goroutine.
+// Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
+// call, so a Keyer serves one goroutine.
 type Keyer struct {
 	cfg    KeyConfig
 	each   int       // elements of a packet
 	bare   bool      // IPv4 elements are numbers: Keys.Addr4
 	sorted bool      // the smaller end is the first
-	src    [2]uint64 // masks of the first address of an IPv6 key
+	src    [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
 	dst    [2]uint64 // of the second, 0 without one
 	both4  uint64    // of both of an IPv4 key
 	tail   uint64    // mask of the tail
-	four   version
-	six    version
+	own    families  // used without a Keyers
 	keys   Keys
 }
 
-// version lists the frames of a run that have one version of IP.
-type version struct {
-	frames []uint32
-	at     []uint32 // of the IP header in the batch's buffer
+// families lists the frames of a run that have an IP header: offsets are those of the
+// header, tails are as they end a key.
+type families struct {
+	four, six asm.TupleList
 }
 
 // The parts of a tail as a big-endian word.
@@ -71,8 +72,8 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 	}
 	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
 	if cfg.Mask6 != 0 {
-		k.src[0] <<= max(64-cfg.Mask6, 0)
-		k.src[1] <<= min(128-cfg.Mask6, 64)
+		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
+		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
 	}
 	mask4 := uint64(math.MaxUint32)
 	if cfg.Mask4 != 0 {
@@ -94,36 +95,63 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 // Gather makes the keys of the frames from to from+len(h)-1 of b, which h
 // describes. They are valid until the next call.
 func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
+	if k.cfg.Of != MACs {
+		k.own.reset(len(h))
+		k.own.split(b.Frames[from:from+len(h)], h, 0, k.tail != 0)
+	}
+	return k.gather(&k.own, b, from, h)
+}
+
+// gather makes keys of frames that were split, or described.
+func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Of == MACs {
 		k.stations(b, from, h)
 		return &k.keys
 	}
-	k.split(b.Frames[from:from+len(h)], h)
-	k.gather4(b.Buf, h)
-	k.gather6(b.Buf, h)
+	k.gather4(b.Buf, &f.four)
+	k.gather6(b.Buf, &f.six)
 	return &k.keys
 }
 
-// split lists the frames by version. Each is entered in both lists and stays in the
-// one that then grows, since versions come in no order that a CPU could guess.
-func (k *Keyer) split(frames []capture.Frame, h []Header) {
+// reset empties the lists and makes room for n frames.
+func (f *families) reset(n int) {
+	f.four.Reset(n)
+	f.six.Reset(n)
+}
+
+// split lists more frames, the first of which has the given number, by version, with
+// tails if they are asked for. Each is entered in both lists and stays in the one that
+// then grows, since versions come in no order that a CPU could guess.
+func (f *families) split(frames []capture.Frame, h []Header, first int, tails bool) {
 	frames = frames[:len(h)]
-	four, six := k.four.room(len(h)), k.six.room(len(h))
-	n4, n6 := 0, 0
+	four, six := f.four, f.six
+	n4, n6 := len(four.Frame), len(six.Frame)
+	four.Resize(n4 + len(h))
+	six.Resize(n6 + len(h))
+	from4, from6 := n4, n6
 	for i := range h {
 		at, version := frames[i].Data+h[i].Start, h[i].Version
-		four.frames[n4], four.at[n4] = uint32(i), at
-		six.frames[n6], six.at[n6] = uint32(i), at
+		four.Frame[n4], four.At[n4] = uint32(first+i), at
+		six.Frame[n6], six.At[n6] = uint32(first+i), at
 		is6 := int(version >> 1 & 1)
 		n6 += is6
 		n4 += int(version>>2&1) - is6
 	}
-	k.four, k.six = four.room(n4), six.room(n6)
+	f.four.Resize(n4)
+	f.six.Resize(n6)
+	if tails {
+		addTails(&f.four, from4, h, first)
+		addTails(&f.six, from6, h, first)
+	}
 }
 
-// room returns v with n frames of arbitrary content.
-func (v version) room(n int) version {
-	return version{room(v.frames, n), room(v.at, n)}
+// addTails writes the tails of the elements of a list from number from on, whose frames
+// h describes from frame first on.
+func addTails(l *asm.TupleList, from int, h []Header, first int) {
+	tails := l.Tail[from:]
+	for i, frame := range l.Frame[from:] {
+		tails[i] = h[int(frame)-first].tail()
+	}
 }
 
 // room returns s, or a new slice if s has no room, with n elements of arbitrary

@@ -3,15 +3,17 @@ package flow
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm"
 )
 
 // What is not part of a key is masked instead of left out, and ends are swapped by
 // mask, so that there are no branches that depend on a packet.
 
 // gather4 makes the keys of IPv4 packets.
-func (k *Keyer) gather4(buf []byte, h []Header) {
-	keys, n := &k.keys, k.each*len(k.four.frames)
-	keys.V4Frame = k.framesOf(keys.V4Frame, k.four.frames)
+func (k *Keyer) gather4(buf []byte, v *asm.TupleList) {
+	keys, n := &k.keys, k.each*len(v.Frame)
+	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.bare {
 		keys.Addr4 = room(keys.Addr4, n)
 	} else {
@@ -24,42 +26,42 @@ func (k *Keyer) gather4(buf []byte, h []Header) {
 		}
 		switch {
 		case k.bare:
-			k.addresses4(keys.Addr4, which, buf, address)
+			k.addresses4(keys.Addr4, which, buf, v, address)
 		case k.cfg.Of <= IP:
-			k.tagged4(keys.V4, which, buf, h, address)
+			k.tagged4(keys.V4, which, buf, v, address)
 		default:
-			k.tuples4(keys.V4, buf, h)
+			k.tuples4(keys.V4, buf, v)
 		}
 	}
 }
 
 // addresses4 writes the addresses at an offset of the IP header as every element
 // that k.each leaves to which.
-func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, address int) {
+func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *asm.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
-	for i, at := range k.four.at {
+	for i, at := range v.At {
 		ip := int(at) + address
 		dst[k.each*i+which] = binary.BigEndian.Uint32(buf[ip:ip+4]) & mask
 	}
 }
 
 // tagged4 does the same with the VLAN as part of the key.
-func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, h []Header, address int) {
-	for i, at := range k.four.at {
+func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *asm.TupleList, address int) {
+	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.each*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
-		binary.BigEndian.PutUint64(key[tail4:], h[k.four.frames[i]].tail()&k.tail)
+		binary.BigEndian.PutUint64(key[tail4:], v.Tail[i]&k.tail)
 	}
 }
 
 // tuples4 writes keys of two addresses.
-func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, h []Header) {
+func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *asm.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
-	frames := k.four.frames[:len(dst)]
-	for i, at := range k.four.at[:len(dst)] {
+	tails := v.Tail[:len(dst)]
+	for i, at := range v.At[:len(dst)] {
 		ip, key := int(at)+12, &dst[i]
 		ends := binary.BigEndian.Uint64(buf[ip:ip+8]) & both
-		tail := h[frames[i]].tail() & mask
+		tail := tails[i] & mask
 		if sorted {
 			_, greater := bits.Sub64(ends<<32>>16|tail>>32&0xffff, ends>>32<<16|tail>>48, 0)
 			ends = bits.RotateLeft64(ends, int(greater<<5))
@@ -71,43 +73,54 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, h []Header) {
 }
 
 // gather6 makes the keys of IPv6 packets.
-func (k *Keyer) gather6(buf []byte, h []Header) {
+func (k *Keyer) gather6(buf []byte, v *asm.TupleList) {
 	keys := &k.keys
-	keys.V6Frame = k.framesOf(keys.V6Frame, k.six.frames)
-	keys.V6 = room(keys.V6, k.each*len(k.six.frames))
-	for i, at := range k.six.at {
-		ip := (*[40]byte)(buf[int(at) : int(at)+40])
-		tail := h[k.six.frames[i]].tail() & k.tail
-		src, dst := ip[8:24], ip[24:40]
-		if k.cfg.Of == Dst {
-			src = dst
-		}
-		k.put6(&keys.V6[k.each*i], src, dst, tail)
-		if k.each == 2 {
-			k.put6(&keys.V6[2*i+1], dst, src, tail)
+	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
+	keys.V6 = room(keys.V6, k.each*len(v.Frame))
+	for which := range k.each {
+		if k.cfg.Of == Dst || which == 1 {
+			k.tuples6(keys.V6, which, buf, v, 24, 8)
+		} else {
+			k.tuples6(keys.V6, which, buf, v, 8, 24)
 		}
 	}
 }
 
-// put6 writes a key, of src alone where k.dst is 0.
-func (k *Keyer) put6(key *[size6]byte, src, dst []byte, tail uint64) {
-	s0, s1 := binary.BigEndian.Uint64(src)&k.src[0], binary.BigEndian.Uint64(src[8:])&k.src[1]
-	d0, d1 := binary.BigEndian.Uint64(dst)&k.dst[0], binary.BigEndian.Uint64(dst[8:])&k.dst[1]
-	if k.sorted {
-		_, greater := bits.Sub64(tail>>32&0xffff, tail>>48, 0)
-		_, greater = bits.Sub64(d1, s1, greater)
-		_, greater = bits.Sub64(d0, s0, greater)
-		swap := -greater
-		x0, x1 := (s0^d0)&swap, (s1^d1)&swap
-		s0, s1, d0, d1 = s0^x0, s1^x1, d0^x0, d1^x1
-		tail = swapPorts(tail, swap)
+// tuples6 writes keys of the addresses at two offsets of the IP header, of the first
+// alone where k.dst is 0, as every element that k.each leaves to which.
+func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *asm.TupleList, first, second int) {
+	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
+	for i, at := range v.At {
+		ip, key := buf[int(at):int(at)+40], &keys[k.each*i+which]
+		a, b := (*[16]byte)(ip[first:first+16]), (*[16]byte)(ip[second:second+16])
+		s0, s1 := le64(a[:8])&src[0], le64(a[8:])&src[1]
+		d0, d1 := le64(b[:8])&dst[0], le64(b[8:])&dst[1]
+		tail := uint64(0)
+		if mask != 0 {
+			tail = v.Tail[i] & mask
+		}
+		if sorted {
+			swap := greater6(s0, s1, d0, d1, tail)
+			x0, x1 := (s0^d0)&swap, (s1^d1)&swap
+			s0, s1, d0, d1 = s0^x0, s1^x1, d0^x0, d1^x1
+			tail = swapPorts(tail, swap)
+		}
+		binary.LittleEndian.PutUint64(key[:], s0)
+		binary.LittleEndian.PutUint64(key[8:], s1)
+		binary.LittleEndian.PutUint64(key[dst6:], d0)
+		binary.LittleEndian.PutUint64(key[dst6+8:], d1)
+		binary.BigEndian.PutUint64(key[tail6:], tail)
+		binary.BigEndian.PutUint64(key[tail6+8:], 0)
 	}
-	binary.BigEndian.PutUint64(key[:], s0)
-	binary.BigEndian.PutUint64(key[8:], s1)
-	binary.BigEndian.PutUint64(key[dst6:], d0)
-	binary.BigEndian.PutUint64(key[dst6+8:], d1)
-	binary.BigEndian.PutUint64(key[tail6:], tail)
-	binary.BigEndian.PutUint64(key[tail6+8:], 0)
+}
+
+// greater6 returns all ones if the first address, with the first port of the tail, is
+// the greater one, else 0. The words of addresses are little-endian.
+func greater6(s0, s1, d0, d1, tail uint64) uint64 {
+	_, greater := bits.Sub64(tail>>32&0xffff, tail>>48, 0)
+	_, greater = bits.Sub64(bits.ReverseBytes64(d1), bits.ReverseBytes64(s1), greater)
+	_, greater = bits.Sub64(bits.ReverseBytes64(d0), bits.ReverseBytes64(s0), greater)
+	return -greater
 }
 
 // tail returns ports, protocol and VLAN as they end a key.

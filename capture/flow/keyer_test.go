@@ -65,6 +65,75 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeyers checks that keys of several kinds at once, of headers and read, are those of
+// each alone, with and without one that needs more of the frames than the others.
+func TestKeyers(t *testing.T) {
+	var all, ip []KeyConfig
+	for of := range Of(len(ofNames)) {
+		all = append(all, KeyConfig{Of: of}, KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70})
+	}
+	for _, cfg := range all {
+		if cfg.Of != MACs {
+			ip = append(ip, cfg)
+		}
+	}
+	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
+		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Of: Src}, {Of: Dst}}, {{Of: Src}, {Of: Flow}}, {{Of: MACs}}} {
+			checkKeyers(t, cfgs, Config{}, b, 0)
+			checkKeyers(t, cfgs, Config{Inner: true}, b, len(b.Frames)-13)
+			checkKeyers(t, cfgs, Config{}, b, len(b.Frames))
+		}
+	}
+}
+
+func checkKeyers(t *testing.T, cfgs []KeyConfig, how Config, b *capture.Batch, from int) {
+	t.Helper()
+	h := decode(how, b)[from:]
+	keyers := NewKeyers(cfgs, how)
+	for way, all := range [][]*Keys{keyers.Gather(b, from, h), NewKeyers(cfgs, how).Read(b, from, len(h))} {
+		for i, got := range all {
+			if want := NewKeyer(cfgs[i]).Gather(b, from, h); !got.equal(want) {
+				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
+			}
+		}
+	}
+}
+
+// plainFrames returns frames most of which have nothing rare about them.
+func plainFrames() [][]byte {
+	var frames [][]byte
+	for i := range 1000 {
+		n := byte(i)
+		typ, ip := typeIPv4, ip4(n, protoTCP, tcp(1000+i, 80, nil))
+		switch {
+		case i%3 == 0:
+			typ, ip = typeIPv6, ip6(n, protoUDP, udp(1000+i, 53, []byte("question")))
+		case i%5 == 0:
+			ip = ip4(n, protoICMP, []byte("\x08\x00...."))
+		}
+		frame := ether(typ, ip)
+		switch {
+		case i%71 == 0:
+			frame = arpFrame
+		case i%7 == 0:
+			frame = ether(typeVLAN, join(be16(0xf000+i), be16(typ), ip))
+		case i%11 == 0:
+			frame = ether(typeQinQ, join(be16(i), be16(typeVLAN), be16(i+1), be16(typ), ip))
+		case i%13 == 0:
+			frame = ether(typeVLAN, join(be16(i), be16(typeVLAN), be16(i+1), be16(typeVLAN), be16(i+2), be16(typ), ip))
+		}
+		frames = append(frames, frame)
+	}
+	return frames
+}
+
+func (k *Keys) equal(other *Keys) bool {
+	return slices.Equal(k.Addr4, other.Addr4) &&
+		slices.Equal(k.V4, other.V4) && slices.Equal(k.V4Frame, other.V4Frame) &&
+		slices.Equal(k.V6, other.V6) && slices.Equal(k.V6Frame, other.V6Frame) &&
+		slices.Equal(k.MAC, other.MAC) && slices.Equal(k.MACFrame, other.MACFrame)
+}
+
 // TestVLANZero checks that a priority tag is told from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))

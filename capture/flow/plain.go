@@ -27,7 +27,7 @@ type plainShape struct {
 	end         uint32 // where the datagram ends if its length field is 0
 	least       uint32 // where it ends if the ports are the last of it
 	typ         uint16
-	length      uint8 // shift of the length field in the first 8 bytes
+	size        uint8 // offset of the length field
 	proto       uint8 // offset of the protocol
 	ports       uint8 // offset of the ports
 	header      Header
@@ -46,13 +46,13 @@ var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
 			h.Version, h.L4 = 4, start+20
 			*s = plainShape{
 				bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24,
-				typ: typeIPv4, length: 32, proto: 14 + 9, ports: 14 + 20,
+				typ: typeIPv4, size: 14 + 2, proto: 14 + 9, ports: 14 + 20,
 			}
 		} else {
 			h.Version, h.L4 = 6, start+40
 			*s = plainShape{
 				bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44,
-				typ: typeIPv6, length: 16, proto: 14 + 6, ports: 14 + 40,
+				typ: typeIPv6, size: 14 + 4, proto: 14 + 6, ports: 14 + 40,
 			}
 		}
 		s.header = h
@@ -103,7 +103,8 @@ func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
 		word := binary.BigEndian.Uint64(d[14:])
 		proto := d[shape.proto&63]
 		masks := plainProtocols[(v<<8|uint(proto))%uint(len(plainProtocols))]
-		end := min(shape.end+uint32(uint16(word>>(shape.length&63))), f.CapLen)
+		size := int(shape.size & 63)
+		end := min(shape.end+uint32(binary.BigEndian.Uint16(d[size:size+2])), f.CapLen)
 		if word&shape.bits^shape.value|masks>>32 != 0 || end < shape.least {
 			return i
 		}

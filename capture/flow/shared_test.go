@@ -150,6 +150,10 @@ func surveyOf(t *testing.T, name string) *survey {
 	}
 	headers := make([]Header, 500)
 	eachBatch(t, name, func(b *capture.Batch) {
+		for _, kind := range []Kind{L3, Inner} {
+			checkRead(t, IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}, b, 0)
+			checkKeyers(t, []KeyConfig{{Of: IP}, {Of: Flow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
+		}
 		for from := 0; from < len(b.Frames); from += len(headers) {
 			h := headers[:min(len(headers), len(b.Frames)-from)]
 			d.Decode(h, b, from)

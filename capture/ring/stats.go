@@ -23,11 +23,13 @@ type Stats struct {
 
 // SenderStats counts what happened at a Sender.
 type SenderStats struct {
-	Sent  uint64 // frames that the kernel took
-	Bytes uint64 // of them
+	Sent  uint64 `json:"sent"`  // frames that the kernel took
+	Bytes uint64 `json:"bytes"` // of them
 	// Frames that were not sent: captured in part, longer than the interface can
 	// carry, and refused again and again by a full or dead queue.
-	Cut, TooLong, Refused uint64
+	Cut     uint64 `json:"cut"`
+	TooLong uint64 `json:"too_long"`
+	Refused uint64 `json:"refused"`
 	// Retries is how often frames had to wait for the queue to drain.
-	Retries uint64
+	Retries uint64 `json:"retries"`
 }

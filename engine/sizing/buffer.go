@@ -109,17 +109,28 @@ func exactLines(addresses float64) int {
 // table takes what finds no place in them, up to a twentieth more, and growth takes the
 // old lines beside the new ones while it lasts.
 func digestRows(r *request, memory int) (design, error) {
+	return splittingRows(r, memory, r.window, math.Ldexp(r.window, -64))
+}
+
+// slidingRows is engine.Sliding, whose lines hold what the window does and up to a quarter of
+// a window more until they are swept. With less memory it would count a sample.
+func slidingRows(r *request, memory int) (design, error) {
+	return splittingRows(r, memory, r.within(r.Elements*5/4), math.Ldexp(r.window, -58))
+}
+
+// splittingRows is a design of lines that double while so many elements come.
+func splittingRows(r *request, memory int, elements, fpr float64) (design, error) {
 	const least, load = 1024, 5 // lines at the start; elements of a line when it splits
 	lines := least
-	for float64(lines)*load < r.window && lines < math.MaxInt/2/lineBits {
+	for float64(lines)*load < elements && lines < math.MaxInt/2/lineBits {
 		lines *= 2
 	}
 	if need := lines * lineBits; memory < need {
-		return design{}, tooSmall(memory, need, "%.0f elements in digest rows", r.window)
+		return design{}, tooSmall(memory, need, "%.0f elements in rows of digests", elements)
 	}
 	return r.complete(design{
 		parameters: []Parameter{{"lines", lines}, {"cells", lineBits / 64}, {"cell bits", 64}},
-		bits:       lines * lineBits, fpr: math.Ldexp(r.window, -64), lines: 1,
+		bits:       lines * lineBits, fpr: fpr, lines: 1,
 	}), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
@@ -176,6 +177,28 @@ func TestLandmark(t *testing.T) {
 	set.TestAndSet(seen, digests)
 	if got, want := planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "exact").MemoryBits/8, set.Counts().MemoryBytes; got != want {
 		t.Errorf("planned %d bytes of a map, the engine says %d", got, want)
+	}
+}
+
+// TestSlidingRows compares rows of a window that slides with those of engine.Sliding, to which
+// the elements of some windows come, all new.
+func TestSlidingRows(t *testing.T) {
+	const n, windows = 40_000, 4
+	c := planned(t, Question{Kind: Sliding, Key: Other, Elements: n}, "sliding-rows")
+	s, err := engine.NewSliding(engine.SlidingConfig{Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	random := rand.New(rand.NewPCG(3, 4))
+	digests, times := make([]asm.Digest, windows*n), make([]int64, windows*n)
+	for i := range digests {
+		digests[i], times[i] = asm.Digest{random.Uint64()}, int64(i)*int64(time.Second)/n
+	}
+	s.TestAndSet(nil, digests, times)
+	got := s.Count(times[len(times)-1])
+	if got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.1*float64(c.MemoryBits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
+		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
 }
 

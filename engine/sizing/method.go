@@ -32,6 +32,7 @@ type Method struct {
 
 	kinds     []Kind
 	ipv4Only  bool
+	keysOnly  bool // it counts, and judges no packets
 	yardstick bool
 	// betterThan names the method that makes this one none where that is as good.
 	betterThan string
@@ -59,6 +60,8 @@ var (
 var methods = []Method{
 	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
+	{Name: "sliding-rows", Title: "rows of digests with dates", Source: "this project", Engine: "NewSliding", Certainty: Exact,
+		kinds: []Kind{Sliding}, keysOnly: true, model: slidingRows},
 	{Name: "lru", Title: "LRU rows", Source: "this project", Engine: "NewStream", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: lruRows},
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
@@ -114,7 +117,7 @@ func Methods() []Method { return slices.Clone(methods) }
 
 // expresses tells whether the method can answer for the window and the key.
 func (m *Method) expresses(q *Question) bool {
-	return slices.Contains(m.kinds, q.Kind) && (!m.ipv4Only || q.Key == IPv4)
+	return slices.Contains(m.kinds, q.Kind) && (!m.ipv4Only || q.Key == IPv4) && (!m.keysOnly || q.Key != Packets)
 }
 
 // candidates returns the methods to plan.
@@ -148,6 +151,9 @@ func noCandidate(q *Question, all []*Method) error {
 		m := &methods[i]
 		if m.Name != q.Method {
 			continue
+		}
+		if slices.Contains(m.kinds, q.Kind) && m.keysOnly {
+			return impossible("%s counts keys, and judges no packets; methods that do: %s", m.Name, strings.Join(names, ", "))
 		}
 		if slices.Contains(m.kinds, q.Kind) {
 			return impossible("%s is for IPv4 addresses alone; methods for all elements: %s", m.Name, strings.Join(names, ", "))

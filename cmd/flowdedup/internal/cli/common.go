@@ -23,27 +23,42 @@ type common struct {
 	noProgress bool
 	noMerge    bool
 	workers    int
+	filter     filterFlags
 }
 
 func (c *common) register(f *pflag.FlagSet, methods ...string) {
+	c.filter.register(f)
+	c.registerFilter(f, methods...)
+	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
+	c.registerRun(f)
+	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress even on a terminal")
+}
+
+// registerFilter adds the flags of what remembers elements.
+func (c *common) registerFilter(f *pflag.FlagSet, methods ...string) {
 	c.method = "auto"
 	c.fpr = defaultFPR
-	c.workers = defaultWorkers()
 	f.Var(newParsed(&c.method, "auto", "method", oneOf(methods...)), "method", "filter method: "+strings.Join(methods, ", "))
 	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
 	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate")
 	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random in each run)")
-	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
+}
+
+// registerRun adds the flags of how a command runs and what it prints.
+func (c *common) registerRun(f *pflag.FlagSet) {
+	c.workers = defaultWorkers()
 	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "threads that share the work; the result is the same (0: as many as there are processors)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings and no summary; errors only")
-	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress even on a terminal")
 }
 
 const defaultFPR = 1e-9
 
 // finish completes what flags leave open.
 func (c *common) finish(f *pflag.FlagSet) error {
+	if err := c.filter.load(); err != nil {
+		return err
+	}
 	if f.Changed("key") {
 		return nil
 	}
@@ -57,7 +72,7 @@ func (c *common) finish(f *pflag.FlagSet) error {
 
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
-	return input.Options{NoMerge: c.noMerge, Warn: e.warn, Progress: bar.update}
+	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Warn: e.warn, Progress: bar.update}
 }
 
 // inputsRequired checks that at least one input is named.

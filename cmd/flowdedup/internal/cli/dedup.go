@@ -10,23 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // dedupFlags are the flags of "flowdedup dedup".
 type dedupFlags struct {
 	common
+	judgeFlags
 	output, duplicates string
 	rotate             rotateFlags
-	window             engine.Window
-	identity           flow.Kind
-	identityBytes      int
-	ignore             flow.Mask
-	digest             string
-	across, refresh    bool
 }
 
 func newDedup(e *env) *cobra.Command {
@@ -79,51 +72,17 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
 	f.rotate.register(fs)
-	f.window = engine.Window{Duration: engine.DefaultWindow}
-	fs.Var(newParsed(&f.window, "1ms", "window", engine.ParseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
-	f.identity = flow.L3
-	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
-	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "leave more out: "+flow.FieldNames()+"; none leaves nothing out")
-	fs.BoolVar(&f.across, "across", false, "only a packet seen on another interface or in another input is a copy")
-	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
-	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
-	f.digest = "aes"
-	methods := append([]string{"auto", "timed", "exact"}, engine.StreamMethods()...)
-	f.common.register(fs, methods...)
-	completeWords(cmd, map[string][]string{
-		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
-		"method": methods, "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
-	})
+	f.judgeFlags.register(fs)
+	f.common.register(fs, judgeMethods()...)
+	completeJudging(cmd)
+	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
 
 func (f *dedupFlags) check() error {
-	switch {
-	case f.identityBytes < 0:
-		return &usageError{errors.New("--identity-bytes must not be negative")}
-	case capture.SameOutput(f.output, f.duplicates):
+	if capture.SameOutput(f.output, f.duplicates) {
 		return &usageError{errors.New("-w and --duplicates name the same file")}
-	case f.method == "exact" && f.memory != 0:
-		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	}
-	if err := f.rotate.check(f.output, f.duplicates); err != nil {
-		return err
-	}
-	return f.checkStream()
-}
-
-// checkStream refuses what methods without a window cannot do.
-func (f *dedupFlags) checkStream() error {
-	switch {
-	case !engine.IsStreamMethod(f.method):
-		return nil
-	case !f.window.None:
-		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", f.method)}
-	case f.across || f.refresh:
-		return &usageError{fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", f.method)}
-	}
-	return nil
+	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common))
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
@@ -134,20 +93,15 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		return err
 	}
 	e.quiet = f.quiet
-	if !cmd.Flags().Changed("fpr") {
-		f.fpr = 0 // what the method takes
-	}
 	bar := newProgress(e, &f.common)
 	defer bar.close()
-	summary, err := dedup.Run(cmd.Context(), dedup.Config{
-		Inputs: args, Input: f.inputs(e, bar), Output: f.output, Duplicates: f.duplicates, Rotate: f.rotate.options(),
-		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
-		Digest:   f.digest, Secret: f.secret, Method: f.method, Window: f.window, Memory: f.memory,
-		FPR: f.fpr, Refresh: f.refresh, Across: f.across, Workers: f.workers,
-	})
+	cfg := f.config(cmd, &f.common)
+	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
+	cfg.Output, cfg.Duplicates, cfg.Rotate = f.output, f.duplicates, f.rotate.options()
+	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
-	f.warnForgotten(e, &summary)
-	return errors.Join(judge(err, summary.PacketsIn, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+	warnForgotten(e, &summary)
+	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
 // lost tells of an output that went with another one whose reader left early:
@@ -160,7 +114,7 @@ func (f *dedupFlags) lost(err error) error {
 }
 
 // warnForgotten tells what was forgotten, and how much memory would have been enough.
-func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
+func warnForgotten(e *env, s *dedup.Summary) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
 		e.warn(fmt.Errorf("%d packets were forgotten for newer ones, so duplicates may remain", s.EvictedLive))
@@ -176,7 +130,7 @@ func (f *dedupFlags) warnForgotten(e *env, s *dedup.Summary) {
 // print writes the summary where the packets do not go. Nothing is printed for
 // a run that ended before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
-	nothingRead := s.PacketsIn == 0 && err != nil && !errors.Is(err, context.Canceled)
+	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // The rates that engine.NewLandmark takes.
@@ -23,14 +21,12 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 // distinctFlags are the flags of "flowdedup distinct".
 type distinctFlags struct {
 	common
-	of           []flow.Of
-	every        time.Duration
-	window       string
-	location     *time.Location
-	mask4, mask6 int
-	vlan, inner  bool
-	list         bool
-	csv          string
+	keyFlags
+	window slidingWindow
+	slide  time.Duration
+	inner  bool
+	list   bool
+	csv    string
 }
 
 func newDistinct(e *env) *cobra.Command {
@@ -41,7 +37,8 @@ func newDistinct(e *env) *cobra.Command {
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures in windows aligned to the clock, an hour long unless
 --every says otherwise. - is standard input. Several inputs are merged in time
-order.
+order. With --window 1h --slide 1m windows slide: the past hour is counted at
+each full minute of the packets' time.
 
 Keys:
   src, dst      source, destination address
@@ -70,6 +67,9 @@ counted in a window of their own.`,
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
 
+  # the past hour, at every minute
+  flowdedup distinct --window 1h --slide 1m --of src,flow capture.pcapng
+
   # one count for the whole capture, as CSV too
   flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
 		Args: inputsRequired,
@@ -82,68 +82,24 @@ counted in a window of their own.`,
 func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	f.of = []flow.Of{flow.Src, flow.Dst}
-	fs.Var(newParsed(&f.of, "src,dst", "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
-	f.every = time.Hour
-	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock")
-	fs.Var(newParsed(&f.window, "", "window", oneOf("none")), "window", "none: one window over the whole input instead of --every")
-	f.location = time.UTC
-	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
-	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
-	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+	f.keyFlags.register(fs, flow.Src, flow.Dst)
+	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
 	f.common.register(fs, distinct.Methods()...)
 	completeWords(cmd, map[string][]string{
-		"of": {"src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "every": {"1m", "15m", "1h", "24h"},
-		"window": {"none"}, "tz": {"UTC", "Local"}, "method": distinct.Methods(),
-		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
-}
-
-func parseKeys(s string) ([]flow.Of, error) {
-	var out []flow.Of
-	seen := map[flow.Of]bool{}
-	for word := range strings.SplitSeq(s, ",") {
-		of, err := flow.ParseOf(strings.TrimSpace(word))
-		if err != nil {
-			return nil, err
-		}
-		if seen[of] {
-			return nil, fmt.Errorf("%s is named twice", word)
-		}
-		seen[of] = true
-		out = append(out, of)
-	}
-	return out, nil
-}
-
-func parseEvery(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration such as 15m, 1h or 24h")
-	}
-	return d, nil
-}
-
-func parseZone(s string) (*time.Location, error) {
-	loc, err := time.LoadLocation(s)
-	if err != nil || s == "" {
-		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
-	}
-	return loc, nil
+	completeKeys(cmd)
 }
 
 func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
-	case f.mask4 < 1 || f.mask4 > 32:
-		return &usageError{errors.New("--mask4 must be from 1 to 32")}
-	case f.mask6 < 1 || f.mask6 > 128:
-		return &usageError{errors.New("--mask6 must be from 1 to 128")}
-	case f.window == "none" && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window none and --every exclude each other")}
+	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
+		return &usageError{errors.New("--window and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
@@ -153,7 +109,10 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	case namesInput(f.csv, inputs):
 		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
 	}
-	return nil
+	if err := f.keyFlags.check(); err != nil {
+		return err
+	}
+	return f.checkSliding()
 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
@@ -172,15 +131,12 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	defer bar.close()
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
-		Calendar: engine.Calendar{Every: f.every, Location: f.location},
-		Method:   f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
+		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
+		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
-	if f.window == "none" {
+	if f.window.none {
 		cfg.Calendar.Every = 0
-	}
-	for _, of := range f.of {
-		cfg.Keys = append(cfg.Keys, flow.KeyConfig{Of: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
 	}
 	if f.list {
 		cfg.Sighting = out.sighting
@@ -188,11 +144,12 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
 	if result.Late > 0 {
-		e.warn(fmt.Errorf("%d packets came long after their window had closed and are not counted", result.Late))
+		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}
 	var failed *distinct.OutputError
-	keep := (result.Packets > 0 || err == nil) && !errors.As(err, &failed)
-	return errors.Join(judge(err, result.Packets, result.Damaged), f.lost(err), out.close(keep))
+	read := result.Packets + result.Filtered
+	keep := (read > 0 || err == nil) && !errors.As(err, &failed)
+	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(keep, result.Filtered))
 }
 
 // lost tells of a CSV file that was given up because the reader of standard
@@ -259,10 +216,10 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 
 // close completes the outputs, or takes the file back if there is nothing to
 // keep: nothing was read, or rows are missing.
-func (o *outputs) close(keep bool) error {
+func (o *outputs) close(keep bool, filtered uint64) error {
 	var err error
 	if o.table != nil && keep {
-		err = o.table.Close()
+		err = o.table.Close(filtered)
 	}
 	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -63,7 +64,7 @@ func (e *env) codeOf(err error) int {
 	var damaged *damagedError
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
-		errors.Is(err, capture.ErrCannotRotate):
+		errors.Is(err, capture.ErrCannotRotate), errors.Is(err, bpf.ErrExpression):
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged

@@ -87,6 +87,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&c.Elements, "", "number", parseAmount), "elements", "elements in the window; without one, how far repeats lie back")
 	fs.Var(newParsed(&c.Distinct, "100%", "share", parseDistinct), "distinct", "share of new elements, 60%, or their number in the window, 3M")
 	fs.StringArrayVar(&c.From, "from", nil, "measure the load from the capture `FILE`; several make one stream")
+	f.filter.register(fs)
 	fs.Var(newParsed(&c.MemoryBits, "", "size", parseBits), "memory", "memory there is: 8MiB, l2, 16kbit (default: the least that is enough)")
 	fs.Var(newParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate: 1e-9, 1%")
 	fs.Var(newParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
@@ -103,7 +104,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
 		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},
-		"method": planMethods(),
+		"method": planMethods(), "filter": filterWords,
 	})
 }
 
@@ -142,6 +143,8 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--parts needs --kind jumping")}
 	case f.config.IPv6 && (f.config.Of.Packets || f.config.Of.Key > flow.IP):
 		return &usageError{errors.New("--ipv6 goes with --of src, dst or ip; the other keys are of both families")}
+	case (given("filter") || given("bpf-file")) && !given("from"):
+		return &usageError{errors.New("--filter and --bpf-file need captures to measure: --from")}
 	case given("method") && f.config.Method == "":
 		return &usageError{errors.New("--method is empty")}
 	case capture.IsStdout(f.html) && (f.json || !f.quiet):
@@ -157,6 +160,9 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	e.quiet = f.quiet
+	if err := f.filter.load(); err != nil {
+		return err
+	}
 	f.config.Curves = f.json || f.html != ""
 	page, err := f.openPage()
 	if err != nil {
@@ -191,7 +197,7 @@ func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, erro
 	f.config.Input = f.inputs(e, bar)
 	m, err := plan.Measure(cmd.Context(), &f.config)
 	bar.close()
-	switch err = judge(err, m.Packets, m.Damaged); {
+	switch err = judge(err, m.Packets+m.Filtered, m.Damaged); {
 	case m.Elements > 0:
 		return m, err
 	case err == nil:

@@ -34,7 +34,7 @@ everything readable before the damage was processed, 130 and 143 interrupted
 	}
 	root.SetFlagErrorFunc(suggestFlag)
 	root.SetUsageTemplate(narrow(root.UsageTemplate()))
-	root.AddCommand(newDedup(e), newDistinct(e), newPlan(e), newVersion(e))
+	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
 	return root
 }
 

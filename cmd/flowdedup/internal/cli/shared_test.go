@@ -81,6 +81,7 @@ type dedupResult struct {
 	PacketsIn   uint64 `json:"packets_in"`
 	PacketsOut  uint64 `json:"packets_out"`
 	Duplicates  uint64
+	Filtered    uint64
 	BytesIn     uint64 `json:"bytes_in"`
 	Snapped     uint64
 	OutOfOrder  uint64 `json:"out_of_order"`

@@ -76,7 +76,7 @@ func TestWorkers(t *testing.T) {
 	for _, in := range workersInputs(t) {
 		t.Run(filepath.Base(in.names[0]), func(t *testing.T) {
 			for what, run := range map[string]func(*testing.T, workersInput, int) string{
-				"dedup": dedupText, "distinct": distinctText,
+				"dedup": dedupText, "distinct": distinctText, "sliding": slidingText,
 			} {
 				want := run(t, in, 1)
 				for _, workers := range []int{2, 3, 8} {
@@ -122,13 +122,28 @@ func distinctText(t *testing.T, in workersInput, workers int) string {
 	t.Helper()
 	var warnings, told bytes.Buffer
 	encoder := json.NewEncoder(&told)
-	result, err := distinct.Run(context.Background(), distinct.Config{
-		Inputs: in.names, Input: in.options(&warnings),
-		Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.MACs}},
-		Calendar: engine.Calendar{Every: time.Minute},
-		Method:   "auto", FPR: 1e-9, Workers: workers,
-		Rows:     func(rows []distinct.Row) error { return encoder.Encode(rows) },
-		Sighting: func(s *distinct.Sighting) error { return encoder.Encode(s) },
-	})
+	cfg := distinctConfig(in, workers, &warnings, encoder)
+	cfg.Calendar.Every = time.Minute
+	cfg.Sighting = func(s *distinct.Sighting) error { return encoder.Encode(s) }
+	result, err := distinct.Run(context.Background(), cfg)
 	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
+}
+
+// slidingText does the same for windows that slide.
+func slidingText(t *testing.T, in workersInput, workers int) string {
+	t.Helper()
+	var warnings, told bytes.Buffer
+	cfg := distinctConfig(in, workers, &warnings, json.NewEncoder(&told))
+	cfg.Window, cfg.Slide = time.Minute, 5*time.Second
+	result, err := distinct.Run(context.Background(), cfg)
+	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
+}
+
+func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encoder *json.Encoder) distinct.Config {
+	return distinct.Config{
+		Inputs: in.names, Input: in.options(warnings),
+		Keys:   []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.MACs}},
+		Method: "auto", FPR: 1e-9, Workers: workers,
+		Rows: func(rows []distinct.Row) error { return encoder.Encode(rows) },
+	}
 }

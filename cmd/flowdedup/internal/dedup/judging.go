@@ -55,3 +55,7 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 
 // Close gives the filter's memory back; Summary still works.
 func (j *Judging) Close() error { return j.filter.Close() }
+
+// Fill returns the share of the filter's memory that is in use: see
+// engine.PacketStats.
+func (j *Judging) Fill() float64 { return j.filter.Stats().Fill }

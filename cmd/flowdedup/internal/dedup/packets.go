@@ -4,11 +4,10 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
-// Packets are those of one batch on their way to verdicts: Reset and Add take what
-// the batches before have no part in, Judge the rest. It keeps its memory from batch
+// Packets are those of one batch on their way to verdicts: Reset, and Read or
+// Add, take what the batches before have no part in, Judge the rest. It keeps its memory from batch
 // to batch, and serves one goroutine at a time.
 type Packets struct {
 	judging  *Judging
@@ -32,19 +31,30 @@ func (p *Packets) Reset(n int) {
 	p.tally = newTally()
 }
 
+// Read decodes and digests the packets from to to-1 of b. All packets are to be read or
+// added, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) {
+	buf, msgs := p.identity.Read(p.protocols[from:to], b, from)
+	p.enter(b, from, buf, msgs)
+}
+
 // Add digests the packets of b that headers describe, the first of which is number
-// from. All packets are to be added, in their order.
-func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
-	to := from + len(headers)
-	frames := b.Frames[from:to]
-	times, protocols := p.times[from:to], p.protocols[from:to]
-	buf, msgs := p.identity.Gather(b, from, headers)
-	p.digester.SumMessages(p.digests[from:to], buf, msgs)
-	for i := range frames {
-		times[i] = stamp.Usable(frames[i].Time)
-		protocols[i] = headers[i].Protocol()
+// from, and returns the digests.
+func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) []asm.Digest {
+	for i := range headers {
+		p.protocols[from+i] = headers[i].Protocol()
 	}
-	p.tally.packets(frames, protocols)
+	buf, msgs := p.identity.Gather(b, from, headers)
+	p.enter(b, from, buf, msgs)
+	return p.digests[from : from+len(headers)]
+}
+
+// enter digests the identities of the packets from number from on, whose protocols are
+// there.
+func (p *Packets) enter(b *capture.Batch, from int, buf []byte, msgs []asm.Message) {
+	to := from + len(msgs)
+	p.digester.SumMessages(p.digests[from:to], buf, msgs)
+	p.tally.packets(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
 }
 
 // Judge judges the packets, and returns a bitmap of those that are copies, which is

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -15,7 +14,8 @@ import (
 // The error is the context's when that was done: what was read until then is
 // processed and written. Inputs that are damaged or cannot be opened give an
 // error that holds a *capture.InputError for each, again with everything else
-// written; where not one packet could be read nothing is written.
+// written; where not one packet could be read nothing is written, nor where the filter
+// is none.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -29,20 +29,23 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	defer r.judging.Close()
 
-	err = r.end(in.Each(ctx, cfg.Workers, func() input.Task {
+	err = in.Each(ctx, cfg.Workers, func() input.Task {
 		return &task{run: r, packets: r.judging.NewPackets()}
-	}))
+	})
+	err = r.end(err, r.judging.books.tally.count+in.Filtered())
 	s := r.judging.Summary(time.Since(begin))
 	s.SkippedBlocks = r.sinks.skipped()
 	s.Files = r.sinks.files()
+	s.Filtered = in.Filtered()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
 // end commits the outputs, or takes them back where err or an error of their
-// own leaves nothing worth keeping.
-func (r *runner) end(err error) error {
-	if errors.Is(err, ErrOutput) || input.IsDamage(err) && r.judging.books.tally.count == 0 {
+// own leaves nothing worth keeping of the packets read.
+func (r *runner) end(err error, read uint64) error {
+	useless := input.IsDamage(err) || errors.Is(err, input.ErrFilter)
+	if errors.Is(err, ErrOutput) || useless && read == 0 {
 		return errors.Join(err, r.sinks.abort())
 	}
 	return errors.Join(err, r.sinks.commit())
@@ -51,7 +54,6 @@ func (r *runner) end(err error) error {
 // runner is what the batches of a run have in common.
 type runner struct {
 	judging *Judging
-	decoder *flow.Decoder
 	sinks   *sinks
 }
 
@@ -64,7 +66,7 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 	if err != nil {
 		return nil, errors.Join(err, judging.Close())
 	}
-	return &runner{judging: judging, decoder: judging.NewDecoder(), sinks: sinks}, nil
+	return &runner{judging: judging, sinks: sinks}, nil
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is

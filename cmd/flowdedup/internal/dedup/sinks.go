@@ -6,15 +6,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// output is what packets end up in: whole after Commit, gone after Abort.
-type output interface {
+// Output is what packets end up in: whole after Commit, gone after Abort.
+type Output interface {
 	Commit() error
 	Abort() error
 }
 
 // sink is one output with its writer.
 type sink struct {
-	out    output
+	out    Output
 	writer capture.Writer
 	// invert makes it the file of the duplicates.
 	invert bool
@@ -38,27 +38,27 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 		if o.name == "" {
 			continue
 		}
-		k, err := openSink(o.name, rotate)
+		out, writer, err := OpenOutput(o.name, rotate)
 		if err != nil {
 			return nil, errors.Join(err, s.abort())
 		}
-		k.invert = o.invert
-		s.open = append(s.open, k)
+		s.open = append(s.open, sink{out: out, writer: writer, invert: o.invert})
 	}
 	return s, nil
 }
 
-// openSink opens one output, a rotating one if there is a reason to rotate.
-func openSink(name string, rotate capture.RotateOptions) (sink, error) {
+// OpenOutput opens one output, a *capture.Rotation if there is a reason to rotate, and
+// what writes to it.
+func OpenOutput(name string, rotate capture.RotateOptions) (Output, capture.Writer, error) {
 	if rotate.Size > 0 || rotate.Every > 0 {
 		r, err := capture.NewRotation(name, rotate)
-		return sink{out: r, writer: r}, err
+		return r, r, err
 	}
 	out, err := capture.Create(name, rotate.Output)
 	if err != nil {
-		return sink{}, err
+		return nil, nil, err
 	}
-	return sink{out: out, writer: capture.NewWriter(out, rotate.Merged)}, nil
+	return out, capture.NewWriter(out, rotate.Merged), nil
 }
 
 // write hands a batch and its verdicts to every output.

@@ -15,6 +15,7 @@ type Summary struct {
 	PacketsIn  uint64 `json:"packets_in"`
 	PacketsOut uint64 `json:"packets_out"`
 	Duplicates uint64 `json:"duplicates"`
+	Filtered   uint64 `json:"filtered"`  // packets that were not wanted, and are counted nowhere else
 	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`

@@ -3,6 +3,7 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // tally counts what a run of packets shows without a look at any other.
@@ -14,16 +15,24 @@ type tally struct {
 
 func newTally() tally { return tally{first: capture.NoTime, last: capture.NoTime} }
 
-// packets enters packets behind those entered before. Its one branch is on what holds
-// for all packets of a capture or for none.
-func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
-	var bytes, snapped, untimed, outOfOrder, nonIP uint64
-	last := t.last
+// packets enters packets behind those entered before, and writes the times that may be
+// relied on. It takes two passes, each of which has registers for all that it counts.
+func (t *tally) packets(times []int64, frames []capture.Frame, protocols []flow.Protocol) {
+	if t.last == capture.NoTime {
+		t.first = firstTime(frames)
+	}
+	t.clock(times, frames)
+	t.sizes(frames, protocols)
+}
+
+// clock goes through the times. Its one branch is on what holds for all packets of a
+// capture or for none.
+func (t *tally) clock(times []int64, frames []capture.Frame) {
+	times = times[:len(frames)]
+	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
 	for i := range frames {
-		f := &frames[i]
-		at, captured := f.Time, uint64(f.CapLen)
-		bytes += captured
-		snapped += (captured - uint64(f.WireLen)) >> 63
+		at := frames[i].Time
+		times[i] = stamp.Usable(at)
 		if at == capture.NoTime {
 			untimed++
 			continue
@@ -35,18 +44,25 @@ func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
 		outOfOrder += older
 		last = at
 	}
-	for _, p := range protocols {
-		nonIP += uint64(p / flow.NonIP)
-	}
-	if t.last == capture.NoTime {
-		t.first = firstTime(frames)
-	}
 	t.last = last
+	t.untimed += untimed
+	t.outOfOrder += outOfOrder
+}
+
+// sizes goes through lengths and protocols.
+func (t *tally) sizes(frames []capture.Frame, protocols []flow.Protocol) {
+	protocols = protocols[:len(frames)]
+	var bytes, snapped, nonIP uint64
+	for i := range frames {
+		f := &frames[i]
+		captured := uint64(f.CapLen)
+		bytes += captured
+		snapped += (captured - uint64(f.WireLen)) >> 63
+		nonIP += uint64(protocols[i] / flow.NonIP)
+	}
 	t.count += uint64(len(frames))
 	t.bytes += bytes
 	t.snapped += snapped
-	t.untimed += untimed
-	t.outOfOrder += outOfOrder
 	t.nonIP += nonIP
 }
 

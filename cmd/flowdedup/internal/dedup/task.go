@@ -1,9 +1,6 @@
 package dedup
 
-import (
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
-)
+import "github.com/flowdedup/flowdedup/capture"
 
 // step is how many packets go through decoding and digests at a time: the arrays
 // in between stay in the first-level cache.
@@ -13,7 +10,6 @@ const step = 512
 type task struct {
 	run     *runner
 	packets *Packets
-	headers [step]flow.Header
 	drop    []uint64
 }
 
@@ -22,9 +18,7 @@ func (t *task) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
 	t.packets.Reset(n)
 	for from := 0; from < n; from += step {
-		headers := t.headers[:min(step, n-from)]
-		t.run.decoder.Decode(headers, b, from)
-		t.packets.Add(b, from, headers)
+		t.packets.Read(b, from, min(from+step, n))
 	}
 }
 

@@ -1,6 +1,8 @@
 package distinct
 
 import (
+	"time"
+
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -19,9 +21,14 @@ type Config struct {
 	// input.
 	Calendar engine.Calendar
 
+	// Slide makes windows slide instead: a row is told at each multiple of it, over the
+	// Window before that, which it divides into MaxSlides parts at most. The method is
+	// auto or exact then, and there are no sightings.
+	Slide, Window time.Duration
+
 	// Method is one of Methods.
 	Method string
-	Memory int // bytes that each filter of digests starts with, or that rows which forget have; 0 for the default
+	Memory int // bytes that each filter of digests starts with, or that rows which forget or slide have at most; 0 for the default
 	FPR    float64
 	Secret engine.Secret
 
@@ -49,9 +56,10 @@ func Methods() []string { return []string{methodAuto, "bloom", methodExact, meth
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
-// newDigests makes a counter of keys that are digested. A failed one is never
-// returned as it is: as an interface, a nil pointer is not nil.
-func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
+// newDigests makes a counter of keys that are digested, which starts with so much memory
+// if it grows, and with c.Memory at least. A failed one is never returned as it is: as an
+// interface, a nil pointer is not nil.
+func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
 	if c.Method == methodExact {
 		return engine.NewSet(), nil
 	}
@@ -62,26 +70,27 @@ func (c *Config) newDigests() (engine.Counter[asm.Digest], error) {
 		}
 		return s, nil
 	}
+	memory = max(memory, c.Memory)
 	if c.Method == methodAuto && c.FPR >= rowsFPR {
-		r, err := engine.NewDigestRows(c.Memory)
+		r, err := engine.NewDigestRows(memory)
 		if err != nil {
 			return nil, err
 		}
 		return r, nil
 	}
-	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: c.Memory})
+	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: memory})
 	if err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// newAddresses makes a counter of IPv4 addresses.
-func (c *Config) newAddresses() (engine.Counter[uint32], error) {
+// newAddresses makes a counter of IPv4 addresses that starts with so much memory.
+func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	if c.Method == methodExact {
 		return engine.NewSetV4(), nil
 	}
-	e, err := engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), 0)
+	e, err := engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), memory)
 	if err != nil {
 		return nil, err
 	}

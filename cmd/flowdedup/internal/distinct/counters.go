@@ -2,6 +2,7 @@ package distinct
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -12,7 +13,8 @@ import (
 // the first of them.
 type counted[E any] struct {
 	engine.Counter[E]
-	packets uint64 // that they come from
+	ahead   engine.Counter[E] // is to be it, made ready before
+	packets uint64            // that they come from
 }
 
 // keyCounters are the counters of one key in one window.
@@ -21,15 +23,34 @@ type keyCounters struct {
 	v4, v6, mac counted[asm.Digest]
 }
 
-func (k *keyCounters) close() error {
-	var errs []error
-	if k.addr4.Counter != nil {
-		errs = append(errs, k.addr4.Close())
+// begin has the counter be there for the first element.
+func (c *counted[E]) begin(create func(memory int) (engine.Counter[E], error)) error {
+	c.Counter, c.ahead = c.ahead, nil
+	if c.Counter != nil {
+		return nil
 	}
-	for _, d := range []*counted[asm.Digest]{&k.v4, &k.v6, &k.mac} {
-		if d.Counter != nil {
-			errs = append(errs, d.Close())
+	var err error
+	if c.Counter, err = create(0); err != nil {
+		return fmt.Errorf("memory for a window: %w", err)
+	}
+	return nil
+}
+
+func (c *counted[E]) close() error {
+	var errs []error
+	for _, counter := range []engine.Counter[E]{c.Counter, c.ahead} {
+		if counter != nil {
+			errs = append(errs, counter.Close())
 		}
+	}
+	return errors.Join(errs...)
+}
+
+func closeKeys(keys []keyCounters) error {
+	var errs []error
+	for i := range keys {
+		k := &keys[i]
+		errs = append(errs, k.addr4.close(), k.v4.close(), k.v6.close(), k.mac.close())
 	}
 	return errors.Join(errs...)
 }
@@ -49,19 +70,21 @@ type family struct {
 
 // families returns the counts by family; the last one is the sum.
 func (k *keyCounters) families(cfg flow.KeyConfig) []family {
-	if cfg.Of == flow.MACs {
-		return []family{{"all", k.mac.counts(), k.mac.packets}}
-	}
-	v4, packets4 := k.v4.counts(), k.v4.packets
+	v4 := family{counts: k.v4.counts(), packets: k.v4.packets}
 	if k.addr4.Counter != nil {
-		v4, packets4 = k.addr4.counts(), k.addr4.packets
+		v4 = family{counts: k.addr4.counts(), packets: k.addr4.packets}
 	}
-	v6 := k.v6.counts()
-	return []family{
-		{"ipv4", v4, packets4},
-		{"ipv6", v6, k.v6.packets},
-		{"all", sum(v4, v6), packets4 + k.v6.packets},
+	return familiesOf(cfg, v4, family{counts: k.v6.counts(), packets: k.v6.packets}, family{counts: k.mac.counts(), packets: k.mac.packets})
+}
+
+// familiesOf returns those that a key has, with their names; the last one is the sum.
+func familiesOf(cfg flow.KeyConfig, v4, v6, mac family) []family {
+	if cfg.Of == flow.MACs {
+		mac.name = "all"
+		return []family{mac}
 	}
+	v4.name, v6.name = "ipv4", "ipv6"
+	return []family{v4, v6, {"all", sum(v4.counts, v6.counts), v4.packets + v6.packets}}
 }
 
 // counts of a family of which nothing was seen are zero, and exact.

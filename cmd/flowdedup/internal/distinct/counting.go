@@ -3,6 +3,8 @@ package distinct
 import (
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -17,12 +19,15 @@ const (
 
 // Counting counts the keys of a stream: what the batches of a run have in common.
 type Counting struct {
-	cfg     *Config
-	loc     *time.Location
-	digest  digesters
-	windows *engine.Windows[window]
-	packets uint64
-	err     error // the first failure to count or to tell; it ends the run
+	cfg        *Config
+	loc        *time.Location
+	digest     digesters
+	windows    *engine.Windows[window]
+	sliding    *slidingCounting // in place of windows
+	packets    uint64
+	spare      *spare         // counters for a window to come, or nil
+	background errgroup.Group // that makes those, and closes others
+	err        error          // the first failure to count or to tell; it ends the run
 }
 
 // NewCounting makes counters for what cfg asks for, and which must not change any
@@ -34,33 +39,55 @@ func NewCounting(cfg *Config) *Counting {
 	}
 	c.windows = engine.NewWindows(engine.WindowsConfig[window]{
 		Calendar: cfg.Calendar,
-		Open:     func(start, end int64) *window { return newWindow(start, end, cfg) },
+		Open:     c.openWindow,
 		Close:    c.closeWindow,
 	})
+	if cfg.Slide > 0 {
+		c.sliding = newSlidingCounting(cfg, c.loc)
+	}
 	return c
 }
 
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counting) NewPackets() *Packets {
-	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys))}
-	for _, key := range c.cfg.Keys {
-		p.keyers = append(p.keyers, flow.NewKeyer(key))
-	}
-	return p
+	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys, flow.Config{Inner: c.cfg.Inner}), keys: make([]elements, len(c.cfg.Keys))}
 }
 
-// Late returns how many packets came after their window had closed.
-func (c *Counting) Late() uint64 { return c.windows.Late() }
+// Late returns how many packets came after their window had closed. With Slide it is those
+// that came after the row of their slide, so that rows lack them, and those that have no
+// time, or one that was not believed.
+func (c *Counting) Late() uint64 {
+	if c.sliding != nil {
+		return c.sliding.late
+	}
+	return c.windows.Late()
+}
 
 // Close tells the counts of all windows that are open, and gives their memory back. The
 // error is an *OutputError: the first failure of all, which Packets.Count may have
 // returned before.
 func (c *Counting) Close() error {
 	c.windows.Close()
+	c.dropSpare()
+	if err := c.background.Wait(); c.err == nil {
+		c.err = err
+	}
+	if c.sliding != nil {
+		if err := c.sliding.close(); c.err == nil {
+			c.err = err
+		}
+	}
 	if c.err != nil {
 		return &OutputError{c.err}
 	}
 	return nil
+}
+
+// Abandon gives the memory of all windows back without telling their counts, which were
+// saved.
+func (c *Counting) Abandon() error {
+	c.cfg.Rows = func([]Row) error { return nil }
+	return c.Close()
 }
 
 // closeWindow tells a window's counts, unless something failed before.
@@ -68,7 +95,9 @@ func (c *Counting) closeWindow(_, _ int64, w *window) {
 	if c.err == nil {
 		c.err = c.cfg.Rows(w.rows(c.cfg, c.loc))
 	}
-	if err := w.close(); c.err == nil {
+	if w.memory(c.cfg) >= aheadLeast {
+		c.background.Go(w.close)
+	} else if err := w.close(); c.err == nil {
 		c.err = err
 	}
 }

@@ -26,8 +26,9 @@ func (s *series[E, K]) add(frames []uint32, base int) []E {
 	n := len(s.items)
 	s.items = slices.Grow(s.items, len(frames))[:n+len(frames)]
 	s.frames = slices.Grow(s.frames, len(frames))[:n+len(frames)]
+	numbers := s.frames[n:][:len(frames)]
 	for i, f := range frames {
-		s.frames[n+i] = uint32(base) + f
+		numbers[i] = uint32(base) + f
 	}
 	return s.items[n:]
 }

@@ -2,7 +2,6 @@ package distinct
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -11,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Packets are those of one batch on their way into the counts: Reset and Add take what
-// the batches before have no part in, Count the rest. It keeps its memory from batch to
+// Packets are those of one batch on their way into the counts: Reset, and Read or Add,
+// take what the batches before have no part in, Count the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
 	run    *Counting
-	keyers []*flow.Keyer
+	keyers *flow.Keyers
 
 	times []int64
 	keys  []elements // of each key of the run
@@ -26,20 +25,31 @@ type Packets struct {
 
 // Reset takes the times of the packets.
 func (p *Packets) Reset(b *capture.Batch) {
-	p.times = p.times[:0]
-	for i := range b.Frames {
-		p.times = append(p.times, stamp.Usable(b.Frames[i].Time))
+	p.times = slices.Grow(p.times[:0], len(b.Frames))[:len(b.Frames)]
+	for i := range p.times {
+		p.times[i] = stamp.Usable(b.Frames[i].Time)
 	}
 	for i := range p.keys {
 		p.keys[i].reset()
 	}
 }
 
+// Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
+// read or added, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) {
+	p.enter(p.keyers.Read(b, from, to-from), from)
+}
+
 // Add digests the keys of the packets of b that headers describe, the first of which
-// is number from. All packets are to be added, in their order.
+// is number from.
 func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
-	for i, keyer := range p.keyers {
-		p.keys[i].add(keyer.Gather(b, from, headers), from, &p.run.digest, p.run.cfg.Sighting != nil)
+	p.enter(p.keyers.Gather(b, from, headers), from)
+}
+
+// enter digests the keys of packets that are counted from the one at from.
+func (p *Packets) enter(all []*flow.Keys, from int) {
+	for i, keys := range all {
+		p.keys[i].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
 }
 
@@ -50,6 +60,9 @@ func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
 func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	r := p.run
 	p.drop = drop
+	if r.sliding != nil {
+		return p.slide()
+	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n
@@ -61,10 +74,26 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		}
 		r.packets += uint64(n)
 		// Runs end at all multiples of a power of two that divides
-		// memoryCheck, so this does not depend on batches.
+		// memoryCheck and aheadCheck, so this does not depend on batches.
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
 		}
+		if w != nil && r.packets%aheadCheck == 0 {
+			r.lookAhead(w, p.times[at-1])
+		}
+	}
+	if r.err != nil {
+		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// slide counts the elements in windows that slide.
+func (p *Packets) slide() error {
+	r := p.run
+	r.packets += uint64(len(p.times))
+	if r.err == nil {
+		r.err = r.sliding.count(p)
 	}
 	if r.err != nil {
 		return &OutputError{r.err}
@@ -100,20 +129,23 @@ func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
 
 // count enters elements of one family.
 func count[E, K any](
-	p *Packets, c *counted[E], create func() (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
+	p *Packets, c *counted[E], create func(memory int) (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
 ) error {
 	from, end := e.next(to)
 	if from == end {
 		return nil
 	}
 	if c.Counter == nil {
-		var err error
-		if c.Counter, err = create(); err != nil {
-			return fmt.Errorf("memory for a window: %w", err)
+		if err := c.begin(create); err != nil {
+			return err
 		}
 	}
 	frames := e.frames[from:end]
-	c.packets += packetsOf(frames, p.drop)
+	if p.drop == nil && onePerPacket(s.key.Of) {
+		c.packets += uint64(len(frames))
+	} else {
+		c.packets += packetsOf(frames, p.drop)
+	}
 	words := (end - from + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
 	c.TestAndSet(p.seen, e.items[from:end])
@@ -122,6 +154,10 @@ func count[E, K any](
 	}
 	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 }
+
+// onePerPacket tells whether a packet has one element at most, as all keys have but those
+// of either end.
+func onePerPacket(of flow.Of) bool { return of != flow.IP && of != flow.MACs }
 
 // packetsOf counts how many packets elements come from, without those in drop: equal
 // frame numbers follow each other.

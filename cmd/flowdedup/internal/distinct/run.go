@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // Result is what a run leaves beside its rows.
 type Result struct {
-	Packets uint64
-	Late    uint64 // packets whose window had closed: not counted
-	Damaged bool
+	Packets  uint64
+	Filtered uint64 // packets that were not wanted
+	Late     uint64 // packets whose window had closed: not counted
+	Damaged  bool
 }
 
 // Run counts. The result is valid, and rows were told for everything read,
@@ -26,12 +26,11 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	}
 	defer in.Close()
 	c := NewCounting(&cfg)
-	decoder := flow.NewDecoder(flow.Config{Inner: cfg.Inner})
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
-		return &task{decoder: decoder, packets: c.NewPackets()}
+		return &task{packets: c.NewPackets()}
 	})
 	closed := c.Close()
-	result := Result{Packets: c.packets, Late: c.Late(), Damaged: in.Damaged(err)}
+	result := Result{Packets: c.packets, Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing says the same
 		closed = nil

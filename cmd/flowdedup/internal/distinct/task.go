@@ -1,28 +1,21 @@
 package distinct
 
-import (
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
-)
+import "github.com/flowdedup/flowdedup/capture"
 
-// step is how many packets are decoded at a time: their headers stay in the
+// step is how many packets are decoded at a time: what is known of them stays in the
 // first-level cache.
 const step = 512
 
 // task is the work on one batch.
 type task struct {
-	decoder *flow.Decoder
 	packets *Packets
-	headers [step]flow.Header
 }
 
 // Prepare decodes the packets and digests their keys.
 func (t *task) Prepare(b *capture.Batch) {
 	t.packets.Reset(b)
 	for from := 0; from < len(b.Frames); from += step {
-		headers := t.headers[:min(step, len(b.Frames)-from)]
-		t.decoder.Decode(headers, b, from)
-		t.packets.Add(b, from, headers)
+		t.packets.Read(b, from, min(from+step, len(b.Frames)))
 	}
 }
 

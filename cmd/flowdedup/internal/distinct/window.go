@@ -1,7 +1,7 @@
 package distinct
 
 import (
-	"errors"
+	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -13,15 +13,20 @@ type window struct {
 	start, end  int64 // as reported; both NoTime for packets without a time
 	whole       bool  // bounds follow the packets
 	first, last int64 // times of the earliest and the latest packet
+	near        int64 // from when on counters for the next window are made, or math.MaxInt64
 	keys        []keyCounters
 }
 
 func newWindow(start, end int64, cfg *Config) *window {
-	return &window{
+	w := &window{
 		start: start, end: end, whole: cfg.whole() && start != capture.NoTime,
-		first: capture.NoTime, last: capture.NoTime,
+		first: capture.NoTime, last: capture.NoTime, near: math.MaxInt64,
 		keys: make([]keyCounters, len(cfg.Keys)),
 	}
+	if !w.whole && start != capture.NoTime {
+		w.near = near(start, end)
+	}
+	return w
 }
 
 // times enters the times of a run of packets.
@@ -45,14 +50,20 @@ func (w *window) rows(cfg *Config, loc *time.Location) []Row {
 	}
 	var rows []Row
 	for i := range w.keys {
-		for _, f := range w.keys[i].families(cfg.Keys[i]) {
-			rows = append(rows, Row{
-				WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
-				Of: cfg.Keys[i].Of.String(), Family: f.name,
-				Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
-				Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
-			})
-		}
+		rows = appendRows(rows, start, end, loc, cfg.Keys[i].Of.String(), w.keys[i].families(cfg.Keys[i]))
+	}
+	return rows
+}
+
+// appendRows appends the counts of a key in a window.
+func appendRows(rows []Row, start, end int64, loc *time.Location, of string, families []family) []Row {
+	for _, f := range families {
+		rows = append(rows, Row{
+			WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
+			Of: of, Family: f.name,
+			Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
+			Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
+		})
 	}
 	return rows
 }
@@ -65,10 +76,4 @@ func (w *window) memory(cfg *Config) int {
 	return total
 }
 
-func (w *window) close() error {
-	var errs []error
-	for i := range w.keys {
-		errs = append(errs, w.keys[i].close())
-	}
-	return errors.Join(errs...)
-}
+func (w *window) close() error { return closeKeys(w.keys) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/bpf"
 )
 
 // Options says how inputs are put together.
@@ -16,12 +17,16 @@ type Options struct {
 	// ChunkSize is about how many bytes of an input make a batch; 0 for
 	// capture.DefaultChunkSize.
 	ChunkSize int
-	// Warn is told about damage that did not end an input. It may be called
-	// from another goroutine, but not once Close has returned.
+	// Filter says which packets are wanted; others are left out as if they were
+	// not there.
+	Filter bpf.Filter
+	// Warn is told about damage that did not end an input, and about link
+	// types that the filter has no meaning on. It may be called from another goroutine,
+	// but not once Close has returned.
 	Warn func(error)
 	// Progress is told, after each batch, how many bytes of the inputs were
-	// read, how many there are (0 if unknown) and the packets so far. It may be
-	// nil.
+	// read, how many there are (0 if unknown) and the packets so far, those not
+	// wanted included. It may be nil.
 	Progress func(done, total int64, packets uint64)
 }
 
@@ -33,8 +38,10 @@ type Stream struct {
 	src      capture.Source
 	failed   []error
 	survived *survived
+	filter   *filter
 	progress func(done, total int64, packets uint64)
-	packets  uint64
+	packets  uint64        // that were read
+	filtered uint64        // that were not wanted
 	ended    chan struct{} // closed when no worker of Each is left
 }
 
@@ -60,14 +67,17 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 		return nil, errors.Join(o.failed...)
 	}
 	s := New(join(o.sources, opt), opt.Progress)
-	s.failed, s.survived = o.failed, survived
+	s.failed, s.survived, s.filter = o.failed, survived, newFilter(opt.Filter, survived.note)
 	return s, nil
 }
 
 // New makes a stream of a source that is open already, which the stream closes. progress
 // is that of Options.
 func New(src capture.Source, progress func(done, total int64, packets uint64)) *Stream {
-	return &Stream{src: src, survived: &survived{}, progress: progress, ended: make(chan struct{})}
+	return &Stream{
+		src: src, survived: &survived{}, filter: newFilter(bpf.Filter{}, nil), progress: progress,
+		ended: make(chan struct{}),
+	}
 }
 
 // repeated tells whether a name is there more than once.
@@ -110,6 +120,10 @@ func (s *Stream) Failed() []error { return s.failed }
 
 // Inputs returns the names of the inputs that were opened.
 func (s *Stream) Inputs() []string { return s.src.Inputs() }
+
+// Filtered returns how many packets were left out since they were not wanted. It is
+// known when Each has returned.
+func (s *Stream) Filtered() uint64 { return s.filtered }
 
 // Size returns how many bytes of capture there are, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }

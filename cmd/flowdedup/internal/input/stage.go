@@ -97,9 +97,12 @@ func (l *line) applied(s *slot) error {
 	case s.err != nil:
 		return describe(s.err)
 	}
+	if err := l.stream.filter.judge(&s.sorted, l.stream.packets); err != nil {
+		return err
+	}
 	if err := s.task.Apply(&s.batch); err != nil {
 		return err
 	}
-	l.stream.count(len(s.batch.Frames))
+	l.stream.count(len(s.batch.Frames), s.sorted.filtered)
 	return nil
 }

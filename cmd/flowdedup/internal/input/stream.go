@@ -41,6 +41,7 @@ type slot struct {
 	task   Task
 	number int   // of the batch in the stream
 	err    error // what ended the stream instead of a batch
+	sorted sorted
 }
 
 // line is a stream on its way through the workers. A worker reads the bytes of a
@@ -86,7 +87,8 @@ func newLine(ctx context.Context, s *Stream, slots int, task func() Task) *line 
 // Each has so many workers, at least one, take every batch through tasks, of which
 // task makes a few, and returns nil at the clean end of the stream. Otherwise it
 // returns the context's error once that is done, what ended the input early, or the
-// error of Apply or Write; then no task applies or writes anything any more. What was
+// error of Apply or Write, or ErrFilter (with bpf.ErrExpression, if the
+// expression has no meaning for the first packet); then no task applies or writes anything any more. What was
 // applied has been written, unless Write failed. It can be called once.
 func (s *Stream) Each(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
@@ -156,9 +158,17 @@ func (l *line) work() {
 			return
 		}
 		if s.err == nil {
-			s.task.Prepare(&s.batch)
+			l.prepare(s)
 		}
 		l.deliver(s)
+	}
+}
+
+// prepare does what the batches before have no part in.
+func (l *line) prepare(s *slot) {
+	s.sorted = l.stream.filter.keep(l.ctx, &s.batch)
+	if s.sorted.err == nil {
+		s.task.Prepare(&s.batch)
 	}
 }
 
@@ -188,9 +198,10 @@ func (l *line) read(s *slot) bool {
 	return true
 }
 
-// count tells of progress.
-func (s *Stream) count(packets int) {
-	s.packets += uint64(packets)
+// count enters the packets of a batch, and tells of progress.
+func (s *Stream) count(kept, filtered int) {
+	s.packets += uint64(kept + filtered)
+	s.filtered += uint64(filtered)
 	if s.progress != nil {
 		done, total := s.src.Offset()
 		s.progress(done, total, s.packets)

@@ -42,7 +42,7 @@ func (s *numbered) Offset() (done, total int64) { return 0, 0 }
 func (s *numbered) Close() error { return nil }
 
 func newTestStream(src capture.Source) *Stream {
-	return &Stream{src: src, survived: &survived{}, ended: make(chan struct{})}
+	return New(src, nil)
 }
 
 // recorder is a task that notes what it was given.

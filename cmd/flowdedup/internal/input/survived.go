@@ -22,6 +22,15 @@ func (s *survived) warn(err error) {
 	s.tell(err)
 }
 
+// note tells of what is no damage.
+func (s *survived) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.tell(err)
+	}
+}
+
 func (s *survived) any() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

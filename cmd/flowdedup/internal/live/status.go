@@ -31,8 +31,13 @@ type Status struct {
 // differed from the packet that it copies. One may differ in several ways; one that
 // differs in none is exact.
 type Reasons struct {
-	Sampled                                 uint64
-	VLAN, TTL, MAC, Interface, Other, Exact uint64
+	Sampled   uint64 `json:"sampled"`
+	VLAN      uint64 `json:"vlan"`
+	TTL       uint64 `json:"ttl"`
+	MAC       uint64 `json:"mac"`
+	Interface uint64 `json:"interface"`
+	Other     uint64 `json:"other"`
+	Exact     uint64 `json:"exact"`
 }
 
 // Filter is the filter of duplicates.
@@ -67,7 +72,7 @@ type Output struct {
 
 // Forward is the interface that kept packets are sent to.
 type Forward struct {
-	Interface string
+	Interface string `json:"interface"`
 	ring.SenderStats
 }
 

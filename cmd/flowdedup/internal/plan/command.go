@@ -20,6 +20,8 @@ func (c *Config) command(from *sizing.Candidate) *string {
 	switch {
 	case c.Of.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
 		words = c.dedup(from)
+	case !c.Of.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
+		words = c.sliding(from)
 	case !c.Of.Packets && (kind == sizing.Landmark && c.Window.Packets == 0 || kind == sizing.Unbounded):
 		words = c.distinct(from)
 	}
@@ -64,6 +66,25 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "lru" && c.key() == sizing.Other:
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
+	}
+	return nil
+}
+
+// defaultSlides is how many rows a window has where nobody says how many.
+const defaultSlides = 60
+
+// sliding returns the words for a window of time that slides.
+func (c *Config) sliding(from *sizing.Candidate) []string {
+	slide := c.Window.Duration
+	if slide%defaultSlides == 0 {
+		slide /= defaultSlides
+	}
+	words := []string{"distinct", "--of", c.Of.String(), "--window", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
+	switch from.Method.Name {
+	case "sliding-rows":
+		return append(words, c.bounds(from, false)...)
+	case "exact":
+		return append(words, "--method", "exact")
 	}
 	return nil
 }

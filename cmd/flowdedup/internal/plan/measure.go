@@ -16,6 +16,7 @@ import (
 // Measurement is what captures show of a stream.
 type Measurement struct {
 	Packets  uint64  `json:"packets"`
+	Filtered uint64  `json:"filtered"` // packets that were not wanted, and are counted nowhere else
 	Elements uint64  `json:"elements"`
 	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest
 	// Rate is the mean number of elements a second, 0 where there is no time.
@@ -72,6 +73,7 @@ func Measure(ctx context.Context, c *Config) (*Measurement, error) {
 		})
 	})
 	result := m.result()
+	result.Filtered = in.Filtered()
 	result.Damaged = in.Damaged(err)
 	return result, errors.Join(append(in.Failed(), err)...)
 }

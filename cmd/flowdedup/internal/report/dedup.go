@@ -32,6 +32,9 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
+	if s.Filtered > 0 {
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", count(s.Filtered))
+	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, humanize.IBytes(uint64(s.MemoryBytes)), risk(s.PredictedFPR))
 	if notes := oddities(s); notes != "" {

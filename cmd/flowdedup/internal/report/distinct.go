@@ -146,12 +146,16 @@ func short(stamp string) string {
 	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
 }
 
-// Close writes the table.
-func (d *DistinctTable) Close() error {
-	if d.table.Length() == 0 {
-		_, err := fmt.Fprintln(d.out, "no packets")
-		return err
+// Close writes the table, and how many packets were left out of it since a filter did
+// not want them.
+func (d *DistinctTable) Close(filtered uint64) error {
+	text := "no packets"
+	if d.table.Length() > 0 {
+		text = d.table.Render()
 	}
-	_, err := fmt.Fprintln(d.out, d.table.Render())
+	if filtered > 0 {
+		text += fmt.Sprintf("\n%s packets filtered out", count(filtered))
+	}
+	_, err := fmt.Fprintln(d.out, text)
 	return err
 }

@@ -1,0 +1,92 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+#include "datagram_amd64.h"
+
+// func placeDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+//
+// Z3 and Z14 are the tweaks, of the frame and of the datagram.
+TEXT ·placeDatagramsAVX512(SB), NOSPLIT, $0-56
+	MOVQ msgs+0(FP), DI
+	MOVQ numbers+8(FP), DX
+	MOVQ rest+16(FP), R8
+	MOVQ groups+24(FP), CX
+	MOVQ buf+32(FP), SI
+	VPBROADCASTQ last+40(FP), Z30
+	MOVQ d+48(FP), AX
+	CONSTANTS
+	VMOVDQU64 ·datagramOrders+0x40(SB), Z28
+	VMOVDQU64 ·datagramOrders+0x80(SB), Z27
+	VMOVDQU64 ·datagramOrders+0xc0(SB), Z26
+	VPBROADCASTQ 64(AX), Z18
+	VPBROADCASTQ 72(AX), Z17
+	WORD(0xa0, Z16)
+
+group:
+	FRAMES
+	KORTESTB K5, K5
+	JCC  others
+
+read:
+	DATAGRAMS(0x48)
+
+	// Tweaks.
+	VPANDQ Z18, Z9, Z14
+	VPANDQ Z17, Z9, K6, Z14
+	VPANDQ.BCST ·datagramWords+0x90(SB), Z10, Z8
+	VPSRLQ $32, Z10, K6, Z8
+	VPANDQ.BCST ·datagramWords+0x98(SB), Z9, Z15
+	VPSLLQ.Z $44, Z15, K6, Z15
+	VPTERNLOGQ $0xfe, Z15, Z8, Z14
+
+	// Messages.
+	VMOVDQA64 Z16, Z8
+	VPCMPUQ $4, Z12, Z11, K6, K7
+	KORTESTB K7, K7
+	JNZ  cut
+
+place:
+	VMOVDQU64 (DI), Z3
+	VPERMT2Q 64(DI), Z28, Z3
+	VPADDD Z19, Z4, Z4
+	VPADDD Z8, Z4, Z4
+	VPSUBD Z8, Z12, Z12
+	VPSLLQ $32, Z12, Z12
+	VPORQ  Z12, Z4, K5, Z2
+	VMOVDQA64 Z14, K5, Z3
+	VMOVDQA64.Z Z13, K5, Z13
+	VPMOVQW Z13, (DX)
+	VMOVDQA64 Z2, Z0
+	VPERMT2Q Z3, Z27, Z0
+	VPERMT2Q Z3, Z26, Z2
+	VMOVDQU64 Z0, (DI)
+	VMOVDQU64 Z2, 64(DI)
+	KNOTB K5, K5
+	KMOVB K5, (R8)
+	ADDQ $128, DI
+	ADDQ $16, DX
+	INCQ R8
+	DECQ CX
+	JNZ  group
+	VZEROUPPER
+	RET
+
+	// Payload lengths are not those of the captured bytes.
+cut:
+	VPORQ.BCST ·datagramWords+0xb0(SB), Z17, Z15
+	VPANDQ Z15, Z9, K7, Z14
+	VPORQ.BCST ·datagramWords+0xb8(SB), Z14, K7, Z14
+	VPBROADCASTQ ·datagramWords+0xa8(SB), K7, Z8
+	JMP  place
+
+	// Some frames do not start with IP: up to two tags are taken out of these.
+others:
+	MOVQ $2, R10
+
+tags:
+	TAGGED
+	JZ   read
+	UNTAG
+	DECQ R10
+	JNZ  tags
+	JMP  read

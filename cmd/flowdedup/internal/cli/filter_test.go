@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// needTcpdump skips a test where no expression can be compiled and compared.
+func needTcpdump(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("tcpdump")
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+// TestFilterLikeTcpdump gives the same output for a filtered capture as for what
+// tcpdump writes of it, whatever the number of workers.
+func TestFilterLikeTcpdump(t *testing.T) {
+	path := needTcpdump(t)
+	for _, c := range []struct{ in, expr string }{
+		{"router-in.pcap", "tcp and not port 22"},
+		{"router-out.pcap", "ip6"},
+		{"loopback-twice.pcap", "udp or icmp"},
+		{"router-any-sll2.pcap", "greater 200"},
+		{"tunnel-raw.pcap", "ip proto 17"},
+	} {
+		dir := t.TempDir()
+		theirs, want := filepath.Join(dir, "theirs.pcap"), filepath.Join(dir, "want.pcap")
+		// Times of pcap files with nanoseconds are kept as they are.
+		if out, err := exec.Command(path, "-r", bundled(c.in), "--time-stamp-precision=nano", "-w", theirs, "--", c.expr).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		all := runDedup(t, exitDone, bundled(c.in))
+		ref := runDedup(t, exitDone, theirs, "-w", want)
+		for _, workers := range []string{"1", "3"} {
+			got := filepath.Join(dir, "got.pcap")
+			r := runDedup(t, exitDone, bundled(c.in), "--filter", c.expr, "--workers", workers, "-w", got)
+			if r.PacketsIn != ref.PacketsIn || r.Duplicates != ref.Duplicates || r.BytesIn != ref.BytesIn ||
+				r.Filtered != all.PacketsIn-ref.PacketsIn || r.PacketsIn == 0 || r.Filtered == 0 {
+				t.Errorf("%s %q: %+v, want %+v of %d", c.in, c.expr, r, ref, all.PacketsIn)
+			}
+			if packetsOf(t, path, got) != packetsOf(t, path, want) {
+				t.Errorf("%s %q: other packets than from tcpdump's file", c.in, c.expr)
+			}
+		}
+	}
+}
+
+// packetsOf returns the packets of a file as tcpdump shows them.
+func packetsOf(t *testing.T, path, name string) string {
+	t.Helper()
+	out, err := exec.Command(path, "-r", name, "-ttnxx", "--time-stamp-precision=nano").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestFilterErrors wants a line that names the flag, and no output file.
+func TestFilterErrors(t *testing.T) {
+	needTcpdump(t)
+	in, dir := bundled("router-plain.pcapng"), t.TempDir()
+	broken := filepath.Join(dir, "broken")
+	if err := os.WriteFile(broken, []byte("2\n40 0 0 12\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"dedup", in, "-w", out, "--filter", "tcp prot 80"}, "--filter: ", exitUsage},
+		{[]string{"dedup", in, "-w", out, "--duplicates", out + "2", "--filter", "wlan type mgt"}, "802.11", exitUsage},
+		{[]string{"dedup", in, "--json", "--filter", "ip and arp"}, "rejects all packets", exitUsage},
+		{[]string{"distinct", in, "--csv", out, "--filter", "port"}, "--filter: ", exitUsage},
+		{[]string{"plan", "--from", in, "--filter", "(ip"}, "--filter: ", exitUsage},
+		{[]string{"plan", "--filter", "ip"}, "--from", exitUsage},
+		{[]string{"dedup", in, "--filter", "ip", "--bpf-file", broken}, "exclude each other", exitUsage},
+		{[]string{"dedup", in, "-w", out, "--bpf-file", broken}, "--bpf-file " + broken + ": not a BPF program", exitUsage},
+		{[]string{"distinct", in, "--bpf-file", "no-such-file"}, "no-such-file", exitFailed},
+		{[]string{"dedup", in, "--bpf-file", dir}, dir, exitFailed},
+	} {
+		stdout, errs, code := run(c.args...)
+		if code != c.code || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, stdout, errs, c.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// nothing is a program that accepts no packet.
+func nothing(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "nothing")
+	if err := os.WriteFile(name, []byte("1\n6 0 0 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestFilterNothing takes an input of which nothing is wanted for a readable one, though
+// it be damaged.
+func TestFilterNothing(t *testing.T) {
+	program := nothing(t)
+	whole, err := os.ReadFile(bundled("router-in.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.pcap")
+	if err := os.WriteFile(cut, whole[:len(whole)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for in, code := range map[string]int{bundled("router-in.pcap"): exitDone, cut: exitDamaged} {
+		out := filepath.Join(t.TempDir(), "out.pcap")
+		r := runDedup(t, code, in, "--bpf-file", program, "-w", out)
+		if r.PacketsIn != 0 || r.Filtered == 0 {
+			t.Errorf("%s: %+v", in, r)
+		}
+		if header, err := os.ReadFile(out); err != nil || len(header) != 24 {
+			t.Errorf("%s: %d bytes written, %v", in, len(header), err)
+		}
+		text, _, got := run("distinct", in, "--bpf-file", program)
+		if got != code || !strings.HasPrefix(text, "no packets\n") || !strings.HasSuffix(text, " packets filtered out\n") {
+			t.Errorf("%s: exit code %d, %q", in, got, text)
+		}
+		if text, _, _ := run("dedup", in, "--bpf-file", program); !strings.Contains(text, "  filtered ") {
+			t.Errorf("%s: %q", in, text)
+		}
+	}
+}
+
+// TestFilterLinkTypes warns of a link type that the expression has no meaning on, once.
+func TestFilterLinkTypes(t *testing.T) {
+	needTcpdump(t)
+	in := []string{bundled("router-vlan.pcapng"), bundled("tunnel-raw.pcap")}
+	alone := runDedup(t, exitDone, in[0], "--filter", "vlan 10")
+	both := runDedup(t, exitDone, append(in, "--no-merge", "--filter", "vlan 10")...)
+	if alone.PacketsIn == 0 || both.PacketsIn != alone.PacketsIn || both.Filtered <= alone.Filtered {
+		t.Errorf("%+v, alone %+v", both, alone)
+	}
+	_, errs, _ := run(append([]string{"dedup", "--no-merge", "--filter", "vlan 10"}, in...)...)
+	if !strings.Contains(errs, "warning: no packet of link type RAW matches") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("stderr %q", errs)
+	}
+}

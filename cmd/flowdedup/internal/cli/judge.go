@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// judgeFlags say what makes a packet a copy.
+type judgeFlags struct {
+	window          engine.Window
+	identity        flow.Kind
+	identityBytes   int
+	ignore          flow.Mask
+	digest          string
+	across, refresh bool
+}
+
+// judgeMethods returns the methods that a filter of packets may have.
+func judgeMethods() []string {
+	return append([]string{"auto", "timed", "exact"}, engine.StreamMethods()...)
+}
+
+func (f *judgeFlags) register(fs *pflag.FlagSet) {
+	f.window = engine.Window{Duration: engine.DefaultWindow}
+	fs.Var(newParsed(&f.window, "1ms", "window", engine.ParseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
+	f.identity = flow.L3
+	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "leave more out: "+flow.FieldNames()+"; none leaves nothing out")
+	fs.BoolVar(&f.across, "across", false, "only a packet seen on another interface or in another input is a copy")
+	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
+	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
+	f.digest = "aes"
+}
+
+// completeJudging lets the shell complete the values of these flags and those of
+// filters.
+func completeJudging(cmd *cobra.Command) {
+	completeWords(cmd, map[string][]string{
+		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
+		"method": judgeMethods(), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+	})
+}
+
+func (f *judgeFlags) check(c *common) error {
+	switch {
+	case f.identityBytes < 0:
+		return &usageError{errors.New("--identity-bytes must not be negative")}
+	case c.method == "exact" && c.memory != 0:
+		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	case !engine.IsStreamMethod(c.method):
+		return nil
+	}
+	return f.checkStream(c.method)
+}
+
+// checkStream refuses what methods without a window cannot do.
+func (f *judgeFlags) checkStream(method string) error {
+	switch {
+	case !f.window.None:
+		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)}
+	case f.across || f.refresh:
+		return &usageError{fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)}
+	}
+	return nil
+}
+
+// config returns what the filter is to be; the rate of false positives is the method's
+// own choice unless it was asked for.
+func (f *judgeFlags) config(cmd *cobra.Command, c *common) dedup.Config {
+	fpr := 0.0
+	if cmd.Flags().Changed("fpr") {
+		fpr = c.fpr
+	}
+	return dedup.Config{
+		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
+		Digest:   f.digest, Secret: c.secret, Method: c.method, Window: f.window, Memory: c.memory,
+		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// keyFlags say what distinct keys to count, and in which windows.
+type keyFlags struct {
+	of           []flow.Of
+	every        time.Duration
+	location     *time.Location
+	mask4, mask6 int
+	vlan         bool
+}
+
+// register adds the flags; of is the default of --of.
+func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
+	f.of = of
+	var words []string
+	for _, one := range of {
+		words = append(words, one.String())
+	}
+	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
+	f.every = time.Hour
+	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock")
+	f.location = time.UTC
+	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
+	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
+	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
+	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+}
+
+func completeKeys(cmd *cobra.Command) {
+	completeWords(cmd, map[string][]string{
+		"of":    {"src", "dst", "ip", "pair", "flow", "biflow", "mac"},
+		"every": {"1m", "15m", "1h", "24h"}, "tz": {"UTC", "Local"},
+	})
+}
+
+func (f *keyFlags) check() error {
+	switch {
+	case f.mask4 < 1 || f.mask4 > 32:
+		return &usageError{errors.New("--mask4 must be from 1 to 32")}
+	case f.mask6 < 1 || f.mask6 > 128:
+		return &usageError{errors.New("--mask6 must be from 1 to 128")}
+	}
+	return nil
+}
+
+func (f *keyFlags) keys() []flow.KeyConfig {
+	var keys []flow.KeyConfig
+	for _, of := range f.of {
+		keys = append(keys, flow.KeyConfig{Of: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+	}
+	return keys
+}
+
+func (f *keyFlags) calendar() engine.Calendar {
+	return engine.Calendar{Every: f.every, Location: f.location}
+}
+
+func parseKeys(s string) ([]flow.Of, error) {
+	var out []flow.Of
+	seen := map[flow.Of]bool{}
+	for word := range strings.SplitSeq(s, ",") {
+		of, err := flow.ParseOf(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		if seen[of] {
+			return nil, fmt.Errorf("%s is named twice", word)
+		}
+		seen[of] = true
+		out = append(out, of)
+	}
+	return out, nil
+}
+
+func parseEvery(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration such as 15m, 1h or 24h")
+	}
+	return d, nil
+}
+
+func parseZone(s string) (*time.Location, error) {
+	loc, err := time.LoadLocation(s)
+	if err != nil || s == "" {
+		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
+	}
+	return loc, nil
+}

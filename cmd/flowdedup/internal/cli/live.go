@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+)
+
+// liveFlags are the flags of "flowdedup live".
+type liveFlags struct {
+	common
+	judgeFlags
+	keyFlags
+	ringFlags
+	output, duplicates, forward string
+	rotate                      rotateFlags
+	reports                     string
+	state                       string
+	stateEvery                  time.Duration
+	user                        string
+	packets                     uint64
+	duration                    time.Duration
+	logFormat                   string
+}
+
+func newLive(e *env) *cobra.Command {
+	f := &liveFlags{}
+	cmd := &cobra.Command{
+		Use:   "live -i IFACE [flags]",
+		Short: "Remove duplicate packets from live traffic, and count it",
+		Long: `Remove duplicate packets from what network interfaces see, as dedup does from
+captures, while it is seen; write the packets kept to a file (pcapng), a pipe
+or another interface, and count distinct addresses and flows per hour.
+
+Copies are found across all interfaces (-i several times, or -i any), whatever
+way they took; with --across only there. Packets that the kernel had to drop
+are told, never hidden: a larger --ring-size rides out longer bursts.
+
+A run ends with SIGINT or SIGTERM: what was captured until then is written,
+files are completed and the summary is printed; the exit code is 130 or 143.
+After --count or --duration it is 0. Without --wait a run also ends, with
+exit code 1, when an interface goes down.
+
+Needs CAP_NET_RAW and nothing else: run it as root, with --user to become
+another user once interfaces are open, or setcap cap_net_raw+ep on the program.
+Linux only.`,
+		Example: `  # what the SPAN port delivers, without its copies, into Zeek
+  flowdedup live -i eth1 -w - | zeek -r -
+
+  # two taps of one link, joined onto the interface that the sensor listens to
+  flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
+
+  # an hour's addresses and flows, line by line, as an unprivileged user
+  flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// noArguments points to -i, as the other commands take inputs as arguments.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{errors.New("live takes no arguments; name interfaces with -i")}
+	}
+	return nil
+}
+
+func (f *liveFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.registerInterfaces(fs)
+	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
+	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	f.rotate.register(fs)
+	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
+	f.judgeFlags.register(fs)
+	f.registerFilter(fs, judgeMethods()...)
+	f.keyFlags.register(fs)
+	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
+	f.ringFlags.register(fs)
+	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
+	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
+	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
+	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
+	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
+	f.registerRun(fs)
+	f.logFormat = "text"
+	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
+	completeJudging(cmd)
+	completeKeys(cmd)
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts})
+	for _, name := range []string{"interface", "forward"} {
+		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
+			panic("cli: " + err.Error()) // a flag that was never defined
+		}
+	}
+}
+
+func (f *liveFlags) check() error {
+	switch {
+	case len(f.conf.Interfaces) == 0:
+		return &usageError{fmt.Errorf("name at least one interface with -i: %s", interfaceNames())}
+	case capture.SameOutput(f.output, f.duplicates):
+		return &usageError{errors.New("-w and --duplicates name the same file")}
+	case len(f.of) == 0 && f.reports != "":
+		return &usageError{errors.New("--reports needs --of: what to count")}
+	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || capture.IsStdout(f.reports)):
+		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
+	case f.state != "" && f.method == "exact":
+		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
+	case hasPackedEnding(f.state):
+		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
+	case f.stateEvery <= 0:
+		return &usageError{errors.New("--state-every must be positive")}
+	case f.duration < 0:
+		return &usageError{errors.New("--duration must not be negative")}
+	}
+	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+}
+
+func hasPackedEnding(name string) bool {
+	switch filepath.Ext(name) {
+	case ".gz", ".zst", ".lz4":
+		return true
+	}
+	return false
+}
+
+func (f *liveFlags) packetsToStdout() bool {
+	return capture.IsStdout(f.output) || capture.IsStdout(f.duplicates)
+}
+
+func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := f.finish(cmd.Flags()); err != nil {
+		return err
+	}
+	e.quiet = f.quiet
+	summary, err := live.Run(cmd.Context(), f.config(cmd, e))
+	if summary.Method != "" {
+		warnForgotten(e, &summary.Summary)
+		f.warnDropped(e, &summary)
+		err = errors.Join(err, f.print(e, &summary))
+	}
+	return named(err)
+}
+
+// config says what to run.
+func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
+	if f.reports == "" {
+		f.reports = "-"
+	}
+	return live.Config{
+		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
+		Distinct: distinct.Config{
+			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret,
+		},
+		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
+		Reports: f.reports, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
+		User: f.user, Packets: f.packets, Duration: f.duration,
+		Log: slog.New(f.logHandler(e)),
+	}
+}
+
+// logHandler returns where events go: lines on standard error, between which nothing
+// else is written.
+func (f *liveFlags) logHandler(e *env) slog.Handler {
+	options := &slog.HandlerOptions{}
+	if f.quiet {
+		options.Level = slog.LevelError
+	}
+	if f.logFormat == "json" {
+		return slog.NewJSONHandler(logWriter{e}, options)
+	}
+	return slog.NewTextHandler(logWriter{e}, options)
+}
+
+// logWriter writes whole lines to standard error.
+type logWriter struct{ e *env }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w.e.mu.Lock()
+	defer w.e.mu.Unlock()
+	w.e.clearProgress()
+	return w.e.stderr.Write(line)
+}
+
+// warnDropped tells what the kernel dropped.
+func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
+	for i := range s.Interfaces {
+		if n := &s.Interfaces[i]; n.Dropped > 0 {
+			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets, since a ring was full: use a larger --ring-size",
+				n.Name, n.Dropped, n.Received))
+		}
+	}
+}
+
+// print writes the summary where neither packets nor counts go.
+func (f *liveFlags) print(e *env, s *live.Summary) error {
+	w := e.stdout
+	if f.packetsToStdout() || len(f.of) > 0 && capture.IsStdout(f.reports) {
+		w = e.stderr
+	}
+	return f.printTo(w, s)
+}
+
+func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
+	switch {
+	case f.json:
+		return report.LiveJSON(w, s)
+	case f.quiet:
+		return nil
+	}
+	return report.LiveText(w, s, f.output != "" || f.forward != "")
+}
+
+// named lists the interfaces there are where one was not found.
+func named(err error) error {
+	if errors.Is(err, ring.ErrNoInterface) {
+		return fmt.Errorf("%w; there are %s", err, interfaceNames())
+	}
+	return err
+}
+
+// interfaceNames lists the interfaces of this machine.
+func interfaceNames() string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err.Error()
+	}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return strings.Join(append(names, ring.Any), ", ")
+}
+
+func completeInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return strings.Split(interfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// lab moves the test's thread into a network namespace of its own, which programs that
+// it starts share.
+func lab(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread() // and never unlocks: the thread ends with the test
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skip("no network namespace: ", err)
+	}
+	for _, which := range []string{"all", "default"} {
+		// Without this the kernel talks of itself on every new interface.
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Skip("no setting in the namespace: ", err)
+		}
+	}
+	if out, err := exec.Command("ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1").CombinedOutput(); err != nil {
+		t.Skipf("no pair of interfaces: %v: %s", err, out)
+	}
+	ip(t, "link del probe0")
+}
+
+// pair makes two interfaces: what goes into one comes out of the other.
+func pair(t *testing.T, left, right string) {
+	t.Helper()
+	ip(t, "link add "+left+" type veth peer name "+right)
+	for _, name := range []string{left, right} {
+		ip(t, "link set "+name+" up")
+	}
+	for _, name := range []string{left, right} {
+		waitFor(t, name+" to run", func() bool {
+			i, err := net.InterfaceByName(name)
+			return err == nil && i.Flags&net.FlagRunning != 0
+		})
+	}
+}
+
+func ip(t *testing.T, arguments string) {
+	t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v: %s", arguments, err, out)
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited too long for ", what)
+		}
+	}
+}
+
+// liveRun is a running "flowdedup live".
+type liveRun struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr bytes.Buffer // up to the end of the run
+	lines  chan string  // of stderr
+	ended  chan error
+}
+
+// startLive starts a live run and waits until it captures.
+func startLive(t *testing.T, args ...string) *liveRun {
+	t.Helper()
+	r := startProgram(t, args...)
+	r.event("msg=started")
+	return r
+}
+
+func startProgram(t *testing.T, args ...string) *liveRun {
+	t.Helper()
+	r := &liveRun{t: t, cmd: program(t, append([]string{"live", "--ring-size", "8MiB"}, args...)...)}
+	r.cmd.Stdout = &r.stdout
+	r.start()
+	return r
+}
+
+// start starts the program and follows what it tells.
+func (r *liveRun) start() {
+	t := r.t
+	t.Helper()
+	pipe, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.lines, r.ended = make(chan string, 1000), make(chan error, 1)
+	go func() {
+		for s := bufio.NewScanner(pipe); s.Scan(); {
+			r.stderr.WriteString(s.Text() + "\n")
+			r.lines <- s.Text()
+		}
+		close(r.lines)
+		r.ended <- r.cmd.Wait()
+	}()
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it has ended, if nothing failed
+}
+
+// event waits for a line on stderr that holds a text.
+func (r *liveRun) event(text string) {
+	r.t.Helper()
+	for timeout := time.After(20 * time.Second); ; {
+		select {
+		case line, ok := <-r.lines:
+			if !ok {
+				r.t.Fatalf("no %q in\n%s", text, r.stderr.String())
+			}
+			if strings.Contains(line, text) {
+				return
+			}
+		case <-timeout:
+			r.t.Fatalf("no %q for a long time", text)
+		}
+	}
+}
+
+// wait returns the exit code.
+func (r *liveRun) wait() int {
+	r.t.Helper()
+	select {
+	case err := <-r.ended:
+		return exitCodeOf(r.t, err)
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("it does not end")
+		return -1
+	}
+}
+
+// stop ends the run as a user does, and returns its summary.
+func (r *liveRun) stop() liveSummary {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.wait(); code != 143 {
+		r.t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	}
+	return r.summary(r.stdout.Bytes())
+}
+
+// liveSummary is the part of a summary that tests look at.
+type liveSummary struct {
+	PacketsIn  uint64 `json:"packets_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	Duplicates uint64 `json:"duplicates"`
+	Interfaces []struct {
+		Interface string `json:"interface"`
+		Received  uint64 `json:"received"`
+		Dropped   uint64 `json:"dropped"`
+		Outages   uint64 `json:"outages"`
+	} `json:"interfaces"`
+	Reasons map[string]uint64 `json:"reasons"`
+	Forward map[string]any    `json:"forward"`
+}
+
+func (r *liveRun) summary(text []byte) (s liveSummary) {
+	r.t.Helper()
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	if err := json.Unmarshal(lines[len(lines)-1], &s); err != nil {
+		r.t.Fatalf("summary %q: %v", text, err)
+	}
+	return s
+}
+
+// liveFrame is an Ethernet frame with a UDP packet.
+type liveFrame struct {
+	id   uint16 // of the IP packet
+	src  byte   // the last byte of its source address
+	ttl  byte
+	vlan uint16 // 0 for no tag
+}
+
+func (f liveFrame) bytes() []byte {
+	b := []byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01")
+	be := binary.BigEndian
+	if f.vlan != 0 {
+		b = be.AppendUint16(append(b, 0x81, 0), f.vlan)
+	}
+	b = append(b, 8, 0)
+	head := []byte{0x45, 0, 0, 46, 0, 0, 0, 0, f.ttl, 17, 0, 0, 10, 0, 0, f.src, 10, 0, 1, 1}
+	be.PutUint16(head[4:], f.id)
+	sum := uint32(0)
+	for i := 0; i < len(head); i += 2 {
+		sum += uint32(be.Uint16(head[i:]))
+	}
+	be.PutUint16(head[10:], ^uint16(sum+sum>>16))
+	b = append(b, head...)
+	b = be.AppendUint32(b, 0x04d21a85)
+	b = be.AppendUint32(b, 26<<16)
+	return append(b, make([]byte, 18)...)
+}
+
+// sendTo sends frames out of an interface.
+func sendTo(t *testing.T, name string, frames ...liveFrame) {
+	t.Helper()
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+	for _, f := range frames {
+		data := f.bytes()
+		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data))})
+		b.Buf = append(b.Buf, data...)
+	}
+	if err := s.Send(b, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// framesOf returns the packets of a capture file.
+func framesOf(t *testing.T, name string) (frames []string) {
+	t.Helper()
+	src, err := capture.Open(name, capture.Options{Warn: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	for b := (capture.Batch{}); src.Next(&b) == nil; {
+		for i := range b.Frames {
+			frames = append(frames, string(b.Data(i)))
+		}
+	}
+	return frames
+}
+
+// canIP reports whether ip(8) does something, which kernels may be too small for.
+func canIP(arguments string) bool {
+	return exec.Command("ip", strings.Fields(arguments)...).Run() == nil
+}
+
+func pidOf(r *liveRun) string { return strconv.Itoa(r.cmd.Process.Pid) }
+
+// copyProgram copies the test binary to where every user can run it.
+func copyProgram(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "flowdedup-live-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in a folder for such things
+	name := filepath.Join(dir, "flowdedup")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(name, content, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// burst is n packets, each followed by a copy that is changed in place.
+func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
+	for i := range n {
+		f := liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64}
+		frames = append(frames, f)
+		change(&f)
+		frames = append(frames, f)
+	}
+	return frames
+}
+
+// TestLiveCopies finds the copies of a burst, and tells how they differ.
+func TestLiveCopies(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		change func(f *liveFrame)
+	}{
+		{"exact", func(*liveFrame) {}},
+		{"vlan", func(f *liveFrame) { f.vlan = 100 }},
+		{"ttl", func(f *liveFrame) { f.ttl-- }},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			lab(t)
+			pair(t, "left", "right")
+			const n = 500
+			r := startLive(t, "-i", "left", "--json", "--window", "1s")
+			sendTo(t, "right", burst(n, c.change)...)
+			s := r.stopAfter(2 * n)
+			if s.PacketsIn != 2*n || s.Duplicates != n || s.Interfaces[0].Received != 2*n || s.Interfaces[0].Dropped != 0 {
+				t.Errorf("%+v", s)
+			}
+			if sampled := s.Reasons["sampled"]; sampled < 5 || s.Reasons[c.reason] != sampled {
+				t.Errorf("reasons %v", s.Reasons)
+			}
+		})
+	}
+}
+
+// stopAfter stops the run once it has received so many packets.
+func (r *liveRun) stopAfter(uint64) liveSummary {
+	time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+	return r.stop()
+}
+
+// TestLiveAcross takes only packets of the other interface for copies.
+func TestLiveAcross(t *testing.T) {
+	lab(t)
+	pair(t, "left1", "right1")
+	pair(t, "left2", "right2")
+	const n = 300
+	r := startLive(t, "-i", "left1", "-i", "left2", "--across", "--json", "--window", "10s")
+	frames := burst(n, func(*liveFrame) {})
+	sendTo(t, "right1", frames...)
+	sendTo(t, "right2", frames...)
+	s := r.stopAfter(4 * n)
+	if s.PacketsIn != 4*n || s.Duplicates != 2*n || s.Reasons["interface"] == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestLiveFile writes what dedup leaves of the same packets, and both parts.
+func TestLiveFile(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
+	const n = 400
+	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "5s")
+	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	sendTo(t, "right", frames...)
+	if s := r.stopAfter(2 * n); s.Duplicates != n {
+		t.Errorf("%+v", s)
+	}
+	var want, copies []string
+	for i, f := range frames {
+		if i%2 == 0 {
+			want = append(want, string(f.bytes()))
+		} else {
+			copies = append(copies, string(f.bytes()))
+		}
+	}
+	if got := framesOf(t, kept); !slices.Equal(got, want) {
+		t.Errorf("%d packets kept, want %d", len(got), len(want))
+	}
+	if got := framesOf(t, removed); !slices.Equal(got, copies) {
+		t.Errorf("%d packets removed, want %d", len(got), len(copies))
+	}
+}
+
+// TestLivePipe feeds another flowdedup.
+func TestLivePipe(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	const n = 200
+	r := &liveRun{t: t, cmd: program(t, "live", "-i", "left", "-w", "-", "--count", "400")}
+	pipe, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.event("msg=started")
+	next := program(t, "dedup", "-", "--json", "--window", "5s")
+	next.Stdin = pipe
+	sendTo(t, "right", burst(n, func(f *liveFrame) { f.id += 1000 })...)
+	out, err := next.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := r.summary(out); s.PacketsIn != 2*n || s.Duplicates != 0 {
+		t.Errorf("%+v", s)
+	}
+	if code := r.wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+}
+
+// TestLiveForward sends each packet kept on, once and in order.
+func TestLiveForward(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	seen := filepath.Join(t.TempDir(), "sensor.pcapng")
+	const n = 400
+	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
+	r := startLive(t, "-i", "left", "--forward", "out", "--json", "--window", "5s")
+	frames := burst(n, func(f *liveFrame) { f.ttl -= 2 })
+	sendTo(t, "right", frames...)
+	s := r.stopAfter(2 * n)
+	if s.Duplicates != n || s.Forward["sent"] != float64(n) {
+		t.Errorf("%+v", s)
+	}
+	sensor.stopAfter(n)
+	got := framesOf(t, seen)
+	if len(got) != n {
+		t.Fatalf("%d packets at the sensor, want %d", len(got), n)
+	}
+	for i := range got {
+		if got[i] != string(frames[2*i].bytes()) {
+			t.Fatalf("packet %d differs", i)
+		}
+	}
+}
+
+// TestLiveLoops refuses to forward in a circle.
+func TestLiveLoops(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	vlans := canIP("link add link left name left.7 type vlan id 7")
+	bridges := canIP("link add br0 type bridge") && canIP("link set right master br0")
+	for _, c := range []struct {
+		captured, forward string
+		possible, refused bool
+	}{
+		{"left", "left", true, true}, {"left", "right", true, true}, {"any", "out", true, true},
+		{"left", "left.7", vlans, true}, {"left.7", "left", vlans, true},
+		{"left", "br0", bridges, true}, {"br0", "left", bridges, true}, {"right", "br0", bridges, true},
+		{"left", "out", true, false},
+	} {
+		if !c.possible {
+			continue
+		}
+		cmd := program(t, "live", "-i", c.captured, "--forward", c.forward, "--duration", "1ms", "-q")
+		out, err := cmd.CombinedOutput()
+		code := exitCodeOf(t, err)
+		if refused := code == 1 && strings.Contains(string(out), "--forward "+c.forward+": would capture again"); refused != c.refused {
+			t.Errorf("-i %s --forward %s: exit code %d, %s", c.captured, c.forward, code, out)
+		}
+		if c.refused && strings.Count(string(out), "\n") != 1 {
+			t.Errorf("more than a line: %s", out)
+		}
+	}
+}
+
+// TestLiveReports tells the counts of each window soon after its end.
+func TestLiveReports(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	name := filepath.Join(t.TempDir(), "counts.jsonl")
+	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--reports", name, "--json", "--window", "5s")
+	const n = 100
+	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	r.event("window closed")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sendTo(t, "right", liveFrame{id: 5000, src: 9, ttl: 64})
+	r.stopAfter(2*n + 1)
+	all, err := os.ReadFile(name)
+	if err != nil || !strings.HasPrefix(string(all), string(text)) || len(all) == len(text) {
+		t.Errorf("the file after the run, %v:\n%s", err, all)
+	}
+	// The burst may lie on both sides of a window's end.
+	packets, addresses := uint64(0), uint64(0)
+	for line := range strings.Lines(string(all)) {
+		var row struct {
+			Kind, Of, Family  string
+			Distinct, Packets uint64
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil || row.Kind != "window" {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if row.Of == "src" && row.Family == "ipv4" {
+			packets += row.Packets
+			addresses = max(addresses, row.Distinct)
+		}
+	}
+	if packets != n+1 || addresses != 5 {
+		t.Errorf("%d packets of %d addresses:\n%s", packets, addresses, all)
+	}
+}
+
+// TestLiveOutage ends with an interface, or outlives it.
+func TestLiveOutage(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	r := startLive(t, "-i", "left", "--json")
+	ip(t, "link set left down")
+	if code := r.wait(); code != 1 || !strings.Contains(r.stderr.String(), "left: the interface is down") {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+	ip(t, "link set left up")
+
+	r = startLive(t, "-i", "left", "--json", "--wait")
+	ip(t, "link set left down")
+	r.event("down or gone")
+	ip(t, "link set left up")
+	r.event("is back")
+	ip(t, "link del left")
+	r.event("down or gone")
+	pair(t, "left", "right")
+	r.event("is back")
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	if s := r.stopAfter(20); s.PacketsIn != 20 || s.Interfaces[0].Outages != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestLiveRefusals says in one line what cannot be done.
+func TestLiveRefusals(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	ip(t, "link set right down")
+	for _, c := range []struct {
+		args string
+		code int
+		text string
+	}{
+		{"", 2, "name at least one interface with -i: lo, "},
+		{"-i nope", 1, "nope: no such interface; there are lo, "},
+		{"-i right", 1, "right: the interface is down: ip link set right up"},
+		{"-i left -i left", 1, "interface left is named twice"},
+		{"-i left --forward nope", 1, "nope: no such interface; there are lo, "},
+		{"-i left -w /nope/x.pcapng", 1, "/nope/x.pcapng: no such file or directory"},
+		{"-i left --of src --reports /nope/x.jsonl", 1, "/nope/x.jsonl: no such file or directory"},
+		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
+		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
+		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
+		{"left", 2, "name interfaces with -i"},
+	} {
+		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
+		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
+		if code != c.code || !strings.Contains(string(out), c.text) || lines != 1 {
+			t.Errorf("live %s: exit code %d: %s", c.args, code, out)
+		}
+	}
+}
+
+// TestLivePrivileges needs CAP_NET_RAW, and keeps nothing of it as another user.
+func TestLivePrivileges(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	const nobody = 65534
+	cmd := program(t, "live", "-i", "left", "--duration", "1ms")
+	cmd.Path = copyProgram(t)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: needs CAP_NET_RAW") {
+		t.Errorf("as nobody: %v: %s", err, out)
+	}
+	r := startLive(t, "-i", "left", "--user", "nobody", "--json")
+	sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+	tasks, err := filepath.Glob("/proc/" + pidOf(r) + "/task/*/status")
+	if err != nil || len(tasks) == 0 {
+		t.Fatal("no threads: ", err)
+	}
+	for _, name := range tasks {
+		status, err := os.ReadFile(name)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, want := range []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"} {
+			if !strings.Contains(string(status), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, status)
+			}
+		}
+	}
+	if s := r.stopAfter(10); s.PacketsIn != 10 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// ringFlags say where and how to capture.
+type ringFlags struct {
+	conf   ring.Config
+	fanout string
+}
+
+// fanouts are the names of ring.Fanout.
+var fanouts = []string{"hash", "cpu", "queue"}
+
+// What rings take with --forward, for a delay of a millisecond or two.
+const (
+	forwardTimeout    = time.Millisecond
+	forwardBlockBytes = 64 << 10
+)
+
+func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
+	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`; several make one stream; any for all")
+}
+
+func (f *ringFlags) register(fs *pflag.FlagSet) {
+	c := &f.conf
+	c.RingBytes, c.BlockTimeout = ring.DefaultRingBytes, ring.DefaultBlockTimeout
+	fs.Var(newParsed(&c.RingBytes, humanize.IBytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each ring that the kernel writes packets to")
+	fs.IntVar(&c.Rings, "rings", 1, "`N` rings for each interface, among which its packets are divided")
+	f.fanout = fanouts[0]
+	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "by what packets are divided among rings: "+strings.Join(fanouts, ", "))
+	fs.DurationVar(&c.BlockTimeout, "block-timeout", c.BlockTimeout, "how long packets may wait for more before they are read (with --forward 1ms)")
+	fs.IntVar(&c.SnapLen, "snaplen", 0, "keep only the first `N` bytes of packets (0: all)")
+	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "take packets to other hosts too")
+	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "leave out what this host sends")
+	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "take the network card's timestamps where it makes any")
+	fs.BoolVar(&c.Wait, "wait", false, "go on when an interface is down or away, and take it up again")
+}
+
+func (f *ringFlags) check() error {
+	switch {
+	case slices.Contains(f.conf.Interfaces, ""):
+		return &usageError{errors.New("an interface's name is empty")}
+	case f.conf.BlockTimeout < 0:
+		return &usageError{errors.New("--block-timeout must not be negative")}
+	case f.conf.Rings < 1:
+		return &usageError{errors.New("--rings must be at least 1")}
+	}
+	return nil
+}
+
+// ringConfig returns how to capture; forwarded says that packets are waited for.
+func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
+	c := f.conf
+	c.Fanout = ring.Fanout(slices.Index(fanouts, f.fanout))
+	if forwarded {
+		c.BlockBytes = forwardBlockBytes
+		if !cmd.Flags().Changed("block-timeout") {
+			c.BlockTimeout = forwardTimeout
+		}
+	}
+	return c
+}

@@ -1,0 +1,150 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"testing"
+
+	xbpf "golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/bpf"
+)
+
+// evenBytes accepts frames that begin with an even octet.
+var evenBytes = bpf.Filter{Program: []xbpf.RawInstruction{{Op: 48}, {Op: 69, Jt: 1, K: 1}, {Op: 6, K: 1}, {Op: 6}}}
+
+// octets is a batch of frames of an octet each, 0 and up, and of blocks that so many
+// of them precede.
+func octets(n int, before ...uint32) *capture.Batch {
+	b := &capture.Batch{Interfaces: make([]capture.Interface, 1)}
+	for i := range n {
+		b.Buf = append(b.Buf, byte(i))
+		b.Frames = append(b.Frames, capture.Frame{Data: uint32(i), CapLen: 1, WireLen: 1})
+	}
+	for _, n := range before {
+		b.Blocks = append(b.Blocks, capture.Block{Before: n})
+	}
+	return b
+}
+
+// TestKeep leaves blocks between the frames that they were between.
+func TestKeep(t *testing.T) {
+	b := octets(7, 0, 0, 1, 2, 3, 6, 7, 7)
+	s := newFilter(evenBytes, nil).keep(context.Background(), b)
+	var left []uint32
+	for _, f := range b.Frames {
+		left = append(left, f.Data)
+	}
+	var before []uint32
+	for _, k := range b.Blocks {
+		before = append(before, k.Before)
+	}
+	if s.err != nil || s.filtered != 3 || !slices.Equal(left, []uint32{0, 2, 4, 6}) ||
+		!slices.Equal(before, []uint32{0, 0, 1, 1, 2, 3, 4, 4}) {
+		t.Errorf("%d filtered, left %v, blocks behind %v, %v", s.filtered, left, before, s.err)
+	}
+	for _, b := range []*capture.Batch{octets(0), octets(0, 0, 0)} {
+		want := slices.Clone(b.Blocks)
+		s := newFilter(evenBytes, nil).keep(context.Background(), b)
+		if s.filtered != 0 || s.err != nil || !reflect.DeepEqual(b.Blocks, want) {
+			t.Errorf("without frames: %+v, %v", s, b.Blocks)
+		}
+	}
+}
+
+// TestKeepAll touches nothing without a filter, and everything where nothing matches.
+func TestKeepAll(t *testing.T) {
+	b := octets(5, 2)
+	if s := newFilter(bpf.Filter{}, nil).keep(context.Background(), b); s.filtered != 0 || s.err != nil || len(b.Frames) != 5 {
+		t.Errorf("%+v", s)
+	}
+	none := bpf.Filter{Program: []xbpf.RawInstruction{{Op: 6}}}
+	if s := newFilter(none, nil).keep(context.Background(), b); s.filtered != 5 || s.err != nil || len(b.Frames) != 0 || b.Blocks[0].Before != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestLinkTypes refuses an expression that has no meaning for the first packet, and
+// warns once for each other link type.
+func TestLinkTypes(t *testing.T) {
+	ctx := context.Background()
+	if _, err := bpf.Compile(ctx, "", capture.LinkEthernet, snapLen, ""); err != nil {
+		t.Skip(err)
+	}
+	interfaces := []capture.Interface{{LinkType: capture.LinkRaw}, {LinkType: capture.LinkEthernet}, {LinkType: capture.LinkRaw}, {LinkType: capture.LinkPPP}}
+	batch := func(order ...uint32) *capture.Batch {
+		b := octets(len(order))
+		b.Interfaces = interfaces
+		for i, n := range order {
+			b.Frames[i].Interface = n
+		}
+		return b
+	}
+	warnings := 0
+	f := newFilter(bpf.Filter{Expr: "vlan"}, func(err error) {
+		if warnings++; !errors.Is(err, bpf.ErrExpression) {
+			t.Error(err)
+		}
+	})
+	packets := uint64(0)
+	for _, order := range [][]uint32{{}, {1, 0, 1, 2}, {2, 0}, {3, 1}, {1, 3, 2}} {
+		s := f.keep(ctx, batch(order...))
+		if err := f.judge(&s, packets); err != nil || s.filtered != len(order) {
+			t.Errorf("%v: %+v, %v", order, s, err)
+		}
+		packets += uint64(s.filtered)
+	}
+	if warnings != 2 {
+		t.Errorf("%d warnings", warnings)
+	}
+	s := f.keep(ctx, batch(2, 1))
+	if err := f.judge(&s, 0); !errors.Is(err, bpf.ErrExpression) || !errors.Is(err, ErrFilter) || warnings != 2 {
+		t.Errorf("%v after %d warnings", err, warnings)
+	}
+}
+
+// TestEachFiltered counts what was left out, and ends where a filter cannot be had.
+func TestEachFiltered(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		s := newTestStream(&repeated10{n: 40})
+		s.filter = newFilter(evenBytes, nil)
+		read := uint64(0)
+		s.progress = func(_, _ int64, packets uint64) { read = packets }
+		kept := 0
+		err := s.Each(context.Background(), workers, func() Task {
+			return InOrder(func(b *capture.Batch) error { kept += len(b.Frames); return nil })
+		})
+		if err != nil || kept != 200 || s.Filtered() != 200 || read != 400 {
+			t.Errorf("%d kept, %d filtered of %d, %v", kept, s.Filtered(), read, err)
+		}
+
+		s = newTestStream(&repeated10{n: 40})
+		s.filter = newFilter(bpf.Filter{Program: []xbpf.RawInstruction{{}}}, nil)
+		err = s.Each(context.Background(), workers, func() Task {
+			return InOrder(func(*capture.Batch) error { t.Error("a batch without a filter"); return nil })
+		})
+		if !errors.Is(err, bpf.ErrProgram) {
+			t.Error(err)
+		}
+	}
+}
+
+// repeated10 is a source of n batches of ten octets.
+type repeated10 struct {
+	numbered
+	n int
+}
+
+func (s *repeated10) Next(b *capture.Batch) error {
+	if s.n == 0 {
+		b.Reset()
+		return io.EOF
+	}
+	s.n--
+	*b = *octets(10)
+	return nil
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package live
+
+// refuseLoop has nothing to refuse where nothing can be captured.
+func refuseLoop([]string, string) error { return nil }
+
+// become does nothing for the same reason.
+func become(string) error { return nil }

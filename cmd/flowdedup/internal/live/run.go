@@ -1,0 +1,157 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+)
+
+// idle is how long packets are waited for before the run looks at the clock.
+const idle = 100 * time.Millisecond
+
+// Run captures until ctx is done, then judges and writes what was captured before. The
+// summary is valid whatever the error is; its Method is empty if the run ended before
+// everything was open.
+//
+// The error is nil where ctx, Config.Packets or Config.Duration ended the run. Else it is
+// of the ring package, of a reader that left its pipe, or of outputs: one that failed
+// while others went on is told at the end.
+func Run(ctx context.Context, cfg Config) (Summary, error) {
+	r, err := open(&cfg)
+	if err != nil {
+		return Summary{}, err
+	}
+	r.log.Info("started", "interfaces", cfg.Ring.Interfaces)
+	stop := context.AfterFunc(ctx, r.capture.Stop)
+	defer stop()
+	if cfg.Duration > 0 {
+		defer time.AfterFunc(cfg.Duration, r.capture.Stop).Stop()
+	}
+	stream := input.New(limit(r.capture, cfg.Packets), nil)
+	// The end of ctx ends the capture, and not the work on what was captured.
+	err = stream.Each(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() input.Task { return newTask(r) })
+	r.capture.Stop() // a worker may still wait for packets
+	err = errors.Join(err, r.end(), stream.Close())
+	return r.summary(), err
+}
+
+// runner is what the batches of a run have in common.
+type runner struct {
+	cfg      *Config
+	log      *slog.Logger
+	begin    time.Time
+	capture  *ring.Capture
+	decoder  *flow.Decoder
+	judging  *dedup.Judging
+	counting *distinct.Counting // nil where nothing is counted
+	reasons  *reasons
+	outputs  *outputs
+	reports  *reports // nil without
+	state    *state   // nil without
+	watch    *watch
+}
+
+// open opens everything that a run needs, first what takes privileges.
+func open(cfg *Config) (r *runner, err error) {
+	if err := refuseLoop(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+		return nil, err
+	}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.abort())
+		}
+	}()
+	cfg.Ring.Idle = idle
+	if r.capture, err = ring.Open(cfg.Ring); err != nil {
+		return r, err
+	}
+	r.outputs = &outputs{log: r.log}
+	if err = r.outputs.forward(cfg.Forward, cfg.Ring.Wait); err != nil {
+		return r, err
+	}
+	if err = become(cfg.User); err != nil {
+		return r, err
+	}
+	if err = r.resume(); err != nil {
+		return r, err
+	}
+	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
+		return r, err
+	}
+	if err = r.openState(); err != nil {
+		return r, err
+	}
+	r.watch = newWatch(r)
+	return r, nil
+}
+
+// openFilter makes what judges and counts, from a state unless that is nil.
+func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
+	cfg := r.cfg
+	if r.judging, err = newJudging(&cfg.Dedup, h, snapshots); err != nil {
+		return err
+	}
+	r.decoder = r.judging.NewDecoder()
+	if len(cfg.Distinct.Keys) == 0 {
+		return nil
+	}
+	if r.reports, err = openReports(cfg.Reports, r.log); err != nil {
+		return err
+	}
+	cfg.Distinct.Rows = r.reports.rows
+	r.counting, err = newCounting(&cfg.Distinct, h, snapshots)
+	return err
+}
+
+// abort gives back what open has opened.
+func (r *runner) abort() error {
+	var errs []error
+	if r.capture != nil {
+		errs = append(errs, r.capture.Close())
+	}
+	if r.outputs != nil {
+		errs = append(errs, r.outputs.abort())
+	}
+	if r.judging != nil {
+		errs = append(errs, r.judging.Close())
+	}
+	if r.reports != nil {
+		errs = append(errs, r.reports.close())
+	}
+	return errors.Join(errs...)
+}
+
+// end saves the state, and closes the windows and the outputs.
+func (r *runner) end() error {
+	var errs []error
+	saved := false
+	if r.state != nil {
+		err := r.state.end()
+		saved = err == nil
+		errs = append(errs, err)
+	}
+	if r.counting != nil {
+		errs = append(errs, r.endCounting(saved), r.reports.close())
+	}
+	errs = append(errs, r.outputs.commit())
+	r.watch.end()
+	return errors.Join(append(errs, r.judging.Close())...)
+}
+
+// endCounting tells the counts of windows that are open, unless they were saved: then
+// the next run does so when they end.
+func (r *runner) endCounting(saved bool) error {
+	if saved {
+		return r.counting.Abandon()
+	}
+	return r.counting.Close()
+}

@@ -1,0 +1,118 @@
+package live
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// seed is that of all hashes of traits: only those of one process are compared.
+var seed = maphash.MakeSeed()
+
+// sampler takes samples of one batch at a time.
+type sampler struct {
+	samples []sample
+	scratch []byte // what is hashed of a frame
+}
+
+func (r *reasons) newSampler() *sampler { return &sampler{} }
+
+func (s *sampler) reset() { s.samples = s.samples[:0] }
+
+// add takes samples of the packets of b that headers describe and that have the given
+// digests, the first of which is number from.
+func (s *sampler) add(b *capture.Batch, from int, headers []flow.Header, digests []asm.Digest) {
+	for i := range digests {
+		if digests[i][1]&sampled == 0 {
+			s.samples = append(s.samples, sample{
+				digest: digests[i], frame: uint32(from + i), trait: s.traitOf(b, from+i, &headers[i]),
+			})
+		}
+	}
+}
+
+// The header of LINKTYPE_LINUX_SLL2.
+const (
+	cookedIndex   = 4 // of the interface
+	cookedAddress = 12
+	cookedLen     = 20
+)
+
+// traitOf describes packet i of b.
+func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
+	f, data := &b.Frames[i], b.Data(i)
+	t := trait{point: uint64(f.Interface) << 32}
+	if h.Version == 0 {
+		return t // equal to the last bit, but for where it was seen
+	}
+	link, ip := s.link(data[:h.Start]), data[h.Start:h.End]
+	if b.Interfaces[f.Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
+		t.point |= uint64(binary.BigEndian.Uint32(link[cookedIndex:]))
+		t.mac = maphash.Bytes(seed, link[cookedAddress:cookedLen])
+		clear(link[:cookedLen])
+	}
+	link, t.vlan = cutTags(link, h)
+	link, t.mac = cutAddresses(link, h, t.mac)
+	s.scratch = append(link, ip...)
+	t.ttl = cutHops(s.scratch[len(link):], h.Version)
+	s.scratch = append(s.scratch, data[h.End:]...)
+	t.rest = maphash.Bytes(seed, s.scratch)
+	return t
+}
+
+// link returns a copy of the bytes before the IP header.
+func (s *sampler) link(header []byte) []byte {
+	s.scratch = append(s.scratch[:0], header...)
+	return s.scratch
+}
+
+// cutTags takes VLAN tags out of a link header.
+func cutTags(link []byte, h *flow.Header) ([]byte, uint64) {
+	const typeLen, tagLen = 2, 4
+	from := int(h.Tag) - typeLen
+	to := from + tagLen*int(h.Tags)
+	if h.Tags == 0 || from < 0 || to > len(link) {
+		return link, 0
+	}
+	tags := maphash.Bytes(seed, link[from:to])
+	return append(link[:from], link[to:]...), tags
+}
+
+// cutAddresses clears the hardware addresses of a link header, which lie before its
+// tags. Without any the hash is that of others.
+func cutAddresses(link []byte, h *flow.Header, others uint64) ([]byte, uint64) {
+	const size = 6
+	sum := others
+	for _, a := range []struct {
+		flag uint8
+		at   uint16
+	}{{flow.FlagDst, h.Dst}, {flow.FlagSrc, h.Src}} {
+		if h.Flags&a.flag == 0 || int(a.at)+size > len(link) {
+			continue
+		}
+		address := link[a.at : a.at+size]
+		sum = maphash.Comparable(seed, [2]uint64{sum, maphash.Bytes(seed, address)})
+		clear(address)
+	}
+	return link, sum
+}
+
+// cutHops clears what a router changes in an IP header, and returns its hop count.
+func cutHops(ip []byte, version uint8) byte {
+	at := 7 // hop limit
+	if version == 4 {
+		at = 8 // time to live
+	}
+	if len(ip) <= at {
+		return 0
+	}
+	hops := ip[at]
+	ip[at] = 0
+	if version == 4 && len(ip) >= 12 {
+		ip[10], ip[11] = 0, 0 // the checksum
+	}
+	return hops
+}

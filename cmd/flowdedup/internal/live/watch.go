@@ -1,0 +1,101 @@
+package live
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+const (
+	// every is how often the run is looked at.
+	every = time.Second
+	// grace is how long after its end a window waits for packets on their way: many
+	// times what the blocks of rings may be delayed by.
+	grace = 2 * time.Second
+)
+
+// watch is what is done as time goes by.
+type watch struct {
+	run  *runner
+	next time.Time
+	last []ring.Stats // as of the last look
+
+	status chan Status   // holds one at the most
+	told   chan struct{} // closed after the last one
+}
+
+func newWatch(r *runner) *watch {
+	w := &watch{run: r, last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
+	go w.tell()
+	return w
+}
+
+// tell hands on one status after another, so that whoever shows them holds up no
+// packets.
+func (w *watch) tell() {
+	defer close(w.told)
+	for s := range w.status {
+		if w.run.cfg.Status != nil {
+			w.run.cfg.Status(s)
+		}
+	}
+}
+
+// look does what is due. It is called after each batch, in the order of the stream.
+func (w *watch) look(now time.Time) error {
+	if now.Before(w.next) {
+		return nil
+	}
+	w.next = now.Add(every)
+	w.rings()
+	if s := w.run.state; s != nil {
+		if err := s.look(now); err != nil {
+			return err
+		}
+	}
+	if c := w.run.counting; c != nil {
+		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
+			return err
+		}
+	}
+	select {
+	case w.status <- w.run.status(now):
+	default:
+	}
+	return nil
+}
+
+// grace is at least twice what rings hold packets back for.
+func (w *watch) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
+
+// rings tells what has happened at the rings since the last look.
+func (w *watch) rings() {
+	now := w.run.capture.Stats()
+	for i := range now {
+		s, before := &now[i], &w.last[i]
+		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
+		if s.Dropped > before.Dropped {
+			log.Warn("the kernel dropped packets: the ring was full",
+				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
+		}
+		switch {
+		case s.Out && s.Outages > before.Outages:
+			log.Warn("interface is down or gone")
+		case !s.Out && s.Outages > before.Outages:
+			log.Warn("interface was down or gone for a moment")
+		case !s.Out && before.Out:
+			log.Info("interface is back")
+		}
+	}
+	w.last = now
+}
+
+// end tells the last status.
+func (w *watch) end() {
+	w.rings()
+	s := w.run.status(time.Now())
+	s.Stopping = true
+	w.status <- s
+	close(w.status)
+	<-w.told
+}

@@ -1,0 +1,120 @@
+package monitor
+
+import (
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+)
+
+var filterMetrics = []metric{
+	{"filter_info", "The filter of duplicates.", gauge, []string{"method", "identity", "window"},
+		func(s *live.Status, give func(float64, ...string)) {
+			give(1, s.Filter.Method, s.Filter.Identity, s.Filter.Window)
+		}},
+	{"filter_memory_bytes", "Memory of the filter.", gauge, nil,
+		single(func(s *live.Status) float64 { return float64(s.Filter.MemoryBytes) })},
+	{"filter_fill_ratio", "Share of the filter's cells that are taken.", gauge, nil,
+		single(func(s *live.Status) float64 { return s.Filter.Fill })},
+	{"filter_predicted_false_positive_ratio", "Predicted share of the packets that are wrongly taken for duplicates.", gauge, nil,
+		single(func(s *live.Status) float64 { return s.Filter.PredictedFPR })},
+	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
+		single(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
+	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
+		single(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+}
+
+// eachDistinct takes a value of each count, or of each that slides.
+func eachDistinct(sliding bool, of func(d *live.Distinct) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Distinct {
+			d := &s.Distinct[i]
+			if !sliding || d.Span > 0 {
+				give(of(d), d.Of, d.Family)
+			}
+		}
+	}
+}
+
+var distinctLabels = []string{"of", "family"}
+
+var distinctMetrics = []metric{
+	{"distinct", "Distinct keys in the window that is open, and in the span before now.", gauge, []string{"of", "family", "kind"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Distinct {
+				d := &s.Distinct[i]
+				give(float64(d.Window), d.Of, d.Family, "window")
+				if d.Span > 0 {
+					give(float64(d.Sliding), d.Of, d.Family, "sliding")
+				}
+			}
+		}},
+	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
+		eachDistinct(false, func(d *live.Distinct) float64 { return epoch(d.WindowStart) })},
+	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return d.Span.Seconds() })},
+	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.Low) })},
+	{"distinct_sliding_high", "Upper bound of the sliding count.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.High) })},
+}
+
+// eachOutput takes a value of each output.
+func eachOutput(of func(o *live.Output) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Outputs {
+			give(of(&s.Outputs[i]), s.Outputs[i].Name)
+		}
+	}
+}
+
+// forward takes a value of the interface that packets are sent to, if there is one.
+func forward(of func(f *live.Forward) uint64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Forward != nil {
+			give(float64(of(s.Forward)), s.Forward.Interface)
+		}
+	}
+}
+
+// state takes a value of the state file, if there is one.
+func state(of func(f *live.State) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.State != nil {
+			give(of(s.State))
+		}
+	}
+}
+
+var (
+	outputLabel  = []string{"output"}
+	forwardLabel = []string{"interface"}
+)
+
+var outputMetrics = []metric{
+	{"output_packets_total", "Packets written to an output.", counter, outputLabel,
+		eachOutput(func(o *live.Output) float64 { return float64(o.Packets) })},
+	{"output_bytes_total", "Bytes written to an output.", counter, outputLabel,
+		eachOutput(func(o *live.Output) float64 { return float64(o.Bytes) })},
+	{"output_files_total", "Complete files of an output that rotates.", counter, outputLabel,
+		eachOutput(func(o *live.Output) float64 { return float64(o.Files) })},
+	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
+		eachOutput(func(o *live.Output) float64 { return truth(o.Failed) })},
+	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
+		forward(func(f *live.Forward) uint64 { return f.Sent })},
+	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
+		forward(func(f *live.Forward) uint64 { return f.Bytes })},
+	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, or refused by its queue.", counter, []string{"interface", "reason"},
+		func(s *live.Status, give func(float64, ...string)) {
+			if f := s.Forward; f != nil {
+				give(float64(f.Cut), f.Interface, "cut")
+				give(float64(f.TooLong), f.Interface, "too_long")
+				give(float64(f.Refused), f.Interface, "refused")
+			}
+		}},
+	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
+		forward(func(f *live.Forward) uint64 { return f.Retries })},
+	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
+		state(func(f *live.State) float64 { return epoch(f.Saved) })},
+	{"state_bytes", "Size of the state that was saved.", gauge, nil,
+		state(func(f *live.State) float64 { return float64(f.Bytes) })},
+	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
+		state(func(f *live.State) float64 { return truth(f.Failed) })},
+}

@@ -1,0 +1,113 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+)
+
+// Server shows a run over HTTP: /metrics to Prometheus, /healthz to whatever watches
+// it, and / to people. Methods may be called concurrently.
+type Server struct {
+	http   http.Server
+	addr   net.Addr
+	served chan error // what serving ended with
+
+	mu      sync.Mutex
+	history history
+	updated time.Time // when the last status came; zero before
+}
+
+// Timeouts of the server: nobody may hold its connections for long.
+const (
+	headTimeout  = 5 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
+	closeTimeout = 2 * time.Second
+	mostHead     = 16 << 10
+	mostScrapes  = 8
+)
+
+// Listen serves on addr, which is host:port, or :port or port for loopback only. It
+// returns an error that wraps [ErrAddress] for another form of addr, and the
+// system's error if it cannot listen there. Stop it with Close.
+func Listen(addr string) (*Server, error) {
+	l, err := listen(addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
+	s.http = http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: mostHead,
+	}
+	go func() { s.served <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Addr is where the server listens, with the port that it was given for port 0.
+func (s *Server) Addr() net.Addr { return s.addr }
+
+// Update takes the next status. What it points to must not be changed any more.
+func (s *Server) Update(status live.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history.add(&status)
+	s.updated = time.Now()
+}
+
+// Close ends the server: what is being answered has two seconds to end. It returns
+// what ended the serving before, if anything did. Call it once.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close() // those who did not listen
+	}
+	if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// last is the last status, nil before the first.
+func (s *Server) last() *live.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.last
+}
+
+// registry has the metrics of the run and those of the process.
+func (s *Server) registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		newCollector(s.last),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return r
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
+		// A value that cannot be given must not hide the others.
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: mostScrapes,
+	}))
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /{$}", s.servePage)
+	return mux
+}

@@ -1,0 +1,116 @@
+package monitor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+)
+
+// locked is a buffer that a view's goroutine may write to.
+type locked struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// TestPlainLines wants a line each ten seconds and one at the end, with the rates in
+// between, and what others write where it belongs.
+func TestPlainLines(t *testing.T) {
+	var out locked
+	v := NewView(&out, 10*time.Second, Lines)
+	for second := range 24 {
+		s := live.Status{
+			Now:       began.Add(time.Duration(second)*time.Second + time.Duration(second%3)*time.Millisecond),
+			PacketsIn: uint64(second * second), BytesIn: uint64(1000 * second), Duplicates: uint64(second * second / 4),
+			Stopping: second == 23,
+		}
+		s.Filter.Fill = 0.25
+		v.Update(s)
+		if second == 15 {
+			slog.New(Lines(v)).Warn("the interface is down", "interface", "eth0")
+		}
+	}
+	v.Close()
+	v.Close()
+	want := `2026-11-21T19:46:10Z packets=100 pps=10 bps=7999 dup=25 share=0.25 drops=0 fill=0.25 evicted_live=0
+NOW WARN the interface is down interface=eth0
+2026-11-21T19:46:20Z packets=400 pps=30 bps=7999 dup=100 share=0.25 drops=0 fill=0.25 evicted_live=0
+2026-11-21T19:46:23Z packets=529 pps=43 bps=8000 dup=132 share=0.2495 drops=0 fill=0.25 evicted_live=0
+`
+	if got := withoutNow(out.String()); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// withoutNow puts a word in place of the time of warnings.
+func withoutNow(s string) string {
+	var out strings.Builder
+	for line := range strings.Lines(s) {
+		if at, rest, _ := strings.Cut(line, " "); strings.HasPrefix(rest, "WARN") {
+			if _, err := time.Parse(time.RFC3339, at); err == nil {
+				line = "NOW " + rest
+			}
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// TestViewNeverWaits updates a view whose reader sleeps.
+func TestViewNeverWaits(t *testing.T) {
+	asleep, out := io.Pipe()
+	defer asleep.Close()
+	v := NewView(out, 0, Lines)
+	for second := range 3 * mostKept {
+		v.Update(live.Status{Now: began.Add(time.Duration(second) * time.Second)})
+		if _, err := fmt.Fprintln(v, "a line of others"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.mu.Lock()
+	if len(v.lines) > mostKept || v.skipped == 0 {
+		t.Errorf("%d lines wait, %d left out", len(v.lines), v.skipped)
+	}
+	v.mu.Unlock()
+	v.Close()
+}
+
+// TestClosedView wants what comes later to be written all the same.
+func TestClosedView(t *testing.T) {
+	var out locked
+	v := NewView(&out, 0, Lines)
+	v.Close()
+	v.Update(*sample(1))
+	if _, err := fmt.Fprintln(v, "late"); err != nil || out.String() != "late\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(Lines(&out))
+	log.Debug("hidden")
+	log.With("interface", "eth0").WithGroup("ring").Error("lost\nit\x1b", "time", "noon", "n", 3)
+	_, line, _ := strings.Cut(out.String(), " ")
+	if want := "ERROR lost\ufffdit\ufffd interface=eth0 ring.time=noon ring.n=3\n"; line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+}

@@ -1,0 +1,338 @@
+package engine
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// SlidingConfig configures NewSliding.
+type SlidingConfig struct {
+	// Window is the longest span that is counted over, W.
+	Window time.Duration
+	// Step is how finely sightings are dated: windows whose bounds are multiples of it,
+	// counted from 1970 UTC, are counted exactly. W is at most 4096 of them. 0 stands
+	// for a thousandth of W, or up to twice that if only that divides W.
+	Step time.Duration
+	// Memory bounds what the rows take, in bytes: it is rounded down to a power of
+	// two, and at least 64 KiB. 0 stands for 64 MiB. Rows start with 64 KiB and double
+	// as they fill; old and new ones are held together meanwhile.
+	Memory int
+}
+
+const (
+	// maxSlidingSteps keeps dates apart: a cell is swept out after 5/4 of the window, and
+	// one advance is no longer than a window.
+	maxSlidingSteps     = 4096
+	maxSlidingWindow    = 366 * 24 * time.Hour
+	defaultSlidingSteps = 1000
+	// slidingLoad is how many of the 8 elements that a line can hold it has on average
+	// when lines double.
+	slidingLoad = 5
+	// slidingSweeps is how often all lines are swept in a window.
+	slidingSweeps        = 4
+	defaultSlidingMemory = 64 << 20
+	dateMask             = asm.SlidingKnown - 1
+)
+
+// Sliding counts the distinct elements of the last W, at every instant. It remembers of
+// each element when it was last seen, at one cache line an element, in rows of 48 bits of
+// its digest and a date (asm.TestAndSetSliding), and keeps a count of elements for each
+// date. So counting costs no look at the rows.
+//
+//   - Lines double when five of their eight cells are taken on average, up to the memory
+//     there is. At that load 2.4 % of the elements find eight cells taken, and go to a map.
+//     Cells that are older than the window are swept out, a part of the lines with each
+//     step. So a live element takes 13 to 32 bytes. A call in which 64
+//     MiB come to be takes tens of milliseconds.
+//   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
+//     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
+//     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64
+//     MiB that begins at 5.2 million elements, and leaves errors of a tenth of a percent.
+//     When the rows empty, all elements are taken again.
+//   - Elements may be late, by up to W: an element's last sighting is the latest one, not
+//     the one that came last. What is later than that, and elements without a time
+//     or with one before 1824 or after 2115, are not counted.
+//   - A time that is more than W away from the latest one is not believed at once: one wild
+//     clock must not empty the window. Its element is held, and 32 of them within W of
+//     each other, if not outnumbered by others meanwhile, set the clock, forward or back.
+//     Until then they are counted as far as they lie in the span that is asked for.
+//
+// What it remembers depends on the stream alone, not on how it is cut into calls. Digests
+// must be keyed. A Sliding is not safe for concurrent use.
+type Sliding struct {
+	arena   *layout.Arena
+	most    int // lines
+	window  int64
+	step    int64
+	steps   int64 // in a window, rounded up
+	started bool
+	front   int64    // the running step
+	opened  int64    // when it began
+	latest  int64    // time
+	debt    int64    // of lines to be swept, in parts of a window
+	swept   int      // the line that is swept next
+	cells   int      // that are taken, and spilled ones
+	level   uint     // 1 of 2^level elements is sampled
+	leveled int64    // the step in which that changed
+	counts  []uint32 // of elements by the date of their last sighting
+	levels  []uint8  // of the sample by date
+	spilled map[int][]uint64
+	held    []slidingElement
+	votes   int // for the clock of those held
+	pending slidingPending
+	ignored uint64
+}
+
+// slidingElement is an element that is held.
+type slidingElement struct {
+	digest asm.Digest
+	time   int64
+}
+
+// slidingPending are elements that go to the rows together. Where it ends, by its position
+// in the stream, the size of the rows is decided on.
+type slidingPending struct {
+	count    int
+	position int // of its first element, modulo counterStep
+	digests  [counterStep]asm.Digest
+	dates    [counterStep]uint16
+	places   [counterStep]int // in the call
+	before   [counterStep]uint16
+	spills   [counterStep]uint32
+}
+
+// NewSliding returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
+// layout.NewArena says.
+func NewSliding(cfg SlidingConfig) (*Sliding, error) {
+	step, err := slidingStep(cfg.Window, cfg.Step)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Memory < 0 {
+		return nil, fmt.Errorf("%w: %d bytes", ErrMemory, cfg.Memory)
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = defaultSlidingMemory
+	}
+	most := max(cfg.Memory/layout.LineSize, asm.SlidingLines)
+	return newSliding(int64(cfg.Window), int64(step), asm.SlidingLines, 1<<(bits.Len(uint(most))-1))
+}
+
+// newSliding returns a counter of so many lines, and of how many at most.
+func newSliding(window, step int64, lines, most int) (*Sliding, error) {
+	arena, err := layout.NewArena(lines)
+	if err != nil {
+		return nil, fmt.Errorf("sliding rows of %d lines: %w", lines, err)
+	}
+	s := &Sliding{
+		arena: arena, most: most, window: window, step: step, steps: (window-1)/step + 1,
+		spilled: map[int][]uint64{},
+		held:    make([]slidingElement, 0, slidingHeld),
+	}
+	ring := 1 << bits.Len(uint(s.steps+1))
+	s.counts, s.levels = make([]uint32, ring), make([]uint8, ring)
+	return s, nil
+}
+
+// slidingStep returns how finely a window is dated.
+func slidingStep(window, step time.Duration) (time.Duration, error) {
+	if window <= 0 || window > maxSlidingWindow {
+		return 0, fmt.Errorf("%w: %v, must be above 0 and at most %v", ErrWindow, window, maxSlidingWindow)
+	}
+	if step == 0 {
+		for n := time.Duration(defaultSlidingSteps); n > defaultSlidingSteps/2; n-- {
+			if window%n == 0 {
+				return window / n, nil
+			}
+		}
+		return window/defaultSlidingSteps + 1, nil
+	}
+	if step < 0 || step > window || (window-1)/step >= maxSlidingSteps {
+		return 0, fmt.Errorf("%w: steps of %v, must be from 1/%d of %v to all of it", ErrWindow, step, maxSlidingSteps, window)
+	}
+	return step, nil
+}
+
+// TestAndSet remembers elements with their times, in nanoseconds since 1970 UTC or
+// math.MinInt64 for none. Unless seen is nil, it sets bit i of seen if element i was seen
+// within W, give or take a step, clears the bits of the others in the words that cover
+// len(d) elements, and panics if seen is too short; elements that are not in the sample, or
+// held, count as not seen. It panics if times is shorter than d. It allocates only when
+// the rows grow or spill.
+func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
+	checkOpen("Sliding.TestAndSet", s.arena)
+	if len(times) < len(d) {
+		panic("engine: Sliding.TestAndSet: times shorter than digests")
+	}
+	if seen != nil {
+		clearBits(seen, len(d))
+	}
+	for i := 0; i < len(d); {
+		if n := s.leading(times[i:len(d)]); n > 0 {
+			s.enterAll(seen, d[i:i+n], i)
+			i += n
+			continue
+		}
+		s.clock(seen, &d[i], times[i], i)
+		i++
+	}
+	s.flush(seen)
+}
+
+// leading counts the elements up to the first of another step than the running one, or to where
+// the size of the rows is decided on, if they are all sampled and nobody asks for another
+// clock: the usual case.
+func (s *Sliding) leading(times []int64) (n int) {
+	if !s.started || s.level > 0 || len(s.held) > 0 {
+		return 0
+	}
+	times = times[:min(len(times), counterStep-s.pending.position-s.pending.count)]
+	latest := s.latest
+	for n < len(times) && uint64(times[n])-uint64(s.opened) < uint64(s.step) {
+		latest = max(latest, times[n])
+		n++
+	}
+	s.latest = latest
+	return n
+}
+
+// enterAll makes the elements that leading counted wait for their turn at the rows.
+func (s *Sliding) enterAll(seen []uint64, d []asm.Digest, place int) {
+	p, date := &s.pending, uint16(s.front&dateMask)
+	dates, places := p.dates[p.count:][:len(d)], p.places[p.count:][:len(d)]
+	copy(p.digests[p.count:], d)
+	for i := range d {
+		dates[i], places[i] = date, place+i
+	}
+	p.count += len(d)
+	s.turn(seen)
+}
+
+// enter makes an element wait for its turn at the rows, if it is sampled.
+func (s *Sliding) enter(seen []uint64, d *asm.Digest, step int64, place int) {
+	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && asm.SlidingCell(*d)&sampleMask(uint(level)) != 0 {
+		return
+	}
+	p := &s.pending
+	p.digests[p.count], p.dates[p.count], p.places[p.count] = *d, uint16(step&dateMask), place
+	p.count++
+	s.turn(seen)
+}
+
+// turn decides on the size of the rows where the stream is at a multiple of counterStep.
+func (s *Sliding) turn(seen []uint64) {
+	if s.pending.position+s.pending.count == counterStep {
+		s.flush(seen)
+		s.pending.position = 0
+		s.resize()
+	}
+}
+
+// sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
+func sampleMask(level uint) uint64 {
+	return (1<<level - 1) << (asm.SlidingDateBits + 1)
+}
+
+// flush enters the elements that wait.
+func (s *Sliding) flush(seen []uint64) {
+	p := &s.pending
+	n := p.count
+	if n == 0 {
+		return
+	}
+	spills := asm.TestAndSetSliding(s.arena.Lines(), p.before[:n], p.digests[:n], p.dates[:n], p.spills[:n])
+	for _, i := range p.spills[:spills] {
+		p.before[i] = s.spill(p.digests[i], p.dates[i])
+	}
+	for i, before := range p.before[:n] {
+		if s.book(before, p.dates[i]) && seen != nil {
+			seen[p.places[i]/64] |= 1 << (p.places[i] % 64)
+		}
+	}
+	p.count, p.position = 0, p.position+n
+}
+
+// book counts an element of the given date that had another before, and reports
+// whether it was seen within the window.
+func (s *Sliding) book(before, date uint16) (seen bool) {
+	mask := len(s.counts) - 1
+	if before == date|asm.SlidingKnown {
+		return true
+	}
+	if before == 0 {
+		s.counts[int(date)&mask]++
+		s.cells++
+		return false
+	}
+	old := before & dateMask
+	if s.age(old) > s.steps {
+		s.counts[int(date)&mask]++ // as if it had been swept out
+		return false
+	}
+	since := (date - old) & dateMask
+	if since >= asm.SlidingKnown/2 {
+		return true // it was late
+	}
+	s.counts[int(old)&mask]--
+	s.counts[int(date)&mask]++
+	return int64(since) <= s.steps
+}
+
+// age returns how many steps ago a date was.
+func (s *Sliding) age(date uint16) int64 {
+	return (s.front - int64(date)) & dateMask
+}
+
+// spill remembers an element of a line that is full, and returns what
+// asm.TestAndSetSliding would have. Lines that have spilled elements are full: sweeping
+// fills them up.
+func (s *Sliding) spill(d asm.Digest, date uint16) (before uint16) {
+	line := int(d[0] >> (65 - bits.Len(uint(len(s.arena.Lines())))))
+	cell := asm.SlidingCell(d) | uint64(date)
+	cells := s.spilled[line]
+	for i, known := range cells {
+		if known>>asm.SlidingDateBits == cell>>asm.SlidingDateBits {
+			if (cell-known)&dateMask < asm.SlidingKnown/2 {
+				cells[i] = cell
+			}
+			return uint16(known)
+		}
+	}
+	s.spilled[line] = append(cells, cell)
+	return 0
+}
+
+// Reset forgets everything and gives back what the counter grew by.
+func (s *Sliding) Reset() {
+	if len(s.arena.Lines()) > asm.SlidingLines {
+		if arena, err := layout.NewArena(asm.SlidingLines); err == nil {
+			s.arena.Close()
+			s.arena = arena
+		}
+	}
+	s.empty()
+	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
+	s.opened, s.latest, s.front = 0, 0, 0
+	clear(s.levels)
+	s.held, s.votes = s.held[:0], 0
+}
+
+// empty forgets all elements that are not held.
+func (s *Sliding) empty() {
+	s.arena.Clear()
+	clear(s.counts)
+	clear(s.spilled)
+	s.cells, s.debt, s.swept = 0, 0, 0
+}
+
+// Ignored returns how many elements had no time, or one that was not believed in the end.
+func (s *Sliding) Ignored() uint64 { return s.ignored }
+
+// Close gives the memory back. Nothing may be called afterwards.
+func (s *Sliding) Close() error {
+	return s.arena.Close()
+}

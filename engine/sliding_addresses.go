@@ -1,0 +1,30 @@
+package engine
+
+import "github.com/flowdedup/flowdedup/asm"
+
+// Addresses makes digests of IPv4 addresses for a Sliding: each its own, so that addresses
+// are never taken for one another. It is not safe for concurrent use.
+type Addresses struct {
+	bijection *asm.Bijection
+	words     [counterStep]uint32
+}
+
+// NewAddresses derives the digests from a key.
+func NewAddresses(key [16]byte) *Addresses {
+	return &Addresses{bijection: asm.NewBijection(key)}
+}
+
+// Sum sets d[i] to the digest of addrs[i], the first octet in the top byte. It panics if d
+// is shorter than addrs. Only the low half of a digest is of use.
+func (a *Addresses) Sum(d []asm.Digest, addrs []uint32) {
+	d = d[:len(addrs)]
+	for at := 0; at < len(addrs); at += counterStep {
+		n := min(counterStep, len(addrs)-at)
+		a.bijection.Permute(a.words[:n], addrs[at:at+n])
+		for i, word := range a.words[:n] {
+			// The first 32 bits choose the line and tell addresses apart, the last ones
+			// choose samples.
+			d[at+i] = asm.Digest{uint64(word)<<32 | uint64(word)}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"math"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Count is CountSpan over the window.
+func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duration(s.window)) }
+
+// CountSpan returns the number of elements whose last sighting is within (now-span, now].
+// span is cut to W. It costs a look at one number for each step of the span.
+//
+// It is exact where now+1 and span are multiples of the step, so that no step lies
+// across the edge: then Distinct, Low and High are equal. Else the oldest step
+// counts in part, Low has none of it and High all. now is to be that of the latest element or
+// later; elements that were seen after it are missing from Distinct and Low, which know only
+// of last sightings, and High has all of them.
+//
+// Where the rows were sampled, Low and High bound the number with 95 % confidence, by the
+// normal approximation of what one of 2^level elements says of all. False positives, n/2^58
+// of n elements, are accounted for as DigestRows does.
+func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
+	checkOpen("Sliding.CountSpan", s.arena)
+	c := Counts{MemoryBytes: s.bytes(), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
+	now = max(-slidingTimes, min(now, slidingTimes))
+	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
+	var sum slidingSum
+	s.sum(&sum, from, now)
+	held := s.heldWithin(from, now)
+	sum.add(held, 0, 1, 1)
+	missed := sum.mean * c.FPR / 2
+	low, high := sum.bounds()
+	c.Distinct = uint64(math.Round(sum.mean + missed))
+	c.Low = min(low, c.Distinct)
+	c.High = max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	return c
+}
+
+// live returns how many elements are remembered that are no older than the window.
+func (s *Sliding) live() (sum float64) {
+	for age := range s.steps + 1 {
+		sum += float64(s.counts[(s.front-age)&int64(len(s.counts)-1)])
+	}
+	return sum
+}
+
+// slidingSum adds steps up.
+type slidingSum struct {
+	mean, low, high float64
+	variance        float64
+	seen            uint64 // elements of the sample in the low sum
+	weight          float64
+}
+
+// add adds a step of which so many elements are known, each for 2^level. share of them are
+// within the span; all of them certainly if least is 1, none if 0.
+func (a *slidingSum) add(count uint64, level uint8, share, least float64) {
+	if count == 0 {
+		return
+	}
+	weight := math.Ldexp(1, int(level))
+	n := float64(count) * weight
+	a.mean += share * n
+	a.low += least * n
+	a.high += n
+	a.seen += uint64(least) * count
+	a.variance += n * (weight - 1)
+	if weight > 1 {
+		a.weight = max(a.weight, weight)
+	}
+}
+
+// bounds returns the bounds of the number. 4 elements of the sample are what it misses
+// at most where it has none, and more than the normal approximation lacks elsewhere.
+func (a *slidingSum) bounds() (low, high uint64) {
+	spread := 1.96 * math.Sqrt(a.variance)
+	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))
+	return low, uint64(math.Ceil(a.high + spread + 4*a.weight))
+}
+
+// sum adds the steps of a span up.
+func (s *Sliding) sum(a *slidingSum, from, to int64) {
+	if !s.started {
+		return
+	}
+	mask := int64(len(s.counts) - 1)
+	for step := max(floorDiv(from, s.step), s.front-s.steps); step <= s.front; step++ {
+		share, least := s.share(step, from, to)
+		a.add(uint64(s.counts[step&mask]), s.levels[step&mask], share, least)
+	}
+}
+
+// share returns how much of a step a span from its first to its last instant covers, and 1 if
+// it certainly covers all that was seen in it, else 0.
+func (s *Sliding) share(step, from, to int64) (share, least float64) {
+	first := step * s.step
+	last := first + s.step - 1
+	if step == s.front && to >= s.latest {
+		to = max(to, last)
+	}
+	if first >= from && last <= to {
+		return 1, 1
+	}
+	covered := min(last, to) - max(first, from) + 1
+	return float64(max(0, covered)) / float64(s.step), 0
+}
+
+// heldWithin counts the distinct elements that are held and were seen in a span.
+func (s *Sliding) heldWithin(from, to int64) (count uint64) {
+	var known [slidingHeld]asm.Digest
+	for i := range s.held {
+		if t := s.held[i].time; t < from || t > to {
+			continue
+		}
+		known[count] = s.held[i].digest
+		count++
+		for k := range count - 1 {
+			if known[k] == s.held[i].digest {
+				count--
+				break
+			}
+		}
+	}
+	return count
+}
+
+// spilledBytes is about what a line's spilled elements take in the map.
+const spilledBytes = 64
+
+// bytes returns the size of what remembers elements.
+func (s *Sliding) bytes() int {
+	return len(s.arena.Lines())*layout.LineSize + spilledBytes*len(s.spilled) + 5*len(s.counts)
+}
