@@ -52,6 +52,13 @@ func lookUp(name string) (device, error) {
 	return d, nil
 }
 
+// LinkTypeOf returns the link type that the frames of an interface are delivered with.
+// The error is ErrNoInterface.
+func LinkTypeOf(name string) (capture.LinkType, error) {
+	d, err := lookUp(name)
+	return d.link, err
+}
+
 // linkTypeOf returns the link type of what a raw socket delivers from hardware of
 // an ARPHRD_ number, as libpcap has it. Where it is not one to rely on, packets
 // get a cooked header.

@@ -29,6 +29,9 @@ func (*Capture) Stats() []Stats { return nil }
 // Stop does nothing.
 func (*Capture) Stop() {}
 
+// LinkTypeOf returns an error that wraps errors.ErrUnsupported.
+func LinkTypeOf(string) (capture.LinkType, error) { return 0, errLinux }
+
 // Sender sends frames, on Linux.
 type Sender struct{}
 

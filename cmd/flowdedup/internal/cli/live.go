@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
@@ -34,6 +33,7 @@ type liveFlags struct {
 	packets                     uint64
 	duration                    time.Duration
 	logFormat                   string
+	listen                      string
 }
 
 func newLive(e *env) *cobra.Command {
@@ -84,6 +84,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.registerInterfaces(fs)
+	f.filter.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
 	f.rotate.register(fs)
@@ -99,6 +100,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)
+	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
 	f.logFormat = "text"
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
 	completeJudging(cmd)
@@ -153,7 +155,19 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	e.quiet = f.quiet
-	summary, err := live.Run(cmd.Context(), f.config(cmd, e))
+	cfg := f.config(cmd)
+	var err error
+	if cfg.Ring.Filter, err = f.program(cmd.Context()); err != nil {
+		return named(err)
+	}
+	show, err := f.newShow(e)
+	if err != nil {
+		return err
+	}
+	defer show.close()
+	cfg.Status, cfg.Log = show.update, show.log
+	summary, err := live.Run(cmd.Context(), cfg)
+	show.close()
 	if summary.Method != "" {
 		warnForgotten(e, &summary.Summary)
 		f.warnDropped(e, &summary)
@@ -163,7 +177,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 }
 
 // config says what to run.
-func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
+func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.reports == "" {
 		f.reports = "-"
 	}
@@ -175,31 +189,7 @@ func (f *liveFlags) config(cmd *cobra.Command, e *env) live.Config {
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
 		User: f.user, Packets: f.packets, Duration: f.duration,
-		Log: slog.New(f.logHandler(e)),
 	}
-}
-
-// logHandler returns where events go: lines on standard error, between which nothing
-// else is written.
-func (f *liveFlags) logHandler(e *env) slog.Handler {
-	options := &slog.HandlerOptions{}
-	if f.quiet {
-		options.Level = slog.LevelError
-	}
-	if f.logFormat == "json" {
-		return slog.NewJSONHandler(logWriter{e}, options)
-	}
-	return slog.NewTextHandler(logWriter{e}, options)
-}
-
-// logWriter writes whole lines to standard error.
-type logWriter struct{ e *env }
-
-func (w logWriter) Write(line []byte) (int, error) {
-	w.e.mu.Lock()
-	defer w.e.mu.Unlock()
-	w.e.clearProgress()
-	return w.e.stderr.Write(line)
 }
 
 // warnDropped tells what the kernel dropped.

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+)
+
+// lineEvery is how often a line tells of the run where there is no terminal.
+const lineEvery = 10 * time.Second
+
+// liveShow is where a run is seen: on standard error, and over HTTP.
+type liveShow struct {
+	env    *env
+	stderr io.Writer
+	view   *monitor.View   // nil with --quiet
+	server *monitor.Server // nil without --listen
+	log    *slog.Logger
+}
+
+func (f *liveFlags) newShow(e *env) (*liveShow, error) {
+	s := &liveShow{env: e, stderr: e.stderr}
+	if f.listen != "" {
+		var err error
+		if s.server, err = monitor.Listen(f.listen); errors.Is(err, monitor.ErrAddress) {
+			return nil, &usageError{err}
+		} else if err != nil {
+			return nil, fmt.Errorf("--listen %s: %w", f.listen, err)
+		}
+	}
+	level := slog.LevelInfo
+	if f.quiet {
+		level = slog.LevelError
+	} else {
+		s.view = monitor.NewView(e.stderr, lineEvery, f.handler(level))
+		e.mu.Lock()
+		e.stderr = s.view // what else is told has its place there
+		e.mu.Unlock()
+	}
+	s.log = slog.New(f.handler(level)(e.stderr))
+	return s, nil
+}
+
+// handler returns what makes handlers of records of at least some level, in the format
+// that was asked for.
+func (f *liveFlags) handler(level slog.Level) func(io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
+	return func(w io.Writer) slog.Handler {
+		if f.logFormat == "json" {
+			return slog.NewJSONHandler(w, options)
+		}
+		return slog.NewTextHandler(w, options)
+	}
+}
+
+func (s *liveShow) update(status live.Status) {
+	if s.view != nil {
+		s.view.Update(status)
+	}
+	if s.server != nil {
+		s.server.Update(status)
+	}
+}
+
+// close ends the view, so that the summary stands below it, and the server. It may be
+// called twice.
+func (s *liveShow) close() {
+	if s.view != nil {
+		s.view.Close()
+		s.env.mu.Lock()
+		s.env.stderr = s.stderr
+		s.env.mu.Unlock()
+		s.view = nil
+	}
+	if s.server != nil {
+		// A scrape that was cut off is no failure of the run.
+		_ = s.server.Close()
+		s.server = nil
+	}
+}
