@@ -21,6 +21,12 @@ func Enter() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("no network namespace: %w", err)
 	}
+	return Prepare()
+}
+
+// Prepare makes a new network namespace fit for pairs of interfaces: that of the calling
+// thread.
+func Prepare() error {
 	// Without this the kernel talks of itself on every new interface.
 	for _, which := range []string{"all", "default"} {
 		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0)

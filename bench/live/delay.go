@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/live/pace"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
@@ -40,7 +41,7 @@ func (b *bench) delay(load int) error {
 	if err := errors.Join(inErr, outErr); err != nil {
 		return err
 	}
-	_, sendErr := transmit(frames, load)
+	_, sendErr := pace.Send("left", 0, frames, load)
 	r, err := p.finish(summary)
 	if err := errors.Join(sendErr, err, in.end(), out.end()); err != nil {
 		return err

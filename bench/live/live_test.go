@@ -12,8 +12,8 @@ func TestCounts(t *testing.T) {
 		read func(string) (counts, error)
 		want counts
 	}{
-		"50176 packets, 12 dropped\n\n":       {plain, counts{captured: 50176, dropped: 12}},
-		"3 dropped\n70 packets, 5 copies\n\n": {gopackets, counts{captured: 70, dropped: 3, copies: 5, found: true}},
+		"50176 packets, 12 dropped, sum 0x5\n\n": {plain, counts{captured: 50176, dropped: 12}},
+		"3 dropped\n70 packets, 5 copies\n\n":    {gopackets, counts{captured: 70, dropped: 3, copies: 5, found: true}},
 		"\ntcpdump: listening on right\n9 packets captured\n11 packets received by filter\n2 packets dropped by kernel\n": {
 			tcpdump, counts{captured: 9, dropped: 2}},
 		"\nPackets captured: 8\nPackets received/dropped on interface 'right': 8/3 (pcap:3/dumpcap:0/flushed:0/ps_ifdrop:0) (72.7%)\n": {

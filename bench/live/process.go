@@ -87,5 +87,5 @@ func (p *process) finish(count func(string) (counts, error)) (result, error) {
 	c, err := count(text)
 	state := p.command.ProcessState
 	usage := state.SysUsage().(*syscall.Rusage)
-	return result{c, state.UserTime() + state.SystemTime(), usage.Maxrss * 1024}, err
+	return result{c, state.UserTime() + state.SystemTime(), int64(usage.Maxrss) * 1024}, err
 }

@@ -11,18 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
-// send runs the sender of a name.
-func (b *bench) send(sender string) (sent, error) {
-	switch frames := b.frames[sender]; sender {
-	case "xdp":
-		return inject(frames)
-	case "sendmmsg":
-		return transmit(frames, b.rate)
-	default:
-		return sent{}, fmt.Errorf("no sender %q: xdp or sendmmsg", sender)
-	}
-}
-
 // inRounds runs every receiver with every sender in each round, and prints a result
 // for each run. A sender that does not work alone is left out; a receiver that fails
 // with it is not run again with that.

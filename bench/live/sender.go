@@ -3,17 +3,32 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/bench/live/pace"
 )
 
 // sent is what a sender did.
 type sent struct {
 	frames uint64
 	took   time.Duration
+}
+
+// send runs the sender of a name.
+func (b *bench) send(sender string) (s sent, err error) {
+	begin := time.Now()
+	switch frames := b.frames[sender]; sender {
+	case "xdp":
+		return inject(frames)
+	case "sendmmsg":
+		s.frames, err = pace.Send("left", 0, frames, b.rate)
+	default:
+		err = fmt.Errorf("no sender %q: xdp or sendmmsg", sender)
+	}
+	s.took = time.Since(begin)
+	return s, err
 }
 
 // inject has the generator put frames into the receivers' interface.
@@ -30,40 +45,4 @@ func inject(frames int) (sent, error) {
 	took := time.Since(begin)
 	n, err := g.Injected()
 	return sent{n, took}, err
-}
-
-// burstEvery is how often frames go out, those of that time together.
-const burstEvery = 500 * time.Microsecond
-
-// transmit sends frames out of the interface whose peer the receivers listen to, at
-// most rate in a second.
-func transmit(frames, rate int) (sent, error) {
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: "left"})
-	if err != nil {
-		return sent{}, err
-	}
-	defer s.Close()
-	burst := max(1, rate*int(burstEvery/time.Microsecond)/1_000_000)
-	b := traffic(burst)
-	begin := time.Now()
-	for from := 0; from < frames; from += burst {
-		for i := range b.Frames {
-			lab.Renumber(b.Data(i), uint64(from+i))
-		}
-		if err := s.Send(b, nil); err != nil {
-			return sent{}, err
-		}
-		time.Sleep(time.Duration(from+burst)*time.Second/time.Duration(rate) - time.Since(begin))
-	}
-	return sent{s.Stats().Sent, time.Since(begin)}, nil
-}
-
-// traffic returns a batch of frames to be numbered.
-func traffic(frames int) *capture.Batch {
-	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
-	for i := range frames {
-		b.Frames = append(b.Frames, capture.Frame{Data: uint32(i * lab.MinFrame), CapLen: lab.MinFrame, WireLen: lab.MinFrame})
-		b.Buf = append(b.Buf, lab.NewFrame(lab.MinFrame)...)
-	}
-	return b
 }

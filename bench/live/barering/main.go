@@ -43,12 +43,12 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	packets := read(fd, memory, interrupts)
+	packets, sum := read(fd, memory, interrupts)
 	stats, err := unix.GetsockoptTpacketStatsV3(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return os.NewSyscallError("getsockopt", err)
 	}
-	fmt.Printf("%d packets, %d dropped\n", packets, stats.Drops)
+	fmt.Printf("%d packets, %d dropped, sum %#x\n", packets, stats.Drops, sum)
 	return nil
 }
 
@@ -85,10 +85,9 @@ const (
 	nextAt, macAt                = 0, 24
 )
 
-var sum uint32 // of what was read, so that it is
-
-// read counts packets until an interrupt comes while there are none.
-func read(fd int, memory []byte, interrupts <-chan os.Signal) (packets uint64) {
+// read counts packets, and adds their bytes up, until an interrupt comes while there are
+// none.
+func read(fd int, memory []byte, interrupts <-chan os.Signal) (packets uint64, sum uint32) {
 	native := binary.NativeEndian
 	for next := 0; ; next = (next + 1) % blocks {
 		block := memory[next*blockBytes:][:blockBytes]
@@ -99,7 +98,7 @@ func read(fd int, memory []byte, interrupts <-chan os.Signal) (packets uint64) {
 			}
 			select {
 			case <-interrupts:
-				return packets
+				return packets, sum
 			default:
 			}
 		}
