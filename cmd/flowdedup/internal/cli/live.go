@@ -27,6 +27,7 @@ type liveFlags struct {
 	output, duplicates, forward string
 	rotate                      rotateFlags
 	reports                     string
+	slide                       time.Duration
 	state                       string
 	stateEvery                  time.Duration
 	user                        string
@@ -94,6 +95,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.keyFlags.register(fs)
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
+	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
 	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
@@ -127,6 +129,10 @@ func (f *liveFlags) check() error {
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
 	case hasPackedEnding(f.state):
 		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
+	case f.slide < 0:
+		return &usageError{errors.New("--slide must not be negative")}
+	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
+		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	case f.stateEvery <= 0:
 		return &usageError{errors.New("--state-every must be positive")}
 	case f.duration < 0:
@@ -134,6 +140,9 @@ func (f *liveFlags) check() error {
 	}
 	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
 }
+
+// mostPast is what engine.Sliding counts over.
+const mostPast = 366 * 24 * time.Hour
 
 func hasPackedEnding(name string) bool {
 	switch filepath.Ext(name) {
@@ -181,13 +190,17 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.reports == "" {
 		f.reports = "-"
 	}
+	past := time.Duration(0)
+	if f.slide > 0 && len(f.of) > 0 {
+		past = f.every
+	}
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
-			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret,
+			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
-		Reports: f.reports, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
+		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
 		User: f.user, Packets: f.packets, Duration: f.duration,
 	}
 }

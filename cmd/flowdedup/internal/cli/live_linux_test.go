@@ -189,7 +189,7 @@ func TestLiveReports(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
-	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--reports", name, "--json", "--window", "5s")
+	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "1s", "--reports", name, "--json", "--window", "5s")
 	const n = 100
 	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
 	r.event("window closed")
@@ -204,21 +204,25 @@ func TestLiveReports(t *testing.T) {
 		t.Errorf("the file after the run, %v:\n%s", err, all)
 	}
 	// The burst may lie on both sides of a window's end.
-	packets, addresses := uint64(0), uint64(0)
+	packets, addresses, past := uint64(0), uint64(0), uint64(0)
 	for line := range strings.Lines(string(all)) {
 		var row struct {
 			Kind, Of, Family  string
 			Distinct, Packets uint64
 		}
-		if err := json.Unmarshal([]byte(line), &row); err != nil || row.Kind != "window" {
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if row.Of == "src" && row.Family == "ipv4" {
+		switch {
+		case row.Of != "src" || row.Family != "ipv4":
+		case row.Kind == "sliding":
+			past = max(past, row.Distinct)
+		case row.Kind == "window":
 			packets += row.Packets
 			addresses = max(addresses, row.Distinct)
 		}
 	}
-	if packets != n+1 || addresses != 5 {
+	if packets != n+1 || addresses != 5 || past > 5 {
 		t.Errorf("%d packets of %d addresses:\n%s", packets, addresses, all)
 	}
 }

@@ -16,7 +16,7 @@ func TestLiveState(t *testing.T) {
 	dir := t.TempDir()
 	state, counts := filepath.Join(dir, "state"), filepath.Join(dir, "counts.jsonl")
 	args := []string{"-i", "left", "--state", state, "--state-every", "10ms", "--window", "1h", "--memory", "1MiB", "--json",
-		"--of", "src,flow", "--every", "87600h", "--reports", counts}
+		"--of", "src,flow", "--every", "8760h", "--reports", counts}
 	const n = 100
 	frames := burst(n, func(*liveFrame) {})
 

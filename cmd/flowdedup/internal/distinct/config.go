@@ -25,6 +25,9 @@ type Config struct {
 	// Window before that, which it divides into MaxSlides parts at most. The method is
 	// auto or exact then, and there are no sightings.
 	Slide, Window time.Duration
+	// Past is the span that keys are counted over beside the windows of the calendar, for
+	// Counting.Past; 0 for none.
+	Past time.Duration
 
 	// Method is one of Methods.
 	Method string

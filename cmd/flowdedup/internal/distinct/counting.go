@@ -24,6 +24,7 @@ type Counting struct {
 	digest     digesters
 	windows    *engine.Windows[window]
 	sliding    *slidingCounting // in place of windows
+	past       *past            // nil without
 	packets    uint64
 	spare      *spare         // counters for a window to come, or nil
 	background errgroup.Group // that makes those, and closes others
@@ -44,6 +45,9 @@ func NewCounting(cfg *Config) *Counting {
 	})
 	if cfg.Slide > 0 {
 		c.sliding = newSlidingCounting(cfg, c.loc)
+	}
+	if cfg.Past > 0 {
+		c.past = newPast(cfg)
 	}
 	return c
 }
@@ -71,6 +75,11 @@ func (c *Counting) Close() error {
 	c.dropSpare()
 	if err := c.background.Wait(); c.err == nil {
 		c.err = err
+	}
+	if c.past != nil {
+		if err := c.past.close(); c.err == nil {
+			c.err = err
+		}
 	}
 	if c.sliding != nil {
 		if err := c.sliding.close(); c.err == nil {

@@ -63,6 +63,9 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	if r.sliding != nil {
 		return p.slide()
 	}
+	if r.past != nil && r.err == nil {
+		r.err = r.past.enter(p)
+	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
 		at += n

@@ -10,6 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
+// Saved is what is open of a run; its counters are elsewhere.
+type Saved struct {
+	Windows []SavedWindow
+	Past    []SavedCounter
+}
+
 // SavedWindow is an open window for another run to go on with; its counters are
 // elsewhere.
 type SavedWindow struct {
@@ -38,7 +44,7 @@ var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
 // Save writes the counters of all open windows but that of packets without a timestamp
 // for Resume, and returns what belongs to them. It is not for the moment when a batch
 // is counted. Errors are those of w, or ErrNoSnapshot.
-func (c *Counting) Save(w io.Writer) (saved []SavedWindow, err error) {
+func (c *Counting) Save(w io.Writer) (saved Saved, err error) {
 	c.windows.Each(func(start, end, packets int64, content *window) {
 		if start == math.MinInt64 || err != nil {
 			return
@@ -49,8 +55,11 @@ func (c *Counting) Save(w io.Writer) (saved []SavedWindow, err error) {
 				err = c.saveKey(w, &s, i, &content.keys[i])
 			}
 		}
-		saved = append(saved, s)
+		saved.Windows = append(saved.Windows, s)
 	})
+	if c.past != nil && err == nil {
+		saved.Past, err = c.past.save(c, w)
+	}
 	return saved, err
 }
 
@@ -83,9 +92,9 @@ func (c *Counting) label(key int, family string) string {
 
 // Resume opens the windows of another run, before the first packet. It reads nothing
 // behind what Save wrote. Errors are those of r and of the engine.
-func (c *Counting) Resume(r io.Reader, saved []SavedWindow) error {
-	for i := range saved {
-		s := &saved[i]
+func (c *Counting) Resume(r io.Reader, saved *Saved) error {
+	for i := range saved.Windows {
+		s := &saved.Windows[i]
 		w := newWindow(s.Start, s.End, c.cfg)
 		for _, counter := range s.Counters {
 			if err := c.restore(r, w, counter); err != nil {
@@ -94,7 +103,10 @@ func (c *Counting) Resume(r io.Reader, saved []SavedWindow) error {
 		}
 		c.windows.Resume(s.Start, s.End, s.Packets, w)
 	}
-	return nil
+	if c.past == nil {
+		return nil
+	}
+	return c.past.resume(c, r, saved.Past)
 }
 
 // restore reads a counter.

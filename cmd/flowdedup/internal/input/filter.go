@@ -102,6 +102,9 @@ func (f *filter) compiled(ctx context.Context, interfaces []capture.Interface) (
 	defer f.mu.Unlock()
 	for len(f.byInterface) < len(interfaces) {
 		l, err := f.forLink(ctx, interfaces[len(f.byInterface)].LinkType)
+		if errors.Is(err, bpf.ErrNoCompiler) {
+			err = fmt.Errorf("%w (--bpf-file)", err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFilter, err)
 		}

@@ -27,6 +27,8 @@ type Config struct {
 	Rotate capture.RotateOptions
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
+	// Slide is how often a row of Distinct.Past is appended; 0 for never.
+	Slide time.Duration
 
 	// State is the file that the run is saved to, and resumed from if it exists, and
 	// StateEvery how often it is saved. "" is none.

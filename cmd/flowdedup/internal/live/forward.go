@@ -48,9 +48,11 @@ func (o *outputs) forward(name string, retry bool) error {
 
 // forwarded returns the state of the interface that is sent to, nil without.
 func (o *outputs) forwarded() *Forward {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, out := range o.all {
 		if f, ok := out.destination.(*forwarding); ok {
-			return &Forward{Interface: out.name, SenderStats: f.Stats()}
+			return &Forward{Interface: out.name, SenderStats: f.Stats(), Failed: out.reason()}
 		}
 	}
 	return nil

@@ -140,17 +140,26 @@ func amount(b *capture.Batch, set []uint64) (a amounts) {
 	return a
 }
 
-// list returns the state of every output.
+// reason returns why nothing goes there now, or "".
+func (o *output) reason() string {
+	if o.failed == nil {
+		return ""
+	}
+	return o.failed.Error()
+}
+
+// list returns the state of every file.
 func (o *outputs) list() []Output {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var all []Output
 	for _, out := range o.all {
-		s := Output{Name: out.name, Packets: out.packets, Bytes: out.bytes, Files: out.files}
-		if out.failed != nil {
-			s.Failed = out.failed.Error()
+		if _, ok := out.destination.(*forwarding); ok {
+			continue // see forwarded
 		}
-		all = append(all, s)
+		all = append(all, Output{
+			Name: out.name, Packets: out.packets, Bytes: out.bytes, Files: out.files, Failed: out.reason(),
+		})
 	}
 	return all
 }

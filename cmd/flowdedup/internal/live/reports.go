@@ -1,13 +1,17 @@
 package live
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
 // reports writes rows of counts as JSON lines. One that cannot be written is told, and
@@ -15,13 +19,14 @@ import (
 type reports struct {
 	log    *slog.Logger
 	name   string
+	loc    *time.Location
 	out    *os.File
 	failed error // the last time
 	lost   error // the first time
 }
 
-func openReports(name string, log *slog.Logger) (*reports, error) {
-	r := &reports{log: log, name: name, out: os.Stdout}
+func openReports(name string, loc *time.Location, log *slog.Logger) (*reports, error) {
+	r := &reports{log: log, name: name, loc: loc, out: os.Stdout}
 	if name == "-" {
 		return r, nil
 	}
@@ -33,32 +38,67 @@ func openReports(name string, log *slog.Logger) (*reports, error) {
 	return r, nil
 }
 
-// report is a line of the file.
+// report is a line of the file for a window that closed.
 type report struct {
 	Kind string `json:"kind"` // "window"
 	*distinct.Row
 }
 
+// pastReport is a line of the file for the span before a moment.
+type pastReport struct {
+	Kind        string  `json:"kind"` // "sliding"
+	WindowStart *string `json:"window_start"`
+	WindowEnd   *string `json:"window_end"`
+	Of          string  `json:"of"`
+	Family      string  `json:"family"`
+	Distinct    uint64  `json:"distinct"`
+	Low         uint64  `json:"low"`
+	High        uint64  `json:"high"`
+}
+
 // rows writes the counts of a window that closed. The error is that of a reader that
 // left.
 func (r *reports) rows(rows []distinct.Row) error {
-	var lines []byte
+	lines := make([]any, len(rows))
 	for i := range rows {
-		line, err := json.Marshal(report{"window", &rows[i]})
-		if err != nil {
+		lines[i] = report{"window", &rows[i]}
+	}
+	if err := r.write(lines); err != nil || r.failed != nil {
+		return err
+	}
+	if len(rows) > 0 && rows[0].WindowEnd != nil {
+		r.log.Info("window closed", "end", *rows[0].WindowEnd)
+	}
+	return nil
+}
+
+// past writes the counts of the span before now.
+func (r *reports) past(now time.Time, span time.Duration, counts []distinct.Count) error {
+	from, to := stamp.Format(now.Add(-span).UnixNano(), r.loc), stamp.Format(now.UnixNano(), r.loc)
+	lines := make([]any, len(counts))
+	for i := range counts {
+		c := &counts[i]
+		lines[i] = pastReport{"sliding", from, to, c.Of, c.Family, c.Distinct, c.Low, c.High}
+	}
+	return r.write(lines)
+}
+
+// write appends lines, all at once.
+func (r *reports) write(lines []any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	for _, line := range lines {
+		if err := enc.Encode(line); err != nil {
 			return err
 		}
-		lines = append(append(lines, line...), '\n')
 	}
-	_, err := r.out.Write(lines)
-	switch {
-	case errors.Is(err, syscall.EPIPE):
+	_, err := r.out.Write(text.Bytes())
+	if errors.Is(err, syscall.EPIPE) {
 		return err
-	case err != nil && r.failed == nil:
+	}
+	if err != nil && r.failed == nil {
 		r.log.Error("report failed", "output", r.name, "error", err)
-		r.lost = errors.Join(ErrOutput, err)
-	case err == nil && len(rows) > 0 && rows[0].WindowEnd != nil:
-		r.log.Info("window closed", "end", *rows[0].WindowEnd)
+		r.lost = fmt.Errorf("%w: %w", ErrOutput, err)
 	}
 	r.failed = err
 	return nil

@@ -81,6 +81,9 @@ func open(cfg *Config) (r *runner, err error) {
 	if err = become(cfg.User); err != nil {
 		return r, err
 	}
+	if cfg.User != "" && cfg.Ring.Wait {
+		r.log.Warn("an interface that is removed and comes back cannot be opened again as another user; one that goes down and up can")
+	}
 	if err = r.resume(); err != nil {
 		return r, err
 	}
@@ -104,7 +107,7 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
-	if r.reports, err = openReports(cfg.Reports, r.log); err != nil {
+	if r.reports, err = openReports(cfg.Reports, cfg.Distinct.Calendar.Location, r.log); err != nil {
 		return err
 	}
 	cfg.Distinct.Rows = r.reports.rows
@@ -130,20 +133,20 @@ func (r *runner) abort() error {
 	return errors.Join(errs...)
 }
 
-// end saves the state, and closes the windows and the outputs.
+// end completes the outputs, saves the state, tells the last status, and closes the
+// windows.
 func (r *runner) end() error {
-	var errs []error
+	errs := []error{r.outputs.commit()}
 	saved := false
 	if r.state != nil {
 		err := r.state.end()
 		saved = err == nil
 		errs = append(errs, err)
 	}
+	r.watch.end()
 	if r.counting != nil {
 		errs = append(errs, r.endCounting(saved), r.reports.close())
 	}
-	errs = append(errs, r.outputs.commit())
-	r.watch.end()
 	return errors.Join(append(errs, r.judging.Close())...)
 }
 

@@ -52,7 +52,8 @@ func (c *Config) settings() []setting {
 		zone = l.String()
 	}
 	return append(all, setting{"--of", strings.Join(of, ",")}, setting{"--mask4, --mask6, --vlan", strings.Join(shape, ", ")},
-		setting{"--every", c.Distinct.Calendar.Every.String()}, setting{"--tz", zone})
+		setting{"--every", c.Distinct.Calendar.Every.String()},
+		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone})
 }
 
 // resume makes what judges and counts, of the state file if there is one, and takes the
@@ -111,7 +112,7 @@ func newCounting(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*di
 	if h == nil {
 		return c, nil
 	}
-	return c, c.Resume(snapshots, h.Windows)
+	return c, c.Resume(snapshots, &h.Open)
 }
 
 // openState prepares to save the run, if it is to be saved, and does so once: what
@@ -154,7 +155,7 @@ func (s *state) save(now time.Time) error {
 		return stateError(r.cfg.State, err)
 	}
 	if r.counting != nil {
-		if h.Windows, err = r.counting.Save(&s.snapshots); err != nil {
+		if h.Open, err = r.counting.Save(&s.snapshots); err != nil {
 			return stateError(r.cfg.State, err)
 		}
 	}

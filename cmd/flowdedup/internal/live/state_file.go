@@ -46,7 +46,7 @@ type stateHeader struct {
 	Begin   time.Time
 	Books   dedup.SavedBooks
 	Reasons Reasons
-	Windows []distinct.SavedWindow
+	Open    distinct.Saved
 }
 
 // encode returns the content of a state file.

@@ -74,6 +74,7 @@ type Output struct {
 type Forward struct {
 	Interface string `json:"interface"`
 	ring.SenderStats
+	Failed string `json:"failed,omitempty"` // why nothing goes there now, or ""
 }
 
 // State is the file that the run can be resumed from.

@@ -78,19 +78,23 @@ func (r *runner) status(now time.Time) Status {
 		Outputs: r.outputs.list(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counting != nil {
-		s.Distinct = r.present()
+		s.Distinct = r.present(now)
 	}
 	return s
 }
 
-// present returns what the open window has counted.
-func (r *runner) present() []Distinct {
+// present returns what the open window has counted, and the past span.
+func (r *runner) present(now time.Time) []Distinct {
 	var all []Distinct
 	start, end, counts := r.counting.Present()
+	past := r.counting.Past(now.UnixNano())
 	for i := range counts {
 		d := Distinct{Of: counts[i].Of, Family: counts[i].Family, Window: counts[i].Distinct}
 		if end > start {
 			d.WindowStart, d.WindowEnd = time.Unix(0, start).UTC(), time.Unix(0, end).UTC()
+		}
+		if past != nil {
+			d.Span, d.Sliding, d.Low, d.High = r.cfg.Distinct.Past, past[i].Distinct, past[i].Low, past[i].High
 		}
 		all = append(all, d)
 	}

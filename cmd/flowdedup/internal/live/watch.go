@@ -18,7 +18,9 @@ const (
 type watch struct {
 	run  *runner
 	next time.Time
-	last []ring.Stats // as of the last look
+	// slides is when the next counts over the past are due.
+	slides time.Time
+	last   []ring.Stats // as of the last look
 
 	status chan Status   // holds one at the most
 	told   chan struct{} // closed after the last one
@@ -58,11 +60,28 @@ func (w *watch) look(now time.Time) error {
 			return err
 		}
 	}
+	if err := w.slide(now); err != nil {
+		return err
+	}
 	select {
 	case w.status <- w.run.status(now):
 	default:
 	}
 	return nil
+}
+
+// slide tells the counts over the past, at each multiple of the slide.
+func (w *watch) slide(now time.Time) error {
+	r := w.run
+	if r.counting == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
+		return nil
+	}
+	first := w.slides.IsZero()
+	w.slides = now.Truncate(r.cfg.Slide).Add(r.cfg.Slide)
+	if first {
+		return nil
+	}
+	return r.reports.past(now, r.cfg.Distinct.Past, r.counting.Past(now.UnixNano()))
 }
 
 // grace is at least twice what rings hold packets back for.

@@ -119,6 +119,9 @@ func outputsOf(s *live.Status) panel {
 		if f.Cut+f.TooLong+f.Refused > 0 {
 			state = cell{Text: "not sent: " + noted(note{f.Refused, "refused"}, note{f.TooLong, "too long"}, note{f.Cut, "cut"}), Mood: warn}
 		}
+		if f.Failed != "" {
+			state = cell{Text: "failed: " + clean(f.Failed), Mood: bad}
+		}
 		p.Rows = append(p.Rows, row(f.Interface, number(f.Sent), words(humanize.IBytes(f.Bytes)), state))
 	}
 	if f := s.State; f != nil {

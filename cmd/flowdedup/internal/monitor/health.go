@@ -46,6 +46,9 @@ func failures(s *live.Status) []string {
 			out = append(out, fmt.Sprintf("output %s: %s", o.Name, o.Failed))
 		}
 	}
+	if f := s.Forward; f != nil && f.Failed != "" {
+		out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
+	}
 	if s.State != nil && s.State.Failed != "" {
 		out = append(out, fmt.Sprintf("state %s: %s", s.State.Name, s.State.Failed))
 	}
