@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-results papers captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -48,7 +48,7 @@ BENCH = go test -run '^$$' -benchtime 50ms -cpu 1
 LARGEST = /memory=524288KiB
 LARGE_PEERS = /memory=(131072|524288)KiB
 OUT = bench/out
-bench bench-large bench-peers bench-peers-large bench-pipeline: SHELL = /bin/bash -o pipefail
+bench bench-large bench-peers bench-peers-large bench-pipeline bench-live: SHELL = /bin/bash -o pipefail
 
 bench:
 	mkdir -p $(OUT)
@@ -85,6 +85,21 @@ bench-pipeline:
 
 bench-pipeline-quick:
 	bench/pipeline/run.sh -quick
+
+# bench-live measures receivers of live traffic: Linux, as root, about a quarter of an
+# hour, in a network namespace of its own. LIVE can hold more arguments.
+bench-live:
+	mkdir -p $(OUT)
+	bench/live/run.sh -rounds $(ROUNDS) $(LIVE) | tee $(OUT)/live.txt
+
+bench-live-quick:
+	bench/live/run.sh -quick $(LIVE)
+
+# soak-live runs flowdedup live at half load for DURATION, while things go wrong around
+# it, and fails if it does not take that: Linux, as root.
+DURATION ?= 30m
+soak-live:
+	bench/live/soak.sh -duration $(DURATION)
 
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))

@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/chart": {},
 	"bench":               {"capture", "engine", "layout", "asm", "bench", "cmd/flowdedup/chart"},
 	"bench/workload":      {"bench"},
+	"bench/lab":           {},
 	"bench/zipf":          {},
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -64,9 +65,13 @@ func BenchmarkLive(b *testing.B) {
 }
 
 func benchmarkLive(b *testing.B, size int, read func(src *Capture) (uint32, error)) {
-	lab(b)
+	enterLab(b)
 	pin(b, 0)
-	g := newGenerator(b, "right", size)
+	g, err := lab.NewGenerator("right", size)
+	if err != nil {
+		b.Skip("no generator: ", err)
+	}
+	defer g.Close()
 	src := open(b, Config{Interfaces: []string{"right"}, RingBytes: DefaultRingBytes, BlockBytes: DefaultBlockBytes})
 	busy := make(chan time.Duration)
 	go func() {
@@ -79,7 +84,9 @@ func benchmarkLive(b *testing.B, size int, read func(src *Capture) (uint32, erro
 		busy <- processorTime() - start
 	}()
 	for b.Loop() {
-		g.run(b, liveFrames)
+		if err := g.Run(liveFrames); err != nil {
+			b.Skip("no live frames: ", err)
+		}
 	}
 	src.Stop()
 	used := <-busy
@@ -149,7 +156,7 @@ func readBare(src *Capture) (all uint32, err error) {
 func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{60, 1514} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
-			lab(b)
+			enterLab(b)
 			pin(b, 0)
 			s, err := OpenSender(SenderConfig{Interface: "left"})
 			if err != nil {
@@ -176,7 +183,7 @@ func BenchmarkSend(b *testing.B) {
 // timestamp of a packet on the way in to that on the way out, at 100,000 packets a
 // second in bursts of 100.
 func BenchmarkForward(b *testing.B) {
-	lab(b)
+	enterLab(b)
 	makePair(b, "out", "tool")
 	in := open(b, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond, BlockBytes: 1 << 16})
 	// Nobody reads this one until the end, and every timeout uses up a block.

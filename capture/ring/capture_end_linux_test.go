@@ -19,7 +19,7 @@ import (
 // TestDrained stops while the only packets lie in a block that is far from full and
 // far from its timeout.
 func TestDrained(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right", "left"}, BlockTimeout: 300 * time.Millisecond, IgnoreOutgoing: true})
 	send(t, openSender(t, "left"), numbered(0, 60), numbered(1, 60))
 	send(t, openSender(t, "right"), numbered(2, 60))
@@ -40,7 +40,7 @@ func TestDrained(t *testing.T) {
 
 // TestOverload fills a ring that nobody reads.
 func TestOverload(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, RingBytes: 1 << 17, BlockBytes: 1 << 16, BlockTimeout: 5 * time.Millisecond})
 	var frames [][]byte
 	for i := range 5000 {
@@ -79,7 +79,7 @@ func TestInterfaceGoes(t *testing.T) {
 		command string
 		want    error
 	}{{"link set right down", ErrDown}, {"link del right", ErrRemoved}} {
-		lab(t)
+		enterLab(t)
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 2, BlockTimeout: 100 * time.Millisecond})
 		send(t, openSender(t, "left"), numbered(0, 60))
 		ended := make(chan *taken)
@@ -96,7 +96,7 @@ func TestInterfaceGoes(t *testing.T) {
 }
 
 func TestInterfaceComesBack(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	ip(t, "link set right down")
 	src := open(t, Config{Interfaces: []string{"right"}, Rings: 2, Wait: true})
 	// All of it happens on this thread, since new sockets are of its namespace.
@@ -134,7 +134,7 @@ func TestInterfaceComesBack(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Idle: 20 * time.Millisecond})
 	var b capture.Batch
 	for i := range 3 {
@@ -145,7 +145,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestStatsMeanwhile(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Rings: 2})
 	ended := make(chan *taken)
 	go func() { ended <- take(t, src, -1) }()
@@ -164,7 +164,7 @@ func TestStatsMeanwhile(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}})
 	var b capture.Batch
 	send(t, openSender(t, "left"), numbered(7, 60))
@@ -188,7 +188,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	ip(t, "link set left down")
 	for _, tt := range []struct {
 		conf Config
@@ -243,7 +243,7 @@ func TestPrivileges(t *testing.T) {
 		compare(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
 		return
 	}
-	lab(t)
+	enterLab(t)
 	needFilters(t, &Config{Rings: 2})
 	for as, capabilities := range map[string][]uintptr{"nobody": nil, "raw": {unix.CAP_NET_RAW}} {
 		command := exec.Command("/proc/self/exe", "-test.run=^TestPrivileges$")

@@ -16,7 +16,7 @@ import (
 )
 
 func TestCapturedIsSent(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Promiscuous: true, RingBytes: 64 << 20})
 	var sent [][]byte
 	for i := range 20000 {
@@ -78,7 +78,7 @@ func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 }
 
 func TestSnapLen(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	for _, conf := range []Config{{SnapLen: 96}, {SnapLen: 96, Filter: typeFilter(testType)}} {
 		conf.Interfaces = []string{"right"}
 		src := open(t, conf)
@@ -94,7 +94,7 @@ func TestSnapLen(t *testing.T) {
 // TestTun captures an interface without a link header, by its name and as one of
 // any, which share a protocol number and no more.
 func TestTun(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
@@ -128,7 +128,7 @@ func TestTun(t *testing.T) {
 
 // TestPromiscuous asks the interface itself.
 func TestPromiscuous(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	asked := func() bool {
 		out, err := exec.Command("ip", "-d", "link", "show", "right").Output()
 		if err != nil {
@@ -149,7 +149,7 @@ func TestPromiscuous(t *testing.T) {
 
 // TestHardwareTime asks for a clock that is not there.
 func TestHardwareTime(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, HardwareTime: true})
 	before := time.Now()
 	send(t, openSender(t, "left"), numbered(0, 60))
@@ -161,7 +161,7 @@ func TestHardwareTime(t *testing.T) {
 
 func TestLoopbackOnce(t *testing.T) {
 	for _, name := range []string{"lo", Any} {
-		lab(t)
+		enterLab(t)
 		ip(t, "link set lo up")
 		src := open(t, Config{Interfaces: []string{name}, Rings: 2})
 		talkUDP(t, 1000)
@@ -195,7 +195,7 @@ func talkUDP(t *testing.T, n int) {
 func TestIgnoreOutgoing(t *testing.T) {
 	for _, rings := range []int{1, 2} {
 		for _, ignore := range []bool{false, true} {
-			lab(t)
+			enterLab(t)
 			src := open(t, Config{Interfaces: []string{"right"}, Rings: rings, IgnoreOutgoing: ignore})
 			send(t, openSender(t, "right"), numbered(0, 60))
 			send(t, openSender(t, "left"), numbered(1, 60))
@@ -214,7 +214,7 @@ func TestIgnoreOutgoing(t *testing.T) {
 // TestSuperPackets lets TCP talk over the loopback interface, where segments stay
 // together and checksums empty.
 func TestSuperPackets(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	ip(t, "link set lo up")
 	src := open(t, Config{Interfaces: []string{"lo"}, RingBytes: 1 << 20, BlockBytes: 32 << 10})
 	talkTCP(t, 4<<20)

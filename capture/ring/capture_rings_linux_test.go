@@ -32,7 +32,7 @@ func flows(n int) [][]byte {
 
 func TestFanout(t *testing.T) {
 	for _, mode := range []Fanout{FanoutHash, FanoutCPU, FanoutQueue} {
-		lab(t)
+		enterLab(t)
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 3, Fanout: mode})
 		sent := flows(20000)
 		send(t, openSender(t, "left"), sent...)
@@ -67,7 +67,7 @@ func sorted(t *testing.T, frames [][]byte, n int) [][]byte {
 // TestFanoutStartsApart opens rings while packets come: until all are there, none
 // may take what belongs to another.
 func TestFanoutStartsApart(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	stop := traffic(t, "left", flows(1000)...)
 	for range 5 {
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 4})
@@ -125,7 +125,7 @@ func typeFilter(kind uint32) []bpf.RawInstruction {
 
 // TestFilterFromTheFirst opens under traffic of two interfaces that must not get in.
 func TestFilterFromTheFirst(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	makePair(t, "other", "otherpeer")
 	wanted := numbered(1, 60)
 	wanted[13]++
@@ -147,7 +147,7 @@ func TestFilterFromTheFirst(t *testing.T) {
 }
 
 func TestFilterCooked(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	// What tcpdump -y LINUX_SLL2 -ddd makes of: ether proto 0x88b5 and inbound.
 	filter := []bpf.RawInstruction{
 		{Op: 0x28, K: 0}, {Op: 0x15, Jf: 3, K: testType},

@@ -38,7 +38,7 @@ func taggedFrames() [][]byte {
 }
 
 func TestTagsPutBack(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}})
 	sent := taggedFrames()
 	send(t, openSender(t, "left"), sent...)
@@ -57,7 +57,7 @@ func TestTagsPutBack(t *testing.T) {
 // TestTagsAny finds tags in cooked headers, and the interfaces too: frames go out of
 // left with their tags in them, and come in at right with the first one beside them.
 func TestTagsAny(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	src := open(t, Config{Interfaces: []string{Any}})
 	sent := taggedFrames()
 	send(t, openSender(t, "left"), sent...)

@@ -3,76 +3,36 @@ package ring
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
-	"net"
-	"os"
-	"os/exec"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// lab moves the test's thread into a network namespace of its own with a pair of
-// interfaces, left and right: what goes into one comes out of the other. The
-// thread ends with the test, and the namespace with its last socket.
-func lab(t testing.TB) {
+// enterLab moves the test's thread into a network namespace of its own with a pair
+// of interfaces, left and right: what goes into one comes out of the other.
+func enterLab(t testing.TB) {
 	t.Helper()
-	runtime.LockOSThread()
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skip("no network namespace: ", err)
+	if err := lab.Enter(); err != nil {
+		t.Skip(err)
 	}
-	// Without this the kernel talks of itself on every new interface.
-	for _, which := range []string{"all", "default"} {
-		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Skip("no setting in the namespace: ", err)
-		}
-	}
-	if out, err := exec.Command("ip", "link", "add", "type", "veth").CombinedOutput(); err != nil {
-		t.Skipf("no pair of interfaces: %v: %s", err, out)
-	}
-	ip(t, "link del veth0")
 	makePair(t, "left", "right")
 }
 
 func makePair(t testing.TB, left, right string) {
 	t.Helper()
-	ip(t, "link add "+left+" type veth peer name "+right)
-	ip(t, "link set "+left+" up")
-	ip(t, "link set "+right+" up")
-	for _, name := range []string{left, right} {
-		for deadline := time.Now().Add(10 * time.Second); !carries(t, name); {
-			if time.Now().After(deadline) {
-				t.Fatal(name, " does not run")
-			}
-		}
-	}
-	// Frames get lost between the carrier and the queue that it brings, which this
-	// waits for: the kernel changes one thing at a time.
-	ip(t, "link set "+left+" up")
-}
-
-// carries reports whether an interface has a carrier.
-func carries(t testing.TB, name string) bool {
-	t.Helper()
-	iface, err := net.InterfaceByName(name)
-	if err != nil {
+	if err := lab.Pair(left, right); err != nil {
 		t.Fatal(err)
 	}
-	return iface.Flags&net.FlagRunning != 0
 }
 
 // ip runs ip(8) in the test's namespace.
 func ip(t testing.TB, arguments string) {
 	t.Helper()
-	out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("ip %s: %v: %s", arguments, err, out)
+	if err := lab.IP(arguments); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // TestSendKept sends what a bitmap keeps, in order, and passes over what cannot be
 // sent.
 func TestSendKept(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	for _, queue := range []bool{false, true} {
 		src := open(t, Config{Interfaces: []string{"right"}})
 		s, err := OpenSender(SenderConfig{Interface: "left", Queue: queue})
@@ -54,7 +54,7 @@ func TestSendKept(t *testing.T) {
 
 // TestForward sends on what is captured, and finds it behind the second link.
 func TestForward(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	makePair(t, "out", "tool")
 	in := open(t, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond})
 	tool := open(t, Config{Interfaces: []string{"tool"}})
@@ -72,7 +72,7 @@ func TestForward(t *testing.T) {
 
 // TestSendRefused takes the other end away, and then the interface.
 func TestSendRefused(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	ip(t, "link set right down")
 	const patience = 20 * time.Millisecond
 	s, err := OpenSender(SenderConfig{Interface: "left", Patience: patience})
@@ -110,7 +110,7 @@ func TestSendRefused(t *testing.T) {
 }
 
 func TestSendLinkType(t *testing.T) {
-	lab(t)
+	enterLab(t)
 	b := batchOf(numbered(0, 60))
 	b.Interfaces[0].LinkType = capture.LinkLinuxSLL2
 	if err := openSender(t, "left").Send(b, nil); !errors.Is(err, ErrLinkType) {

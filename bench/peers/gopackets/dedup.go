@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/gopacket/layers"
+	"github.com/gopacket/gopacket/layers"
 )
 
 const window = int64(time.Millisecond)

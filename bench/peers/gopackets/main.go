@@ -1,9 +1,10 @@
 // Command gopackets does two of flowdedup's jobs as one would write them with
 // gopacket, a DecodingLayerParser and Go's maps, to be measured beside it by
-// bench/pipeline:
+// bench/pipeline and bench/live:
 //
 //	gopackets dedup FILE.pcap      counts copies within a millisecond
 //	gopackets distinct FILE.pcap   counts sources, destinations and flows by the hour
+//	gopackets -i dedup IFACE       reads an interface instead, until SIGINT (Linux)
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/google/gopacket/pcapgo"
+	"github.com/gopacket/gopacket/pcapgo"
 )
 
 func main() {
@@ -30,8 +31,12 @@ type job interface {
 }
 
 func run(args []string, out io.Writer) error {
+	read := feed
+	if len(args) > 0 && args[0] == "-i" {
+		args, read = args[1:], func(name string, j job) error { return live(name, j, out) }
+	}
 	if len(args) != 2 {
-		return errors.New("usage: gopackets dedup|distinct FILE.pcap")
+		return errors.New("usage: gopackets [-i] dedup|distinct FILE.pcap|IFACE")
 	}
 	var j job
 	switch args[0] {
@@ -42,7 +47,7 @@ func run(args []string, out io.Writer) error {
 	default:
 		return fmt.Errorf("%s is no job", args[0])
 	}
-	if err := feed(args[1], j); err != nil {
+	if err := read(args[1], j); err != nil {
 		return err
 	}
 	return j.print(out)

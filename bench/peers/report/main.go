@@ -3,12 +3,14 @@
 //
 //	go run ./report -o ../RESULTS.md -charts ../charts FILE...
 //
-// The files are what `go test -bench` and bench/pipeline write, of one machine.
-// Benchmarks that occur several times are shown with their median. The page has two
-// parts, kernels and pipeline; one of which the files hold nothing stays as it was.
+// The files are what `go test -bench`, bench/pipeline and bench/live write, of one
+// machine. Benchmarks that occur several times are shown with their median. The page
+// has three parts, kernels, pipeline and live; one of which the files hold nothing
+// stays as it was.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,19 +49,19 @@ func run(paths []string, out, charts string) error {
 	return os.WriteFile(out, []byte(page(runs, string(old))), 0o666)
 }
 
-// page returns both parts, each as measured or else as in the old page.
+// page returns all parts, each as measured or else as in the old page.
 func page(r *runs, old string) string {
-	kernels, pipeline, found := strings.Cut(old, pipelineHeading)
-	if found {
-		pipeline = pipelineHeading + pipeline
+	old, live := cutBefore(old, liveHeading)
+	kernels, pipeline := cutBefore(old, pipelineHeading)
+	return cmp.Or(r.kernels(), kernels) + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live)
+}
+
+// cutBefore divides a page where a part begins.
+func cutBefore(page, heading string) (before, part string) {
+	if at := strings.Index(page, heading); at >= 0 {
+		return page[:at], page[at:]
 	}
-	if part := r.kernels(); part != "" {
-		kernels = part
-	}
-	if part := r.pipeline(); part != "" {
-		pipeline = part
-	}
-	return kernels + pipeline
+	return page, ""
 }
 
 func writeChart(r *runs, folder string) error {

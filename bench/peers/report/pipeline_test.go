@@ -56,14 +56,16 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestParts makes one part of a page at a time: the other stays.
+// TestParts makes one part of a page at a time: the others stay.
 func TestParts(t *testing.T) {
-	whole := pageOf(t, results+commands)
+	whole := pageOf(t, results+commands+receivers)
 	for name, order := range map[string][]string{
-		"kernels first":  {results, commands},
-		"pipeline first": {commands, results},
-		"kernels again":  {results + commands, results},
-		"pipeline again": {results + commands, commands},
+		"kernels first":  {results, commands, receivers},
+		"pipeline first": {commands, receivers, results},
+		"live first":     {receivers, commands, results},
+		"kernels again":  {results + commands + receivers, results},
+		"pipeline again": {results + commands + receivers, commands},
+		"live again":     {results + commands + receivers, receivers},
 	} {
 		out, page := filepath.Join(t.TempDir(), "out.md"), ""
 		for _, part := range order {

@@ -81,8 +81,13 @@ func (b *benchmark) median(unit string) (float64, bool) {
 	if len(b.values[unit]) == 0 {
 		return 0, false
 	}
-	sample := benchmath.NewSample(b.values[unit], &benchmath.DefaultThresholds)
-	return benchmath.AssumeNothing.Summary(sample, 0.95).Center, true
+	return middle(b.values[unit]), true
+}
+
+// middle returns the median.
+func middle(values []float64) float64 {
+	sample := benchmath.NewSample(values, &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(sample, 0.95).Center
 }
 
 // get returns the value of a part of the name, or "".

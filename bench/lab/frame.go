@@ -1,0 +1,71 @@
+package lab
+
+import "encoding/binary"
+
+// What the traffic holds: Flows different five-tuples of Sources sources and
+// Destinations destinations, all of which come within any 2*Flows frames. Every
+// RepeatEvery-th frame repeats the one that came repeatBehind before.
+const (
+	Flows        = 1 << 20
+	Sources      = 1 << 16
+	Destinations = 1 << 8
+	RepeatEvery  = 10
+	repeatBehind = 64
+)
+
+// MinFrame is the length in bytes of the shortest frame, the shortest of Ethernet.
+const MinFrame = 60
+
+// The fields that differ from frame to frame.
+const (
+	sourceAt      = 28 // low half of the IPv4 source
+	destinationAt = 33 // last byte of the IPv4 destination
+	portAt        = 35 // last byte of the UDP source port
+	numberAt      = 42 // UDP payload
+)
+
+// scatter is odd, so that the low bits of its multiples are different for numbers
+// whose low bits are.
+const scatter = 0x1E3779B1
+
+// header is of Ethernet, IPv4 and UDP. The addresses are of nobody, so that the
+// kernel looks no further than there: the IPv4 header's checksum need not be right.
+const header = "\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00" +
+	"\x45\x00\x00\x2e\x00\x00\x40\x00\x40\x11\x00\x00\x0a\x00\x00\x00\x0a\x01\x00\x00" +
+	"\x20\x00\x00\x35\x00\x1a\x00\x00"
+
+// NewFrame returns frame 0 of n bytes, at least MinFrame. What is longer than that
+// is padding.
+func NewFrame(n int) []byte {
+	f := make([]byte, n)
+	copy(f, header)
+	Renumber(f, 0)
+	return f
+}
+
+// Renumber makes f, which is from NewFrame, the given frame of the traffic.
+func Renumber(f []byte, frame uint64) {
+	number := numberOf(frame)
+	binary.NativeEndian.PutUint64(f[numberAt:], number)
+	spread := uint32(number) * scatter
+	binary.NativeEndian.PutUint16(f[sourceAt:], uint16(spread))
+	f[destinationAt] = byte(spread)
+	f[portAt] = byte(spread >> 16 & (Flows/Sources - 1))
+}
+
+// numberOf returns what the payload of a frame holds: frames of the same number are
+// the same.
+func numberOf(frame uint64) uint64 {
+	if frame%RepeatEvery == RepeatEvery-1 && frame >= repeatBehind {
+		return frame - repeatBehind
+	}
+	return frame
+}
+
+// Number returns the number in the payload of f, a frame of the traffic.
+func Number(f []byte) uint64 { return binary.NativeEndian.Uint64(f[numberAt:]) }
+
+// Repeats returns how many of the first n frames repeat one before.
+func Repeats(n uint64) uint64 {
+	return n/RepeatEvery - min(n, repeatBehind)/RepeatEvery
+}

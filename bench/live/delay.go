@@ -1,0 +1,106 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/live/pace"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+const forwarder = "flowdedup live -i right --forward out --json"
+
+// delays measures what --forward adds at each load, in each round: from the kernel's
+// timestamp of a packet on its way in to that behind the interface that it is
+// forwarded to.
+func (b *bench) delays() error {
+	for range b.rounds {
+		for _, load := range b.loads {
+			if err := b.delay(load); err != nil {
+				return fmt.Errorf("%s: %w", forwarder, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) delay(load int) error {
+	frames := load * b.seconds
+	p, err := start(forwarder, processors(true), b.place)
+	if err != nil {
+		return err
+	}
+	in, inErr := openTap("right", frames)
+	out, outErr := openTap("tool", frames)
+	if err := errors.Join(inErr, outErr); err != nil {
+		return err
+	}
+	_, sendErr := pace.Send("left", 0, frames, load)
+	r, err := p.finish(summary)
+	if err := errors.Join(sendErr, err, in.end(), out.end()); err != nil {
+		return err
+	}
+	delays := between(in.times, out.times)
+	if len(delays) == 0 {
+		return errors.New("nothing was forwarded")
+	}
+	millis := func(i int) float64 { return float64(delays[i]) / 1e6 }
+	last := len(delays) - 1
+	_, err = fmt.Fprintf(b.out, "command: %s\nBenchmarkForward/load=%d 1 %.4g ms-median %.4g ms-p99 %.4g ms-max %d sent %d captured %d dropped %d forwarded %.5g cpu-s\n",
+		forwarder, load, millis(last/2), millis(last*99/100), millis(last), frames, r.captured, r.dropped, len(delays), r.cpu.Seconds())
+	return err
+}
+
+// tap notes when it has seen each number of the traffic first.
+type tap struct {
+	source *ring.Capture
+	times  []int64 // 0 where it has not
+	ended  chan struct{}
+}
+
+func openTap(name string, numbers int) (*tap, error) {
+	source, err := ring.Open(ring.Config{Interfaces: []string{name}})
+	if err != nil {
+		return nil, err
+	}
+	t := &tap{source, make([]int64, numbers), make(chan struct{})}
+	go t.read()
+	return t, nil
+}
+
+func (t *tap) read() {
+	defer close(t.ended)
+	for b := (capture.Batch{}); t.source.Next(&b) == nil; {
+		for i := range b.Frames {
+			n := lab.Number(b.Data(i))
+			if n < uint64(len(t.times)) && t.times[n] == 0 {
+				t.times[n] = b.Frames[i].Time
+			}
+		}
+	}
+}
+
+// end reads what is left.
+func (t *tap) end() error {
+	t.source.Stop()
+	<-t.ended
+	return t.source.Close()
+}
+
+// between returns how long those that came out were on their way, the fastest first.
+func between(in, out []int64) []time.Duration {
+	var all []time.Duration
+	for n := range in {
+		if in[n] != 0 && out[n] != 0 {
+			all = append(all, time.Duration(out[n]-in[n]))
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,16 @@
+//go:build linux
+
+// Command live times receivers of live traffic: flowdedup live, tools that do a part
+// of its work, and a bare ring, which only walks over packets:
+//
+//	live [-quick] [-rounds N] [-senders LIST] [-skip LIST] [-dir FOLDER] > live.txt
+//
+// It prints results in the form of go test -bench, of which bench/peers/report makes
+// the tables. All receivers run in turn in every round, in a network namespace of
+// their own, in which bench/lab's traffic comes to them over a pair of interfaces: at
+// the highest rate by its generator (xdp), and at a million a second through a packet
+// socket (sendmmsg). At last it measures the delay that flowdedup's --forward adds.
+//
+// flowdedup, barering, gopackets and the tools are taken from the PATH; receivers and
+// senders that cannot be had are left out, and standard error says so.
+package main

@@ -1,0 +1,68 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	err := run(os.Args[1:], os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "live:", err)
+		os.Exit(1)
+	}
+}
+
+// plan says how much is measured.
+type plan struct {
+	rounds  int
+	frames  map[string]int // of each sender
+	rate    int            // of the slower sender, frames a second
+	loads   []int          // for the delay, frames a second
+	seconds int            // of each load
+	senders []string
+	skip    []string // receivers
+}
+
+var (
+	full = plan{rounds: 5, frames: map[string]int{"xdp": 15_000_000, "sendmmsg": 4_000_000}, rate: 1_000_000,
+		loads: []int{100_000, 500_000}, seconds: 5}
+	small = plan{rounds: 1, frames: map[string]int{"xdp": 100_000, "sendmmsg": 50_000}, rate: 100_000,
+		loads: []int{10_000}, seconds: 1}
+)
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("live", flag.ContinueOnError)
+	quick := flags.Bool("quick", false, "few frames and one round, to see that everything works")
+	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
+	senders := flags.String("senders", "xdp,sendmmsg", "senders to measure with")
+	skip := flags.String("skip", "", "receivers to leave out, with commas")
+	dir := flags.String("dir", "/dev/shm", "folder for outputs, in memory")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 || *rounds < 0 {
+		return errors.New("wrong usage: an argument, or negative rounds")
+	}
+	p := full
+	if *quick {
+		p = small
+	}
+	if *rounds > 0 {
+		p.rounds = *rounds
+	}
+	p.senders, p.skip = strings.Split(*senders, ","), strings.Split(*skip, ",")
+	// Everything in the namespace is started by this goroutine.
+	runtime.LockOSThread()
+	return measureAll(p, *dir, out)
+}

@@ -1,0 +1,46 @@
+package pace
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// burstEvery is how often frames go out, those of that time together.
+const burstEvery = 500 * time.Microsecond
+
+// Send sends that many frames of the traffic, and up to a burst more, from the given one
+// on out of an interface through a packet socket, at most rate in a second. It returns
+// how many the kernel took, of frames before an error too.
+func Send(name string, from uint64, frames, rate int) (uint64, error) {
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name})
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	burst := max(1, rate*int(burstEvery/time.Microsecond)/1_000_000)
+	b := traffic(burst)
+	begin := time.Now()
+	for done := 0; done < frames; done += burst {
+		for i := range b.Frames {
+			lab.Renumber(b.Data(i), from+uint64(done+i))
+		}
+		if err := s.Send(b, nil); err != nil {
+			return s.Stats().Sent, err
+		}
+		time.Sleep(time.Duration(done+burst)*time.Second/time.Duration(rate) - time.Since(begin))
+	}
+	return s.Stats().Sent, nil
+}
+
+// traffic returns a batch of frames to be numbered.
+func traffic(frames int) *capture.Batch {
+	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+	for i := range frames {
+		b.Frames = append(b.Frames, capture.Frame{Data: uint32(i * lab.MinFrame), CapLen: lab.MinFrame, WireLen: lab.MinFrame})
+		b.Buf = append(b.Buf, lab.NewFrame(lab.MinFrame)...)
+	}
+	return b
+}

@@ -1,0 +1,91 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a receiver at work.
+type process struct {
+	command        *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// result is what a receiver told, and what it took.
+type result struct {
+	counts
+	cpu  time.Duration
+	peak int64 // bytes: the greatest resident set
+}
+
+// settle is how long a receiver gets to set up everything behind its socket, and to
+// take in what is left at the end.
+const settle = time.Second
+
+// start starts a line in the calling thread's namespace, on the processors of a list,
+// and returns when it captures.
+func start(line, processors, dir string) (*process, error) {
+	before, err := captures()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{command: exec.Command("taskset", append([]string{"-c", processors}, strings.Fields(line)...)...)}
+	p.command.Dir, p.command.Stdout, p.command.Stderr = dir, &p.stdout, &p.stderr
+	// Signals from the terminal are for this program alone.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		now, err := captures()
+		if err == nil && now > before {
+			time.Sleep(settle)
+			return p, nil
+		}
+		if err != nil || time.Now().After(deadline) {
+			_ = p.command.Process.Kill()
+			// A process that hangs in the kernel is left there.
+			return nil, fmt.Errorf("%s: captures nothing (%v)", line, err)
+		}
+	}
+}
+
+// captures returns how many packet sockets there are in the thread's namespace.
+func captures() (int, error) {
+	text, err := os.ReadFile("/proc/thread-self/net/packet")
+	return bytes.Count(text, []byte("\n")) - 1, err
+}
+
+// stop interrupts the receiver and returns what it prints, stdout first.
+func (p *process) stop() (string, error) {
+	time.Sleep(settle)
+	if err := p.command.Process.Signal(os.Interrupt); err != nil {
+		return "", err
+	}
+	err := p.command.Wait()
+	text := p.stdout.String() + "\n" + p.stderr.String()
+	const interrupted = 130 // what shells give for SIGINT, and flowdedup too
+	if err != nil && p.command.ProcessState.ExitCode() != interrupted {
+		return "", fmt.Errorf("%s: %w: %s", p.command, err, text)
+	}
+	return text, nil
+}
+
+// finish stops the receiver and reads what it tells.
+func (p *process) finish(count func(string) (counts, error)) (result, error) {
+	text, err := p.stop()
+	if err != nil {
+		return result{}, err
+	}
+	c, err := count(text)
+	state := p.command.ProcessState
+	usage := state.SysUsage().(*syscall.Rusage)
+	return result{c, state.UserTime() + state.SystemTime(), int64(usage.Maxrss) * 1024}, err
+}

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Builds flowdedup and bench/live/soak, and soaks, as root. Arguments go to soak.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+go build -o "$bin/" ./bench/live/soak ./cmd/flowdedup
+PATH="$bin:$PATH" soak "$@"

@@ -1,0 +1,151 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/live/pace"
+)
+
+// soak is one run.
+type soak struct {
+	duration time.Duration
+	rate     int
+	dir      string
+	out      io.Writer
+
+	begin    time.Time
+	process  *exec.Cmd
+	launched []time.Time
+	samples  []sample
+	read     int // complete files
+	sent     atomic.Uint64
+}
+
+// sample is what the process showed at one moment.
+type sample struct {
+	when  time.Time
+	event string // what went wrong since the sample before
+	shown map[string]float64
+}
+
+const (
+	sampleEvery = 10 * time.Second
+	mostSamples = 20 // at least, however short the run
+	// recovery is how long after an event packets may still get lost: a link takes a
+	// second to be looked for and taken up again.
+	recovery = 2 * time.Second
+)
+
+func (s *soak) run() error {
+	defer os.RemoveAll(s.dir)
+	if err := s.launch(); err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); s.send(stop) }()
+	s.begin = time.Now()
+	fmt.Fprintln(s.out, sampleHead)
+	err := s.course()
+	close(stop)
+	<-stopped
+	err = errors.Join(err, s.interrupt(), s.readFiles(), s.judge())
+	fmt.Fprintf(s.out, "%d frames sent, %d complete files read, started %d times\n", s.sent.Load(), s.read, len(s.launched))
+	if err != nil {
+		fmt.Fprintf(s.out, "\nflowdedup's messages end with:\n%s\n", tail(s.log()))
+	}
+	return err
+}
+
+// send sends until told to stop, as soon as there is an interface again.
+func (s *soak) send(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		n, err := pace.Send("left", s.sent.Load(), s.rate/4, s.rate)
+		s.sent.Add(n)
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// course takes samples and lets events happen, to the end of the duration.
+func (s *soak) course() error {
+	every := min(sampleEvery, s.duration/mostSamples)
+	left := events
+	for next := s.begin.Add(every); time.Since(s.begin) < s.duration; next = next.Add(every) {
+		time.Sleep(time.Until(next))
+		happened := ""
+		if len(left) > 0 && time.Since(s.begin).Seconds() >= left[0].at*s.duration.Seconds() {
+			happened = left[0].name
+			if err := left[0].happen(s); err != nil {
+				return fmt.Errorf("%s: %w", happened, err)
+			}
+			time.Sleep(recovery)
+			left, next = left[1:], time.Now()
+		}
+		if err := s.sample(happened); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *soak) sample(happened string) error {
+	shown, err := metrics()
+	if err != nil {
+		return fmt.Errorf("after %v: %w", time.Since(s.begin).Round(time.Second), err)
+	}
+	s.samples = append(s.samples, sample{time.Now(), happened, shown})
+	s.printSample()
+	return nil
+}
+
+// interrupt ends the process as a user does.
+func (s *soak) interrupt() error {
+	if err := s.process.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	err := s.process.Wait()
+	const interrupted = 130
+	if code := s.process.ProcessState.ExitCode(); code != interrupted {
+		return fmt.Errorf("interrupted, flowdedup ended with %v instead of exit code %d", err, interrupted)
+	}
+	return nil
+}
+
+// readFiles reads every file that has its final name, with flowdedup and with tcpdump.
+func (s *soak) readFiles() error {
+	names, err := filepath.Glob(filepath.Join(s.dir, "clean-*.pcapng"))
+	if err != nil || len(names) == 0 {
+		return fmt.Errorf("no complete files (%w)", err)
+	}
+	var errs []error
+	for _, name := range names {
+		for _, reader := range []string{"flowdedup dedup --quiet " + name, "tcpdump -r " + name + " -w /dev/null"} {
+			words := strings.Fields(reader)
+			if text, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w: %s", reader, err, tail(string(text))))
+			}
+		}
+		s.read++
+	}
+	return errors.Join(errs...)
+}
+
+// tail returns the last thousand bytes or so.
+func tail(text string) string { return text[max(0, len(text)-1000):] }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const liveHeading = "\n## Live\n"
+
+// senderTitles are the headings of the tables.
+var senderTitles = map[string]string{
+	"xdp":      "As fast as the kernel takes frames",
+	"sendmmsg": "A million frames a second, through a packet socket",
+}
+
+// live returns the section about receivers of live traffic, or "" if none was measured.
+func (r *runs) live() string {
+	// Package ring has benchmarks of the same names.
+	elsewhere := func(b *benchmark) bool { return b.pkg != "live" }
+	all, forwards := slices.DeleteFunc(r.named("Live"), elsewhere), slices.DeleteFunc(r.named("Forward"), elsewhere)
+	if len(all) == 0 {
+		return ""
+	}
+	var p strings.Builder
+	config := all[0].config
+	fmt.Fprintf(&p, "%s\nMade by `make bench-live bench-results` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
+		liveHeading, config("goos"), config("goarch"), config("cpu"), config("threads"), config("kernel"))
+	fmt.Fprintf(&p, "Receivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
+		"medians of %d, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
+		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the frames sent that "+
+		"the receiver did not get, `dropped` how many it says the kernel dropped, `copies` the share of the repeats that it found. "+
+		"CPU seconds are the receiver's own, user and system; what the kernel does to hand it a packet is on the sender's "+
+		"processor. The peak has the receiver's ring in it.\n", len(all[0].values["sent"]))
+	for _, sender := range valuesOf(all, "sender") {
+		p.WriteString(senderTable(sender, with(all, "sender", sender)))
+	}
+	p.WriteString(forwardTable(forwards))
+	return p.String()
+}
+
+// senderTable returns what all receivers did with one sender.
+func senderTable(sender string, all []*benchmark) string {
+	t := table{head: []string{"command", "processors", "sent million/s", "sent", "lost %", "most lost %", "dropped", "CPU s",
+		"million/CPU s", "peak MiB", "copies %"}}
+	for _, b := range all {
+		lost := b.ratios("captured", "sent", func(captured, sent float64) float64 { return 100 * (1 - captured/sent) })
+		copies := "-"
+		if found := b.ratios("copies", "repeats", func(found, all float64) float64 { return 100 * found / all }); len(found) > 0 {
+			copies = digits(middle(found))
+		}
+		rate, _ := b.median("sent/s")
+		taken, _ := b.median("packets/cpu-s")
+		t.rows = append(t.rows, []string{b.command(), b.config("processors"), digits(rate / 1e6), b.metric("sent", whole),
+			digits(middle(lost)), digits(slices.Max(lost)), b.metric("dropped", whole), b.metric("cpu-s", digits),
+			digits(taken / 1e6), b.metric("peak-MiB", digits), copies})
+	}
+	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
+}
+
+// forwardTable returns the delays at each load.
+func forwardTable(all []*benchmark) string {
+	if len(all) == 0 {
+		return ""
+	}
+	t := table{head: []string{"packets/s", "sent", "forwarded", "median ms", "p99 ms", "greatest ms", "CPU s"}}
+	for _, b := range all {
+		load, _ := strconv.ParseFloat(b.get("load"), 64)
+		t.rows = append(t.rows, []string{whole(load), b.metric("sent", whole), b.metric("forwarded", whole),
+			b.metric("ms-median", digits), b.metric("ms-p99", digits), b.metric("ms-max", digits), b.metric("cpu-s", digits)})
+	}
+	return fmt.Sprintf("\n### Forwarding\n\nWhat %s adds to a packet's way, from the kernel's timestamp of it on the way in to "+
+		"that behind the interface that it is forwarded to; medians. Repeats are not forwarded.\n\n%s", all[0].command(), t.markdown())
+}
+
+// ratios combines two metrics of each run.
+func (b *benchmark) ratios(part, of string, combine func(part, of float64) float64) []float64 {
+	var all []float64
+	for i, x := range b.values[part] {
+		all = append(all, combine(x, b.values[of][i]))
+	}
+	return all
+}
