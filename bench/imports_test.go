@@ -18,6 +18,7 @@ var layers = map[string][]string{
 	"engine/theory":       {},
 	"engine/sizing":       {"engine/theory", "engine", "layout", "asm"},
 	"capture":             {"asm"},
+	"capture/bpf":         {"capture"},
 	"capture/flow":        {"capture", "asm"},
 	"capture/ring":        {"capture"},
 	"cmd":                 {"capture", "engine", "layout", "asm", "cmd"},
