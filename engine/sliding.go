@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 
@@ -81,11 +82,23 @@ type Sliding struct {
 	counts  []uint32 // of elements by the date of their last sighting
 	levels  []uint8  // of the sample by date
 	spilled map[int][]uint64
+	recent  [slidingRecents]recentElement
 	held    []slidingElement
 	votes   int // for the clock of those held
 	pending slidingPending
 	ignored uint64
 }
+
+// recentElement is one that was entered in some step: there is nothing to be done about it
+// until the next.
+type recentElement struct {
+	digest uint64
+	step   int64
+}
+
+// slidingRecents is how many recent elements are known, by their digests: those that come
+// most often, in a part of the first-level cache.
+const slidingRecents = 1 << 9
 
 // slidingElement is an element that is held.
 type slidingElement struct {
@@ -135,6 +148,7 @@ func newSliding(window, step int64, lines, most int) (*Sliding, error) {
 	}
 	ring := 1 << bits.Len(uint(s.steps+1))
 	s.counts, s.levels = make([]uint32, ring), make([]uint8, ring)
+	s.forgetRecent()
 	return s, nil
 }
 
@@ -200,16 +214,32 @@ func (s *Sliding) leading(times []int64) (n int) {
 	return n
 }
 
-// enterAll makes the elements that leading counted wait for their turn at the rows.
+// enterAll makes the elements that leading counted wait for their turn at the rows, but for
+// recent ones.
 func (s *Sliding) enterAll(seen []uint64, d []asm.Digest, place int) {
 	p, date := &s.pending, uint16(s.front&dateMask)
-	dates, places := p.dates[p.count:][:len(d)], p.places[p.count:][:len(d)]
-	copy(p.digests[p.count:], d)
+	n := p.count
 	for i := range d {
-		dates[i], places[i] = date, place+i
+		r := &s.recent[d[i][0]>>33%slidingRecents]
+		if r.digest == d[i][0] && r.step == s.front {
+			if seen != nil {
+				seen[(place+i)/64] |= 1 << ((place + i) % 64)
+			}
+			continue
+		}
+		*r = recentElement{d[i][0], s.front}
+		p.digests[n], p.dates[n], p.places[n] = d[i], date, place+i
+		n++
 	}
-	p.count += len(d)
+	p.count = n
 	s.turn(seen)
+}
+
+// forgetRecent makes no element a recent one.
+func (s *Sliding) forgetRecent() {
+	for i := range s.recent {
+		s.recent[i] = recentElement{step: math.MinInt64}
+	}
 }
 
 // enter makes an element wait for its turn at the rows, if it is sampled.
@@ -327,6 +357,7 @@ func (s *Sliding) empty() {
 	clear(s.counts)
 	clear(s.spilled)
 	s.cells, s.debt, s.swept = 0, 0, 0
+	s.forgetRecent()
 }
 
 // Ignored returns how many elements had no time, or one that was not believed in the end.

@@ -6,8 +6,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// Packets are those of one batch on their way to verdicts: Reset, and Read or
-// Add, take what the batches before have no part in, Judge the rest. It keeps its memory from batch
+// Packets are those of one batch on their way to verdicts: Reset and Read take what
+// the batches before have no part in, Judge the rest. It keeps its memory from batch
 // to batch, and serves one goroutine at a time.
 type Packets struct {
 	judging  *Judging
@@ -31,30 +31,13 @@ func (p *Packets) Reset(n int) {
 	p.tally = newTally()
 }
 
-// Read decodes and digests the packets from to to-1 of b. All packets are to be read or
-// added, in their order.
-func (p *Packets) Read(b *capture.Batch, from, to int) {
+// Read decodes and digests the packets from to to-1 of b, and returns the digests. All
+// packets are to be read, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
 	buf, msgs := p.identity.Read(p.protocols[from:to], b, from)
-	p.enter(b, from, buf, msgs)
-}
-
-// Add digests the packets of b that headers describe, the first of which is number
-// from, and returns the digests.
-func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) []asm.Digest {
-	for i := range headers {
-		p.protocols[from+i] = headers[i].Protocol()
-	}
-	buf, msgs := p.identity.Gather(b, from, headers)
-	p.enter(b, from, buf, msgs)
-	return p.digests[from : from+len(headers)]
-}
-
-// enter digests the identities of the packets from number from on, whose protocols are
-// there.
-func (p *Packets) enter(b *capture.Batch, from int, buf []byte, msgs []asm.Message) {
-	to := from + len(msgs)
 	p.digester.SumMessages(p.digests[from:to], buf, msgs)
 	p.tally.packets(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
+	return p.digests[from:to]
 }
 
 // Judge judges the packets, and returns a bitmap of those that are copies, which is

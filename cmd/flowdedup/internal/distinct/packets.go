@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Packets are those of one batch on their way into the counts: Reset, and Read or Add,
-// take what the batches before have no part in, Count the rest. It keeps its memory from batch to
+// Packets are those of one batch on their way into the counts: Reset and Read take what
+// the batches before have no part in, Count the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
 	run    *Counting
@@ -35,20 +35,9 @@ func (p *Packets) Reset(b *capture.Batch) {
 }
 
 // Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
-// read or added, in their order.
+// read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
-	p.enter(p.keyers.Read(b, from, to-from), from)
-}
-
-// Add digests the keys of the packets of b that headers describe, the first of which
-// is number from.
-func (p *Packets) Add(b *capture.Batch, from int, headers []flow.Header) {
-	p.enter(p.keyers.Gather(b, from, headers), from)
-}
-
-// enter digests the keys of packets that are counted from the one at from.
-func (p *Packets) enter(all []*flow.Keys, from int) {
-	for i, keys := range all {
+	for i, keys := range p.keyers.Read(b, from, to-from) {
 		p.keys[i].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
 }

@@ -49,7 +49,6 @@ type runner struct {
 	log      *slog.Logger
 	begin    time.Time
 	capture  *ring.Capture
-	decoder  *flow.Decoder
 	judging  *dedup.Judging
 	counting *distinct.Counting // nil where nothing is counted
 	reasons  *reasons
@@ -103,7 +102,6 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	if r.judging, err = newJudging(&cfg.Dedup, h, snapshots); err != nil {
 		return err
 	}
-	r.decoder = r.judging.NewDecoder()
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
@@ -111,6 +109,7 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 		return err
 	}
 	cfg.Distinct.Rows = r.reports.rows
+	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
 	r.counting, err = newCounting(&cfg.Distinct, h, snapshots)
 	return err
 }

@@ -14,21 +14,24 @@ var seed = maphash.MakeSeed()
 
 // sampler takes samples of one batch at a time.
 type sampler struct {
+	decoder *flow.Decoder
+	header  [1]flow.Header
 	samples []sample
 	scratch []byte // what is hashed of a frame
 }
 
-func (r *reasons) newSampler() *sampler { return &sampler{} }
+func newSampler(d *flow.Decoder) *sampler { return &sampler{decoder: d} }
 
 func (s *sampler) reset() { s.samples = s.samples[:0] }
 
-// add takes samples of the packets of b that headers describe and that have the given
-// digests, the first of which is number from.
-func (s *sampler) add(b *capture.Batch, from int, headers []flow.Header, digests []asm.Digest) {
+// add takes samples of the packets of b that have the given digests, the first of which
+// is number from.
+func (s *sampler) add(b *capture.Batch, from int, digests []asm.Digest) {
 	for i := range digests {
 		if digests[i][1]&sampled == 0 {
+			s.decoder.Decode(s.header[:], b, from+i)
 			s.samples = append(s.samples, sample{
-				digest: digests[i], frame: uint32(from + i), trait: s.traitOf(b, from+i, &headers[i]),
+				digest: digests[i], frame: uint32(from + i), trait: s.traitOf(b, from+i, &s.header[0]),
 			})
 		}
 	}

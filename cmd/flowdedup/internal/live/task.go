@@ -4,13 +4,12 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
 
-// step is how many packets are decoded at a time: their headers stay in the
-// first-level cache until they were digested and keyed.
+// step is how many packets are read at a time: what is between frames and digests stays
+// in the first-level cache.
 const step = 512
 
 // task is the work on one batch.
@@ -19,12 +18,11 @@ type task struct {
 	judged  *dedup.Packets
 	counted *distinct.Packets // nil where nothing is counted
 	sampler *sampler
-	headers [step]flow.Header
 	drop    []uint64
 }
 
 func newTask(r *runner) *task {
-	t := &task{run: r, judged: r.judging.NewPackets(), sampler: r.reasons.newSampler()}
+	t := &task{run: r, judged: r.judging.NewPackets(), sampler: newSampler(r.judging.NewDecoder())}
 	if r.counting != nil {
 		t.counted = r.counting.NewPackets()
 	}
@@ -40,11 +38,10 @@ func (t *task) Prepare(b *capture.Batch) {
 		t.counted.Reset(b)
 	}
 	for from := 0; from < n; from += step {
-		headers := t.headers[:min(step, n-from)]
-		t.run.decoder.Decode(headers, b, from)
-		t.sampler.add(b, from, headers, t.judged.Add(b, from, headers))
+		to := min(from+step, n)
+		t.sampler.add(b, from, t.judged.Read(b, from, to))
 		if t.counted != nil {
-			t.counted.Add(b, from, headers)
+			t.counted.Read(b, from, to)
 		}
 	}
 }
