@@ -3,6 +3,7 @@ package ring
 import (
 	"bytes"
 	"encoding/binary"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/bpf"
@@ -88,7 +89,7 @@ func TestFanoutStartsApart(t *testing.T) {
 	stop()
 }
 
-// traffic sends frames round and round until it is stopped.
+// traffic sends frames round and round until it is stopped, or the test ends.
 func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
 	s := openSender(t, name)
 	b := batchOf(frames...)
@@ -107,12 +108,14 @@ func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
 			}
 		}
 	}()
-	return func() {
+	stop = sync.OnceFunc(func() {
 		close(end)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	}
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // typeFilter lets one ethertype through.
@@ -129,10 +132,8 @@ func TestFilterFromTheFirst(t *testing.T) {
 	makePair(t, "other", "otherpeer")
 	wanted := numbered(1, 60)
 	wanted[13]++
-	stopLeft := traffic(t, "left", numbered(0, 60), wanted)
-	stopOther := traffic(t, "other", wanted[:59])
-	defer stopOther()
-	defer stopLeft()
+	traffic(t, "left", numbered(0, 60), wanted)
+	traffic(t, "other", wanted[:59])
 	for range 20 {
 		src := open(t, Config{Interfaces: []string{"right"}, Filter: typeFilter(testType + 1)})
 		for i, f := range take(t, src, 1000).frames {
