@@ -194,6 +194,9 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.slide > 0 && len(f.of) > 0 {
 		past = f.every
 	}
+	if f.forward != "" && !cmd.Flags().Changed("workers") {
+		f.workers = 1 // sending is one thread's, and what packets wait for
+	}
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
