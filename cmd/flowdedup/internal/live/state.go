@@ -187,18 +187,14 @@ func (s *state) written(h *stateHeader, now time.Time) {
 
 // write puts the copy in the place of the file before.
 func (s *state) write(h *stateHeader) (size int64, err error) {
-	content, err := h.encode(s.snapshots.Bytes())
-	if err != nil {
-		return 0, err
-	}
 	out, err := capture.Create(s.run.cfg.State, capture.OutputOptions{Private: true})
 	if err != nil {
 		return 0, err
 	}
-	if _, err := out.Write(content); err != nil {
+	if size, err = h.write(out, s.snapshots.Bytes()); err != nil {
 		return 0, errors.Join(err, out.Abort())
 	}
-	return int64(len(content)), out.Commit()
+	return size, out.Commit()
 }
 
 // wait returns why the last copy could not be written, when that has ended.

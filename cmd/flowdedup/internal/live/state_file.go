@@ -49,19 +49,23 @@ type stateHeader struct {
 	Open    distinct.Saved
 }
 
-// encode returns the content of a state file.
-func (h *stateHeader) encode(snapshots []byte) ([]byte, error) {
+// write writes a state file, and returns how long it is.
+func (h *stateHeader) write(w io.Writer, snapshots []byte) (int64, error) {
 	header, err := json.Marshal(h)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	le := binary.LittleEndian
-	out := make([]byte, 0, statePrefix+len(header)+len(snapshots)+sha256.Size)
-	out = append(out, stateMagic...)
-	out = le.AppendUint64(le.AppendUint64(out, stateVersion), uint64(len(header)))
-	out = append(append(out, header...), snapshots...)
-	sum := sha256.Sum256(out)
-	return append(out, sum[:]...), nil
+	head := le.AppendUint64(le.AppendUint64([]byte(stateMagic), stateVersion), uint64(len(header)))
+	sum := sha256.New()
+	both := io.MultiWriter(w, sum)
+	for _, part := range [][]byte{head, header, snapshots} {
+		if _, err := both.Write(part); err != nil {
+			return 0, err
+		}
+	}
+	_, err = w.Write(sum.Sum(nil))
+	return int64(len(head) + len(header) + len(snapshots) + sha256.Size), err
 }
 
 // decodeState returns the header of a state file and a reader of its snapshots. Errors
