@@ -49,7 +49,7 @@ func (s *soak) restarted(n int) bool {
 // judge names what is off.
 func (s *soak) judge() error {
 	errs := []error{s.judgeCalm(), s.judgeGrowth()}
-	if text := s.log(); strings.Count(text, "msg=resumed") != len(s.launched)-1 {
+	if text := s.log(); strings.Count(text, " resumed ") != len(s.launched)-1 {
 		errs = append(errs, errors.New("the state was not taken up again"))
 	}
 	if text := s.log(); !strings.Contains(text, "output failed") || !strings.Contains(text, "output works again") {
