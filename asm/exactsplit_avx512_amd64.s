@@ -2,21 +2,27 @@
 
 #include "textflag.h"
 
+// SPLIT_BEGIN loads the arguments of a split: the lines to write to DI, those to read to
+// SI, how many to DX. It sets all lanes of Z10 to 1, of Z11 to bit rest and of Z12 to the
+// bits below.
+#define SPLIT_BEGIN \
+	MOVQ dst+0(FP), DI; \
+	MOVQ src+8(FP), SI; \
+	MOVQ lines+16(FP), DX; \
+	MOVQ rest+24(FP), CX; \
+	MOVL $1, AX; \
+	VPBROADCASTD AX, Z10; \
+	SHLL CX, AX; \
+	VPBROADCASTD AX, Z11; \
+	VPSUBD Z10, Z11, Z12
+
 // func splitExact16AVX512(dst, src *[8]uint64, lines int, rest uint)
 //
 // Sixteen cells at a time, widened to 32 bits: those of either side are compressed, and
 // stored behind those of the first sixteen, which are 16 at most, so that a store ends
-// within its line. Z11 has bit rest, Z12 the bits below.
+// within its line.
 TEXT ·splitExact16AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ lines+16(FP), DX
-	MOVQ rest+24(FP), CX
-	MOVL $1, AX
-	VPBROADCASTD AX, Z10
-	SHLL CX, AX
-	VPBROADCASTD AX, Z11
-	VPSUBD Z10, Z11, Z12
+	SPLIT_BEGIN
 
 line:
 	VPMOVZXWD (SI), Z0
@@ -60,15 +66,7 @@ line:
 //
 // A line of cells of 32 bits is a register, and so is each of its two sides.
 TEXT ·splitExact32AVX512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ lines+16(FP), DX
-	MOVQ rest+24(FP), CX
-	MOVL $1, AX
-	VPBROADCASTD AX, Z10
-	SHLL CX, AX
-	VPBROADCASTD AX, Z11
-	VPSUBD Z10, Z11, Z12
+	SPLIT_BEGIN
 
 line:
 	VMOVDQU32 (SI), Z0

@@ -59,9 +59,9 @@ var ErrFilter = errors.New("the filter looks at a part of the cooked header that
 
 // program returns the filter of one interface: the user's, or one that lets all
 // through, held to the snap length and to one sighting of what is looped back.
-func program(user []bpf.RawInstruction, snapLen uint32, any, cooked bool) ([]bpf.RawInstruction, error) {
+func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool) ([]bpf.RawInstruction, error) {
 	var p []bpf.RawInstruction
-	if any {
+	if everywhere {
 		p = append(p, onceOnLoopback...)
 	}
 	if len(user) == 0 {

@@ -32,7 +32,7 @@ func (j *Judging) NewPackets() *Packets {
 	return &Packets{judging: j, identity: flow.NewIdentity(j.cfg.Identity), digester: j.cfg.digester()}
 }
 
-// NewDecoder returns a decoder for the headers that Packets.Add takes.
+// NewDecoder returns a decoder of the headers that identities begin with.
 func (j *Judging) NewDecoder() *flow.Decoder {
 	return flow.NewDecoder(flow.Config{Inner: j.cfg.Identity.Kind == flow.Inner})
 }
