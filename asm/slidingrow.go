@@ -4,7 +4,7 @@ import "math/bits"
 
 const (
 	// SlidingLines is the least number of lines of sliding rows: a line's number holds the
-	// ten bits of a digest that its cells leave out at the top.
+	// ten bits of a word that its cells leave out at the top.
 	SlidingLines = 1 << slidingTop
 	// SlidingKnown is the bit of a cell that says that it holds an element.
 	SlidingKnown = 1 << SlidingDateBits
@@ -14,10 +14,10 @@ const (
 	slidingTop = 10
 )
 
-// SlidingCell returns what a cell of sliding rows holds of a digest that was last seen at
+// SlidingCell returns what a cell of sliding rows holds of a word that was last seen at
 // date 0.
-func SlidingCell(d Digest) uint64 {
-	return d[0]<<slidingTop&^(2*SlidingKnown-1) | SlidingKnown
+func SlidingCell(word uint64) uint64 {
+	return word<<slidingTop&^(2*SlidingKnown-1) | SlidingKnown
 }
 
 // SlidingSide returns the last bit of the number of the line that a cell belongs to, if there
@@ -26,15 +26,15 @@ func SlidingSide(cell uint64, lines int) uint64 {
 	return cell >> ((65 + slidingTop - bits.Len(uint(lines))) & 63) & 1
 }
 
-// TestAndSetSliding looks up digests in sliding rows, in stream order, adds those that are
+// TestAndSetSliding looks up words, the low halves of digests, in sliding rows, in stream order, adds those that are
 // missing, and keeps of each the latest date.
 //
-// With 2^L lines the top L bits of digests[i][0] choose the line, which has eight cells of
+// With 2^L lines the top L bits of words[i] choose the line, which has eight cells of
 // 64 bits. From the top down a cell holds
 //
-//	the bits of the digest behind its first ten (48) | 1 | date (15)
+//	the bits of the word behind its first ten (48) | 1 | date (15)
 //
-// and 0 where it is empty. Line and cell together hold 58 bits of a digest, and as
+// and 0 where it is empty. Line and cell together hold 58 bits of a word, and as
 // lines double a cell's next bit says which half it belongs to.
 //
 // Dates are counted modulo 2^15 and compared the short way round: a is later than b if
@@ -45,29 +45,29 @@ func SlidingSide(cell uint64, lines int) uint64 {
 // ascending: the caller has to remember it elsewhere. The number of these is returned.
 //
 // Lines have at most one cell of an element. It panics unless len(lines) is a power of two
-// from SlidingLines to 2^31, and before, dates and spill are no shorter than digests.
-func TestAndSetSliding(lines [][8]uint64, before []uint16, digests []Digest, dates []uint16, spill []uint32) (spilled int) {
+// from SlidingLines to 2^31, and before, dates and spill are no shorter than words.
+func TestAndSetSliding(lines [][8]uint64, before []uint16, words []uint64, dates []uint16, spill []uint32) (spilled int) {
 	n := len(lines)
 	if n < SlidingLines || n&(n-1) != 0 || uint64(n) > 1<<31 {
 		panic("asm: TestAndSetSliding: the number of lines is not a power of two from 2^10 to 2^31")
 	}
-	count := len(digests)
+	count := len(words)
 	if len(before) < count || len(dates) < count || len(spill) < count {
-		panic("asm: TestAndSetSliding: before, dates or spill shorter than digests")
+		panic("asm: TestAndSetSliding: before, dates or spill shorter than words")
 	}
 	if count == 0 {
 		return 0
 	}
 	shift := uint(65 - bits.Len(uint(n)))
 	var blocks [2]lineBlock
-	blocks[0].fillSliding(digests[:min(64, count)], dates, shift)
+	blocks[0].fillSliding(words[:min(64, count)], dates, shift)
 	touchBlock(lines, blocks[0].offset[:32])
 	for base := 0; base < count; base += 64 {
 		block, ahead := &blocks[base/64&1], &blocks[base/64&1]
 		end := min(base+64, count)
 		if end < count {
 			ahead = &blocks[base/64&1^1]
-			ahead.fillSliding(digests[end:min(end+64, count)], dates[end:], shift)
+			ahead.fillSliding(words[end:min(end+64, count)], dates[end:], shift)
 		}
 		full := testAndSetSlidingBlock(lines, before[base:end], block, ahead)
 		for ; full != 0; full &= full - 1 {
@@ -78,13 +78,12 @@ func TestAndSetSliding(lines [][8]uint64, before []uint16, digests []Digest, dat
 	return spilled
 }
 
-// fillSliding makes the block of 1 to 64 digests, with their cells in the place of their low
-// halves.
-func (b *lineBlock) fillSliding(digests []Digest, dates []uint16, shift uint) {
-	dates = dates[:len(digests)]
-	for i := range digests {
-		b.offset[i&63] = digests[i][0] >> (shift & 63) * 64
-		b.low[i&63] = SlidingCell(digests[i]) | uint64(dates[i]&(SlidingKnown-1))
+// fillSliding makes the block of 1 to 64 words, with their cells in the place of low halves.
+func (b *lineBlock) fillSliding(words []uint64, dates []uint16, shift uint) {
+	dates = dates[:len(words)]
+	for i, word := range words {
+		b.offset[i&63] = word >> (shift & 63) * 64
+		b.low[i&63] = SlidingCell(word) | uint64(dates[i]&(SlidingKnown-1))
 	}
-	b.repeatFirst(len(digests))
+	b.repeatFirst(len(words))
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"time"
 
@@ -82,23 +81,20 @@ type Sliding struct {
 	counts  []uint32 // of elements by the date of their last sighting
 	levels  []uint8  // of the sample by date
 	spilled map[int][]uint64
-	recent  [slidingRecents]recentElement
+	recent  [slidingRecents]uint64 // by slot: the last element entered in the running step
 	held    []slidingElement
 	votes   int // for the clock of those held
 	pending slidingPending
 	ignored uint64
 }
 
-// recentElement is one that was entered in some step: there is nothing to be done about it
-// until the next.
-type recentElement struct {
-	digest uint64
-	step   int64
-}
+// slidingRecents is how many elements of the running step are known by their digests: those
+// that come most often, in a part of the first-level cache. There is nothing to be done about
+// them until the next step.
+const slidingRecents = 1 << 10
 
-// slidingRecents is how many recent elements are known, by their digests: those that come
-// most often, in a part of the first-level cache.
-const slidingRecents = 1 << 9
+// recentSlot returns where an element is known.
+func recentSlot(digest uint64) uint64 { return digest >> 33 % slidingRecents }
 
 // slidingElement is an element that is held.
 type slidingElement struct {
@@ -110,12 +106,34 @@ type slidingElement struct {
 // in the stream, the size of the rows is decided on.
 type slidingPending struct {
 	count    int
-	position int // of its first element, modulo counterStep
-	digests  [counterStep]asm.Digest
+	position int                 // of its first element, modulo counterStep
+	words    [counterStep]uint64 // of digests
 	dates    [counterStep]uint16
-	places   [counterStep]int // in the call
+	places   [counterStep]uint32 // in the call
 	before   [counterStep]uint16
 	spills   [counterStep]uint32
+}
+
+// marks is where a call tells of the elements that were seen before: a bit for each that was
+// seen at least so lately. bits may be nil.
+type marks struct {
+	bits  []uint64
+	least sighting
+}
+
+// sighting is how lately an element was seen.
+type sighting uint8
+
+const (
+	unseen     sighting = iota // not within the window
+	seenWithin                 // within the window
+	seenInStep                 // in the same step
+)
+
+func (m marks) enter(place uint32, s sighting) {
+	if m.bits != nil && s >= m.least {
+		m.bits[place/64] |= 1 << (place % 64)
+	}
 }
 
 // NewSliding returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
@@ -178,23 +196,34 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
-	checkOpen("Sliding.TestAndSet", s.arena)
+	s.testAndSet("Sliding.TestAndSet", marks{seen, seenWithin}, d, times)
+}
+
+// TestAndSetStep does what TestAndSet does, but sets the bits of those elements alone that were
+// seen in the same step before: nothing has changed about them. Elements of which the rows hold
+// a later sighting count as not seen.
+func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, times []int64) {
+	s.testAndSet("Sliding.TestAndSetStep", marks{seen, seenInStep}, d, times)
+}
+
+func (s *Sliding) testAndSet(name string, m marks, d []asm.Digest, times []int64) {
+	checkOpen(name, s.arena)
 	if len(times) < len(d) {
-		panic("engine: Sliding.TestAndSet: times shorter than digests")
+		panic("engine: " + name + ": times shorter than digests")
 	}
-	if seen != nil {
-		clearBits(seen, len(d))
+	if m.bits != nil {
+		clearBits(m.bits, len(d))
 	}
 	for i := 0; i < len(d); {
 		if n := s.leading(times[i:len(d)]); n > 0 {
-			s.enterAll(seen, d[i:i+n], i)
+			s.enterAll(m, d[i:i+n], i)
 			i += n
 			continue
 		}
-		s.clock(seen, &d[i], times[i], i)
+		s.clock(m, &d[i], times[i], i)
 		i++
 	}
-	s.flush(seen)
+	s.flush(m)
 }
 
 // leading counts the elements up to the first of another step than the running one, or to where
@@ -215,48 +244,51 @@ func (s *Sliding) leading(times []int64) (n int) {
 }
 
 // enterAll makes the elements that leading counted wait for their turn at the rows, but for
-// recent ones.
-func (s *Sliding) enterAll(seen []uint64, d []asm.Digest, place int) {
+// recent ones. It takes no branch on which these are: in the traffic of most networks
+// it is as good as random.
+func (s *Sliding) enterAll(m marks, d []asm.Digest, place int) {
 	p, date := &s.pending, uint16(s.front&dateMask)
 	n := p.count
 	for i := range d {
-		r := &s.recent[d[i][0]>>33%slidingRecents]
-		if r.digest == d[i][0] && r.step == s.front {
-			if seen != nil {
-				seen[(place+i)/64] |= 1 << ((place + i) % 64)
-			}
-			continue
+		digest, at := d[i][0], uint32(place+i)
+		recent := &s.recent[recentSlot(digest)]
+		p.words[n&(counterStep-1)], p.dates[n&(counterStep-1)], p.places[n&(counterStep-1)] = digest, date, at
+		known := uint64(0)
+		if *recent == digest {
+			known = 1
 		}
-		*r = recentElement{d[i][0], s.front}
-		p.digests[n], p.dates[n], p.places[n] = d[i], date, place+i
-		n++
+		*recent = digest
+		n += 1 - int(known)
+		if m.bits != nil {
+			m.bits[at/64] |= known << (at % 64)
+		}
 	}
 	p.count = n
-	s.turn(seen)
+	s.turn(m)
 }
 
-// forgetRecent makes no element a recent one.
+// forgetRecent makes no element a recent one: the slots hold what belongs to others.
 func (s *Sliding) forgetRecent() {
 	for i := range s.recent {
-		s.recent[i] = recentElement{step: math.MinInt64}
+		s.recent[i] = ^(uint64(i) << 33)
 	}
 }
 
 // enter makes an element wait for its turn at the rows, if it is sampled.
-func (s *Sliding) enter(seen []uint64, d *asm.Digest, step int64, place int) {
-	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && asm.SlidingCell(*d)&sampleMask(uint(level)) != 0 {
+func (s *Sliding) enter(m marks, d *asm.Digest, step int64, place int) {
+	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && asm.SlidingCell(d[0])&sampleMask(uint(level)) != 0 {
 		return
 	}
 	p := &s.pending
-	p.digests[p.count], p.dates[p.count], p.places[p.count] = *d, uint16(step&dateMask), place
+	p.words[p.count], p.dates[p.count], p.places[p.count] = d[0], uint16(step&dateMask), uint32(place)
 	p.count++
-	s.turn(seen)
+	s.turn(m)
 }
 
 // turn decides on the size of the rows where the stream is at a multiple of counterStep.
-func (s *Sliding) turn(seen []uint64) {
+func (s *Sliding) turn(m marks) {
 	if s.pending.position+s.pending.count == counterStep {
-		s.flush(seen)
+		s.flush(m)
 		s.pending.position = 0
 		s.resize()
 	}
@@ -268,48 +300,50 @@ func sampleMask(level uint) uint64 {
 }
 
 // flush enters the elements that wait.
-func (s *Sliding) flush(seen []uint64) {
+func (s *Sliding) flush(m marks) {
 	p := &s.pending
 	n := p.count
 	if n == 0 {
 		return
 	}
-	spills := asm.TestAndSetSliding(s.arena.Lines(), p.before[:n], p.digests[:n], p.dates[:n], p.spills[:n])
+	spills := asm.TestAndSetSliding(s.arena.Lines(), p.before[:n], p.words[:n], p.dates[:n], p.spills[:n])
 	for _, i := range p.spills[:spills] {
-		p.before[i] = s.spill(p.digests[i], p.dates[i])
+		p.before[i] = s.spill(p.words[i], p.dates[i])
 	}
 	for i, before := range p.before[:n] {
-		if s.book(before, p.dates[i]) && seen != nil {
-			seen[p.places[i]/64] |= 1 << (p.places[i] % 64)
+		seen := seenInStep
+		if before != p.dates[i]|asm.SlidingKnown {
+			seen = s.book(before, p.dates[i])
 		}
+		m.enter(p.places[i], seen)
 	}
 	p.count, p.position = 0, p.position+n
 }
 
-// book counts an element of the given date that had another before, and reports
-// whether it was seen within the window.
-func (s *Sliding) book(before, date uint16) (seen bool) {
+// book counts an element of the given date that had another before, and tells how lately that
+// was.
+func (s *Sliding) book(before, date uint16) sighting {
 	mask := len(s.counts) - 1
-	if before == date|asm.SlidingKnown {
-		return true
-	}
 	if before == 0 {
 		s.counts[int(date)&mask]++
 		s.cells++
-		return false
+		return unseen
 	}
 	old := before & dateMask
 	if s.age(old) > s.steps {
 		s.counts[int(date)&mask]++ // as if it had been swept out
-		return false
+		return unseen
 	}
 	since := (date - old) & dateMask
 	if since >= asm.SlidingKnown/2 {
-		return true // it was late
+		return seenWithin // it was late
 	}
 	s.counts[int(old)&mask]--
 	s.counts[int(date)&mask]++
-	return int64(since) <= s.steps
+	if int64(since) > s.steps {
+		return unseen
+	}
+	return seenWithin
 }
 
 // age returns how many steps ago a date was.
@@ -320,9 +354,9 @@ func (s *Sliding) age(date uint16) int64 {
 // spill remembers an element of a line that is full, and returns what
 // asm.TestAndSetSliding would have. Lines that have spilled elements are full: sweeping
 // fills them up.
-func (s *Sliding) spill(d asm.Digest, date uint16) (before uint16) {
-	line := int(d[0] >> (65 - bits.Len(uint(len(s.arena.Lines())))))
-	cell := asm.SlidingCell(d) | uint64(date)
+func (s *Sliding) spill(word uint64, date uint16) (before uint16) {
+	line := int(word >> (65 - bits.Len(uint(len(s.arena.Lines())))))
+	cell := asm.SlidingCell(word) | uint64(date)
 	cells := s.spilled[line]
 	for i, known := range cells {
 		if known>>asm.SlidingDateBits == cell>>asm.SlidingDateBits {
@@ -335,6 +369,9 @@ func (s *Sliding) spill(d asm.Digest, date uint16) (before uint16) {
 	s.spilled[line] = append(cells, cell)
 	return 0
 }
+
+// Step returns how finely sightings are dated: see SlidingConfig.
+func (s *Sliding) Step() time.Duration { return time.Duration(s.step) }
 
 // Reset forgets everything and gives back what the counter grew by.
 func (s *Sliding) Reset() {

@@ -9,7 +9,7 @@ const slidingHeld = 32
 const slidingTimes = 1 << 62
 
 // clock takes an element that time may go on with.
-func (s *Sliding) clock(seen []uint64, d *asm.Digest, t int64, place int) {
+func (s *Sliding) clock(m marks, d *asm.Digest, t int64, place int) {
 	if t < -slidingTimes || t > slidingTimes {
 		s.ignored++
 		return
@@ -20,7 +20,7 @@ func (s *Sliding) clock(seen []uint64, d *asm.Digest, t int64, place int) {
 	}
 	ahead := step - s.front
 	if ahead > s.steps || ahead < -s.steps {
-		s.hold(seen, d, t)
+		s.hold(m, d, t)
 		return
 	}
 	if len(s.held) > 0 {
@@ -30,11 +30,11 @@ func (s *Sliding) clock(seen []uint64, d *asm.Digest, t int64, place int) {
 		}
 	}
 	if ahead > 0 {
-		s.flush(seen) // what waits came before
+		s.flush(m) // what waits came before
 		s.advance(step)
 	}
 	s.latest = max(s.latest, t)
-	s.enter(seen, d, step, place)
+	s.enter(m, d, step, place)
 }
 
 // floorDiv returns the greatest multiple of by that is not above t, divided by it.
@@ -57,14 +57,14 @@ func (s *Sliding) start(step int64) {
 
 // hold keeps an element whose time is far from all others. It has no window in common with
 // one that is far from its own time.
-func (s *Sliding) hold(seen []uint64, d *asm.Digest, t int64) {
+func (s *Sliding) hold(m marks, d *asm.Digest, t int64) {
 	if n := len(s.held); n > 0 && max(t, s.held[n-1].time)-min(t, s.held[n-1].time) > s.window {
 		s.drop()
 	}
 	s.held = append(s.held, slidingElement{*d, t})
 	s.votes++
 	if len(s.held) == slidingHeld {
-		s.flush(seen)
+		s.flush(m)
 		s.believe()
 	}
 }
@@ -83,9 +83,9 @@ func (s *Sliding) believe() {
 	s.empty()
 	s.start(floorDiv(held[0].time, s.step))
 	for i := range held {
-		s.clock(nil, &held[i].digest, held[i].time, 0)
+		s.clock(marks{}, &held[i].digest, held[i].time, 0)
 	}
-	s.flush(nil)
+	s.flush(marks{})
 }
 
 // advance makes a later step the running one, at most a window ahead.
@@ -99,6 +99,7 @@ func (s *Sliding) advance(step int64) {
 		s.counts[i&mask], s.levels[i&mask] = 0, uint8(s.level)
 	}
 	s.front, s.opened = step, step*s.step
+	s.forgetRecent()
 	s.sweep(by)
 }
 

@@ -392,3 +392,35 @@ func TestSlidingPanics(t *testing.T) {
 		})
 	}
 }
+
+// TestSlidingStep compares what is told of elements seen in the same step with a map of last
+// steps. Without wild times that is the same for all, and never more.
+func TestSlidingStep(t *testing.T) {
+	for name, stream := range slidingStreams(5, 10_000, time.Minute) {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(5, 9))
+			s, last := mustSliding(t, SlidingConfig{Window: time.Minute}), map[asm.Digest]int64{}
+			seen, marked := make([]uint64, len(stream.digests)/64+1), 0
+			for at := 0; at < len(stream.digests); {
+				n := min(1+rng.IntN(1500), len(stream.digests)-at)
+				s.TestAndSetStep(seen, stream.digests[at:at+n], stream.times[at:at+n])
+				for i, d := range stream.digests[at : at+n] {
+					step := floorDiv(stream.times[at+i], int64(s.Step()))
+					before, ok := last[d]
+					got, want := seen[i/64]>>(i%64)&1 == 1, ok && before == step
+					if got != want && (got || name != "far apart") {
+						t.Fatalf("element %d: %v, want %v", at+i, got, want)
+					}
+					marked += int(flagWord(got))
+					if !ok || step > before {
+						last[d] = step
+					}
+				}
+				at += n
+			}
+			if marked == 0 && name != "all new" && name != "far apart" {
+				t.Error("none was seen in the same step")
+			}
+		})
+	}
+}

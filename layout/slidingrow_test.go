@@ -14,14 +14,14 @@ func TestSplitSlidingRows(t *testing.T) {
 	for _, lines := range []int{asm.SlidingLines, 8 * asm.SlidingLines} {
 		rng := rand.New(rand.NewPCG(23, uint64(lines)))
 		n := 5 * lines
-		digests, dates := make([]asm.Digest, n), make([]uint16, n)
-		for i := range digests {
-			digests[i], dates[i] = asm.Digest{rng.Uint64()}, uint16(rng.IntN(1<<14))
+		words, dates := make([]uint64, n), make([]uint16, n)
+		for i := range words {
+			words[i], dates[i] = rng.Uint64(), uint16(rng.IntN(1<<14))
 		}
 		old, rows := make([]Line, lines), make([]Line, 2*lines)
 		before, spill := make([]uint16, n), make([]uint32, n)
 		spilled := map[uint32]bool{}
-		for _, i := range spill[:asm.TestAndSetSliding(old, before, digests, dates, spill)] {
+		for _, i := range spill[:asm.TestAndSetSliding(old, before, words, dates, spill)] {
 			spilled[i] = true
 		}
 		SplitSlidingRows(rows, old)
@@ -36,7 +36,7 @@ func TestSplitSlidingRows(t *testing.T) {
 		if taken != n-len(spilled) {
 			t.Errorf("%d lines: %d cells before, %d after", lines, n-len(spilled), taken)
 		}
-		asm.TestAndSetSliding(rows, before, digests, dates, spill)
+		asm.TestAndSetSliding(rows, before, words, dates, spill)
 		for i, date := range dates {
 			if want := date | asm.SlidingKnown; !spilled[uint32(i)] && before[i] != want {
 				t.Fatalf("%d lines: element %d had %#x, want %#x", lines, i, before[i], want)

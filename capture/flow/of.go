@@ -71,3 +71,26 @@ func parseName(names []string, s string) (uint8, error) {
 	}
 	return uint8(i), nil
 }
+
+// determined says which addresses and flows packets have in common that have others in
+// common: bit o of element k is set if those of k make those of o.
+var determined = [...]uint8{
+	Src: 1 << Src, Dst: 1 << Dst, IP: 1 << IP, MACs: 1 << MACs,
+	Pair:   1<<Src | 1<<Dst | 1<<IP | 1<<Pair,
+	Flow:   1<<Src | 1<<Dst | 1<<IP | 1<<Pair | 1<<Flow | 1<<Biflow,
+	Biflow: 1<<IP | 1<<Biflow,
+}
+
+// Determines tells whether packets with the same key by c have the same one by other, too.
+func (c KeyConfig) Determines(other KeyConfig) bool {
+	return determined[c.Of]>>other.Of&1 != 0 && (c.VLAN || !other.VLAN) &&
+		prefix(c.Mask4, 32) >= prefix(other.Mask4, 32) && prefix(c.Mask6, 128) >= prefix(other.Mask6, 128)
+}
+
+// prefix returns the prefix length that a mask means.
+func prefix(mask, whole int) int {
+	if mask == 0 {
+		return whole
+	}
+	return mask
+}

@@ -86,10 +86,12 @@ func lruMemory(method string) int {
 }
 
 func equalRows(a, b Row) bool {
-	start, end := *a.WindowStart == *b.WindowStart, *a.WindowEnd == *b.WindowEnd
+	start, end := equalStamps(a.WindowStart, b.WindowStart), equalStamps(a.WindowEnd, b.WindowEnd)
 	a.WindowStart, a.WindowEnd, b.WindowStart, b.WindowEnd = nil, nil, nil, nil
 	return start && end && a == b
 }
+
+func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // TestSpare makes counters of the right size for the next window, once, gives them to it
 // alone, and gives back those that no window comes for.

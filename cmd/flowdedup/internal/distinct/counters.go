@@ -55,6 +55,12 @@ func closeKeys(keys []keyCounters) error {
 	return errors.Join(errs...)
 }
 
+// takePackets takes the numbers of packets over from another key of the same ones.
+func (k *keyCounters) takePackets(from *keyCounters) {
+	v4 := from.addr4.packets + from.v4.packets // one of them is 0
+	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
+}
+
 // memory returns what the counters hold, in bytes.
 func (k *keyCounters) memory(cfg flow.KeyConfig) int {
 	families := k.families(cfg)

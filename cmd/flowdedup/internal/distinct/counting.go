@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -25,6 +24,7 @@ type Counting struct {
 	windows    *engine.Windows[window]
 	sliding    *slidingCounting // in place of windows
 	past       *past            // nil without
+	by         settling         // none without a past
 	packets    uint64
 	spare      *spare         // counters for a window to come, or nil
 	background errgroup.Group // that makes those, and closes others
@@ -34,7 +34,7 @@ type Counting struct {
 // NewCounting makes counters for what cfg asks for, and which must not change any
 // more. It needs nothing of what cfg says of inputs.
 func NewCounting(cfg *Config) *Counting {
-	c := &Counting{cfg: cfg, loc: cfg.Calendar.Location, digest: newDigesters(cfg.Secret)}
+	c := &Counting{cfg: cfg, loc: cfg.Calendar.Location, digest: newDigesters(cfg.Secret), by: noneSettled(cfg.Keys)}
 	if c.loc == nil {
 		c.loc = time.UTC
 	}
@@ -48,14 +48,15 @@ func NewCounting(cfg *Config) *Counting {
 	}
 	if cfg.Past > 0 {
 		c.past = newPast(cfg)
+		if cfg.Sighting == nil && cfg.Method != methodRows { // which are told of all elements, or forget
+			c.by = newSettling(cfg.Keys)
+		}
 	}
 	return c
 }
 
 // NewPackets makes what one batch at a time is counted with.
-func (c *Counting) NewPackets() *Packets {
-	return &Packets{run: c, keyers: flow.NewKeyers(c.cfg.Keys, flow.Config{Inner: c.cfg.Inner}), keys: make([]elements, len(c.cfg.Keys))}
-}
+func (c *Counting) NewPackets() *Packets { return newPackets(c) }
 
 // Late returns how many packets came after their window had closed. With Slide it is those
 // that came after the row of their slide, so that rows lack them, and those that have no
@@ -102,7 +103,7 @@ func (c *Counting) Abandon() error {
 // closeWindow tells a window's counts, unless something failed before.
 func (c *Counting) closeWindow(_, _ int64, w *window) {
 	if c.err == nil {
-		c.err = c.cfg.Rows(w.rows(c.cfg, c.loc))
+		c.err = c.cfg.Rows(w.rows(c))
 	}
 	if w.memory(c.cfg) >= aheadLeast {
 		c.background.Go(w.close)

@@ -14,6 +14,7 @@ type series[E, K any] struct {
 	frames []uint32 // the packet of each, counted from the batch's first
 	keys   []K
 	at     int // the first one that next has not returned
+	picked []E
 }
 
 func (s *series[E, K]) reset() {
@@ -43,6 +44,15 @@ func (s *series[E, K]) next(to uint32) (from, end int) {
 	}
 	s.at = end
 	return from, end
+}
+
+// pick returns elements by their numbers, until it is called again.
+func (s *series[E, K]) pick(elements []uint32) []E {
+	s.picked = slices.Grow(s.picked[:0], len(elements))[:len(elements)]
+	for i, element := range elements {
+		s.picked[i] = s.items[element]
+	}
+	return s.picked
 }
 
 // elements are those of one key in a batch.
@@ -80,6 +90,15 @@ func addDigests[K any](s *series[asm.Digest, K], keys []K, frames []uint32, base
 	sum(s.add(frames, base), keys)
 	if told {
 		s.keys = append(s.keys, keys...)
+	}
+}
+
+// renumber replaces the packets of the elements by those that are listed.
+func (e *elements) renumber(packets []uint32) {
+	for _, frames := range [][]uint32{e.addr4.frames, e.v4.frames, e.v6.frames, e.mac.frames} {
+		for i, frame := range frames {
+			frames[i] = packets[frame]
+		}
 	}
 }
 

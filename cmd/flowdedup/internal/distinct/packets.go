@@ -2,6 +2,7 @@ package distinct
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -14,13 +15,34 @@ import (
 // the batches before have no part in, Count the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
-	run    *Counting
-	keyers *flow.Keyers
+	run     *Counting
+	early   []int        // keys that are made of all packets
+	keyers  *flow.Keyers // of these
+	late    []lateKeys
+	settled []*settled // by key, which settles others or itself; nil for none
 
-	times []int64
-	keys  []elements // of each key of the run
-	seen  []uint64
-	drop  []uint64 // packets that rows leave out of their number of packets; nil for none
+	times    []int64
+	keys     []elements // of each key of the run
+	seen     []uint64
+	elements []uint32 // by number
+	drop     []uint64 // packets that rows leave out of their number of packets; nil for none
+}
+
+// newPackets makes what one batch at a time is counted with.
+func newPackets(c *Counting) *Packets {
+	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys)), settled: make([]*settled, len(c.cfg.Keys))}
+	p.early = c.by.early()
+	p.keyers = newKeyers(c.cfg, p.early)
+	for _, key := range p.early {
+		if c.by[key] != key {
+			continue
+		}
+		p.settled[key] = new(settled)
+		if others := c.by.others(key); len(others) > 0 {
+			p.late = append(p.late, newLateKeys(key, others, c.cfg))
+		}
+	}
+	return p
 }
 
 // Reset takes the times of the packets.
@@ -38,7 +60,7 @@ func (p *Packets) Reset(b *capture.Batch) {
 // read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
 	for i, keys := range p.keyers.Read(b, from, to-from) {
-		p.keys[i].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
+		p.keys[p.early[i]].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
 }
 
@@ -52,8 +74,8 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	if r.sliding != nil {
 		return p.slide()
 	}
-	if r.past != nil && r.err == nil {
-		r.err = r.past.enter(p)
+	if r.past != nil && r.err == nil && len(p.times) > 0 {
+		r.err = p.pass(b)
 	}
 	for at := 0; at < len(p.times) && r.err == nil; {
 		n, w := r.windows.Run(p.times[at:])
@@ -76,6 +98,34 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 	}
 	if r.err != nil {
 		return &OutputError{r.err}
+	}
+	return nil
+}
+
+// pass enters the elements into the past, and makes those that are late.
+func (p *Packets) pass(b *capture.Batch) error {
+	past := p.run.past
+	contained := past.contains(p.times)
+	for _, key := range p.early {
+		known := p.settled[key]
+		if known != nil {
+			known.reset(len(p.times))
+		}
+		if err := past.enter(p, key, known); err != nil {
+			return err
+		}
+		if known != nil {
+			known.list(contained)
+		}
+	}
+	for i := range p.late {
+		late := &p.late[i]
+		late.read(p, b, p.settled[late.by].rest)
+		for _, key := range late.keys {
+			if err := past.enter(p, key, nil); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -103,27 +153,46 @@ func (p *Packets) skip(to uint32) {
 // count enters the elements of the packets before to, as far as they were not
 // counted or skipped, under every key.
 func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
-	for i := range p.keys {
-		e, k := &p.keys[i], &w.keys[i]
-		cfg, key := p.run.cfg, &p.run.cfg.Keys[i]
-		s := sighter{r: p.run, w: w, b: b, key: key}
-		if err := errors.Join(
-			count(p, &k.addr4, cfg.newAddresses, &e.addr4, to, &s, key.FormatAddr4),
-			count(p, &k.v4, cfg.newDigests, &e.v4, to, &s, key.Format16),
-			count(p, &k.v6, cfg.newDigests, &e.v6, to, &s, key.Format48),
-			count(p, &k.mac, cfg.newDigests, &e.mac, to, &s, key.Format16),
-		); err != nil {
+	for _, i := range p.early {
+		if err := p.countKey(w, b, i, to, p.settled[i]); err != nil {
 			return err
+		}
+	}
+	for l := range p.late {
+		for _, i := range p.late[l].keys {
+			if err := p.countKey(w, b, i, to, nil); err != nil {
+				return err
+			}
+			w.keys[i].takePackets(&w.keys[p.late[l].by])
 		}
 	}
 	return nil
 }
 
+// countKey enters the elements of one key, but for those of settled packets.
+func (p *Packets) countKey(w *window, b *capture.Batch, i int, to uint32, known *settled) error {
+	e, k, cfg, key := &p.keys[i], &w.keys[i], p.run.cfg, &p.run.cfg.Keys[i]
+	f := familyOf{to: to, settled: known, sighter: sighter{r: p.run, w: w, b: b, key: key}}
+	return errors.Join(
+		count(p, &k.addr4, cfg.newAddresses, &e.addr4, &f, key.FormatAddr4),
+		count(p, &k.v4, cfg.newDigests, &e.v4, &f, key.Format16),
+		count(p, &k.v6, cfg.newDigests, &e.v6, &f, key.Format48),
+		count(p, &k.mac, cfg.newDigests, &e.mac, &f, key.Format16),
+	)
+}
+
+// familyOf is what the families of a key have in common while they are counted.
+type familyOf struct {
+	to      uint32   // the packets before this one are counted
+	settled *settled // nil for none
+	sighter sighter
+}
+
 // count enters elements of one family.
 func count[E, K any](
-	p *Packets, c *counted[E], create func(memory int) (engine.Counter[E], error), e *series[E, K], to uint32, s *sighter, format func(K) string,
+	p *Packets, c *counted[E], create func(memory int) (engine.Counter[E], error), e *series[E, K], f *familyOf, format func(K) string,
 ) error {
-	from, end := e.next(to)
+	from, end := e.next(f.to)
 	if from == end {
 		return nil
 	}
@@ -132,35 +201,64 @@ func count[E, K any](
 			return err
 		}
 	}
-	frames := e.frames[from:end]
-	if p.drop == nil && onePerPacket(s.key.Of) {
-		c.packets += uint64(len(frames))
-	} else {
-		c.packets += packetsOf(frames, p.drop)
+	frames, items := e.frames[from:end], e.items[from:end]
+	c.packets += packetsOf(frames, p.drop, perPacket(f.sighter.key.Of))
+	if f.settled != nil {
+		p.elements = f.settled.without(p.elements[:0], e.frames, from, end)
+		items = e.pick(p.elements)
 	}
-	words := (end - from + 63) / 64
+	words := (len(items) + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
-	c.TestAndSet(p.seen, e.items[from:end])
+	c.TestAndSet(p.seen, items)
 	if p.run.cfg.Sighting == nil {
 		return nil
 	}
-	return s.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
+	return f.sighter.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 }
 
-// onePerPacket tells whether a packet has one element at most, as all keys have but those
-// of either end.
-func onePerPacket(of flow.Of) bool { return of != flow.IP && of != flow.MACs }
+// mostPerPacket is how many elements of any key a packet has at most.
+const mostPerPacket = 2
+
+// perPacket returns how many elements of a key a packet has at most.
+func perPacket(of flow.Of) int {
+	if of == flow.IP || of == flow.MACs {
+		return mostPerPacket
+	}
+	return 1
+}
 
 // packetsOf counts how many packets elements come from, without those in drop: equal
 // frame numbers follow each other.
-func packetsOf(frames []uint32, drop []uint64) uint64 {
-	n := uint64(0)
+func packetsOf(frames []uint32, drop []uint64, each int) uint64 {
+	n := uint64(len(frames))
+	if each == 1 && drop == nil {
+		return n
+	}
+	if first, last := frames[0], frames[n-1]; each == 1 && uint64(last-first) == n-1 {
+		return n - countBits(drop, first, last)
+	}
+	n = 0
 	last := ^uint32(0) // no frame has this number
 	for _, f := range frames {
 		if f != last && (drop == nil || drop[f/64]>>(f%64)&1 == 0) {
 			n++
 		}
 		last = f
+	}
+	return n
+}
+
+// countBits counts the bits from number first to number last.
+func countBits(words []uint64, first, last uint32) (n uint64) {
+	for w := first / 64; w <= last/64; w++ {
+		word := words[w]
+		if w == first/64 {
+			word &= ^uint64(0) << (first % 64)
+		}
+		if w == last/64 {
+			word &= ^uint64(0) >> (63 - last%64)
+		}
+		n += uint64(bits.OnesCount64(word))
 	}
 	return n
 }

@@ -12,13 +12,22 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
+// pastSteps is how many steps Config.Past is divided in. An hour has steps of 10 s, so that
+// counts at full minutes are exact; more steps would have each element
+// looked at more often.
+const pastSteps = 360
+
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
 	cfg       *Config
+	calendar  engine.Calendar
+	step      int64 // that sightings are dated by
 	addresses *engine.Addresses
 	keys      []pastKey
-	digests   []asm.Digest // scratch
-	times     []int64
+
+	digests []asm.Digest // scratch
+	times   []int64
+	seen    []uint64
 }
 
 // pastKey are the counters of one key, nil before the first element.
@@ -26,44 +35,65 @@ type pastKey struct{ v4, v6, mac *engine.Sliding }
 
 func newPast(cfg *Config) *past {
 	return &past{
-		cfg: cfg, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
-		keys: make([]pastKey, len(cfg.Keys)),
+		cfg: cfg, calendar: cfg.Calendar, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)),
+		addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
 	}
 }
 
-// enter takes all elements of a batch.
-func (s *past) enter(p *Packets) error {
-	for i := range p.keys {
-		e, k := &p.keys[i], &s.keys[i]
-		s.digests = slices.Grow(s.digests[:0], len(e.addr4.items))[:len(e.addr4.items)]
-		s.addresses.Sum(s.digests, e.addr4.items)
-		if err := errors.Join(
-			s.set(&k.v4, s.digests, e.addr4.frames, p), s.set(&k.v4, e.v4.items, e.v4.frames, p),
-			s.set(&k.v6, e.v6.items, e.v6.frames, p), s.set(&k.mac, e.mac.items, e.mac.frames, p),
-		); err != nil {
-			return err
-		}
-	}
-	return nil
+// pastStep returns the steps of a span: short ones, and those that do not divide it, are
+// rounded up.
+func pastStep(span time.Duration) time.Duration { return (span-1)/pastSteps + 1 }
+
+// enter takes the elements of a key in a batch, and enters their packets in known, unless
+// that is nil, if they have come in the same step before.
+func (s *past) enter(p *Packets, key int, known *settled) error {
+	e, k := &p.keys[key], &s.keys[key]
+	s.digests = slices.Grow(s.digests[:0], len(e.addr4.items))[:len(e.addr4.items)]
+	s.addresses.Sum(s.digests, e.addr4.items)
+	return errors.Join(
+		s.set(&k.v4, s.digests, e.addr4.frames, p, known), s.set(&k.v4, e.v4.items, e.v4.frames, p, known),
+		s.set(&k.v6, e.v6.items, e.v6.frames, p, known), s.set(&k.mac, e.mac.items, e.mac.frames, p, known),
+	)
 }
 
 // set takes elements of one family.
-func (s *past) set(c **engine.Sliding, digests []asm.Digest, frames []uint32, p *Packets) error {
+func (s *past) set(c **engine.Sliding, digests []asm.Digest, frames []uint32, p *Packets, known *settled) error {
 	if len(digests) == 0 {
 		return nil
 	}
 	if *c == nil {
 		var err error
-		if *c, err = engine.NewSliding(engine.SlidingConfig{Window: s.cfg.Past}); err != nil {
+		if *c, err = engine.NewSliding(engine.SlidingConfig{Window: s.cfg.Past, Step: time.Duration(s.step)}); err != nil {
 			return fmt.Errorf("memory for the past %v: %w", s.cfg.Past, err)
 		}
 	}
-	s.times = s.times[:0]
-	for _, frame := range frames {
-		s.times = append(s.times, p.times[frame])
+	times := p.times
+	if known == nil || len(frames) != len(times) { // else element i is of packet i
+		s.times = s.times[:0]
+		for _, frame := range frames {
+			s.times = append(s.times, p.times[frame])
+		}
+		times = s.times
 	}
-	(*c).TestAndSet(nil, digests, s.times)
+	if known == nil {
+		(*c).TestAndSet(nil, digests, times)
+		return nil
+	}
+	words := (len(digests) + 63) / 64
+	s.seen = slices.Grow(s.seen[:0], words)[:words]
+	(*c).TestAndSetStep(s.seen, digests, times)
+	known.enter(s.seen, frames)
 	return nil
+}
+
+// contains tells whether the steps of all times are part of one window.
+func (s *past) contains(times []int64) bool {
+	first, last := times[0], times[0]
+	for _, t := range times {
+		first, last = min(first, t), max(last, t)
+	}
+	start, end := s.calendar.Window(first)
+	return first-floorMod(first, s.step) >= start && last-floorMod(last, s.step) <= end-s.step
 }
 
 // Past returns the counts over Config.Past before now, in nanoseconds since 1970 UTC, in
@@ -79,8 +109,21 @@ func (c *Counting) Past(now int64) (counts []Count) {
 			counts = append(counts, Count{of.String(), "all", pastCounts(k.mac, now)})
 			continue
 		}
-		v4, v6 := pastCounts(k.v4, now), pastCounts(k.v6, now)
+		v4, v6 := c.settledCounts(i, pastCounts(k.v4, now)), c.settledCounts(i, pastCounts(k.v6, now))
 		counts = append(counts, Count{of.String(), "ipv4", v4}, Count{of.String(), "ipv6", v6}, Count{of.String(), "all", sum(v4, v6)})
+	}
+	return counts
+}
+
+// settledCounts are counts of a key with the rate at which packets are settled falsely: an
+// element that is only seen in these is missing.
+func (c *Counting) settledCounts(key int, counts engine.Counts) engine.Counts {
+	if by := c.by[key]; by >= 0 && by != key {
+		for _, counter := range c.past.keys[by].families() {
+			if *counter != nil {
+				counts.FPR = max(counts.FPR, (*counter).Count(0).FPR)
+			}
+		}
 	}
 	return counts
 }
@@ -127,6 +170,9 @@ func (s *past) resume(c *Counting, r io.Reader, saved []SavedCounter) error {
 		})
 		if err != nil {
 			return err
+		}
+		if step := int64((*counter).Step()); step != s.step {
+			return fmt.Errorf("%w: steps of %v, not %v", engine.ErrSnapshot, time.Duration(step), time.Duration(s.step))
 		}
 		(*counter).Advance(time.Now().UnixNano())
 	}

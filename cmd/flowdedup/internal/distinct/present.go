@@ -33,9 +33,9 @@ func (c *Counting) Present() (start, end int64, counts []Count) {
 		}
 	})
 	for i := range latest.keys {
-		key := c.cfg.Keys[i]
-		for _, f := range latest.keys[i].families(key) {
-			counts = append(counts, Count{Of: key.Of.String(), Family: f.name, Counts: f.counts})
+		of := c.cfg.Keys[i].Of.String()
+		for _, f := range c.families(latest, i) {
+			counts = append(counts, Count{Of: of, Family: f.name, Counts: f.counts})
 		}
 	}
 	return start, end, counts

@@ -57,7 +57,7 @@ func (s *slidingCounting) enter(p *Packets, at, to int) {
 		for _, frame := range frames {
 			s.times = append(s.times, p.times[frame])
 		}
-		s.set(f, digests, s.times, slot, packetsOf(frames, p.drop))
+		s.set(f, digests, s.times, slot, packetsOf(frames, p.drop, mostPerPacket))
 	})
 }
 
@@ -87,7 +87,7 @@ func eachDigest[K any](
 
 // heldPacket takes a packet out of its batch.
 func (s *slidingCounting) heldPacket(p *Packets, at int) heldPacket {
-	h := heldPacket{time: p.times[at], counted: packetsOf([]uint32{uint32(at)}, p.drop)}
+	h := heldPacket{time: p.times[at], counted: packetsOf([]uint32{uint32(at)}, p.drop, 1)}
 	s.each(p, at+1, func(f *slidingFamily, digests []asm.Digest, _ []uint32) {
 		h.elements = append(h.elements, heldElements{f, slices.Clone(digests)})
 	})

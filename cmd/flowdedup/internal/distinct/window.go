@@ -43,16 +43,25 @@ func (w *window) times(times []int64) {
 }
 
 // rows returns the counts, key by key.
-func (w *window) rows(cfg *Config, loc *time.Location) []Row {
+func (w *window) rows(c *Counting) []Row {
 	start, end := w.start, w.end
 	if w.whole {
 		start, end = w.first, w.last
 	}
 	var rows []Row
 	for i := range w.keys {
-		rows = appendRows(rows, start, end, loc, cfg.Keys[i].Of.String(), w.keys[i].families(cfg.Keys[i]))
+		rows = appendRows(rows, start, end, c.loc, c.cfg.Keys[i].Of.String(), c.families(w, i))
 	}
 	return rows
+}
+
+// families returns the counts of a key in a window by family.
+func (c *Counting) families(w *window, key int) []family {
+	families := w.keys[key].families(c.cfg.Keys[key])
+	for i := range families {
+		families[i].counts = c.settledCounts(key, families[i].counts)
+	}
+	return families
 }
 
 // appendRows appends the counts of a key in a window.

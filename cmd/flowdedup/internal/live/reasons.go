@@ -5,8 +5,11 @@ import (
 )
 
 const (
-	// sampled is which digests are looked at: one of 16.
-	sampled = 15
+	// sampled is how many packets there are for one that is looked at, a power of two,
+	// and samplesPerBatch how many are at the most, about, so that a busy
+	// interface costs no more than others.
+	sampled         = 16
+	samplesPerBatch = 64
 	// rememberedSamples is how many packets are remembered at the most: those of a
 	// window of 1 ms at 60 million packets a second, and of longer ones at less.
 	rememberedSamples = 1 << 12

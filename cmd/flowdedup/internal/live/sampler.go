@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
@@ -15,6 +16,7 @@ var seed = maphash.MakeSeed()
 // sampler takes samples of one batch at a time.
 type sampler struct {
 	decoder *flow.Decoder
+	mask    uint64 // digests with these bits 0 are looked at
 	header  [1]flow.Header
 	samples []sample
 	scratch []byte // what is hashed of a frame
@@ -22,13 +24,19 @@ type sampler struct {
 
 func newSampler(d *flow.Decoder) *sampler { return &sampler{decoder: d} }
 
-func (s *sampler) reset() { s.samples = s.samples[:0] }
+// reset begins a batch of so many packets, and decides how many of them are looked at: all
+// with certain bits of their digests 0, so that those of a large batch are among those of a
+// small one.
+func (s *sampler) reset(packets int) {
+	s.samples = s.samples[:0]
+	s.mask = max(sampled, uint64(1)<<bits.Len(uint(packets/samplesPerBatch))) - 1
+}
 
 // add takes samples of the packets of b that have the given digests, the first of which
 // is number from.
 func (s *sampler) add(b *capture.Batch, from int, digests []asm.Digest) {
 	for i := range digests {
-		if digests[i][1]&sampled == 0 {
+		if digests[i][1]&s.mask == 0 {
 			s.decoder.Decode(s.header[:], b, from+i)
 			s.samples = append(s.samples, sample{
 				digest: digests[i], frame: uint32(from + i), trait: s.traitOf(b, from+i, &s.header[0]),

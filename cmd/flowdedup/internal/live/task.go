@@ -33,7 +33,7 @@ func newTask(r *runner) *task {
 func (t *task) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
 	t.judged.Reset(n)
-	t.sampler.reset()
+	t.sampler.reset(n)
 	if t.counted != nil {
 		t.counted.Reset(b)
 	}

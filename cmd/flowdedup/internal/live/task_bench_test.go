@@ -1,0 +1,102 @@
+package live
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// BenchmarkTask measures what a run does with a packet once its batch is there, for the
+// traffic of bench/live at two million packets a second.
+func BenchmarkTask(b *testing.B) {
+	cases := map[string]func(*distinct.Config){
+		"judged":  nil,
+		"windows": func(c *distinct.Config) { c.Past = 0 },
+		"past":    func(c *distinct.Config) {},
+	}
+	for name, change := range cases {
+		b.Run(name, func(b *testing.B) { benchmarkTask(b, change) })
+	}
+}
+
+// apart is how many nanoseconds lie between packets.
+const apart = 500
+
+func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
+	const packets = 1 << 12
+	secret := engine.Secret{1}
+	judging, err := dedup.NewJudging(&dedup.Config{
+		Identity: flow.IdentityConfig{Kind: flow.L3, Ignore: new(flow.Mask).Apply(flow.L3)},
+		Window:   engine.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
+	}, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer judging.Close()
+	r := &runner{judging: judging, reasons: newReasons()}
+	if change != nil {
+		cfg := distinct.Config{
+			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
+			Calendar: engine.Calendar{Every: time.Hour}, Past: time.Hour,
+			Method: "auto", Secret: secret, FPR: 1e-6,
+			Rows: func([]distinct.Row) error { return nil },
+		}
+		change(&cfg)
+		r.counting = distinct.NewCounting(&cfg)
+		defer r.counting.Close()
+	}
+	t := newTask(r)
+	batch := capture.Batch{
+		Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet, TicksPerSecond: 1e9}},
+		Sections:   []capture.Section{{Format: capture.FormatPcapNG}},
+	}
+	number := uint64(0)
+	for number < 2*lab.Flows { // until all of them were seen
+		number = fill(&batch, number, packets)
+		r.take(b, t, &batch)
+	}
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		number = fill(&batch, number, packets)
+		b.StartTimer()
+		r.take(b, t, &batch)
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/packets, "ns/packet")
+}
+
+// fill makes a batch of the packets from a number on, and returns that of the next.
+func fill(b *capture.Batch, number uint64, packets int) uint64 {
+	b.Buf = slices.Grow(b.Buf[:0], packets*lab.MinFrame)[:packets*lab.MinFrame]
+	b.Frames = slices.Grow(b.Frames[:0], packets)[:packets]
+	for i := range b.Frames {
+		at := i * lab.MinFrame
+		frame := b.Buf[at : at+lab.MinFrame]
+		copy(frame, lab.NewFrame(lab.MinFrame))
+		lab.Renumber(frame, number)
+		b.Frames[i] = capture.Frame{
+			Time: 1.7e18 + int64(number)*apart, Data: uint32(at), CapLen: lab.MinFrame, WireLen: lab.MinFrame,
+		}
+		number++
+	}
+	return number
+}
+
+// take does with a batch what Prepare and Apply do.
+func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
+	t.Prepare(batch)
+	t.drop = t.judged.Judge(batch)
+	r.reasons.enter(t.sampler.samples, t.drop)
+	if t.counted != nil {
+		if err := t.counted.Count(batch, t.drop); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
