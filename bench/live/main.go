@@ -36,7 +36,7 @@ type plan struct {
 
 var (
 	full = plan{rounds: 5, frames: map[string]int{"xdp": 15_000_000, "sendmmsg": 4_000_000}, rate: 1_000_000,
-		loads: []int{100_000, 500_000}, seconds: 5}
+		loads: []int{100_000, 250_000, 500_000}, seconds: 5}
 	small = plan{rounds: 1, frames: map[string]int{"xdp": 100_000, "sendmmsg": 50_000}, rate: 100_000,
 		loads: []int{10_000}, seconds: 1}
 )

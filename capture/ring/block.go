@@ -48,8 +48,19 @@ const (
 	statusHardware   = 1 << 31
 )
 
+// A batch is full with either. So it lies in the second-level cache with all that is made of
+// it: batches of whole blocks cost a fifth more.
+const (
+	batchPackets = 2 << 10
+	batchBytes   = 256 << 10
+)
+
+func full(b *capture.Batch) bool { return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes }
+
 // walker turns ring blocks into records of a batch.
 type walker struct {
+	at      uint   // offset of the next packet of the present block
+	left    uint32 // packets of it that were not taken; 0 before the next block
 	iface   uint32 // of the frames, in the tables and in the section
 	snapLen uint32
 	cooked  bool // the link header gives way to a cooked one
@@ -62,7 +73,8 @@ type counts struct {
 	delivered, cut, merged, noChecksum, tagged, hardware uint64
 }
 
-// take appends the packets of a ring block to b. Nothing that the block says is
+// take appends the next packets of a ring block to b until that is full; left tells whether
+// it is to be called again with the same block. Nothing that the block says is
 // trusted: ring frames must lie one behind the other within it, and their packets
 // within them. An error wraps capture.ErrDamaged and comes with the packets
 // before the damage.
@@ -71,26 +83,31 @@ func (w *walker) take(b *capture.Batch, block []byte) error {
 		return fmt.Errorf("ring block of %d bytes: %w", len(block), capture.ErrDamaged)
 	}
 	packets := native.Uint32(block[blockPacketsAt:])
-	at := uint(native.Uint32(block[blockFirstAt:]))
-	b.Frames = grow(b.Frames, int(min(packets, uint32(len(block)/frameHeadLen))))
+	if w.left == 0 {
+		w.left, w.at = packets, uint(native.Uint32(block[blockFirstAt:]))
+	}
+	left, at := w.left, w.at
+	w.left = 0
+	b.Frames = grow(b.Frames, int(min(left, batchPackets)))
 	b.Buf = grow(b.Buf, len(block))
-	for n := packets; n > 0; n-- {
+	for ; left > 0 && !full(b); left-- {
 		if at > uint(len(block)) || uint(len(block))-at < frameHeadLen {
-			return damagedAt(at, packets-n)
+			return damagedAt(at, packets-left)
 		}
 		frame := block[at:]
 		next := uint(native.Uint32(frame[frameNextAt:]))
-		if n > 1 {
+		if left > 1 {
 			if next > uint(len(frame)) {
-				return damagedAt(at, packets-n)
+				return damagedAt(at, packets-left)
 			}
 			frame = frame[:next]
 		}
 		if !w.frame(b, frame) {
-			return damagedAt(at, packets-n)
+			return damagedAt(at, packets-left)
 		}
 		at += next
 	}
+	w.left, w.at = left, at
 	return nil
 }
 

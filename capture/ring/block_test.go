@@ -184,6 +184,58 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// TestTakeInParts takes blocks that fill several batches, and damaged ones up to there.
+func TestTakeInParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, tt := range []struct{ packets, size, parts int }{
+		{3*batchPackets + 1, 60, 4},
+		{3 * batchPackets, 1, 3},
+		{100, 9000, 4},
+		{10, 60, 1},
+		{0, 0, 1},
+	} {
+		packets := make([]testPacket, tt.packets)
+		for i := range packets {
+			packets[i] = randomPacket(r, tt.size)
+		}
+		block := blockOf(blockHeadLen+tt.packets*(tt.size+160)+256, packets...)
+		w, taken, parts := walker{snapLen: MaxSnapLen, tagged: true}, 0, 0
+		for again := true; again; again = w.left > 0 {
+			var b capture.Batch
+			if err := w.take(&b, block); err != nil {
+				t.Fatal(err)
+			}
+			if parts++; w.left > 0 && !full(&b) {
+				t.Fatalf("%+v: %d packets and %d bytes, and more are left", tt, len(b.Frames), len(b.Buf))
+			}
+			for i := range b.Frames {
+				if data, _ := wanted(&w, &packets[taken]); !bytes.Equal(b.Data(i), data) {
+					t.Fatalf("%+v: packet %d is %x, want %x", tt, taken, b.Data(i), data)
+				}
+				taken++
+			}
+		}
+		if taken != tt.packets || parts != tt.parts {
+			t.Errorf("%+v: %d packets in %d parts", tt, taken, parts)
+		}
+		// The last one says nothing of a next.
+		native.PutUint32(block[blockPacketsAt:], uint32(tt.packets)+1)
+		if n, err := takeAll(&w, block); n != max(tt.packets-1, 0) || !errors.Is(err, capture.ErrDamaged) || w.left != 0 {
+			t.Errorf("%+v: damaged after %d packets: %v", tt, n, err)
+		}
+	}
+}
+
+// takeAll takes a block until nothing is left of it, and returns how many packets that were.
+func takeAll(w *walker, block []byte) (packets int, err error) {
+	for again := true; again && err == nil; again = w.left > 0 {
+		var b capture.Batch
+		err = w.take(&b, block)
+		packets += len(b.Frames)
+	}
+	return packets, err
+}
+
 func TestTakeCounts(t *testing.T) {
 	w := walker{snapLen: 100, tagged: true}
 	var b capture.Batch

@@ -14,10 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// batchBytes is how much a batch gathers of several blocks that are ready, so that
-// the many little filled blocks of short timeouts do not make many little batches.
-const batchBytes = capture.DefaultChunkSize
-
 // Capture is live traffic as a capture.Source of one input: a pcapng section with
 // an interface for each of Config.Interfaces, and their statistics at its end.
 // Next and Close are for one goroutine at a time, the others for any.
@@ -114,7 +110,7 @@ func (c *Capture) start(p *port) error {
 	return p.open()
 }
 
-// Next returns the packets of one block or more, the oldest block first, as
+// Next returns packets of one block or more, the oldest block first, as
 // capture.Source says. Packets of one ring are in order. The first batch holds no
 // packet but the headers of the section and comes at once; later, a batch without
 // packets means that Config.Idle has passed. After Stop everything that was captured
@@ -205,9 +201,10 @@ func addBlock(b *capture.Batch, kind uint32, at int) {
 // counters, which have 32 bits.
 const statsEvery = 1 << 10
 
-// gather appends blocks that are ready, the oldest first.
+// gather appends packets of blocks that are ready, the oldest first, so that
+// the many little filled blocks of short timeouts do not make many little batches.
 func (c *Capture) gather(b *capture.Batch) {
-	for len(b.Buf) < batchBytes {
+	for !full(b) {
 		r := c.oldest()
 		if r == nil {
 			break

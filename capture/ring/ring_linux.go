@@ -34,7 +34,7 @@ func (r *ring) open(d *device, c *Config) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fd, r.memory, r.block, r.next = fd, memory, c.BlockBytes, 0
-	r.taken, r.since = 0, 0
+	r.taken, r.since, r.walker.left = 0, 0, 0
 	return nil
 }
 
@@ -67,12 +67,15 @@ func (r *ring) first() int64 {
 	return int64(native.Uint32(at))*1e9 + int64(native.Uint32(at[4:]))
 }
 
-// take appends the next block, which is ready, to b and gives it back.
+// take appends packets of the next block, which is ready, to b, and gives it back once it has
+// taken all.
 func (r *ring) take(b *capture.Batch) error {
 	before := r.walker.counts.delivered
 	err := r.walker.take(b, r.memory[r.next:r.next+r.block:r.next+r.block])
 	r.taken += r.walker.counts.delivered - before
-	r.giveBack()
+	if r.walker.left == 0 {
+		r.giveBack()
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.stats.Interface, err)
 	}
