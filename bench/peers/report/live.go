@@ -31,7 +31,7 @@ func (r *runs) live() string {
 		"medians of %d, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
 		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the frames sent that "+
 		"the receiver did not get, `dropped` how many it says the kernel dropped, `copies` the share of the repeats that it found. "+
-		"CPU seconds are the receiver's own, user and system; what the kernel does to hand it a packet is on the sender's "+
+		"CPU seconds are the receiver's own, user and system, from when it captures until its end; what the kernel does to hand it a packet is on the sender's "+
 		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", len(all[0].values["sent"]))
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
