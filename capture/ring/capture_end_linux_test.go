@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -36,6 +37,26 @@ func TestDrained(t *testing.T) {
 	if interfaces[0] < 2 || interfaces[1] != 1 {
 		t.Errorf("%v frames of the interfaces", interfaces)
 	}
+}
+
+// TestStopUnderLoad stops while packets come faster than they are read.
+func TestStopUnderLoad(t *testing.T) {
+	enterLab(t)
+	src := open(t, Config{Interfaces: []string{"right"}})
+	s, full := openSender(t, "left"), make([][]byte, 1000)
+	for i := range full {
+		full[i] = numbered(i, 1000)
+	}
+	src.Stop()
+	for range 100 { // batches, of which the ring holds a few
+		send(t, s, full...)
+		if err := src.Next(&capture.Batch{}); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("it goes on")
 }
 
 // TestOverload fills a ring that nobody reads.

@@ -135,6 +135,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 	if c.conf.Idle > 0 {
 		idle = time.Now().Add(c.conf.Idle)
 	}
+	c.poll(0) // where there always are packets, wait would never be called
 	for {
 		c.gather(b)
 		if len(b.Frames) > 0 {
