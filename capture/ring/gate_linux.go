@@ -12,7 +12,7 @@ import (
 
 // filtered tells whether the gate is a filter.
 func filtered(d *device, c *Config) bool {
-	return len(c.Filter) > 0 || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
+	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
 }
 
 const (

@@ -98,6 +98,16 @@ func (c *Capture) anyOut() bool {
 	return false
 }
 
+// recheck looks at interfaces that are out and have packets, before these are delivered:
+// they may be of another link type.
+func (c *Capture) recheck() {
+	for _, p := range c.ports {
+		if c.state == running && p.out && p.ready() {
+			c.resume()
+		}
+	}
+}
+
 // resume takes up the interfaces that are back.
 func (c *Capture) resume() {
 	for _, p := range c.ports {
