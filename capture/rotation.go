@@ -50,14 +50,20 @@ type RotationStats struct {
 //
 // A file ends before the packet or block that would take it beyond Size, and before
 // the first packet of a later interval. Packets without a time, and packets older than
-// the interval, go to the file being written: none goes back. So one packet with a
-// false time far ahead ends rotation by time for as long.
+// the interval, go to the file being written: none goes back.
+//
+// A false time far ahead does not end rotation. A packet more than a year past the
+// interval, or, where Tick tells the time, more than a minute past both, goes to the
+// file being written unless it is the third such in a row; one interval takes the place
+// of the year and the minute where it is longer. If an interval was false all the same,
+// packets come that are all late by more than one; when they pass from an interval of
+// theirs to a later one, a new file begins, and rotation goes on from there.
 //
 // The name of a file is that of the Rotation with the time of the file's first packet
-// that has one, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
-// there is a time all its digits are 0, and the times in names never go back. A name
-// that is taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is
-// ever replaced.
+// of its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
+// there is a time all its digits are 0, and the times in names go back only with the
+// interval. A name that is taken gets a number, as in
+// cap-20261121T220000.000Z_002.pcapng: no file is ever replaced.
 //
 // A file is completed while the next one is written, so that a slow disk does not hold
 // up Write; before one more, Write waits for it.
@@ -108,8 +114,8 @@ func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
 	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &Rotation{opt: opt, name: name, names: newRotationNames(name), last: NoTime}
-	r.clock = rotationClock{every: opt.Every, end: NoTime}
+	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), last: NoTime}
+	r.clock = newRotationClock(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
 	}
@@ -132,13 +138,14 @@ func (r *Rotation) probe() error {
 }
 
 // Tick ends the file being written if now is past its interval, as the first packet
-// after it would; the next packet then begins a new one. It is for captures that may
-// be silent: now should lag behind the clock by as much as packets take to arrive, for
-// those that come later than a Tick past their interval are in the file after it. An
-// error is that of Write.
+// after it would; the next packet then begins a new one. It is for captures that may be
+// silent, and has to be called all the time: a clock that is more than a minute past the
+// interval, or another interval, is not that of the packets, and ends nothing. Now should
+// lag behind the clock by as much as packets take to arrive, for those that come later
+// than a Tick past their interval are in the file after it. An error is that of Write.
 func (r *Rotation) Tick(now time.Time) error {
 	r.poll()
-	if r.file != nil && r.file.packets > 0 && r.clock.over(now.UnixNano()) {
+	if r.clock.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
 		r.close()
 	}
 	return r.err

@@ -184,24 +184,31 @@ func TestRotationNames(t *testing.T) {
 		{"cap.lz4", "cap-20261121T220000.005Z.lz4"},
 		{".cap", ".cap-20261121T220000.005Z"},
 	} {
-		n := newRotationNames(filepath.FromSlash(tt.name))
+		n := newRotationNames(filepath.FromSlash(tt.name), 0)
 		n.begin(at)
 		if got := filepath.ToSlash(n.next()); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	n := newRotationNames("x")
-	var got []string
-	for _, first := range []int64{NoTime, NoTime, -1, at, at + 1, at - 1e9, NoTime, at + 1e6} {
-		n.begin(first)
-		got = append(got, n.next())
-	}
-	want := []string{
-		"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
-		"x-20261121T220000.005Z_002", "x-20261121T220000.005Z_003", "x-20261121T220000.005Z_004", "x-20261121T220000.006Z",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	for every, want := range map[time.Duration][]string{
+		0: {
+			"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
+			"x-20261121T220000.005Z_002", "x-20261121T220000.005Z_003", "x-20261121T220000.005Z_004", "x-20261121T220000.006Z",
+		},
+		time.Hour: { // the second before is of the interval before
+			"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
+			"x-20261121T220000.005Z_002", "x-20261121T215959.005Z", "x-20261121T215959.005Z_002", "x-20261121T220000.006Z",
+		},
+	} {
+		n := newRotationNames("x", every)
+		var got []string
+		for _, first := range []int64{NoTime, NoTime, -1, at, at + 1, at - 1e9, NoTime, at + 1e6} {
+			n.begin(first)
+			got = append(got, n.next())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

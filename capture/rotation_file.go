@@ -14,7 +14,7 @@ type rotatedFile struct {
 	out     *Output
 	enc     encoder
 	limit   int64  // bytes that it may have
-	first   int64  // time of its first packet that has one, or NoTime
+	first   int64  // time of its first packet of the interval, or NoTime
 	begun   bool   // it holds more than its headers
 	packets uint64 // in it
 	ignored uint64 // blocks skipped among the headers, which were counted before
@@ -26,22 +26,12 @@ func (f *rotatedFile) buf() *outBuffer { return f.out.buf }
 // len returns how many bytes were written, before any compression.
 func (f *rotatedFile) len() int64 { return f.out.buf.passed + int64(len(f.out.buf.buf)) }
 
-// timed reports whether a packet in it has a time.
-func (f *rotatedFile) timed() bool { return f.first != NoTime }
-
 func (f *rotatedFile) skippedBlocks() uint64 { return f.enc.skippedBlocks() - f.ignored }
 
-// note looks for the first time in what was written.
-func (f *rotatedFile) note(b *Batch, drop []uint64, p part) {
-	for pos := p.from; pos < p.to && !f.timed(); {
-		lo, hi := nextRun(drop, pos, p.to)
-		for _, frame := range b.Frames[lo:hi] {
-			if frame.Time != NoTime && frame.Time != math.MaxInt64 {
-				f.first = frame.Time
-				return
-			}
-		}
-		pos = hi
+// note takes in the time of a packet, if it is the first of the interval.
+func (f *rotatedFile) note(c *rotationClock, t int64) {
+	if f.first == NoTime && c.holds(t) {
+		f.first = t
 	}
 }
 
@@ -90,7 +80,6 @@ func (r *Rotation) write(b *Batch, drop []uint64, p part) {
 	n := kept(drop, p.from, p.to)
 	f.packets += n
 	f.begun = f.begun || n > 0 || p.fromBlock < p.toBlock
-	f.note(b, drop, p)
 }
 
 // close has the file being written completed while the next one is written: the disk

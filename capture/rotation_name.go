@@ -10,15 +10,17 @@ import (
 const untimed = "00000000T000000.000Z"
 
 // rotationNames makes the names of the files of one Rotation. They come in the order
-// of their times, also where packets do not.
+// of their times, also where packets do not, but for those of an interval that the
+// rotation went back to.
 type rotationNames struct {
 	stem, ending string
-	time         int64 // the latest in a name, in whole milliseconds, or NoTime
-	number       int   // of the latest name with that time
+	every        time.Duration // of the intervals, 0 for one
+	time         int64         // the latest in a name, in whole milliseconds, or NoTime
+	number       int           // of the latest name with that time
 }
 
 // newRotationNames takes a name apart: cap.pcapng.zst into cap and .pcapng.zst.
-func newRotationNames(name string) rotationNames {
+func newRotationNames(name string, every time.Duration) rotationNames {
 	base := filepath.Base(name)
 	ending := filepath.Ext(base)
 	if packs(ending) {
@@ -27,12 +29,16 @@ func newRotationNames(name string) rotationNames {
 	if ending == base { // it only begins with a dot
 		ending = ""
 	}
-	return rotationNames{stem: name[:len(name)-len(ending)], ending: ending, time: NoTime}
+	return rotationNames{stem: name[:len(name)-len(ending)], ending: ending, every: every, time: NoTime}
 }
 
-// begin turns to a file whose first packet with a time has this one.
+// begin turns to a file whose first packet of its interval has this time, or NoTime.
 func (n *rotationNames) begin(first int64) {
-	if at := startOf(first, time.Millisecond); at > n.time {
+	if first == NoTime {
+		return
+	}
+	at := startOf(first, time.Millisecond)
+	if at > n.time || n.every > 0 && at < startOf(n.time, n.every) {
 		n.time, n.number = at, 0
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 
 // rotated is what a Rotation left in a folder of its own.
 type rotated struct {
-	names []string // in order
+	names []string // in the order of names, or in which they were written
 	files [][]byte
 	stats RotationStats
 }
@@ -48,10 +49,11 @@ func newRotation(t *testing.T, name string, opt RotateOptions) *Rotation {
 	return r
 }
 
-// rotate writes what drop leaves of src.
+// rotate writes what drop leaves of src, and returns the files as they were written.
 func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotated {
 	t.Helper()
 	dir := t.TempDir()
+	opt.Keep = math.MaxInt // so that it knows them
 	r := newRotation(t, filepath.Join(dir, "out.cap"), opt)
 	_ = each(t, src, func(b *Batch) { // up to damage
 		bitmap := make([]uint64, (len(b.Frames)+63)/64)
@@ -67,8 +69,17 @@ func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotat
 	if err := r.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	out := readRotated(t, dir)
-	out.stats = r.Stats()
+	out := rotated{stats: r.Stats()}
+	for _, name := range r.done {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.names, out.files = append(out.names, filepath.Base(name)), append(out.files, data)
+	}
+	if all := readRotated(t, dir); len(all.names) != len(out.names) {
+		t.Errorf("%q are there, and %q were written", all.names, out.names)
+	}
 	return out
 }
 
@@ -181,7 +192,7 @@ func TestRotationOfOne(t *testing.T) {
 	}
 }
 
-// TestRotationInterval cuts where the clock says, and never goes back.
+// TestRotationInterval cuts where the packets' clock says, which false times do not stop.
 func TestRotationInterval(t *testing.T) {
 	const hour = 1_700_000_000 / 3600 * 3600
 	for _, tt := range []struct {
@@ -196,6 +207,20 @@ func TestRotationInterval(t *testing.T) {
 		{"older first", []int64{3600, 1, 3601}, []string{"20231114T230000.000Z: 3600 1 3601"}},
 		{"untimed", []int64{noStamp, 1, noStamp, 3600, noStamp}, []string{"20231114T220001.000Z: none 1 none", "20231114T230000.000Z: 3600 none"}},
 		{"only untimed", []int64{noStamp, noStamp}, []string{"00000000T000000.000Z: none none"}},
+		{"a silence of months", []int64{1, month, month + 1}, []string{"20231114T220001.000Z: 1", "20231214T220000.000Z: 2592000 2592001"}},
+		{"years ahead", []int64{1, years, 2, years + 1, 3600, 7200},
+			[]string{"20231114T220001.000Z: 1 315360000 2 315360001", "20231114T230000.000Z: 3600", "20231115T000000.000Z: 7200"}},
+		{"years ahead, and right", []int64{1, years, years + 1, years + 2, years + 3},
+			[]string{"20231114T220001.000Z: 1 315360000 315360001", "20331111T220002.000Z: 315360002 315360003"}},
+		{"a month ahead", []int64{1, month, 2, 3599, 3600, 3601, 7200},
+			[]string{"20231114T220001.000Z: 1", "20231214T220000.000Z: 2592000 2 3599", "20231114T230000.000Z: 3600 3601", "20231115T000000.000Z: 7200"}},
+		{"the first one years ahead", []int64{years, 1, 2, 3600, 7200},
+			[]string{"20331111T220000.000Z: 315360000 1 2", "20231114T230000.000Z: 3600", "20231115T000000.000Z: 7200"}},
+		{"years ahead, then months", []int64{years, month, 1, 2, 3600},
+			[]string{"20331111T220000.000Z: 315360000 2592000 1 2", "20231114T230000.000Z: 3600"}},
+		{"two clocks", []int64{month, 1, month + 1, 3600, month + 2, 7200, month + 3600},
+			[]string{"20231214T220000.000Z: 2592000 1 2592001 3600 2592002 7200", "20231214T230000.000Z: 2595600"}},
+		{"late by an interval", []int64{7200, 1, 3600, 3601, 7201}, []string{"20231115T000000.000Z: 7200 1 3600 3601 7201"}},
 	} {
 		g := &forge{order: binary.LittleEndian}
 		g.section(unknownLength)
@@ -226,7 +251,88 @@ func TestRotationInterval(t *testing.T) {
 	}
 }
 
-const noStamp = -1
+const (
+	noStamp = -1
+	month   = 30 * 24 * 3600
+	years   = 10 * 365 * 24 * 3600
+)
+
+// TestRotationFalseTimes mixes false times of all kinds into a stream, which is cut at the
+// same places whatever batches it comes in, and keeps on being cut.
+func TestRotationFalseTimes(t *testing.T) {
+	const start, n, every = 1_700_000_000, 3000, time.Minute
+	rnd := rand.New(rand.NewPCG(4, 4))
+	g := &forge{order: binary.LittleEndian}
+	g.section(unknownLength)
+	g.iface(1, 0, g.option(optTSResol, []byte{0}), g.end())
+	for i := range n {
+		at := uint64(start + i)
+		switch rnd.IntN(50) {
+		case 0:
+			at += years + rnd.Uint64N(years)
+		case 1:
+			at = rnd.Uint64N(start)
+		case 2:
+			at = uint64(start + rnd.IntN(n))
+		case 3:
+			g.simple([]byte("x"))
+		}
+		g.enhanced(0, at, []byte("x"), 1)
+	}
+	for _, opt := range []RotateOptions{{Every: every}, {Every: every, Size: 2000}} {
+		checkRotation(t, fmt.Sprint(opt.Size), func(chunk int) rotated {
+			got := rotate(t, chunked(t, g, chunk), opt, func() bool { return false })
+			if files := len(got.files); files < n/60 || opt.Size == 0 && files > 2*n/60 {
+				t.Errorf("%d files", files)
+			}
+			return got
+		}, opt, records(t, g.bytes()))
+	}
+}
+
+// TestRotationClock judges times by the clock that Tick tells, where it does.
+func TestRotationClock(t *testing.T) {
+	const s, m, h = int64(time.Second), int64(time.Minute), int64(time.Hour)
+	type step struct {
+		tick bool
+		at   int64
+		over bool
+	}
+	packet := func(at int64, over bool) step { return step{at: at, over: over} }
+	tick := func(at int64, over bool) step { return step{tick: true, at: at, over: over} }
+	for name, steps := range map[string][]step{
+		"false":            {packet(s, false), tick(2*s, false), packet(3*h, false), packet(4*s, false), packet(h, true)},
+		"one in a row":     {tick(0, false), packet(s, false), packet(3*h, false), packet(s, false), packet(3*h, false), packet(3*h, false), packet(h-1, false)},
+		"three in a row":   {tick(0, false), packet(s, false), packet(3*h, false), packet(4*h, false), packet(3*h, true)},
+		"silence":          {packet(s, false), tick(h-1, false), tick(h, true), tick(h+1, false), tick(2*h, true), packet(2*h+s, false)},
+		"asleep":           {packet(s, false), tick(s, false), tick(5*h, false), packet(5*h, true), tick(6*h, true)},
+		"ahead of clock":   {packet(30*h, false), tick(s, false), packet(31*h, true), tick(h, false), packet(32*h, true)},
+		"behind the clock": {packet(s, false), tick(30*h, false), packet(h, true), tick(31*h, false), packet(2*h, true)},
+		"the clock itself": {packet(30*h, false), tick(30*h, false), packet(s, false), tick(s, false), packet(h-1, false), packet(h, true), tick(2*h, true)},
+		"a late straggler": {packet(s, false), tick(h, true), packet(h-1, false), packet(h, false)},
+		"the end of time":  {packet(math.MaxInt64-1, false), packet(math.MaxInt64, false), packet(0, false), packet(h, true)},
+		"its begin":        {packet(math.MinInt64+1, false), packet(math.MinInt64+2, false), packet(0, false), packet(0, false), packet(0, true)},
+		"no time":          {packet(NoTime, false), packet(s, false), packet(NoTime, false), packet(h, true)},
+		"small intervals":  {packet(0, false), tick(0, false), packet(h+m-1, true)},
+	} {
+		c := newRotationClock(time.Hour)
+		for i, step := range steps {
+			judge := c.over
+			if step.tick {
+				judge = c.tick
+			}
+			if got := judge(step.at); got != step.over {
+				t.Errorf("%s: step %d, %+v: %v", name, i, step, got)
+			}
+		}
+	}
+	c := newRotationClock(time.Second)
+	c.over(0)
+	c.tick(0)
+	if !c.over(m-1) || c.over(3*m) {
+		t.Error("a clock is not a minute off")
+	}
+}
 
 // TestRotationTick ends files at the hour without a packet.
 func TestRotationTick(t *testing.T) {

@@ -22,6 +22,7 @@ func (r *Rotation) Write(b *Batch, drop []uint64) error {
 	}
 	r.head.Interfaces, r.head.Sections = b.Interfaces, b.Sections
 	if r.fits(b) {
+		r.note(b, drop)
 		r.write(b, drop, wholeOf(b))
 		for i := range b.Blocks {
 			r.head.learn(b, i, r.kind)
@@ -46,6 +47,17 @@ const mostGrowth = 128
 func (r *Rotation) fits(b *Batch) bool {
 	return r.file != nil && r.file.len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
 		!r.clock.mayBeOver(b.Frames)
+}
+
+// note looks for the first time of the file being written, which all of b goes to.
+func (r *Rotation) note(b *Batch, drop []uint64) {
+	for pos := 0; pos < len(b.Frames) && r.file.first == NoTime; {
+		lo, hi := nextRun(drop, pos, len(b.Frames))
+		for _, frame := range b.Frames[lo:hi] {
+			r.file.note(&r.clock, frame.Time)
+		}
+		pos = hi
+	}
 }
 
 // frames writes the kept ones of frames pos..end-1.
@@ -77,11 +89,13 @@ func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
 		lo, hi := nextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
 			left -= r.file.enc.frameLen(b, i, timed)
-			if left < 0 && begun || r.clock.over(b.Frames[i].Time) && packets {
+			at := b.Frames[i].Time
+			if left < 0 && begun || r.clock.over(at) && packets {
 				return i
 			}
+			r.file.note(&r.clock, at)
 			begun, packets = true, true
-			timed = timed || b.Frames[i].Time != NoTime
+			timed = timed || at != NoTime
 		}
 		pos = hi
 	}

@@ -6,7 +6,7 @@
 // one tried was wrong in 66 of 112 expressions. [Parse] reads a program that somebody
 // compiled elsewhere, as tcpdump -ddd prints it, and needs neither.
 //
-// A program can be attached to a socket (ring.Config.Filter) if [Check] says so, where
+// A program can be attached to a socket (ring.Config.Filters) if [Check] says so, where
 // the kernel runs it, or run here by a [Machine], whose verdicts are those of
 // tcpdump -r. [Filter] is either an expression or a program, as users give them.
 package bpf

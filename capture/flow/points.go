@@ -12,24 +12,37 @@ import (
 // with headers of version 2 the interfaces that these name, since there the
 // capture has only one of its own. Version 1 headers name none.
 type Points struct {
-	numbers map[point]uint32
-	last    point // with its number, since frames of one place come in runs
+	list    []Point // by number
+	numbers map[Point]uint32
+	last    Point // with its number, since frames of one place come in runs
 	number  uint32
 }
 
-// point is a place as the capture describes it.
-type point struct {
-	point uint32 // Interface.Point
-	index uint32 // of the interface on the capturing host, 0 if it is not named
+// Point is a place as a capture describes it. The zero Point has number 0.
+type Point struct {
+	Interface uint32 // capture.Interface.Point
+	Index     uint32 // of the interface on the capturing host, 0 if it is not named
 }
 
 // sll2Index is where a LINKTYPE_LINUX_SLL2 header has the interface index.
 const sll2Index = 4
 
-// NewPoints returns an empty numbering.
-func NewPoints() *Points {
-	return &Points{numbers: map[point]uint32{{}: 0}}
+// NewPoints returns a numbering in which the places of list, which may be that of
+// another one, have their numbers, and that gives none of these again: a zero Point
+// stands for a place that is no more. Of equal ones the last counts.
+func NewPoints(list []Point) *Points {
+	p := &Points{list: []Point{{}}, numbers: map[Point]uint32{{}: 0}}
+	for i := 1; i < min(len(list), maxPoints); i++ {
+		p.list = append(p.list, list[i])
+		if list[i] != (Point{}) {
+			p.numbers[list[i]] = uint32(i)
+		}
+	}
+	return p
 }
+
+// List returns the places that have numbers, in their order. It stays as it is.
+func (p *Points) List() []Point { return p.list[:len(p.list):len(p.list)] }
 
 // Gather writes the numbers of the places of frames from to from+len(dst)-1 of
 // b to dst. It panics if b has fewer frames than that.
@@ -54,14 +67,14 @@ func (p *Points) Gather(dst []uint32, b *capture.Batch, from int) {
 
 // pointOf returns where frame i was seen, and whether all frames of its interface
 // were seen there.
-func pointOf(b *capture.Batch, i int) (at point, all bool) {
+func pointOf(b *capture.Batch, i int) (at Point, all bool) {
 	iface := &b.Interfaces[b.Frames[i].Interface]
-	at.point = iface.Point
+	at.Interface = iface.Point
 	if iface.LinkType != capture.LinkLinuxSLL2 {
 		return at, true
 	}
 	if data := b.Data(i); len(data) >= sll2Index+4 {
-		at.index = binary.BigEndian.Uint32(data[sll2Index:])
+		at.Index = binary.BigEndian.Uint32(data[sll2Index:])
 	}
 	return at, false
 }
@@ -70,11 +83,12 @@ func pointOf(b *capture.Batch, i int) (at point, all bool) {
 // has, but not more than a fuzzed one may name. Later ones share a number.
 const maxPoints = 1 << 16
 
-func (p *Points) find(at point) uint32 {
+func (p *Points) find(at Point) uint32 {
 	n, ok := p.numbers[at]
 	if !ok {
-		n = uint32(min(len(p.numbers), maxPoints))
+		n = uint32(len(p.list))
 		if n < maxPoints {
+			p.list = append(p.list, at)
 			p.numbers[at] = n
 		}
 	}

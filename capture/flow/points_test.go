@@ -30,7 +30,7 @@ func TestPoints(t *testing.T) {
 	add(0, 0, 20)
 	b.Buf = append(b.Buf, make([]byte, 64)...)
 	want := []uint32{0, 0, 1, 2, 3, 1, 4, 0}
-	p := NewPoints()
+	p := NewPoints(nil)
 	for range 2 {
 		got := make([]uint32, len(want))
 		p.Gather(got[:3], b, 0)
@@ -41,9 +41,46 @@ func TestPoints(t *testing.T) {
 	}
 }
 
+// TestPointsGoOn gives places their numbers of before, whatever their order is now.
+func TestPointsGoOn(t *testing.T) {
+	batch := func(indices ...uint32) *capture.Batch {
+		b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkLinuxSLL2}}}
+		for _, index := range indices {
+			b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: 20})
+			b.Buf = append(binary.BigEndian.AppendUint32(append(b.Buf, 0, 0, 0, 0), index), make([]byte, 12)...)
+		}
+		return b
+	}
+	numbers := func(p *Points, indices ...uint32) []uint32 {
+		dst := make([]uint32, len(indices))
+		p.Gather(dst, batch(indices...), 0)
+		return dst
+	}
+	before := NewPoints(nil)
+	numbers(before, 7, 5, 9)
+	list := before.List()
+	numbers(before, 8)
+	if want := []Point{{}, {0, 7}, {0, 5}, {0, 9}}; !slices.Equal(list, want) {
+		t.Fatalf("%v, want %v", list, want)
+	}
+	for _, c := range []struct {
+		list []Point
+		want []uint32 // of 5, 6, 7 and 9
+	}{
+		{list, []uint32{2, 4, 1, 3}},
+		{[]Point{{}, {0, 7}, {}, {0, 9}}, []uint32{4, 5, 1, 3}},
+		{[]Point{{}, {0, 7}, {0, 5}, {0, 7}}, []uint32{2, 4, 3, 5}},
+		{make([]Point, 2*maxPoints), []uint32{maxPoints, maxPoints, maxPoints, maxPoints}},
+	} {
+		if got := numbers(NewPoints(c.list), 5, 6, 7, 9); !slices.Equal(got, c.want) {
+			t.Errorf("%v after %v, want %v", got, c.list[:min(len(c.list), 4)], c.want)
+		}
+	}
+}
+
 // TestPointsBounded names an interface of its own in each frame.
 func TestPointsBounded(t *testing.T) {
-	p := NewPoints()
+	p := NewPoints(nil)
 	b := &capture.Batch{
 		Buf:        make([]byte, 20),
 		Frames:     []capture.Frame{{CapLen: 20}},

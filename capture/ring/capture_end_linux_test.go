@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -36,6 +37,26 @@ func TestDrained(t *testing.T) {
 	if interfaces[0] < 2 || interfaces[1] != 1 {
 		t.Errorf("%v frames of the interfaces", interfaces)
 	}
+}
+
+// TestStopUnderLoad stops while packets come faster than they are read.
+func TestStopUnderLoad(t *testing.T) {
+	enterLab(t)
+	src := open(t, Config{Interfaces: []string{"right"}})
+	s, full := openSender(t, "left"), make([][]byte, 1000)
+	for i := range full {
+		full[i] = numbered(i, 1000)
+	}
+	src.Stop()
+	for range 100 { // batches, of which the ring holds a few
+		send(t, s, full...)
+		if err := src.Next(&capture.Batch{}); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Error("it goes on")
 }
 
 // TestOverload fills a ring that nobody reads.
@@ -197,8 +218,9 @@ func TestOpenErrors(t *testing.T) {
 		{Config{Interfaces: []string{"none"}}, ErrNoInterface},
 		{Config{Interfaces: []string{"a-name-that-is-too-long"}}, ErrNoInterface},
 		{Config{Interfaces: []string{"right", "left"}}, ErrDown},
-		{Config{Interfaces: []string{Any}, Filter: []bpf.RawInstruction{{Op: 0x30, K: 12}, {Op: 6}}}, ErrFilter},
-		{Config{Interfaces: []string{"right"}, Filter: []bpf.RawInstruction{{Op: 0xFFFF}}}, syscall.EINVAL},
+		{Config{Interfaces: []string{Any}, Filters: filters(capture.LinkLinuxSLL2, bpf.RawInstruction{Op: 0x30, K: 12}, bpf.RawInstruction{Op: 6})}, ErrFilter},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, bpf.RawInstruction{Op: 0xFFFF})}, syscall.EINVAL},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkRaw, closedFilter...)}, ErrNoFilter},
 		{Config{Interfaces: []string{"right"}, BlockBytes: maxBlockBytes + 1}, nil},
 		{Config{Interfaces: []string{"right", Any}}, nil},
 		{Config{Interfaces: []string{"right", "right"}}, nil},

@@ -76,7 +76,10 @@ func (c *Capture) open() error {
 		if err != nil {
 			return err
 		}
-		p := newPort(d, &c.conf, uint32(i))
+		p, err := newPort(d, &c.conf, uint32(i))
+		if err != nil {
+			return err
+		}
 		c.ports = append(c.ports, p)
 		c.rings = append(c.rings, p.rings...)
 		c.ifaces = append(c.ifaces, capture.Interface{
@@ -131,7 +134,9 @@ func (c *Capture) Next(b *capture.Batch) error {
 	if c.conf.Idle > 0 {
 		idle = time.Now().Add(c.conf.Idle)
 	}
+	c.poll(0) // where there always are packets, wait would never be called
 	for {
+		c.recheck()
 		c.gather(b)
 		if len(b.Frames) > 0 {
 			return nil

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -79,7 +78,7 @@ func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 
 func TestSnapLen(t *testing.T) {
 	enterLab(t)
-	for _, conf := range []Config{{SnapLen: 96}, {SnapLen: 96, Filter: typeFilter(testType)}} {
+	for _, conf := range []Config{{SnapLen: 96}, {SnapLen: 96, Filters: typeFilter(testType)}} {
 		conf.Interfaces = []string{"right"}
 		src := open(t, conf)
 		send(t, openSender(t, "left"), numbered(0, 95), numbered(1, 96), numbered(2, 97), numbered(3, 1514))
@@ -95,20 +94,7 @@ func TestSnapLen(t *testing.T) {
 // any, which share a protocol number and no more.
 func TestTun(t *testing.T) {
 	enterLab(t)
-	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer tun.Close()
-	request, err := unix.NewIfreq("tun0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	if err := unix.IoctlIfreq(int(tun.Fd()), unix.TUNSETIFF, request); err != nil {
-		t.Skip(err)
-	}
-	ip(t, "link set tun0 up")
+	tun := openTun(t, "tun0")
 	packet := flows(1)[0][14:]
 	named, all := open(t, Config{Interfaces: []string{"tun0"}}), open(t, Config{Interfaces: []string{Any}})
 	if _, err := tun.Write(packet); err != nil {
@@ -124,6 +110,17 @@ func TestTun(t *testing.T) {
 	if _, err := OpenSender(SenderConfig{Interface: "tun0"}); !errors.Is(err, ErrLinkType) {
 		t.Errorf("sender: %v", err)
 	}
+}
+
+// openTun makes an interface without a link header.
+func openTun(t *testing.T, name string) *os.File {
+	t.Helper()
+	tun, err := lab.Tun(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = tun.Close() }) // it may be closed already
+	return tun
 }
 
 // TestPromiscuous asks the interface itself.

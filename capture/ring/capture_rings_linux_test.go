@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // flows makes UDP packets of many connections, each with its number.
@@ -118,12 +120,16 @@ func traffic(t *testing.T, name string, frames ...[]byte) (stop func()) {
 	return stop
 }
 
+// filters are those of a capture whose interfaces have one link type.
+func filters(link capture.LinkType, program ...bpf.RawInstruction) map[capture.LinkType][]bpf.RawInstruction {
+	return map[capture.LinkType][]bpf.RawInstruction{link: program}
+}
+
 // typeFilter lets one ethertype through.
-func typeFilter(kind uint32) []bpf.RawInstruction {
-	return []bpf.RawInstruction{
-		{Op: 0x28, K: 12}, {Op: 0x15, Jf: 1, K: kind},
-		{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
-	}
+func typeFilter(kind uint32) map[capture.LinkType][]bpf.RawInstruction {
+	return filters(capture.LinkEthernet,
+		bpf.RawInstruction{Op: 0x28, K: 12}, bpf.RawInstruction{Op: 0x15, Jf: 1, K: kind},
+		bpf.RawInstruction{Op: 0x06, K: 262144}, bpf.RawInstruction{Op: 0x06, K: 0})
 }
 
 // TestFilterFromTheFirst opens under traffic of two interfaces that must not get in.
@@ -135,7 +141,7 @@ func TestFilterFromTheFirst(t *testing.T) {
 	traffic(t, "left", numbered(0, 60), wanted)
 	traffic(t, "other", wanted[:59])
 	for range 20 {
-		src := open(t, Config{Interfaces: []string{"right"}, Filter: typeFilter(testType + 1)})
+		src := open(t, Config{Interfaces: []string{"right"}, Filters: typeFilter(testType + 1)})
 		for i, f := range take(t, src, 1000).frames {
 			if !bytes.Equal(f, wanted) {
 				t.Fatalf("frame %d is %x", i, f)
@@ -155,7 +161,7 @@ func TestFilterCooked(t *testing.T) {
 		{Op: 0x30, K: 10}, {Op: 0x15, Jt: 1, K: typeOutgoing},
 		{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
 	}
-	src := open(t, Config{Interfaces: []string{Any}, Filter: filter})
+	src := open(t, Config{Interfaces: []string{Any}, Filters: filters(capture.LinkLinuxSLL2, filter...)})
 	other := numbered(1, 60)
 	other[13]++
 	send(t, openSender(t, "left"), numbered(0, 60), other, numbered(2, 60))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Any is the name that stands for all interfaces together, those that appear
@@ -80,11 +82,12 @@ type Config struct {
 	// any: see ethtool -T. Its clock must be kept in step with the host's, and
 	// switched on (hwstamp_ctl -r 1).
 	HardwareTime bool
-	// Filter is a classic BPF program for the frames as they are delivered, as
-	// tcpdump -ddd prints it; nil for all. The kernel runs it before the first
-	// packet. A VLAN tag is no part of the frame there: the compiler has to ask
-	// for it as libpcap does for a live capture.
-	Filter []bpf.RawInstruction
+	// Filters holds classic BPF programs, as tcpdump -ddd prints them, for the frames
+	// as they are delivered: one for the link type of each interface (LinkTypeOf).
+	// Nil takes all frames. The kernel runs them before the first packet. A VLAN tag
+	// is no part of the frame there: the compiler has to ask for it as libpcap does
+	// for a live capture.
+	Filters map[capture.LinkType][]bpf.RawInstruction
 	// Wait keeps the capture going while an interface is down or removed, and
 	// takes it up again when one of its name is back. Else either ends it.
 	Wait bool

@@ -7,6 +7,7 @@ var (
 	ErrNoInterface  = errors.New("no such interface")
 	ErrDown         = errors.New("the interface is down")
 	ErrRemoved      = errors.New("the interface was removed")
+	ErrLinkChanged  = errors.New("the interface came back with another link type")
 	ErrNotPermitted = errors.New("not permitted: needs CAP_NET_RAW (run as root, or setcap cap_net_raw+ep on the program)")
 	ErrLinkType     = errors.New("the interface cannot carry frames of this link type")
 )

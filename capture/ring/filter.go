@@ -2,8 +2,11 @@ package ring
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Codes of classic BPF instructions (linux/filter.h), and the offsets behind
@@ -53,9 +56,26 @@ var onceOnLoopback = []bpf.RawInstruction{
 	{Op: opLoadZero}, // as what follows finds it at its start
 }
 
-// ErrFilter is returned for a Config.Filter that the kernel cannot run on this
-// kind of interface.
-var ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
+// Reasons why Config.Filters do not fit an interface; test with errors.Is.
+var (
+	// ErrFilter is returned where the kernel cannot run the program on this kind of
+	// interface.
+	ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
+	// ErrNoFilter is returned where others have a program, and this link type has none.
+	ErrNoFilter = errors.New("there is no filter for its link type")
+)
+
+// filterFor returns the user's program for frames of a link type, nil for all of them.
+func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) {
+	if c.Filters == nil {
+		return nil, nil
+	}
+	p, ok := c.Filters[link]
+	if !ok {
+		return nil, fmt.Errorf("%w, %v", ErrNoFilter, link)
+	}
+	return p, nil
+}
 
 // program returns the filter of one interface: the user's, or one that lets all
 // through, held to the snap length and to one sighting of what is looped back.

@@ -12,16 +12,21 @@ import (
 
 // filtered tells whether the gate is a filter.
 func filtered(d *device, c *Config) bool {
-	return len(c.Filter) > 0 || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
+	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
 }
 
-// noProtocol is what no packet is of.
-const noProtocol = 0
+const (
+	// noProtocol is what sockets begin with that take nothing.
+	noProtocol = 0
+	// closedProtocol is a type that Ethernet frames never have (RFC 1701, IANA). Once a
+	// socket is bound to a protocol, the kernel takes 0 for the one that it has.
+	closedProtocol = 0xFFFF
+)
 
 // closeGate lets nothing in.
 func closeGate(fd int, d *device, c *Config) error {
 	if !filtered(d, c) {
-		return bind(fd, d, noProtocol)
+		return bind(fd, d, closedProtocol)
 	}
 	if err := setFilter(fd, closedFilter); err != nil {
 		return describe(d.name, "SO_ATTACH_FILTER", err)

@@ -15,10 +15,16 @@ import (
 // of interfaces, left and right: what goes into one comes out of the other.
 func enterLab(t testing.TB) {
 	t.Helper()
+	enterEmptyLab(t)
+	makePair(t, "left", "right")
+}
+
+// enterEmptyLab does so without the pair.
+func enterEmptyLab(t testing.TB) {
+	t.Helper()
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)
 	}
-	makePair(t, "left", "right")
 }
 
 func makePair(t testing.TB, left, right string) {

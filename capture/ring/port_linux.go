@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -14,6 +15,8 @@ type port struct {
 	dev   device
 	conf  *Config
 	rings []*ring
+	// code is the filter. The link type, for which it is, stays what it is.
+	code []bpf.RawInstruction
 	// out is set while the interface is down or not there, since when; an
 	// interface that was removed leaves sockets behind that will never see it
 	// again.
@@ -21,8 +24,15 @@ type port struct {
 	since time.Time
 }
 
-func newPort(d device, c *Config, number uint32) *port {
+func newPort(d device, c *Config, number uint32) (*port, error) {
 	p := &port{dev: d, conf: c}
+	user, err := c.filterFor(d.link)
+	if err == nil {
+		p.code, err = program(user, uint32(c.SnapLen), d.index == 0, d.cooked)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
 	for i := range c.Rings {
 		p.rings = append(p.rings, &ring{
 			fd:    -1,
@@ -33,7 +43,7 @@ func newPort(d device, c *Config, number uint32) *port {
 			},
 		})
 	}
-	return p
+	return p, nil
 }
 
 // open makes the rings, which take nothing in before admit.
@@ -52,12 +62,8 @@ func (p *port) open() error {
 // admit lets packets in. Rings that share an interface each begin with their own
 // part of it, never with what belongs to another that is not there yet.
 func (p *port) admit() error {
-	code, err := program(p.conf.Filter, uint32(p.conf.SnapLen), p.dev.index == 0, p.dev.cooked)
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.dev.name, err)
-	}
 	for _, r := range p.rings {
-		if err := openGate(r.fd, &p.dev, p.conf, code); err != nil {
+		if err := openGate(r.fd, &p.dev, p.conf, p.code); err != nil {
 			return err
 		}
 	}
@@ -72,6 +78,16 @@ func (p *port) refuse() {
 			_ = closeGate(r.fd, &p.dev, p.conf)
 		}
 	}
+}
+
+// ready reports whether there are packets.
+func (p *port) ready() bool {
+	for _, r := range p.rings {
+		if r.ready() {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *port) close() {
@@ -149,21 +165,25 @@ func (p *port) reason() error {
 }
 
 // resume takes up an interface that was out, if it is back. A socket follows an
-// interface that comes up again by itself, but not a new one of the same name.
+// interface that comes up again by itself, but not a new one of the same name. Both may
+// have another link type than before, which ends the capture: the section names one for
+// each interface.
 func (p *port) resume() error {
 	now, err := lookUp(p.dev.name)
 	if err != nil || !now.up {
 		return nil // nothing to be told; it may come yet
 	}
-	if !p.removed() {
-		p.enter()
-		return nil
-	}
-	if !p.drained() && time.Since(p.since) < drainTime(p.conf) {
+	other := now.index != p.dev.index || p.removed()
+	if other && !p.drained() && time.Since(p.since) < drainTime(p.conf) {
 		return nil
 	}
 	if now.link != p.dev.link {
-		return fmt.Errorf("%s: came back with link type %v instead of %v", p.dev.name, now.link, p.dev.link)
+		p.close() // with what the rings may hold of the new type
+		return fmt.Errorf("%s: %w: %v instead of %v", p.dev.name, ErrLinkChanged, now.link, p.dev.link)
+	}
+	if !other {
+		p.enter()
+		return nil
 	}
 	p.close()
 	p.dev = now

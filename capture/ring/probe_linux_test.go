@@ -50,7 +50,7 @@ var filtersLoad = sync.OnceValue(func() bool {
 // possible reports whether the kernel can make a capture of c: with its filter, if it
 // wants one.
 func possible(c *Config) bool {
-	wants := len(c.Filter) > 0 || c.SnapLen > 0 || c.Rings > 1 || slices.Contains(c.Interfaces, Any)
+	wants := c.Filters != nil || c.SnapLen > 0 || c.Rings > 1 || slices.Contains(c.Interfaces, Any)
 	return !wants || filtersLoad()
 }
 

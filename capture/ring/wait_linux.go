@@ -30,13 +30,19 @@ func (c *Capture) wait(idle time.Time) bool {
 	if c.anyOut() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
-	_, err := unix.Poll(c.pollSet(), milliseconds(now, wake))
+	c.poll(milliseconds(now, wake))
+	return true
+}
+
+// poll sees whether the capture was stopped and an interface has gone, and waits for
+// packets, up to so many milliseconds.
+func (c *Capture) poll(timeout int) {
+	_, err := unix.Poll(c.pollSet(), timeout)
 	if err != nil && err != unix.EINTR {
 		c.drain(os.NewSyscallError("poll", err))
-		return true
+		return
 	}
 	c.react()
-	return true
 }
 
 // pollSet is the event, once it does not tell what is known already, and every
@@ -90,6 +96,16 @@ func (c *Capture) anyOut() bool {
 		}
 	}
 	return false
+}
+
+// recheck looks at interfaces that are out and have packets, before these are delivered:
+// they may be of another link type.
+func (c *Capture) recheck() {
+	for _, p := range c.ports {
+		if c.state == running && p.out && p.ready() {
+			c.resume()
+		}
+	}
 }
 
 // resume takes up the interfaces that are back.

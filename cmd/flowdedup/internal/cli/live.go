@@ -166,7 +166,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	e.quiet = f.quiet
 	cfg := f.config(cmd)
 	var err error
-	if cfg.Ring.Filter, err = f.program(cmd.Context()); err != nil {
+	if cfg.Ring.Filters, err = f.programs(cmd.Context()); err != nil {
 		return named(err)
 	}
 	show, err := f.newShow(e)

@@ -24,7 +24,7 @@ func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judging{cfg: cfg, where: flow.NewPoints(), filter: filter, books: newBooks()}, nil
+	return &Judging{cfg: cfg, where: flow.NewPoints(nil), filter: filter, books: newBooks()}, nil
 }
 
 // NewPackets makes what one batch at a time is judged with.

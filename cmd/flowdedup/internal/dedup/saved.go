@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
@@ -20,6 +21,8 @@ type SavedBooks struct {
 	First, Last                         int64
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
+	// Points are the places of packets, by the numbers that the filter knows them by.
+	Points []flow.Point
 }
 
 // label names the elements of the filter in its snapshot.
@@ -38,7 +41,7 @@ func (j *Judging) Save(w io.Writer) (SavedBooks, error) {
 	return SavedBooks{
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: j.books.Duplicates, Removed: j.books.removed,
-		ByProtocol: j.books.duplicates[:],
+		ByProtocol: slices.Clone(j.books.duplicates[:]), Points: j.where.List(),
 	}, f.Snapshot(w, j.cfg.Secret, j.cfg.label())
 }
 
@@ -59,7 +62,7 @@ func ResumeJudging(cfg *Config, r io.Reader, saved *SavedBooks) (*Judging, error
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	copy(b.duplicates[:], saved.ByProtocol)
-	return &Judging{cfg: cfg, where: flow.NewPoints(), filter: filter, books: b}, nil
+	return &Judging{cfg: cfg, where: flow.NewPoints(saved.Points), filter: filter, books: b}, nil
 }
 
 // restore reads the filter that cfg asks for.

@@ -55,6 +55,7 @@ type runner struct {
 	outputs  *outputs
 	reports  *reports // nil without
 	state    *state   // nil without
+	places   places
 	watch    *watch
 }
 

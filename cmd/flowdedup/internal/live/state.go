@@ -39,8 +39,8 @@ func (c *Config) settings() []setting {
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},
 	}
-	if d.Across {
-		all = append(all, setting{"-i", strings.Join(c.Ring.Interfaces, ",")})
+	if d.Across { // points are numbered by the order of interfaces
+		all = append(all, setting{"-i", strings.Join(c.Ring.Interfaces, ", ")})
 	}
 	var of, shape []string
 	for _, k := range c.Distinct.Keys {
@@ -79,6 +79,9 @@ func (r *runner) resume() error {
 	if given == nil {
 		cfg.Dedup.Secret = engine.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
+	}
+	if header.Books.Points, err = r.places.resume(header.Books.Points, header.Names); err != nil {
+		return fmt.Errorf("--state: list interfaces: %w", err)
 	}
 	if err := r.openFilter(header, snapshots); err != nil {
 		return stateError(cfg.State, err)
@@ -154,6 +157,7 @@ func (s *state) save(now time.Time) error {
 	if h.Books, err = r.judging.Save(&s.snapshots); err != nil {
 		return stateError(r.cfg.State, err)
 	}
+	h.Names = r.places.of(h.Books.Points)
 	if r.counting != nil {
 		if h.Open, err = r.counting.Save(&s.snapshots); err != nil {
 			return stateError(r.cfg.State, err)

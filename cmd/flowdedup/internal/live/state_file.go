@@ -19,7 +19,7 @@ import (
 // A state file holds
 //
 //	the bytes FLOWSTAT
-//	version, 1, and the length of the header, in 64 bits each, little-endian
+//	version, 2, and the length of the header, in 64 bits each, little-endian
 //	the header, a JSON object
 //	the snapshots of the filter and of counters, one behind the other
 //	SHA-256 of all before
@@ -27,7 +27,7 @@ import (
 // The sum tells damage; snapshots are sealed under the secret as well.
 const (
 	stateMagic   = "FLOWSTAT"
-	stateVersion = 1
+	stateVersion = 2
 	statePrefix  = len(stateMagic) + 8 + 8
 )
 
@@ -42,9 +42,11 @@ type stateHeader struct {
 	Saved    time.Time
 	Settings []setting
 	// Secret is the key that the run drew, nil where --key gave it.
-	Secret  []byte `json:",omitempty"`
-	Begin   time.Time
-	Books   dedup.SavedBooks
+	Secret []byte `json:",omitempty"`
+	Begin  time.Time
+	Books  dedup.SavedBooks
+	// Names are those of the interfaces at Books.Points.
+	Names   []string
 	Reasons Reasons
 	Open    distinct.Saved
 }

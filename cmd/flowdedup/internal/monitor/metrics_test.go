@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,6 +39,19 @@ func TestMetricsOfNothing(t *testing.T) {
 	for _, s := range []*live.Status{nil, {}, {Distinct: make([]live.Distinct, 1)}} {
 		if _, err := testutil.CollectAndLint(newCollector(func() *live.Status { return s })); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestMetricsBeforeDuplicates wants the series of what there may be at once: a counter
+// that appears with its first value has no rate then.
+func TestMetricsBeforeDuplicates(t *testing.T) {
+	s := new(Server)
+	s.Update(live.Status{})
+	text := get(s, "GET", "/metrics").Body.String()
+	for _, protocol := range usualProtocols {
+		if want := fmt.Sprintf("flowdedup_duplicates_total{protocol=%q} 0\n", protocol); !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
 		}
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
+// usualProtocols have a value also while they have no duplicates: rates are 0 then, and
+// not unknown, and hold the first ones.
+var usualProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
+
 var trafficMetrics = []metric{
 	{"start_time_seconds", "When the run began, in seconds since the epoch.", gauge, nil,
 		single(func(s *live.Status) float64 { return epoch(s.Started) })},
@@ -22,6 +26,11 @@ var trafficMetrics = []metric{
 		func(s *live.Status, give func(float64, ...string)) {
 			for protocol, n := range s.DuplicatesByProtocol {
 				give(float64(n), protocol)
+			}
+			for _, protocol := range usualProtocols {
+				if _, there := s.DuplicatesByProtocol[protocol]; !there {
+					give(0, protocol)
+				}
 			}
 		}},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// metric is a name that can be asked for.
+type metric struct {
+	counter bool
+	// labels has the values of each label.
+	labels map[string][]string
+}
+
+// names are the labels that each of its series has.
+func (m *metric) names() []string {
+	names := slices.Clone(everySeries)
+	for name := range m.labels {
+		names = append(names, name)
+	}
+	return names
+}
+
+// everySeries are the labels that Prometheus gives to all that it has scraped.
+var everySeries = []string{"instance", "job"}
+
+// offer returns what a scrape of a run gives: what monitor's test has found /metrics to
+// hold, and what is there of every Go program.
+func offer(t *testing.T) map[string]*metric {
+	t.Helper()
+	file, err := os.Open("../../internal/monitor/testdata/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	ours, err := parser.TextToMetricFamilies(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*metric{"up": {}}
+	for _, family := range ours {
+		all[family.GetName()] = read(family)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		all[family.GetName()] = read(family)
+	}
+	return all
+}
+
+func read(family *dto.MetricFamily) *metric {
+	m := &metric{counter: family.GetType() == dto.MetricType_COUNTER, labels: map[string][]string{}}
+	for _, series := range family.GetMetric() {
+		for _, l := range series.GetLabel() {
+			m.labels[l.GetName()] = append(m.labels[l.GetName()], l.GetValue())
+		}
+	}
+	return m
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+)
+
+// tun makes an interface without a link header, and returns what takes its packets.
+func tun(t *testing.T, name string) *os.File {
+	t.Helper()
+	file, err := benchlab.Tun(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = file.Close() }) // it may be closed already
+	return file
+}
+
+// etherHead is how much of a liveFrame without a tag a tun interface has not.
+const etherHead = 14
+
+// TestLiveFilterOfEachLink filters interfaces of two link types by one expression, and
+// finds the copies that the one has of the other's packets.
+func TestLiveFilterOfEachLink(t *testing.T) {
+	needTcpdump(t)
+	lab(t)
+	pair(t, "left", "right")
+	other := tun(t, "tun0")
+	r := startLive(t, "-i", "left", "-i", "tun0", "--filter", "udp port 6789 and src host 10.0.0.3", "--across", "--window", "10s", "--json")
+	const n = 20
+	var frames []liveFrame
+	for i := range 5 * n {
+		frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64})
+	}
+	sendTo(t, "right", frames...)
+	for _, f := range frames {
+		if _, err := other.Write(f.bytes()[etherHead:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := r.stopAfter(2 * n)
+	if s.PacketsIn != 2*n || s.Duplicates != n || s.Interfaces[0].Received != n || s.Interfaces[1].Received != n {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestLiveFilterRefusals says which interface a filter is not for.
+func TestLiveFilterRefusals(t *testing.T) {
+	needTcpdump(t)
+	lab(t)
+	pair(t, "left", "right")
+	tun(t, "tun0")
+	all := filepath.Join(t.TempDir(), "all.bpf")
+	if err := os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"--bpf-file", all}, 0, ""},
+		{[]string{"-i", "right", "--bpf-file", all}, 0, ""},
+		{[]string{"-i", "tun0", "--bpf-file", all}, 2, "--bpf-file is a program for one link type, and that of tun0 (RAW) is another than that of left"},
+		{[]string{"-i", "tun0", "--filter", "ether host 02:00:00:00:00:01"}, 2, "--filter for tun0 (RAW): wrong filter expression: "},
+		{[]string{"-i", "tun0", "--filter", "udp prot 53"}, 2, "--filter for left (ETHERNET): wrong filter expression: "},
+	} {
+		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q"}, c.args...)...).CombinedOutput()
+		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
+		if code != c.code || !strings.Contains(string(out), c.text) || lines > 1 {
+			t.Errorf("live %q: exit code %d: %s", c.args, code, out)
+		}
+	}
+}
+
+// TestLiveLinkChanges ends when an interface comes back with another link type.
+func TestLiveLinkChanges(t *testing.T) {
+	lab(t)
+	file := tun(t, "tun0")
+	r := startLive(t, "-i", "tun0", "--wait")
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.event("down or gone")
+	pair(t, "tun0", "peer")
+	const want = "tun0: the interface came back with another link type: ETHERNET instead of RAW"
+	if code := r.wait(); code != 1 || !strings.Contains(r.stderr.String(), want) {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+}

@@ -1,0 +1,79 @@
+package dedup
+
+import (
+	"bytes"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// TestSavedStays saves a run in its middle: what was saved is of that moment, whatever
+// comes later, and another run goes on from it.
+func TestSavedStays(t *testing.T) {
+	window, err := engine.ParseWindow("1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &Config{Digest: "aes", Method: "timed", Window: window, Memory: 1 << 20, Across: true}
+	b := routed(t)
+	elsewhere := func() { // the same packets come to other interfaces
+		for i := range b.Frames {
+			b.Frames[i].Interface = (b.Frames[i].Interface + 1) % uint32(len(b.Interfaces))
+		}
+	}
+	first, err := NewJudging(cfg, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	judge := func(j *Judging) Summary {
+		p := j.NewPackets()
+		p.Reset(len(b.Frames))
+		p.Read(b, 0, len(b.Frames))
+		p.Judge(b)
+		return j.Summary(0)
+	}
+	judge(first)
+	elsewhere()
+	judge(first)
+	var snapshot bytes.Buffer
+	saved, err := first.Save(&snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atOnce := saved
+	atOnce.ByProtocol = append([]uint64(nil), saved.ByProtocol...)
+	elsewhere()
+	want := judge(first)
+	if !reflect.DeepEqual(saved, atOnce) || saved.Duplicates == 0 || want.Duplicates == saved.Duplicates {
+		t.Errorf("%d duplicates were saved, then there were %d: %+v, and was %+v", saved.Duplicates, want.Duplicates, saved, atOnce)
+	}
+	second, err := ResumeJudging(cfg, &snapshot, &saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if got := judge(second); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// routed returns the first packets of a capture from a router's interfaces.
+func routed(t *testing.T) *capture.Batch {
+	t.Helper()
+	src, err := capture.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), capture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	b := &capture.Batch{}
+	for len(b.Frames) == 0 {
+		if err := src.Next(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
