@@ -33,7 +33,7 @@ func NewGenerator(name string, n int) (*Generator, error) {
 	}
 	g := &Generator{counter: -1, program: -1, frame: NewFrame(n), context: [6]uint32{1: uint32(n), 3: uint32(iface.Index)}}
 	if g.counter, err = makeCounter(); err == nil {
-		g.program, err = loadProgram(g.counter)
+		g.program, err = loadProgram(unix.BPF_PROG_TYPE_XDP, program(g.counter))
 	}
 	if err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -47,15 +47,23 @@ func makeCounter() (int, error) {
 	return bpf("BPF_MAP_CREATE", unix.BPF_MAP_CREATE, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
 }
 
-func loadProgram(counter int) (int, error) {
+func loadProgram(kind uint32, code []uint64) (int, error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
-	code, license := program(counter), []byte("GPL\x00")
+	license := []byte("GPL\x00")
 	attributes := struct {
 		kind, count   uint32
 		code, license uint64
-	}{unix.BPF_PROG_TYPE_XDP, uint32(len(code)), address(&pins, &code[0]), address(&pins, &license[0])}
-	return bpf("BPF_PROG_LOAD", unix.BPF_PROG_LOAD, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
+	}{kind, uint32(len(code)), address(&pins, &code[0]), address(&pins, &license[0])}
+	for tries := 0; ; tries++ {
+		// The verifier gives up when the thread gets a signal, as it does now and then
+		// from Go's scheduler.
+		const mostTries = 10
+		fd, err := bpf("BPF_PROG_LOAD", unix.BPF_PROG_LOAD, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
+		if tries == mostTries || !errors.Is(err, unix.EAGAIN) {
+			return fd, err
+		}
+	}
 }
 
 // Run injects so many frames, or fewer if a signal interrupts it: Injected tells. It

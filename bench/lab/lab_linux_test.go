@@ -2,6 +2,8 @@ package lab_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,4 +66,70 @@ func captured(t *testing.T, size int) [][]byte {
 		t.Fatalf("%d frames, want %d", len(frames), injected)
 	}
 	return frames
+}
+
+// TestVLAN has frames come out of a VLAN at the other end of a trunk, which carries them
+// with tags; others stay there.
+func TestVLAN(t *testing.T) {
+	for _, tags := range [][]lab.Tag{
+		{{lab.Dot1Q, 100}}, {{lab.Dot1AD, 200}}, {{lab.Dot1AD, 200}, {lab.Dot1Q, 100}},
+	} {
+		if err := lab.Enter(); err != nil {
+			t.Skip(err)
+		}
+		if err := lab.Pair("left", "right"); err != nil {
+			t.Fatal(err)
+		}
+		for _, parent := range []string{"left", "right"} {
+			if err := lab.VLAN(parent, parent+"v", tags...); err != nil {
+				t.Skip(err)
+			}
+		}
+		src, err := ring.Open(ring.Config{Interfaces: []string{"right", "rightv"}, RingBytes: 8 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		plain := lab.NewFrame(lab.MinFrame)
+		tagged := slices.Clone(plain[:12])
+		for _, tag := range tags {
+			tagged = binary.BigEndian.AppendUint32(tagged, uint32(tag.Type)<<16|uint32(tag.VLAN))
+		}
+		tagged = append(tagged, plain[12:]...)
+		other := slices.Clone(tagged)
+		other[15]++
+		send(t, "leftv", plain)
+		send(t, "left", other)
+		got := map[uint32][][]byte{}
+		watch := time.AfterFunc(20*time.Second, src.Stop)
+		for b := (capture.Batch{}); len(got[0])+len(got[1]) < 3 && src.Next(&b) == nil; {
+			for i := range b.Frames {
+				n := b.Frames[i].Interface
+				got[n] = append(got[n], bytes.Clone(b.Data(i)))
+			}
+		}
+		watch.Stop()
+		if want := [][]byte{tagged, other}; !slices.EqualFunc(got[0], want, bytes.Equal) {
+			t.Errorf("%v: the trunk carries\n%x, want\n%x", tags, got[0], want)
+		}
+		if want := [][]byte{plain}; !slices.EqualFunc(got[1], want, bytes.Equal) {
+			t.Errorf("%v: the VLAN carries\n%x, want\n%x", tags, got[1], want)
+		}
+	}
+}
+
+func send(t *testing.T, name string, frame []byte) {
+	t.Helper()
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := &capture.Batch{
+		Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1), Buf: frame,
+		Frames: []capture.Frame{{CapLen: uint32(len(frame)), WireLen: uint32(len(frame))}},
+	}
+	if err := s.Send(b, nil); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -29,11 +29,11 @@ func load() error {
 	if err != nil {
 		return err
 	}
-	program, err := loadProgram(counter)
+	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter))
 	if err != nil {
 		return err
 	}
-	return errors.Join(unix.Close(program), unix.Close(counter))
+	return errors.Join(unix.Close(fd), unix.Close(counter))
 }
 
 // loads tells why the kernel loads no programs. One whose memory for them is at odds

@@ -5,16 +5,20 @@ func instruction(code, dst, src uint8, offset int16, value int32) uint64 {
 	return uint64(code) | uint64(dst)<<8 | uint64(src)<<12 | uint64(uint16(offset))<<16 | uint64(uint32(value))<<32
 }
 
+// Codes of instructions.
+const (
+	load32, load64, loadImmediate      = 0x61, 0x79, 0x18
+	store8, store16, store64           = 0x73, 0x6B, 0x7B
+	move, set, add, and, modulo, shift = 0xBF, 0xB7, 0x07, 0x57, 0x97, 0x77
+	multiply32                         = 0x24
+	unless, below, above, call, exit   = 0x55, 0xA5, 0x2D, 0x85, 0x95
+)
+
 // program makes each frame the next one of the traffic, as Renumber does, and passes
 // it on. The counter lies in a map. Register 6 is the frame, 1 the counter, 2 the
 // number, 0 and 3 are for everything else.
 func program(counter int) []uint64 {
 	const (
-		load32, load64, loadImmediate      = 0x61, 0x79, 0x18
-		store8, store16, store64           = 0x73, 0x6B, 0x7B
-		move, set, add, and, modulo, shift = 0xBF, 0xB7, 0x07, 0x57, 0x97, 0x77
-		multiply32                         = 0x24
-		unless, below, above, exit         = 0x55, 0xA5, 0x2D, 0x95
 		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
 		pass                               = 2 // XDP_PASS
 		context, frame, end, count, number = 1, 6, 7, 1, 2

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,16 +32,21 @@ func lab(t *testing.T) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skip("no network namespace: ", err)
 	}
-	for _, which := range []string{"all", "default"} {
-		// Without this the kernel talks of itself on every new interface.
-		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Skip("no setting in the namespace: ", err)
-		}
-	}
+	quiet(t)
 	if out, err := exec.Command("ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1").CombinedOutput(); err != nil {
 		t.Skipf("no pair of interfaces: %v: %s", err, out)
 	}
 	ip(t, "link del probe0")
+}
+
+// quiet keeps the kernel from talking of itself on every new interface.
+func quiet(t *testing.T) {
+	t.Helper()
+	for _, which := range []string{"all", "default"} {
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Skip("no setting in the namespace: ", err)
+		}
+	}
 }
 
 // pair makes two interfaces: what goes into one comes out of the other.
@@ -50,12 +56,17 @@ func pair(t *testing.T, left, right string) {
 	for _, name := range []string{left, right} {
 		ip(t, "link set "+name+" up")
 	}
-	for _, name := range []string{left, right} {
-		waitFor(t, name+" to run", func() bool {
-			i, err := net.InterfaceByName(name)
-			return err == nil && i.Flags&net.FlagRunning != 0
-		})
-	}
+	awaitLink(t, left)
+	awaitLink(t, right)
+}
+
+// awaitLink waits until an interface carries packets.
+func awaitLink(t *testing.T, name string) {
+	t.Helper()
+	waitFor(t, name+" to run", func() bool {
+		i, err := net.InterfaceByName(name)
+		return err == nil && i.Flags&net.FlagRunning != 0
+	})
 }
 
 func ip(t *testing.T, arguments string) {
@@ -171,13 +182,40 @@ type liveSummary struct {
 	PacketsOut uint64 `json:"packets_out"`
 	Duplicates uint64 `json:"duplicates"`
 	Interfaces []struct {
-		Interface string `json:"interface"`
-		Received  uint64 `json:"received"`
-		Dropped   uint64 `json:"dropped"`
-		Outages   uint64 `json:"outages"`
+		Interface  string `json:"interface"`
+		Received   uint64 `json:"received"`
+		Dropped    uint64 `json:"dropped"`
+		Outages    uint64 `json:"outages"`
+		Merged     uint64 `json:"merged"`
+		NoChecksum uint64 `json:"no_checksum"`
 	} `json:"interfaces"`
 	Reasons map[string]uint64 `json:"reasons"`
 	Forward map[string]any    `json:"forward"`
+}
+
+// dropped adds up what the kernel dropped.
+func (s *liveSummary) dropped() (n uint64) {
+	for i := range s.Interfaces {
+		n += s.Interfaces[i].Dropped
+	}
+	return n
+}
+
+// differ wants all sampled copies to differ in these ways, and in no others.
+func (s *liveSummary) differ(t *testing.T, ways ...string) {
+	t.Helper()
+	for way, n := range s.Reasons {
+		want := uint64(0)
+		if way == "sampled" || slices.Contains(ways, way) {
+			want = s.Reasons["sampled"]
+		}
+		if n != want {
+			t.Errorf("%s: %d, want %d: %v", way, n, want, s.Reasons)
+		}
+	}
+	if s.Reasons["sampled"] == 0 {
+		t.Error("no copy was sampled")
+	}
 }
 
 func (r *liveRun) summary(text []byte) (s liveSummary) {

@@ -36,7 +36,7 @@ func (f *file) Write(b *capture.Batch, drop []uint64) error {
 		return err
 	}
 	now := time.Now()
-	err = errors.Join(err, f.rotation.Tick(now.Add(-grace)))
+	err = f.rotation.Tick(now.Add(-grace)) // what Write returns as well
 	if err != nil && now.Sub(f.tried) > fileRetry {
 		f.tried = now
 		f.rotation.Retry()

@@ -1,19 +1,22 @@
 package live
 
-import (
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
-)
+import "github.com/flowdedup/flowdedup/capture"
+
+// stoppable is a capture.Source that can be told to end.
+type stoppable interface {
+	capture.Source
+	Stop()
+}
 
 // limited ends a capture after a number of packets. Those that came with them are left
 // out; the statistics at the end of the capture are not.
 type limited struct {
-	*ring.Capture
+	stoppable
 	left uint64
 }
 
 // limit returns a source of the first packets of a capture, all for 0.
-func limit(c *ring.Capture, packets uint64) capture.Source {
+func limit(c stoppable, packets uint64) capture.Source {
 	if packets == 0 {
 		return c
 	}
@@ -22,7 +25,7 @@ func limit(c *ring.Capture, packets uint64) capture.Source {
 
 // Next returns the next packets, if there are any left.
 func (l *limited) Next(b *capture.Batch) error {
-	if err := l.Capture.Next(b); err != nil {
+	if err := l.stoppable.Next(b); err != nil {
 		return err
 	}
 	if uint64(len(b.Frames)) >= l.left {

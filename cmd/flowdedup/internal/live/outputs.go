@@ -36,9 +36,11 @@ type output struct {
 }
 
 // outputs are the destinations of a run. One that fails does not stop the others; the
-// last one that does ends the run, and so does a reader that leaves its pipe.
+// last one that does ends the run. So does a reader that leaves its pipe, when the others
+// have got what was captured until then.
 type outputs struct {
 	log      *slog.Logger
+	stop     func() // ends the capture
 	all      []*output
 	inverted []uint64
 
@@ -102,8 +104,12 @@ func (o *outputs) written(out *output, size amounts, err error) error {
 		out.bytes += size.bytes
 		out.files = out.count()
 	case errors.Is(err, syscall.EPIPE):
-		return err
+		out.failed, out.lost = err, err
+		o.stop()
 	case out.failed == nil:
+		if !out.retry {
+			err = errors.Join(err, out.abort()) // others may need the room that it takes
+		}
 		out.failed = err
 		if out.lost == nil {
 			out.lost = err
@@ -179,7 +185,7 @@ func (o *outputs) commit() error {
 		}
 		out.files = out.count()
 		if out.lost != nil && !errors.Is(err, out.lost) {
-			err = errors.Join(out.lost, err)
+			errs = append(errs, fmt.Errorf("%w: %w", ErrOutput, out.lost))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%w: %w", ErrOutput, err))

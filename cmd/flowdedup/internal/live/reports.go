@@ -15,9 +15,11 @@ import (
 )
 
 // reports writes rows of counts as JSON lines. One that cannot be written is told, and
-// the next one tried, so that a full disk costs what comes meanwhile and not the run.
+// the next one tried, so that a full disk costs what comes meanwhile and not the run. A
+// reader that leaves its pipe ends the run.
 type reports struct {
 	log    *slog.Logger
+	stop   func() // ends the capture
 	name   string
 	loc    *time.Location
 	out    *os.File
@@ -25,8 +27,8 @@ type reports struct {
 	lost   error // the first time
 }
 
-func openReports(name string, loc *time.Location, log *slog.Logger) (*reports, error) {
-	r := &reports{log: log, name: name, loc: loc, out: os.Stdout}
+func openReports(name string, loc *time.Location, log *slog.Logger, stop func()) (*reports, error) {
+	r := &reports{log: log, stop: stop, name: name, loc: loc, out: os.Stdout}
 	if name == "-" {
 		return r, nil
 	}
@@ -56,8 +58,7 @@ type pastReport struct {
 	High        uint64  `json:"high"`
 }
 
-// rows writes the counts of a window that closed. The error is that of a reader that
-// left.
+// rows writes the counts of a window that closed.
 func (r *reports) rows(rows []distinct.Row) error {
 	lines := make([]any, len(rows))
 	for i := range rows {
@@ -92,16 +93,28 @@ func (r *reports) write(lines []any) error {
 			return err
 		}
 	}
-	_, err := r.out.Write(text.Bytes())
-	if errors.Is(err, syscall.EPIPE) {
-		return err
+	n, err := r.out.Write(text.Bytes())
+	if err != nil {
+		r.cut(n)
 	}
 	if err != nil && r.failed == nil {
-		r.log.Error("report failed", "output", r.name, "error", err)
 		r.lost = fmt.Errorf("%w: %w", ErrOutput, err)
+		if errors.Is(err, syscall.EPIPE) {
+			r.stop()
+		} else {
+			r.log.Error("report failed", "output", r.name, "error", err)
+		}
 	}
 	r.failed = err
 	return nil
+}
+
+// cut takes back the last n bytes of the file, which may end within a line: the next one
+// would go on there.
+func (r *reports) cut(n int) {
+	if info, err := r.out.Stat(); err == nil && info.Mode().IsRegular() && r.name != "-" {
+		_ = r.out.Truncate(info.Size() - int64(n)) // what fails has been told
+	}
 }
 
 // close returns why rows were lost, if any were.

@@ -74,7 +74,7 @@ func open(cfg *Config) (r *runner, err error) {
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
-	r.outputs = &outputs{log: r.log}
+	r.outputs = &outputs{log: r.log, stop: r.capture.Stop}
 	if err = r.outputs.forward(cfg.Forward, cfg.Ring.Wait); err != nil {
 		return r, err
 	}
@@ -106,7 +106,7 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
-	if r.reports, err = openReports(cfg.Reports, cfg.Distinct.Calendar.Location, r.log); err != nil {
+	if r.reports, err = openReports(cfg.Reports, cfg.Distinct.Calendar.Location, r.log, r.capture.Stop); err != nil {
 		return err
 	}
 	cfg.Distinct.Rows = r.reports.rows

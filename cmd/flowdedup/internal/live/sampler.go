@@ -63,7 +63,11 @@ func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
 	if b.Interfaces[f.Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
 		t.point |= uint64(binary.BigEndian.Uint32(link[cookedIndex:]))
 		t.mac = maphash.Bytes(seed, link[cookedAddress:cookedLen])
-		clear(link[:cookedLen])
+		// The protocol, which is a tag's type where there is one, goes to where it is in
+		// other headers: in front of what it is of.
+		const protocolLen = 2
+		copy(link[cookedLen-protocolLen:], link[:protocolLen])
+		clear(link[:cookedLen-protocolLen])
 	}
 	link, t.vlan = cutTags(link, h)
 	link, t.mac = cutAddresses(link, h, t.mac)

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// mostReplayed is how many packets of each capture are replayed.
+const mostReplayed = 400
+
+// replayable gathers what can be sent of captures, as far as it can be sent: their
+// captured bytes.
+func replayable(t *testing.T, names []string) (frames [][]byte) {
+	t.Helper()
+	for _, name := range names {
+		src, err := capture.Open(name, capture.Options{Warn: func(error) {}})
+		if err != nil {
+			continue // those that are damaged from the begin
+		}
+		n := 0
+		for b := (capture.Batch{}); n < mostReplayed && src.Next(&b) == nil; {
+			for i := range b.Frames {
+				if f := b.Data(i); n < mostReplayed && b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkEthernet && sendable(f) {
+					frames = append(frames, slices.Clone(f))
+					n++
+				}
+			}
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return frames
+}
+
+// sendable tells whether the kernel takes a frame and delivers it. It drops those that
+// end within a VLAN tag or right behind it.
+func sendable(f []byte) bool {
+	const head, tag, most = 14, 6, 65535
+	switch {
+	case len(f) < head || len(f) > most:
+		return false
+	case f[12] == 0x81 && f[13] == 0 || f[12] == 0x88 && f[13] == 0xA8:
+		return len(f) >= head+tag
+	}
+	return true
+}
+
+// pcapOf writes a capture of Ethernet frames, each a microsecond after the one before.
+func pcapOf(t *testing.T, frames [][]byte) string {
+	t.Helper()
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, 0xA1B2C3D4)
+	b = le.AppendUint32(b, 4<<16|2)
+	b = append(b, make([]byte, 8)...)
+	b = le.AppendUint32(b, 1<<18)
+	b = le.AppendUint32(b, uint32(capture.LinkEthernet))
+	for i, f := range frames {
+		b = le.AppendUint32(b, 1)
+		b = le.AppendUint32(b, uint32(i))
+		b = le.AppendUint32(b, uint32(len(f)))
+		b = le.AppendUint32(b, uint32(len(f)))
+		b = append(b, f...)
+	}
+	name := filepath.Join(t.TempDir(), "replayed.pcap")
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestLiveReplay finds the same copies while captures are replayed as dedup and distinct
+// do in them, and keeps the same packets.
+func TestLiveReplay(t *testing.T) {
+	if _, err := exec.LookPath("tcpreplay"); err != nil {
+		t.Skip("no tcpreplay(1): ", err)
+	}
+	t.Run("bundled", func(t *testing.T) { replay(t, bundled("*.pcap*")) })
+	t.Run("shared", func(t *testing.T) { replay(t, filepath.Join(sharedDir(t), "*.pcap*")) })
+}
+
+func replay(t *testing.T, captures string) {
+	lab(t)
+	pair(t, "left", "right")
+	for _, name := range []string{"left", "right"} {
+		ip(t, "link set "+name+" mtu 65535")
+	}
+	names, err := filepath.Glob(captures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := replayable(t, names)
+	file := pcapOf(t, frames)
+	var runs []*replayRun
+	for _, c := range []struct{ identity, more, of string }{
+		{"l3", "--memory 16MiB", ""},
+		{"frame", "--method exact", ""},
+		{"inner", "--memory 16MiB --workers 3 --every 8760h --slide 0", "src,flow,mac"},
+	} {
+		runs = append(runs, startReplay(t, c.identity, c.of, strings.Fields(c.more), len(frames)))
+	}
+	const rate = 8000 // packets a second, for a machine that has other work
+	out, err := exec.Command("tcpreplay", "-q", "-i", "right", fmt.Sprint("--pps=", rate), file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("tcpreplay: %v: %s", err, out)
+	}
+	_, sent, _ := strings.Cut(string(out), "Actual: ")
+	t.Log("tcpreplay: ", sent) // of use if a run waits for more
+	for _, r := range runs {
+		r.check(file)
+	}
+}
+
+// replayRun is a live run that a capture is replayed to.
+type replayRun struct {
+	*liveRun
+	identity string
+	of       string // what is counted, with identity inner; empty for nothing
+	dir      string
+}
+
+func startReplay(t *testing.T, identity, of string, more []string, packets int) *replayRun {
+	t.Helper()
+	r := &replayRun{identity: identity, of: of, dir: t.TempDir()}
+	args := append(more, "-i", "left", "--identity", identity, "--window", "1h", "--ring-size", "64MiB", "--json", "--count", fmt.Sprint(packets),
+		"-w", filepath.Join(r.dir, "kept.pcapng"), "--duplicates", filepath.Join(r.dir, "removed.pcapng"))
+	if of != "" {
+		args = append(args, "--of", of, "--reports", filepath.Join(r.dir, "counts.jsonl"))
+	}
+	r.liveRun = startLive(t, args...)
+	return r
+}
+
+// check compares the run with what dedup and distinct make of the capture.
+func (r *replayRun) check(file string) {
+	t := r.t
+	t.Helper()
+	if code := r.wait(); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	}
+	got := r.summary(r.stdout.Bytes())
+	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
+	want := runDedup(t, exitDone, "--identity", r.identity, "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
+	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
+		t.Errorf("%s: %+v, want %+v", r.identity, got, want)
+	}
+	for name, other := range map[string]string{"kept.pcapng": kept, "removed.pcapng": removed} {
+		if !slices.Equal(framesOf(t, filepath.Join(r.dir, name)), framesOf(t, other)) {
+			t.Errorf("%s: other packets in %s", r.identity, name)
+		}
+	}
+	if r.of != "" {
+		r.checkCounts(file)
+	}
+}
+
+// checkCounts compares the counts of the run.
+func (r *replayRun) checkCounts(file string) {
+	t := r.t
+	t.Helper()
+	live, err := os.ReadFile(filepath.Join(r.dir, "counts.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--window", "none", file)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	got, want := countsOf(t, string(live)), countsOf(t, out)
+	if len(want) < 3 || !slices.Equal(got, want) {
+		t.Errorf("counted %q, want %q", got, want)
+	}
+}
+
+// countsOf returns what JSON lines say about each key and family, in their order.
+func countsOf(t *testing.T, lines string) (counts []string) {
+	t.Helper()
+	for line := range strings.Lines(lines) {
+		var r distinctResult
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		counts = append(counts, fmt.Sprint(r.Of, " ", r.Family, " ", r.Distinct))
+	}
+	return counts
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// router makes this host a router between two others, a at its interface in and b at
+// out, whose programs echo.
+func router(t *testing.T) (a, b *host) {
+	t.Helper()
+	lab(t)
+	a, b = newHost(t), newHost(t)
+	for _, side := range []struct {
+		*host
+		here, number string
+	}{{a, "in", "10"}, {b, "out", "20"}} {
+		four, six := "10."+side.number+".0.", "fd00:"+side.number+"::"
+		side.plug(side.here, "eth0")
+		assign(t, side.here, four+"1/24", six+"1/64")
+		side.at(func() {
+			assign(t, "eth0", four+"2/24", six+"2/64")
+			ip(t, "route add default via "+four+"1")
+			ip(t, "-6 route add default via "+six+"1")
+		})
+	}
+	for _, name := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
+		if err := os.WriteFile("/proc/sys/net/"+name, []byte("1"), 0); err != nil {
+			t.Skip("no router: ", err)
+		}
+	}
+	for _, address := range farEnds {
+		b.serve(address)
+	}
+	return a, b
+}
+
+// farEnds are the servers of a router's b.
+var farEnds = []string{"10.20.0.2:7", "[fd00:20::2]:7"}
+
+// converse has a talk to b in every way there is: in connections, with equal and with
+// fragmented datagrams; and to the router, which forwards none of that.
+func converse(a *host) {
+	for _, far := range farEnds {
+		for range 5 {
+			a.tcp(far, 1, 100, 100_000)
+		}
+		a.udp(far, slices.Repeat([]int{80}, 100)...)
+		a.udp(far, 3000, 20_000)
+		name := strings.Trim(strings.TrimSuffix(far, ":7"), "[]")
+		a.ping("-q -c 3 -i 0.01 " + name)
+		a.ping("-q -c 1 -W 0.1 -t 1 " + name)
+	}
+	for _, near := range []string{"10.10.0.1", "fd00:10::1", "10.20.0.1"} {
+		a.ping("-q -c 2 -i 0.01 " + near)
+	}
+}
+
+// forwarded returns how many packets this host has forwarded, as its kernel counts.
+func forwarded(t *testing.T) uint64 {
+	t.Helper()
+	four, err4 := os.ReadFile("/proc/thread-self/net/snmp")
+	six, err6 := os.ReadFile("/proc/thread-self/net/snmp6")
+	if err := errors.Join(err4, err6); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]string{}
+	var names []string // of IPv4, a line of which is followed by one of numbers
+	for line := range strings.Lines(string(four)) {
+		words := strings.Fields(line)
+		if len(names) == len(words) && names[0] == words[0] {
+			for i := range words {
+				counts[words[0]+names[i]] = words[i]
+			}
+		}
+		names = words
+	}
+	for line := range strings.Lines(string(six)) {
+		words := strings.Fields(line)
+		counts[words[0]] = words[1]
+	}
+	sum := uint64(0)
+	for _, name := range []string{"Ip:ForwDatagrams", "Ip6OutForwDatagrams"} {
+		n, err := strconv.ParseUint(counts[name], 10, 64)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// wire is what ethtool(8) switches off to have frames as on a wire.
+const wire = "tx off rx off sg off tso off gso off gro off"
+
+// TestLiveRouter captures on both sides of a router between programs that talk: what it
+// forwards is a copy, and nothing else, with offloads as they are, where packets are
+// long and their checksums empty, and without.
+func TestLiveRouter(t *testing.T) {
+	for _, c := range []struct {
+		name, offloads string
+		interfaces     []string
+	}{
+		{"as it is", "", []string{"in", "out"}},
+		{"as on a wire", wire, []string{"in", "out"}},
+		{"any", "", []string{"any"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := router(t)
+			if c.offloads != "" {
+				a.offloads(c.offloads, "eth0")
+				b.offloads(c.offloads, "eth0")
+				presentHost(t).offloads(c.offloads, "in", "out")
+			}
+			before := forwarded(t)
+			r := startAcross(t, c.interfaces)
+			converse(a)
+			n := forwarded(t) - before
+			s := r.stopAfter(2 * n)
+			if n < 400 || s.Duplicates != n || s.dropped() != 0 {
+				t.Errorf("%d packets were forwarded: %+v", n, s)
+			}
+			s.differ(t, "ttl", "mac", "interface")
+			if merged := s.Interfaces[0].Merged > 0; merged != (c.offloads == "") || merged != (s.Interfaces[0].NoChecksum > 0) {
+				t.Errorf("offloads %q: %+v", c.offloads, s.Interfaces)
+			}
+			r.checkCopies(&s, routed)
+		})
+	}
+}
+
+// routed tells whether a router makes one sighting of a packet the other.
+func routed(kept, removed *sighting) bool {
+	ends := []string{kept.from, kept.to}
+	slices.Sort(ends)
+	between := slices.Equal(ends, []string{"10.10.0.2", "10.20.0.2"}) || slices.Equal(ends, []string{"fd00:10::2", "fd00:20::2"})
+	return between && kept.at != removed.at && kept.addresses != removed.addresses && max(kept.hops, removed.hops) == min(kept.hops, removed.hops)+1
+}
+
+// TestLiveRouterChecksums has the router fill in checksums that the hosts leave empty:
+// copies are found where these are not compared.
+func TestLiveRouterChecksums(t *testing.T) {
+	a, b := router(t)
+	for _, h := range []*host{a, b} {
+		h.offloads("tso off gso off", "eth0") // else the router cuts packets, too
+	}
+	presentHost(t).offloads("tx off", "in", "out")
+	before := forwarded(t)
+	both := []string{"in", "out"}
+	whole, without := startAcross(t, both), startAcross(t, both, "--ignore", "l4-checksum")
+	converse(a)
+	n := forwarded(t) - before
+	if s := whole.stopAfter(2 * n); s.Duplicates > n/4 || s.dropped() != 0 {
+		t.Errorf("%d packets were forwarded, compared with checksums: %+v", n, s)
+	}
+	s := without.stopAfter(2 * n)
+	if s.Duplicates != n || s.dropped() != 0 {
+		t.Errorf("%d packets were forwarded: %+v", n, s)
+	}
+}

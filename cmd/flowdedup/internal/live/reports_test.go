@@ -1,0 +1,102 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// hour is an hour of 1970 in UTC as rows have it.
+func hour(n int) *string {
+	return stamp.Format(int64(time.Duration(n)*time.Hour), time.UTC)
+}
+
+func testRows(n int) []distinct.Row {
+	return []distinct.Row{
+		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "ipv4", Distinct: 3, Low: 3, High: 3, Packets: 9, Method: "exact-rows"},
+		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "all", Distinct: 3, Low: 3, High: 4, Packets: 9, Method: "digest-rows", MemoryBytes: 64, FPR: 0.5},
+	}
+}
+
+// wantRows is what a file holds of testRows(0).
+const wantRows = `{"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":3,"low":3,"high":3,"packets":9,"method":"exact-rows","memory_bytes":0,"fpr":0}
+{"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"all","distinct":3,"low":3,"high":4,"packets":9,"method":"digest-rows","memory_bytes":64,"fpr":0.5}
+`
+
+// testReports opens reports, and returns what is logged of them and how often they end
+// the capture.
+func testReports(t *testing.T, name string) (r *reports, logged *bytes.Buffer, stops *int) {
+	t.Helper()
+	logged, stops = &bytes.Buffer{}, new(int)
+	r, err := openReports(name, time.UTC, slog.New(slog.NewTextHandler(logged, nil)), func() { *stops++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, logged, stops
+}
+
+// TestReports appends lines to what is in the file.
+func TestReports(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "counts.jsonl")
+	const before = "{\"kind\":\"window\"}\n"
+	if err := os.WriteFile(name, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, logged, stops := testReports(t, name)
+	past := distinct.Count{Of: "flow", Family: "ipv6", Counts: engine.Counts{Distinct: 7, Low: 6, High: 8}}
+	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []distinct.Count{past}), r.rows(nil), r.close()); err != nil {
+		t.Fatal(err)
+	}
+	const wantPast = `{"kind":"sliding","window_start":"1970-01-01T01:00:00.000000000Z","window_end":"1970-01-01T02:00:00.000000000Z","of":"flow","family":"ipv6","distinct":7,"low":6,"high":8}` + "\n"
+	text, err := os.ReadFile(name)
+	if err != nil || string(text) != before+wantRows+wantPast {
+		t.Errorf("%v: %s", err, text)
+	}
+	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="window closed" end=1970-01-01T01:00:00.000000000Z`) || *stops != 0 {
+		t.Errorf("%d stops, logged %s", *stops, got)
+	}
+}
+
+// TestReportsCannotOpen names the file.
+func TestReportsCannotOpen(t *testing.T) {
+	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "no", "counts.jsonl")} {
+		_, err := openReports(name, time.UTC, slog.New(slog.DiscardHandler), func() {})
+		var path *fs.PathError
+		if !errors.As(err, &path) || path.Path != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestReportsReaderLeft ends the capture, once, and nobody complains.
+func TestReportsReaderLeft(t *testing.T) {
+	r, logged, stops := testReports(t, "-")
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := from.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	r.out = to
+	for i := range 3 {
+		if err := r.rows(testRows(i)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := r.close(); !errors.Is(err, ErrOutput) || !errors.Is(err, syscall.EPIPE) || *stops != 1 || logged.Len() > 0 {
+		t.Errorf("%v, %d stops, logged %s", err, *stops, logged)
+	}
+}

@@ -1,0 +1,62 @@
+//go:build unix
+
+package live
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// limitFiles bounds what this process may write to a file, until the test or the
+// returned function ends that.
+func limitFiles(t *testing.T, size uint64) (end func()) {
+	t.Helper()
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Skip("no limits: ", err)
+	}
+	set := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Error(err)
+		}
+	}
+	end = func() { set(was) }
+	t.Cleanup(end)
+	set(syscall.Rlimit{Cur: size, Max: was.Max})
+	return end
+}
+
+// TestReportsFull runs out of room within a line: what was written of it goes, and later
+// lines are whole again.
+func TestReportsFull(t *testing.T) {
+	for _, room := range []int{0, 1, len(wantRows) / 2, len(wantRows) - 1} {
+		name := filepath.Join(t.TempDir(), "counts.jsonl")
+		r, logged, stops := testReports(t, name)
+		if err := r.rows(testRows(0)); err != nil {
+			t.Fatal(err)
+		}
+		end := limitFiles(t, uint64(len(wantRows)+room))
+		for i := range 2 {
+			if err := r.rows(testRows(i + 1)); err != nil {
+				t.Error(err)
+			}
+		}
+		end()
+		if err := r.rows(testRows(0)); err != nil {
+			t.Error(err)
+		}
+		if err := r.close(); !errors.Is(err, ErrOutput) || !errors.Is(err, syscall.EFBIG) || *stops != 0 {
+			t.Errorf("%v, %d stops", err, *stops)
+		}
+		if text, err := os.ReadFile(name); err != nil || string(text) != wantRows+wantRows {
+			t.Errorf("room for %d bytes: %v, %s", room, err, text)
+		}
+		if got := logged.String(); strings.Count(got, "report failed") != 1 || strings.Count(got, "window closed") != 2 {
+			t.Errorf("logged %s", got)
+		}
+	}
+}
