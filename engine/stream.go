@@ -131,6 +131,10 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 	}
 }
 
+// Populate has the system hand over all memory now, which it otherwise does a page
+// at a time when they are first used.
+func (s *Stream) Populate() { s.arena.Populate(0, len(s.arena.Lines())) }
+
 // checkOpen panics if the arena is closed.
 func checkOpen(method string, a *layout.Arena) {
 	if a.Lines() == nil {

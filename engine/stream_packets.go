@@ -39,6 +39,9 @@ func (f *StreamPackets) Stats() PacketStats {
 	return PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
 }
 
+// Populate is that of Stream.
+func (f *StreamPackets) Populate() { f.stream.Populate() }
+
 // Close implements PacketFilter.
 func (f *StreamPackets) Close() error { return f.stream.Close() }
 

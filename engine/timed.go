@@ -136,6 +136,10 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	return t, nil
 }
 
+// Populate has the system hand over all memory now, which it otherwise does a page
+// at a time when they are first used.
+func (t *Timed) Populate() { t.arena.Populate(0, len(t.arena.Lines())) }
+
 // share makes the workers.
 func (t *Timed) share(workers int) {
 	round := chunk

@@ -47,7 +47,8 @@ const (
 	ended
 )
 
-// Open begins to capture. It returns once all interfaces let packets into their
+// Open begins to capture, unless Config.Hold leaves that to Begin. It returns once all
+// interfaces let packets into their
 // rings, and no packet of another interface, or that the filter rejects, is among
 // them. Without CAP_NET_RAW the error is ErrNotPermitted; a wrong name
 // ErrNoInterface, and one that is down ErrDown, unless Config.Wait says to wait for
@@ -90,6 +91,15 @@ func (c *Capture) open() error {
 			return err
 		}
 	}
+	if c.conf.Hold {
+		return nil
+	}
+	return c.Begin()
+}
+
+// Begin lets packets in, after an Open with Config.Hold and before the first Next. Errors
+// are those of Open.
+func (c *Capture) Begin() error {
 	for _, p := range c.ports {
 		if p.out {
 			continue

@@ -41,6 +41,24 @@ func TestCapturedIsSent(t *testing.T) {
 	checkFile(t, got, "right", capture.LinkEthernet)
 }
 
+// TestHold lets packets in from Begin on.
+func TestHold(t *testing.T) {
+	for name, conf := range map[string]Config{"bound": {}, "filter": {SnapLen: 100}, "rings": {Rings: 2}} {
+		t.Run(name, func(t *testing.T) {
+			enterLab(t)
+			conf.Interfaces, conf.Hold = []string{"right"}, true
+			src := open(t, conf)
+			sender := openSender(t, "left")
+			send(t, sender, numbered(1, 60), numbered(2, 60))
+			if err := src.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			send(t, sender, numbered(3, 60))
+			compare(t, rest(t, src).frames, [][]byte{numbered(3, 60)})
+		})
+	}
+}
+
 // checkFile reads what was written of a capture of one interface.
 func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 	t.Helper()

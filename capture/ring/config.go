@@ -91,6 +91,8 @@ type Config struct {
 	// Wait keeps the capture going while an interface is down or removed, and
 	// takes it up again when one of its name is back. Else either ends it.
 	Wait bool
+	// Hold lets no packets in before Capture.Begin.
+	Hold bool
 	// Idle is how long Next waits for packets before it returns without; 0 for
 	// ever.
 	Idle time.Duration

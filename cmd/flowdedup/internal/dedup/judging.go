@@ -27,6 +27,14 @@ func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
 	return &Judging{cfg: cfg, where: flow.NewPoints(nil), filter: filter, books: newBooks()}, nil
 }
 
+// Populate has the system hand over the filter's memory now, where that has a bound. Else it
+// does so as packets come, and none may be able to wait for as long.
+func (j *Judging) Populate() {
+	if f, ok := j.filter.(interface{ Populate() }); ok {
+		f.Populate()
+	}
+}
+
 // NewPackets makes what one batch at a time is judged with.
 func (j *Judging) NewPackets() *Packets {
 	return &Packets{judging: j, identity: flow.NewIdentity(j.cfg.Identity), digester: j.cfg.digester()}

@@ -12,7 +12,7 @@ import (
 
 // Config says what a run does. Everything in it is checked by the caller.
 type Config struct {
-	// Ring is where packets come from. Run sets its Idle.
+	// Ring is where packets come from. Run sets its Idle and Hold.
 	Ring ring.Config
 	// Dedup is the filter; inputs and outputs in it have no meaning.
 	Dedup dedup.Config

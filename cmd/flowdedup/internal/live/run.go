@@ -70,7 +70,7 @@ func open(cfg *Config) (r *runner, err error) {
 			err = errors.Join(err, r.abort())
 		}
 	}()
-	cfg.Ring.Idle = idle
+	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
@@ -87,10 +87,14 @@ func open(cfg *Config) (r *runner, err error) {
 	if err = r.resume(); err != nil {
 		return r, err
 	}
+	r.judging.Populate()
 	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
 		return r, err
 	}
 	if err = r.openState(); err != nil {
+		return r, err
+	}
+	if err = r.capture.Begin(); err != nil {
 		return r, err
 	}
 	r.watch = newWatch(r)
