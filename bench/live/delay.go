@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -32,7 +33,7 @@ func (b *bench) delays() error {
 
 func (b *bench) delay(load int) error {
 	frames := load * b.seconds
-	p, err := start(forwarder, processors(true), b.place)
+	p, err := start(forwarder, processors(false), b.place)
 	if err != nil {
 		return err
 	}
@@ -74,8 +75,13 @@ func openTap(name string, numbers int) (*tap, error) {
 	return t, nil
 }
 
+// read runs where the sender does, so that the forwarder has a processor for itself.
 func (t *tap) read() {
 	defer close(t.ended)
+	runtime.LockOSThread() // and the thread ends with the goroutine
+	if pin(0) != nil {
+		return
+	}
 	for b := (capture.Batch{}); t.source.Next(&b) == nil; {
 		for i := range b.Frames {
 			n := lab.Number(b.Data(i))
