@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ import (
 type state struct {
 	run       *runner
 	next      time.Time
-	snapshots bytes.Buffer
+	snapshots pages
 	writing   sync.WaitGroup
 
 	mu     sync.Mutex // over what follows
@@ -148,7 +147,7 @@ func (s *state) look(now time.Time) error {
 func (s *state) save(now time.Time) error {
 	r := s.run
 	s.next = now.Add(r.cfg.StateEvery)
-	s.snapshots.Reset()
+	s.snapshots.reset()
 	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Reasons: r.reasons.counts}
 	if !r.cfg.KeyGiven {
 		h.Secret = r.cfg.Dedup.Secret[:]
@@ -195,7 +194,7 @@ func (s *state) write(h *stateHeader) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if size, err = h.write(out, s.snapshots.Bytes()); err != nil {
+	if size, err = h.write(out, &s.snapshots); err != nil {
 		return 0, errors.Join(err, out.Abort())
 	}
 	return size, out.Commit()

@@ -52,7 +52,7 @@ type stateHeader struct {
 }
 
 // write writes a state file, and returns how long it is.
-func (h *stateHeader) write(w io.Writer, snapshots []byte) (int64, error) {
+func (h *stateHeader) write(w io.Writer, snapshots io.WriterTo) (int64, error) {
 	header, err := json.Marshal(h)
 	if err != nil {
 		return 0, err
@@ -61,13 +61,15 @@ func (h *stateHeader) write(w io.Writer, snapshots []byte) (int64, error) {
 	head := le.AppendUint64(le.AppendUint64([]byte(stateMagic), stateVersion), uint64(len(header)))
 	sum := sha256.New()
 	both := io.MultiWriter(w, sum)
-	for _, part := range [][]byte{head, header, snapshots} {
-		if _, err := both.Write(part); err != nil {
-			return 0, err
-		}
+	if _, err := both.Write(append(head, header...)); err != nil {
+		return 0, err
+	}
+	size, err := snapshots.WriteTo(both)
+	if err != nil {
+		return 0, err
 	}
 	_, err = w.Write(sum.Sum(nil))
-	return int64(len(head) + len(header) + len(snapshots) + sha256.Size), err
+	return int64(len(head)+len(header)+sha256.Size) + size, err
 }
 
 // decodeState returns the header of a state file and a reader of its snapshots. Errors

@@ -33,7 +33,7 @@ func testHeader() *stateHeader {
 func written(t *testing.T, h *stateHeader, snapshots string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	size, err := h.write(&b, []byte(snapshots))
+	size, err := h.write(&b, strings.NewReader(snapshots))
 	if err != nil || size != int64(b.Len()) {
 		t.Fatalf("%d of %d bytes, %v", size, b.Len(), err)
 	}
@@ -70,7 +70,7 @@ func TestStateFileWriter(t *testing.T) {
 	whole := written(t, testHeader(), "snapshots")
 	full := errors.New("full")
 	for room := range len(whole) {
-		if _, err := testHeader().write(&limitedWriter{room, full}, []byte("snapshots")); !errors.Is(err, full) {
+		if _, err := testHeader().write(&limitedWriter{room, full}, strings.NewReader("snapshots")); !errors.Is(err, full) {
 			t.Fatalf("room for %d of %d bytes: %v", room, len(whole), err)
 		}
 	}
