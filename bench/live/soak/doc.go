@@ -7,7 +7,7 @@
 //
 // In the course of a run the captured interface goes down and up, is removed and made
 // again, renamed and named back; the outputs' disk gets full and is freed; and the
-// process is killed and started again from its state. Every ten seconds soak prints what
+// process is killed and started again from its state. Every seven seconds soak prints what
 // the process shows of itself under /metrics. At last it looks for growth of memory,
 // goroutines and open files, for drops when nothing was wrong, and for complete files
 // that cannot be read; whatever is off is named, and the exit code is 1. Growth takes some

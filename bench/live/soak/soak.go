@@ -39,8 +39,8 @@ type sample struct {
 }
 
 const (
-	sampleEvery = 10 * time.Second
-	mostSamples = 20 // at least, however short the run
+	sampleEvery = 7 * time.Second // at another moment of each window of ten
+	mostSamples = 20              // at least, however short the run
 	// recovery is how long after an event packets may still get lost: a link takes a
 	// second to be looked for and taken up again.
 	recovery = 2 * time.Second
