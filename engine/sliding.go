@@ -130,10 +130,30 @@ const (
 	seenInStep                 // in the same step
 )
 
+// clear begins a call with so many elements.
+func (m marks) clear(elements int) {
+	if m.bits != nil {
+		clearBits(m.bits, elements)
+	}
+}
+
 func (m marks) enter(place uint32, s sighting) {
 	if m.bits != nil && s >= m.least {
 		m.bits[place/64] |= 1 << (place % 64)
 	}
+}
+
+// enter4 enters four places, unless they are not one behind the other in one word.
+func (m marks) enter4(places []uint32, s sighting) bool {
+	if m.bits == nil || s < m.least {
+		return true
+	}
+	first := places[0]
+	if places[3]-first != 3 || first%64 > 60 {
+		return false
+	}
+	m.bits[first/64] |= 0xF << (first % 64)
+	return true
 }
 
 // NewSliding returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
@@ -196,24 +216,12 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
-	s.testAndSet("Sliding.TestAndSet", marks{seen, seenWithin}, d, times)
-}
-
-// TestAndSetStep does what TestAndSet does, but sets the bits of those elements alone that were
-// seen in the same step before: nothing has changed about them. Elements of which the rows hold
-// a later sighting count as not seen.
-func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, times []int64) {
-	s.testAndSet("Sliding.TestAndSetStep", marks{seen, seenInStep}, d, times)
-}
-
-func (s *Sliding) testAndSet(name string, m marks, d []asm.Digest, times []int64) {
-	checkOpen(name, s.arena)
+	checkOpen("Sliding.TestAndSet", s.arena)
 	if len(times) < len(d) {
-		panic("engine: " + name + ": times shorter than digests")
+		panic("engine: Sliding.TestAndSet: times shorter than digests")
 	}
-	if m.bits != nil {
-		clearBits(m.bits, len(d))
-	}
+	m := marks{seen, seenWithin}
+	m.clear(len(d))
 	for i := 0; i < len(d); {
 		if n := s.leading(times[i:len(d)]); n > 0 {
 			s.enterAll(m, d[i:i+n], i)
@@ -226,16 +234,45 @@ func (s *Sliding) testAndSet(name string, m marks, d []asm.Digest, times []int64
 	s.flush(m)
 }
 
-// leading counts the elements up to the first of another step than the running one, or to where
-// the size of the rows is decided on, if they are all sampled and nobody asks for another
-// clock: the usual case.
-func (s *Sliding) leading(times []int64) (n int) {
+// TestAndSetStep does what TestAndSet does with elements of one step, of which t is the latest
+// time, but sets the bits of those alone that were seen in that step before: nothing has changed
+// about them. Elements of which the rows hold a later sighting count as not seen.
+func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
+	checkOpen("Sliding.TestAndSetStep", s.arena)
+	m := marks{seen, seenInStep}
+	m.clear(len(d))
+	for i := 0; i < len(d); {
+		n := s.atOnce(len(d) - i)
+		if n == 0 || !s.running(t) {
+			s.clock(m, &d[i], t, i)
+			i++
+			continue
+		}
+		s.latest = max(s.latest, t)
+		s.enterAll(m, d[i:i+n], i)
+		i += n
+	}
+	s.flush(m)
+}
+
+// running reports whether t is in the running step.
+func (s *Sliding) running(t int64) bool { return uint64(t)-uint64(s.opened) < uint64(s.step) }
+
+// atOnce counts the elements of the running step, of so many, up to where the size of the rows is
+// decided on, if they are all sampled and nobody asks for another clock: the usual case.
+func (s *Sliding) atOnce(elements int) int {
 	if !s.started || s.level > 0 || len(s.held) > 0 {
 		return 0
 	}
-	times = times[:min(len(times), counterStep-s.pending.position-s.pending.count)]
+	return min(elements, counterStep-s.pending.position-s.pending.count)
+}
+
+// leading counts the elements up to the first of another step than the running one, as far as
+// they may be entered at once.
+func (s *Sliding) leading(times []int64) (n int) {
+	times = times[:s.atOnce(len(times))]
 	latest := s.latest
-	for n < len(times) && uint64(times[n])-uint64(s.opened) < uint64(s.step) {
+	for n < len(times) && s.running(times[n]) {
 		latest = max(latest, times[n])
 		n++
 	}
@@ -310,19 +347,33 @@ func (s *Sliding) flush(m marks) {
 	for _, i := range p.spills[:spills] {
 		p.before[i] = s.spill(p.words[i], p.dates[i])
 	}
-	for i, before := range p.before[:n] {
-		seen := seenInStep
-		if before != p.dates[i]|asm.SlidingKnown {
-			seen = s.book(before, p.dates[i])
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		before, dates := (*[4]uint16)(p.before[i:]), (*[4]uint16)(p.dates[i:])
+		if sameDates(before, dates) && m.enter4(p.places[i:i+4], seenInStep) {
+			continue
 		}
-		m.enter(p.places[i], seen)
+		for k := range before {
+			m.enter(p.places[i+k], s.book(before[k], dates[k]))
+		}
+	}
+	for ; i < n; i++ {
+		m.enter(p.places[i], s.book(p.before[i], p.dates[i]))
 	}
 	p.count, p.position = 0, p.position+n
 }
 
-// book counts an element of the given date that had another before, and tells how lately that
-// was.
+// sameDates reports whether elements have come in the same steps before.
+func sameDates(before, dates *[4]uint16) bool {
+	const known = asm.SlidingKnown
+	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
+}
+
+// book counts an element of the given date, and tells how lately it was seen before.
 func (s *Sliding) book(before, date uint16) sighting {
+	if before == date|asm.SlidingKnown {
+		return seenInStep
+	}
 	mask := len(s.counts) - 1
 	if before == 0 {
 		s.counts[int(date)&mask]++

@@ -18,14 +18,16 @@ import (
 type process struct {
 	command        *exec.Cmd
 	ready          time.Duration // the processor time that it had taken once it captured
+	half           time.Duration // and after half of the frames
 	stdout, stderr bytes.Buffer
 }
 
 // result is what a receiver told, and what it took.
 type result struct {
 	counts
-	cpu  time.Duration // since it captured
-	peak int64         // bytes: the greatest resident set
+	cpu   time.Duration // since it captured
+	later time.Duration // of the second half of the frames
+	peak  int64         // bytes: the greatest resident set
 }
 
 // settle is how long a receiver gets to set up everything behind its socket, and to
@@ -72,6 +74,13 @@ func (p *process) spent() (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
+// halfway notes the time taken for the first half of the frames.
+func (p *process) halfway() (err error) {
+	time.Sleep(settle)
+	p.half, err = p.spent()
+	return err
+}
+
 // captures returns how many packet sockets there are in the thread's namespace.
 func captures() (int, error) {
 	text, err := os.ReadFile("/proc/thread-self/net/packet")
@@ -80,7 +89,6 @@ func captures() (int, error) {
 
 // stop interrupts the receiver and returns what it prints, stdout first.
 func (p *process) stop() (string, error) {
-	time.Sleep(settle)
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
 		return "", err
 	}
@@ -95,6 +103,11 @@ func (p *process) stop() (string, error) {
 
 // finish stops the receiver and reads what it tells.
 func (p *process) finish(count func(string) (counts, error)) (result, error) {
+	time.Sleep(settle)
+	end, err := p.spent()
+	if err != nil {
+		return result{}, err
+	}
 	text, err := p.stop()
 	if err != nil {
 		return result{}, err
@@ -102,5 +115,5 @@ func (p *process) finish(count func(string) (counts, error)) (result, error) {
 	c, err := count(text)
 	state := p.command.ProcessState
 	usage := state.SysUsage().(*syscall.Rusage)
-	return result{c, state.UserTime() + state.SystemTime() - p.ready, int64(usage.Maxrss) * 1024}, err
+	return result{c, state.UserTime() + state.SystemTime() - p.ready, end - p.half, int64(usage.Maxrss) * 1024}, err
 }

@@ -18,7 +18,7 @@ func (b *bench) inRounds() error {
 	there := b.available()
 	var errs []error
 	for _, sender := range b.senders {
-		if _, err := b.send(sender); err != nil {
+		if _, err := b.send(sender, func() error { return nil }); err != nil {
 			b.note("left out: sender %s: %v", sender, err)
 			continue
 		}
@@ -51,7 +51,7 @@ func (b *bench) once(r *receiver, sender string) error {
 	if err != nil {
 		return err
 	}
-	out, sendErr := b.send(sender)
+	out, sendErr := b.send(sender, p.halfway)
 	in, err := p.finish(r.count)
 	if err := errors.Join(sendErr, err); err != nil {
 		return fmt.Errorf("%s: %w", r.line, err)
@@ -69,8 +69,8 @@ func (b *bench) print(r *receiver, sender string, out sent, in result) error {
 		copies = fmt.Sprintf(" %d copies", in.copies)
 	}
 	_, err := fmt.Fprintf(b.out, "command: %s\nprocessors: %s\nBenchmarkLive/sender=%s/receiver=%s 1 %.5g sent/s %d sent %d captured "+
-		"%d dropped %.5g cpu-s %.5g packets/cpu-s %.5g peak-MiB %d repeats%s\n",
+		"%d dropped %.5g cpu-s %.5g packets/cpu-s %.5g later-packets/cpu-s %.5g peak-MiB %d repeats%s\n",
 		r.line, where, sender, r.name, float64(out.frames)/out.took.Seconds(), out.frames, in.captured, in.dropped,
-		in.cpu.Seconds(), float64(in.captured)/in.cpu.Seconds(), float64(in.peak)/(1<<20), lab.Repeats(out.frames), copies)
+		in.cpu.Seconds(), float64(in.captured)/in.cpu.Seconds(), float64(in.captured)/2/in.later.Seconds(), float64(in.peak)/(1<<20), lab.Repeats(out.frames), copies)
 	return err
 }

@@ -16,33 +16,52 @@ type sent struct {
 	took   time.Duration
 }
 
-// send runs the sender of a name.
-func (b *bench) send(sender string) (s sent, err error) {
-	begin := time.Now()
+// send runs the sender of a name, in two halves, between which it calls pause. The time
+// is that of sending.
+func (b *bench) send(sender string, pause func() error) (sent, error) {
 	switch frames := b.frames[sender]; sender {
 	case "xdp":
-		return inject(frames)
+		return inject(frames, pause)
 	case "sendmmsg":
-		s.frames, err = pace.Send("left", 0, frames, b.rate)
+		return halves(frames, pause, func(from, n int) (uint64, error) {
+			sent, err := pace.Send("left", uint64(from), n, b.rate)
+			return uint64(from) + sent, err
+		})
 	default:
-		err = fmt.Errorf("no sender %q: xdp or sendmmsg", sender)
+		return sent{}, fmt.Errorf("no sender %q: xdp or sendmmsg", sender)
 	}
-	s.took = time.Since(begin)
-	return s, err
 }
 
 // inject has the generator put frames into the receivers' interface.
-func inject(frames int) (sent, error) {
+func inject(frames int, pause func() error) (sent, error) {
 	g, err := lab.NewGenerator("right", lab.MinFrame)
 	if err != nil {
 		return sent{}, err
 	}
 	defer g.Close()
-	begin := time.Now()
-	if err := g.Run(frames); err != nil {
-		return sent{}, err
+	return halves(frames, pause, func(_, n int) (uint64, error) {
+		if err := g.Run(n); err != nil {
+			return 0, err
+		}
+		return g.Injected()
+	})
+}
+
+// halves sends half of the frames, pauses, and sends the rest. What sends n frames from
+// the given one on returns how many were sent from the first one on.
+func halves(frames int, pause func() error, send func(from, n int) (uint64, error)) (s sent, err error) {
+	for _, half := range []int{frames / 2, frames - frames/2} {
+		if s.frames > 0 {
+			if err := pause(); err != nil {
+				return s, err
+			}
+		}
+		begin := time.Now()
+		s.frames, err = send(int(s.frames), half)
+		s.took += time.Since(begin)
+		if err != nil {
+			return s, err
+		}
 	}
-	took := time.Since(begin)
-	n, err := g.Injected()
-	return sent{n, took}, err
+	return s, nil
 }

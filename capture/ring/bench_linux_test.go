@@ -32,7 +32,7 @@ func BenchmarkTake(b *testing.B) {
 			for b.Loop() {
 				for again := true; again; again = w.left > 0 {
 					batch.Reset()
-					if err := w.take(&batch, block); err != nil {
+					if err := w.take(&batch, block, 0); err != nil {
 						b.Fatal(err)
 					}
 				}

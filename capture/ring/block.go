@@ -55,8 +55,6 @@ const (
 	batchBytes   = 256 << 10
 )
 
-func full(b *capture.Batch) bool { return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes }
-
 // walker turns ring blocks into records of a batch.
 type walker struct {
 	at      uint   // offset of the next packet of the present block
@@ -65,7 +63,18 @@ type walker struct {
 	snapLen uint32
 	cooked  bool // the link header gives way to a cooked one
 	tagged  bool // a VLAN tag has its place behind the addresses
+	inPlace bool // packets stay in the ring block, and there are no records of them
 	counts  counts
+	bytes   uint // of what would be records in the present batch, in place
+	origin  uint // of the present ring frame in the batch's buffer, in place
+}
+
+// full reports whether the present batch is.
+func (w *walker) full(b *capture.Batch) bool {
+	if w.inPlace {
+		return len(b.Frames) >= batchPackets || w.bytes >= batchBytes
+	}
+	return len(b.Frames) >= batchPackets || len(b.Buf) >= batchBytes
 }
 
 // counts are what a walker counts; see Stats.
@@ -74,11 +83,11 @@ type counts struct {
 }
 
 // take appends the next packets of a ring block to b until that is full; left tells whether
-// it is to be called again with the same block. Nothing that the block says is
-// trusted: ring frames must lie one behind the other within it, and their packets
+// it is to be called again with the same block. In place, the block is part of b.Buf, from
+// origin on. Nothing that the block says is trusted: ring frames must lie one behind the other within it, and their packets
 // within them. An error wraps capture.ErrDamaged and comes with the packets
 // before the damage.
-func (w *walker) take(b *capture.Batch, block []byte) error {
+func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	if len(block) < blockHeadLen {
 		return fmt.Errorf("ring block of %d bytes: %w", len(block), capture.ErrDamaged)
 	}
@@ -89,8 +98,10 @@ func (w *walker) take(b *capture.Batch, block []byte) error {
 	left, at := w.left, w.at
 	w.left = 0
 	b.Frames = grow(b.Frames, int(min(left, batchPackets)))
-	b.Buf = grow(b.Buf, len(block))
-	for ; left > 0 && !full(b); left-- {
+	if !w.inPlace {
+		b.Buf = grow(b.Buf, len(block))
+	}
+	for ; left > 0 && !w.full(b); left-- {
 		if at > uint(len(block)) || uint(len(block))-at < frameHeadLen {
 			return damagedAt(at, packets-left)
 		}
@@ -102,6 +113,7 @@ func (w *walker) take(b *capture.Batch, block []byte) error {
 			}
 			frame = frame[:next]
 		}
+		w.origin = uint(origin) + at
 		if !w.frame(b, frame) {
 			return damagedAt(at, packets-left)
 		}
@@ -138,11 +150,14 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 			r.tag = tagOf(frame, status)
 		}
 	}
+	w.bytes += capLen + recordHead + recordTail
 	switch {
 	case w.cooked:
-		w.appendCooked(b, &r, frame, packet)
+		w.appendCooked(b, &r, frame, mac, packet)
 	case r.tag != 0 && w.tagged && len(packet) >= addressesLen:
-		w.appendTagged(b, &r, packet)
+		w.appendTagged(b, &r, frame, mac, packet)
+	case w.inPlace:
+		w.enter(b, &r, w.origin+mac, min(len(packet), int(w.snapLen)))
 	default:
 		w.appendPlain(b, &r, packet)
 	}

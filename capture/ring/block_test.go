@@ -153,19 +153,19 @@ func checkRecords(t *testing.T, w *walker, b *capture.Batch) {
 
 func TestTake(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, w := range []walker{
-		{snapLen: MaxSnapLen, tagged: true},
-		{snapLen: 64, tagged: true, iface: 2},
-		{snapLen: MaxSnapLen}, // raw IP
-		{snapLen: MaxSnapLen, cooked: true},
-		{snapLen: minSnapLen, cooked: true},
-	} {
+	for _, w := range inBothPlaces(
+		walker{snapLen: MaxSnapLen, tagged: true},
+		walker{snapLen: 64, tagged: true, iface: 2},
+		walker{snapLen: MaxSnapLen}, // raw IP
+		walker{snapLen: MaxSnapLen, cooked: true},
+		walker{snapLen: minSnapLen, cooked: true},
+	) {
 		var packets []testPacket
 		for n := range 200 {
 			packets = append(packets, randomPacket(r, n))
 		}
 		var b capture.Batch
-		if err := w.take(&b, blockOf(1<<16, packets...)); err != nil {
+		if err := w.takeFrom(&b, blockOf(1<<16, packets...)); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.Frames) != len(packets) {
@@ -180,12 +180,41 @@ func TestTake(t *testing.T) {
 				t.Fatalf("%+v: frame %d: %+v, want wire length %d, time %d", w, i, f, wireLen, packets[i].time)
 			}
 		}
-		checkRecords(t, &w, &b)
+		if !w.inPlace {
+			checkRecords(t, &w, &b)
+		}
 	}
+}
+
+// inBothPlaces returns the walkers, and each of them in place too.
+func inBothPlaces(walkers ...walker) (all []walker) {
+	for _, w := range walkers {
+		there := w
+		there.inPlace = true
+		all = append(all, w, there)
+	}
+	return all
+}
+
+// takeFrom begins a batch with a block, as Capture.gather does. In place, the block lies
+// behind another.
+func (w *walker) takeFrom(b *capture.Batch, block []byte) error {
+	w.bytes = 0
+	if !w.inPlace {
+		return w.take(b, block, 0)
+	}
+	b.Buf = append(make([]byte, len(block)), block...)
+	return w.take(b, b.Buf[len(block):], len(block))
 }
 
 // TestTakeInParts takes blocks that fill several batches, and damaged ones up to there.
 func TestTakeInParts(t *testing.T) {
+	for _, w := range inBothPlaces(walker{snapLen: MaxSnapLen, tagged: true}) {
+		testTakeInParts(t, w)
+	}
+}
+
+func testTakeInParts(t *testing.T, w walker) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, tt := range []struct{ packets, size, parts int }{
 		{3*batchPackets + 1, 60, 4},
@@ -199,13 +228,13 @@ func TestTakeInParts(t *testing.T) {
 			packets[i] = randomPacket(r, tt.size)
 		}
 		block := blockOf(blockHeadLen+tt.packets*(tt.size+160)+256, packets...)
-		w, taken, parts := walker{snapLen: MaxSnapLen, tagged: true}, 0, 0
+		taken, parts := 0, 0
 		for again := true; again; again = w.left > 0 {
 			var b capture.Batch
-			if err := w.take(&b, block); err != nil {
+			if err := w.takeFrom(&b, block); err != nil {
 				t.Fatal(err)
 			}
-			if parts++; w.left > 0 && !full(&b) {
+			if parts++; w.left > 0 && !w.full(&b) {
 				t.Fatalf("%+v: %d packets and %d bytes, and more are left", tt, len(b.Frames), len(b.Buf))
 			}
 			for i := range b.Frames {
@@ -230,7 +259,7 @@ func TestTakeInParts(t *testing.T) {
 func takeAll(w *walker, block []byte) (packets int, err error) {
 	for again := true; again && err == nil; again = w.left > 0 {
 		var b capture.Batch
-		err = w.take(&b, block)
+		err = w.takeFrom(&b, block)
 		packets += len(b.Frames)
 	}
 	return packets, err
@@ -240,7 +269,7 @@ func TestTakeCounts(t *testing.T) {
 	w := walker{snapLen: 100, tagged: true}
 	var b capture.Batch
 	data := make([]byte, 100)
-	err := w.take(&b, blockOf(1<<12,
+	err := w.takeFrom(&b, blockOf(1<<12,
 		testPacket{data: data},
 		testPacket{data: data, wireLen: 101},
 		testPacket{data: data[:96], status: statusVLAN, tci: 0}, // VLAN 0, of an old kernel
@@ -264,7 +293,7 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	var b capture.Batch
 	if n := testing.AllocsPerRun(100, func() {
 		b.Reset()
-		if err := w.take(&b, block); err != nil {
+		if err := w.take(&b, block, 0); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -300,7 +329,7 @@ func TestTakeDamaged(t *testing.T) {
 		block := bytes.Clone(whole)
 		native.PutUint32(block[tt.at:], tt.value)
 		var b capture.Batch
-		if err := w.take(&b, block); !errors.Is(err, capture.ErrDamaged) || len(b.Frames) != tt.packets {
+		if err := w.take(&b, block, 0); !errors.Is(err, capture.ErrDamaged) || len(b.Frames) != tt.packets {
 			t.Errorf("%s: %v after %d frames, want %d", tt.name, err, len(b.Frames), tt.packets)
 		}
 	}
@@ -314,15 +343,37 @@ func FuzzTake(f *testing.F) {
 		f.Add(blockOf(1<<10, randomPacket(r, n*10), randomPacket(r, 60)), uint32(64), n%2 == 0, n%3 == 0)
 	}
 	f.Fuzz(func(t *testing.T, block []byte, snapLen uint32, cooked, tagged bool) {
-		w := walker{snapLen: max(snapLen, minSnapLen), cooked: cooked, tagged: tagged}
-		var b capture.Batch
-		err := w.take(&b, block)
+		walkers := inBothPlaces(walker{snapLen: max(snapLen, minSnapLen), cooked: cooked, tagged: tagged})
+		var b, there capture.Batch
+		err := walkers[0].takeFrom(&b, block)
 		if err != nil && !errors.Is(err, capture.ErrDamaged) {
 			t.Fatal(err)
 		}
 		if len(b.Buf) > len(block) {
 			t.Fatalf("%d bytes of records from a block of %d", len(b.Buf), len(block))
 		}
-		checkRecords(t, &w, &b)
+		checkRecords(t, &walkers[0], &b)
+		if again := walkers[1].takeFrom(&there, block); (again == nil) != (err == nil) || walkers[1].counts != walkers[0].counts {
+			t.Fatalf("in place %+v: %v, otherwise %+v: %v", walkers[1].counts, again, walkers[0].counts, err)
+		}
+		checkSamePackets(t, &b, &there)
 	})
+}
+
+// checkSamePackets compares all of two batches but where the packets lie.
+func checkSamePackets(t *testing.T, b, there *capture.Batch) {
+	t.Helper()
+	if len(there.Frames) != len(b.Frames) {
+		t.Fatalf("%d packets in place of %d", len(there.Frames), len(b.Frames))
+	}
+	for i := range b.Frames {
+		want, got := b.Frames[i], there.Frames[i]
+		if !bytes.Equal(b.Data(i), there.Data(i)) {
+			t.Fatalf("packet %d is %x in place of %x", i, there.Data(i), b.Data(i))
+		}
+		want.Data, want.Record, want.RecordLen = got.Data, 0, 0
+		if got != want {
+			t.Fatalf("packet %d is %+v in place of %+v", i, got, want)
+		}
+	}
 }

@@ -131,6 +131,9 @@ func (c *Capture) start(p *port) error {
 // capture in the same way, but with ErrDown or ErrRemoved.
 func (c *Capture) Next(b *capture.Batch) error {
 	b.Reset()
+	if c.conf.InPlace {
+		c.vacate(b)
+	}
 	b.Interfaces, b.Sections = c.ifaces, c.sections
 	switch c.state {
 	case fresh:
@@ -216,27 +219,51 @@ func addBlock(b *capture.Batch, kind uint32, at int) {
 // counters, which have 32 bits.
 const statsEvery = 1 << 10
 
+// vacate gives back what the last batch in place lay in.
+func (c *Capture) vacate(b *capture.Batch) {
+	b.Buf = nil // not for what is appended to it
+	for _, r := range c.rings {
+		r.giveBack()
+	}
+}
+
 // gather appends packets of blocks that are ready, the oldest first, so that
-// the many little filled blocks of short timeouts do not make many little batches.
+// the many little filled blocks of short timeouts do not make many little batches. In place
+// they are all of one ring.
 func (c *Capture) gather(b *capture.Batch) {
-	for !full(b) {
-		r := c.oldest()
-		if r == nil {
+	first := c.oldest()
+	if first == nil {
+		return
+	}
+	if first.walker.bytes = 0; c.conf.InPlace {
+		b.Buf = first.memory
+	}
+	for r := first; r != nil && !r.walker.full(b); r = c.oldest() {
+		if c.conf.InPlace && r != first || !c.take(r, b) {
 			break
-		}
-		err := r.take(b)
-		r.publish()
-		if err != nil {
-			c.state, c.end = drained, err
-			break
-		}
-		if c.blocks++; c.blocks%statsEvery == 0 {
-			for _, r := range c.rings {
-				r.readStats()
-			}
 		}
 	}
-	c.done.Add(int64(len(b.Buf)))
+	if c.conf.InPlace {
+		c.done.Add(int64(first.walker.bytes))
+	} else {
+		c.done.Add(int64(len(b.Buf)))
+	}
+}
+
+// take appends packets of a block of a ring, and returns false if it is damaged.
+func (c *Capture) take(r *ring, b *capture.Batch) bool {
+	err := r.take(b)
+	r.publish()
+	if err != nil {
+		c.state, c.end = drained, err
+		return false
+	}
+	if c.blocks++; c.blocks%statsEvery == 0 {
+		for _, r := range c.rings {
+			r.readStats()
+		}
+	}
+	return true
 }
 
 // oldest returns the ring whose next block, which is ready, began first, or nil.
@@ -275,7 +302,8 @@ func (c *Capture) drain(end error) {
 // Inputs returns the interfaces' names as that of one input.
 func (c *Capture) Inputs() []string { return []string{strings.Join(c.conf.Interfaces, ",")} }
 
-// Offset returns how many bytes of records there were; there is no total.
+// Offset returns how many bytes of records there were, or in place of packets; there is no
+// total.
 func (c *Capture) Offset() (done, total int64) { return c.done.Load(), 0 }
 
 // Size returns 0: it is not known.
@@ -304,7 +332,7 @@ func (c *Capture) Stop() {
 }
 
 // Close gives all back to the kernel, what was not delivered included. Batches stay
-// valid.
+// valid, unless they are in place.
 func (c *Capture) Close() error {
 	c.stop.Lock()
 	defer c.stop.Unlock()

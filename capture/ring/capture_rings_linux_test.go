@@ -33,10 +33,12 @@ func flows(n int) [][]byte {
 	return frames
 }
 
-func TestFanout(t *testing.T) {
+func TestFanout(t *testing.T) { bothPlaces(t, testFanout) }
+
+func testFanout(t *testing.T, inPlace bool) {
 	for _, mode := range []Fanout{FanoutHash, FanoutCPU, FanoutQueue} {
 		enterLab(t)
-		src := open(t, Config{Interfaces: []string{"right"}, Rings: 3, Fanout: mode})
+		src := open(t, Config{InPlace: inPlace, Interfaces: []string{"right"}, Rings: 3, Fanout: mode})
 		sent := flows(20000)
 		send(t, openSender(t, "left"), sent...)
 		got := rest(t, src)

@@ -62,6 +62,10 @@ type Config struct {
 	// to whole blocks, of which there are at least two. A frame with its headers
 	// has to fit a block, else it is cut.
 	RingBytes, BlockBytes int
+	// InPlace leaves packets where the kernel has put them, which spares a copy of each.
+	// Batches have no records then (Frame.RecordLen is 0), and each is valid until the next
+	// call of Next or Close: there is but one at a time.
+	InPlace bool
 	// BlockTimeout is how long a block that is not full may wait for more
 	// packets, rounded up to milliseconds and at most a minute; 0 for the default.
 	// It bounds the delay of a packet at low rates, and how far packets of different

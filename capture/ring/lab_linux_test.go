@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,12 @@ func ip(t testing.TB, arguments string) {
 	if err := lab.IP(arguments); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// bothPlaces runs a test with copies of packets, and with packets in place.
+func bothPlaces(t *testing.T, test func(t *testing.T, inPlace bool)) {
+	t.Run("copied", func(t *testing.T) { test(t, false) })
+	t.Run("in place", func(t *testing.T) { test(t, true) })
 }
 
 func open(t testing.TB, c Config) *Capture {
@@ -112,8 +119,8 @@ func send(t testing.TB, s *Sender, frames ...[]byte) {
 type taken struct {
 	frames [][]byte
 	all    []capture.Frame
-	file   bytes.Buffer
-	err    error // what ended it, if not io.EOF
+	file   bytes.Buffer // unless they are in place
+	err    error        // what ended it, if not io.EOF
 }
 
 // take reads until n frames have come, or to the end if n is negative.
@@ -127,7 +134,9 @@ func take(t testing.TB, src *Capture, n int) *taken {
 		if got.err = src.Next(&b); got.err != nil {
 			break
 		}
-		if err := w.Write(&b, nil); err != nil {
+		if src.conf.InPlace {
+			checkInPlace(t, src, &b)
+		} else if err := w.Write(&b, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i := range b.Frames {
@@ -142,6 +151,18 @@ func take(t testing.TB, src *Capture, n int) *taken {
 		got.err = nil
 	}
 	return got
+}
+
+// checkInPlace sees that packets are in the ring itself, and without a record.
+func checkInPlace(t testing.TB, src *Capture, b *capture.Batch) {
+	t.Helper()
+	if len(b.Frames) == 0 {
+		return
+	}
+	there := slices.ContainsFunc(src.rings, func(r *ring) bool { return len(r.memory) > 0 && &b.Buf[0] == &r.memory[0] })
+	if !there || b.Frames[0].RecordLen != 0 {
+		t.Fatalf("in a ring: %v; %+v", there, b.Frames[0])
+	}
 }
 
 // rest stops the capture and reads what is left.

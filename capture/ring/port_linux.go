@@ -39,7 +39,7 @@ func newPort(d device, c *Config, number uint32) (*port, error) {
 			stats: Stats{Interface: d.name, Ring: i},
 			walker: walker{
 				iface: number, snapLen: uint32(c.SnapLen),
-				cooked: d.cooked, tagged: d.link == capture.LinkEthernet,
+				cooked: d.cooked, tagged: d.link == capture.LinkEthernet, inPlace: c.InPlace,
 			},
 		})
 	}

@@ -49,20 +49,37 @@ func (w *walker) begin(b *capture.Batch, r *record, capLen int) []byte {
 	le.PutUint32(p[16:], uint32(r.time))
 	le.PutUint32(p[20:], uint32(capLen))
 	le.PutUint32(p[24:], r.wireLen)
+	f := w.enter(b, r, uint(at+recordHead), capLen)
+	f.Record, f.RecordLen = uint32(at), uint32(size)
+	return p[recordHead : recordHead+capLen]
+}
+
+// enter appends a frame of capLen bytes from data on, and counts it.
+func (w *walker) enter(b *capture.Batch, r *record, data uint, capLen int) *capture.Frame {
 	// Field by field: a whole value would be put together on the stack, and be
 	// loaded from there before the stores have come to rest, which doubles the cost
 	// of a packet.
 	b.Frames = b.Frames[:len(b.Frames)+1]
 	f := &b.Frames[len(b.Frames)-1]
 	f.Time = r.time
-	f.Data, f.CapLen = uint32(at+recordHead), uint32(capLen)
+	f.Data, f.CapLen = uint32(data), uint32(capLen)
 	f.WireLen, f.Interface = r.wireLen, w.iface
-	f.Record, f.RecordLen = uint32(at), uint32(size)
+	f.Record, f.RecordLen = 0, 0
 	w.counts.delivered++
 	if uint32(capLen) < r.wireLen {
 		w.counts.cut++
 	}
-	return p[recordHead : recordHead+capLen]
+	return f
+}
+
+// room returns where a packet of capLen bytes goes whose end is in its place in the ring
+// frame if it begins at start: there, or in a record.
+func (w *walker) room(b *capture.Batch, r *record, frame []byte, start uint, capLen int) []byte {
+	if w.inPlace {
+		w.enter(b, r, w.origin+start, capLen)
+		return frame[start : start+uint(capLen)]
+	}
+	return w.begin(b, r, capLen)
 }
 
 // appendPlain appends a packet as it is.
@@ -71,11 +88,11 @@ func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
 }
 
 // appendTagged puts the VLAN tag back into an Ethernet frame, which is as long
-// then as it was on the wire.
-func (w *walker) appendTagged(b *capture.Batch, r *record, packet []byte) {
+// then as it was on the wire. The packet is at mac in its ring frame.
+func (w *walker) appendTagged(b *capture.Batch, r *record, frame []byte, mac uint, packet []byte) {
 	w.counts.tagged++
 	r.wireLen += tagLen
-	dst := w.begin(b, r, min(len(packet)+tagLen, int(w.snapLen)))
+	dst := w.room(b, r, frame, mac-tagLen, min(len(packet)+tagLen, int(w.snapLen)))
 	copy(dst, packet[:addressesLen])
 	binary.BigEndian.PutUint32(dst[addressesLen:], r.tag)
 	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
@@ -93,27 +110,27 @@ const (
 // appendCooked puts a LINKTYPE_LINUX_SLL2 header in the place of a packet's link
 // header. A VLAN tag becomes the protocol, as it does in an Ethernet header: the
 // control information and the protocol that it hides come first in the body then.
-func (w *walker) appendCooked(b *capture.Batch, r *record, frame, packet []byte) {
+// The packet is at mac in its ring frame.
+func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uint, packet []byte) {
 	link, protocol := linkHeader(frame, packet)
-	body := packet[link:]
-	head := cookedLen
+	var header [cookedLen + tagLen]byte // not in its place yet: there may be what it is made of
+	head := header[:cookedLen]
+	copy(head, protocol)
 	if r.tag != 0 {
 		w.counts.tagged++
-		head += tagLen
+		head = header[:]
+		binary.BigEndian.PutUint16(head, uint16(r.tag>>16))
+		binary.BigEndian.PutUint16(head[cookedLen:], uint16(r.tag))
+		copy(head[cookedLen+2:], protocol)
 	}
-	r.wireLen += uint32(head - link)
-	dst := w.begin(b, r, min(len(body)+head, int(w.snapLen)))
-	copy(dst, protocol)
-	if r.tag != 0 {
-		binary.BigEndian.PutUint16(dst, uint16(r.tag>>16))
-		binary.BigEndian.PutUint16(dst[cookedLen:], uint16(r.tag))
-		copy(dst[cookedLen+2:], protocol)
-	}
-	dst[2], dst[3] = 0, 0
-	binary.BigEndian.PutUint32(dst[4:], native.Uint32(frame[indexAt:]))
-	binary.BigEndian.PutUint16(dst[8:], native.Uint16(frame[hardwareAt:]))
-	copy(dst[10:cookedLen], frame[typeAt:frameHeadLen])
-	copy(dst[head:], body)
+	binary.BigEndian.PutUint32(head[4:], native.Uint32(frame[indexAt:]))
+	binary.BigEndian.PutUint16(head[8:], native.Uint16(frame[hardwareAt:]))
+	copy(head[10:cookedLen], frame[typeAt:frameHeadLen])
+	body := packet[link:]
+	r.wireLen += uint32(len(head) - link)
+	dst := w.room(b, r, frame, mac+uint(link)-uint(len(head)), min(len(body)+len(head), int(w.snapLen)))
+	copy(dst, head)
+	copy(dst[len(head):], body)
 }
 
 // linkHeader returns the length of a packet's link header and the protocol that

@@ -20,6 +20,7 @@ type ring struct {
 	next   int // offset of the block that the kernel fills next, or has filled
 	taken  uint64
 	walker walker
+	leased int // blocks before the next that the present batch lies in, and the kernel gets later
 
 	mu    sync.Mutex // over the statistics, and what closes fd
 	since uint64     // packets received since it was opened, less those dropped
@@ -34,7 +35,7 @@ func (r *ring) open(d *device, c *Config) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fd, r.memory, r.block, r.next = fd, memory, c.BlockBytes, 0
-	r.taken, r.since, r.walker.left = 0, 0, 0
+	r.taken, r.since, r.walker.left, r.leased = 0, 0, 0, 0
 	return nil
 }
 
@@ -46,19 +47,22 @@ func (r *ring) close() {
 		// Neither can fail on a mapping and a socket that are ours.
 		_ = unix.Munmap(r.memory)
 		_ = unix.Close(r.fd)
-		r.fd, r.memory = -1, nil
+		r.fd, r.memory, r.leased = -1, nil, 0
 	}
 }
 
 // status is shared with the kernel, which owns the block unless it says
 // otherwise.
-func (r *ring) status() *uint32 {
-	return (*uint32)(unsafe.Pointer(&r.memory[r.next+blockStatusAt]))
+func (r *ring) status() *uint32 { return r.statusAt(r.next) }
+
+// statusAt is the status of the block at an offset.
+func (r *ring) statusAt(block int) *uint32 {
+	return (*uint32)(unsafe.Pointer(&r.memory[block+blockStatusAt]))
 }
 
-// ready reports whether the next block has been filled.
+// ready reports whether the next block has been filled, and is no part of the batch already.
 func (r *ring) ready() bool {
-	return r.fd >= 0 && atomic.LoadUint32(r.status())&unix.TP_STATUS_USER != 0
+	return r.fd >= 0 && r.leased < len(r.memory)/r.block && atomic.LoadUint32(r.status())&unix.TP_STATUS_USER != 0
 }
 
 // first returns when the kernel began to fill the next block, which is ready.
@@ -68,13 +72,18 @@ func (r *ring) first() int64 {
 }
 
 // take appends packets of the next block, which is ready, to b, and gives it back once it has
-// taken all.
+// taken all; in place only when the batch is over.
 func (r *ring) take(b *capture.Batch) error {
 	before := r.walker.counts.delivered
-	err := r.walker.take(b, r.memory[r.next:r.next+r.block:r.next+r.block])
+	err := r.walker.take(b, r.memory[r.next:r.next+r.block:r.next+r.block], r.next)
 	r.taken += r.walker.counts.delivered - before
 	if r.walker.left == 0 {
-		r.giveBack()
+		if r.walker.inPlace {
+			r.leased++
+		} else {
+			atomic.StoreUint32(r.status(), unix.TP_STATUS_KERNEL)
+		}
+		r.next = (r.next + r.block) % len(r.memory)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.stats.Interface, err)
@@ -82,12 +91,11 @@ func (r *ring) take(b *capture.Batch) error {
 	return nil
 }
 
-// giveBack lets the kernel fill the next block again, and goes on to the one
-// behind it.
+// giveBack lets the kernel fill the blocks again that the last batch lay in.
 func (r *ring) giveBack() {
-	atomic.StoreUint32(r.status(), unix.TP_STATUS_KERNEL)
-	if r.next += r.block; r.next == len(r.memory) {
-		r.next = 0
+	for ; r.leased > 0; r.leased-- {
+		at := (r.next + len(r.memory) - r.leased*r.block) % len(r.memory)
+		atomic.StoreUint32(r.statusAt(at), unix.TP_STATUS_KERNEL)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *runs) live() string {
 		"medians of %d, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
 		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the frames sent that "+
 		"the receiver did not get, `dropped` how many it says the kernel dropped, `copies` the share of the repeats that it found. "+
-		"CPU seconds are the receiver's own, user and system, from when it captures until its end; what the kernel does to hand it a packet is on the sender's "+
+		"CPU seconds are the receiver's own, user and system, from when it captures until its end, and `later` those of the second half of the frames alone, when all flows have been seen and memory has grown; what the kernel does to hand it a packet is on the sender's "+
 		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", len(all[0].values["sent"]))
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
@@ -43,7 +43,7 @@ func (r *runs) live() string {
 // senderTable returns what all receivers did with one sender.
 func senderTable(sender string, all []*benchmark) string {
 	t := table{head: []string{"command", "processors", "sent million/s", "sent", "lost %", "most lost %", "dropped", "CPU s",
-		"million/CPU s", "peak MiB", "copies %"}}
+		"million/CPU s", "later million/CPU s", "peak MiB", "copies %"}}
 	for _, b := range all {
 		lost := b.ratios("captured", "sent", func(captured, sent float64) float64 { return 100 * (1 - captured/sent) })
 		copies := "-"
@@ -52,9 +52,10 @@ func senderTable(sender string, all []*benchmark) string {
 		}
 		rate, _ := b.median("sent/s")
 		taken, _ := b.median("packets/cpu-s")
+		later, _ := b.median("later-packets/cpu-s")
 		t.rows = append(t.rows, []string{b.command(), b.config("processors"), digits(rate / 1e6), b.metric("sent", whole),
 			digits(middle(lost)), digits(slices.Max(lost)), b.metric("dropped", whole), b.metric("cpu-s", digits),
-			digits(taken / 1e6), b.metric("peak-MiB", digits), copies})
+			digits(taken / 1e6), digits(later / 1e6), b.metric("peak-MiB", digits), copies})
 	}
 	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
 }

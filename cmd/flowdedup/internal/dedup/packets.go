@@ -40,6 +40,9 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
 	return p.digests[from:to]
 }
 
+// Times returns the times of the packets, as far as they may be relied on: of those that were read.
+func (p *Packets) Times() []int64 { return p.times }
+
 // Judge judges the packets, and returns a bitmap of those that are copies, which is
 // valid until the next Reset. Batches are judged one after another, in the order of
 // their stream.

@@ -21,6 +21,8 @@ type Packets struct {
 	settled []*settled // by key, which settles others or itself; nil for none
 
 	times    []int64
+	own      []int64    // memory for times that nobody else has
+	known    bool       // somebody else has them
 	keys     []elements // of each key of the run
 	seen     []uint64
 	elements []uint32 // by number
@@ -44,11 +46,14 @@ func newPackets(c *Counting) *Packets {
 	return p
 }
 
-// Reset takes the times of the packets.
-func (p *Packets) Reset(b *capture.Batch) {
-	p.times = slices.Grow(p.times[:0], len(b.Frames))[:len(b.Frames)]
-	for i := range p.times {
-		p.times[i] = stamp.Usable(b.Frames[i].Time)
+// Reset begins a batch of n packets. Unless times is nil it has their times, as far as they may be
+// relied on, from Read on.
+func (p *Packets) Reset(n int, times []int64) {
+	if p.known = times != nil; p.known {
+		p.times = times
+	} else {
+		p.times = slices.Grow(p.own[:0], n)[:n]
+		p.own = p.times
 	}
 	for i := range p.keys {
 		p.keys[i].reset()
@@ -58,6 +63,11 @@ func (p *Packets) Reset(b *capture.Batch) {
 // Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
 // read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
+	if !p.known {
+		for i := from; i < to; i++ {
+			p.times[i] = stamp.Usable(b.Frames[i].Time)
+		}
+	}
 	for i, keys := range p.keyers.Read(b, from, to-from) {
 		p.keys[p.early[i]].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}
@@ -104,7 +114,7 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 // pass enters the elements into the past, and makes those that are late.
 func (p *Packets) pass(b *capture.Batch) error {
 	past := p.run.past
-	contained := past.contains(p.times)
+	settles := past.settles(p.times)
 	for _, key := range p.early {
 		known := p.settled[key]
 		if known != nil {
@@ -114,7 +124,7 @@ func (p *Packets) pass(b *capture.Batch) error {
 			return err
 		}
 		if known != nil {
-			known.list(contained)
+			known.list(settles)
 		}
 	}
 	for i := range p.late {

@@ -12,16 +12,18 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// pastSteps is how many steps Config.Past is divided in. An hour has steps of 10 s, so that
+// pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so that
 // counts at full minutes are exact; more steps would have each element
 // looked at more often.
-const pastSteps = 360
+const pastSteps = 120
 
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
 	cfg       *Config
 	calendar  engine.Calendar
 	step      int64 // that sightings are dated by
+	last      int64 // the latest time of the batch
+	sameStep  bool  // all of its times are of one step
 	addresses *engine.Addresses
 	keys      []pastKey
 
@@ -67,33 +69,41 @@ func (s *past) set(c **engine.Sliding, digests []asm.Digest, frames []uint32, p 
 			return fmt.Errorf("memory for the past %v: %w", s.cfg.Past, err)
 		}
 	}
-	times := p.times
-	if known == nil || len(frames) != len(times) { // else element i is of packet i
+	var seen []uint64
+	if known != nil {
+		words := (len(digests) + 63) / 64
+		s.seen = slices.Grow(s.seen[:0], words)[:words]
+		seen = s.seen
+	}
+	if s.sameStep {
+		(*c).TestAndSetStep(seen, digests, s.last)
+	} else {
 		s.times = s.times[:0]
 		for _, frame := range frames {
 			s.times = append(s.times, p.times[frame])
 		}
-		times = s.times
+		(*c).TestAndSet(seen, digests, s.times)
 	}
-	if known == nil {
-		(*c).TestAndSet(nil, digests, times)
-		return nil
+	if known != nil {
+		known.enter(seen, frames)
 	}
-	words := (len(digests) + 63) / 64
-	s.seen = slices.Grow(s.seen[:0], words)[:words]
-	(*c).TestAndSetStep(s.seen, digests, times)
-	known.enter(s.seen, frames)
 	return nil
 }
 
-// contains tells whether the steps of all times are part of one window.
-func (s *past) contains(times []int64) bool {
+// settles looks at the times of a batch, and reports whether elements that come again settle their
+// packets: all are of one step, and that is part of one window.
+func (s *past) settles(times []int64) bool {
 	first, last := times[0], times[0]
 	for _, t := range times {
 		first, last = min(first, t), max(last, t)
 	}
+	if s.sameStep = false; first < -farthest || last > farthest {
+		return false
+	}
+	step := first - floorMod(first, s.step)
+	s.last, s.sameStep = last, last-step < s.step
 	start, end := s.calendar.Window(first)
-	return first-floorMod(first, s.step) >= start && last-floorMod(last, s.step) <= end-s.step
+	return s.sameStep && step >= start && step <= end-s.step
 }
 
 // Past returns the counts over Config.Past before now, in nanoseconds since 1970 UTC, in

@@ -13,7 +13,7 @@ type task struct {
 
 // Prepare decodes the packets and digests their keys.
 func (t *task) Prepare(b *capture.Batch) {
-	t.packets.Reset(b)
+	t.packets.Reset(len(b.Frames), nil)
 	for from := 0; from < len(b.Frames); from += step {
 		t.packets.Read(b, from, min(from+step, len(b.Frames)))
 	}

@@ -9,7 +9,7 @@ const (
 	// and samplesPerBatch how many are at the most, about, so that a busy
 	// interface costs no more than others.
 	sampled         = 16
-	samplesPerBatch = 64
+	samplesPerBatch = 32
 	// rememberedSamples is how many packets are remembered at the most: those of a
 	// window of 1 ms at 60 million packets a second, and of longer ones at less.
 	rememberedSamples = 1 << 12

@@ -71,6 +71,8 @@ func open(cfg *Config) (r *runner, err error) {
 		}
 	}()
 	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
+	// Files get records. Several workers have several batches at a time.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && cfg.Output == "" && cfg.Duplicates == ""
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
