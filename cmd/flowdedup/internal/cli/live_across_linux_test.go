@@ -83,12 +83,21 @@ type acrossRun struct {
 func startAcross(t *testing.T, interfaces []string, args ...string) *acrossRun {
 	t.Helper()
 	r := &acrossRun{kept: filepath.Join(t.TempDir(), "kept.pcapng"), removed: filepath.Join(t.TempDir(), "removed.pcapng")}
+	r.liveRun = startLive(t, append(acrossArgs(interfaces, args...), "-w", r.kept, "--duplicates", r.removed)...)
+	return r
+}
+
+// startInPlace starts a run that leaves packets in the ring: one worker, and no files.
+func startInPlace(t *testing.T, interfaces []string) *liveRun {
+	t.Helper()
+	return startLive(t, acrossArgs(interfaces, "--workers", "1")...)
+}
+
+func acrossArgs(interfaces []string, args ...string) []string {
 	for _, name := range interfaces {
 		args = append(args, "-i", name)
 	}
-	r.liveRun = startLive(t, append(args, "--across", "--window", "1m", "--memory", "1MiB", "--ring-size", "64MiB", "--json",
-		"-w", r.kept, "--duplicates", r.removed)...)
-	return r
+	return append(args, "--across", "--window", "1m", "--memory", "1MiB", "--ring-size", "64MiB", "--json")
 }
 
 // checkCopies compares both files with what the run says: each packet removed is a copy

@@ -117,12 +117,12 @@ func TestLiveRouter(t *testing.T) {
 				presentHost(t).offloads(c.offloads, "in", "out")
 			}
 			before := forwarded(t)
-			r := startAcross(t, c.interfaces)
+			r, inPlace := startAcross(t, c.interfaces), startInPlace(t, c.interfaces)
 			converse(a)
 			n := forwarded(t) - before
-			s := r.stopAfter(2 * n)
-			if n < 400 || s.Duplicates != n || s.dropped() != 0 {
-				t.Errorf("%d packets were forwarded: %+v", n, s)
+			s, other := r.stopAfter(2*n), inPlace.stopAfter(2*n)
+			if n < 400 || s.Duplicates != n || s.dropped() != 0 || other.Duplicates != n || other.dropped() != 0 {
+				t.Errorf("%d packets were forwarded: %+v; in place %+v", n, s, other)
 			}
 			s.differ(t, "ttl", "mac", "interface")
 			if merged := s.Interfaces[0].Merged > 0; merged != (c.offloads == "") || merged != (s.Interfaces[0].NoChecksum > 0) {

@@ -48,15 +48,15 @@ func TestLiveVLAN(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			trunk(t, c.tags)
-			r := startAcross(t, c.interfaces)
+			r, inPlace := startAcross(t, c.interfaces), startInPlace(t, c.interfaces)
 			const n = 100 // equal datagrams, each way
 			for _, address := range vlanEnds {
 				echo(t, "udp", address, slices.Repeat([]int{80}, n)...)
 				echo(t, "tcp", address, slices.Repeat([]int{100}, n)...)
 			}
-			s := r.stopAfter(8 * n)
-			if s.Duplicates < 8*n || s.dropped() != 0 {
-				t.Errorf("%+v", s)
+			s, other := r.stopAfter(8*n), inPlace.stopAfter(8*n)
+			if s.Duplicates < 8*n || s.dropped() != 0 || other.Duplicates < 8*n || other.dropped() != 0 {
+				t.Errorf("%+v; in place %+v", s, other)
 			}
 			if c.interfaces[0] == "any" {
 				// Where a VLAN is a pair of interfaces, both ends see packets without a tag.
