@@ -39,11 +39,14 @@ func inject(frames int, pause func() error) (sent, error) {
 		return sent{}, err
 	}
 	defer g.Close()
-	return halves(frames, pause, func(_, n int) (uint64, error) {
-		if err := g.Run(n); err != nil {
-			return 0, err
+	return halves(frames, pause, func(from, n int) (done uint64, err error) {
+		end := uint64(from + n)
+		for done = uint64(from); done < end && err == nil; { // a signal ends a run early
+			if err = g.Run(int(end - done)); err == nil {
+				done, err = g.Injected()
+			}
 		}
-		return g.Injected()
+		return done, err
 	})
 }
 

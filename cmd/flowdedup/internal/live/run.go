@@ -71,8 +71,9 @@ func open(cfg *Config) (r *runner, err error) {
 		}
 	}()
 	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
-	// Files get records. Several workers have several batches at a time.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && cfg.Output == "" && cfg.Duplicates == ""
+	// Files get records; what is forwarded goes out sooner from a copy; and several workers have
+	// several batches at a time.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && cfg.Output == "" && cfg.Duplicates == "" && cfg.Forward == ""
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
