@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,29 @@ func (r *runs) live() string {
 	fmt.Fprintf(&p, "%s\nMade by `make bench-live bench-results` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
 		liveHeading, config("goos"), config("goarch"), config("cpu"), config("threads"), config("kernel"))
 	fmt.Fprintf(&p, "Receivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
-		"medians of %d, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
+		"medians of %s, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
 		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the frames sent that "+
 		"the receiver did not get, `dropped` how many it says the kernel dropped, `copies` the share of the repeats that it found. "+
 		"CPU seconds are the receiver's own, user and system, from when it captures until its end, and `later` those of the second half of the frames alone, when all flows have been seen and memory has grown; what the kernel does to hand it a packet is on the sender's "+
-		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", len(all[0].values["sent"]))
+		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", rounds(all))
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
 	}
 	p.WriteString(forwardTable(forwards))
 	return p.String()
+}
+
+// rounds says how many results there are of each benchmark.
+func rounds(all []*benchmark) string {
+	least, most := math.MaxInt, 0
+	for _, b := range all {
+		n := len(b.values["sent"])
+		least, most = min(least, n), max(most, n)
+	}
+	if least == most {
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
 }
 
 // senderTable returns what all receivers did with one sender.

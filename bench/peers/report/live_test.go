@@ -30,7 +30,7 @@ BenchmarkLive/bytes=60/bare 1 2e+06 ns/op
 func TestLive(t *testing.T) {
 	page := addTo(t, filepath.Join(t.TempDir(), "out.md"), "", receivers)
 	for _, want := range []string{
-		`linux/amd64, CPU "Third CPU", 2 threads, kernel 6.2`, "medians of 3",
+		`linux/amd64, CPU "Third CPU", 2 threads, kernel 6.2`, "medians of 1 to 3",
 		"### As fast as the kernel takes frames\n\n| command | processors |",
 		"| `ours -i right` | all | 3.00 | 1,000,000 | 0 | 1.00 | 0 | 0.10 | 10.0 | 20.0 | 80.0 | 100 |\n" +
 			"| `theirs right` | one | 2.00 | 1,000,000 | 60.0 | 60.0 | 600,000 | 0.50 | 0.80 | 20.0 | 8.00 | - |\n",
