@@ -51,8 +51,7 @@ func start(line, processors, dir string) (*process, error) {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		now, err := captures()
 		if err == nil && now > before {
-			time.Sleep(settle)
-			p.ready, err = p.spent()
+			p.ready, err = p.settled()
 			return p, err
 		}
 		if err != nil || time.Now().After(deadline) {
@@ -74,10 +73,15 @@ func (p *process) spent() (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
+// settled is spent once the receiver is at rest.
+func (p *process) settled() (time.Duration, error) {
+	time.Sleep(settle)
+	return p.spent()
+}
+
 // halfway notes the time taken for the first half of the frames.
 func (p *process) halfway() (err error) {
-	time.Sleep(settle)
-	p.half, err = p.spent()
+	p.half, err = p.settled()
 	return err
 }
 
@@ -103,8 +107,7 @@ func (p *process) stop() (string, error) {
 
 // finish stops the receiver and reads what it tells.
 func (p *process) finish(count func(string) (counts, error)) (result, error) {
-	time.Sleep(settle)
-	end, err := p.spent()
+	end, err := p.settled()
 	if err != nil {
 		return result{}, err
 	}

@@ -84,9 +84,9 @@ type counts struct {
 
 // take appends the next packets of a ring block to b until that is full; left tells whether
 // it is to be called again with the same block. In place, the block is part of b.Buf, from
-// origin on. Nothing that the block says is trusted: ring frames must lie one behind the other within it, and their packets
-// within them. An error wraps capture.ErrDamaged and comes with the packets
-// before the damage.
+// origin on. Nothing that the block says is trusted: ring frames must lie one behind the
+// other within it, and their packets within them. An error wraps capture.ErrDamaged and
+// comes with the packets before the damage.
 func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	if len(block) < blockHeadLen {
 		return fmt.Errorf("ring block of %d bytes: %w", len(block), capture.ErrDamaged)
@@ -150,14 +150,13 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 			r.tag = tagOf(frame, status)
 		}
 	}
-	w.bytes += capLen + recordHead + recordTail
 	switch {
 	case w.cooked:
 		w.appendCooked(b, &r, frame, mac, packet)
 	case r.tag != 0 && w.tagged && len(packet) >= addressesLen:
 		w.appendTagged(b, &r, frame, mac, packet)
 	case w.inPlace:
-		w.enter(b, &r, w.origin+mac, min(len(packet), int(w.snapLen)))
+		w.stay(b, &r, mac, min(len(packet), int(w.snapLen)))
 	default:
 		w.appendPlain(b, &r, packet)
 	}

@@ -235,19 +235,20 @@ func (c *Capture) gather(b *capture.Batch) {
 	if first == nil {
 		return
 	}
-	if first.walker.bytes = 0; c.conf.InPlace {
-		b.Buf = first.memory
+	inPlace := c.conf.InPlace
+	if inPlace {
+		b.Buf, first.walker.bytes = first.memory, 0
 	}
 	for r := first; r != nil && !r.walker.full(b); r = c.oldest() {
-		if c.conf.InPlace && r != first || !c.take(r, b) {
+		if inPlace && r != first || !c.take(r, b) {
 			break
 		}
 	}
-	if c.conf.InPlace {
-		c.done.Add(int64(first.walker.bytes))
-	} else {
-		c.done.Add(int64(len(b.Buf)))
+	size := len(b.Buf)
+	if inPlace {
+		size = int(first.walker.bytes)
 	}
+	c.done.Add(int64(size))
 }
 
 // take appends packets of a block of a ring, and returns false if it is damaged.
@@ -302,8 +303,8 @@ func (c *Capture) drain(end error) {
 // Inputs returns the interfaces' names as that of one input.
 func (c *Capture) Inputs() []string { return []string{strings.Join(c.conf.Interfaces, ",")} }
 
-// Offset returns how many bytes of records there were, or in place of packets; there is no
-// total.
+// Offset returns how many bytes of records there were, or in place about as many as there would
+// have been; there is no total.
 func (c *Capture) Offset() (done, total int64) { return c.done.Load(), 0 }
 
 // Size returns 0: it is not known.

@@ -72,11 +72,17 @@ func (w *walker) enter(b *capture.Batch, r *record, data uint, capLen int) *capt
 	return f
 }
 
+// stay enters a packet of capLen bytes that begins at start in its ring frame, in place.
+func (w *walker) stay(b *capture.Batch, r *record, start uint, capLen int) {
+	w.bytes += uint(recordHead + capLen + recordTail)
+	w.enter(b, r, w.origin+start, capLen)
+}
+
 // room returns where a packet of capLen bytes goes whose end is in its place in the ring
 // frame if it begins at start: there, or in a record.
 func (w *walker) room(b *capture.Batch, r *record, frame []byte, start uint, capLen int) []byte {
 	if w.inPlace {
-		w.enter(b, r, w.origin+start, capLen)
+		w.stay(b, r, start, capLen)
 		return frame[start : start+uint(capLen)]
 	}
 	return w.begin(b, r, capLen)

@@ -20,7 +20,7 @@ type ring struct {
 	next   int // offset of the block that the kernel fills next, or has filled
 	taken  uint64
 	walker walker
-	leased int // blocks before the next that the present batch lies in, and the kernel gets later
+	leased int // blocks before the next that were taken, and the kernel has not got back
 
 	mu    sync.Mutex // over the statistics, and what closes fd
 	since uint64     // packets received since it was opened, less those dropped
@@ -78,12 +78,11 @@ func (r *ring) take(b *capture.Batch) error {
 	err := r.walker.take(b, r.memory[r.next:r.next+r.block:r.next+r.block], r.next)
 	r.taken += r.walker.counts.delivered - before
 	if r.walker.left == 0 {
-		if r.walker.inPlace {
-			r.leased++
-		} else {
-			atomic.StoreUint32(r.status(), unix.TP_STATUS_KERNEL)
-		}
 		r.next = (r.next + r.block) % len(r.memory)
+		r.leased++
+		if !r.walker.inPlace {
+			r.giveBack()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.stats.Interface, err)
@@ -91,7 +90,7 @@ func (r *ring) take(b *capture.Batch) error {
 	return nil
 }
 
-// giveBack lets the kernel fill the blocks again that the last batch lay in.
+// giveBack lets the kernel fill the blocks again that nothing is needed of any more.
 func (r *ring) giveBack() {
 	for ; r.leased > 0; r.leased-- {
 		at := (r.next + len(r.memory) - r.leased*r.block) % len(r.memory)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -21,8 +20,6 @@ type Packets struct {
 	settled []*settled // by key, which settles others or itself; nil for none
 
 	times    []int64
-	own      []int64    // memory for times that nobody else has
-	known    bool       // somebody else has them
 	keys     []elements // of each key of the run
 	seen     []uint64
 	elements []uint32 // by number
@@ -46,15 +43,10 @@ func newPackets(c *Counting) *Packets {
 	return p
 }
 
-// Reset begins a batch of n packets. Unless times is nil it has their times, as far as they may be
-// relied on, from Read on.
-func (p *Packets) Reset(n int, times []int64) {
-	if p.known = times != nil; p.known {
-		p.times = times
-	} else {
-		p.times = slices.Grow(p.own[:0], n)[:n]
-		p.own = p.times
-	}
+// Reset begins a batch of packets with the given times, as far as these may be relied on. They
+// need be there, and stay, for Count only.
+func (p *Packets) Reset(times []int64) {
+	p.times = times
 	for i := range p.keys {
 		p.keys[i].reset()
 	}
@@ -63,11 +55,6 @@ func (p *Packets) Reset(n int, times []int64) {
 // Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
 // read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
-	if !p.known {
-		for i := from; i < to; i++ {
-			p.times[i] = stamp.Usable(b.Frames[i].Time)
-		}
-	}
 	for i, keys := range p.keyers.Read(b, from, to-from) {
 		p.keys[p.early[i]].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
 	}

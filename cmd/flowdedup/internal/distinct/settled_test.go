@@ -68,7 +68,7 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []Coun
 			drop[i/64] |= uint64((at+i)%7/6) << (i % 64)
 		}
 		p := c.NewPackets()
-		p.Reset(n, nil)
+		p.Reset(usableTimes(nil, part.Frames))
 		for from := 0; from < n; from += 100 {
 			p.Read(&part, from, min(from+100, n))
 		}

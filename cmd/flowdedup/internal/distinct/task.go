@@ -1,6 +1,11 @@
 package distinct
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+)
 
 // step is how many packets are decoded at a time: what is known of them stays in the
 // first-level cache.
@@ -9,11 +14,22 @@ const step = 512
 // task is the work on one batch.
 type task struct {
 	packets *Packets
+	times   []int64
+}
+
+// usableTimes appends the times of frames, as far as they may be relied on.
+func usableTimes(times []int64, frames []capture.Frame) []int64 {
+	times = slices.Grow(times, len(frames))
+	for i := range frames {
+		times = append(times, stamp.Usable(frames[i].Time))
+	}
+	return times
 }
 
 // Prepare decodes the packets and digests their keys.
 func (t *task) Prepare(b *capture.Batch) {
-	t.packets.Reset(len(b.Frames), nil)
+	t.times = usableTimes(t.times[:0], b.Frames)
+	t.packets.Reset(t.times)
 	for from := 0; from < len(b.Frames); from += step {
 		t.packets.Read(b, from, min(from+step, len(b.Frames)))
 	}

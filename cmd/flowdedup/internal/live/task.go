@@ -35,7 +35,7 @@ func (t *task) Prepare(b *capture.Batch) {
 	t.judged.Reset(n)
 	t.sampler.reset(n)
 	if t.counted != nil {
-		t.counted.Reset(n, t.judged.Times())
+		t.counted.Reset(t.judged.Times())
 	}
 	for from := 0; from < n; from += step {
 		to := min(from+step, n)
