@@ -10,11 +10,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // env is what a command may touch of the world.
 type env struct {
 	stdout, stderr io.Writer
+	// open opens an input; nil for capture.Open.
+	open func(name string, opt capture.Options) (capture.Source, error)
 	// signal is the one that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.

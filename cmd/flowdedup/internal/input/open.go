@@ -17,6 +17,8 @@ type Options struct {
 	// ChunkSize is about how many bytes of an input make a batch; 0 for
 	// capture.DefaultChunkSize.
 	ChunkSize int
+	// Open opens an input; nil for capture.Open.
+	Open func(name string, opt capture.Options) (capture.Source, error)
 	// Filter says which packets are wanted; others are left out as if they were
 	// not there.
 	Filter bpf.Filter
@@ -54,7 +56,10 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
-	go func() { ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
+	if opt.Open == nil {
+		opt.Open = capture.Open
+	}
+	go func() { ready <- openAll(names, opt.Open, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
 	var o opened
 	select {
 	case o = <-ready:
@@ -92,10 +97,10 @@ type opened struct {
 	failed  []error
 }
 
-func openAll(names []string, opt capture.Options) opened {
+func openAll(names []string, open func(string, capture.Options) (capture.Source, error), opt capture.Options) opened {
 	var o opened
 	for _, name := range names {
-		src, err := capture.Open(name, opt)
+		src, err := open(name, opt)
 		if err != nil {
 			o.failed = append(o.failed, err)
 			continue
