@@ -208,8 +208,11 @@ func (o *outputs) rows(rows []distinct.Row) error {
 }
 
 func (o *outputs) sighting(s *distinct.Sighting) error {
-	if o.json != nil {
+	switch {
+	case o.json != nil:
 		return o.json.Sighting(s)
+	case o.table != nil:
+		return o.table.Sighting(s)
 	}
 	return report.SightingText(o.out, s)
 }
@@ -230,9 +233,6 @@ func (o *outputs) closeCSV(keep bool) error {
 	}
 	if !keep {
 		return o.file.Abort()
-	}
-	if err := o.csv.Close(); err != nil {
-		return errors.Join(err, o.file.Abort())
 	}
 	return o.file.Commit()
 }

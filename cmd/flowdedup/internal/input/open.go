@@ -59,7 +59,9 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if opt.Open == nil {
 		opt.Open = capture.Open
 	}
-	go func() { ready <- openAll(names, opt.Open, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
+	go func() {
+		ready <- openAll(names, opt.Open, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize})
+	}()
 	var o opened
 	select {
 	case o = <-ready:
