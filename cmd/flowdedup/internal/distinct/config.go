@@ -42,6 +42,9 @@ type Config struct {
 	// Sighting is told each first sighting, unless it is nil: packet by packet in the order
 	// of the stream, and those of one packet in the order of Keys.
 	Sighting func(*Sighting) error
+	// Told is called after the rows and sightings of each batch, unless it is nil: whoever
+	// gathers them may pass them on.
+	Told func() error
 }
 
 const (
