@@ -15,11 +15,6 @@ const hugePage = 2 << 20
 // smallPage is the smallest page size of all systems.
 const smallPage = 4 << 10
 
-// smallArena is the most that lies in the Go heap on all systems. Such arenas come and go with
-// windows of few packets, and a mapping of their own, its first page and its end take many
-// times as long as a piece of the heap.
-const smallArena = 16 << 10
-
 // maxLines keeps every size computed from a line count, with room for
 // alignment, within an int.
 const maxLines = (math.MaxInt - hugePage) / LineSize
@@ -30,12 +25,12 @@ var ErrArenaSize = errors.New("layout: arena size out of range")
 
 // Arena is a fixed amount of memory in lines, each on an address divisible by
 // LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
-// kernel is asked for huge pages. There all but small arenas lie outside of the Go
-// heap, so that hundreds of megabytes of filter do not stretch the collector's pace;
-// elsewhere an arena is an ordinary slice. An Arena has no locks of its own.
+// kernel is asked for huge pages. There the memory lies outside of the Go heap,
+// so that hundreds of megabytes of filter do not stretch the collector's pace;
+// elsewhere it is an ordinary slice. An Arena has no locks of its own.
 type Arena struct {
 	lines   []Line
-	mapping []byte // what Close gives back, nil for nothing
+	mapping []byte // what Close gives back
 }
 
 // NewArena returns n lines of zeros. Close gives the memory back; nothing
@@ -46,9 +41,6 @@ func NewArena(n int) (*Arena, error) {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
 	}
 	size, align := n*LineSize, LineSize
-	if size <= smallArena {
-		return &Arena{lines: linesOf(heapMemory(size))}, nil
-	}
 	if size >= hugePage {
 		align = hugePage
 	}
@@ -62,19 +54,8 @@ func NewArena(n int) (*Arena, error) {
 	if align == hugePage {
 		adviseHuge(aligned)
 	}
-	return &Arena{lines: linesOf(aligned), mapping: mapping}, nil
-}
-
-func linesOf(b []byte) []Line {
-	return unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/LineSize)
-}
-
-// heapMemory returns size bytes of zeros aligned to LineSize. The collector never moves
-// them and, as they hold no pointers, never reads them.
-func heapMemory(size int) []byte {
-	b := make([]byte, size+LineSize-1)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (LineSize - 1))
-	return b[skip : skip+size]
+	lines := unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(aligned))), n)
+	return &Arena{lines: lines, mapping: mapping}, nil
 }
 
 // Lines returns the arena's memory, the same slice at each call and nil after

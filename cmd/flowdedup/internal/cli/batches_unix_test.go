@@ -66,13 +66,8 @@ func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
 	if seed > 0 {
-		e.open = func(name string, opt capture.Options) (capture.Source, error) {
-			opt.ChunkSize = 4096 << (seed % 8)
-			src, err := capture.Open(name, opt)
-			if err != nil {
-				return nil, err
-			}
-			return &cutSource{Source: src, rng: rand.New(rand.NewPCG(seed, 11))}, nil
+		e.wrap = func(src capture.Source) capture.Source {
+			return &cutSource{Source: src, rng: rand.New(rand.NewPCG(seed, 11))}
 		}
 	}
 	root := newRoot(e)

@@ -17,8 +17,8 @@ import (
 // env is what a command may touch of the world.
 type env struct {
 	stdout, stderr io.Writer
-	// open opens an input; nil for capture.Open.
-	open func(name string, opt capture.Options) (capture.Source, error)
+	// wrap is input.Options.Wrap.
+	wrap func(capture.Source) capture.Source
 	// signal is the one that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.

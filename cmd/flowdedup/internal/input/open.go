@@ -17,8 +17,6 @@ type Options struct {
 	// ChunkSize is about how many bytes of an input make a batch; 0 for
 	// capture.DefaultChunkSize.
 	ChunkSize int
-	// Open opens an input; nil for capture.Open.
-	Open func(name string, opt capture.Options) (capture.Source, error)
 	// Filter says which packets are wanted; others are left out as if they were
 	// not there.
 	Filter bpf.Filter
@@ -30,6 +28,8 @@ type Options struct {
 	// read, how many there are (0 if unknown) and the packets so far, those not
 	// wanted included. It may be nil.
 	Progress func(done, total int64, packets uint64)
+	// Wrap puts another source around each one that was opened; nil for none.
+	Wrap func(capture.Source) capture.Source
 }
 
 // ErrRepeatedStdin is returned when "-" is named more than once.
@@ -56,12 +56,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
-	if opt.Open == nil {
-		opt.Open = capture.Open
-	}
-	go func() {
-		ready <- openAll(names, opt.Open, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize})
-	}()
+	go func() { ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
 	var o opened
 	select {
 	case o = <-ready:
@@ -72,6 +67,11 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
+	}
+	if opt.Wrap != nil {
+		for i, src := range o.sources {
+			o.sources[i] = opt.Wrap(src)
+		}
 	}
 	s := New(join(o.sources, opt), opt.Progress)
 	s.failed, s.survived, s.filter = o.failed, survived, newFilter(opt.Filter, survived.note)
@@ -99,10 +99,10 @@ type opened struct {
 	failed  []error
 }
 
-func openAll(names []string, open func(string, capture.Options) (capture.Source, error), opt capture.Options) opened {
+func openAll(names []string, opt capture.Options) opened {
 	var o opened
 	for _, name := range names {
-		src, err := open(name, opt)
+		src, err := capture.Open(name, opt)
 		if err != nil {
 			o.failed = append(o.failed, err)
 			continue

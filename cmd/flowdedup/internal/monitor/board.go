@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // board is what the view and the page show of a status, in words.
@@ -71,7 +70,7 @@ func alarm(n uint64, m mood) cell {
 
 // row makes the first cell of a row its name.
 func row(name string, cells ...cell) []cell {
-	return append([]cell{{Text: show.Printable(name)}}, cells...)
+	return append([]cell{{Text: clean(name)}}, cells...)
 }
 
 // describe puts the last status of a history into words. It returns an empty board
@@ -101,7 +100,7 @@ func describe(h *history) *board {
 func interfaces(s *live.Status) string {
 	var names []string
 	for i := range s.Rings {
-		if name := show.Printable(s.Rings[i].Interface); !slices.Contains(names, name) {
+		if name := clean(s.Rings[i].Interface); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

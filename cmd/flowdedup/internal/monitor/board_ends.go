@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // ringsOf is what each ring received and lost.
@@ -111,7 +110,7 @@ func outputsOf(s *live.Status) panel {
 		o := &s.Outputs[i]
 		state := cell{Text: noted(note{o.Files, english.PluralWord(int(o.Files), "file", "")})}
 		if o.Failed != "" {
-			state = cell{Text: "failed: " + show.Printable(o.Failed), Mood: bad}
+			state = cell{Text: "failed: " + clean(o.Failed), Mood: bad}
 		}
 		p.Rows = append(p.Rows, row(o.Name, number(o.Packets), words(humanize.IBytes(o.Bytes)), state))
 	}
@@ -121,7 +120,7 @@ func outputsOf(s *live.Status) panel {
 			state = cell{Text: "not sent: " + noted(note{f.Refused, "refused"}, note{f.TooLong, "too long"}, note{f.Cut, "cut"}), Mood: warn}
 		}
 		if f.Failed != "" {
-			state = cell{Text: "failed: " + show.Printable(f.Failed), Mood: bad}
+			state = cell{Text: "failed: " + clean(f.Failed), Mood: bad}
 		}
 		p.Rows = append(p.Rows, row(f.Interface, number(f.Sent), words(humanize.IBytes(f.Bytes)), state))
 	}
@@ -138,7 +137,7 @@ func saved(f *live.State, s *live.Status) cell {
 		state.Text = "state, saved " + age(f.Saved, s.Now).String() + " ago"
 	}
 	if f.Failed != "" {
-		state = cell{Text: state.Text + ", then failed: " + show.Printable(f.Failed), Mood: bad}
+		state = cell{Text: state.Text + ", then failed: " + clean(f.Failed), Mood: bad}
 	}
 	return state
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 var update = flag.Bool("update", false, "write the golden frames instead of checking them")
@@ -108,7 +107,7 @@ func requireFits(t *testing.T, line string, width int) {
 	if n := text.StringWidth(bare); n > max(0, width-1) {
 		t.Fatalf("%d columns of %d: %q", n, width, line)
 	}
-	if bare != show.Printable(bare) {
+	if bare != clean(bare) {
 		t.Fatalf("%q has what is not printable", line)
 	}
 }

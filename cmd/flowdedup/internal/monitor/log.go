@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // Lines returns a handler of plain lines: the time in UTC, the level unless it is
@@ -56,7 +54,7 @@ func (h *lines) Handle(ctx context.Context, r slog.Record) error {
 		h.line.WriteString(r.Level.String() + " ")
 	}
 	if r.Message != "" {
-		h.line.WriteString(show.Printable(r.Message) + " ")
+		h.line.WriteString(clean(r.Message) + " ")
 	}
 	if err := h.attrs.Handle(ctx, r); err != nil {
 		return err

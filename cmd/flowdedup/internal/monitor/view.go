@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // View shows a run to the person at the terminal, in place and anew with each
@@ -163,7 +162,7 @@ func (v *View) flush() []byte {
 func (v *View) recent() []string {
 	var out []string
 	for _, line := range v.lines[max(0, len(v.lines)-most):] {
-		out = append(out, show.Printable(strings.TrimRight(string(line), "\r\n")))
+		out = append(out, clean(strings.TrimRight(string(line), "\r\n")))
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // count writes a number with its thousands apart.
@@ -45,3 +47,6 @@ func spell(d time.Duration) string {
 	}
 	return s
 }
+
+// clean is what is shown of text that comes from outside, names above all.
+func clean(s string) string { return show.Printable(s) }
