@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -72,9 +73,14 @@ func (o *output) update(err error) {
 	if !errors.Is(err, ErrBlocked) {
 		o.counts = o.destination.counts()
 	}
+}
+
+// missing returns how many packets of those that it was given will never be there.
+func (o *output) missing() uint64 {
 	if o.ended() {
-		o.lost = o.given.packets - min(o.written, o.given.packets)
+		return o.given.packets - min(o.written, o.given.packets)
 	}
+	return min(o.lost, o.given.packets)
 }
 
 // amount is the size of a part of a batch; bytes are captured ones.
@@ -114,6 +120,10 @@ func newCalls(name string) *calls {
 	return c
 }
 
+// grace is how long each call may take when patience is over: one that does not block
+// takes less.
+const grace = 100 * time.Millisecond
+
 // do returns what f returns, or ErrBlocked if giveUp is closed before. Then f goes on
 // for as long as the process does, and nothing is called any more.
 func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
@@ -132,7 +142,7 @@ func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 	select {
 	case err := <-c.done:
 		return err
-	default:
+	case <-time.After(grace):
 		c.blocked = true
 		return fmt.Errorf("%s: %w", c.name, ErrBlocked)
 	}

@@ -49,7 +49,7 @@ var (
 
 // patience is how long an output that blocks is waited for once the run is to end, and
 // again until it is closed.
-const patience = 400 * time.Millisecond
+const patience = 300 * time.Millisecond
 
 // Set is the outputs of a run. Write and the calls that end it are for one goroutine.
 type Set struct {
@@ -146,15 +146,21 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 		if o.removed {
 			verdicts, size = s.inverted, removed
 		}
-		var err error
 		if o.ended() {
-			err = o.failed
-		} else {
-			err = o.do(s.giveUp, func() error { return o.Write(b, verdicts) })
+			s.missed(o, size)
+			continue
 		}
+		err := o.do(s.giveUp, func() error { return o.Write(b, verdicts) })
 		errs = append(errs, s.written(o, size, err))
 	}
 	return errors.Join(errs...)
+}
+
+// missed notes packets for an output that takes none any more.
+func (s *Set) missed(o *output, size amount) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.given.add(size)
 }
 
 // written notes what writing so much to an output has come to, and returns an error
@@ -188,7 +194,7 @@ func (s *Set) worksAgain(o *output) {
 		return
 	}
 	o.failed = nil
-	s.cfg.Log.Info("output works again", "output", o.name, "lost", o.lost)
+	s.cfg.Log.Info("output works again", "output", o.name, "lost", o.missing())
 }
 
 // failedLive notes that an output fails while others go on.
@@ -284,7 +290,7 @@ func (s *Set) endOf(o *output, err error) error {
 	var kept *Kept
 	switch {
 	case s.cfg.Live && o.reason != nil:
-		loss := fmt.Errorf("%w (%d packets lost)", o.reason, o.lost)
+		loss := fmt.Errorf("%w (%d packets lost)", o.reason, o.missing())
 		if err != nil && err.Error() != o.reason.Error() {
 			return errors.Join(failure(loss), failure(err))
 		}

@@ -28,8 +28,8 @@ func (s *Set) List() []Output {
 			continue
 		}
 		all = append(all, Output{
-			Name: o.shown(), Packets: o.given.packets - min(o.lost, o.given.packets), Bytes: o.given.bytes,
-			Lost: o.lost, Files: o.files, Failed: o.why(),
+			Name: o.shown(), Packets: o.given.packets - o.missing(), Bytes: o.given.bytes,
+			Lost: o.missing(), Files: o.files, Failed: o.why(),
 		})
 	}
 	return all
