@@ -110,9 +110,9 @@ func (l *Lock) Unlock() error {
 	var err error
 	if l.file != nil {
 		if l.name != "" {
-			err = l.dir.remove(l.name)
+			_ = l.dir.remove(l.name) // the next run does it
 		}
-		err = errors.Join(err, l.file.Close())
+		err = l.file.Close()
 	}
 	if l.owned {
 		err = errors.Join(err, l.dir.close())

@@ -34,13 +34,7 @@ func (d *replacing) commit(f *File) error {
 	if err := d.unchanged(f.opt.Input); err != nil {
 		return err
 	}
-	if err := d.ready(f); err != nil {
-		return err
-	}
-	err := fs.ErrPermission
-	if d.scratch.dir == d.dir {
-		err = d.dir.rename(d.temp, d.base)
-	}
+	err := d.replace(f)
 	if err != nil {
 		return d.overwrite(f, err)
 	}
@@ -49,6 +43,17 @@ func (d *replacing) commit(f *File) error {
 		err = d.dir.sync()
 	}
 	return errors.Join(err, d.dir.leads(d.base, f.out))
+}
+
+// replace puts the file in the place of the older one.
+func (d *replacing) replace(f *File) error {
+	if d.scratch.dir != d.dir {
+		return fs.ErrPermission
+	}
+	if err := d.ready(f); err != nil {
+		return err
+	}
+	return d.dir.rename(d.temp, d.base)
 }
 
 // unchanged returns ErrChanged if what is to be replaced is not the input as it was.
@@ -82,7 +87,8 @@ func (d *replacing) overwrite(f *File, reason error) error {
 	if err = errors.Join(err, into.Close()); err != nil {
 		return err
 	}
-	return d.remove()
+	_ = d.remove() // the next run does it
+	return nil
 }
 
 // copyInto makes dst hold the first n bytes of src and nothing else. Room is taken
@@ -102,8 +108,7 @@ func (d *replacing) keep(f *File) (string, error) {
 	if f.failed == nil && d.had == nil {
 		next = firstOf(d.base, next)
 	}
-	name, err := d.place(f, next)
-	return d.scratch.dir.join(name), err
+	return d.placeAnywhere(f, next)
 }
 
 func (d *replacing) discard() error { return d.remove() }
@@ -144,9 +149,11 @@ func (d *chosen) keep(f *File) (string, error) {
 	if f.failed != nil {
 		next = partial(next())
 	}
-	name, err := d.place(f, next)
-	f.name = d.dir.join(name)
-	return f.name, err
+	name, err := d.placeAnywhere(f, next)
+	if err == nil {
+		f.name = name
+	}
+	return name, err
 }
 
 func (d *chosen) discard() error { return d.remove() }

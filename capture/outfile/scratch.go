@@ -90,21 +90,27 @@ func (s *scratch) ready(f *File) error {
 	if s.leadsTo(s.temp, f.out) {
 		return nil
 	}
+	if err := s.rewrite(f); err != nil || s.temp != "" {
+		return err
+	}
+	return s.ready(f)
+}
+
+// rewrite copies what was written to a new file.
+func (s *scratch) rewrite(f *File) error {
 	was := f.out
 	info, err := was.Stat()
 	if err != nil {
 		return err
 	}
-	if f.out, err = s.create(info.Mode()); err != nil {
-		f.out = was
+	s.temp = ""
+	into, err := s.create(info.Mode())
+	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f.out, io.NewSectionReader(was, 0, f.written))
-	_ = was.Close()
-	if err != nil || s.temp != "" {
-		return err
-	}
-	return s.ready(f)
+	f.out = into
+	_, err = io.Copy(into, io.NewSectionReader(was, 0, f.written))
+	return errors.Join(err, was.Close())
 }
 
 // place gives the file the first name of next that no file has, and returns it.
@@ -123,6 +129,26 @@ func (s *scratch) place(f *File, next func() string) (string, error) {
 		}
 		return name, err
 	}
+}
+
+// placeAnywhere is place, and returns a path: where the folder takes no names any more,
+// it is in the folder for temporary files.
+func (s *scratch) placeAnywhere(f *File, next func() string) (string, error) {
+	name, err := s.place(f, next)
+	if err == nil {
+		return s.dir.join(name), nil
+	}
+	dir, failed := openFolder(os.TempDir())
+	if failed != nil {
+		return "", err
+	}
+	defer dir.close()
+	other := &scratch{dir: dir, base: s.base}
+	if failed := other.rewrite(f); failed != nil {
+		return "", errors.Join(err, failed)
+	}
+	name, err = other.place(f, next)
+	return dir.join(name), err
 }
 
 // remove takes the hidden name away.
