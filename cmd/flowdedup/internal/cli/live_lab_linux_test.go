@@ -319,3 +319,21 @@ func copyProgram(t *testing.T) string {
 	}
 	return name
 }
+
+// lockThread keeps the test on its thread for ever: the thread ends with the test.
+func lockThread() { runtime.LockOSThread() }
+
+// packetsIn counts the packets of a capture that may still grow, -1 if there is none.
+func packetsIn(name string) int {
+	src, err := capture.Open(name, capture.Options{})
+	if err != nil {
+		return -1
+	}
+	defer src.Close()
+	var b capture.Batch
+	for n := 0; ; n += len(b.Frames) {
+		if src.Next(&b) != nil {
+			return n
+		}
+	}
+}
