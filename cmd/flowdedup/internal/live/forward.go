@@ -1,32 +1,15 @@
 package live
 
 import (
-	"time"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// forwardRetry is how long an interface is left alone that could not be sent to.
-const forwardRetry = 500 * time.Millisecond
-
 // forwarding is an interface as a destination.
-type forwarding struct {
-	*ring.Sender
-	failed error     // the last time; nil once it worked
-	next   time.Time // when it is tried again
-}
+type forwarding struct{ *ring.Sender }
 
 // Write sends the packets that are not in drop.
-func (f *forwarding) Write(b *capture.Batch, drop []uint64) error {
-	if f.failed != nil && time.Now().Before(f.next) {
-		return f.failed
-	}
-	if f.failed = f.Send(b, drop); f.failed != nil {
-		f.next = time.Now().Add(forwardRetry)
-	}
-	return f.failed
-}
+func (f *forwarding) Write(b *capture.Batch, drop []uint64) error { return f.Send(b, drop) }
 
 func (f *forwarding) commit() error { return f.Close() }
 func (f *forwarding) abort() error  { return f.Close() }
@@ -38,11 +21,14 @@ func (o *outputs) forward(name string, retry bool) error {
 	if name == "" {
 		return nil
 	}
-	sender, err := ring.OpenSender(ring.SenderConfig{Interface: name})
+	sender, err := ring.OpenSender(ring.SenderConfig{
+		Interface: name,
+		Warn:      func(err error) { o.log.Warn("packets are not forwarded", "error", err) },
+	})
 	if err != nil {
 		return err
 	}
-	o.all = append(o.all, &output{destination: &forwarding{Sender: sender}, name: name, retry: retry})
+	o.all = append(o.all, &output{destination: &forwarding{sender}, name: name, retry: retry})
 	return nil
 }
 

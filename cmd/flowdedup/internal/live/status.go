@@ -67,6 +67,7 @@ type Output struct {
 	Name           string
 	Packets, Bytes uint64
 	Files          uint64 // complete ones, where it rotates
+	Lost           uint64 // packets that were for it and are not there
 	Failed         string // why nothing goes there any more, or ""
 }
 

@@ -24,6 +24,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	history history
+	losses  losses
 	updated time.Time // when the last status came; zero before
 }
 
@@ -65,6 +66,7 @@ func (s *Server) Update(status live.Status) {
 	defer s.mu.Unlock()
 	s.history.add(&status)
 	s.updated = time.Now()
+	s.losses.add(s.updated, lossesOf(&status))
 }
 
 // Close ends the server: what is being answered has two seconds to end. It returns

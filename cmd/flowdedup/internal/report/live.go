@@ -30,7 +30,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", count(f.Sent), f.Interface,
-			also(", ", part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
+			also(", ", part{f.Lost, "lost while it was away"}, part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", count(s.Late))
