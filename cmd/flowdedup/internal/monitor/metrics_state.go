@@ -114,6 +114,12 @@ var outputMetrics = []metric{
 		}},
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
 		forward(func(f *live.Forward) uint64 { return f.Retries })},
+	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
+		func(s *live.Status, give func(float64, ...string)) {
+			if f := s.Forward; f != nil {
+				give(truth(f.Failed), f.Interface)
+			}
+		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
 		state(func(f *live.State) float64 { return epoch(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
