@@ -98,7 +98,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
+	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)

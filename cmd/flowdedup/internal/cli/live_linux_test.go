@@ -282,6 +282,7 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
+		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name interfaces with -i"},
 	} {
 		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
@@ -304,8 +305,24 @@ func TestLivePrivileges(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: needs CAP_NET_RAW") {
 		t.Errorf("as nobody: %v: %s", err, out)
 	}
-	r := startLive(t, "-i", "left", "--user", "nobody", "--json")
-	sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+	for name, gid := range map[string]string{"nobody": "", "65534": "", "65534:1234": "1234"} {
+		r := startLive(t, "-i", "left", "--user", name, "--json")
+		sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+		requireUnprivileged(t, r, gid)
+		if s := r.stopAfter(10); s.PacketsIn != 10 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// requireUnprivileged wants all threads to be nobody's, in a group unless that is empty,
+// for good.
+func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
+	t.Helper()
+	wanted := []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "NoNewPrivs:\t1"}
+	if gid != "" {
+		wanted = append(wanted, "Gid:"+strings.Repeat("\t"+gid, 4), "Groups:\t"+gid+" \n")
+	}
 	tasks, err := filepath.Glob("/proc/" + pidOf(r) + "/task/*/status")
 	if err != nil || len(tasks) == 0 {
 		t.Fatal("no threads: ", err)
@@ -315,13 +332,10 @@ func TestLivePrivileges(t *testing.T) {
 		if err != nil {
 			continue // a thread that has ended
 		}
-		for _, want := range []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"} {
+		for _, want := range wanted {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, status)
 			}
 		}
-	}
-	if s := r.stopAfter(10); s.PacketsIn != 10 {
-		t.Errorf("%+v", s)
 	}
 }

@@ -40,6 +40,9 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 		e.mu.Unlock()
 	}
 	s.log = slog.New(f.handler()(e.stderr))
+	if s.server != nil {
+		s.log.Info("listening", "url", "http://"+s.server.Addr().String()+"/")
+	}
 	return s, nil
 }
 
