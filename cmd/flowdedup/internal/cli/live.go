@@ -208,12 +208,17 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// warnDropped tells what the kernel dropped.
+// warnDropped tells what the kernel dropped, and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets, since a ring was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received))
+		}
+	}
+	if n := s.Forward; n != nil {
+		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
 }
