@@ -164,6 +164,8 @@ func TestLiveLoops(t *testing.T) {
 	pair(t, "left", "right")
 	pair(t, "out", "sensor")
 	vlans := canIP("link add link left name left.7 type vlan id 7")
+	macvlans := canIP("link add link out name mac1 type macvlan mode bridge") && canIP("link add link out name mac2 type macvlan mode bridge") &&
+		canIP("link set mac1 up") && canIP("link set mac2 up")
 	bridges := canIP("link add br0 type bridge") && canIP("link set right master br0")
 	for _, c := range []struct {
 		captured, forward string
@@ -172,6 +174,7 @@ func TestLiveLoops(t *testing.T) {
 		{"left", "left", true, true}, {"left", "right", true, true}, {"any", "out", true, true},
 		{"left", "left.7", vlans, true}, {"left.7", "left", vlans, true},
 		{"left", "br0", bridges, true}, {"br0", "left", bridges, true}, {"right", "br0", bridges, true},
+		{"mac1", "mac2", macvlans, true}, {"mac1", "out", macvlans, true}, {"left", "mac1", macvlans, false},
 		{"left", "out", true, false},
 	} {
 		if !c.possible {
