@@ -96,7 +96,7 @@ func prepareSender(fd int, d *device, conf *SenderConfig) error {
 // until a frame was sent: so nil after an error means that the interface works again.
 // Frames that come until then are lost, and counted; Send looks for the interface of the
 // name again after a time that grows to half a second. Frames that are not Ethernet's
-// are lost as well, with an error that wraps ErrLinkType.
+// are lost in the same way, and their error wraps ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	var foreign error
 	for i := range b.Frames {
@@ -121,7 +121,7 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	}
 	s.flush()
 	if foreign != nil {
-		return foreign
+		s.outage.reason = foreign
 	}
 	return s.outage.reason
 }

@@ -113,11 +113,14 @@ func TestSendLinkType(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	clear(b.Buf) // as whoever has a batch may do
-	if err := s.Send(batchOf(), nil); err != nil {
+	if err := s.Send(batchOf(), nil); !errors.Is(err, ErrLinkType) {
+		t.Errorf("%v, and nothing was sent since", err)
+	}
+	if err := s.Send(batchOf(numbered(3, 60)), nil); err != nil {
 		t.Error(err)
 	}
-	compare(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60)})
-	if n := s.Stats(); n.Sent != 2 || n.Lost != 1 {
+	compare(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
+	if n := s.Stats(); n.Sent != 3 || n.Lost != 1 {
 		t.Errorf("%+v", n)
 	}
 }

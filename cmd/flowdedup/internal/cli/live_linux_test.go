@@ -192,6 +192,18 @@ func TestLiveLoops(t *testing.T) {
 	}
 }
 
+// TestLiveForwardLinkTypes refuses to forward what the interface cannot carry.
+func TestLiveForwardLinkTypes(t *testing.T) {
+	lab(t)
+	pair(t, "out", "sensor")
+	tun(t, "tun0")
+	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
+	want := "--forward out: the interface cannot carry frames of this link type: those of -i tun0 are "
+	if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 // TestLiveReports tells the counts of each window soon after its end.
 func TestLiveReports(t *testing.T) {
 	lab(t)

@@ -10,16 +10,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // ErrLoop is what the refusal to forward in a circle wraps.
 var ErrLoop = errors.New("would capture again what it forwards")
 
-// refuseLoop returns an error if what is sent to an interface shows up at one that is
+// refuseForward returns an error if what is sent to an interface shows up at one that is
 // captured from: at itself, at the other end of a veth pair, at other macvlans of its
-// interface, and at whatever lies over or under these, as bonds, bridges and VLANs do.
-func refuseLoop(captured []string, to string) error {
+// interface, and at whatever lies over or under these, as bonds, bridges and VLANs do;
+// or if one that is captured from has frames that cannot be sent.
+func refuseForward(captured []string, to string) error {
 	if to == "" {
 		return nil
 	}
@@ -34,6 +36,9 @@ func refuseLoop(captured []string, to string) error {
 			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
 		case seen[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
+		}
+		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
 		}
 	}
 	return nil

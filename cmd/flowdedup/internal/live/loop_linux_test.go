@@ -61,8 +61,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestRefuseLoop asks the kernel for what is connected, unless the names tell.
-func TestRefuseLoop(t *testing.T) {
+// TestRefuseForward asks the kernel for what is connected, unless the names tell.
+func TestRefuseForward(t *testing.T) {
 	for _, c := range []struct {
 		captured []string
 		to       string
@@ -71,7 +71,7 @@ func TestRefuseLoop(t *testing.T) {
 		{[]string{"lo"}, "", false}, {[]string{"any"}, "", false}, {[]string{"nope"}, "lo", false},
 		{[]string{"nope", "lo"}, "lo", true}, {[]string{"any"}, "lo", true}, {[]string{"nope"}, "nope", true},
 	} {
-		if err := refuseLoop(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
+		if err := refuseForward(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
 			t.Errorf("-i %q --forward %q: %v", c.captured, c.to, err)
 		}
 	}

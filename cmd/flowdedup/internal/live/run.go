@@ -61,7 +61,7 @@ type runner struct {
 
 // open opens everything that a run needs, first what takes privileges.
 func open(cfg *Config) (r *runner, err error) {
-	if err := refuseLoop(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
 	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
