@@ -95,7 +95,7 @@ func prepareSender(fd int, d *device, conf *SenderConfig) error {
 // ErrNoInterface. It is returned again, for batches without a frame to be sent too,
 // until a frame was sent: so nil after an error means that the interface works again.
 // Frames that come until then are lost, and counted; Send looks for the interface of the
-// name again after a time that grows to half a second. Frames that are not Ethernet's
+// name again after a time that grows to a tenth of a second. Frames that are not Ethernet's
 // are lost in the same way, and their error wraps ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	var foreign error

@@ -13,7 +13,7 @@ import (
 // that is made anew is there soon.
 const (
 	firstRetry = 20 * time.Millisecond
-	mostRetry  = 500 * time.Millisecond
+	mostRetry  = 100 * time.Millisecond
 )
 
 // outage is why an interface cannot be sent to. Its zero value is none.
