@@ -85,7 +85,7 @@ func open(cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("an interface that is captured from, removed and comes back cannot be opened again as another user; one that goes down and up can")
+		r.log.Warn("an interface that is captured from cannot be opened again as another user once it was removed; one that goes down and up can")
 	}
 	if err = r.resume(); err != nil {
 		return r, err
