@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -115,20 +114,19 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	}
 }
 
-func (f *liveFlags) check() error {
+func (f *liveFlags) check(cmd *cobra.Command) error {
+	if err := checkNamed(cmd.Flags()); err != nil {
+		return err
+	}
 	switch {
 	case len(f.conf.Interfaces) == 0:
 		return &usageError{fmt.Errorf("name at least one interface with -i: %s", interfaceNames())}
-	case capture.SameOutput(f.output, f.duplicates):
-		return &usageError{errors.New("-w and --duplicates name the same file")}
 	case len(f.of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of: what to count")}
-	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || capture.IsStdout(f.reports)):
+	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case hasPackedEnding(f.state):
-		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
 	case f.slide < 0:
 		return &usageError{errors.New("--slide must not be negative")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
@@ -138,26 +136,24 @@ func (f *liveFlags) check() error {
 	case f.duration < 0:
 		return &usageError{errors.New("--duration must not be negative")}
 	}
-	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{
+		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
+	}, inputs: f.filter.files()}
+	return named.check()
 }
 
 // mostPast is what engine.Sliding counts over.
 const mostPast = 366 * 24 * time.Hour
 
-func hasPackedEnding(name string) bool {
-	switch filepath.Ext(name) {
-	case ".gz", ".zst", ".lz4":
-		return true
-	}
-	return false
-}
-
 func (f *liveFlags) packetsToStdout() bool {
-	return capture.IsStdout(f.output) || capture.IsStdout(f.duplicates)
+	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
 }
 
 func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {
@@ -175,6 +171,9 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	}
 	defer show.close()
 	cfg.Status, cfg.Log = show.update, show.log
+	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
+		cfg.Reopen = e.onHangup
+	}
 	summary, err := live.Run(cmd.Context(), cfg)
 	show.close()
 	if summary.Method != "" {
@@ -226,7 +225,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 // print writes the summary where neither packets nor counts go.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
 	w := e.stdout
-	if f.packetsToStdout() || len(f.of) > 0 && capture.IsStdout(f.reports) {
+	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr
 	}
 	return f.printTo(w, s)

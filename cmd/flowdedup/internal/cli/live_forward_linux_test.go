@@ -120,6 +120,30 @@ func TestLiveForwardOutage(t *testing.T) {
 	}
 }
 
+// TestLiveForwardEnds has the interface go down without --wait. Another output goes on,
+// and what is not forwarded from then on is lost too.
+func TestLiveForwardEnds(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
+	ip(t, "link set out down")
+	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	r.event("output failed")
+	const n = 20
+	for id := range uint16(n) {
+		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
+	}
+	time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+	r.terminate()
+	if code := r.wait(); code != 1 {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+	if s := r.summary(r.stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestLiveForwardMTU forwards to an interface that is too narrow for some packets.
 func TestLiveForwardMTU(t *testing.T) {
 	lab(t)

@@ -1,6 +1,8 @@
 package dedup
 
 import (
+	"log/slog"
+
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -16,6 +18,7 @@ type Config struct {
 	Duplicates string // "" keeps no duplicates
 	// Rotate makes several files of each, where it has a size or an interval.
 	Rotate capture.RotateOptions
+	Log    *slog.Logger // is told what goes wrong with files that are complete
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"

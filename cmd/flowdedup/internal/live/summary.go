@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // Summary is what a run found; its JSON form is part of the command line's contract. Its
@@ -16,8 +17,8 @@ type Summary struct {
 	Reasons    Reasons     `json:"reasons"`
 	// Late counts packets that came so long after their window that they are in no
 	// row.
-	Late    uint64   `json:"late"`
-	Forward *Forward `json:"forward,omitempty"`
+	Late    uint64        `json:"late"`
+	Forward *sink.Forward `json:"forward,omitempty"`
 }
 
 // Interface is what happened at one interface.
@@ -57,7 +58,7 @@ func (r *runner) summary() Summary {
 		Summary:    r.judging.Summary(r.watch.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
 		Reasons:    r.reasons.counts,
-		Forward:    r.outputs.forwarded(),
+		Forward:    r.outputs.Forwarded(),
 	}
 	if r.counting != nil {
 		s.Late = r.counting.Late()
@@ -77,7 +78,7 @@ func (r *runner) status(now time.Time) Status {
 			Fill: r.judging.Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Outputs: r.outputs.list(), Forward: sum.Forward, State: r.state.show(),
+		Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counting != nil {
 		s.Distinct = r.present(now)
