@@ -97,7 +97,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
+	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)
@@ -207,12 +207,17 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// warnDropped tells what the kernel dropped.
+// warnDropped tells what the kernel dropped, and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets, since a ring was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received))
+		}
+	}
+	if n := s.Forward; n != nil {
+		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
 }
