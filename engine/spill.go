@@ -33,23 +33,29 @@ func newSpillFactor(key [16]byte) uint64 {
 	return (folded*2 + 1) * spillFactor
 }
 
-// testAndSet wants room for another word: see grow.
+// testAndSet adds a word without a date, and reports whether it was there.
 func (s *spillSet[W]) testAndSet(y W, factor uint64) bool {
 	if y == 0 {
 		before := s.zero
 		s.zero = true
 		return before
 	}
-	_, known := s.enter(y, factor)
+	_, known := s.enter(y, factor, false)
 	return known
 }
 
-// enter adds a word other than 0 unless it is there, and returns its place. It wants room for
-// another word.
-func (s *spillSet[W]) enter(y W, factor uint64) (place uint64, known bool) {
-	place = s.find(y, factor)
-	if s.table[place] == y {
-		return place, true
+// enter adds a word other than 0 unless it is there, and returns its place. The size of the table
+// is that for the number of words, whatever came before.
+func (s *spillSet[W]) enter(y W, factor uint64, dated bool) (place uint64, known bool) {
+	if len(s.table) > 0 {
+		place = s.find(y, factor)
+		if s.table[place] == y {
+			return place, true
+		}
+	}
+	if 2*s.count >= len(s.table) {
+		s.grow(factor, dated)
+		place = s.find(y, factor)
 	}
 	s.table[place] = y
 	s.count++

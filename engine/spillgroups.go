@@ -19,24 +19,22 @@ func newSpillGroups[W spillWord](groups int, width uint, factor uint64, dated bo
 	}
 }
 
-// room returns the set of a word, with room for it.
-func (g *spillGroups[W]) room(y W) *spillSet[W] {
+// testAndSet adds a word without a date, and reports whether it was there.
+func (g *spillGroups[W]) testAndSet(y W) bool {
 	set := &g.sets[y>>g.shift]
-	if 2*set.count >= len(set.table) {
-		before := set.bytes()
-		set.grow(g.factor, g.dated)
-		g.bytes += set.bytes() - before
-	}
-	return set
+	before := set.bytes()
+	known := set.testAndSet(y, g.factor)
+	g.bytes += set.bytes() - before
+	return known
 }
-
-func (g *spillGroups[W]) testAndSet(y W) bool { return g.room(y).testAndSet(y, g.factor) }
 
 // dateOf adds a word other than 0, and returns where its date is and whether the word was there.
 // Words must have dates.
 func (g *spillGroups[W]) dateOf(y W) (date *uint16, known bool) {
-	set := g.room(y)
-	place, known := set.enter(y, g.factor)
+	set := &g.sets[y>>g.shift]
+	before := set.bytes()
+	place, known := set.enter(y, g.factor, true)
+	g.bytes += set.bytes() - before
 	return &set.dates[place], known
 }
 
