@@ -23,15 +23,15 @@ type SlidingConfig struct {
 }
 
 const (
-	// maxSlidingSteps keeps dates apart, which are compared up to four such windows: a cell is
-	// swept out after two and a quarter, and one advance is no longer than a window.
+	// maxSlidingSteps keeps dates apart, which are compared up to four such windows: see
+	// Sliding.sweep. One advance is no longer than a window.
 	maxSlidingSteps     = 4096
 	maxSlidingWindow    = 366 * 24 * time.Hour
 	defaultSlidingSteps = 1000
 	// slidingLoad is how many of the 8 elements that a line can hold it has on average
 	// when lines double.
 	slidingLoad = 5
-	// slidingSweeps is how often all lines are swept in a window.
+	// slidingSweeps is how often all lines are swept in a window, if enough elements come.
 	slidingSweeps        = 4
 	defaultSlidingMemory = 64 << 20
 	dateMask             = asm.SlidingKnown - 1

@@ -8,9 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// slidingSpan is how many lines a step has swept at once at most: 2 MiB. More is
-// owed, up to what a window's steps ask for.
-const slidingSpan = 1 << 15
+// slidingSpan is how many lines a new step has swept at once, if so many are owed: the others
+// wait for the elements to come.
+const slidingSpan = 1 << 12
 
 // limit is the number of cells at which lines double.
 func (s *Sliding) limit() int { return slidingLoad * s.lines() }
@@ -161,15 +161,15 @@ func (s *Sliding) recountCell(cell uint64) {
 // owed returns how many lines are to be swept.
 func (s *Sliding) owed() int64 { return s.debt / s.steps }
 
-// sweep handles lines as so many steps ask for. What is more than a part of them waits for
-// the elements to come, unless that is as much as a window asks for.
+// sweep has lines swept as so many steps ask for: some now, and at least as many as keep dates
+// apart. Those are compared up to SlidingKnown/2 steps, and a line may wait for two sweeps if a
+// pass begins meanwhile.
 func (s *Sliding) sweep(steps int64) {
 	lines := int64(s.lines())
-	s.debt += steps * slidingSweeps * lines
-	for done := int64(0); s.owed() > 0 && (done < slidingSpan || s.owed() > slidingSweeps*lines); {
-		before := s.debt
+	s.debt = min(s.debt+steps*slidingSweeps*lines, lines*s.steps)
+	least := 2*steps*lines/(asm.SlidingKnown/2-s.steps) + 1
+	for todo := max(least, min(s.owed(), slidingSpan)); todo > 0; todo -= int64(s.group(int(lines))) {
 		s.work()
-		done += max(1, (before-s.debt)/s.steps)
 	}
 }
 
