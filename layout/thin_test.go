@@ -38,13 +38,9 @@ func TestThinExactRows(t *testing.T) {
 	for _, lines := range []int{1 << 8, asm.Exact16Lines} {
 		const out = 3
 		rng := rand.New(rand.NewPCG(43, 44))
-		words := rng.Perm(10 * lines)
-		for i := range words {
-			words[i] = words[i] * 0x9e3779b1 & (1<<32 - 1)
-		}
-		all := make([]uint32, len(words))
-		for i, word := range words {
-			all[i] = uint32(word)
+		all := make([]uint32, 10*lines)
+		for i, n := range rng.Perm(len(all)) {
+			all[i] = uint32(n) * 0x9e3779b1 // all different
 		}
 		rows := make([]Line, lines)
 		held := exactWords(rows, all)
