@@ -5,17 +5,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-const (
-	// budgetWindows is how many windows the budget keeps a share for: the current one, the one
-	// before it, which waits for late packets, and the past.
-	budgetWindows = 3
-	// budgetAhead is how many elements a counter may get between two looks at the budget, every
-	// aheadCheck packets: it must not come to its bound while there is memory.
-	budgetAhead = 1 << 15
-)
+// budgetAhead is how many elements a counter may get between two looks at the budget, every
+// aheadCheck packets: it must not come to its bound while there is memory.
+const budgetAhead = 1 << 15
 
-// budget is the memory that the counters of a run have together. Half of it is kept in equal shares for
-// the counters that there may be, so that a new window finds memory whatever the others hold. The rest is
+// budget is the memory that the counters of a run have together. A quarter of it is kept in equal shares
+// for the counters that there may be: those of the current window, of the one before it, which waits for
+// late packets, and of the past. So a new window finds memory whatever the others hold. The rest is
 // for those that need it first.
 type budget struct {
 	total int // bytes; 0 for no bound
@@ -23,18 +19,20 @@ type budget struct {
 }
 
 func newBudget(cfg *Config) budget {
-	b := budget{total: cfg.Budget}
+	windows, families := 2, 0
+	if cfg.Past > 0 {
+		windows++
+	}
 	for i := range cfg.Keys {
-		b.slots += 2 * budgetWindows // IPv4 and IPv6
-		if cfg.Keys[i].Of == flow.MACs {
-			b.slots -= budgetWindows
+		if families++; cfg.Keys[i].Of != flow.MACs {
+			families++ // IPv4 and IPv6
 		}
 	}
-	return b
+	return budget{cfg.Budget, windows * families}
 }
 
 // share is what each counter may have whatever the others hold.
-func (b *budget) share() int { return b.total / 2 / max(1, b.slots) }
+func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
 
 // spread bounds counters, of which each keeps what it has. So much is held by nobody yet.
 func (b *budget) spread(counters []engine.Bounded, reserved int) {
