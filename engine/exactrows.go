@@ -210,7 +210,7 @@ func (x *exactRows[E, W]) placeSpilled(spilled spillSet[W], out W) {
 // stands for so many: the sum has no bias, and its variance is the sum of 2^level (2^level - 1)
 // (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That is so however
 // levels came about: what is first seen in a sample stays first.
-func (x *exactRows[E, W]) sum() (sum slidingSum) {
+func (x *exactRows[E, W]) sum() (sum sampleSum) {
 	for level, n := range x.firsts {
 		sum.add(n, uint8(level), 1, 1)
 	}
@@ -247,10 +247,10 @@ func (x *exactRows[E, W]) Needs(more int) int {
 	return lines*layout.LineSize + x.table.spilled.bytes + x.wider.spilled.bytes
 }
 
-// MemoryFor is as Sized says.
+// MemoryFor is as Sized says, as far as Limit allows.
 func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 	lines := 1
-	for lines < x.maxLines && x.kind.limit(lines) < elements {
+	for lines < x.maxLines && (x.most == 0 || 2*lines <= x.most) && x.kind.limit(lines) < elements {
 		lines *= 2
 	}
 	return lines * layout.LineSize

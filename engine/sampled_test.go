@@ -63,7 +63,7 @@ func testSampledBounds[K comparable](t *testing.T, create func(testing.TB, int) 
 	hits, widest := 0, 0.0
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 10))
-		c, n := create(t, trial), 40_000+rng.IntN(160_000)
+		c, n := create(t, trial), 45_000+rng.IntN(45_000)
 		keys, known := repeated(n, rng, fresh(rng)), map[K]bool{}
 		seen := make([]uint64, n/64+1)
 		c.TestAndSet(seen, keys)

@@ -27,7 +27,7 @@ func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-slidingTimes, min(now, slidingTimes))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
-	var sum slidingSum
+	var sum sampleSum
 	s.sum(&sum, from, now)
 	held := s.heldWithin(from, now)
 	sum.add(held, 0, 1, 1)
@@ -51,8 +51,9 @@ func (s *Sliding) live() (sum float64) {
 	return sum
 }
 
-// slidingSum adds steps up.
-type slidingSum struct {
+// sampleSum adds numbers of elements up that were sampled at different levels: those of steps, or all that
+// one level had.
+type sampleSum struct {
 	mean, low, high float64
 	variance        float64
 	seen            uint64 // elements of the sample in the low sum
@@ -61,7 +62,7 @@ type slidingSum struct {
 
 // add adds a step of which so many elements are known, each for 2^level. share of them are
 // within the span; all of them certainly if least is 1, none if 0.
-func (a *slidingSum) add(count uint64, level uint8, share, least float64) {
+func (a *sampleSum) add(count uint64, level uint8, share, least float64) {
 	if count == 0 {
 		return
 	}
@@ -79,14 +80,14 @@ func (a *slidingSum) add(count uint64, level uint8, share, least float64) {
 
 // bounds returns the bounds of the number. 4 elements of the sample are what it misses
 // at most where it has none, and more than the normal approximation lacks elsewhere.
-func (a *slidingSum) bounds() (low, high uint64) {
+func (a *sampleSum) bounds() (low, high uint64) {
 	spread := 1.96 * math.Sqrt(a.variance)
 	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))
 	return low, uint64(math.Ceil(a.high + spread + 4*a.weight))
 }
 
 // sum adds the steps of a span up.
-func (s *Sliding) sum(a *slidingSum, from, to int64) {
+func (s *Sliding) sum(a *sampleSum, from, to int64) {
 	if !s.started {
 		return
 	}

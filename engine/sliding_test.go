@@ -220,6 +220,31 @@ func TestSlidingBatchSizes(t *testing.T) {
 	}
 }
 
+// Dates are told apart however long few elements come: those that a flood left behind are gone, or known
+// to be old, when their dates could be taken for others.
+func TestSlidingDatesApart(t *testing.T) {
+	const steps = maxSlidingSteps
+	s, want := mustSliding(t, SlidingConfig{Window: steps, Step: 1}), lastSightings{}
+	flood := landmarkDigests(21, 200_000)
+	s.TestAndSet(nil, flood, steady(len(flood), 0))
+	for window := int64(1); window < 20; window++ {
+		now := slidingBegin + window*(steps-1)
+		part := flood[100*(window%7) : 100*(window%7)+100]
+		for range 2 {
+			times := slices.Repeat([]int64{now}, len(part))
+			s.TestAndSet(nil, part, times)
+			want.add(part, times)
+		}
+		span := int64(steps)
+		if window == 1 {
+			span = steps / 2 // without the flood
+		}
+		if c, n := s.CountSpan(now, time.Duration(span)), want.within(now-span+1, now); c.Distinct != n {
+			t.Fatalf("window %d: %+v, want %d", window, c, n)
+		}
+	}
+}
+
 // A wild clock empties nothing, and one that is set is followed at once.
 func TestSlidingWildClocks(t *testing.T) {
 	const window, n = time.Minute, 5000
