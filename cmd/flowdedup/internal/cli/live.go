@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // liveFlags are the flags of "flowdedup live".
@@ -25,6 +26,7 @@ type liveFlags struct {
 	ringFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
+	distinctMemory              int
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -92,12 +94,14 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
 	f.keyFlags.register(fs)
+	f.distinctMemory = layout.MemoryBudget()
+	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
 	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
+	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)
@@ -106,7 +110,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
 	completeJudging(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -200,6 +204,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
+			Budget: f.distinctMemory,
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
@@ -207,12 +212,17 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// warnDropped tells what the kernel dropped.
+// warnDropped tells what the kernel dropped, and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets, since a ring was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received))
+		}
+	}
+	if n := s.Forward; n != nil {
+		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
 }

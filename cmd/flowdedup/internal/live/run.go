@@ -62,7 +62,7 @@ type runner struct {
 
 // open opens everything that a run needs, first what takes privileges.
 func open(ctx context.Context, cfg *Config) (r *runner, err error) {
-	if err := refuseLoop(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
 	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
@@ -90,7 +90,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("an interface that is removed and comes back cannot be opened again as another user; one that goes down and up can")
+		r.log.Warn("an interface that is captured from cannot be opened again as another user once it was removed; one that goes down and up can")
 	}
 	if err = r.resume(ctx); err != nil {
 		return r, err

@@ -8,7 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Summary is what a run found; its JSON form is part of the command line's contract.
+// Summary is what a run found; its JSON form is part of the command line's contract. Its
+// seconds are those from the begin of the run, which with a state is that of the first
+// one, to the end of the capture, and its packets a second are the traffic's over this time.
 type Summary struct {
 	dedup.Summary
 	Interfaces []Interface `json:"interfaces"`
@@ -53,7 +55,7 @@ func interfaces(rings []ring.Stats) []Interface {
 
 func (r *runner) summary() Summary {
 	s := Summary{
-		Summary:    r.judging.Summary(time.Since(r.begin)),
+		Summary:    r.judging.Summary(r.watch.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
 		Reasons:    r.reasons.counts,
 		Forward:    r.outputs.Forwarded(),

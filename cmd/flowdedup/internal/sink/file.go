@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -18,6 +19,7 @@ type single struct {
 	writer capture.Writer
 	live   bool
 	next   time.Time // of the next flush
+	log    *slog.Logger
 }
 
 func (d *single) Write(b *capture.Batch, drop []uint64) error {
@@ -33,7 +35,11 @@ func (d *single) commit() error {
 	if err := d.writer.Close(); err != nil {
 		return errors.Join(err, d.keep())
 	}
-	return d.file.Commit()
+	if err := d.file.Commit(); err != nil {
+		return err
+	}
+	d.log.Info("file complete", "file", d.file.Name(), "packets", d.writer.Written())
+	return nil
 }
 
 func (d *single) keep() error {

@@ -114,7 +114,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	if s.cfg.Live && file.Name() != name {
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
-	return &single{file: file, writer: capture.NewWriter(file, s.cfg.Rotate.Merged), live: s.cfg.Live}, nil
+	return &single{file: file, writer: capture.NewWriter(file, s.cfg.Rotate.Merged), live: s.cfg.Live, log: s.cfg.Log}, nil
 }
 
 // inputAt describes the input that an output would replace, as it is now.

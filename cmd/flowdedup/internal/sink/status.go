@@ -41,7 +41,11 @@ func (s *Set) Forwarded() *Forward {
 	defer s.mu.Unlock()
 	for _, o := range s.outputs {
 		if f, ok := o.destination.(*forwarding); ok {
-			return &Forward{Interface: o.name, SenderStats: f.Stats(), Failed: o.why()}
+			sent := f.Stats()
+			if o.ended() {
+				sent.Lost = o.missing() - sent.Cut - sent.TooLong - sent.Refused // what it was not given too
+			}
+			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.why()}
 		}
 	}
 	return nil
