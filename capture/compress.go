@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -106,8 +105,8 @@ func (l *layer) open(br *bufio.Reader) error {
 	switch l.name {
 	case "gzip":
 		// What is wrong with a header shows when it is read.
-		zr, err := gzip.NewReader(br)
-		l.r = zr
+		members, err := newGzipMembers(br)
+		l.r = members
 		return err
 	case "zstd":
 		// One block at a time, on our own goroutine: a decoder that is more
