@@ -137,7 +137,7 @@ func (r *reader) atEnd(rest []byte) error {
 // have been delivered: err, placed at rest, which lies used bytes behind base.
 func (r *reader) end(rest []byte, used int, err error) {
 	if err != io.EOF {
-		err = &InputError{Input: r.name, Offset: r.base + int64(used), Header: r.format.inHeader(rest), Err: err}
+		err = located(err, r.name, r.base+int64(used), r.format.inHeader(rest))
 	}
 	r.err = err
 	r.carry = nil

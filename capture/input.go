@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -95,28 +94,17 @@ func (in *input) closeLayers() {
 	}
 }
 
-// counter counts what is read through it and keeps the error that is the
-// stream's own, to tell it from those of a decompressor above.
+// counter counts what is read through it and marks the errors that are the
+// stream's own, to tell them from those of a decompressor above.
 type counter struct {
 	r    io.Reader
 	done atomic.Int64
-	err  atomic.Pointer[error]
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.done.Add(int64(n))
-	if err != nil && err != io.EOF {
-		own := err // err itself would be allocated with each read
-		c.err.Store(&own)
-	}
-	return n, err
-}
-
-// failed reports whether err is, or wraps, the error of the stream.
-func (c *counter) failed(err error) bool {
-	own := c.err.Load()
-	return own != nil && errors.Is(err, *own)
+	return n, failedRead(err)
 }
 
 // regularFile reads a regular file up to where it ends when the end that it had at
@@ -135,7 +123,7 @@ func (r *regularFile) claim(n int) (off int64, length int, err error) {
 	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
 		if err != nil {
-			return r.pos, 0, err
+			return r.pos, 0, failedRead(err)
 		}
 		r.end, r.ended = max(r.end, st.Size()), true
 	}
@@ -155,7 +143,7 @@ func (r *regularFile) load(p []byte, off int64) (int, error) {
 		had := max(r.size, off+int64(len(p)))
 		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", ErrTruncated, had, off+int64(n))
 	}
-	return n, err
+	return n, failedRead(err)
 }
 
 // Read claims and loads.
@@ -187,7 +175,7 @@ func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 		if empty++; m > 0 {
 			empty = 0
 		} else if empty == maxEmptyReads {
-			return buf, io.ErrNoProgress
+			return buf, failedRead(io.ErrNoProgress)
 		}
 	}
 	return buf, nil

@@ -45,8 +45,8 @@ type Options struct {
 // The file header (pcap) or the first section header (pcapng) has been checked
 // when Open returns. If it is not sound the error is an *InputError with Header
 // set, whose reason is ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged or
-// ErrNotSupported, or an error of reading. If the name cannot be opened, or is
-// that of a directory, the error is an *fs.PathError.
+// ErrNotSupported; if it could not be read, a *ReadError. If the name cannot be opened,
+// or is that of a directory, the error is an *fs.PathError.
 //
 // A pipe is delivered as it comes: a batch holds what one read returned as soon
 // as that is a whole record (if it is compressed, what its compressor put out
@@ -122,7 +122,7 @@ func newSource(in *input, name string, opt Options) (Source, error) {
 	}
 	// A long header may have set a decompressor to work on a goroutine.
 	_ = in.close()
-	return nil, &InputError{Input: name, Header: true, Err: err}
+	return nil, located(err, name, 0, true)
 }
 
 // newReader makes the reader for the format that head, the first bytes of in,

@@ -12,10 +12,10 @@ import (
 // Method is empty if the run ended before inputs and outputs were open.
 //
 // The error is the context's when that was done: what was read until then is
-// processed and written. Inputs that are damaged or cannot be opened give an
-// error that holds a *capture.InputError for each, again with everything else
-// written; where not one packet could be read nothing is written, nor where the filter
-// is none.
+// processed and written. Inputs that are damaged, or cannot be opened or read, give an
+// error that holds a *capture.InputError, *fs.PathError or *capture.ReadError for each,
+// again with everything else written; where not one packet could be read nothing is
+// written, nor where the filter is none.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -44,7 +44,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 // end commits the outputs, or takes them back where err or an error of their
 // own leaves nothing worth keeping of the packets read.
 func (r *runner) end(err error, read uint64) error {
-	useless := input.IsDamage(err) || errors.Is(err, input.ErrFilter)
+	useless := input.IsUnread(err) || errors.Is(err, input.ErrFilter)
 	if errors.Is(err, ErrOutput) || useless && read == 0 {
 		return errors.Join(err, r.sinks.abort())
 	}

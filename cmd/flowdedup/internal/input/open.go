@@ -150,9 +150,16 @@ func IsDamage(err error) bool {
 	return errors.As(err, &in)
 }
 
+// IsUnread reports whether err tells of an input that was not read to its end, since it
+// is damaged or reading failed.
+func IsUnread(err error) bool {
+	var failed *capture.ReadError
+	return IsDamage(err) || errors.As(err, &failed)
+}
+
 // describe gives the error of a stream its place in a sentence.
 func describe(err error) error {
-	if IsDamage(err) {
+	if IsUnread(err) {
 		return err
 	}
 	return fmt.Errorf("read: %w", err)
