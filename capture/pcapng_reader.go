@@ -58,7 +58,7 @@ func (p *pcapng) header(head []byte) (int, error) {
 	return 0, p.section(head[:length])
 }
 
-func (p *pcapng) parse(b *Batch) (used, need int, err error) {
+func (p *pcapng) parse(b *Batch, _ bool) (used, need int, err error) {
 	for need == 0 && err == nil {
 		if !p.big {
 			used = b.walk(used, p.plainPackets)

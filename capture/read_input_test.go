@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,8 @@ func samples() map[string][]byte {
 	out["pcap-cut"] = out["us-little"][:len(out["us-little"])-3]
 	out["pcapng-cut"] = out["pcapng"][:len(out["pcapng"])-30]
 	out["small"] = packets64(FormatPcap, 2000)
+	out["pcap-zeros"] = slices.Concat(out["us-big"], make([]byte, 1000), out["us-big"][24:])
+	out["pcap-blank"] = slices.Concat(out["ns-little"], make([]byte, 16), out["small"][24:], make([]byte, 16))
 	return out
 }
 
