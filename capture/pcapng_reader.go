@@ -150,6 +150,11 @@ func (p *pcapng) block(b *Batch, block []byte, at uint32) error {
 	case BlockFileHeader:
 		p.warn(int(at), damaged("block of the reserved type 0 left out"))
 		return nil
+	case BlockCustomNoCopy:
+		return nil
+	}
+	if list := p.optionsAt(block, typ); list < len(block)-4 {
+		block, _, _ = p.withoutNoCopy(block, list)
 	}
 	b.Blocks = append(b.Blocks, Block{
 		Type: typ, Offset: at, Len: uint32(len(block)),
@@ -178,7 +183,7 @@ func (p *pcapng) section(block []byte) error {
 	if major != 1 {
 		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, ErrNotSupported)
 	}
-	if _, err := checkOptions(block[24:len(block)-4], p.big); err != nil {
+	if err := checkOptions(block[24:len(block)-4], p.big); err != nil {
 		return fmt.Errorf("section header: %w", err)
 	}
 	return p.beginSection(p.big)
@@ -208,7 +213,7 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 		return damaged("captured length %d overruns its block of %d", capLen, len(block))
 	}
 	if options := int(packetHead + pad4(capLen)); options < len(block)-4 {
-		p.endOptions(block[options:len(block)-4], at)
+		block = p.packetOptions(block, options, at)
 	}
 	b.Frames = append(b.Frames, Frame{
 		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
@@ -222,13 +227,15 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 	return nil
 }
 
-// endOptions makes a broken option list of a packet end where it breaks: the
-// packet is sound, and so is whatever the block is copied to.
-func (p *pcapng) endOptions(list []byte, at uint32) {
-	if broken, err := checkOptions(list, p.big); err != nil {
-		clear(list[broken : broken+4]) // opt_endofopt with length 0
+// packetOptions leaves out options that are not to be copied, and makes a broken list
+// end where it breaks: the packet is sound, and so is whatever the block is copied to.
+func (p *pcapng) packetOptions(block []byte, list int, at uint32) []byte {
+	block, broken, err := p.withoutNoCopy(block, list)
+	if err != nil {
+		clear(block[broken : broken+4]) // opt_endofopt with length 0
 		p.warn(int(at), err)
 	}
+	return block
 }
 
 // simplePacket delivers a simple packet block: it is of interface 0, has no

@@ -53,8 +53,8 @@ type Writer interface {
 //     cannot do without a timestamp: it gets that of the last packet written
 //     that had one, or 0, and a comment that says so.
 //   - Statistics, name resolution, decryption secrets and custom blocks are
-//     kept. A custom block that its author asks not to copy into changed files
-//     is left out.
+//     kept. Custom blocks and options that their author asks not to copy into
+//     changed files were left out by the reader, whatever the format.
 //   - Blocks of other types are kept as they are if the input is little-endian.
 //     Big-endian ones cannot be converted and are counted by Skipped.
 //
