@@ -19,6 +19,7 @@ type input struct {
 	ahead  *readAhead // reads the last layer, from the first Read after open on
 	opened bool
 	closed bool
+	parking
 }
 
 // open recognises and opens the decompressors and returns the first bytes of
@@ -35,7 +36,7 @@ func (in *input) open() ([]byte, error) {
 			return nil, err
 		}
 		if !more {
-			in.opened = true
+			in.opened, in.handedOut = true, int64(len(head))
 			return head, nil
 		}
 	}
@@ -44,9 +45,19 @@ func (in *input) open() ([]byte, error) {
 // Read reads capture bytes. Once the input is open, decompressors work ahead on
 // a goroutine of their own.
 func (in *input) Read(p []byte) (int, error) {
-	switch {
-	case in.closed:
+	if in.closed {
 		return 0, os.ErrClosed
+	}
+	if err := in.wake(); err != nil {
+		return 0, err
+	}
+	n, err := in.read(p)
+	in.handedOut += int64(n)
+	return n, err
+}
+
+func (in *input) read(p []byte) (int, error) {
+	switch {
 	case len(in.layers) == 0:
 		return in.raw.Read(p)
 	case !in.opened:
@@ -72,6 +83,14 @@ func (in *input) close() error {
 		return nil
 	}
 	in.closed = true
+	if in.parked {
+		return nil
+	}
+	return in.release()
+}
+
+// release closes the file and what works on it.
+func (in *input) release() error {
 	if in.ahead == nil {
 		in.closeLayers()
 	} else {
