@@ -28,6 +28,7 @@ type pcapng struct {
 	big     bool // byte order of the current section
 	started bool // its first section header has been delivered
 	packets bool // a packet has been delivered
+	ahead   int  // how many interface descriptions header has taken in that are not delivered
 	ifaceTable
 }
 
@@ -39,8 +40,8 @@ func (p *pcapng) u32(b []byte) uint32 {
 	return order32(b, p.big)
 }
 
-// header takes in the first section header, so that its section is in the
-// tables before any packet has been read.
+// header takes in the first section header, and the descriptions of interfaces that
+// follow it in head, so that they are in the tables before any packet has been read.
 func (p *pcapng) header(head []byte) (int, error) {
 	if len(head) < minBlockLen {
 		return minBlockLen, nil
@@ -55,7 +56,25 @@ func (p *pcapng) header(head []byte) (int, error) {
 	if err := p.checkTrailer(head[:length], length); err != nil {
 		return 0, err
 	}
-	return 0, p.section(head[:length])
+	if err := p.section(head[:length]); err != nil {
+		return 0, err
+	}
+	p.lookAhead(head[length:])
+	return 0, nil
+}
+
+// lookAhead takes in the sound descriptions of interfaces that rest begins with. What
+// ends them is dealt with where it is read.
+func (p *pcapng) lookAhead(rest []byte) {
+	for len(rest) >= minInterfaceLen && p.u32(rest) == BlockInterface {
+		length, err := p.blockLen(rest)
+		if err != nil || int(length) > len(rest) || p.checkTrailer(rest[:length], length) != nil ||
+			p.addInterface(rest[:length], p.big) != nil {
+			return
+		}
+		p.ahead++
+		rest = rest[length:]
+	}
 }
 
 func (p *pcapng) parse(b *Batch, _ bool) (used, need int, err error) {
@@ -144,7 +163,9 @@ func (p *pcapng) block(b *Batch, block []byte, at uint32) error {
 			return err
 		}
 	case BlockInterface:
-		if err := p.addInterface(block, p.big); err != nil {
+		if p.ahead > 0 {
+			p.ahead--
+		} else if err := p.addInterface(block, p.big); err != nil {
 			return err
 		}
 	case BlockFileHeader:

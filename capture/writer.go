@@ -60,7 +60,7 @@ type Writer interface {
 //
 // A Writer that was never given a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, merged bool) Writer {
-	k := &lazyWriter{merged: merged}
+	k := &lazyWriter{opt: WriterOptions{Merged: merged}}
 	if o, ok := w.(*Output); ok {
 		k.out, k.gather = o.buf, o.temp != ""
 	} else {
@@ -101,14 +101,16 @@ const (
 	copied
 	onePcap
 	oneSection
+	convertedPcap // what NewFormatWriter alone makes
 )
 
 // lazyWriter chooses the encoder at the first batch that has a section.
 type lazyWriter struct {
 	out    *outBuffer
 	enc    encoder
-	merged bool
-	gather bool // keep gathering across batches
+	opt    WriterOptions
+	held   Batch // blocks that came before the format was chosen
+	gather bool  // keep gathering across batches
 	err    error
 }
 
@@ -121,9 +123,14 @@ func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
 		return nil
 	}
 	if w.enc == nil {
-		w.enc = newEncoder(chooseLayout(b, w.merged), w.out, b)
+		if w.hold(b) {
+			return nil
+		}
+		w.err = w.begin(b)
 	}
-	w.err = w.enc.encode(b, drop, wholeOf(b))
+	if w.err == nil {
+		w.err = w.enc.encode(b, drop, wholeOf(b))
+	}
 	if w.err == nil {
 		w.err = w.out.err
 	}
@@ -144,10 +151,17 @@ func (w *lazyWriter) Close() error {
 	if w.err != nil {
 		return w.err
 	}
+	if w.enc == nil && len(w.held.Sections) > 0 {
+		held := w.held
+		w.err = w.begin(&held)
+	}
 	if w.enc == nil {
 		w.enc = newSectionWriter(w.out)
 	}
-	w.err = w.out.flush()
+	if w.err == nil {
+		w.err = w.out.flush()
+	}
+	w.tellLoss()
 	return w.err
 }
 
@@ -176,6 +190,8 @@ func newEncoder(kind layoutKind, out *outBuffer, b *Batch) encoder {
 		return &copyWriter{out: out}
 	case onePcap:
 		return newPcapWriter(out, b)
+	case convertedPcap:
+		return newPcapConverter(out, b)
 	}
 	return newSectionWriter(out)
 }

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -38,7 +39,7 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 		if o.name == "" {
 			continue
 		}
-		out, writer, err := OpenOutput(o.name, rotate)
+		out, writer, err := OpenOutput(o.name, rotate, cfg.Input.Warn)
 		if err != nil {
 			return nil, errors.Join(err, s.abort())
 		}
@@ -48,8 +49,8 @@ func openSinks(cfg *Config, inputs int) (*sinks, error) {
 }
 
 // OpenOutput opens one output, a *capture.Rotation if there is a reason to rotate, and
-// what writes to it.
-func OpenOutput(name string, rotate capture.RotateOptions) (Output, capture.Writer, error) {
+// what writes to it. warn is told what does not fit into the format that the name asks for.
+func OpenOutput(name string, rotate capture.RotateOptions, warn func(error)) (Output, capture.Writer, error) {
 	if rotate.Size > 0 || rotate.Every > 0 {
 		r, err := capture.NewRotation(name, rotate)
 		return r, r, err
@@ -58,7 +59,10 @@ func OpenOutput(name string, rotate capture.RotateOptions) (Output, capture.Writ
 	if err != nil {
 		return nil, nil, err
 	}
-	return out, capture.NewWriter(out, rotate.Merged), nil
+	return out, capture.NewFormatWriter(out, capture.WriterOptions{
+		Merged: rotate.Merged, Format: capture.FormatOf(name),
+		Warn: func(err error) { warn(fmt.Errorf("%s: %w", name, err)) },
+	}), nil
 }
 
 // write hands a batch and its verdicts to every output.

@@ -19,8 +19,8 @@ type file struct {
 	tried    time.Time         // when a new file was begun after a failure
 }
 
-func createFile(name string, rotate capture.RotateOptions) (*file, error) {
-	out, writer, err := dedup.OpenOutput(name, rotate)
+func createFile(name string, rotate capture.RotateOptions, warn func(error)) (*file, error) {
+	out, writer, err := dedup.OpenOutput(name, rotate, warn)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (o *outputs) files(kept, removed string, rotate capture.RotateOptions) erro
 		if f.name == "" {
 			continue
 		}
-		file, err := createFile(f.name, rotate)
+		file, err := createFile(f.name, rotate, func(err error) { o.log.Warn(err.Error()) })
 		if err != nil {
 			return err
 		}
