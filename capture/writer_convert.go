@@ -131,15 +131,18 @@ func (w *pcapConverter) block(b *Batch, i int) {
 func (w *pcapConverter) lost() error {
 	var words []string
 	add := func(n uint64, what string) {
+		if n > 1 {
+			what += "s"
+		}
 		if n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(w.loss.options, "options of packets and interfaces")
-	add(w.loss.blocks, "blocks of names, statistics, secrets and the like")
-	add(w.loss.times, "times that it cannot tell exactly")
+	add(w.loss.options, "option")
+	add(w.loss.blocks, "block")
+	add(w.loss.times, "exact time")
 	if n := w.loss.interfaces; n > 1 {
-		add(n, "interfaces that packets came from")
+		words = append(words, fmt.Sprintf("which of %d interfaces a packet came from", n))
 	}
 	if len(words) == 0 {
 		return nil

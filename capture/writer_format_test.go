@@ -60,8 +60,8 @@ func TestPcapFromPcapNG(t *testing.T) {
 		}
 		// In each section: 80 packets have 5 options or 1, two interfaces have a name,
 		// speed, zone and custom data, and there are 5 other blocks that may be copied.
-		const text = "pcap has no place for 488 options of packets and interfaces, 10 blocks of names, statistics, secrets and the like, " +
-			"160 times that it cannot tell exactly, 4 interfaces that packets came from: a name that ends with .pcapng keeps them"
+		const text = "pcap has no place for 488 options, 10 blocks, 160 exact times, which of 4 interfaces a packet came from: " +
+			"a name that ends with .pcapng keeps them"
 		if len(warned) != 1 || !errors.Is(warned[0], ErrFormatLoss) || warned[0].Error() != text {
 			t.Errorf("%v:\n%v\n%s", order, warned, text)
 		}
@@ -102,7 +102,7 @@ func TestPcapResolution(t *testing.T) {
 		if err := alike(anyClock)(packets(t, out), packets(t, data)); err != nil {
 			t.Errorf("%d and %d: %v", c.first, c.second, err)
 		}
-		if len(warned) != 1 || strings.Contains(warned[0].Error(), "1 times") != c.inexact {
+		if len(warned) != 1 || strings.Contains(warned[0].Error(), "1 exact time") != c.inexact {
 			t.Errorf("%d and %d: %v", c.first, c.second, warned)
 		}
 	}

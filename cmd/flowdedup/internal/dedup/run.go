@@ -37,6 +37,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SkippedBlocks = r.sinks.skipped()
 	s.Files = r.sinks.files()
 	s.Filtered = in.Filtered()
+	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -55,6 +56,7 @@ func (r *runner) end(err error, read uint64) error {
 type runner struct {
 	judging *Judging
 	sinks   *sinks
+	inputs  byInput
 }
 
 func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
@@ -66,7 +68,7 @@ func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
 	if err != nil {
 		return nil, errors.Join(err, judging.Close())
 	}
-	return &runner{judging: judging, sinks: sinks}, nil
+	return &runner{judging: judging, sinks: sinks, inputs: newByInput(in.Inputs())}, nil
 }
 
 // ErrOutput is what failures of an output wrap. They end a run, and nothing is
