@@ -63,7 +63,8 @@ func (in *input) read(p []byte) (int, error) {
 	case !in.opened:
 		return in.layers[len(in.layers)-1].Read(p)
 	case in.ahead == nil:
-		in.ahead = startReadAhead(&in.layers[len(in.layers)-1], in.closeLayers)
+		layers := in.layers
+		in.ahead = startReadAhead(&layers[len(layers)-1], func() { closeLayers(layers) })
 	}
 	return in.ahead.Read(p)
 }
@@ -89,10 +90,11 @@ func (in *input) close() error {
 	return in.release()
 }
 
-// release closes the file and what works on it.
+// release closes the file and what works on it, and keeps no memory of theirs, since
+// what joins many inputs holds all of them to the end.
 func (in *input) release() error {
 	if in.ahead == nil {
-		in.closeLayers()
+		closeLayers(in.layers)
 	} else {
 		close(in.ahead.stop)
 	}
@@ -104,12 +106,13 @@ func (in *input) release() error {
 	if in.ahead != nil && in.regular != nil {
 		<-in.ahead.done
 	}
+	in.ahead, in.layers = nil, make([]layer, len(in.layers)) // how many there are stays known
 	return err
 }
 
-func (in *input) closeLayers() {
-	for i := range in.layers {
-		in.layers[i].close()
+func closeLayers(layers []layer) {
+	for i := range layers {
+		layers[i].close()
 	}
 }
 

@@ -31,14 +31,11 @@ type parking struct {
 	handedOut int64 // bytes that were read since the input is open, decompressed
 }
 
-// canPark reports whether the input can be opened again.
-func (in *input) canPark() bool { return in.path != "" }
-
 // park closes the file until wake is called.
 func (in *input) park() {
-	if in.canPark() && !in.parked && !in.closed {
+	if in.path != "" && !in.parked && !in.closed {
 		_ = in.release() // it was only read
-		in.parked, in.ahead = true, nil
+		in.parked = true
 	}
 }
 
@@ -47,21 +44,31 @@ func (in *input) wake() error {
 	if !in.parked {
 		return nil
 	}
-	f, err := os.Open(in.path)
+	f, err := in.reopen()
 	if err != nil {
 		return failedRead(err)
 	}
 	in.file, in.regular.f, in.parked = f, f, false
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return failedRead(err)
-	case !os.SameFile(info, in.info):
-		return failedRead(errReplaced)
-	case len(in.layers) == 0:
+	if len(in.layers) == 0 {
 		return nil
 	}
 	return in.rewind()
+}
+
+// reopen opens the file that was opened first, and no other of its name.
+func (in *input) reopen() (*os.File, error) {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(info, in.info) {
+		err = errReplaced
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // rewind decompresses from the start of the file to where reading was.
