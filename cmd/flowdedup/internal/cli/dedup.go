@@ -43,7 +43,9 @@ Identities:
   frame  the whole frame with its original length
   inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
 
-The output keeps the input's format, and in pcapng every block and option.
+The output keeps the input's format, and in pcapng every block and option. A
+name that ends with .pcap or .pcapng (also .pcap.gz and the like) asks for that
+format.
 With --rotate-size or --rotate-every it is several files with the time of their
 first packet in their names, each of which can be read alone.`,
 		Example: `  # what a SPAN port delivered twice; count only

@@ -13,10 +13,11 @@ import (
 // Method is empty if the run ended before inputs and outputs were open.
 //
 // The error is the context's when that was done: what was read until then is
-// processed and written. Inputs that are damaged or cannot be opened give an
-// error that holds a *capture.InputError for each, again with everything else
-// written. After any such end a file that exists stays as it was, and a *sink.Kept says
-// where the packets are. Where not one packet could be read nothing is written.
+// processed and written. Inputs that are damaged, or cannot be opened or read, give an
+// error that holds a *capture.InputError, *fs.PathError or *capture.ReadError for each,
+// again with everything else written. After any such end a file that exists stays as it
+// was, and a *sink.Kept says where the packets are. Where not one packet could be read
+// nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -38,6 +39,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.Filtered = in.Filtered()
+	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
 }
@@ -58,6 +60,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 type runner struct {
 	judging *Judging
 	outputs *sink.Set
+	inputs  byInput
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
@@ -74,5 +77,5 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), judging.Close())
 	}
-	return &runner{judging: judging, outputs: outputs}, nil
+	return &runner{judging: judging, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
 }

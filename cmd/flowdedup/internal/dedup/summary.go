@@ -38,6 +38,8 @@ type Summary struct {
 	EvictedLive          uint64            `json:"evicted_live"`
 	Seconds              float64           `json:"seconds"`
 	PacketsPerSecond     float64           `json:"packets_per_second"`
+	// Inputs are those that were opened, in the order of the command line, nil for one.
+	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts those that outputs which rotate have written, nil without any.
 	Files *uint64 `json:"files,omitempty"`
 
