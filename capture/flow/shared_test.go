@@ -165,9 +165,8 @@ func surveyOf(t *testing.T, name string) *survey {
 				*Identity
 				*seen
 			}{{frame, s.frames}, {l3, s.l3}} {
-				buf, msgs := id.Gather(b, from, h)
-				for i := range msgs {
-					id.add(messageOf(buf, msgs[i]), b.Frames[from+i].Time)
+				for i, m := range id.Gather(b, from, h).all() {
+					id.add(m, b.Frames[from+i].Time)
 				}
 			}
 		}

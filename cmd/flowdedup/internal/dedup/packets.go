@@ -34,8 +34,7 @@ func (p *Packets) Reset(n int) {
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
 // packets are to be read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
-	buf, msgs := p.identity.Read(p.protocols[from:to], b, from)
-	p.digester.SumMessages(p.digests[from:to], buf, msgs)
+	p.identity.Read(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	p.tally.packets(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
 	return p.digests[from:to]
 }
