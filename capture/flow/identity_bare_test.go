@@ -310,8 +310,8 @@ func FuzzFramesWithoutIP(f *testing.F) {
 	}
 	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
 	f.Fuzz(func(t *testing.T, typ int, payload []byte, tag uint16, missing int) {
-		if slices.Contains(leading, typ&0xffff) || len(payload) > 0 && (payload[0] == 0xaa || payload[0] == 6) {
-			return // IP might be found, or not with what is added
+		if slices.Contains(leading, typ&0xffff) || len(payload) < 8 || payload[0] == 0xaa || payload[0] == 6 {
+			return // a header might be found that was not there, in what is added
 		}
 		frame, missing := ether(typ&0xffff, payload), max(missing, 0)%100
 		eth := capture.LinkEthernet
@@ -322,7 +322,14 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			{"ring", eth, 0, missing, hsr(frame, 1, int(tag))},
 		}
 		if missing == 0 {
-			taps = append(taps, tap{"captured checksum", eth, 4, 0, join(frame, be32(uint32(tag)))}, onEthernet("padded", padded60(frame)))
+			taps = append(taps, tap{"captured checksum", eth, 4, 0, join(frame, be32(uint32(tag)))})
+		}
+		stated := arpSize(uint16(typ), payload)
+		if typ&0xffff <= maxLength {
+			stated = typ & 0xffff
+		}
+		if missing == 0 && stated <= len(payload) { // else padding becomes what was missing
+			taps = append(taps, onEthernet("padded", padded60(frame)))
 		}
 		b := batchOf(taps)
 		all := g.Gather(b, 0, decode(Config{}, b)).all()
