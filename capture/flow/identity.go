@@ -74,8 +74,10 @@ func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
 	case g.place && g.kind == Frame:
 		placeFrames(m.msgs, frames)
 	case g.place:
-		for i := range h {
-			g.placeDatagram(b, from, i, &h[i])
+		if placeDatagrams(m.msgs, b.Buf, frames, h, &g.places) {
+			for i := range h {
+				g.addBare(b, from, i, &h[i])
+			}
 		}
 	case g.kind == Frame:
 		m.buf = g.buffer.get(g.describeFrames(m.msgs, frames, h))

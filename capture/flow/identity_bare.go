@@ -28,9 +28,12 @@ type bareFrame struct {
 	wire    uint32 // the payload's length on the wire
 }
 
-// addBare enters frame from+number of b, which has no IP header. It returns false for
-// frames that are compared whole, since no addresses or no ethertype were found.
-func (g *Identity) addBare(b *capture.Batch, from, number int, h *Header) bool {
+// addBare enters frame from+number of b if that has no IP header, but for frames that
+// are compared whole, since no addresses or no ethertype were found.
+func (g *Identity) addBare(b *capture.Batch, from, number int, h *Header) (added bool) {
+	if h.Version != 0 {
+		return false
+	}
 	f := &b.Frames[from+number]
 	data := b.Data(from + number)[h.Start:h.End]
 	iface := &b.Interfaces[f.Interface]

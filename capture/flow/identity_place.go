@@ -82,21 +82,30 @@ func (p *place) cut(first uint64, off, n uint32) asm.Message {
 	return asm.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.first|0xffffff00)}
 }
 
-// placeDatagram lays out the message of frame from+i of b. Versions come in no order
+// placeDatagrams lays out messages that are datagrams, or frames without an IP
+// header, and tells whether there are any of these.
+func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) (others bool) {
+	msgs, frames = msgs[:len(h)], frames[:len(h)]
+	for i := range h {
+		placeDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
+		if h[i].Version == 0 {
+			others = true
+		}
+	}
+	return others
+}
+
+// placeDatagram lays out the message of the frame at data. Versions come in no order
 // that a CPU could guess, so that they have a branch only where there is something
 // rare about them.
-func (g *Identity) placeDatagram(b *capture.Batch, from, i int, h *Header) {
-	m, buf := &g.out.msgs[i], b.Buf
-	off, n := b.Frames[from+i].Data+h.Start, h.End-h.Start
+func placeDatagram(m *asm.Message, buf []byte, data uint32, h *Header, places *[8]place) {
+	off, n := data+h.Start, h.End-h.Start
 	at := int(off)
 	if h.Version == 0 || at+16 > len(buf) {
 		m.Off, m.Len, m.Tweak = off, n, tweakFrame|uint64(h.Wire)
-		if h.Version == 0 && g.addBare(b, from, i, h) {
-			m.Len = 0
-		}
 		return
 	}
-	ip, p := (*[16]byte)(buf[at:at+16]), &g.places[h.Version&7]
+	ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
 	word := binary.BigEndian.Uint64(ip[:8])
 	if (n-40-uint32(uint16(word>>16)))&p.length != 0 {
 		*m = p.cut(word, off, n)

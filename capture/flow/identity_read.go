@@ -64,5 +64,6 @@ func (g *Identity) readEthernet(protocols []Protocol, b *capture.Batch, from, fi
 func (g *Identity) readPlace(protocols []Protocol, b *capture.Batch, from, i int) {
 	h := &g.decode(b, from+i, 1)[0]
 	protocols[i] = h.Protocol()
-	g.placeDatagram(b, from, i, h)
+	placeDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, h, &g.places)
+	g.addBare(b, from, i, h)
 }
