@@ -16,6 +16,14 @@ func with(data []byte, at int, change string) []byte {
 	return out
 }
 
+// sack is a TCP segment whose last option, of the given kind, holds a block that
+// begins at n.
+func sack(n uint32, kind byte) []byte {
+	options := join("\x02\x04\x05\xb4", "\x01\x01", "\x04\x02", "\x01\x01\x01\x01", []byte{kind, 10}, be32(n), be32(n+1), "\x00\x00\x00\x00\x00\x00")
+	segment := join(tcp(1000, 80, nil), options, "data")
+	return ether(typeIPv4, ip4(1, protoTCP, with(segment, 12, "\xc0")))
+}
+
 // TestEqualPackets checks which differences between two frames count.
 func TestEqualPackets(t *testing.T) {
 	v4, v6 := ether(typeIPv4, packet4), ether(typeIPv6, packet6)
@@ -66,6 +74,19 @@ func TestEqualPackets(t *testing.T) {
 		{"l3: flow label", v6, with(v6, 14+1, "\x01\x02\x03"), L3, "", false},
 		{"l3: flow label ignored", v6, with(v6, 14+1, "\x01\x02\x03"), L3, "flow-label", true},
 		{"l3: tcp checksum ignored", v6, with(v6, 54+16, "\x00\x00"), L3, "l4-checksum", true},
+		{"l3: tcp seq", v6, with(v6, 54+4, "numbers!"), L3, "", false},
+		{"l3: tcp seq ignored", v6, with(with(v6, 54+4, "numbers!"), 54+16, "\x00\x00"), L3, "tcp-seq", true},
+		{"l3: tcp seq ignored, flags", v6, with(v6, 54+13, "\x11"), L3, "tcp-seq", false},
+		{"l3: tcp seq ignored, window", v6, with(v6, 54+14, "\x11"), L3, "tcp-seq", false},
+		{"l3: tcp seq ignored, payload", v6, with(v6, 54+20, "\x11"), L3, "tcp-seq", false},
+		{"l3: tcp seq ignored, udp", v4, with(v4, 34+6, "\x00\x00"), L3, "tcp-seq", false},
+		{"frame: tcp seq ignored, tag", v6, with(vlan(v6), 58+4, "numbers!"), Frame, "tcp-seq,vlan", true},
+		{"l3: sack", sack(1, 5), sack(2, 5), L3, "", false},
+		{"l3: sack ignored", sack(1, 5), sack(2, 5), L3, "tcp-seq", true},
+		{"frame: sack ignored", sack(1, 5), sack(2, 5), Frame, "tcp-seq", true},
+		{"l3: another option", sack(1, 8), sack(2, 8), L3, "tcp-seq", false},
+		{"l3: sack of no length", with(sack(1, 5), 34+20+13, "\x01"), with(sack(2, 5), 34+20+13, "\x01"), L3, "tcp-seq", false},
+		{"inner: tcp seq ignored", v6, vxlan(with(v6, 54+4, "numbers!")), Inner, "tcp-seq", true},
 		{"l3: arp", arp, arp, L3, "", true},
 		{"l3: arp trailer", arp, join(arp, "\x00"), L3, "", true},
 		{"l3: arp tag", arp, arpTagged, L3, "", true},

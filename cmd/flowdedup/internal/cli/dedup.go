@@ -38,9 +38,19 @@ window (--refresh lets them), so nothing is silenced for ever.
 Identities:
   l3     from the outermost IP header on, without TTL or hop limit, DSCP, ECN
          and IPv4 header checksum: copies seen on another VLAN or behind a
-         router are found. Frames without IP are compared as a whole.
+         router are found. Frames without IP are compared by hardware
+         addresses, ethertype and payload: tags of VLANs and of HSR rings, PRP
+         trailers, padding, and the frame check sequence where the capture says
+         that there is one, do not count. Frames of an "any" capture have no
+         destination address, so they equal only each other.
   frame  the whole frame with its original length
-  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
+  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
+         VNI, TEID and GRE key do not count: equal packets of two tenants with
+         the same addresses are copies.
+
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP: sequence
+and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
+count then. Segments that differ in nothing else become copies of each other.
 
 The output keeps the input's format, and in pcapng every block and option.
 With --rotate-size or --rotate-every it is several files with the time of their
@@ -101,6 +111,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary)
+	noticeTunnels(e, &summary)
 	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 

@@ -179,6 +179,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	show.close()
 	if summary.Method != "" {
 		warnForgotten(e, &summary.Summary)
+		noticeTunnels(e, &summary.Summary)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}

@@ -14,6 +14,8 @@ type Judging struct {
 	where  *flow.Points
 	filter engine.PacketFilter
 	books  *books
+
+	tunnels tunnelSample
 }
 
 // NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
@@ -58,6 +60,7 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s.PredictedFPR = stats.PredictedFPR
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
+	s.InTunnels, s.Tunnels = j.tunnels.share()
 	return s
 }
 

@@ -43,6 +43,10 @@ type Summary struct {
 
 	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
 	SuggestedMemory int `json:"-"`
+	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
+	// Tunnels which these are, the most frequent one first.
+	InTunnels float64       `json:"-"`
+	Tunnels   []flow.Tunnel `json:"-"`
 	// SkippedBlocks counts pcapng blocks that could not be carried over into a
 	// file of merged inputs.
 	SkippedBlocks uint64 `json:"-"`
