@@ -48,7 +48,7 @@ func (g *Identity) addBare(b *capture.Batch, from, number int, h *Header) (added
 	if !w.bare.known || w.bare.body == 0 || w.bare.body > len(w.d) {
 		return false
 	}
-	bare := bareFrame{number: uint32(number), head: w.bareHead(g.ignore)}
+	bare := bareFrame{number: uint32(number), head: w.head(g.ignore)}
 	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
 	bare.payload = f.Data + h.Start + uint32(w.bare.body)
 	bare.size, bare.wire = uint32(len(payload)), uint32(wire)
@@ -56,8 +56,8 @@ func (g *Identity) addBare(b *capture.Batch, from, number int, h *Header) (added
 	return true
 }
 
-// bareHead returns addresses and ethertype.
-func (w *walk) bareHead(ignore Fields) (head [bareHead]byte) {
+// head returns addresses and ethertype.
+func (w *walk) head(ignore Fields) (head [bareHead]byte) {
 	if ignore&MAC == 0 {
 		if w.bare.dst >= 0 {
 			copy(head[:6], w.d[w.bare.dst:])
@@ -78,10 +78,10 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	if p.end > 0 && int64(p.end) <= end {
 		end = int64(p.end)
 	} else {
-		p.exact = false // it states more than there is
+		p.exact = false // the length field states more than there is
 	}
-	if arp := int64(p.body + arpSize(w.typ, w.d[p.body:])); arp > int64(p.body) && arp <= end {
-		end, p.exact = arp, true
+	if n := arpSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
+		end, p.exact = int64(p.body+n), true
 	}
 	wire = max(end-int64(p.body), 0)
 	payload = w.d[p.body:]
