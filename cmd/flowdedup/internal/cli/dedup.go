@@ -111,7 +111,6 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary)
-	noticeTunnels(e, &summary)
 	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
@@ -145,6 +144,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
 		return nil
 	}
+	noticeTunnels(e, s)
 	w := e.stdout
 	if capture.IsStdout(f.output) || capture.IsStdout(f.duplicates) {
 		w = e.stderr

@@ -179,7 +179,6 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	show.close()
 	if summary.Method != "" {
 		warnForgotten(e, &summary.Summary)
-		noticeTunnels(e, &summary.Summary)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
@@ -221,6 +220,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 
 // print writes the summary where neither packets nor counts go.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
+	noticeTunnels(e, &s.Summary)
 	w := e.stdout
 	if f.packetsToStdout() || len(f.of) > 0 && capture.IsStdout(f.reports) {
 		w = e.stderr

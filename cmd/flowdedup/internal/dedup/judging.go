@@ -54,13 +54,13 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s := j.books.close(elapsed)
 	s.Window = j.cfg.Window.String()
 	s.Identity = j.cfg.Identity.Kind.String()
+	s.InTunnels, s.Tunnels = j.tunnels.share()
 	s.Digest = j.cfg.Digest
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
 	s.PredictedFPR = stats.PredictedFPR
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
-	s.InTunnels, s.Tunnels = j.tunnels.share()
 	return s
 }
 

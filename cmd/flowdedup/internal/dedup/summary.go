@@ -43,13 +43,13 @@ type Summary struct {
 
 	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
 	SuggestedMemory int `json:"-"`
+	// SkippedBlocks counts pcapng blocks that could not be carried over into a
+	// file of merged inputs.
+	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
 	// Tunnels which these are, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
-	// SkippedBlocks counts pcapng blocks that could not be carried over into a
-	// file of merged inputs.
-	SkippedBlocks uint64 `json:"-"`
 }
 
 // books keeps the running counts of a Summary.
