@@ -39,9 +39,19 @@ window (--refresh lets them), so nothing is silenced for ever.
 Identities:
   l3     from the outermost IP header on, without TTL or hop limit, DSCP, ECN
          and IPv4 header checksum: copies seen on another VLAN or behind a
-         router are found. Frames without IP are compared as a whole.
+         router are found. Frames without IP are compared by hardware
+         addresses, ethertype and payload: tags of VLANs and of HSR rings, PRP
+         trailers, padding, and the frame check sequence where the capture says
+         that there is one, do not count. Frames of an "any" capture have no
+         destination address, so they equal only each other.
   frame  the whole frame with its original length
-  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
+  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
+         VNI, TEID and GRE key do not count: equal packets of two tenants with
+         the same addresses are copies.
+
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP: sequence
+and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
+count then. Segments that differ in nothing else become copies of each other.
 
 The output keeps the input's format, and in pcapng every block and option. A
 name that ends with .pcap or .pcapng (also .pcap.gz and the like) asks for that
@@ -141,6 +151,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
+	noticeTunnels(e, s)
 	w := e.stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.stderr

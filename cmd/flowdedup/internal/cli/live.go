@@ -229,6 +229,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 
 // print writes the summary where neither packets nor counts go.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
+	noticeTunnels(e, &s.Summary)
 	w := e.stdout
 	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr

@@ -14,6 +14,8 @@ type Judging struct {
 	where  *flow.Points
 	filter engine.PacketFilter
 	books  *books
+
+	tunnels tunnelSample
 }
 
 // NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
@@ -52,6 +54,7 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s := j.books.close(elapsed)
 	s.Window = j.cfg.Window.String()
 	s.Identity = j.cfg.Identity.Kind.String()
+	s.InTunnels, s.Tunnels = j.tunnels.share()
 	s.Digest = j.cfg.Digest
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes

@@ -48,6 +48,10 @@ type Summary struct {
 	// SkippedBlocks counts pcapng blocks that could not be carried over into a
 	// file of merged inputs.
 	SkippedBlocks uint64 `json:"-"`
+	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
+	// Tunnels which these are, the most frequent one first.
+	InTunnels float64       `json:"-"`
+	Tunnels   []flow.Tunnel `json:"-"`
 }
 
 // books keeps the running counts of a Summary.
