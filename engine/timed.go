@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -148,8 +149,8 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 }
 
 // Populate has the system hand over all memory now, which it otherwise does a page
-// at a time when they are first used.
-func (t *Timed) Populate() { t.arena.Populate(0, len(t.arena.Lines())) }
+// at a time when they are first used. It returns the error of ctx, if that ends before.
+func (t *Timed) Populate(ctx context.Context) error { return populate(ctx, t.arena) }
 
 // share makes the workers.
 func (t *Timed) share(workers int) {
@@ -284,7 +285,7 @@ func (t *Timed) Stats() PacketStats {
 		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*t.lines)),
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts().EvictedLive,
-		Late:         t.lateStats(),
+		Late:         t.demand.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
 		s.SuggestedMemory = max(t.demand.memory(t.counts().Inserted), 2*t.memory)

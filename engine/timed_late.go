@@ -15,6 +15,9 @@ const (
 	lateSegments = 16
 	// leastSegment is the shortest part.
 	leastSegment = 64
+	// lateElement is the memory for each element, in bytes, in which few are forgotten however
+	// late the others are: two lines.
+	lateElement = 2 * layout.LineSize
 	// lateSample is how many elements one is looked at of.
 	lateSample = 64
 )
@@ -109,15 +112,14 @@ func (l *lateness) passed(t int64) bool {
 	return l.reached > t && (uint64(l.reached)-uint64(t))/3 > uint64(l.window)
 }
 
-// lateStats returns what was found of late elements. A memory in which all that was kept has
-// half a line's element makes none of them late.
-func (t *Timed) lateStats() LateStats {
-	l := &t.demand.late
+// stats returns what was found of late elements, with ticks of so many nanoseconds. Enough
+// memory is what gives each element that was kept so many bytes.
+func (l *lateness) stats(tick uint64, element int) LateStats {
 	if l.late == 0 {
 		return LateStats{}
 	}
 	return LateStats{
-		Elements: l.late, First: l.first, By: time.Duration(min(l.by, math.MaxInt64/t.tick.by) * t.tick.by),
-		SuggestedMemory: int(min(l.total, math.MaxInt/4/layout.LineSize)) * 2 * layout.LineSize,
+		Elements: l.late, First: l.first, By: time.Duration(min(l.by, math.MaxInt64/tick) * tick),
+		SuggestedMemory: int(min(l.total, uint64(math.MaxInt/element))) * element,
 	}
 }
