@@ -10,15 +10,18 @@ import (
 
 const (
 	// growLoad is how many live elements a line may have on average, as 1/growLoad, before
-	// the filter grows: see spareLoad.
-	growLoad = 4
-	// growFactor is by how much it grows, if the limit allows it.
+	// there is a reason to grow, and growLead on how many elements a line come until it does: at a
+	// quarter, one element in four million pushes out a live one (see spareLoad).
+	growLoad = 8
+	// growFactor is by how much a filter grows that is small. A large one, from largeLines on,
+	// is doubled: it fills more slowly, and its memory costs more.
 	growFactor = 4
+	largeLines = 32 << 20 / layout.LineSize
 	// maxOlder bounds how many filters may stand beside the present one.
-	maxOlder = 8
+	maxOlder = 12
 )
 
-// growth is how a filter without a fixed memory follows the traffic. When a quarter of an
+// growth is how a filter without a fixed memory follows the traffic. When an eighth of an
 // element a line is live, a larger filter begins, and the one before stands beside it, to be
 // looked up only, until all in it lies windows back (asm.TestAndSetTimedAround).
 //
@@ -70,12 +73,10 @@ func (n *nextArena) close() error {
 	return n.arena.Close()
 }
 
-// growLead returns how many elements a filter of so many lines takes between the reason to grow and
-// growing: a sixteenth of an element a line, but enough for a call of the kernel while
-// that is not more than an eighth. It is a multiple of 64.
-func growLead(lines int) int {
-	return max(64, lines/16, min(chunk, lines/8)) &^ 63
-}
+// growLead returns how many elements a filter of so many lines takes between the reason to
+// grow and growing: a multiple of 64. At two million elements a second that is as long as
+// populating twice the memory takes, at 4 GB/s.
+func growLead(lines int) int { return max(64, lines/8) &^ 63 }
 
 // close gives all memory back that is not that of the present filter.
 func (g *growth) close() error {
@@ -97,24 +98,27 @@ func (g *growth) bytes() (sum int) {
 
 // factor returns by how much the filter can grow now: 1 if it cannot.
 func (t *Timed) factor() int {
-	g, now := &t.growth, t.arena.Bytes()
-	if len(g.older) == maxOlder || g.limit < now {
+	g, now, most := &t.growth, t.arena.Bytes(), growFactor
+	switch {
+	case len(g.older) == maxOlder || g.limit < now:
 		return 1
+	case t.lines >= largeLines:
+		most = 2
 	}
-	return max(1, min(growFactor, (g.limit-g.bytes()-now)/now))
+	return max(1, min(most, (g.limit-g.bytes()-now)/now))
 }
 
 // plan notes where the filter grows, and where the oldest ends, once there is a reason.
 func (t *Timed) plan() {
 	g, m := &t.growth, &t.demand
 	lead := uint64(growLead(t.lines))
-	if m.over != 0 && g.at == 0 {
-		if t.factor() == 1 {
-			m.setMost(math.MaxUint64)
-			return
-		}
+	switch factor := t.factor(); {
+	case m.over == 0 || g.at != 0:
+	case factor == 1:
+		m.setMost(math.MaxUint64) // until an older filter ends
+	default:
 		g.at = m.over + lead
-		g.next = prepareArena(t.factor() * t.lines)
+		g.next = prepareArena(factor * t.lines)
 	}
 	if m.pastAt != 0 && g.endAt == 0 {
 		g.endAt = m.pastAt + lead
