@@ -94,4 +94,7 @@ func TestPointsBounded(t *testing.T) {
 	if len(p.numbers) > MaxPoints || dst[0] != MaxPoints {
 		t.Errorf("%d places kept, the last is number %d", len(p.numbers), dst[0])
 	}
+	if p.Shared() != MaxPoints {
+		t.Errorf("%d frames of places without a number, want %d", p.Shared(), MaxPoints)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 	"time"
 
@@ -103,7 +104,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg.Output, cfg.Duplicates, cfg.Rotate = f.output, f.duplicates, f.rotate.options()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
-	warnForgotten(e, &summary)
+	warnForgotten(e, &summary, "give captures that were put behind each other as inputs of their own, which are merged by time")
 	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
@@ -116,8 +117,9 @@ func (f *dedupFlags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten tells what was forgotten, and how much memory would have been enough.
-func warnForgotten(e *env, s *dedup.Summary) {
+// warnForgotten tells what was forgotten, and how much memory would have been enough. Where
+// time goes back, what can be done about that comes first.
+func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
 		e.warn(fmt.Errorf("%d packets were forgotten for newer ones, so duplicates may remain", s.EvictedLive))
@@ -126,7 +128,7 @@ func warnForgotten(e *env, s *dedup.Summary) {
 			s.EvictedLive, report.Size(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		e.warn(lateWarning(&s.Late))
+		e.warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
 		e.warn(fmt.Errorf("there are more than %d capture points: %d packets were seen at points that count as one, so duplicates among those remain",
@@ -138,14 +140,16 @@ func warnForgotten(e *env, s *dedup.Summary) {
 }
 
 // lateWarning tells what time went back behind, and what can be done.
-func lateWarning(l *engine.LateStats) error {
-	memory := ""
+func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
-		memory = ", or use --memory " + report.Size(l.SuggestedMemory) + " or --method exact"
+		advice = append(advice, "use --memory "+report.Size(l.SuggestedMemory)+" or --method exact")
 	}
-	return fmt.Errorf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain: "+
-		"give captures that were put behind each other as inputs of their own, which are merged by time%s",
-		l.By.Round(time.Millisecond), l.First, l.Elements, memory)
+	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
+		l.By.Round(time.Millisecond), l.First, l.Elements)
+	if len(advice) > 0 {
+		text += ": " + strings.Join(advice, ", or ")
+	}
+	return errors.New(text)
 }
 
 // print writes the summary where the packets do not go. Nothing is printed for

@@ -31,7 +31,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		return newBooks().close(time.Since(begin)), err
 	}
 	defer r.judging.Close()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.prepare(ctx, in.Size()); err != nil {
 		return newBooks().close(time.Since(begin)), errors.Join(err, r.sinks.abort())
 	}
 
@@ -47,14 +47,20 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
-// muchMemory is from where on it takes seconds to have it, and packets touch most of it soon.
-const muchMemory = 4 << 30
+const (
+	// muchMemory takes seconds to have.
+	muchMemory = 4 << 30
+	// inputShare is how much memory each byte of input touches, at least: a packet
+	// of 64 bytes or more a page of 2 MiB.
+	inputShare = 2 << 20 / 64
+)
 
 // prepare takes the memory of a large filter, which a run that touches it a page at a time
-// would wait for without a word, and a signal with it.
-func (r *runner) prepare(ctx context.Context) error {
+// would wait for without a word, and a signal with it. Inputs of so many bytes, or an
+// unknown number if that is 0, may be too small to touch most of it.
+func (r *runner) prepare(ctx context.Context, inputBytes int64) error {
 	cfg := r.judging.cfg
-	if cfg.Memory < muchMemory {
+	if cfg.Memory < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
