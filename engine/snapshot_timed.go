@@ -13,9 +13,9 @@ import (
 const timedFieldCount = 9 + 5 + demandFieldCount + lateFieldCount + growthFieldCount
 
 const (
-	demandFieldCount = windowSlices + 1 + 13
+	demandFieldCount = windowSlices + 1 + 12
 	lateFieldCount   = lateSegments + 10
-	growthFieldCount = 3 + 2*maxOlder
+	growthFieldCount = 3 + 3*maxOlder
 )
 
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
@@ -130,7 +130,7 @@ func (t *Timed) fillGrowth(f *snapshotFields, all uint64) error {
 	at, endAt, older := f.next(), f.next(), f.next()
 	rest := all - uint64(t.lines)
 	for i := range uint64(maxOlder) {
-		lines, since := f.next(), int64(f.next())
+		lines, since, kept := f.next(), int64(f.next()), f.next()
 		if i >= older {
 			continue
 		}
@@ -142,7 +142,7 @@ func (t *Timed) fillGrowth(f *snapshotFields, all uint64) error {
 		if err != nil {
 			return err
 		}
-		g.older = append(g.older, olderArena{arena, since})
+		g.older = append(g.older, olderArena{arena, since, kept})
 		g.lines = append(g.lines, arena.Lines())
 	}
 	if rest != 0 || older > maxOlder || g.limit == 0 && (at != 0 || older != 0) || at != 0 && at < t.position || endAt != 0 && (endAt < t.position || older == 0) {
@@ -150,6 +150,7 @@ func (t *Timed) fillGrowth(f *snapshotFields, all uint64) error {
 	}
 	t.memory = int(all) * layout.LineSize
 	g.endAt = endAt
+	t.demand.since, t.demand.until = t.oldest()
 	if at != 0 && t.factor() > 1 {
 		g.at, g.next = at, prepareArena(t.factor()*t.lines)
 	}
@@ -159,7 +160,7 @@ func (t *Timed) fillGrowth(f *snapshotFields, all uint64) error {
 func (m *demand) save(fields []uint64) []uint64 {
 	fields = append(append(fields, uint64(m.start)), m.kept[:]...)
 	return append(fields, uint64(m.now), m.live, m.peak, uint64(m.size), m.fresh, uint64(m.first), m.length,
-		m.groups, m.unsampled, m.over, uint64(m.since), m.pastAt)
+		m.groups, m.unsampled, m.over, m.pastAt)
 }
 
 func (m *demand) fill(f *snapshotFields) {
@@ -169,7 +170,7 @@ func (m *demand) fill(f *snapshotFields) {
 	}
 	m.now, m.live, m.peak = f.number(), f.next(), f.next()
 	m.size, m.fresh, m.first, m.length = f.number(), f.next(), int64(f.next()), f.next()
-	m.groups, m.unsampled, m.over, m.since, m.pastAt = f.next(), f.next(), f.next(), int64(f.next()), f.next()
+	m.groups, m.unsampled, m.over, m.pastAt = f.next(), f.next(), f.next(), f.next()
 }
 
 func (l *lateness) save(fields []uint64) []uint64 {
@@ -192,9 +193,9 @@ func (g *growth) save(fields []uint64) []uint64 {
 	fields = append(fields, g.at, g.endAt, uint64(len(g.older)))
 	for i := range maxOlder {
 		if i < len(g.older) {
-			fields = append(fields, uint64(len(g.lines[i])), uint64(g.older[i].since))
+			fields = append(fields, uint64(len(g.lines[i])), uint64(g.older[i].since), g.older[i].kept)
 		} else {
-			fields = append(fields, 0, 0)
+			fields = append(fields, 0, 0, 0)
 		}
 	}
 	return fields

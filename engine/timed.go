@@ -111,7 +111,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		return nil, err
 	}
 	if cfg.Memory == 0 {
-		cfg.Limit = max(cfg.Limit, layout.MemoryBudget())
+		cfg.Limit = layout.MemoryBudget()
 		cfg.Memory = DefaultMemory(cfg.Window, 0)
 	}
 	if cfg.Memory < layout.LineSize {

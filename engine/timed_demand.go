@@ -35,11 +35,12 @@ type demand struct {
 	groups    uint64 // that were counted
 	unsampled uint64 // elements kept since late saw the last sample
 
-	// What growth waits for: more live elements than most, and time to have passed since.
-	// Both are noted once, as the number of elements before.
+	// What growth waits for: more live elements than most, and time to have passed since, or
+	// so many elements to be kept. Both are noted once, as the number of elements before.
 	most   uint64
 	over   uint64 // 0 for not yet
 	since  int64  // or NoTick
+	until  uint64
 	pastAt uint64 // 0 for not yet
 }
 
@@ -54,8 +55,9 @@ func newDemand(window int64, lines int) demand {
 // setMost waits for more live elements than most, or no more.
 func (m *demand) setMost(most uint64) { m.most, m.over = most, 0 }
 
-// watch waits for the stream to be windows behind a time, or no more where it is NoTick.
-func (m *demand) watch(since int64) { m.since, m.pastAt = since, 0 }
+// watch waits for the stream to be windows behind a time, or for so many elements to be kept,
+// or no more where the time is NoTick.
+func (m *demand) watch(since int64, until uint64) { m.since, m.until, m.pastAt = since, until, 0 }
 
 // observe counts the elements that seen does not mark as copies, and those that are late if
 // there may be such. Groups go on from call to call, so that the sizes of calls do not
@@ -109,7 +111,7 @@ func (m *demand) add(kept uint64, first, last int64) {
 func (m *demand) sample(tick int64) {
 	m.late.sample(tick, m.unsampled)
 	m.unsampled = 0
-	if m.since != asm.NoTick && m.pastAt == 0 && m.late.passed(m.since) {
+	if m.since != asm.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
 		m.pastAt = m.groups * demandGroup
 	}
 }

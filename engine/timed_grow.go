@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -23,7 +24,8 @@ const (
 
 // growth is how a filter without a fixed memory follows the traffic. When an eighth of an
 // element a line is live, a larger filter begins, and the one before stands beside it, to be
-// looked up only, until all in it lies windows back (asm.TestAndSetTimedAround).
+// looked up only, until all in it lies windows back, or so much was kept since that it
+// counts as forgotten (lateness). See asm.TestAndSetTimedAround.
 //
 // Both happen at positions in the stream, some elements after their reason is known: so
 // neither batches nor workers change verdicts, and the memory is populated meanwhile.
@@ -39,11 +41,13 @@ type growth struct {
 // olderArena is the memory of a filter before the present one.
 type olderArena struct {
 	arena *layout.Arena
-	since int64 // the time that the stream had reached when it became older
+	since int64  // the time that the stream had reached when it became older
+	kept  uint64 // how many elements had been kept by then
 }
 
-// nextArena is memory that is being prepared. The others are for when done is closed.
+// nextArena is memory that is being prepared: arena and err are for when done is closed.
 type nextArena struct {
+	stop  context.CancelFunc
 	done  chan struct{}
 	arena *layout.Arena
 	err   error
@@ -51,21 +55,23 @@ type nextArena struct {
 
 // prepareArena has memory made and populated.
 func prepareArena(lines int) *nextArena {
-	n := &nextArena{done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	n := &nextArena{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(n.done)
 		if n.arena, n.err = layout.NewArena(lines); n.err == nil {
-			n.arena.Populate(0, lines)
+			_ = populate(ctx, n.arena) // stopped is as good as done
 		}
 	}()
 	return n
 }
 
-// close waits for the memory, and gives it back.
+// close stops preparing, and gives the memory back.
 func (n *nextArena) close() error {
 	if n == nil {
 		return nil
 	}
+	n.stop()
 	<-n.done
 	if n.err != nil {
 		return nil
@@ -152,6 +158,7 @@ func (t *Timed) grow() {
 	next := g.next
 	g.at, g.next = 0, nil
 	<-next.done
+	next.stop()
 	if next.err != nil {
 		t.demand.setMost(math.MaxUint64)
 		return
@@ -161,7 +168,7 @@ func (t *Timed) grow() {
 		since = t.params.Origin + 1<<(t.params.TickBits-2) // the first
 	}
 	t.demand.late.grow(len(next.arena.Lines()) / t.lines)
-	g.older = append([]olderArena{{t.arena, since}}, g.older...)
+	g.older = append([]olderArena{{t.arena, since, t.demand.late.total}}, g.older...)
 	t.arena = next.arena
 	t.shards.relocate(t.arena.Lines())
 	t.olderChanged()
@@ -174,7 +181,7 @@ func (t *Timed) endOldest() {
 	last := len(g.older) - 1
 	g.endAt = 0
 	t.demand.late.forget(g.older[last].since)
-	_ = g.older[last].arena.Close() // unmapping memory that was mapped does not fail
+	go g.older[last].arena.Close() // packets need not wait for that; it does not fail
 	g.older = g.older[:last]
 	t.olderChanged()
 }
@@ -189,9 +196,16 @@ func (t *Timed) olderChanged() {
 	t.lines = len(t.arena.Lines())
 	t.memory = t.arena.Bytes() + g.bytes()
 	t.demand.setMost(uint64(t.lines / growLoad))
-	since := int64(asm.NoTick)
-	if n := len(g.older); n > 0 {
-		since = g.older[n-1].since
+	t.demand.watch(t.oldest())
+}
+
+// oldest returns when the oldest filter ends: where the stream lies windows behind a time, NoTick
+// if there is none, or after so many elements were kept.
+func (t *Timed) oldest() (since int64, kept uint64) {
+	g := &t.growth
+	if len(g.older) == 0 {
+		return asm.NoTick, 0
 	}
-	t.demand.watch(since)
+	last := g.older[len(g.older)-1]
+	return last.since, last.kept + uint64(t.lines)
 }

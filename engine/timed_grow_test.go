@@ -214,3 +214,15 @@ func TestTimedNotLate(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 }
+
+// Where time stands still, older filters end when as much was kept as the present one holds.
+func TestTimedGrowsTimeless(t *testing.T) {
+	cfg := growing(t, "1s")
+	cfg.Limit = 1 << 20
+	f := newTimed(t, cfg)
+	s := uniquePackets(60_000, 0)
+	s.verdicts(f, 1000)
+	if len(f.growth.older) != 0 || f.lines <= 1024 || f.Stats().EvictedLive == 0 {
+		t.Errorf("%d older filters beside %d lines, %+v", len(f.growth.older), f.lines, f.Stats())
+	}
+}

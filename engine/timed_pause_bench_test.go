@@ -12,7 +12,7 @@ import (
 // holds 8 million elements of a window.
 func BenchmarkPauseTimed(b *testing.B) {
 	measurePause(b, func() Counter[asm.Digest] {
-		cfg := TimedConfig{Window: Window{Duration: time.Hour}, Memory: 512 << 10, Limit: 8 << 30}
+		cfg := TimedConfig{Window: Window{Duration: time.Hour}, Memory: 512 << 10, Limit: 1 << 30}
 		return &timedCounter{filter: newTimed(b, cfg), times: make([]int64, pauseBatch)}
 	}, func(rng *rand.PCG) asm.Digest { return asm.Digest{rng.Uint64(), rng.Uint64()} })
 }

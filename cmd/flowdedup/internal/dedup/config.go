@@ -52,8 +52,10 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	}
 	memory, limit := c.Memory, 0
 	if memory == 0 {
-		limit = layout.MemoryBudget()
 		memory = engine.DefaultMemory(c.Window, inputBytes)
+		if limit = layout.MemoryBudget(); !c.Window.None {
+			memory = min(memory, limit)
+		}
 	}
 	if engine.IsStreamMethod(c.Method) {
 		return engine.NewStreamPackets(engine.StreamConfig{Method: c.Method, Memory: memory, FPR: c.FPR})

@@ -60,7 +60,7 @@ const (
 // unknown number if that is 0, may be too small to touch most of it.
 func (r *runner) prepare(ctx context.Context, inputBytes int64) error {
 	cfg := r.judging.cfg
-	if cfg.Memory < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
+	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
