@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
-)
+import "github.com/flowdedup/flowdedup/asm"
 
 // unusual reports whether one of ticks is none, lies within the window of a border or in
 // another era than the first, or may be late. It may report that of others too. What is
@@ -20,12 +16,22 @@ func (t *Timed) unusual(ticks []int64) bool {
 	if low > high {
 		return true
 	}
-	first, span, outside := uint64(start)+uint64(low), uint64(high-low), uint64(0)
-	for _, tick := range ticks {
-		_, borrow := bits.Sub64(span, uint64(tick)-first, 0)
-		outside |= borrow
+	return anyOutside(ticks, start+low, high-low)
+}
+
+// anyOutside reports whether one of ticks is not between first and first + span: then that
+// is less than what lies between, or the other way round, and has the top bit.
+func anyOutside(ticks []int64, first, span int64) bool {
+	outside := int64(0)
+	for ; len(ticks) >= 4; ticks = ticks[4:] {
+		a, b, c, d := ticks[0]-first, ticks[1]-first, ticks[2]-first, ticks[3]-first
+		outside |= (a | (span - a)) | (b | (span - b)) | ((c | (span - c)) | (d | (span - d)))
 	}
-	return outside != 0
+	for _, tick := range ticks {
+		a := tick - first
+		outside |= a | (span - a)
+	}
+	return outside < 0
 }
 
 // bordering reports whether one of ticks lies within the window of a border.
