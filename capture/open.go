@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // DefaultChunkSize is how many bytes are asked of an input at once. Half a
@@ -93,7 +95,7 @@ func (in *input) measure(f *os.File, name string) error {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
 	}
 	if !st.Mode().IsRegular() {
-		widen(f)
+		outfile.WidenPipe(f)
 		return nil
 	}
 	if st.Size() == 0 {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // ErrCannotRotate is returned for outputs that are no files that could be several.
@@ -20,13 +22,20 @@ type RotateOptions struct {
 	// Every is the length of intervals of packet time, aligned to 1970 in UTC, whose
 	// packets have files of their own; 0 is one interval without end.
 	Every time.Duration
-	// Keep is how many complete files stay, beside the one being written: the oldest
-	// of this Rotation beyond it are removed. 0 keeps all.
-	Keep int
+	// Keep is how many complete files stay, beside the one being written, and KeepBytes
+	// how much they hold: the oldest beyond either are removed, those of earlier runs
+	// with names of the same pattern among them, but never the newest. 0 keeps all.
+	Keep      int
+	KeepBytes int64
 	// Merged is what NewWriter has to be told of the Source.
 	Merged bool
 	// Output is for each file.
-	Output OutputOptions
+	Output outfile.Options
+	// Completed is told each file that has its name, and Warn what else went wrong with
+	// files that are complete. They may be called from another goroutine; nil tells
+	// nobody.
+	Completed func(name string, packets uint64)
+	Warn      func(error)
 }
 
 // RotationStats counts what a Rotation has done.
@@ -68,9 +77,10 @@ type RotationStats struct {
 // A file is completed while the next one is written, so that a slow disk does not hold
 // up Write; before one more, Write waits for it.
 //
-// An error takes the file being written with it, also where the one before could not
-// be completed; complete ones stay. Retry begins a new one, so a capture that goes on
-// can outlast a full disk:
+// An error ends the file being written, also where the one before could not be
+// completed: what it has of packets stays under a name with ".partial" before its
+// ending. Complete files stay. Retry begins a new one, so a capture that goes on can
+// outlast a full disk:
 //
 //	err := r.Write(b, drop) // every batch, also while it fails
 //	if err != nil && time.Since(tried) > 5*time.Second {
@@ -78,7 +88,7 @@ type RotationStats struct {
 //		r.Retry()
 //	}
 //
-// A Rotation is for one goroutine. Either Commit or Abort must be called.
+// A Rotation is for one goroutine. Either Commit or Discard must be called.
 type Rotation struct {
 	opt   RotateOptions
 	name  string
@@ -89,8 +99,8 @@ type Rotation struct {
 	file  *rotatedFile // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
-	done    []string // complete files that are there, the oldest first, if few are kept
-	err     error    // of the file that failed, until Retry
+	stuck   map[string]bool // files that could not be removed
+	err     error           // of the file that failed, until Retry
 	ended   bool
 
 	stats   RotationStats
@@ -105,16 +115,16 @@ type Rotation struct {
 // wraps ErrCannotRotate; what keeps files from being made is a *fs.PathError. It
 // panics when an option is negative.
 func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
-	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 {
+	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 || opt.KeepBytes < 0 {
 		panic(fmt.Sprintf("capture: NewRotation: %+v", opt))
 	}
 	if name == "" {
-		return nil, &fs.PathError{Op: "create", Path: name, Err: errEmptyName}
+		return nil, &fs.PathError{Op: "create", Path: name, Err: outfile.ErrEmptyName}
 	}
-	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(name); outfile.IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), last: NoTime}
+	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), stuck: map[string]bool{}, last: NoTime}
 	r.clock = newRotationClock(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
@@ -124,17 +134,23 @@ func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
 
 // probe makes a file and removes it, and asks for a name as long as they get.
 func (r *Rotation) probe() error {
-	o, err := createNew(r.name, nil, OutputOptions{NoSync: true})
+	outfile.Sweep(r.name)
+	o, err := outfile.CreateNew(r.name, nil, outfile.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
 	names := r.names
 	names.begin(0)
 	names.number++
-	if _, err = os.Lstat(names.next()); errors.Is(err, fs.ErrNotExist) {
+	_, err = os.Lstat(names.next())
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		err = nil
+	case errors.As(err, &path):
+		err = &fs.PathError{Op: "create", Path: r.name, Err: path.Err}
 	}
-	return errors.Join(o.named("create", err), o.Abort())
+	return errors.Join(err, o.Discard())
 }
 
 // Tick ends the file being written if now is past its interval, as the first packet
@@ -155,7 +171,7 @@ func (r *Rotation) Tick(now time.Time) error {
 func (r *Rotation) Err() error { return r.err }
 
 // Retry has Write begin a new file after an error. Without one, or after Commit or
-// Abort, it does nothing.
+// Discard, it does nothing.
 func (r *Rotation) Retry() {
 	if !r.ended {
 		r.err = nil
@@ -167,12 +183,12 @@ func (r *Rotation) Retry() {
 func (r *Rotation) Stats() RotationStats {
 	s := r.stats
 	if r.closing != nil {
-		s.Packets += r.closing.packets
+		s.Packets += r.closing.file.packets
 		s.Bytes += r.closing.bytes
 	}
 	if r.file != nil {
 		s.Packets += r.file.packets
-		s.Bytes += uint64(r.file.len())
+		s.Bytes += uint64(r.file.buf.len())
 	}
 	return s
 }
@@ -185,16 +201,32 @@ func (r *Rotation) Skipped() uint64 {
 	return r.skipped + r.file.skippedBlocks()
 }
 
-// Close passes on what is still gathered, as that of any Writer, and waits for the file
-// before the one being written.
-func (r *Rotation) Close() error {
-	r.settle()
+// Written returns how many packets are in files for sure: not those that are still
+// gathered.
+func (r *Rotation) Written() uint64 {
+	n := r.stats.Packets
 	if r.file != nil {
-		if err := r.file.buf().flush(); err != nil {
+		n += r.file.buf.taken
+	}
+	return n
+}
+
+// Flush writes what is gathered of the file being written, so that a disk that is full
+// shows.
+func (r *Rotation) Flush() error {
+	if r.file != nil {
+		if err := r.file.buf.flush(); err != nil {
 			r.fail(err)
 		}
 	}
 	return r.err
+}
+
+// Close passes on what is still gathered, as that of any Writer, and waits for the file
+// before the one being written.
+func (r *Rotation) Close() error {
+	r.settle()
+	return r.Flush()
 }
 
 // Commit completes the file being written. It returns the error that Write returned
@@ -208,16 +240,16 @@ func (r *Rotation) Commit() error {
 	return r.err
 }
 
-// Abort removes what was written of the file that is not complete. After Commit or
-// Abort it does nothing and returns nil.
-func (r *Rotation) Abort() error {
+// Discard removes what was written of the file that is not complete. After Commit or
+// Discard it does nothing and returns nil.
+func (r *Rotation) Discard() error {
 	if r.ended {
 		return nil
 	}
 	r.settle()
 	r.ended = true
 	if r.err == nil {
-		r.err = fmt.Errorf("commit %s: %w", r.name, errClosed)
+		r.err = fmt.Errorf("commit %s: %w", r.name, outfile.ErrClosed)
 	}
 	if r.file == nil {
 		return nil
@@ -225,5 +257,5 @@ func (r *Rotation) Abort() error {
 	f := r.file
 	r.file = nil
 	r.stats.Lost += f.packets
-	return f.out.Abort()
+	return f.out.Discard()
 }

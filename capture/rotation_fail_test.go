@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // oneByOne makes a batch of each packet of a stream.
@@ -33,6 +35,11 @@ func oneByOne(t *testing.T, g *forge) (batches []*Batch) {
 	return batches
 }
 
+// failing takes no write.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
 // TestRotationOutlastsFailures fails in the middle of a file, at its end and at its
 // beginning, and goes on with the next packet: only the packets of that file and
 // those that came while it had failed are lost.
@@ -54,16 +61,17 @@ func TestRotationOutlastsFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spoil func(r *Rotation) (mend func())
+		files []string
+		lost  uint64
 	}{
 		{"writing", func(r *Rotation) func() {
-			if err := r.file.out.file.Close(); err != nil {
-				t.Fatal(err)
-			}
+			r.file.buf.w = failing{&fs.PathError{Op: "write", Path: r.name, Err: errFull}}
 			return func() {}
-		}},
+		}, []string{"000000", "000025", "000030"}, 15},
+		// The file being written then is complete where its folder is.
 		{"naming and making files", func(r *Rotation) func() {
 			folder := filepath.Dir(r.name)
-			if err := errors.Join(os.Remove(r.file.out.temp), os.Rename(folder, folder+"-away")); err != nil {
+			if err := os.Rename(folder, folder+"-away"); err != nil {
 				t.Fatal(err)
 			}
 			return func() {
@@ -71,7 +79,7 @@ func TestRotationOutlastsFailures(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}},
+		}, []string{"000000", "000010", "000025", "000030"}, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "files")
@@ -106,13 +114,13 @@ func TestRotationOutlastsFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, n := readRotated(t, dir), 0
-			for i, want := range []string{"000000", "000025", "000030"} {
+			for i, want := range tt.files {
 				if i >= len(got.names) || got.names[i] != "out-19700101T"+want+".000Z.pcapng" {
 					t.Fatalf("%q", got.names)
 				}
 				n += len(packets(t, got.files[i]))
 			}
-			if s := r.Stats(); s.Packets != uint64(n) || s.Packets != 25 || s.Lost != 15 || s.Files != 3 || len(got.files) != 3 {
+			if s := r.Stats(); s.Packets != uint64(n) || s.Lost != tt.lost || s.Packets+s.Lost != packetsOf || s.Files != 3 || len(got.files) != len(tt.files) {
 				t.Errorf("%+v with %d packets in %q", s, n, got.names)
 			}
 		})
@@ -129,14 +137,14 @@ func TestRotationEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(r.Close(), r.Abort(), r.Abort()); err != nil {
+	if err := errors.Join(r.Close(), r.Discard(), r.Discard()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Write(batches[0], nil); !errors.Is(err, errClosed) {
-		t.Errorf("Write after Abort: %v", err)
+	if err := r.Write(batches[0], nil); !errors.Is(err, outfile.ErrClosed) {
+		t.Errorf("Write after Discard: %v", err)
 	}
-	if err := r.Commit(); !errors.Is(err, errClosed) {
-		t.Errorf("Commit after Abort: %v", err)
+	if err := r.Commit(); !errors.Is(err, outfile.ErrClosed) {
+		t.Errorf("Commit after Discard: %v", err)
 	}
 	if got := readRotated(t, dir); len(got.files) != 1 || r.Stats().Lost+r.Stats().Packets != 12 {
 		t.Errorf("%q, %+v", got.names, r.Stats())
@@ -146,7 +154,7 @@ func TestRotationEnds(t *testing.T) {
 	if err := r.Write(batches[0], nil); err != nil {
 		t.Fatal(err)
 	}
-	r.file.out.buf.w = &failAfter{}
+	r.file.buf.w = &failAfter{}
 	if err := r.Close(); !errors.Is(err, errFull) {
 		t.Errorf("Close: %v", err)
 	}
@@ -208,36 +216,6 @@ func TestRotationNames(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// TestRenameNew replaces nothing, in any way of renaming.
-func TestRenameNew(t *testing.T) {
-	for _, rename := range []func(from, to string) error{renameNew, linkNew} {
-		dir := t.TempDir()
-		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-		for _, name := range []string{from, to} {
-			if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := rename(from, to); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("%v", err)
-		}
-		if err := errors.Join(os.Remove(to), rename(from, to)); err != nil {
-			t.Fatal(err)
-		}
-		folder(t, dir, map[string]string{"to": from})
-		// A folder has only one name.
-		if err := errors.Join(os.Mkdir(from, 0o700), rename(from, from+"-new"), os.Mkdir(from, 0o700)); err != nil {
-			t.Fatal(err)
-		}
-		if err := rename(from, from+"-new"); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("a folder: %v", err)
-		}
-		if err := rename(to+"-none", to+"-new"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("what is not there: %v", err)
 		}
 	}
 }

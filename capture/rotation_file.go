@@ -1,17 +1,16 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"slices"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // rotatedFile is the file that a Rotation is writing.
 type rotatedFile struct {
-	out     *Output
+	out     *outfile.File
+	buf     *outBuffer // before out
 	enc     encoder
 	limit   int64  // bytes that it may have
 	first   int64  // time of its first packet of the interval, or NoTime
@@ -19,12 +18,6 @@ type rotatedFile struct {
 	packets uint64 // in it
 	ignored uint64 // blocks skipped among the headers, which were counted before
 }
-
-// buf is where the encoder writes to.
-func (f *rotatedFile) buf() *outBuffer { return f.out.buf }
-
-// len returns how many bytes were written, before any compression.
-func (f *rotatedFile) len() int64 { return f.out.buf.passed + int64(len(f.out.buf.buf)) }
 
 func (f *rotatedFile) skippedBlocks() uint64 { return f.enc.skippedBlocks() - f.ignored }
 
@@ -44,12 +37,13 @@ func (r *Rotation) open() bool {
 		r.fail(fmt.Errorf("write %s: %w", r.name, err))
 		return false
 	}
-	out, err := createNew(r.name, r.names.next, r.opt.Output)
+	out, err := outfile.CreateNew(r.name, r.names.next, r.opt.Output)
 	if err != nil {
 		r.fail(err)
 		return false
 	}
-	f := &rotatedFile{out: out, first: NoTime, enc: newEncoder(r.kind, out.buf, &r.head.Batch)}
+	buf := newOutBuffer(out)
+	f := &rotatedFile{out: out, buf: buf, first: NoTime, enc: newEncoder(r.kind, buf, &r.head.Batch)}
 	if s, ok := f.enc.(*sectionWriter); ok {
 		s.last = r.last
 	}
@@ -60,7 +54,7 @@ func (r *Rotation) open() bool {
 	}
 	f.begun, f.ignored, f.limit = false, f.enc.skippedBlocks(), math.MaxInt64
 	if r.opt.Size > 0 {
-		f.limit = max(r.opt.Size, 2*f.len())
+		f.limit = max(r.opt.Size, 2*f.buf.len())
 	}
 	return true
 }
@@ -70,7 +64,7 @@ func (r *Rotation) write(b *Batch, drop []uint64, p part) {
 	f := r.file
 	err := f.enc.encode(b, drop, p)
 	if err == nil {
-		err = f.buf().err
+		err = f.buf.err
 	}
 	if err != nil {
 		r.stats.Lost += kept(drop, p.from, p.to)
@@ -95,44 +89,37 @@ func (r *Rotation) close() {
 	if s, ok := f.enc.(*sectionWriter); ok {
 		r.last = s.last
 	}
-	r.closing = &closing{packets: f.packets, bytes: uint64(f.len()), result: make(chan closed, 1)}
+	r.closing = &closing{file: f, bytes: uint64(f.buf.len()), result: make(chan error, 1)}
 	r.names.begin(f.first)
-	go r.complete(f.out, r.closing.result)
+	go r.complete(r.closing)
 }
 
 // closing is a file that is being completed.
 type closing struct {
-	packets, bytes uint64
-	result         chan closed
+	file   *rotatedFile
+	bytes  uint64
+	result chan error // why the file is not there
 }
-
-// closed is how that went: why the file is not there, and why older ones are.
-type closed struct{ lost, kept error }
 
 // complete gives a file its name, and removes what is more than is kept. Until it has
-// sent its result, names and done belong to it.
-func (r *Rotation) complete(out *Output, result chan<- closed) {
-	var c closed
-	if c.lost = out.Commit(); c.lost == nil {
-		c.kept = r.prune(out.final)
+// sent its result, names belong to it. A file of headers alone is none.
+func (r *Rotation) complete(c *closing) {
+	f := c.file
+	if f.packets == 0 {
+		c.result <- f.out.Discard()
+		return
 	}
-	result <- c
-}
-
-// prune takes in a complete file, and removes the oldest beyond those that are kept.
-// Somebody else may have taken them away.
-func (r *Rotation) prune(name string) error {
-	if r.opt.Keep == 0 {
-		return nil
+	err := f.buf.flush()
+	if err == nil {
+		err = f.out.Commit()
 	}
-	r.done = append(r.done, name)
-	for len(r.done) > r.opt.Keep {
-		if err := os.Remove(r.done[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	if err == nil {
+		if r.opt.Completed != nil {
+			r.opt.Completed(f.out.Name(), f.packets)
 		}
-		r.done = slices.Delete(r.done, 0, 1)
+		r.prune()
 	}
-	return nil
+	c.result <- err
 }
 
 // settle waits until no file is being completed any more.
@@ -155,29 +142,39 @@ func (r *Rotation) poll() {
 }
 
 // enter puts a file that was completed, or not, into the books.
-func (r *Rotation) enter(c closed) {
-	f := r.closing
+func (r *Rotation) enter(err error) {
+	f, bytes := r.closing.file, r.closing.bytes
 	r.closing = nil
-	if c.lost != nil {
-		r.stats.Lost += f.packets
-		r.fail(c.lost)
+	if err != nil {
+		r.giveUp(f)
+		r.fail(err)
+		return
+	}
+	if f.packets == 0 {
 		return
 	}
 	r.stats.Files++
 	r.stats.Packets += f.packets
-	r.stats.Bytes += f.bytes
-	if c.kept != nil {
-		r.fail(c.kept)
+	r.stats.Bytes += bytes
+}
+
+// giveUp keeps what a file that failed has of packets.
+func (r *Rotation) giveUp(f *rotatedFile) error {
+	r.stats.Packets += f.buf.taken
+	r.stats.Lost += f.packets - f.buf.taken
+	if f.buf.taken == 0 {
+		return f.out.Discard()
 	}
+	r.stats.Bytes += uint64(f.buf.passed)
+	_, err := f.out.Keep()
+	return err
 }
 
 // fail gives up the file being written. What fails after that is not told.
 func (r *Rotation) fail(err error) {
-	f := r.file
-	if f != nil {
+	if f := r.file; f != nil {
 		r.file = nil
-		r.stats.Lost += f.packets
-		err = errors.Join(err, f.out.Abort())
+		_ = r.giveUp(f) // the error that counts is the one before
 	}
 	if r.err == nil {
 		r.err = err

@@ -2,8 +2,9 @@ package capture
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // untimed stands in names where no packet had a time; it comes before all times.
@@ -21,15 +22,8 @@ type rotationNames struct {
 
 // newRotationNames takes a name apart: cap.pcapng.zst into cap and .pcapng.zst.
 func newRotationNames(name string, every time.Duration) rotationNames {
-	base := filepath.Base(name)
-	ending := filepath.Ext(base)
-	if packs(ending) {
-		ending = filepath.Ext(base[:len(base)-len(ending)]) + ending
-	}
-	if ending == base { // it only begins with a dot
-		ending = ""
-	}
-	return rotationNames{stem: name[:len(name)-len(ending)], ending: ending, every: every, time: NoTime}
+	stem, ending := outfile.SplitName(name)
+	return rotationNames{stem: stem, ending: ending, every: every, time: NoTime}
 }
 
 // begin turns to a file whose first packet of its interval has this time, or NoTime.

@@ -53,7 +53,8 @@ func newRotation(t *testing.T, name string, opt RotateOptions) *Rotation {
 func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotated {
 	t.Helper()
 	dir := t.TempDir()
-	opt.Keep = math.MaxInt // so that it knows them
+	var names []string
+	opt.Completed = func(name string, _ uint64) { names = append(names, name) }
 	r := newRotation(t, filepath.Join(dir, "out.cap"), opt)
 	_ = each(t, src, func(b *Batch) { // up to damage
 		bitmap := make([]uint64, (len(b.Frames)+63)/64)
@@ -70,7 +71,7 @@ func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotat
 		t.Fatal(err)
 	}
 	out := rotated{stats: r.Stats()}
-	for _, name := range r.done {
+	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -456,7 +457,7 @@ func TestRotationNothing(t *testing.T) {
 
 func TestRotationAllocations(t *testing.T) {
 	r := newRotation(t, filepath.Join(t.TempDir(), "out.pcap"), RotateOptions{Size: 1 << 40, Every: time.Hour})
-	defer r.Abort()
+	defer r.Discard()
 	src := source(t, forgePcap(1, 500, 1, 0).bytes(), "in")
 	defer src.Close()
 	var b Batch

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // Write is that of Writer. An error is that of a file, and lasts until Retry: until then
@@ -11,7 +13,7 @@ import (
 func (r *Rotation) Write(b *Batch, drop []uint64) error {
 	checkDrop(b, drop)
 	if r.ended {
-		return fmt.Errorf("write %s: %w", r.name, errClosed)
+		return fmt.Errorf("write %s: %w", r.name, outfile.ErrClosed)
 	}
 	r.poll()
 	if r.kind == unchosen {
@@ -45,7 +47,7 @@ const mostGrowth = 128
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *Rotation) fits(b *Batch) bool {
-	return r.file != nil && r.file.len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
+	return r.file != nil && r.file.buf.len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
 		!r.clock.mayBeOver(b.Frames)
 }
 
@@ -82,7 +84,7 @@ func (r *Rotation) frames(b *Batch, drop []uint64, pos, end int) {
 // reach returns the first kept frame of pos..end-1 that belongs to another file than
 // the one being written, or end.
 func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
-	left, begun, packets := r.file.limit-r.file.len(), r.file.begun, r.file.packets > 0
+	left, begun, packets := r.file.limit-r.file.buf.len(), r.file.begun, r.file.packets > 0
 	s, ok := r.file.enc.(*sectionWriter)
 	timed := ok && s.last != NoTime
 	for pos < end {
@@ -106,7 +108,7 @@ func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
 // may follow begins no file.
 func (r *Rotation) block(b *Batch, i int) {
 	k := &b.Blocks[i]
-	if r.file != nil && r.file.begun && r.file.len()+int64(k.Len) > r.file.limit {
+	if r.file != nil && r.file.begun && r.file.buf.len()+int64(k.Len) > r.file.limit {
 		r.close()
 	}
 	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open() {

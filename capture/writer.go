@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // Writer writes a stream of batches, less some of their frames, as a capture
@@ -13,14 +15,19 @@ type Writer interface {
 	// i%64 of word i/64) is 0; a nil drop keeps all. It panics when drop is
 	// neither nil nor long enough. b and drop stay the caller's and are not
 	// changed. What is written has reached the io.Writer when Write returns,
-	// unless that is an Output on a regular file or one that compresses: those
-	// gather.
+	// unless that is an outfile.File on a regular file or one that compresses:
+	// those gather.
 	//
 	// An error of the io.Writer is returned as it is and lasts.
 	Write(b *Batch, drop []uint64) error
+	// Written returns how many packets the io.Writer has taken.
+	Written() uint64
 	// Skipped returns how many pcapng blocks could not be carried over: of an
 	// unknown type in the other byte order, or damaged inside.
 	Skipped() uint64
+	// Flush writes what is still gathered, and ends a block of an outfile.File
+	// that compresses, so that others can read all packets that were written.
+	Flush() error
 	// Close writes what is still gathered. It does not close the io.Writer.
 	Close() error
 }
@@ -60,11 +67,9 @@ type Writer interface {
 //
 // A Writer that was never given a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, merged bool) Writer {
-	k := &lazyWriter{merged: merged}
-	if o, ok := w.(*Output); ok {
-		k.out, k.gather = o.buf, o.temp != ""
-	} else {
-		k.out = newOutBuffer(w)
+	k := &lazyWriter{out: newOutBuffer(w), merged: merged}
+	if f, ok := w.(*outfile.File); ok {
+		k.file, k.gather = f, f.Gathers()
 	}
 	return k
 }
@@ -106,6 +111,7 @@ const (
 // lazyWriter chooses the encoder at the first batch that has a section.
 type lazyWriter struct {
 	out    *outBuffer
+	file   *outfile.File // below out, or nil
 	enc    encoder
 	merged bool
 	gather bool // keep gathering across batches
@@ -133,11 +139,23 @@ func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
 	return w.err
 }
 
+func (w *lazyWriter) Written() uint64 { return w.out.taken }
+
 func (w *lazyWriter) Skipped() uint64 {
 	if w.enc == nil {
 		return 0
 	}
 	return w.enc.skippedBlocks()
+}
+
+func (w *lazyWriter) Flush() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.err = w.out.flush(); w.err == nil && w.file != nil {
+		w.err = w.file.Flush()
+	}
+	return w.err
 }
 
 func (w *lazyWriter) Close() error {

@@ -1,11 +1,14 @@
 package capture
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // smallPackets is a batch of n packets of 60 bytes.
@@ -78,11 +81,11 @@ func BenchmarkWriterFile(b *testing.B) {
 	batch := smallPackets(b, benchBatch)
 	for _, d := range benchDrops {
 		b.Run(d.name, func(b *testing.B) {
-			o, err := Create(filepath.Join(b.TempDir(), "out.pcap"), OutputOptions{NoSync: true})
+			o, err := outfile.Create(context.Background(), filepath.Join(b.TempDir(), "out.pcap"), outfile.Options{NoSync: true})
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer o.Abort()
+			defer o.Discard()
 			benchWriter(b, batch, NewWriter(o, false), d.word)
 		})
 	}
@@ -106,11 +109,11 @@ func BenchmarkWriterRotation(b *testing.B) {
 		for _, d := range benchDrops {
 			b.Run(fmt.Sprintf("size=%d/%s", size, d.name), func(b *testing.B) {
 				r, err := NewRotation(filepath.Join(b.TempDir(), "out.pcap"),
-					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: OutputOptions{NoSync: true}})
+					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: outfile.Options{NoSync: true}})
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer r.Abort()
+				defer r.Discard()
 				benchWriter(b, batch, r, d.word)
 			})
 		}

@@ -14,6 +14,7 @@ type copyWriter struct {
 	// buf[from:to] is wanted and not yet written; the range grows as long as
 	// what comes next lies right behind it.
 	from, to uint32
+	packets  int // in that range
 }
 
 // unknownLength is the section length of a section that is not to be skipped as
@@ -65,18 +66,20 @@ func (w *copyWriter) frames(frames []Frame, drop []uint64, pos, end int) {
 
 // run adds frames that are all kept.
 func (w *copyWriter) run(frames []Frame) {
-	from, to := w.from, w.to
+	from, to, counted := w.from, w.to, 0
 	for i := range frames {
 		f := &frames[i]
 		if f.Record != to {
 			w.from, w.to = from, to
+			w.packets += i - counted
 			w.flush()
-			from = f.Record
+			from, counted = f.Record, i
 			to = from
 		}
 		to += f.RecordLen
 	}
 	w.from, w.to = from, to
+	w.packets += len(frames) - counted
 }
 
 // add adds one range.
@@ -92,6 +95,8 @@ func (w *copyWriter) add(offset, n uint32) {
 func (w *copyWriter) flush() {
 	if w.from < w.to {
 		w.out.write(w.buf[w.from:w.to])
+		w.out.mark(w.packets)
+		w.packets = 0
 	}
 	w.from = w.to
 }
@@ -103,8 +108,8 @@ func (w *copyWriter) sectionHeader(k *Block) {
 		w.add(k.Offset, k.Len)
 		return
 	}
-	w.add(k.Offset, sectionLengthAt)
 	w.flush()
+	w.out.write(w.buf[k.Offset:][:sectionLengthAt])
 	binary.NativeEndian.PutUint64(w.out.extend(8), unknownLength)
 	w.from, w.to = k.Offset+end, k.Offset+k.Len
 }

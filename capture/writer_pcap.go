@@ -41,6 +41,7 @@ func (w *pcapWriter) frameLen(b *Batch, i int, _ bool) int64 {
 func (w *pcapWriter) encode(b *Batch, drop []uint64, p part) error {
 	if !w.began {
 		w.fileHeader(b.Interfaces)
+		w.out.mark(0)
 		w.began = true
 	}
 	if err := w.checkInputs(b); err != nil {
@@ -130,6 +131,7 @@ func (w *pcapWriter) mixed(b *Batch, lo, hi int) {
 			for i := lo; i < end; i++ {
 				w.record(&b.Frames[i])
 				w.out.write(b.Data(i))
+				w.out.mark(1)
 			}
 		}
 		lo = end

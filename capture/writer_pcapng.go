@@ -44,6 +44,7 @@ const (
 func newSectionWriter(out *outBuffer) *sectionWriter {
 	w := &sectionWriter{out: out, last: NoTime}
 	out.write(AppendSectionHeader(nil))
+	out.mark(0)
 	return w
 }
 
@@ -63,6 +64,7 @@ func (w *sectionWriter) encode(b *Batch, drop []uint64, p part) error {
 		if err := w.block(b, i); err != nil {
 			return err
 		}
+		w.out.mark(0)
 	}
 	return w.frames(b, drop, pos, p.to)
 }
@@ -97,6 +99,7 @@ func (w *sectionWriter) grow(b *Batch) error {
 			w.next++
 			w.scratch = AppendInterface(w.scratch[:0], it, s.Nanosecond)
 			w.out.write(w.scratch)
+			w.out.mark(0)
 		case s.BigEndian:
 			t.origin = fromBig
 		}
@@ -125,6 +128,7 @@ func (w *sectionWriter) frames(b *Batch, drop []uint64, pos, end int) error {
 			default:
 				w.packetBlock(b, i, t)
 			}
+			w.out.mark(1)
 			if f.Time != NoTime {
 				w.last = f.Time
 			}

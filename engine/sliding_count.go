@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Count is CountSpan over the window.
@@ -24,11 +23,11 @@ func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duratio
 // normal approximation of what one of 2^level elements says of all. False positives, n/2^58
 // of n elements, are accounted for as DigestRows does.
 func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
-	checkOpen("Sliding.CountSpan", s.arena)
-	c := Counts{MemoryBytes: s.bytes(), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
+	checkOpen("Sliding.CountSpan", s.table.arena)
+	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-slidingTimes, min(now, slidingTimes))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
-	var sum slidingSum
+	var sum sampleSum
 	s.sum(&sum, from, now)
 	held := s.heldWithin(from, now)
 	sum.add(held, 0, 1, 1)
@@ -43,13 +42,18 @@ func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 // live returns how many elements are remembered that are no older than the window.
 func (s *Sliding) live() (sum float64) {
 	for age := range s.steps + 1 {
-		sum += float64(s.counts[(s.front-age)&int64(len(s.counts)-1)])
+		slot := (s.front - age) & int64(len(s.counts)-1)
+		sum += float64(s.counts[slot])
+		if s.thinning {
+			sum += float64(s.thinned[slot])
+		}
 	}
 	return sum
 }
 
-// slidingSum adds steps up.
-type slidingSum struct {
+// sampleSum adds numbers of elements up that were sampled at different levels: those of steps, or all that
+// one level had.
+type sampleSum struct {
 	mean, low, high float64
 	variance        float64
 	seen            uint64 // elements of the sample in the low sum
@@ -58,7 +62,7 @@ type slidingSum struct {
 
 // add adds a step of which so many elements are known, each for 2^level. share of them are
 // within the span; all of them certainly if least is 1, none if 0.
-func (a *slidingSum) add(count uint64, level uint8, share, least float64) {
+func (a *sampleSum) add(count uint64, level uint8, share, least float64) {
 	if count == 0 {
 		return
 	}
@@ -76,21 +80,25 @@ func (a *slidingSum) add(count uint64, level uint8, share, least float64) {
 
 // bounds returns the bounds of the number. 4 elements of the sample are what it misses
 // at most where it has none, and more than the normal approximation lacks elsewhere.
-func (a *slidingSum) bounds() (low, high uint64) {
+func (a *sampleSum) bounds() (low, high uint64) {
 	spread := 1.96 * math.Sqrt(a.variance)
 	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))
 	return low, uint64(math.Ceil(a.high + spread + 4*a.weight))
 }
 
 // sum adds the steps of a span up.
-func (s *Sliding) sum(a *slidingSum, from, to int64) {
+func (s *Sliding) sum(a *sampleSum, from, to int64) {
 	if !s.started {
 		return
 	}
 	mask := int64(len(s.counts) - 1)
 	for step := max(floorDiv(from, s.step), s.front-s.steps); step <= s.front; step++ {
 		share, least := s.share(step, from, to)
-		a.add(uint64(s.counts[step&mask]), s.levels[step&mask], share, least)
+		level := s.levels[step&mask]
+		a.add(uint64(s.counts[step&mask]), level, share, least)
+		if s.thinning {
+			a.add(uint64(s.thinned[step&mask]), max(level, uint8(s.level+1)), share, least)
+		}
 	}
 }
 
@@ -126,12 +134,4 @@ func (s *Sliding) heldWithin(from, to int64) (count uint64) {
 		}
 	}
 	return count
-}
-
-// spilledBytes is about what a line's spilled elements take in the map.
-const spilledBytes = 64
-
-// bytes returns the size of what remembers elements.
-func (s *Sliding) bytes() int {
-	return len(s.arena.Lines())*layout.LineSize + spilledBytes*len(s.spilled) + 5*len(s.counts)
 }

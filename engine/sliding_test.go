@@ -147,7 +147,7 @@ func TestSlidingConfigs(t *testing.T) {
 		}
 	}
 	s := compareSliding(t, slidingStreams(4, 200_000, time.Minute)["all new"], SlidingConfig{Window: time.Minute})
-	if lines := len(s.arena.Lines()); lines < 4*asm.SlidingLines {
+	if lines := len(s.table.arena.Lines()); lines < 4*asm.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
 	for _, cfg := range []SlidingConfig{
@@ -169,18 +169,18 @@ func TestSlidingForgets(t *testing.T) {
 	digests := landmarkDigests(9, 1<<18)
 	times := steady(len(digests), time.Second/20_000)
 	s.TestAndSet(nil, digests, times)
-	if lines := len(s.arena.Lines()); lines*slidingLoad > 2*25_000 {
+	if lines := len(s.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
 		t.Errorf("%d lines for 20,000 elements", lines)
 	}
-	if s.cells > 25_100 {
-		t.Errorf("%d cells for 20,000 elements", s.cells)
+	if s.taken > 25_100 {
+		t.Errorf("%d cells for 20,000 elements", s.taken)
 	}
 	s.Advance(times[len(times)-1] + int64(time.Hour))
-	if s.cells != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
+	if s.taken != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
 		t.Error("something is left")
 	}
 	s.Reset()
-	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.arena.Lines()) != asm.SlidingLines {
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.table.arena.Lines()) != asm.SlidingLines {
 		t.Errorf("%+v after Reset", c)
 	}
 }
@@ -216,6 +216,31 @@ func TestSlidingBatchSizes(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("%s: other counts in batches of %d", name, batch)
 			}
+		}
+	}
+}
+
+// Dates are told apart however long few elements come: those that a flood left behind are gone, or known
+// to be old, when their dates could be taken for others.
+func TestSlidingDatesApart(t *testing.T) {
+	const steps = maxSlidingSteps
+	s, want := mustSliding(t, SlidingConfig{Window: steps, Step: 1}), lastSightings{}
+	flood := landmarkDigests(21, 200_000)
+	s.TestAndSet(nil, flood, steady(len(flood), 0))
+	for window := int64(1); window < 20; window++ {
+		now := slidingBegin + window*(steps-1)
+		part := flood[100*(window%7) : 100*(window%7)+100]
+		for range 2 {
+			times := slices.Repeat([]int64{now}, len(part))
+			s.TestAndSet(nil, part, times)
+			want.add(part, times)
+		}
+		span := int64(steps)
+		if window == 1 {
+			span = steps / 2 // without the flood
+		}
+		if c, n := s.CountSpan(now, time.Duration(span)), want.within(now-span+1, now); c.Distinct != n {
+			t.Fatalf("window %d: %+v, want %d", window, c, n)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 2
+//	version, 3
 //	kind of the filter
 //	2 words: key check value
 //	8 words: label, with zeros behind
@@ -34,7 +34,7 @@ import (
 // with those of other keys, or of another hash, without a word.
 const (
 	snapshotMagic   = "FLOWSNAP"
-	snapshotVersion = 2
+	snapshotVersion = 3
 	// snapshotHead is the size of all before the fields.
 	snapshotHead = 5*8 + MaxLabel + 8
 	// snapshotPart is how many words are turned to bytes at a time.

@@ -80,7 +80,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"empty", nil, ErrSnapshot, "ends in its header"},
 		{"foreign", bytes.Repeat([]byte("pcap"), 100), ErrSnapshot, "not a snapshot"},
-		{"newer", changed(data, 1, 3), ErrSnapshot, "version 3, this program reads version 2"},
+		{"newer", changed(data, 1, 4), ErrSnapshot, "version 4, this program reads version 3"},
 		{"kind", changed(data, 2, 9), ErrSnapshot, "kind 9"},
 		{"key", changed(data, 3, 1), ErrSnapshot, "another key"},
 		{"count", changed(data, 13, 1<<60), ErrSnapshot, "1152921504606846976 fields, must be from 10 to 10"},

@@ -167,6 +167,10 @@ type SenderConfig struct {
 	// Patience is how long a frame that a full queue refuses is offered again
 	// before it is given up; 0 for DefaultPatience.
 	Patience time.Duration
+	// Warn is told of the first frame that is passed over for each reason: an error
+	// that wraps ErrFrameCut, ErrFrameTooLong or ErrFrameRefused. Send calls it. It may
+	// be nil.
+	Warn func(error)
 }
 
 // DefaultPatience is long for a queue to drain, and short beside what a ring of

@@ -14,6 +14,7 @@ import (
 type device struct {
 	name     string
 	index    int // 0 for Any
+	mtu      int
 	up       bool
 	loopback bool
 	link     capture.LinkType
@@ -40,6 +41,10 @@ func lookUp(name string) (device, error) {
 		return d, describe(name, "SIOCGIFINDEX", err)
 	}
 	d.index = int(request.Uint32())
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFMTU, request); err != nil {
+		return d, describe(name, "SIOCGIFMTU", err)
+	}
+	d.mtu = int(request.Uint32())
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request); err != nil {
 		return d, describe(name, "SIOCGIFFLAGS", err)
 	}

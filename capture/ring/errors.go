@@ -11,3 +11,10 @@ var (
 	ErrNotPermitted = errors.New("not permitted: needs CAP_NET_RAW (run as root, or setcap cap_net_raw+ep on the program)")
 	ErrLinkType     = errors.New("the interface cannot carry frames of this link type")
 )
+
+// Reasons why a [Sender] passes frames over; test with errors.Is.
+var (
+	ErrFrameCut     = errors.New("frames captured in part are not sent")
+	ErrFrameTooLong = errors.New("frames longer than the interface can carry are not sent")
+	ErrFrameRefused = errors.New("frames that the interface's queue keeps refusing are not sent")
+)

@@ -43,23 +43,18 @@ type Sender struct {
 	pieces   [sendBatch]unix.Iovec
 	queued   int
 	stalled  bool // the queue refused the last frame for as long as there was patience
+	outage   outage
 
-	sent, bytes, cut, tooLong, refused, retries atomic.Uint64
+	sent, bytes, cut, tooLong, refused, lost, retries atomic.Uint64
 }
 
 // OpenSender opens an interface to send to. Without CAP_NET_RAW the error is
 // ErrNotPermitted; else it may be ErrNoInterface, ErrDown, or ErrLinkType if the
 // interface is not an Ethernet.
 func OpenSender(conf SenderConfig) (*Sender, error) {
-	d, err := lookUp(conf.Interface)
+	d, err := lookUpSendable(conf.Interface)
 	if err != nil {
 		return nil, err
-	}
-	switch {
-	case d.link != capture.LinkEthernet:
-		return nil, fmt.Errorf("%s: %w: frames are sent to Ethernet only", conf.Interface, ErrLinkType)
-	case !d.up:
-		return nil, fmt.Errorf("%s: %w: ip link set %s up", d.name, ErrDown, d.name)
 	}
 	conf.Patience = positive(conf.Patience, DefaultPatience)
 	const noProtocol = 0 // receives nothing
@@ -88,60 +83,74 @@ func prepareSender(fd int, d *device, conf *SenderConfig) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
 		return describe(d.name, "SO_SNDBUF", err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.index}); err != nil {
-		return describe(d.name, "bind", err)
-	}
-	return nil
+	return bindSender(fd, d)
 }
 
 // Send sends those frames i of b in their order whose bit in drop (bit i%64 of
 // word i/64) is 0; a nil drop keeps all. Frames that cannot be sent are counted and
-// passed over. A full queue is waited for, each time at most Patience. An error
-// wraps ErrLinkType for frames that are not Ethernet's, ErrDown or ErrNoInterface;
-// frames before it have been sent. b and drop stay the caller's.
+// passed over. A full queue is waited for, each time at most Patience. b and drop stay
+// the caller's.
+//
+// An error says why the interface cannot be sent to, and wraps ErrDown or
+// ErrNoInterface. It is returned again, for batches without a frame to be sent too,
+// until a frame was sent: so nil after an error means that the interface works again.
+// Frames that come until then are lost, and counted; Send looks for the interface of the
+// name again after a time that grows to a tenth of a second. Frames that are not Ethernet's
+// are lost in the same way, and their error wraps ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
+	var foreign error
 	for i := range b.Frames {
 		if drop != nil && drop[i/64]>>(i%64)&1 != 0 {
 			continue
 		}
 		f := &b.Frames[i]
-		if link := b.Interfaces[f.Interface].LinkType; link != capture.LinkEthernet {
-			return fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
-		}
-		if f.CapLen < f.WireLen || f.CapLen < etherLen { // the kernel wants a whole header
-			s.cut.Add(1)
-			continue
-		}
-		s.pieces[s.queued].Base = &b.Buf[f.Data]
-		s.pieces[s.queued].SetLen(int(f.CapLen))
-		if s.queued++; s.queued == sendBatch {
-			if err := s.flush(); err != nil {
-				return err
+		link := b.Interfaces[f.Interface].LinkType
+		switch {
+		case link != capture.LinkEthernet:
+			s.lost.Add(1)
+			foreign = fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
+		case f.CapLen < f.WireLen || f.CapLen < etherLen: // the kernel wants a whole header
+			s.passOver(&s.cut, func() error { return s.cutError(f) })
+		default:
+			s.pieces[s.queued].Base = &b.Buf[f.Data]
+			s.pieces[s.queued].SetLen(int(f.CapLen))
+			if s.queued++; s.queued == sendBatch {
+				s.flush()
 			}
 		}
 	}
-	return s.flush()
+	s.flush()
+	if foreign != nil {
+		s.outage.reason = foreign
+	}
+	return s.outage.reason
 }
 
 // flush sends what is queued, and forgets the batch that it lies in.
-func (s *Sender) flush() error {
-	defer func() {
-		clear(s.pieces[:])
-		s.queued = 0
-	}()
+func (s *Sender) flush() {
 	for from := 0; from < s.queued; {
+		if !s.reach() {
+			s.lost.Add(uint64(s.queued - from))
+			break
+		}
 		n, err := s.offer(from)
 		from += n
-		if err == nil {
-			s.stalled = false
-			continue
+		switch err {
+		case nil:
+			s.stalled, s.outage = false, outage{}
+		case unix.EAGAIN, unix.ENOBUFS, unix.EINTR:
+			s.passOver(&s.refused, s.refusedError)
+			from++
+		case unix.EMSGSIZE:
+			length := int(s.pieces[from].Len)
+			s.passOver(&s.tooLong, func() error { return s.tooLongError(length) })
+			from++
+		default:
+			s.outage.begin(describe(s.conf.Interface, "sendmmsg", err))
 		}
-		if err := s.refusal(err); err != nil {
-			return err
-		}
-		from++
 	}
-	return nil
+	clear(s.pieces[:])
+	s.queued = 0
 }
 
 // offer sends queued frames from the given one on, some of them at least. It
@@ -192,24 +201,12 @@ func (s *Sender) count(from, n int) {
 	s.bytes.Add(bytes)
 }
 
-// refusal counts a frame that was not sent, or returns why none can be.
-func (s *Sender) refusal(err error) error {
-	switch err {
-	case unix.EAGAIN, unix.ENOBUFS, unix.EINTR:
-		s.refused.Add(1)
-	case unix.EMSGSIZE:
-		s.tooLong.Add(1)
-	default:
-		return describe(s.conf.Interface, "sendmmsg", err)
-	}
-	return nil
-}
-
 // Stats returns what was counted so far. Any goroutine may call it.
 func (s *Sender) Stats() SenderStats {
 	return SenderStats{
 		Sent: s.sent.Load(), Bytes: s.bytes.Load(),
-		Cut: s.cut.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Retries: s.retries.Load(),
+		Cut: s.cut.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Lost: s.lost.Load(),
+		Retries: s.retries.Load(),
 	}
 }
 

@@ -70,7 +70,7 @@ func TestForward(t *testing.T) {
 	compare(t, rest(t, tool).frames, sent)
 }
 
-// TestSendRefused takes the other end away, and then the interface.
+// TestSendRefused takes the other end away.
 func TestSendRefused(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set right down")
@@ -99,21 +99,28 @@ func TestSendRefused(t *testing.T) {
 			t.Fatalf("%+v, %v", s.Stats(), err)
 		}
 	}
-	ip(t, "link set left down")
-	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
-		t.Errorf("down: %v", err)
-	}
-	ip(t, "link del left")
-	if err := s.Send(b, nil); !errors.Is(err, ErrNoInterface) {
-		t.Errorf("removed: %v", err)
-	}
 }
 
+// TestSendLinkType sends what is Ethernet's, and nothing else.
 func TestSendLinkType(t *testing.T) {
 	enterLab(t)
-	b := batchOf(numbered(0, 60))
-	b.Interfaces[0].LinkType = capture.LinkLinuxSLL2
-	if err := openSender(t, "left").Send(b, nil); !errors.Is(err, ErrLinkType) {
+	src := open(t, Config{Interfaces: []string{"right"}})
+	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkLinuxSLL2})
+	b.Frames[1].Interface = 1
+	s := openSender(t, "left")
+	if err := s.Send(b, nil); !errors.Is(err, ErrLinkType) {
 		t.Errorf("%v", err)
+	}
+	clear(b.Buf) // as whoever has a batch may do
+	if err := s.Send(batchOf(), nil); !errors.Is(err, ErrLinkType) {
+		t.Errorf("%v, and nothing was sent since", err)
+	}
+	if err := s.Send(batchOf(numbered(3, 60)), nil); err != nil {
+		t.Error(err)
+	}
+	compare(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
+	if n := s.Stats(); n.Sent != 3 || n.Lost != 1 {
+		t.Errorf("%+v", n)
 	}
 }

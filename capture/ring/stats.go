@@ -26,10 +26,12 @@ type SenderStats struct {
 	Sent  uint64 `json:"sent"`  // frames that the kernel took
 	Bytes uint64 `json:"bytes"` // of them
 	// Frames that were not sent: captured in part, longer than the interface can
-	// carry, and refused again and again by a full or dead queue.
+	// carry, refused again and again by a full or dead queue, and lost while the
+	// interface was down or away.
 	Cut     uint64 `json:"cut"`
 	TooLong uint64 `json:"too_long"`
 	Refused uint64 `json:"refused"`
+	Lost    uint64 `json:"lost"`
 	// Retries is how often frames had to wait for the queue to drain.
 	Retries uint64 `json:"retries"`
 }

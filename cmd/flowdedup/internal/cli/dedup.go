@@ -11,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -82,15 +83,19 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
 
-func (f *dedupFlags) check() error {
-	if capture.SameOutput(f.output, f.duplicates) {
-		return &usageError{errors.New("-w and --duplicates name the same file")}
+func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
+	if err := checkNamed(cmd.Flags()); err != nil {
+		return err
 	}
-	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common))
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common)); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
+	return named.check()
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd, args); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {
@@ -101,7 +106,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	defer bar.close()
 	cfg := f.config(cmd, &f.common)
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
-	cfg.Output, cfg.Duplicates, cfg.Rotate = f.output, f.duplicates, f.rotate.options()
+	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary, "give captures that were put behind each other as inputs of their own, which are merged by time")
@@ -111,7 +116,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 // lost tells of an output that went with another one whose reader left early:
 // that is no failure unless the run had more to do.
 func (f *dedupFlags) lost(err error) error {
-	if f.output == "" || f.duplicates == "" || !errors.Is(err, dedup.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
+	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
@@ -156,11 +161,11 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 // a run that ended before it read anything, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
-	if s.Method == "" || nothingRead || errors.Is(err, dedup.ErrOutput) {
+	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
 	w := e.stdout
-	if capture.IsStdout(f.output) || capture.IsStdout(f.duplicates) {
+	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.stderr
 	}
 	return f.printTo(w, s)

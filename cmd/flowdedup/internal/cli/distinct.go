@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -9,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // The rates that engine.NewLandmark takes.
@@ -55,6 +57,11 @@ and whose rate of false positives stays under --fpr. --method exact counts
 everything exactly in as much memory as it takes.
 --method lru remembers the keys that came last in as much as --memory says, and
 counts and lists the others again when they return.
+
+--memory bounds what the counters of a run hold together; what does not fit is
+counted by a sample, and low and high tell how well (95 %). It is what each
+counter holds with --slide and --method lru, and what each starts with with
+--method bloom.
 
 Windows without packets give no line. Packets that have no timestamp are
 counted in a window of their own.`,
@@ -102,18 +109,24 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 		return &usageError{errors.New("--window and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	case f.bounded() && f.list:
+		return &usageError{errors.New("--list needs all keys, of which --memory would keep a sample; --method lru lists keys again that it forgot")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
-	case capture.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
+	case outfile.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
 		return &usageError{errors.New("--csv on standard output needs --quiet, without --json and --list: they print there too")}
-	case namesInput(f.csv, inputs):
-		return &usageError{fmt.Errorf("--csv would replace the input %s", f.csv)}
 	}
-	if err := f.keyFlags.check(); err != nil {
-		return err
+	named := files{outputs: []namedFile{{"--csv", f.csv}}, inputs: append(f.filter.files(), inputs...)}
+	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check()} {
+		if err != nil {
+			return err
+		}
 	}
 	return f.checkSliding()
 }
+
+// bounded reports whether --memory bounds all counters together, not each one.
+func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.memory > 0 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
@@ -123,7 +136,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		return err
 	}
 	e.quiet = f.quiet
-	out, err := f.openOutputs(e)
+	out, err := f.openOutputs(cmd.Context(), e)
 	if err != nil {
 		return err
 	}
@@ -134,6 +147,9 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
+	}
+	if f.bounded() {
+		cfg.Budget = f.memory
 	}
 	if f.window.none {
 		cfg.Calendar.Every = 0
@@ -146,19 +162,18 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	if result.Late > 0 {
 		e.warn(fmt.Errorf(f.lateText(), result.Late))
 	}
-	var failed *distinct.OutputError
 	read := result.Packets + result.Filtered
-	keep := (read > 0 || err == nil) && !errors.As(err, &failed)
-	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(keep, result.Filtered))
+	clean := err == nil && !result.Damaged
+	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
-// lost tells of a CSV file that was given up because the reader of standard
+// lost tells of a CSV file that is not complete because the reader of standard
 // output left, which alone is no failure.
 func (f *distinctFlags) lost(err error) error {
-	if f.csv == "" || capture.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
+	if f.csv == "" || outfile.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
-	return fmt.Errorf("%s is not complete and was given up: the reader of standard output left", f.csv)
+	return fmt.Errorf("%s is not complete: the reader of standard output left", f.csv)
 }
 
 // outputs are where the counts of a run go.
@@ -166,11 +181,11 @@ type outputs struct {
 	out   *bufio.Writer // standard output
 	json  *report.DistinctJSON
 	table *report.DistinctTable
-	file  *capture.Output
+	file  *outfile.File
 	csv   *report.DistinctCSV
 }
 
-func (f *distinctFlags) openOutputs(e *env) (*outputs, error) {
+func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, error) {
 	o := &outputs{out: bufio.NewWriter(e.stdout)}
 	switch {
 	case f.json:
@@ -181,13 +196,13 @@ func (f *distinctFlags) openOutputs(e *env) (*outputs, error) {
 	if f.csv == "" {
 		return o, nil
 	}
-	file, err := capture.Create(f.csv, capture.OutputOptions{})
+	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
 	if err != nil {
 		return nil, err
 	}
-	csv, err := report.NewDistinctCSV(file)
+	csv, err := report.NewDistinctCSV(sink.NewPatient(ctx, f.csv, file))
 	if err != nil {
-		return nil, errors.Join(err, file.Abort())
+		return nil, errors.Join(err, file.Discard())
 	}
 	o.file, o.csv = file, csv
 	return o, nil
@@ -214,25 +229,27 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 	return report.SightingText(o.out, s)
 }
 
-// close completes the outputs, or takes the file back if there is nothing to
-// keep: nothing was read, or rows are missing.
-func (o *outputs) close(keep bool, filtered uint64) error {
+// close completes the outputs after a clean end. After any other, the rows that were read
+// stay, beside a file that exists.
+func (o *outputs) close(clean, read bool, filtered uint64) error {
 	var err error
-	if o.table != nil && keep {
+	if o.table != nil && (clean || read) {
 		err = o.table.Close(filtered)
 	}
-	return errors.Join(err, o.out.Flush(), o.closeCSV(keep))
+	return errors.Join(err, o.out.Flush(), o.closeCSV(clean, read))
 }
 
-func (o *outputs) closeCSV(keep bool) error {
-	if o.csv == nil {
+func (o *outputs) closeCSV(clean, read bool) error {
+	switch {
+	case o.csv == nil:
 		return nil
+	case clean:
+		if err := o.csv.Close(); err != nil {
+			return errors.Join(err, sink.KeepFile(o.file))
+		}
+		return o.file.Commit()
+	case read:
+		return errors.Join(o.csv.Close(), sink.KeepFile(o.file))
 	}
-	if !keep {
-		return o.file.Abort()
-	}
-	if err := o.csv.Close(); err != nil {
-		return errors.Join(err, o.file.Abort())
-	}
-	return o.file.Commit()
+	return o.file.Discard()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -68,10 +69,17 @@ func (e *env) codeOf(err error) int {
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged
-	case isQuietEnd(err) && !errors.Is(err, errDamageReported):
+	case isQuietEnd(err) && !errors.Is(err, errDamageReported), isNote(err), errors.Is(err, sink.ErrBlocked):
 		return exitDone
 	}
 	return exitFailed
+}
+
+// isNote tells where the packets are of a run that did not end well; why it did not is
+// told beside.
+func isNote(err error) bool {
+	var kept *sink.Kept
+	return errors.As(err, &kept) && kept.Err == nil
 }
 
 // isQuietEnd tells errors that need no line of their own: a reader that closed

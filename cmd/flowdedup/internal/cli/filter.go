@@ -24,6 +24,14 @@ func (f *filterFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.file, "bpf-file", "", "take only those that the program in `FILE` accepts: what tcpdump -ddd prints")
 }
 
+// files lists the file that is read, if one is named.
+func (f *filterFlags) files() []string {
+	if f.file == "" {
+		return nil
+	}
+	return []string{f.file}
+}
+
 // load reads the file.
 func (f *filterFlags) load() error {
 	if f.file == "" {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // liveFlags are the flags of "flowdedup live".
@@ -26,6 +26,7 @@ type liveFlags struct {
 	ringFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
+	distinctMemory              int
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -93,12 +94,14 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
 	f.keyFlags.register(fs)
+	f.distinctMemory = layout.MemoryBudget()
+	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
 	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME` once interfaces are open")
+	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
 	f.registerRun(fs)
@@ -107,7 +110,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
 	completeJudging(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -115,20 +118,19 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	}
 }
 
-func (f *liveFlags) check() error {
+func (f *liveFlags) check(cmd *cobra.Command) error {
+	if err := checkNamed(cmd.Flags()); err != nil {
+		return err
+	}
 	switch {
 	case len(f.conf.Interfaces) == 0:
 		return &usageError{fmt.Errorf("name at least one interface with -i: %s", interfaceNames())}
-	case capture.SameOutput(f.output, f.duplicates):
-		return &usageError{errors.New("-w and --duplicates name the same file")}
 	case len(f.of) == 0 && f.reports != "":
 		return &usageError{errors.New("--reports needs --of: what to count")}
-	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || capture.IsStdout(f.reports)):
+	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case hasPackedEnding(f.state):
-		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
 	case f.slide < 0:
 		return &usageError{errors.New("--slide must not be negative")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
@@ -138,26 +140,24 @@ func (f *liveFlags) check() error {
 	case f.duration < 0:
 		return &usageError{errors.New("--duration must not be negative")}
 	}
-	return errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check())
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+		return err
+	}
+	named := files{outputs: []namedFile{
+		{"-w", f.output}, {"--duplicates", f.duplicates}, {"--reports", f.reports}, {"--state", f.state},
+	}, inputs: f.filter.files()}
+	return named.check()
 }
 
 // mostPast is what engine.Sliding counts over.
 const mostPast = 366 * 24 * time.Hour
 
-func hasPackedEnding(name string) bool {
-	switch filepath.Ext(name) {
-	case ".gz", ".zst", ".lz4":
-		return true
-	}
-	return false
-}
-
 func (f *liveFlags) packetsToStdout() bool {
-	return capture.IsStdout(f.output) || capture.IsStdout(f.duplicates)
+	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
 }
 
 func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {
@@ -175,6 +175,9 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	}
 	defer show.close()
 	cfg.Status, cfg.Log = show.update, show.log
+	if !outfile.IsStdout(cfg.Reports) && !isTerminal(show.stderr) {
+		cfg.Reopen = e.onHangup
+	}
 	summary, err := live.Run(cmd.Context(), cfg)
 	show.close()
 	if summary.Method != "" {
@@ -201,6 +204,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
+			Budget: f.distinctMemory,
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
@@ -208,7 +212,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// warnDropped tells what the kernel dropped.
+// warnDropped tells what the kernel dropped, and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
@@ -216,12 +220,17 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 				n.Name, n.Dropped, n.Received))
 		}
 	}
+	if n := s.Forward; n != nil {
+		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
+		}
+	}
 }
 
 // print writes the summary where neither packets nor counts go.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
 	w := e.stdout
-	if f.packetsToStdout() || len(f.of) > 0 && capture.IsStdout(f.reports) {
+	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr
 	}
 	return f.printTo(w, s)

@@ -134,8 +134,8 @@ func (r *liveRun) start() {
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // it has ended, if nothing failed
 }
 
-// event waits for a line on stderr that holds a text.
-func (r *liveRun) event(text string) {
+// event waits for a line on stderr that holds a text, and returns it.
+func (r *liveRun) event(text string) string {
 	r.t.Helper()
 	for timeout := time.After(20 * time.Second); ; {
 		select {
@@ -144,7 +144,7 @@ func (r *liveRun) event(text string) {
 				r.t.Fatalf("no %q in\n%s", text, r.stderr.String())
 			}
 			if strings.Contains(line, text) {
-				return
+				return line
 			}
 		case <-timeout:
 			r.t.Fatalf("no %q for a long time", text)
@@ -258,14 +258,22 @@ func (f liveFrame) bytes() []byte {
 // sendTo sends frames out of an interface.
 func sendTo(t *testing.T, name string, frames ...liveFrame) {
 	t.Helper()
+	var all [][]byte
+	for _, f := range frames {
+		all = append(all, f.bytes())
+	}
+	sendBytes(t, name, all...)
+}
+
+func sendBytes(t *testing.T, name string, frames ...[]byte) {
+	t.Helper()
 	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
-	for _, f := range frames {
-		data := f.bytes()
+	for _, data := range frames {
 		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data))})
 		b.Buf = append(b.Buf, data...)
 	}
@@ -318,4 +326,22 @@ func copyProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// lockThread keeps the test on its thread for ever: the thread ends with the test.
+func lockThread() { runtime.LockOSThread() }
+
+// packetsIn counts the packets of a capture that may still grow, -1 if there is none.
+func packetsIn(name string) int {
+	src, err := capture.Open(name, capture.Options{})
+	if err != nil {
+		return -1
+	}
+	defer src.Close()
+	var b capture.Batch
+	for n := 0; ; n += len(b.Frames) {
+		if src.Next(&b) != nil {
+			return n
+		}
+	}
 }

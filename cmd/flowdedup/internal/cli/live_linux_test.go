@@ -164,6 +164,8 @@ func TestLiveLoops(t *testing.T) {
 	pair(t, "left", "right")
 	pair(t, "out", "sensor")
 	vlans := canIP("link add link left name left.7 type vlan id 7")
+	macvlans := canIP("link add link out name mac1 type macvlan mode bridge") && canIP("link add link out name mac2 type macvlan mode bridge") &&
+		canIP("link set mac1 up") && canIP("link set mac2 up")
 	bridges := canIP("link add br0 type bridge") && canIP("link set right master br0")
 	for _, c := range []struct {
 		captured, forward string
@@ -172,6 +174,7 @@ func TestLiveLoops(t *testing.T) {
 		{"left", "left", true, true}, {"left", "right", true, true}, {"any", "out", true, true},
 		{"left", "left.7", vlans, true}, {"left.7", "left", vlans, true},
 		{"left", "br0", bridges, true}, {"br0", "left", bridges, true}, {"right", "br0", bridges, true},
+		{"mac1", "mac2", macvlans, true}, {"mac1", "out", macvlans, true}, {"left", "mac1", macvlans, false},
 		{"left", "out", true, false},
 	} {
 		if !c.possible {
@@ -186,6 +189,18 @@ func TestLiveLoops(t *testing.T) {
 		if c.refused && strings.Count(string(out), "\n") != 1 {
 			t.Errorf("more than a line: %s", out)
 		}
+	}
+}
+
+// TestLiveForwardLinkTypes refuses to forward what the interface cannot carry.
+func TestLiveForwardLinkTypes(t *testing.T) {
+	lab(t)
+	pair(t, "out", "sensor")
+	tun(t, "tun0")
+	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
+	want := "--forward out: the interface cannot carry frames of this link type: those of -i tun0 are "
+	if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
@@ -276,12 +291,16 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left -w /nope/x.pcapng", 1, "/nope/x.pcapng: no such file or directory"},
 		{"-i left --of src --reports /nope/x.jsonl", 1, "/nope/x.jsonl: no such file or directory"},
 		{"-i left --state /nope/state", 1, "/nope/state: no such file or directory"},
-		{"-i left --state x.gz", 2, "--state is never compressed"},
+		{"-i left -w x --state x", 2, "-w and --state name the same file"},
+		{"-i left -w x --of src --reports x", 2, "-w and --reports name the same file"},
+		{"-i left --of src --reports x --state ./x", 2, "--reports and --state name the same file"},
+		{"-i left --forward=", 2, "--forward has an empty name"},
 		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
 		{"-i left --listen nonsense", 2, "--listen"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
+		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name interfaces with -i"},
 	} {
 		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
@@ -304,8 +323,24 @@ func TestLivePrivileges(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: needs CAP_NET_RAW") {
 		t.Errorf("as nobody: %v: %s", err, out)
 	}
-	r := startLive(t, "-i", "left", "--user", "nobody", "--json")
-	sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+	for name, gid := range map[string]string{"nobody": "", "65534": "", "65534:1234": "1234"} {
+		r := startLive(t, "-i", "left", "--user", name, "--json")
+		sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+		requireUnprivileged(t, r, gid)
+		if s := r.stopAfter(10); s.PacketsIn != 10 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// requireUnprivileged wants all threads to be nobody's, in a group unless that is empty,
+// for good.
+func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
+	t.Helper()
+	wanted := []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "NoNewPrivs:\t1"}
+	if gid != "" {
+		wanted = append(wanted, "Gid:"+strings.Repeat("\t"+gid, 4), "Groups:\t"+gid+" \n")
+	}
 	tasks, err := filepath.Glob("/proc/" + pidOf(r) + "/task/*/status")
 	if err != nil || len(tasks) == 0 {
 		t.Fatal("no threads: ", err)
@@ -315,13 +350,10 @@ func TestLivePrivileges(t *testing.T) {
 		if err != nil {
 			continue // a thread that has ended
 		}
-		for _, want := range []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"} {
+		for _, want := range wanted {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, status)
 			}
 		}
-	}
-	if s := r.stopAfter(10); s.PacketsIn != 10 {
-		t.Errorf("%+v", s)
 	}
 }

@@ -14,13 +14,15 @@ import (
 // lineEvery is how often a line tells of the run where there is no terminal.
 const lineEvery = 10 * time.Second
 
-// liveShow is where a run is seen: on standard error, and over HTTP.
+// liveShow is where a run is seen: on standard error, over HTTP, and by the service
+// manager.
 type liveShow struct {
-	env    *env
-	stderr io.Writer
-	view   *monitor.View   // nil with --quiet
-	server *monitor.Server // nil without --listen
-	log    *slog.Logger
+	env      *env
+	stderr   io.Writer
+	view     *monitor.View     // nil with --quiet
+	server   *monitor.Server   // nil without --listen
+	notifier *monitor.Notifier // nil without a service manager that wants to know
+	log      *slog.Logger
 }
 
 func (f *liveFlags) newShow(e *env) (*liveShow, error) {
@@ -40,6 +42,13 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 		e.mu.Unlock()
 	}
 	s.log = slog.New(f.handler()(e.stderr))
+	var err error
+	if s.notifier, err = monitor.NewNotifier(); err != nil {
+		s.log.Warn("the service manager hears nothing of the run", "error", err)
+	}
+	if s.server != nil {
+		s.log.Info("listening", "url", "http://"+s.server.Addr().String()+"/")
+	}
 	return s, nil
 }
 
@@ -69,6 +78,9 @@ func (s *liveShow) update(status live.Status) {
 	if s.server != nil {
 		s.server.Update(status)
 	}
+	if s.notifier != nil {
+		s.notifier.Update(&status)
+	}
 }
 
 // close ends the view, so that the summary stands below it, and the server. It may be
@@ -85,5 +97,9 @@ func (s *liveShow) close() {
 		// A scrape that was cut off is no failure of the run.
 		_ = s.server.Close()
 		s.server = nil
+	}
+	if s.notifier != nil {
+		_ = s.notifier.Close() // all is told
+		s.notifier = nil
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // env is what a command may touch of the world.
@@ -21,6 +20,7 @@ type env struct {
 	quiet bool
 
 	mu       sync.Mutex // for what follows, and lines on stderr
+	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
 	warnings int
 	// clearProgress clears the progress line before something else is printed.
 	clearProgress func()
@@ -28,39 +28,19 @@ type env struct {
 
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
-	e := &env{stdout: stdout, stderr: stderr, clearProgress: func() {}}
+	e := &env{stderr: stderr, clearProgress: func() {}}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
+	out := sink.NewPatient(ctx, "standard output", stdout)
+	defer out.Close()
+	e.stdout = out
 	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	e.report(err)
 	return e.exitCode(err)
-}
-
-// watchSignals returns a context that ends with the first SIGINT or SIGTERM. A
-// second one ends the process the hard way, since the handler is gone then.
-// SIGPIPE is turned into the write error that it stands for.
-func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(parent)
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	ignoreSIGPIPE()
-	go func() {
-		defer signal.Stop(ch)
-		select {
-		case s := <-ch:
-			if n, ok := s.(syscall.Signal); ok {
-				e.signal.Store(int32(n))
-			}
-			signal.Stop(ch) // before anybody can wait for the context
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // report prints an error, one line for each of several that are joined. What

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -14,15 +13,17 @@ import (
 
 // rotateFlags are the flags of commands that write packets to files in turn.
 type rotateFlags struct {
-	size  int64
-	every time.Duration
-	keep  int
+	size      int64
+	every     time.Duration
+	keep      int
+	keepBytes int64
 }
 
 func (r *rotateFlags) register(f *pflag.FlagSet) {
 	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "begin a new output file before one gets larger: 1GiB, 500MB")
 	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (24h) in UTC")
-	f.IntVar(&r.keep, "rotate-keep", 0, "remove the oldest output files of this run but for `N` (0: all stay)")
+	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files, those of earlier runs counted (0: all)")
+	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest output files that fit into this: 100GiB")
 }
 
 // check refuses what cannot be meant, where outputs are the files that could rotate;
@@ -32,8 +33,8 @@ func (r *rotateFlags) check(outputs ...string) error {
 	switch {
 	case r.keep < 0:
 		return &usageError{errors.New("--rotate-keep must not be negative")}
-	case r.keep > 0 && !rotates:
-		return &usageError{errors.New("--rotate-keep needs --rotate-size or --rotate-every")}
+	case (r.keep > 0 || r.keepBytes > 0) && !rotates:
+		return &usageError{errors.New("--rotate-keep and --rotate-keep-bytes need --rotate-size or --rotate-every")}
 	}
 	if !rotates {
 		return nil
@@ -47,7 +48,7 @@ func (r *rotateFlags) check(outputs ...string) error {
 }
 
 func (r *rotateFlags) options() capture.RotateOptions {
-	return capture.RotateOptions{Size: r.size, Every: r.every, Keep: r.keep}
+	return capture.RotateOptions{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
 }
 
 // minFileSize keeps a mistyped unit from making a file of each packet.
@@ -60,21 +61,4 @@ func parseFileSize(s string) (int64, error) {
 		return 0, fmt.Errorf("must be a size such as 1GiB or 500MB, at least 1KiB")
 	}
 	return int64(n), nil
-}
-
-// namesInput tells whether an output would replace one of the inputs.
-func namesInput(output string, inputs []string) bool {
-	if output == "" {
-		return false
-	}
-	info, err := os.Stat(output)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	for _, name := range inputs {
-		if in, err := os.Stat(name); err == nil && os.SameFile(info, in) {
-			return true
-		}
-	}
-	return false
 }

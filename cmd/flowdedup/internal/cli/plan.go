@@ -2,13 +2,14 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -147,10 +148,12 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--filter and --bpf-file need captures to measure: --from")}
 	case given("method") && f.config.Method == "":
 		return &usageError{errors.New("--method is empty")}
-	case capture.IsStdout(f.html) && (f.json || !f.quiet):
+	case outfile.IsStdout(f.html) && (f.json || !f.quiet):
 		return &usageError{errors.New("--html on standard output needs --quiet, without --json: they print there too")}
-	case namesInput(f.html, f.config.From):
-		return &usageError{errors.New("--html would replace the input " + f.html)}
+	}
+	named := files{outputs: []namedFile{{"--html", f.html}}, inputs: append(f.filter.files(), f.config.From...)}
+	if err := errors.Join(checkNamed(cmd.Flags()), named.check()); err != nil {
+		return err
 	}
 	return usageOf(f.config.Check())
 }
@@ -164,7 +167,7 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	f.config.Curves = f.json || f.html != ""
-	page, err := f.openPage()
+	page, err := f.openPage(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -226,15 +229,15 @@ func (f *planFlags) print(e *env, r *plan.Result) error {
 }
 
 // planPage is the page to write, if one was asked for.
-type planPage struct{ file *capture.Output }
+type planPage struct{ file *outfile.File }
 
 // openPage opens the page before anything is read, so that a name that cannot be written
 // is told at once.
-func (f *planFlags) openPage() (planPage, error) {
+func (f *planFlags) openPage(ctx context.Context) (planPage, error) {
 	if f.html == "" {
 		return planPage{}, nil
 	}
-	file, err := capture.Create(f.html, capture.OutputOptions{})
+	file, err := outfile.Create(ctx, f.html, outfile.Options{})
 	return planPage{file}, err
 }
 
@@ -253,5 +256,5 @@ func (p planPage) abort() error {
 	if p.file == nil {
 		return nil
 	}
-	return p.file.Abort()
+	return p.file.Discard()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -24,8 +25,7 @@ const redraw = 200 * time.Millisecond
 
 func newProgress(e *env, c *common) *progress {
 	p := &progress{mu: &e.mu}
-	file, ok := e.stderr.(*os.File)
-	if !ok || c.quiet || c.noProgress || !term.IsTerminal(int(file.Fd())) {
+	if c.quiet || c.noProgress || !isTerminal(e.stderr) {
 		return p
 	}
 	p.bar = progressbar.NewOptions64(-1,
@@ -76,4 +76,10 @@ func (p *progress) close() {
 	}
 	_ = p.bar.Finish()
 	p.bar = nil
+}
+
+// isTerminal tells a terminal from everything else that may be written to.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/dustin/go-humanize"
 
@@ -21,6 +22,7 @@ type Config struct {
 	Duplicates string // "" keeps no duplicates
 	// Rotate makes several files of each, where it has a size or an interval.
 	Rotate capture.RotateOptions
+	Log    *slog.Logger // is told what goes wrong with files that are complete
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"

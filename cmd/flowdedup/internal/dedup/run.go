@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // Run de-duplicates the inputs. The summary is valid whatever the error is; its
@@ -17,8 +18,8 @@ import (
 // The error is the context's when that was done: what was read until then is
 // processed and written. Inputs that are damaged or cannot be opened give an
 // error that holds a *capture.InputError for each, again with everything else
-// written; where not one packet could be read nothing is written, nor where the filter
-// is none.
+// written. After any such end a file that exists stays as it was, and a *sink.Kept says
+// where the packets are. Where not one packet could be read nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -26,22 +27,19 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		return newBooks().close(time.Since(begin)), err
 	}
 	defer in.Close()
-	r, err := newRunner(&cfg, in)
+	r, err := newRunner(ctx, &cfg, in)
 	if err != nil {
 		return newBooks().close(time.Since(begin)), err
 	}
 	defer r.judging.Close()
-	if err := r.prepare(ctx, in.Size()); err != nil {
-		return newBooks().close(time.Since(begin)), errors.Join(err, r.sinks.abort())
-	}
 
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
 		return &task{run: r, packets: r.judging.NewPackets()}
 	})
-	err = r.end(err, r.judging.books.tally.count+in.Filtered())
+	err = r.end(err, in)
 	s := r.judging.Summary(time.Since(begin))
-	s.SkippedBlocks = r.sinks.skipped()
-	s.Files = r.sinks.files()
+	s.SkippedBlocks = r.outputs.Skipped()
+	s.Files = r.outputs.Files()
 	s.Filtered = in.Filtered()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
@@ -58,54 +56,51 @@ const (
 // prepare takes the memory of a large filter, which a run that touches it a page at a time
 // would wait for without a word, and a signal with it. Inputs of so many bytes, or an
 // unknown number if that is 0, may be too small to touch most of it.
-func (r *runner) prepare(ctx context.Context, inputBytes int64) error {
-	cfg := r.judging.cfg
+func (j *Judging) prepare(ctx context.Context, inputBytes int64) error {
+	cfg := j.cfg
 	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
 		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
 	}
-	return r.judging.Populate(ctx)
+	return j.Populate(ctx)
 }
 
-// end commits the outputs, or takes them back where err or an error of their
-// own leaves nothing worth keeping of the packets read.
-func (r *runner) end(err error, read uint64) error {
-	useless := input.IsDamage(err) || errors.Is(err, input.ErrFilter)
-	if errors.Is(err, ErrOutput) || useless && read == 0 {
-		return errors.Join(err, r.sinks.abort())
+// end completes the outputs. Without a clean end, files that exist stay as they were, and
+// where nothing was read there is nothing to keep.
+func (r *runner) end(err error, in *input.Stream) error {
+	switch {
+	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
+		return r.outputs.Commit()
+	case r.judging.books.tally.count+in.Filtered() == 0 && err != nil:
+		return errors.Join(err, r.outputs.Discard())
 	}
-	return errors.Join(err, r.sinks.commit())
+	return errors.Join(err, r.outputs.Keep())
 }
 
 // runner is what the batches of a run have in common.
 type runner struct {
 	judging *Judging
-	sinks   *sinks
+	outputs *sink.Set
 }
 
-func newRunner(cfg *Config, in *input.Stream) (*runner, error) {
+func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
 	judging, err := NewJudging(cfg, in.Size())
 	if err != nil {
 		return nil, err
 	}
-	sinks, err := openSinks(cfg, len(in.Inputs()))
-	if err != nil {
+	if err := judging.prepare(ctx, in.Size()); err != nil {
 		return nil, errors.Join(err, judging.Close())
 	}
-	return &runner{judging: judging, sinks: sinks}, nil
+	rotate := cfg.Rotate
+	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
+	rotate.Output.Workers = cfg.Workers
+	outputs := sink.New(ctx, sink.Config{
+		Kept: cfg.Output, Removed: cfg.Duplicates, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+	})
+	if err := outputs.OpenFiles(ctx); err != nil {
+		return nil, errors.Join(err, outputs.Discard(), judging.Close())
+	}
+	return &runner{judging: judging, outputs: outputs}, nil
 }
-
-// ErrOutput is what failures of an output wrap. They end a run, and nothing is
-// left under the names of outputs that are files, except of one that was
-// complete and in its place before the other failed, and of complete files of
-// those that rotate.
-var ErrOutput = errors.New("output failed")
-
-// outputError is a failure of an output: its text is that of the cause alone,
-// which names the file.
-type outputError struct{ err error }
-
-func (e *outputError) Error() string   { return e.err.Error() }
-func (e *outputError) Unwrap() []error { return []error{ErrOutput, e.err} }

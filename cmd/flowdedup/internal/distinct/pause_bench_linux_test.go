@@ -76,8 +76,15 @@ func threadTime(b *testing.B) time.Duration {
 
 // BenchmarkPause counts sources, destinations and flows in windows of 2 million packets, all
 // of them new, and tells the CPU time that counting a batch takes at most: in the first
-// window, when nothing is known of the size of windows, and in the others.
+// window, when nothing is known of the size of windows, and in the others. Live runs count over the
+// past as well, in rows that slide, and with a bound that makes all counters go over to samples.
 func BenchmarkPause(b *testing.B) {
+	b.Run("windows", func(b *testing.B) { measurePause(b, 0, 0) })
+	b.Run("past", func(b *testing.B) { measurePause(b, time.Hour, 0) })
+	b.Run("samples", func(b *testing.B) { measurePause(b, time.Hour, 64<<20) })
+}
+
+func measurePause(b *testing.B, over time.Duration, budget int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var first, later pauses
@@ -86,6 +93,7 @@ func BenchmarkPause(b *testing.B) {
 		c := NewCounting(&Config{
 			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
 			Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+			Past: over, Budget: budget,
 			Rows: func([]Row) error { return nil },
 		})
 		t := &task{packets: c.NewPackets()}

@@ -27,6 +27,8 @@ type Config struct {
 	Rotate capture.RotateOptions
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
+	// Reopen is given what has Reports opened again by name. It may be nil.
+	Reopen func(reopen func())
 	// Slide is how often a row of Distinct.Past is appended; 0 for never.
 	Slide time.Duration
 

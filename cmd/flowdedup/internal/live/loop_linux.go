@@ -5,20 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // ErrLoop is what the refusal to forward in a circle wraps.
 var ErrLoop = errors.New("would capture again what it forwards")
 
-// refuseLoop returns an error if what is sent to an interface shows up at one that is
-// captured from: at itself, at the other end of a veth pair, and at whatever lies over
-// or under these, as bonds, bridges and VLANs do.
-func refuseLoop(captured []string, to string) error {
+// refuseForward returns an error if what is sent to an interface shows up at one that is
+// captured from: at itself, at the other end of a veth pair, at other macvlans of its
+// interface, and at whatever lies over or under these, as bonds, bridges and VLANs do;
+// or if one that is captured from has frames that cannot be sent.
+func refuseForward(captured []string, to string) error {
 	if to == "" {
 		return nil
 	}
@@ -34,6 +37,9 @@ func refuseLoop(captured []string, to string) error {
 		case seen[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
 		}
+		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
+		}
 	}
 	return nil
 }
@@ -42,6 +48,7 @@ func refuseLoop(captured []string, to string) error {
 type link struct {
 	index, lower, master int
 	name                 string
+	switched             bool // with others over the same interface: macvlan, ipvlan
 }
 
 // links are the interfaces of a network namespace.
@@ -78,7 +85,12 @@ func above(a, b *link) bool {
 	return a.lower == b.index && b.lower != a.index || b.master == a.index
 }
 
-// send follows frames out of an interface: to all it is made of, and to the other end.
+// siblings tells interfaces that get each other's frames from the one that they lie over.
+// Not all modes of them do that; a private macvlan that is refused is no loss.
+func siblings(a, b *link) bool { return a != b && a.switched && b.switched && a.lower == b.lower }
+
+// send follows frames out of an interface: to all it is made of, to the other end, and to
+// those that it is switched with.
 func (w *loopWalk) send(from *link) {
 	if w.sent[from.index] {
 		return
@@ -86,7 +98,7 @@ func (w *loopWalk) send(from *link) {
 	w.sent[from.index] = true
 	for i := range w.links {
 		switch next := &w.links[i]; {
-		case pair(from, next):
+		case pair(from, next), siblings(from, next):
 			w.receive(next)
 		case above(from, next):
 			w.send(next)
@@ -163,6 +175,8 @@ func parseLink(m *syscall.NetlinkMessage) (link, error) {
 			l.name = unix.ByteSliceToString(a.Value)
 		case a.Attr.Type == unix.IFLA_LINK_NETNSID:
 			elsewhere = true
+		case a.Attr.Type == unix.IFLA_LINKINFO:
+			l.switched = switchedKind(a.Value)
 		case len(a.Value) < 4:
 		case a.Attr.Type == unix.IFLA_LINK:
 			l.lower = int(native.Uint32(a.Value))
@@ -174,4 +188,22 @@ func parseLink(m *syscall.NetlinkMessage) (link, error) {
 		l.lower = 0 // the number is that of another namespace
 	}
 	return l, nil
+}
+
+// switchedKind tells whether attributes of IFLA_LINKINFO are of a kind of interfaces that
+// are switched with each other.
+func switchedKind(info []byte) bool {
+	attributes, err := syscall.ParseNetlinkRouteAttr(&syscall.NetlinkMessage{
+		Header: syscall.NlMsghdr{Type: syscall.RTM_NEWLINK},
+		Data:   append(make([]byte, syscall.SizeofIfInfomsg), info...),
+	})
+	if err != nil {
+		return false // the kernel says nothing that is known here
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_INFO_KIND {
+			return slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, unix.ByteSliceToString(a.Value))
+		}
+	}
+	return false
 }

@@ -40,6 +40,10 @@ func TestLoops(t *testing.T) {
 			{index: 2, lower: 3, master: 8, name: "a"}, {index: 3, lower: 2, master: 9, name: "b"}, {index: 4, lower: 5, master: 8, name: "c"},
 			{index: 5, lower: 4, master: 9, name: "d"}, {index: 8, name: "br0"}, {index: 9, name: "br1"},
 		}, map[string]string{"a": "a b br0 br1 c d", "br0": "a b br0 br1 c d"}},
+		{"macvlans", links{
+			{index: 2, name: "eth0"}, {index: 3, lower: 2, switched: true, name: "mac1"}, {index: 4, lower: 2, switched: true, name: "mac2"},
+			{index: 5, lower: 2, name: "eth0.7"}, {index: 6, name: "eth1"}, {index: 7, lower: 6, switched: true, name: "mac3"},
+		}, map[string]string{"mac1": "eth0 mac1 mac2", "eth1": "eth1 mac3", "eth0.7": "eth0 eth0.7"}},
 		{"itself below", links{{index: 2, lower: 2, name: "odd"}}, map[string]string{"odd": "odd"}},
 	} {
 		for to, want := range c.want {
@@ -57,8 +61,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestRefuseLoop asks the kernel for what is connected, unless the names tell.
-func TestRefuseLoop(t *testing.T) {
+// TestRefuseForward asks the kernel for what is connected, unless the names tell.
+func TestRefuseForward(t *testing.T) {
 	for _, c := range []struct {
 		captured []string
 		to       string
@@ -67,7 +71,7 @@ func TestRefuseLoop(t *testing.T) {
 		{[]string{"lo"}, "", false}, {[]string{"any"}, "", false}, {[]string{"nope"}, "lo", false},
 		{[]string{"nope", "lo"}, "lo", true}, {[]string{"any"}, "lo", true}, {[]string{"nope"}, "nope", true},
 	} {
-		if err := refuseLoop(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
+		if err := refuseForward(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
 			t.Errorf("-i %q --forward %q: %v", c.captured, c.to, err)
 		}
 	}
@@ -86,6 +90,8 @@ func TestParseLink(t *testing.T) {
 				value = append([]byte(v), 0)
 			case uint32:
 				value = native.AppendUint32(nil, v)
+			case []byte:
+				value = v
 			}
 			m.Data = native.AppendUint16(m.Data, uint16(syscall.SizeofRtAttr+len(value)))
 			m.Data = native.AppendUint16(m.Data, uint16(attributes[i].(int)))
@@ -106,6 +112,19 @@ func TestParseLink(t *testing.T) {
 	} {
 		if got, err := parseLink(c.m); err != nil || got != c.want {
 			t.Errorf("%+v, want %+v: %v", got, c.want, err)
+		}
+	}
+	kind := func(text string) []byte { // with another attribute before it
+		return message(unix.IFLA_INFO_DATA, uint32(1), unix.IFLA_INFO_KIND, text).Data[syscall.SizeofIfInfomsg:]
+	}
+	for text, want := range map[string]bool{"macvlan": true, "macvtap": true, "ipvlan": true, "vlan": false, "veth": false} {
+		if got, err := parseLink(message(unix.IFLA_LINKINFO, kind(text), unix.IFLA_LINK, uint32(3))); err != nil || got != (link{index: 7, lower: 3, switched: want}) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, short := range [][]byte{nil, {1}, {200, 0, 1, 0}} {
+		if got, err := parseLink(message(unix.IFLA_LINKINFO, short)); err != nil || got.switched {
+			t.Errorf("%x: %+v, %v", short, got, err)
 		}
 	}
 	cut := message(unix.IFLA_IFNAME, "eth0")

@@ -2,8 +2,8 @@
 
 package live
 
-// refuseLoop has nothing to refuse where nothing can be captured.
-func refuseLoop([]string, string) error { return nil }
+// refuseForward has nothing to refuse where nothing can be captured.
+func refuseForward([]string, string) error { return nil }
 
 // become does nothing for the same reason.
 func become(string) error { return nil }

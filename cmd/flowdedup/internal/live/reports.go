@@ -2,15 +2,17 @@ package live
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"syscall"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 )
 
@@ -22,22 +24,18 @@ type reports struct {
 	stop   func() // ends the capture
 	name   string
 	loc    *time.Location
-	out    *os.File
-	failed error // the last time
-	lost   error // the first time
+	file   *outfile.Appender
+	out    *sink.Patient // to file
+	failed error         // the last time
+	lost   error         // the first time
 }
 
-func openReports(name string, loc *time.Location, log *slog.Logger, stop func()) (*reports, error) {
-	r := &reports{log: log, stop: stop, name: name, loc: loc, out: os.Stdout}
-	if name == "-" {
-		return r, nil
-	}
-	out, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+func openReports(ctx context.Context, name string, loc *time.Location, log *slog.Logger, stop func()) (*reports, error) {
+	file, err := outfile.OpenAppend(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	r.out = out
-	return r, nil
+	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewPatient(ctx, name, file)}, nil
 }
 
 // report is a line of the file for a window that closed.
@@ -93,34 +91,29 @@ func (r *reports) write(lines []any) error {
 			return err
 		}
 	}
-	n, err := r.out.Write(text.Bytes())
-	if err != nil {
-		r.cut(n)
-	}
-	if err != nil && r.failed == nil {
-		r.lost = fmt.Errorf("%w: %w", ErrOutput, err)
+	_, err := r.out.Write(text.Bytes())
+	switch {
+	case err != nil && r.failed == nil:
+		if r.lost == nil {
+			r.lost = fmt.Errorf("%w: %w", sink.ErrOutput, err)
+		}
 		if errors.Is(err, syscall.EPIPE) {
 			r.stop()
 		} else {
 			r.log.Error("report failed", "output", r.name, "error", err)
 		}
+	case err == nil && r.failed != nil:
+		r.log.Info("reports are written again", "output", r.name)
 	}
 	r.failed = err
 	return nil
 }
 
-// cut takes back the last n bytes of the file, which may end within a line: the next one
-// would go on there.
-func (r *reports) cut(n int) {
-	if info, err := r.out.Stat(); err == nil && info.Mode().IsRegular() && r.name != "-" {
-		_ = r.out.Truncate(info.Size() - int64(n)) // what fails has been told
-	}
-}
-
 // close returns why rows were lost, if any were.
 func (r *reports) close() error {
-	if r.name == "-" {
-		return r.lost
+	err := r.out.Close()
+	if !errors.Is(r.failed, sink.ErrBlocked) {
+		err = errors.Join(err, r.file.Close())
 	}
-	return errors.Join(r.lost, r.out.Close())
+	return errors.Join(r.lost, err)
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -39,7 +41,7 @@ const wantRows = `{"kind":"window","window_start":"1970-01-01T00:00:00.000000000
 func testReports(t *testing.T, name string) (r *reports, logged *bytes.Buffer, stops *int) {
 	t.Helper()
 	logged, stops = &bytes.Buffer{}, new(int)
-	r, err := openReports(name, time.UTC, slog.New(slog.NewTextHandler(logged, nil)), func() { *stops++ })
+	r, err := openReports(context.Background(), name, time.UTC, slog.New(slog.NewTextHandler(logged, nil)), func() { *stops++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestReports(t *testing.T) {
 // TestReportsCannotOpen names the file.
 func TestReportsCannotOpen(t *testing.T) {
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "no", "counts.jsonl")} {
-		_, err := openReports(name, time.UTC, slog.New(slog.DiscardHandler), func() {})
+		_, err := openReports(context.Background(), name, time.UTC, slog.New(slog.DiscardHandler), func() {})
 		var path *fs.PathError
 		if !errors.As(err, &path) || path.Path != name {
 			t.Errorf("%s: %v", name, err)
@@ -90,13 +92,13 @@ func TestReportsReaderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	r.out = to
+	r.out = sink.NewPatient(context.Background(), "-", to)
 	for i := range 3 {
 		if err := r.rows(testRows(i)); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := r.close(); !errors.Is(err, ErrOutput) || !errors.Is(err, syscall.EPIPE) || *stops != 1 || logged.Len() > 0 {
+	if err := r.close(); !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) || *stops != 1 || logged.Len() > 0 {
 		t.Errorf("%v, %d stops, logged %s", err, *stops, logged)
 	}
 }

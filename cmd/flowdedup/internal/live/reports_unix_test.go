@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // limitFiles bounds what this process may write to a file, until the test or the
@@ -49,7 +51,7 @@ func TestReportsFull(t *testing.T) {
 		if err := r.rows(testRows(0)); err != nil {
 			t.Error(err)
 		}
-		if err := r.close(); !errors.Is(err, ErrOutput) || !errors.Is(err, syscall.EFBIG) || *stops != 0 {
+		if err := r.close(); !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EFBIG) || *stops != 0 {
 			t.Errorf("%v, %d stops", err, *stops)
 		}
 		if text, err := os.ReadFile(name); err != nil || string(text) != wantRows+wantRows {

@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // idle is how long packets are waited for before the run looks at the clock.
@@ -52,7 +53,7 @@ type runner struct {
 	judging  *dedup.Judging
 	counting *distinct.Counting // nil where nothing is counted
 	reasons  *reasons
-	outputs  *outputs
+	outputs  *sink.Set
 	reports  *reports // nil without
 	state    *state   // nil without
 	places   places
@@ -61,7 +62,7 @@ type runner struct {
 
 // open opens everything that a run needs, first what takes privileges.
 func open(ctx context.Context, cfg *Config) (r *runner, err error) {
-	if err := refuseLoop(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
 	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
@@ -71,29 +72,33 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		}
 	}()
 	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
+	outputs := sink.Config{
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
+		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
+	}
 	// Files get records; what is forwarded goes out sooner from a copy; and several workers have
 	// several batches at a time.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && cfg.Output == "" && cfg.Duplicates == "" && cfg.Forward == ""
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None()
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
-	r.outputs = &outputs{log: r.log, stop: r.capture.Stop}
-	if err = r.outputs.forward(cfg.Forward, cfg.Ring.Wait); err != nil {
+	r.outputs = sink.New(ctx, outputs)
+	if err = r.outputs.OpenForward(); err != nil {
 		return r, err
 	}
 	if err = become(cfg.User); err != nil {
 		return r, err
 	}
 	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("an interface that is removed and comes back cannot be opened again as another user; one that goes down and up can")
+		r.log.Warn("an interface that is captured from cannot be opened again as another user once it was removed; one that goes down and up can")
 	}
-	if err = r.resume(); err != nil {
+	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
 	if err = r.judging.Populate(ctx); err != nil {
 		return r, err
 	}
-	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
+	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return r, err
 	}
 	if err = r.openState(); err != nil {
@@ -107,7 +112,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 }
 
 // openFilter makes what judges and counts, from a state unless that is nil.
-func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
+func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Reader) (err error) {
 	cfg := r.cfg
 	if r.judging, err = newJudging(&cfg.Dedup, h, snapshots); err != nil {
 		return err
@@ -115,8 +120,11 @@ func (r *runner) openFilter(h *stateHeader, snapshots io.Reader) (err error) {
 	if len(cfg.Distinct.Keys) == 0 {
 		return nil
 	}
-	if r.reports, err = openReports(cfg.Reports, cfg.Distinct.Calendar.Location, r.log, r.capture.Stop); err != nil {
+	if r.reports, err = openReports(ctx, cfg.Reports, cfg.Distinct.Calendar.Location, r.log, r.capture.Stop); err != nil {
 		return err
+	}
+	if cfg.Reopen != nil {
+		cfg.Reopen(r.reports.file.Reopen)
 	}
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
@@ -131,7 +139,7 @@ func (r *runner) abort() error {
 		errs = append(errs, r.capture.Close())
 	}
 	if r.outputs != nil {
-		errs = append(errs, r.outputs.abort())
+		errs = append(errs, r.outputs.Discard())
 	}
 	if r.judging != nil {
 		errs = append(errs, r.judging.Close())
@@ -145,7 +153,7 @@ func (r *runner) abort() error {
 // end completes the outputs, saves the state, tells the last status, and closes the
 // windows.
 func (r *runner) end() error {
-	errs := []error{r.outputs.commit()}
+	errs := []error{r.outputs.Commit()}
 	saved := false
 	if r.state != nil {
 		err := r.state.end()

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +10,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
 // state keeps the file that a run can be resumed from.
 type state struct {
 	run       *runner
+	lock      *outfile.Lock
 	next      time.Time
 	snapshots pages
 	writing   sync.WaitGroup
@@ -57,7 +60,7 @@ func (c *Config) settings() []setting {
 
 // resume makes what judges and counts, of the state file if there is one, and takes the
 // secret from it unless one was given.
-func (r *runner) resume() error {
+func (r *runner) resume(ctx context.Context) error {
 	cfg := r.cfg
 	header, snapshots, err := (*stateHeader)(nil), io.Reader(nil), error(nil)
 	if cfg.State != "" {
@@ -66,7 +69,7 @@ func (r *runner) resume() error {
 		}
 	}
 	if header == nil {
-		return r.openFilter(nil, nil)
+		return r.openFilter(ctx, nil, nil)
 	}
 	var given *engine.Secret
 	if cfg.KeyGiven {
@@ -82,7 +85,7 @@ func (r *runner) resume() error {
 	if header.Books.Points, err = r.places.resume(header.Books.Points, header.Names); err != nil {
 		return fmt.Errorf("--state: list interfaces: %w", err)
 	}
-	if err := r.openFilter(header, snapshots); err != nil {
+	if err := r.openFilter(ctx, header, snapshots); err != nil {
 		return stateError(cfg.State, err)
 	}
 	r.begin, r.reasons.counts = header.Begin, header.Reasons
@@ -123,7 +126,11 @@ func (r *runner) openState() error {
 	if r.cfg.State == "" {
 		return nil
 	}
-	s := &state{run: r, status: State{Name: r.cfg.State}}
+	lock, err := outfile.LockName(r.cfg.State)
+	if err != nil {
+		return fmt.Errorf("--state: %w", err)
+	}
+	s := &state{run: r, lock: lock, status: State{Name: r.cfg.State}}
 	r.state = s
 	if err := s.save(time.Now()); err != nil {
 		return err
@@ -190,12 +197,12 @@ func (s *state) written(h *stateHeader, now time.Time) {
 
 // write puts the copy in the place of the file before.
 func (s *state) write(h *stateHeader) (size int64, err error) {
-	out, err := capture.Create(s.run.cfg.State, capture.OutputOptions{Private: true})
+	out, err := outfile.Create(context.Background(), s.run.cfg.State, outfile.Options{Private: true, Plain: true, Locked: true})
 	if err != nil {
 		return 0, err
 	}
 	if size, err = h.write(out, &s.snapshots); err != nil {
-		return 0, errors.Join(err, out.Abort())
+		return 0, errors.Join(err, out.Discard())
 	}
 	return size, out.Commit()
 }
@@ -204,7 +211,7 @@ func (s *state) write(h *stateHeader) (size int64, err error) {
 func (s *state) wait() error {
 	s.writing.Wait()
 	if s.failed != nil {
-		return fmt.Errorf("--state: %w: %w", ErrOutput, s.failed)
+		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, s.failed)
 	}
 	return nil
 }
@@ -212,10 +219,11 @@ func (s *state) wait() error {
 // end saves the run for the last time.
 func (s *state) end() error {
 	s.writing.Wait()
-	if err := s.save(time.Now()); err != nil {
-		return err
+	err := s.save(time.Now())
+	if err == nil {
+		err = s.wait()
 	}
-	return s.wait()
+	return errors.Join(err, s.lock.Unlock())
 }
 
 // show returns what is to be seen of it, nil for no state.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // Status is what a run shows of itself, as of one moment. Counts are since the
@@ -62,20 +63,11 @@ type Distinct struct {
 	Sliding, Low, High uint64
 }
 
-// Output is one destination of packets.
-type Output struct {
-	Name           string
-	Packets, Bytes uint64
-	Files          uint64 // complete ones, where it rotates
-	Failed         string // why nothing goes there any more, or ""
-}
-
-// Forward is the interface that kept packets are sent to.
-type Forward struct {
-	Interface string `json:"interface"`
-	ring.SenderStats
-	Failed string `json:"failed,omitempty"` // why nothing goes there now, or ""
-}
+// Output and Forward are where packets go.
+type (
+	Output  = sink.Output
+	Forward = sink.Forward
+)
 
 // State is the file that the run can be resumed from.
 type State struct {

@@ -5,17 +5,20 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Summary is what a run found; its JSON form is part of the command line's contract.
+// Summary is what a run found; its JSON form is part of the command line's contract. Its
+// seconds are those from the begin of the run, which with a state is that of the first
+// one, to the end of the capture, and its packets a second are the traffic's over this time.
 type Summary struct {
 	dedup.Summary
 	Interfaces []Interface `json:"interfaces"`
 	Reasons    Reasons     `json:"reasons"`
 	// Late counts packets that came so long after their window that they are in no
 	// row.
-	Late    uint64   `json:"late"`
-	Forward *Forward `json:"forward,omitempty"`
+	Late    uint64        `json:"late"`
+	Forward *sink.Forward `json:"forward,omitempty"`
 }
 
 // Interface is what happened at one interface.
@@ -52,10 +55,10 @@ func interfaces(rings []ring.Stats) []Interface {
 
 func (r *runner) summary() Summary {
 	s := Summary{
-		Summary:    r.judging.Summary(time.Since(r.begin)),
+		Summary:    r.judging.Summary(r.watch.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
 		Reasons:    r.reasons.counts,
-		Forward:    r.outputs.forwarded(),
+		Forward:    r.outputs.Forwarded(),
 	}
 	if r.counting != nil {
 		s.Late = r.counting.Late()
@@ -75,7 +78,7 @@ func (r *runner) status(now time.Time) Status {
 			Fill: r.judging.Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Outputs: r.outputs.list(), Forward: sum.Forward, State: r.state.show(),
+		Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counting != nil {
 		s.Distinct = r.present(now)

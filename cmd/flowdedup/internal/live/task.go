@@ -60,4 +60,4 @@ func (t *task) Apply(b *capture.Batch) error {
 }
 
 // Write writes the packets that go somewhere.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }

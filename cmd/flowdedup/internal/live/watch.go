@@ -17,6 +17,7 @@ const (
 // watch is what is done as time goes by.
 type watch struct {
 	run  *runner
+	now  time.Time // as of the last batch
 	next time.Time
 	// slides is when the next counts over the past are due.
 	slides time.Time
@@ -27,7 +28,7 @@ type watch struct {
 }
 
 func newWatch(r *runner) *watch {
-	w := &watch{run: r, last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
+	w := &watch{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
 	go w.tell()
 	return w
 }
@@ -45,6 +46,7 @@ func (w *watch) tell() {
 
 // look does what is due. It is called after each batch, in the order of the stream.
 func (w *watch) look(now time.Time) error {
+	w.now = now
 	if now.Before(w.next) {
 		return nil
 	}

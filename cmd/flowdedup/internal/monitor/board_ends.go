@@ -108,26 +108,33 @@ func outputsOf(s *live.Status) panel {
 	p := panel{Columns: []column{{Name: "output", Left: true}, {Name: "packets"}, {Name: "bytes"}, {Name: "", Left: true}}, Least: 1}
 	for i := range s.Outputs {
 		o := &s.Outputs[i]
-		state := cell{Text: noted(note{o.Files, english.PluralWord(int(o.Files), "file", "")})}
-		if o.Failed != "" {
-			state = cell{Text: "failed: " + clean(o.Failed), Mood: bad}
-		}
+		state := losing(cell{Text: noted(note{o.Files, english.PluralWord(int(o.Files), "file", "")})},
+			noted(note{o.Lost, "lost"}), o.Failed)
 		p.Rows = append(p.Rows, row(o.Name, number(o.Packets), words(humanize.IBytes(o.Bytes)), state))
 	}
 	if f := s.Forward; f != nil {
-		state := cell{Text: "forwarded"}
-		if f.Cut+f.TooLong+f.Refused > 0 {
-			state = cell{Text: "not sent: " + noted(note{f.Refused, "refused"}, note{f.TooLong, "too long"}, note{f.Cut, "cut"}), Mood: warn}
+		lost := noted(note{f.Lost, "lost"}, note{f.Refused, "refused"}, note{f.TooLong, "too long"}, note{f.Cut, "cut"})
+		if lost != "" {
+			lost = "not sent: " + lost
 		}
-		if f.Failed != "" {
-			state = cell{Text: "failed: " + clean(f.Failed), Mood: bad}
-		}
+		state := losing(cell{Text: "forwarded"}, lost, f.Failed)
 		p.Rows = append(p.Rows, row(f.Interface, number(f.Sent), words(humanize.IBytes(f.Bytes)), state))
 	}
 	if f := s.State; f != nil {
 		p.Rows = append(p.Rows, row(f.Name, words(""), words(humanize.IBytes(uint64(max(0, f.Bytes)))), saved(f, s)))
 	}
 	return p
+}
+
+// losing puts into the cell of an output what did not get there, and why nothing does now.
+func losing(state cell, lost, failed string) cell {
+	if lost != "" {
+		state = cell{Text: lost, Mood: warn}
+	}
+	if failed != "" {
+		state = cell{Text: strings.TrimPrefix(lost+", failed: "+clean(failed), ", "), Mood: bad}
+	}
+	return state
 }
 
 // saved tells how old the state on disk is.

@@ -106,12 +106,14 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, "flowdedup@eth0.service")
-	out, err := exec.Command(analyze, "verify", "--man=no", name).CombinedOutput()
-	if err != nil || strings.Contains(string(out), "flowdedup@") {
-		t.Errorf("%v: %s", err, out)
+	for _, unit := range []string{name, filepath.Join(dir, `flowdedup@br\x2dlan.service`)} {
+		out, err := exec.Command(analyze, "verify", "--man=no", unit).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "flowdedup@") {
+			t.Errorf("%s: %v: %s", unit, err, out)
+		}
 	}
-	// In tenths: 1.6 with systemd 252, and later ones may ask for more.
-	out, err = exec.Command(analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name).CombinedOutput()
+	// In tenths: 1.5 with systemd 252, and later ones may ask for more.
+	out, err := exec.Command(analyze, "security", "--no-pager", "--offline=true", "--threshold=20", name).CombinedOutput()
 	switch {
 	case strings.Contains(string(out), "unrecognized option"):
 		t.Log("not judged by an older systemd: ", string(out))

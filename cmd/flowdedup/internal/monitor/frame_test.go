@@ -120,7 +120,7 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	}
 	s.Rings = append(s.Rings, ring.Stats{Interface: "alarming", Dropped: 5})
 	out := strings.Join(frame(describe(&history{last: s}), nil, 80, 23, false), "\n")
-	for _, want := range []string{"alarming", "eth0/1", "failed: write stdout", " more)"} {
+	for _, want := range []string{"alarming", "eth0/1", "1,234 lost, failed: write", " more)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

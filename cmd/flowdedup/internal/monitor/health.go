@@ -23,12 +23,13 @@ type health struct {
 func (s *Server) health() health {
 	s.mu.Lock()
 	status, updated := s.history.last, s.updated
+	losing := s.losses.recent(time.Now())
 	s.mu.Unlock()
 	if status == nil {
 		return health{Status: "failing", Reasons: []string{"no status yet"}}
 	}
 	waited := time.Since(updated)
-	h := health{Status: "ok", AgeSeconds: float64(waited.Milliseconds()) / 1e3, Reasons: failures(status)}
+	h := health{Status: "ok", AgeSeconds: float64(waited.Milliseconds()) / 1e3, Reasons: append(failures(status), losing...)}
 	if waited > fresh {
 		h.Reasons = append(h.Reasons, fmt.Sprintf("no status for %s", waited.Round(time.Second)))
 	}

@@ -33,12 +33,8 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listen opens the port. Errors say what to do.
-func listen(addr string) (net.Listener, error) {
-	full, err := address(addr)
-	if err != nil {
-		return nil, err
-	}
+// listen opens the port of a complete address. Errors say what to do.
+func listen(full string) (net.Listener, error) {
 	l, err := net.Listen("tcp", full)
 	if err == nil {
 		return l, nil

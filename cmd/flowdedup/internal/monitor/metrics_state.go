@@ -95,22 +95,31 @@ var outputMetrics = []metric{
 		eachOutput(func(o *live.Output) float64 { return float64(o.Bytes) })},
 	{"output_files_total", "Complete files of an output that rotates.", counter, outputLabel,
 		eachOutput(func(o *live.Output) float64 { return float64(o.Files) })},
+	{"output_lost_packets_total", "Packets that were for an output and are not there.", counter, outputLabel,
+		eachOutput(func(o *live.Output) float64 { return float64(o.Lost) })},
 	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
 		eachOutput(func(o *live.Output) float64 { return truth(o.Failed) })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
 		forward(func(f *live.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
 		forward(func(f *live.Forward) uint64 { return f.Bytes })},
-	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, or refused by its queue.", counter, []string{"interface", "reason"},
+	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
 				give(float64(f.Cut), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
+				give(float64(f.Lost), f.Interface, "lost")
 			}
 		}},
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
 		forward(func(f *live.Forward) uint64 { return f.Retries })},
+	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
+		func(s *live.Status, give func(float64, ...string)) {
+			if f := s.Forward; f != nil {
+				give(truth(f.Failed), f.Interface)
+			}
+		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
 		state(func(f *live.State) float64 { return epoch(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,

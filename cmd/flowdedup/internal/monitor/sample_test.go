@@ -34,9 +34,9 @@ func sample(seconds int) *live.Status {
 		Distinct: distinctSample(now),
 		Outputs: []live.Output{
 			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
-			{Name: "-", Packets: 77, Bytes: 6160, Failed: "write stdout: broken pipe"},
+			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
 		},
-		Forward: &live.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Cut: 1, Retries: 99}},
+		Forward: &live.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Cut: 1, Lost: 58, Retries: 99}},
 		State:   &live.State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }

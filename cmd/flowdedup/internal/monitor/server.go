@@ -24,6 +24,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	history history
+	losses  losses
 	updated time.Time // when the last status came; zero before
 }
 
@@ -34,20 +35,27 @@ const (
 	idleTimeout  = 2 * time.Minute
 	closeTimeout = 2 * time.Second
 	mostHead     = 16 << 10
-	mostScrapes  = 8
 )
 
 // Listen serves on addr, which is host:port, or :port or port for loopback only. It
 // returns an error that wraps [ErrAddress] for another form of addr, and the
 // system's error if it cannot listen there. Stop it with Close.
 func Listen(addr string) (*Server, error) {
-	l, err := listen(addr)
+	full, err := address(addr)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen(full)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
+	handler := s.handler()
+	if tcp, ok := s.addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		handler = onlyHost(full, handler)
+	}
 	s.http = http.Server{
-		Handler:           s.handler(),
+		Handler:           handler,
 		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: mostHead,
@@ -65,6 +73,7 @@ func (s *Server) Update(status live.Status) {
 	defer s.mu.Unlock()
 	s.history.add(&status)
 	s.updated = time.Now()
+	s.losses.add(s.updated, lossesOf(&status))
 }
 
 // Close ends the server: what is being answered has two seconds to end. It returns
@@ -100,14 +109,15 @@ func (s *Server) registry() *prometheus.Registry {
 	return r
 }
 
+// handler answers the requests that are meant for the server.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
+	metrics := promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
 		// A value that cannot be given must not hide the others.
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: mostScrapes,
-	}))
-	mux.HandleFunc("GET /healthz", s.serveHealth)
-	mux.HandleFunc("GET /{$}", s.servePage)
-	return mux
+		ErrorHandling: promhttp.ContinueOnError,
+	})
+	mux.HandleFunc("GET /metrics", limited(metrics.ServeHTTP))
+	mux.HandleFunc("GET /healthz", limited(s.serveHealth))
+	mux.HandleFunc("GET /{$}", limited(s.servePage))
+	return secured(mux)
 }

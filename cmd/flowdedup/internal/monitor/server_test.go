@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
@@ -95,6 +96,36 @@ func TestHealth(t *testing.T) {
 		s.Update(ill)
 		requireHealth(t, s, "output a.pcap: disk full", "state b.state: read-only")
 		s.Update(well)
+		requireHealth(t, s)
+	})
+}
+
+// TestHealthLosses fails for as long as packets do not get to where they were to go.
+func TestHealthLosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(Server)
+		update := func(lost uint64, f ring.SenderStats) {
+			s.Update(live.Status{
+				Outputs: []live.Output{{Name: "a.pcap", Lost: lost}}, Forward: &live.Forward{Interface: "out", SenderStats: f},
+			})
+		}
+		const (
+			lost    = "output a.pcap: 7 packets lost"
+			tooLong = "forward out: 1,596 packets longer than the interface can carry"
+			refused = "forward out: 3 packets refused by its queue"
+			cut     = "forward out: 2 packets captured in part and not sent"
+			away    = "forward out: 58 packets not sent while the interface was away"
+		)
+		update(0, ring.SenderStats{Sent: 5})
+		requireHealth(t, s)
+		update(7, ring.SenderStats{Sent: 5, TooLong: 1000})
+		time.Sleep(fresh / 2)
+		update(7, ring.SenderStats{Sent: 5, TooLong: 1596, Refused: 3, Cut: 2, Lost: 58})
+		requireHealth(t, s, lost, away, tooLong, refused, cut)
+		time.Sleep(fresh/2 + time.Second)
+		update(7, ring.SenderStats{Sent: 9, TooLong: 1596, Refused: 3, Cut: 2, Lost: 58})
+		requireHealth(t, s, away, tooLong, refused, cut)
+		time.Sleep(fresh / 2)
 		requireHealth(t, s)
 	})
 }

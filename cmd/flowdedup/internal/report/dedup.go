@@ -21,6 +21,15 @@ func DedupJSON(w io.Writer, s *dedup.Summary) error {
 // DedupText writes the summary for people. written tells whether the
 // survivors went somewhere.
 func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
+	return dedupText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", elapsed(s), s.PacketsPerSecond/1e6))
+}
+
+func elapsed(s *dedup.Summary) time.Duration {
+	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// dedupText writes the summary, with a last line of how fast packets came.
+func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	var t strings.Builder
 	verb := "found"
 	if written {
@@ -46,8 +55,7 @@ func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 	if s.FirstTimestamp != nil {
 		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
 	}
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n",
-		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PacketsPerSecond/1e6)
+	fmt.Fprintf(&t, "  %s\n", rate)
 	_, err := io.WriteString(w, t.String())
 	return err
 }

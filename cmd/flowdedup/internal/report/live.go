@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -17,7 +18,9 @@ func LiveJSON(w io.Writer, s *live.Summary) error {
 // LiveText writes the summary for people. written tells whether the survivors went
 // somewhere.
 func LiveText(w io.Writer, s *live.Summary, written bool) error {
-	if err := DedupText(w, &s.Summary, written); err != nil {
+	// How fast it could go is not known: it goes as fast as packets come.
+	rate := fmt.Sprintf("traffic     %s packets/s over %s", count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
+	if err := dedupText(w, &s.Summary, written, rate); err != nil {
 		return err
 	}
 	var t strings.Builder
@@ -30,7 +33,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", count(f.Sent), f.Interface,
-			also(", ", part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
+			also(", ", part{f.Lost, "lost while it was away"}, part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", count(s.Late))

@@ -1,0 +1,102 @@
+package faults
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// scenario is a command line with the files around it.
+type scenario struct {
+	name string
+	args []string
+	// outputs are the files that a clean run writes, in the folder of the run.
+	outputs []string
+	// older are those of them that are there before, with this content; "in" is that of
+	// the input.
+	older map[string]string
+	stdin bool // the input is standard input
+}
+
+var scenarios = []scenario{
+	{name: "new", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}},
+	{name: "older", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}, older: map[string]string{"out.pcapng": "older"}},
+	{name: "in place", args: []string{"dedup", "in.pcapng", "-w", "in.pcapng"}, outputs: []string{"in.pcapng"}, older: map[string]string{"in.pcapng": "in"}},
+	{name: "two outputs", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng", "--duplicates", "copies.pcapng"}, outputs: []string{"out.pcapng", "copies.pcapng"}},
+	{name: "gzip", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng.gz"}, outputs: []string{"out.pcapng.gz"}},
+	{name: "zstd", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng.zst"}, outputs: []string{"out.pcapng.zst"}, older: map[string]string{"out.pcapng.zst": "older"}},
+	{name: "merged", args: []string{"dedup", "in.pcapng", "second.pcap", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}},
+	{name: "standard input", args: []string{"dedup", "-", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}, stdin: true},
+	{name: "exact, one worker", args: []string{"dedup", "--method", "exact", "--workers", "1", "in.pcapng", "-w", "out.pcapng"}, outputs: []string{"out.pcapng"}},
+	{name: "rotated", args: []string{"dedup", "in.pcapng", "-w", "out.pcapng", "--rotate-every", "1s"}, outputs: nil},
+	{name: "csv", args: []string{"distinct", "in.pcapng", "--every", "1s", "--csv", "out.csv"}, outputs: []string{"out.csv"}},
+	{name: "older csv", args: []string{"distinct", "in.pcapng", "--every", "1s", "--csv", "out.csv"}, outputs: []string{"out.csv"}, older: map[string]string{"out.csv": "older"}},
+	{name: "html", args: []string{"plan", "--from", "in.pcapng", "--html", "out.html"}, outputs: []string{"out.html"}},
+}
+
+// input is a capture of this project.
+func input(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// stage makes the folder of a run.
+func (s *scenario) stage(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	in := input(t, "router-vlan.pcapng")
+	files := map[string][]byte{"in.pcapng": in, "second.pcap": input(t, "router-in.pcap")}
+	for name, content := range s.older {
+		if content == "in" {
+			files[name] = in
+		} else {
+			files[name] = []byte(content)
+		}
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// outcome is the files of a folder after a run, hidden ones apart.
+type outcome struct {
+	visible map[string][]byte
+	hidden  []string
+}
+
+func outcomeOf(t *testing.T, dir string) outcome {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := outcome{visible: map[string][]byte{}}
+	for _, e := range entries {
+		if e.Name()[0] == '.' {
+			o.hidden = append(o.hidden, e.Name())
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.visible[e.Name()] = content
+	}
+	return o
+}
+
+// same reports whether a file is that of a clean run. Pages hold the time that they took.
+func same(name string, got, want []byte) bool {
+	if filepath.Ext(name) == ".html" {
+		return len(got) > len(want)/2 && bytes.Contains(got, []byte("</html>"))
+	}
+	return bytes.Equal(got, want)
+}

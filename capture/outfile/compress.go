@@ -1,0 +1,68 @@
+package outfile
+
+import (
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/pgzip"
+	"github.com/pierrec/lz4/v4"
+)
+
+// compressor is a stage that compresses. Flush makes all that was written readable,
+// and Close ends the stream without closing what is below.
+type compressor interface {
+	io.WriteCloser
+	Flush() error
+}
+
+// These bound the memory of zstd: pieces of four times the window are compressed side
+// by side, and three are held for each that is. The usual window of 4 MiB makes files
+// a hundredth smaller. There are always two at least: one alone makes other bytes.
+const (
+	zstdWindow  = 256 << 10
+	zstdWorkers = 3
+)
+
+// gzipBlock is how much of a gzip stream one goroutine compresses at a time.
+const gzipBlock = 256 << 10
+
+// maxWorkers is the most compressing goroutines that memory is meant for.
+const maxWorkers = 8
+
+// Compresses reports whether the ending of a name asks for a compression, in upper or
+// lower case.
+func Compresses(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz", ".zst", ".lz4":
+		return true
+	}
+	return false
+}
+
+// newCompressor returns the compressor that the ending of name asks for, or nil. It
+// works on so many goroutines, 0 for as many as there are processors; what it makes
+// does not depend on how many.
+func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, maxWorkers)
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz":
+		z, err := pgzip.NewWriterLevel(w, pgzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		return z, z.SetConcurrency(gzipBlock, workers)
+	case ".zst":
+		return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(zstdWindow),
+			zstd.WithEncoderConcurrency(min(max(workers, 2), zstdWorkers)), zstd.WithConcurrentBlocks(true))
+	case ".lz4":
+		z := lz4.NewWriter(w)
+		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb), lz4.ConcurrencyOption(workers))
+	}
+	return nil, nil
+}

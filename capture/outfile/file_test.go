@@ -1,0 +1,440 @@
+package outfile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// create opens an output in a test.
+func create(t *testing.T, name string) *File {
+	t.Helper()
+	f, err := Create(context.Background(), name, Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func writeTo(t *testing.T, f *File, s string) {
+	t.Helper()
+	if n, err := f.Write([]byte(s)); n != len(s) || err != nil {
+		t.Fatalf("Write: %d, %v", n, err)
+	}
+}
+
+func put(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds checks that a folder holds these files with this content, and nothing else.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, ok := want[e.Name()]; !ok {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+	for name, content := range want {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != content {
+			t.Errorf("%s holds %.80q, %v; want %.80q", name, got, err, content)
+		}
+	}
+}
+
+// bothWays runs a test with files that have no name while they are written, where the
+// system has them, and with hidden names.
+func bothWays(t *testing.T, f func(t *testing.T)) {
+	for _, anonymous := range []bool{true, false} {
+		t.Run(fmt.Sprintf("anonymous=%v", anonymous), func(t *testing.T) {
+			useAnonymous = anonymous
+			defer func() { useAnonymous = true }()
+			f(t)
+		})
+	}
+}
+
+func TestCommit(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "out")
+		f, err := Create(context.Background(), name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeTo(t, f, "content")
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the file is there before Commit: %v", err)
+		}
+		for range 2 {
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Discard(); err != nil {
+			t.Errorf("Discard after Commit: %v", err)
+		}
+		if _, err := f.Write([]byte("x")); !errors.Is(err, ErrClosed) {
+			t.Errorf("Write after Commit: %v", err)
+		}
+		holds(t, dir, map[string]string{"out": "content"})
+		put(t, filepath.Join(dir, "plain"), "")
+		want, err := os.Stat(filepath.Join(dir, "plain"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.Stat(name); err != nil || got.Mode() != want.Mode() {
+			t.Errorf("mode %v, %v; want that of any new file, %v", got.Mode(), err, want.Mode())
+		}
+	})
+}
+
+func TestDiscard(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		for _, ending := range []string{"", ".gz", ".zst", ".lz4"} {
+			dir := t.TempDir()
+			name := filepath.Join(dir, "out"+ending)
+			put(t, name, "old")
+			f := create(t, name)
+			writeTo(t, f, strings.Repeat("x", 1<<20))
+			for range 2 {
+				if err := f.Discard(); err != nil {
+					t.Errorf("Discard: %v", err)
+				}
+			}
+			if err := f.Commit(); !errors.Is(err, ErrClosed) {
+				t.Errorf("Commit after Discard: %v", err)
+			}
+			holds(t, dir, map[string]string{"out" + ending: "old"})
+		}
+	})
+}
+
+// TestKeep ends outputs in the middle: an older file stays as it was.
+func TestKeep(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "out.pcap.gz")
+		want := map[string]string{}
+		for _, kept := range []string{"out.pcap.gz", "out.partial.pcap.gz", "out.partial_002.pcap.gz"} {
+			f := create(t, name)
+			writeTo(t, f, kept)
+			got, err := f.Keep()
+			if err != nil || got != filepath.Join(dir, kept) {
+				t.Errorf("kept as %q, %v; want %q", got, err, kept)
+			}
+			want[kept] = packed(t, kept)
+		}
+		for file, content := range want {
+			if got := unpacked(t, filepath.Join(dir, file)); got != file {
+				t.Errorf("%s holds %q", file, got)
+			}
+			want[file] = read(t, filepath.Join(dir, file))
+			_ = content
+		}
+		holds(t, dir, want)
+	})
+}
+
+func packed(t *testing.T, s string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func unpacked(t *testing.T, name string) string {
+	t.Helper()
+	z, err := gzip.NewReader(strings.NewReader(read(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestFailedWrite breaks the open file: what was written before is kept as partial, also
+// under a new name.
+func TestFailedWrite(t *testing.T) {
+	for _, old := range []string{"", "old"} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "out.pcap")
+		want := map[string]string{"out.partial.pcap": "whole"}
+		if old != "" {
+			put(t, name, old)
+			want["out.pcap"] = old
+		}
+		f := create(t, name)
+		writeTo(t, f, "whole")
+		good := f.out
+		broken, err := os.Open(os.DevNull) // cannot be written to
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.out = broken
+		if _, err := f.Write([]byte("more")); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("Write: %v", err)
+		}
+		f.out = good
+		broken.Close()
+		var kept *KeptError
+		if err := f.Commit(); !errors.As(err, &kept) || kept.Name != filepath.Join(dir, "out.partial.pcap") {
+			t.Errorf("Commit: %v", err)
+		}
+		holds(t, dir, want)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"", dir, filepath.Join(dir, "no", "such")} {
+		_, err := Create(context.Background(), name, Options{})
+		var path *fs.PathError
+		if !errors.As(err, &path) || path.Path != name {
+			t.Errorf("Create(%q): %v", name, err)
+		}
+	}
+	holds(t, dir, nil)
+}
+
+// TestLongName has a name as long as file systems allow.
+func TestLongName(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := strings.Repeat("é", 127)
+		f := create(t, filepath.Join(dir, name))
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, dir, map[string]string{name: ""})
+	})
+}
+
+// TestChangedInput replaces the input itself, which others may have changed.
+func TestChangedInput(t *testing.T) {
+	for _, change := range []bool{false, true} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "both.pcap")
+		put(t, name, "old")
+		input, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Create(context.Background(), name, Options{Input: input})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeTo(t, f, "new")
+		want := map[string]string{"both.pcap": "new"}
+		if change {
+			put(t, name, "older and longer")
+			want = map[string]string{"both.pcap": "older and longer", "both.partial.pcap": "new"}
+		}
+		if err := f.Commit(); errors.Is(err, ErrChanged) != change {
+			t.Errorf("changed=%v: %v", change, err)
+		}
+		holds(t, dir, want)
+	}
+}
+
+// TestMovedFolder moves the folder during the run: the file is complete where the
+// folder is, and the error says where.
+func TestMovedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a folder with an open file cannot be renamed on Windows")
+	}
+	bothWays(t, func(t *testing.T) {
+		dir := t.TempDir()
+		was, is := filepath.Join(dir, "was"), filepath.Join(dir, "is")
+		if err := os.Mkdir(was, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f := create(t, filepath.Join(was, "out"))
+		writeTo(t, f, "content")
+		if err := os.Rename(was, is); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); !errors.Is(err, ErrMoved) || runtime.GOOS == "linux" && !strings.Contains(err.Error(), is) {
+			t.Errorf("Commit: %v", err)
+		}
+		holds(t, is, map[string]string{"out": "content"})
+	})
+}
+
+// TestTakenName has somebody replace the hidden file: what was written is committed all
+// the same, and not what took its place.
+func TestTakenName(t *testing.T) {
+	useAnonymous = false
+	defer func() { useAnonymous = true }()
+	dir := t.TempDir()
+	f := create(t, filepath.Join(dir, "out"))
+	writeTo(t, f, "content")
+	temp := filepath.Join(dir, f.dest.(*replacing).temp)
+	if err := os.Remove(temp); err != nil {
+		t.Skip(err) // an open file cannot be removed on Windows
+	}
+	put(t, temp, "other")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, map[string]string{"out": "content", filepath.Base(temp): "other"})
+}
+
+func TestGrow(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "cap.pcapng"), "old")
+	f, err := Grow(context.Background(), filepath.Join(dir, "cap.pcapng"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "cap_002.pcapng"); f.Name() != want {
+		t.Errorf("named %s, want %s", f.Name(), want)
+	}
+	writeTo(t, f, "content")
+	want := map[string]string{"cap.pcapng": "old", "cap_002.pcapng": "content"}
+	holds(t, dir, want)
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, want)
+
+	f, err = Grow(context.Background(), filepath.Join(dir, "cap.pcapng.gz"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeTo(t, f, "flushed")
+	if err := f.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(strings.NewReader(read(t, f.Name())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len("flushed"))
+	if _, err := io.ReadFull(z, got); err != nil || string(got) != "flushed" {
+		t.Errorf("read %q after Flush, %v", got, err)
+	}
+	if err := f.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, dir, want)
+}
+
+func TestCreateNew(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "a.pcap"), "old")
+		next := Numbered(SplitName(filepath.Join(dir, "a.pcap")))
+		f, err := CreateNew(filepath.Join(dir, "x.pcap"), next, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeTo(t, f, "new")
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(dir, "a_002.pcap"); f.Name() != want {
+			t.Errorf("named %s, want %s", f.Name(), want)
+		}
+		holds(t, dir, map[string]string{"a.pcap": "old", "a_002.pcap": "new"})
+	})
+}
+
+// TestSameByAnyWorkers compresses to the same bytes, and leaves nothing running.
+func TestSameByAnyWorkers(t *testing.T) {
+	data := mixed(4 << 20) // of several pieces in each format
+	before := runtime.NumGoroutine()
+	for _, ending := range []string{".gz", ".ZST", ".lz4"} {
+		name := filepath.Join(t.TempDir(), "out"+ending)
+		var want string
+		for _, workers := range []int{1, 2, 5, 100, 0} {
+			f, err := Create(context.Background(), name, Options{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeTo(t, f, string(data))
+			if err := f.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			got := read(t, name)
+			if want == "" {
+				want = got
+			}
+			if got != want || len(got) >= len(data) {
+				t.Errorf("%s: %d bytes by %d workers, %d by one", ending, len(got), workers, len(want))
+			}
+		}
+		f := create(t, name)
+		writeTo(t, f, string(data))
+		if err := f.Discard(); err != nil {
+			t.Error(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "state.gz")
+	f, err := Create(context.Background(), name, Options{Plain: true, Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeTo(t, f, "plain")
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, filepath.Dir(name), map[string]string{"state.gz": "plain"})
+}
+
+// mixed is n bytes of which a part does not compress.
+func mixed(n int) []byte {
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i / 1000)
+		if i/gzipBlock%2 == 1 {
+			data[i] = byte(random.Uint32())
+		}
+	}
+	return data
+}

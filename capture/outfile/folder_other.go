@@ -1,0 +1,65 @@
+//go:build !linux
+
+package outfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// folder is an open folder: what is done in it does not depend on where it is by then.
+type folder struct {
+	root *os.Root
+	path string
+}
+
+func openFolder(path string) (*folder, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &folder{root: root, path: path}, nil
+}
+
+func (d *folder) close() error { return d.root.Close() }
+
+// open opens a file of the folder.
+func (d *folder) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	return d.root.OpenFile(name, flags, mode)
+}
+
+// anonymous is for systems that have files without a name.
+func (d *folder) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func (d *folder) reveal(*os.File, string) error { return errors.ErrUnsupported }
+
+// rename replaces what has the second name.
+func (d *folder) rename(from, to string) error { return d.root.Rename(from, to) }
+
+// renameNew replaces nothing: it returns fs.ErrExist then.
+func (d *folder) renameNew(from, to string) error {
+	err := d.root.Link(from, to)
+	if err == nil {
+		return d.root.Remove(from)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// Some file systems have one name for a file. A program that takes the name in
+	// between loses its file.
+	if _, err := d.root.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return d.root.Rename(from, to)
+}
+
+func (d *folder) remove(name string) error { return d.root.Remove(name) }
+
+func (d *folder) stat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
+
+// list opens the folder for reading.
+func (d *folder) list() (*os.File, error) { return d.root.Open(".") }
+
+// now is for systems that tell where an open folder is.
+func (d *folder) now() string { return "" }

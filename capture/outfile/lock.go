@@ -1,0 +1,121 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ErrLocked says that another run writes to the same name.
+var ErrLocked = errors.New("another run writes to it")
+
+const lockEnding = ".flowdedup-lock"
+
+// Lock keeps other runs from writing to a name. It ends with the process at the latest.
+type Lock struct {
+	dir   *folder
+	owned bool     // dir is closed with the lock
+	file  *os.File // nil where no lock can be made
+	name  string   // of the lock's own file; "" where the target itself is locked
+}
+
+// LockName locks a name for as long as a run lasts, for files that are written again
+// and again. The error wraps ErrLocked if another process has the lock, and names that.
+func LockName(name string) (*Lock, error) {
+	final, err := followLinks(name)
+	if err != nil {
+		return nil, named("lock", name, err)
+	}
+	dir, err := openFolder(folderOf(final))
+	if err != nil {
+		return nil, named("lock", name, err)
+	}
+	sweep(dir)
+	l, err := lockName(dir, filepath.Base(final))
+	if err != nil {
+		return nil, named("lock", name, errors.Join(err, dir.close()))
+	}
+	l.dir, l.owned = dir, true
+	return l, nil
+}
+
+// lockName locks a name of a folder, which must stay open. Where no lock can be made
+// (a folder that may not be written, a file system without locks), the file of that
+// name is locked if there is one, and else nothing.
+func lockName(dir *folder, base string) (*Lock, error) {
+	l := &Lock{dir: dir, name: "." + base[:min(len(base), maxTempBase)] + lockEnding}
+	for range attempts {
+		file, err := openLock(dir, l.name)
+		if err != nil {
+			return lockTarget(dir, base)
+		}
+		switch err := lockFile(file); {
+		case errors.Is(err, ErrLocked):
+			return nil, errors.Join(holder(file), file.Close())
+		case err != nil: // not on this file system
+			return &Lock{dir: dir}, errors.Join(dir.remove(l.name), file.Close())
+		}
+		// The run before may have removed it between the two steps.
+		if s := (scratch{dir: dir}); !s.leadsTo(l.name, file) {
+			_ = file.Close()
+			continue
+		}
+		l.file = file
+		// The number is for people; the lock does without.
+		_ = file.Truncate(0)
+		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		return l, nil
+	}
+	return nil, ErrLocked
+}
+
+// openLock opens the file of a lock, which may belong to another user.
+func openLock(dir *folder, name string) (*os.File, error) {
+	file, err := dir.open(name, os.O_RDWR|os.O_CREATE, 0o666)
+	if errors.Is(err, fs.ErrPermission) {
+		return dir.open(name, os.O_RDONLY, 0)
+	}
+	return file, err
+}
+
+// lockTarget locks the file itself.
+func lockTarget(dir *folder, base string) (*Lock, error) {
+	file, err := dir.open(base, os.O_RDONLY, 0)
+	if err != nil {
+		return &Lock{dir: dir}, nil
+	}
+	if err := lockFile(file); errors.Is(err, ErrLocked) {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &Lock{dir: dir, file: file}, nil
+}
+
+// holder returns ErrLocked with the process that wrote its number into a lock.
+func holder(file *os.File) error {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || bad != nil {
+		return ErrLocked
+	}
+	return fmt.Errorf("%w: process %d", ErrLocked, pid)
+}
+
+// Unlock gives the lock back, and removes its file.
+func (l *Lock) Unlock() error {
+	var err error
+	if l.file != nil {
+		if l.name != "" {
+			_ = l.dir.remove(l.name) // the next run does it
+		}
+		err = l.file.Close()
+	}
+	if l.owned {
+		err = errors.Join(err, l.dir.close())
+	}
+	return err
+}

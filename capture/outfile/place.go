@@ -1,0 +1,205 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// replacing is the destination of Create: it takes the place of an older file.
+type replacing struct {
+	scratch             // in dir, or in another folder where dir may not be written
+	dir     *folder     // of the name
+	had     fs.FileInfo // of the older file, nil for none
+	lock    *Lock       // nil if the caller has it
+}
+
+func (d *replacing) regular() bool { return true }
+
+// createElsewhere opens the file in the folder for temporary files.
+func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
+	elsewhere, err := openFolder(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	d.scratch.dir = elsewhere
+	return d.create(mode)
+}
+
+func (d *replacing) commit(f *File) error {
+	if err := d.unchanged(f.opt.Input); err != nil {
+		return err
+	}
+	err := d.replace(f)
+	if err != nil {
+		return d.overwrite(f, err)
+	}
+	d.temp = ""
+	if !f.opt.NoSync {
+		err = d.dir.sync()
+	}
+	return errors.Join(err, d.dir.leads(d.base, f.out))
+}
+
+// replace puts the file in the place of the older one.
+func (d *replacing) replace(f *File) error {
+	if d.scratch.dir != d.dir {
+		return fs.ErrPermission
+	}
+	if err := d.ready(f); err != nil {
+		return err
+	}
+	return d.dir.rename(d.temp, d.base)
+}
+
+// unchanged returns ErrChanged if what is to be replaced is not the input as it was.
+func (d *replacing) unchanged(input fs.FileInfo) error {
+	if input == nil {
+		return nil
+	}
+	now, err := d.dir.stat(d.base)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(now, input) || now.Size() != input.Size() || !now.ModTime().Equal(input.ModTime()) {
+		return ErrChanged
+	}
+	return nil
+}
+
+// overwrite copies the file into the one that could not be replaced, for a reason that
+// is given.
+func (d *replacing) overwrite(f *File, reason error) error {
+	if d.had == nil {
+		return reason
+	}
+	into, err := d.dir.open(d.base, os.O_WRONLY, 0)
+	if err != nil {
+		return errors.Join(reason, err)
+	}
+	if err = copyInto(into, f.out, f.written); err == nil && !f.opt.NoSync {
+		err = into.Sync()
+	}
+	if err = errors.Join(err, into.Close()); err != nil {
+		return err
+	}
+	_ = d.remove() // the next run does it
+	return nil
+}
+
+// copyInto makes dst hold the first n bytes of src and nothing else. Room is taken
+// first: a disk that is too full leaves dst as it was.
+func copyInto(dst, src *os.File, n int64) error {
+	if err := reserve(dst, n); err != nil {
+		return err
+	}
+	if _, err := io.Copy(dst, io.NewSectionReader(src, 0, n)); err != nil {
+		return err
+	}
+	return dst.Truncate(n)
+}
+
+func (d *replacing) keep(f *File) (string, error) {
+	next := partial(d.base)
+	if f.failed == nil && d.had == nil {
+		next = firstOf(d.base, next)
+	}
+	return d.placeAnywhere(f, next)
+}
+
+func (d *replacing) discard() error { return d.remove() }
+
+func (d *replacing) close() error {
+	var err error
+	if d.lock != nil {
+		err = d.lock.Unlock()
+	}
+	if d.scratch.dir != d.dir {
+		err = errors.Join(err, d.scratch.dir.close())
+	}
+	return errors.Join(err, d.dir.close())
+}
+
+// chosen is the destination of CreateNew: its name is chosen when it is complete.
+type chosen struct {
+	scratch
+	next func() string
+}
+
+func (d *chosen) regular() bool { return true }
+
+func (d *chosen) commit(f *File) error {
+	name, err := d.place(f, inFolder(d.next))
+	if err != nil {
+		return err
+	}
+	f.name = d.dir.join(name)
+	if !f.opt.NoSync {
+		err = d.dir.sync()
+	}
+	return errors.Join(err, d.dir.leads(name, f.out))
+}
+
+func (d *chosen) keep(f *File) (string, error) {
+	next := inFolder(d.next)
+	if f.failed != nil {
+		next = partial(next())
+	}
+	name, err := d.placeAnywhere(f, next)
+	if err == nil {
+		f.name = name
+	}
+	return name, err
+}
+
+func (d *chosen) discard() error { return d.remove() }
+func (d *chosen) close() error   { return d.dir.close() }
+
+// inFolder returns the last parts of names.
+func inFolder(next func() string) func() string {
+	return func() string { return filepath.Base(next()) }
+}
+
+// grown is the destination of Grow: a file that has its name already.
+type grown struct {
+	dir  *folder
+	base string
+}
+
+func (d *grown) regular() bool { return true }
+
+func (d *grown) commit(f *File) error         { return d.dir.leads(d.base, f.out) }
+func (d *grown) keep(f *File) (string, error) { return f.name, nil }
+func (d *grown) discard() error               { return d.dir.remove(d.base) }
+func (d *grown) close() error                 { return d.dir.close() }
+
+// leads returns ErrMoved if a name does not lead to its file any more.
+func (d *folder) leads(base string, file *os.File) error {
+	want, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	has, err := os.Stat(d.join(base))
+	if err == nil && os.SameFile(has, want) {
+		return nil
+	}
+	if where := d.now(); where != "" {
+		return fmt.Errorf("%w: the file is complete in %s", ErrMoved, where)
+	}
+	return ErrMoved
+}
+
+// join returns the path of a name in the folder, as the folder was named.
+func (d *folder) join(name string) string {
+	if d.path == "." {
+		return name
+	}
+	if strings.HasSuffix(d.path, string(filepath.Separator)) {
+		return d.path + name
+	}
+	return d.path + string(filepath.Separator) + name
+}

@@ -1,0 +1,60 @@
+package outfile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestSame compares names of one file, of which the output committed last
+// would take the other's place, and of different ones.
+func TestSame(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"file", "hard-1"} {
+		if err := os.WriteFile(path(name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(path("hard-1"), path("hard-2")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Mkdir(path("sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		"link": "file", "link-to-link": "link", "dangling": "missing", "sub/up": "../missing", "folder": "sub", "loop": "loop",
+	} {
+		if err := os.Symlink(to, path(link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"file", "", false},
+		{"file", "./file", true},
+		{"file", path("file"), true},
+		{"file", "sub/../file", true},
+		{"file", "link", true},
+		{"file", "link-to-link", true},
+		{"missing", "dangling", true},
+		{"missing", "sub/up", true},
+		{"sub/new", "folder/new", true},
+		{"-", "/dev/stdout", true},
+		{"file", "missing", false},
+		{"hard-1", "hard-2", true},
+		{"loop", "file", false},
+		{"-", "file", false},
+		{os.DevNull, os.DevNull, false},
+	} {
+		if got := Same(c.a, c.b); got != c.want {
+			t.Errorf("Same(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
+		}
+		if got := Same(c.b, c.a); got != c.want {
+			t.Errorf("Same(%q, %q) = %v, want %v", c.b, c.a, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+)
+
+const (
+	tempEnding = ".flowdedup-tmp"
+	// maxTempBase is how much of the final name a hidden one repeats, so that both
+	// stay below the 255 bytes that file systems allow.
+	maxTempBase = 200
+	// attempts is how many random names are tried.
+	attempts = 100
+)
+
+// useAnonymous is switched off by tests of hidden names.
+var useAnonymous = true
+
+// scratch is a file that is being written in a folder, without a name or with a hidden
+// one that is locked.
+type scratch struct {
+	dir  *folder
+	base string // that hidden names are made of
+	temp string // "" while there is none
+}
+
+// create opens the file. It is never readable by more people than its mode says.
+func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
+	if useAnonymous {
+		file, err := s.dir.anonymous(mode)
+		if err == nil {
+			_ = lockFile(file) // before it has a name, so that it never looks left over
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return file, err
+		}
+	}
+	for range attempts {
+		name := s.hidden()
+		file, err := s.dir.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Before it was locked it looked like something left over.
+		if lockFile(file) != nil || s.leadsTo(name, file) {
+			s.temp = name
+			return file, nil
+		}
+		_ = file.Close()
+	}
+	return nil, fs.ErrExist
+}
+
+// hidden returns a hidden name.
+func (s *scratch) hidden() string {
+	base := strings.ToValidUTF8(s.base[:min(len(s.base), maxTempBase)], "")
+	return fmt.Sprintf(".%s.%08x%s", base, rand.Uint32(), tempEnding)
+}
+
+// leadsTo reports whether a name of the folder is that of file.
+func (s *scratch) leadsTo(name string, file *os.File) bool {
+	has, err := s.dir.stat(name)
+	if err != nil {
+		return false
+	}
+	want, err := file.Stat()
+	return err == nil && os.SameFile(has, want)
+}
+
+// ready gives the file a hidden name that leads to it. A file whose name was taken away
+// is written once more.
+func (s *scratch) ready(f *File) error {
+	if s.temp == "" {
+		name := s.hidden()
+		if err := s.dir.reveal(f.out, name); err != nil {
+			return err
+		}
+		s.temp = name
+		return nil
+	}
+	if s.leadsTo(s.temp, f.out) {
+		return nil
+	}
+	if err := s.rewrite(f); err != nil || s.temp != "" {
+		return err
+	}
+	return s.ready(f)
+}
+
+// rewrite copies what was written to a new file.
+func (s *scratch) rewrite(f *File) error {
+	was := f.out
+	info, err := was.Stat()
+	if err != nil {
+		return err
+	}
+	s.temp = ""
+	into, err := s.create(info.Mode())
+	if err != nil {
+		return err
+	}
+	f.out = into
+	_, err = io.Copy(into, io.NewSectionReader(was, 0, f.written))
+	return errors.Join(err, was.Close())
+}
+
+// place gives the file the first name of next that no file has, and returns it.
+func (s *scratch) place(f *File, next func() string) (string, error) {
+	if err := s.ready(f); err != nil {
+		return "", err
+	}
+	for {
+		name := next()
+		err := s.dir.renameNew(s.temp, name)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			s.temp = ""
+		}
+		return name, err
+	}
+}
+
+// placeAnywhere is place, and returns a path: where the folder takes no names any more,
+// it is in the folder for temporary files.
+func (s *scratch) placeAnywhere(f *File, next func() string) (string, error) {
+	name, err := s.place(f, next)
+	if err == nil {
+		return s.dir.join(name), nil
+	}
+	dir, failed := openFolder(os.TempDir())
+	if failed != nil {
+		return "", err
+	}
+	defer dir.close()
+	other := &scratch{dir: dir, base: s.base}
+	if failed := other.rewrite(f); failed != nil {
+		return "", errors.Join(err, failed)
+	}
+	name, err = other.place(f, next)
+	return dir.join(name), err
+}
+
+// remove takes the hidden name away.
+func (s *scratch) remove() error {
+	if s.temp == "" {
+		return nil
+	}
+	name := s.temp
+	s.temp = ""
+	return s.dir.remove(name)
+}

@@ -1,0 +1,227 @@
+package outfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links in a row are followed to a name that does
+// not exist; Linux stops at 40 as well.
+const maxLinks = 40
+
+// ErrEmptyName is what an output without a name gives.
+var ErrEmptyName = errors.New("empty name")
+
+// Create opens an output that replaces an older file in Commit. The name "-" is
+// standard output; devices, pipes and sockets are written to as they are, and opening a
+// pipe waits for its reader until ctx is done. A symbolic link is followed: its target
+// is replaced, even where it does not exist yet. Unless opt.Plain is set, the ending of
+// the name selects a compression: .gz (gzip), .zst (Zstandard), .lz4 (LZ4 frame), each
+// at its fastest level, since the bytes come faster than any level can take them.
+//
+// Errors are *fs.PathError with the name as given; an existing file that may not be
+// written, or a folder, is refused.
+func Create(ctx context.Context, name string, opt Options) (*File, error) {
+	f := &File{name: name, opt: opt}
+	if err := f.open(ctx); err != nil {
+		return nil, f.named("create", err)
+	}
+	return f, f.addStages()
+}
+
+// CreateNew opens an output whose name is chosen in Commit: the first that next gives
+// and no file has. The names are in the folder of name, whose ending selects the
+// compression.
+func CreateNew(name string, next func() string, opt Options) (*File, error) {
+	f := &File{name: name, opt: opt}
+	dir, err := openFolder(folderOf(name))
+	if err != nil {
+		return nil, f.named("create", err)
+	}
+	d := &chosen{scratch: scratch{dir: dir, base: filepath.Base(name)}, next: next}
+	if f.out, err = d.create(f.mode(0o666)); err != nil {
+		return nil, f.named("create", errors.Join(err, dir.close()))
+	}
+	f.dest = d
+	return f, f.addStages()
+}
+
+// Grow makes a file that has its name from the start, and stays whatever happens: name,
+// or with a number where that is taken. The content reaches it in Flush. What is no
+// regular file is opened as by Create.
+func Grow(ctx context.Context, name string, opt Options) (*File, error) {
+	f := &File{name: name, opt: opt}
+	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return Create(ctx, name, opt)
+	}
+	dir, err := openFolder(folderOf(name))
+	if err != nil {
+		return nil, f.named("create", err)
+	}
+	sweep(dir)
+	for next := Numbered(SplitName(filepath.Base(name))); ; {
+		base := next()
+		if f.out, err = dir.open(base, os.O_RDWR|os.O_CREATE|os.O_EXCL, f.mode(0o666)); err == nil {
+			f.dest = &grown{dir: dir, base: base}
+			f.name = dir.join(base)
+			return f, f.addStages()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, f.named("create", errors.Join(err, dir.close()))
+		}
+	}
+}
+
+// mode returns the mode of a new file.
+func (f *File) mode(usual fs.FileMode) fs.FileMode {
+	if f.opt.Private {
+		return 0o600
+	}
+	return usual
+}
+
+// open decides what the name means and opens the file that is written.
+func (f *File) open(ctx context.Context) error {
+	if f.name == "" {
+		return ErrEmptyName
+	}
+	info, err := os.Stat(f.name)
+	switch {
+	case IsStdout(f.name), err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		f.dest = direct{}
+		if f.out, err = openDirect(ctx, f.name); err == nil {
+			WidenPipe(f.out)
+		}
+		return err
+	case err == nil && info.IsDir():
+		return syscall.EISDIR
+	case errors.Is(err, fs.ErrNotExist):
+		info = nil
+	case err != nil:
+		return err
+	default:
+		if err := checkWritable(f.name); err != nil {
+			return err
+		}
+	}
+	final, err := followLinks(f.name)
+	if err != nil {
+		return err
+	}
+	return f.openReplacing(final, info)
+}
+
+// openReplacing opens the file that is to be final, where info is of the one that is
+// there, nil for none.
+func (f *File) openReplacing(final string, info fs.FileInfo) error {
+	dir, err := openFolder(folderOf(final))
+	if err != nil {
+		return err
+	}
+	d := &replacing{dir: dir, had: info}
+	d.scratch = scratch{dir: dir, base: filepath.Base(final)}
+	fail := func(err error) error { return errors.Join(err, d.close()) }
+	sweep(dir)
+	if !f.opt.Locked {
+		if d.lock, err = lockName(dir, d.base); err != nil {
+			return fail(err)
+		}
+	}
+	mode := f.mode(0o666)
+	if info != nil {
+		mode = 0o600 // until it has the owner of the old one
+	}
+	if f.out, err = d.create(mode); err != nil && info != nil && notPermitted(err) {
+		f.out, err = d.createElsewhere(mode)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	f.dest = d
+	if info == nil || f.opt.Private {
+		return nil
+	}
+	keepOwner(f.out, info)
+	if err := f.out.Chmod(info.Mode().Perm()); err != nil {
+		return fail(errors.Join(err, f.close(), d.discard()))
+	}
+	return nil
+}
+
+// notPermitted tells that a folder may not be written.
+func notPermitted(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// checkWritable refuses what the user protected: a rename would ask for nothing
+// but the right to write to the folder.
+func checkWritable(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// followLinks returns the path at the end of the symbolic links that name may
+// begin, whether or not something exists there.
+func followLinks(name string) (string, error) {
+	for range maxLinks {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return name, nil
+		}
+		next, err := os.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(next) {
+			// The folder is resolved first: ".." in a link counts from where
+			// the link really lies. Those that are left are for the system.
+			dir, err := filepath.EvalSymlinks(folderOf(name))
+			if err != nil {
+				return "", err
+			}
+			next = dir + string(filepath.Separator) + next
+		}
+		name = next
+	}
+	return "", fmt.Errorf("more than %d symbolic links", maxLinks)
+}
+
+// folderOf returns what comes before the last part of a path. Unlike filepath.Dir
+// it leaves ".." in there, which leads elsewhere behind a symbolic link.
+func folderOf(name string) string {
+	dir, _ := filepath.Split(name)
+	return cmp.Or(dir, ".")
+}
+
+// sync makes the names in a folder last through a crash. Folders that cannot be opened
+// or synced (Windows, some network file systems) are left to the system.
+func (d *folder) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := d.list()
+	if err != nil {
+		return nil
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}

@@ -1,0 +1,463 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is where an output goes.
+type place string
+
+const (
+	newName   place = "new name"
+	olderFile place = "older output"
+	inPlace   place = "in place"
+	bindMount place = "bind mount"
+	noReader  place = "pipe without reader"
+)
+
+// badEnd is how a run ends other than well.
+type badEnd struct {
+	name   string
+	signal syscall.Signal // 0 for none
+	code   int
+}
+
+var badEnds = []badEnd{
+	{"SIGINT", syscall.SIGINT, 130}, {"SIGTERM", syscall.SIGTERM, 143}, {"SIGHUP", syscall.SIGHUP, 129}, {"SIGQUIT", syscall.SIGQUIT, 131},
+	{"SIGKILL", syscall.SIGKILL, -1},
+	{"damage", 0, exitDamaged},
+}
+
+// stage is the files around one run.
+type stage struct {
+	t       *testing.T
+	dir     string
+	in, out string
+	older   []byte // what out holds before, nil for nothing
+}
+
+// setStage makes an input, and the output as it is before the run.
+func setStage(t *testing.T, where place, ending string) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir()}
+	s.in, s.out = filepath.Join(s.dir, "in.pcapng"), filepath.Join(s.dir, "out"+ending)
+	capture, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.in, capture)
+	switch where {
+	case olderFile:
+		s.older = []byte("older")
+		s.write(s.out, s.older)
+	case inPlace:
+		s.out, s.older = s.in, capture
+	case bindMount:
+		host := filepath.Join(t.TempDir(), "file")
+		s.older = []byte("older")
+		s.write(host, s.older)
+		s.write(s.out, nil)
+		mountOver(t, host, s.out)
+	case noReader:
+		if err := syscall.Mkfifo(s.out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *stage) write(name string, content []byte) {
+	s.t.Helper()
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// mountOver makes a file a mount, in a namespace of the test's own.
+func mountOver(t *testing.T, host, name string) {
+	t.Helper()
+	if err := unix.Mount(host, name, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("no bind mount: ", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(name, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// visible returns what a run has left besides what was there: the file with what it
+// processed, or "". It wants the older file as it was and nothing hidden.
+func (s *stage) visible() string {
+	s.t.Helper()
+	if s.older != nil {
+		if now, err := os.ReadFile(s.out); err != nil || !bytes.Equal(now, s.older) {
+			s.t.Errorf("the older file has %d bytes, %v; want the %d it had", len(now), err, len(s.older))
+		}
+	}
+	var left []string
+	for _, name := range entries(s.t, s.dir) {
+		name = filepath.Join(s.dir, name)
+		if name != s.in && (name != s.out || s.older == nil) {
+			left = append(left, name)
+		}
+	}
+	if len(left) > 1 || len(left) == 1 && strings.HasPrefix(filepath.Base(left[0]), ".") {
+		s.t.Errorf("left behind: %q", left)
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return left[0]
+}
+
+// heldRun is a program that waits for more of its standard input.
+type heldRun struct {
+	*exec.Cmd
+	stdin          *os.File
+	stdout, stderr bytes.Buffer
+}
+
+// hold starts a program and waits until it has read what it is given.
+func hold(t *testing.T, content []byte, args ...string) *heldRun {
+	t.Helper()
+	r := &heldRun{Cmd: program(t, args...)}
+	stdin, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	r.Stdin, r.Stdout, r.Stderr, r.stdin = stdin, &r.stdout, &r.stderr, w
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill(); w.Close() }) // it has ended, if nothing failed
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// drained waits until nothing is left in the pipe to the program, and a little longer.
+func (r *heldRun) drained(t *testing.T) {
+	t.Helper()
+	waitFor(t, "the program to read", func() bool {
+		n, err := unix.IoctlGetInt(int(r.stdin.Fd()), unix.TIOCINQ)
+		return err == nil && n == 0
+	})
+	time.Sleep(100 * time.Millisecond)
+}
+
+// end ends the run, and checks its exit code.
+func (r *heldRun) end(t *testing.T, how badEnd) {
+	t.Helper()
+	if how.signal != 0 {
+		if err := r.Process.Signal(how.signal); err != nil {
+			t.Fatal(err)
+		}
+	} else if _, err := r.stdin.Write([]byte{6, 0, 0, 0, 80, 0, 0, 0, 0}); err != nil { // a packet block that is cut
+		t.Fatal(err)
+	} else if err := r.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCodeOf(t, r.Wait()); code != how.code {
+		t.Errorf("exit code %d, want %d: %s", code, how.code, &r.stderr)
+	}
+}
+
+// sweptBy has another run in the folder remove what a killed one has left.
+func (s *stage) sweptBy(args ...string) {
+	s.t.Helper()
+	other := filepath.Join(s.dir, "other")
+	if text, err := program(s.t, append(args, other)...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, text)
+	}
+	if err := os.Remove(other); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// privateMounts gives the test's thread, and what it starts, mounts of their own.
+func privateMounts(t *testing.T) {
+	t.Helper()
+	lockThread()
+	err := unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	}
+	if err != nil {
+		t.Skip("no mounts: ", err)
+	}
+}
+
+// TestBadEndsDedup ends runs in every way but well, with every kind of output: the older
+// file is intact, and every packet that was processed is in a visible file.
+func TestBadEndsDedup(t *testing.T) {
+	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []place{newName, olderFile, inPlace, bindMount, noReader} {
+		for _, how := range badEnds {
+			if where == noReader && how.signal == 0 {
+				continue // nothing is read before there is a reader
+			}
+			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+				privateMounts(t)
+				s := setStage(t, where, ".pcapng")
+				r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
+				if where == noReader {
+					time.Sleep(100 * time.Millisecond)
+				} else {
+					r.drained(t)
+				}
+				r.end(t, how)
+				if how.signal == syscall.SIGKILL {
+					s.sweptBy("dedup", s.in, "-w")
+				}
+				file := s.visible()
+				if where == noReader || how.signal == syscall.SIGKILL {
+					if file != "" && file != s.out {
+						t.Errorf("left behind: %s", file)
+					}
+					return
+				}
+				var sum dedupResult
+				if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || sum.PacketsOut == 0 {
+					t.Fatalf("no summary: %v in %q, %q", err, &r.stdout, &r.stderr)
+				}
+				if got := len(readAll(t, file)); uint64(got) != sum.PacketsOut {
+					t.Errorf("%d packets in %s, want %d", got, file, sum.PacketsOut)
+				}
+				if told := strings.Contains(r.stderr.String(), file); told != (s.older != nil) {
+					t.Errorf("stderr names %s: %v\n%s", file, told, &r.stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestBadEndsDistinct does so with the file of counts.
+func TestBadEndsDistinct(t *testing.T) {
+	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []place{newName, olderFile, bindMount, noReader} {
+		for _, how := range badEnds {
+			if where == noReader && how.signal == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+				privateMounts(t)
+				s := setStage(t, where, ".csv")
+				given := content
+				if where == noReader {
+					given = nil
+				}
+				r := hold(t, given, "distinct", "--json", "--every", "1s", s.in, "-", "--csv", s.out)
+				r.drained(t)
+				r.end(t, how)
+				if how.signal == syscall.SIGKILL {
+					s.sweptBy("distinct", s.in, "--csv")
+				}
+				file := s.visible()
+				if where == noReader || how.signal == syscall.SIGKILL {
+					if file != "" && file != s.out {
+						t.Errorf("left behind: %s", file)
+					}
+					return
+				}
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rows, want := bytes.Count(text, []byte("\n"))-1, strings.Count(r.stdout.String(), "\n"); rows != want || rows < 1 {
+					t.Errorf("%d rows in %s, want %d", rows, file, want)
+				}
+			})
+		}
+	}
+}
+
+// TestRenameRefused ends well, in a folder where nothing may be renamed any more.
+func TestRenameRefused(t *testing.T) {
+	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []place{newName, olderFile, inPlace, bindMount} {
+		t.Run(string(where), func(t *testing.T) {
+			privateMounts(t)
+			s := setStage(t, where, ".pcapng")
+			elsewhere := t.TempDir()
+			t.Setenv("TMPDIR", elsewhere)
+			r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
+			r.drained(t)
+			freeze(t, s.dir)
+			if err := r.stdin.Close(); err != nil {
+				t.Fatal(err)
+			}
+			file, want := s.out, exitDone
+			if where == newName {
+				want = exitFailed
+			}
+			if code := exitCodeOf(t, r.Wait()); code != want {
+				t.Errorf("exit code %d, want %d: %s", code, want, &r.stderr)
+			}
+			if where == newName {
+				if names := entries(t, elsewhere); len(names) == 1 {
+					file = filepath.Join(elsewhere, names[0])
+				}
+				if !strings.Contains(r.stderr.String(), file) {
+					t.Errorf("stderr does not name %s: %s", file, &r.stderr)
+				}
+			}
+			records := len(readAll(t, file))
+			if want == exitFailed {
+				return // no summary is printed
+			}
+			var sum dedupResult
+			if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || uint64(records) != sum.PacketsOut {
+				t.Errorf("%d packets in %s, want %d, %v", records, file, sum.PacketsOut, err)
+			}
+		})
+	}
+}
+
+// freeze lets no name of a folder change until the test ends.
+func freeze(t *testing.T, dir string) {
+	t.Helper()
+	const immutable = 0x10 // FS_IMMUTABLE_FL of linux/fs.h
+	set := func(flags int) error {
+		f, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags)
+	}
+	if err := set(immutable); err != nil {
+		t.Skip("no immutable folders: ", err)
+	}
+	t.Cleanup(func() { _ = set(0) })
+}
+
+// TestFullDiskEnds runs out of room at once, on a disk that holds the older file too.
+func TestFullDiskEnds(t *testing.T) {
+	for _, args := range [][]string{{"dedup", "-w"}, {"distinct", "--csv"}} {
+		dir := smallDisk(t)
+		in, older := bundled("router-plain.pcapng"), filepath.Join(dir, "older")
+		if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, dir)
+		for _, out := range []string{older, filepath.Join(dir, "new")} {
+			text, err := program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
+			if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), out) {
+				t.Errorf("%q to %s: exit code %d, %s", args, out, code, text)
+			}
+		}
+		if now, err := os.ReadFile(older); err != nil || string(now) != "older" {
+			t.Errorf("%q: the older file holds %.20q, %v", args, now, err)
+		}
+		if names := entries(t, dir); !slices.Equal(names, []string{"filler", "older"}) {
+			t.Errorf("%q: left behind: %q", args, names)
+		}
+	}
+}
+
+// TestBadEndsLive ends live runs: what was captured a second before is in a file whose
+// name is visible, and a file that was there stays.
+func TestBadEndsLive(t *testing.T) {
+	for _, where := range []place{newName, olderFile, bindMount, noReader} {
+		for _, how := range badEnds {
+			if how.signal == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+				lab(t)
+				pair(t, "left", "right")
+				privateMounts(t)
+				s := setStage(t, where, ".pcapng")
+				if where == noReader {
+					r := startProgram(t, "-i", "left", "-w", s.out)
+					time.Sleep(200 * time.Millisecond)
+					r.endBy(how)
+					return
+				}
+				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
+				const n = 100
+				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+				file := s.out
+				if s.older != nil {
+					file = filepath.Join(s.dir, "out_002.pcapng")
+				}
+				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
+				r.endBy(how)
+				if got := s.visible(); got != file || packetsIn(file) != n {
+					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
+				}
+			})
+		}
+	}
+}
+
+// endBy ends a live run.
+func (r *liveRun) endBy(how badEnd) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(how.signal); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.wait(); code != how.code {
+		r.t.Errorf("exit code %d, want %d: %s", code, how.code, r.stderr.String())
+	}
+}
+
+// TestBlockedOutput ends a run whose reader sleeps, by one signal.
+func TestBlockedOutput(t *testing.T) {
+	in := generated(t, 100_000)
+	for _, args := range [][]string{
+		{"dedup", in, "-w", "-", "--duplicates"}, {"distinct", in, "--list", "--json", "--csv"},
+	} {
+		other := filepath.Join(t.TempDir(), "other")
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := program(t, append(args, other)...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if _, err := io.ReadFull(r, make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if code := exitCodeOf(t, cmd.Wait()); code != 143 || !strings.Contains(stderr.String(), "blocked") {
+			t.Errorf("%q: exit code %d, %s", args, code, &stderr)
+		}
+		if _, err := os.Stat(other); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		r.Close()
+	}
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// address waits for what a run with --listen says of itself, before it captures.
+func (r *liveRun) address() string {
+	r.t.Helper()
+	_, text, _ := strings.Cut(r.event(" listening "), "url=")
+	at, err := url.Parse(text)
+	if err != nil || at.Port() == "" || at.Port() == "0" {
+		r.t.Fatalf("it listens at %q: %v", text, err)
+	}
+	return at.Host
+}
+
+// ask asks a run over HTTP, from the test's own thread, which is in its namespace.
+func ask(t *testing.T, address, host, path string) (code int, body string) {
+	t.Helper()
+	c, err := net.DialTimeout("tcp4", address, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(all)
+}
+
+// awaitHealth waits until a run is well, or ill for a reason.
+func awaitHealth(t *testing.T, address, reason string) {
+	t.Helper()
+	waitFor(t, "health: "+reason, func() bool {
+		code, body := ask(t, address, "localhost", "/healthz")
+		return (code == http.StatusOK) == (reason == "") && strings.Contains(body, reason)
+	})
+}
+
+// forwarded is how many packets a run did something with that was to forward them.
+func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
+	for _, reason := range reasons {
+		n += uint64(s.Forward[reason].(float64))
+	}
+	return n
+}
+
+// TestLiveForwardOutage has the interface that is sent to go down and up, and removed
+// and made anew while packets flow. A run that has no rights any more takes it up again
+// too. An output works again with the first packet that is sent, and not sooner.
+func TestLiveForwardOutage(t *testing.T) {
+	for _, c := range []struct{ name, away, back, why string }{
+		{"down", "link set out down", "link set out up", "the interface is down"},
+		{"removed", "link del out", "link add out type veth peer name sensor", "no such interface"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lab(t)
+			ip(t, "link set lo up")
+			pair(t, "left", "right")
+			pair(t, "out", "sensor")
+			r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--listen", "0", "--json", "--window", "1ms")
+			address := r.address()
+			r.event(" started ")
+			id := uint16(0)
+			next := func() []liveFrame {
+				id++
+				return []liveFrame{{id: id, ttl: 64}, {id: id, src: 1, ttl: 64}}
+			}
+			sendTo(t, "right", next()...)
+			awaitHealth(t, address, "")
+			ip(t, c.away)
+			sendTo(t, "right", next()...)
+			r.event("output failed")
+			awaitHealth(t, address, c.why)
+			ip(t, c.back)
+			ip(t, "link set out up")
+			ip(t, "link set sensor up")
+			// The run looks at the clock ten times meanwhile, and nothing is to be sent.
+			time.Sleep(time.Second)
+			awaitHealth(t, address, c.why)
+			waitFor(t, "the output to work again", func() bool {
+				sendTo(t, "right", next()...)
+				select {
+				case line := <-r.lines:
+					return strings.Contains(line, "output works again")
+				default:
+					return false
+				}
+			})
+			time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+			r.terminate()
+			if code := r.wait(); code != 1 {
+				t.Errorf("exit code %d\n%s", code, r.stderr.String())
+			}
+			s := r.summary(r.stdout.Bytes())
+			if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
+				t.Errorf("%d packets: %+v", id, s)
+			}
+			if told := r.stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
+				t.Errorf("told:\n%s", told)
+			}
+		})
+	}
+}
+
+// TestLiveForwardEnds has the interface go down without --wait. Another output goes on,
+// and what is not forwarded from then on is lost too.
+func TestLiveForwardEnds(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
+	ip(t, "link set out down")
+	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	r.event("output failed")
+	const n = 20
+	for id := range uint16(n) {
+		sendTo(t, "right", liveFrame{id: 2 + id, ttl: 64})
+	}
+	time.Sleep(50 * time.Millisecond) // what the kernel has is delivered all the same
+	r.terminate()
+	if code := r.wait(); code != 1 {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+	if s := r.summary(r.stdout.Bytes()); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "cut", "too_long") != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestLiveForwardMTU forwards to an interface that is too narrow for some packets.
+func TestLiveForwardMTU(t *testing.T) {
+	lab(t)
+	ip(t, "link set lo up")
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	ip(t, "link set out mtu 1400")
+	r := startProgram(t, "-i", "left", "--forward", "out", "--listen", "0", "--json", "--window", "1ms")
+	address := r.address()
+	r.event(" started ")
+	const n = 50
+	for i := range n {
+		long := append(liveFrame{id: uint16(i), src: 1, ttl: 64}.bytes(), make([]byte, 1454)...)
+		sendBytes(t, "right", liveFrame{id: uint16(i), ttl: 64}.bytes(), long)
+	}
+	r.event("longer than the interface can carry")
+	awaitHealth(t, address, "packets longer than the interface can carry")
+	s := r.stopAfter(2 * n)
+	if s.forwarded("sent") != n || s.forwarded("too_long") != n {
+		t.Errorf("%+v", s)
+	}
+	told := r.stderr.String()
+	for text, want := range map[string]int{"its MTU is 1400: ip link set out mtu 1500": 1, "out: 50 of 100 packets were not sent": 1} {
+		if got := strings.Count(told, text); got != want {
+			t.Errorf("%q is told %d times in\n%s", text, got, told)
+		}
+	}
+}
+
+// TestLiveListens says where, and answers to no other host's name.
+func TestLiveListens(t *testing.T) {
+	lab(t)
+	ip(t, "link set lo up")
+	pair(t, "left", "right")
+	r := startProgram(t, "-i", "left", "--listen", ":0", "--json")
+	address := r.address()
+	r.event(" started ")
+	awaitHealth(t, address, "")
+	for host, want := range map[string]int{address: 200, "localhost": 200, "rebound.example.com": 421} {
+		for _, path := range []string{"/", "/metrics", "/healthz"} {
+			if code, body := ask(t, address, host, path); code != want {
+				t.Errorf("%s of %s: %d %s", path, host, code, body)
+			}
+		}
+	}
+	r.stop()
+}
+
+// TestLiveNotifies tells the service manager, as another user too, that the run is ready,
+// alive, and at its end.
+func TestLiveNotifies(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	name := t.TempDir() + "/notify"
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", name)
+	hear := func(want string) {
+		t.Helper()
+		for buf := make([]byte, 4096); ; {
+			if err := manager.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := manager.Read(buf)
+			if err != nil {
+				t.Fatalf("no %s: %v", want, err)
+			}
+			if text := string(buf[:n]); !strings.Contains(text, "WATCHDOG=1\n") {
+				t.Errorf("%q", text)
+			} else if strings.Contains(text, want) {
+				return
+			}
+		}
+	}
+	r := startLive(t, "-i", "left", "--user", "65534", "--json")
+	hear("READY=1")
+	hear("STATUS=0 packets")
+	r.stop()
+	hear("STOPPING=1")
+}

@@ -1,0 +1,87 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// stuck is a destination whose calls block until the test ends.
+type stuck struct {
+	noted
+	free chan struct{}
+}
+
+func (d *stuck) Write(*capture.Batch, []uint64) error {
+	<-d.free
+	return nil
+}
+
+// TestBlocked ends a run while an output blocks: that one is named, and the other is
+// complete.
+func TestBlocked(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	blocks, works := &stuck{free: make(chan struct{})}, &noted{}
+	defer close(blocks.free)
+	s := New(ctx, Config{Log: slog.New(slog.DiscardHandler)})
+	s.outputs = []*output{
+		{destination: blocks, name: "pipe", calls: newCalls("pipe")},
+		{destination: works, name: "file", calls: newCalls("file")},
+	}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if err := s.Write(twoPackets()); !errors.Is(err, ErrBlocked) || err.Error() != "pipe: "+ErrBlocked.Error() {
+		t.Errorf("Write: %v", err)
+	}
+	if err := s.Keep(); !errors.Is(err, ErrBlocked) || len(works.events) != 1 || works.out != 1 {
+		t.Errorf("Keep: %v, %q", err, works.events)
+	}
+}
+
+// TestPipeWithoutReader waits for one until the run is to end.
+func TestPipeWithoutReader(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(name); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := New(ctx, Config{Kept: name, Log: slog.New(slog.DiscardHandler)})
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if err := s.OpenFiles(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("OpenFiles: %v", err)
+	}
+	if err := s.Discard(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPatient copies what it is given, and gives up a write that blocks.
+func TestPatient(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := NewPatient(ctx, "out", w)
+	defer p.Close()
+	if n, err := p.Write([]byte("abc")); n != 3 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	got := make([]byte, 3)
+	if _, err := io.ReadFull(r, got); err != nil || string(got) != "abc" {
+		t.Errorf("%q, %v", got, err)
+	}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	for range 2 {
+		if _, err := p.Write(make([]byte, 1<<20)); !errors.Is(err, ErrBlocked) {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// noted is a destination that notes what happens to it.
+type noted struct {
+	fail   error // of Write
+	lazy   bool  // it takes packets, and writes none for now
+	end    error // of commit
+	again  bool  // it can be tried again
+	taken  []uint64
+	out    uint64
+	events []string
+}
+
+func (d *noted) Write(b *capture.Batch, drop []uint64) error {
+	if d.fail != nil {
+		return d.fail
+	}
+	d.taken = append(d.taken, drop...)
+	if !d.lazy {
+		d.out += amountOf(b, capture.Complement(nil, drop, len(b.Frames))).packets
+	}
+	return nil
+}
+
+func (d *noted) note(event string, err error) error {
+	d.events = append(d.events, event)
+	return err
+}
+
+func (d *noted) commit() error  { return d.note("commit", d.end) }
+func (d *noted) keep() error    { return d.note("keep", nil) }
+func (d *noted) discard() error { return d.note("discard", nil) }
+func (d *noted) retries() bool  { return d.again }
+func (d *noted) counts() counts { return counts{written: d.out, files: uint64(len(d.taken))} }
+
+var errFull = errors.New("full")
+
+// newSet returns a set for the packets kept, a and b, what is logged of it, and how
+// often it ends the run.
+func newSet(live bool, a, b *noted) (s *Set, logged *bytes.Buffer, stops *int) {
+	logged, stops = &bytes.Buffer{}, new(int)
+	s = New(context.Background(), Config{
+		Live: live, Log: slog.New(slog.NewTextHandler(logged, nil)), Stop: func() { *stops++ },
+	})
+	s.outputs = []*output{{destination: a, name: "a"}, {destination: b, name: "b"}}
+	return s, logged, stops
+}
+
+// twoPackets are a batch of a packet of 5 bytes, kept, and its copy of 7.
+func twoPackets() (*capture.Batch, []uint64) {
+	return &capture.Batch{Frames: []capture.Frame{{CapLen: 5}, {CapLen: 7}}}, []uint64{0b10}
+}
+
+// TestSet hands packets to the outputs that are for them, and counts them.
+func TestSet(t *testing.T) {
+	kept, removed := &noted{}, &noted{}
+	s, logged, _ := newSet(true, kept, removed)
+	s.outputs[1].removed = true
+	for range 2 {
+		if err := s.Write(twoPackets()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []Output{{Name: "a", Packets: 2, Bytes: 10, Files: 2}, {Name: "b", Packets: 2, Bytes: 14, Files: 2}}
+	if got := s.List(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if !slices.Equal(kept.taken, []uint64{0b10, 0b10}) || !slices.Equal(removed.taken, []uint64{0b01, 0b01}) || logged.Len() > 0 {
+		t.Errorf("left out of the kept %b, of the removed %b; logged %s", kept.taken, removed.taken, logged)
+	}
+	if err := s.Commit(); err != nil || fmt.Sprint(kept.events, removed.events) != "[commit] [commit]" {
+		t.Errorf("%v, %q, %q", err, kept.events, removed.events)
+	}
+}
+
+// TestFirstFailure ends a run that is not live, and the other output has the batch.
+func TestFirstFailure(t *testing.T) {
+	a, b := &noted{fail: errFull}, &noted{}
+	s, _, _ := newSet(false, a, b)
+	if err := s.Write(twoPackets()); !errors.Is(err, ErrOutput) || err.Error() != "full" {
+		t.Errorf("Write: %v", err)
+	}
+	if err := s.Keep(); err != nil || fmt.Sprint(a.events, b.events) != "[keep] [keep]" || b.out != 1 {
+		t.Errorf("%v, %q, %q, %d packets", err, a.events, b.events, b.out)
+	}
+}
+
+// TestOthersGoOn in a live run. The last output that fails ends it.
+func TestOthersGoOn(t *testing.T) {
+	a, b := &noted{}, &noted{fail: errFull}
+	s, logged, stops := newSet(true, a, b)
+	for range 2 {
+		if err := s.Write(twoPackets()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.List(); got[0].Packets != 2 || got[0].Failed != "" || got[1].Packets != 0 || got[1].Lost != 2 || got[1].Failed != "full" {
+		t.Errorf("%+v", got)
+	}
+	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="output failed" output=b error=full`) || *stops != 0 {
+		t.Errorf("%d stops, logged %s", *stops, got)
+	}
+	other := errors.New("gone")
+	a.fail = other
+	if err := s.Write(twoPackets()); !errors.Is(err, ErrOutput) || !errors.Is(err, other) {
+		t.Errorf("the last one failed: %v", err)
+	}
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "full (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
+		t.Errorf("%v, %q, %q", err, a.events, b.events)
+	}
+}
+
+// TestWorksAgain says so when a packet has really gone there, not when one was taken.
+func TestWorksAgain(t *testing.T) {
+	a, b := &noted{}, &noted{again: true}
+	s, logged, _ := newSet(true, a, b)
+	for _, step := range []struct {
+		fail error
+		lazy bool
+	}{{nil, false}, {errFull, false}, {nil, true}, {errFull, false}, {nil, true}, {nil, false}, {errFull, false}, {nil, false}} {
+		b.fail, b.lazy = step.fail, step.lazy
+		if err := s.Write(twoPackets()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := logged.String(); strings.Count(got, "output failed") != 2 || strings.Count(got, "works again") != 2 {
+		t.Errorf("logged %s", got)
+	}
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || !errors.Is(err, errFull) || !slices.Equal(b.events, []string{"commit"}) {
+		t.Errorf("%v, %q", err, b.events)
+	}
+}
+
+// TestReaderLeft ends the capture, and others get the rest of it.
+func TestReaderLeft(t *testing.T) {
+	a, b := &noted{fail: fmt.Errorf("write: %w", syscall.EPIPE)}, &noted{}
+	s, logged, stops := newSet(true, a, b)
+	for range 3 {
+		if err := s.Write(twoPackets()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(b.taken) != 3 || *stops != 1 || logged.Len() > 0 {
+		t.Errorf("%d batches, %d stops, logged %s", len(b.taken), *stops, logged)
+	}
+	if err := s.Commit(); !errors.Is(err, syscall.EPIPE) || fmt.Sprint(a.events, b.events) != "[keep] [commit]" {
+		t.Errorf("%v, %q, %q", err, a.events, b.events)
+	}
+}
