@@ -3,7 +3,10 @@ package dedup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -44,6 +47,28 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
+const (
+	// muchMemory takes seconds to have.
+	muchMemory = 4 << 30
+	// inputShare is how much memory each byte of input touches, at least: a packet
+	// of 64 bytes or more a page of 2 MiB.
+	inputShare = 2 << 20 / 64
+)
+
+// prepare takes the memory of a large filter, which a run that touches it a page at a time
+// would wait for without a word, and a signal with it. Inputs of so many bytes, or an
+// unknown number if that is 0, may be too small to touch most of it.
+func (j *Judging) prepare(ctx context.Context, inputBytes int64) error {
+	cfg := j.cfg
+	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
+		return nil
+	}
+	if cfg.Input.Warn != nil {
+		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
+	}
+	return j.Populate(ctx)
+}
+
 // end completes the outputs. Without a clean end, files that exist stay as they were, and
 // where nothing was read there is nothing to keep.
 func (r *runner) end(err error, in *input.Stream) error {
@@ -67,6 +92,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	judging, err := NewJudging(cfg, in.Size())
 	if err != nil {
 		return nil, err
+	}
+	if err := judging.prepare(ctx, in.Size()); err != nil {
+		return nil, errors.Join(err, judging.Close())
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge

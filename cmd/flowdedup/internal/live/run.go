@@ -95,7 +95,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
-	r.judging.Populate()
+	if err = r.judging.Populate(ctx); err != nil {
+		return r, err
+	}
 	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return r, err
 	}
