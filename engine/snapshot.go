@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -83,22 +84,27 @@ func keyCheck(s Secret) []byte {
 
 // snapshotWriter writes a snapshot. After an error it writes nothing more.
 type snapshotWriter struct {
-	to   io.Writer
-	seal hash.Hash
-	buf  []byte
-	err  error
+	to      io.Writer
+	copy    *SnapshotCopy // in place of to, if that is one
+	seal    hash.Hash
+	buf     []byte
+	written int64
+	err     error
 }
 
 // newSnapshotWriter writes all that comes before the lines.
 func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields []uint64) *snapshotWriter {
 	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart), err: checkLabel(label)}
+	if s.copy, _ = w.(*SnapshotCopy); s.copy != nil {
+		s.copy.add(func(out *snapshotWriter) { out.seal = newSeal(secret) })
+	}
 	head := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), snapshotVersion)
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
 	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
 	s.words(len(fields), func(i int) uint64 { return fields[i] })
-	s.write(s.seal.Sum(nil))
+	s.sealed()
 	return s
 }
 
@@ -106,8 +112,24 @@ func (s *snapshotWriter) write(b []byte) {
 	if s.err != nil {
 		return
 	}
+	if s.copy != nil {
+		b = bytes.Clone(b)
+		s.copy.add(func(out *snapshotWriter) { out.write(b) })
+		return
+	}
 	s.seal.Write(b)
-	_, s.err = s.to.Write(b)
+	n := 0
+	n, s.err = s.to.Write(b)
+	s.written += int64(n)
+}
+
+// sealed writes the seal of all before.
+func (s *snapshotWriter) sealed() {
+	if s.copy != nil {
+		s.copy.add((*snapshotWriter).sealed)
+		return
+	}
+	s.write(s.seal.Sum(nil))
 }
 
 // words writes words 0 to n-1 of at.
@@ -122,12 +144,28 @@ func (s *snapshotWriter) words(n int, at func(i int) uint64) {
 }
 
 func (s *snapshotWriter) lines(lines []layout.Line) {
+	if s.copy != nil {
+		s.copy.lines(&lineCopy{lines: lines})
+		return
+	}
 	s.words(8*len(lines), func(i int) uint64 { return lines[i/8][i%8] })
+}
+
+// shared writes the lines of a filter that keeps those it is about to change for the copy that is
+// returned, nil for none: so they can be copied while the filter goes on.
+func (s *snapshotWriter) shared(a *layout.Arena) *lineCopy {
+	if s.copy == nil {
+		s.lines(a.Lines())
+		return nil
+	}
+	c := &lineCopy{lines: a.Lines(), arena: a}
+	s.copy.lines(c)
+	return c
 }
 
 // end writes the last seal, and returns the first error.
 func (s *snapshotWriter) end() error {
-	s.write(s.seal.Sum(nil))
+	s.sealed()
 	return s.err
 }
 

@@ -32,7 +32,7 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	fields = append(fields, uint64(t.demand.now), t.demand.live, t.demand.peak,
 		uint64(t.demand.size), t.demand.fresh, uint64(t.demand.first), t.demand.length)
 	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
-	out.lines(t.arena.Lines())
+	t.copying = out.shared(t.arena)
 	return out.end()
 }
 

@@ -92,6 +92,7 @@ type Timed struct {
 	demand   demand
 	ticks    []int64 // of a round; stays all zero without a window
 	round    timedRound
+	copying  *lineCopy // of the arena
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory, ErrWorkers or
@@ -198,6 +199,7 @@ func timedFPR(bits uint) float64 {
 func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
 	checkOpen("Timed.TestAndSet", t.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
+	t.copying.keep(d)
 	for from := 0; from < len(d); from += len(t.ticks) {
 		to := min(from+len(t.ticks), len(d))
 		t.round.ticks = t.toTicks(times[from:to])
