@@ -16,6 +16,8 @@ type OutputOptions struct {
 	NoSync bool
 	// Private gives a regular file the mode 0600, whatever one it replaces had.
 	Private bool
+	// Plain writes the bytes as they are, whatever the name ends in.
+	Plain bool
 	// Workers is how many goroutines compress the output, at most 8; 0 for as many
 	// as there are processors. What they make does not depend on it.
 	Workers int
@@ -71,15 +73,18 @@ func Create(name string, opt OutputOptions) (*Output, error) {
 	if err := o.open(); err != nil {
 		return nil, o.named("create", err)
 	}
-	return o, o.addStages(opt.Workers)
+	return o, o.addStages(opt)
 }
 
 // addStages puts what gathers, and what compresses if the name asks for it, before
 // the open file. If it fails the output is closed.
-func (o *Output) addStages(workers int) error {
+func (o *Output) addStages(opt OutputOptions) error {
 	o.buf = newOutBuffer(namedWriter{o})
+	if opt.Plain {
+		return nil
+	}
 	through := &gate{w: o.buf}
-	pack, err := newPacker(o.name, through, workers)
+	pack, err := newPacker(o.name, through, opt.Workers)
 	if err != nil {
 		return errors.Join(o.named("create", err), o.Abort())
 	}

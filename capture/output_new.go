@@ -14,7 +14,7 @@ func createNew(name string, names func() string, opt OutputOptions) (*Output, er
 	if err := o.openTemp(0o666, false); err != nil {
 		return nil, o.named("create", err)
 	}
-	return o, o.addStages(opt.Workers)
+	return o, o.addStages(opt)
 }
 
 // place gives the written file its name.

@@ -15,6 +15,10 @@ const hugePage = 2 << 20
 // smallPage is the smallest page size of all systems.
 const smallPage = 4 << 10
 
+// populatePart is how much is populated at a time. Meanwhile the process gets no other memory,
+// which would hold up goroutines that need some.
+const populatePart = 2 * hugePage
+
 // maxLines keeps every size computed from a line count, with room for
 // alignment, within an int.
 const maxLines = (math.MaxInt - hugePage) / LineSize
@@ -91,13 +95,16 @@ func (a *Arena) Clear() { clear(a.lines) }
 
 // Populate has the system back lines from to to-1 with memory now, which it otherwise
 // does a page at a time when they are first used: a huge page takes it some 100 µs. What
-// lines hold stays.
+// lines hold stays. It may be called while other goroutines use the lines.
 func (a *Arena) Populate(from, to int) {
-	if from == to || populate(a.bytes(from, to)) == nil {
-		return
-	}
-	for i := from; i < to; i += smallPage / LineSize {
-		atomic.AddUint64(&a.lines[i][0], 0)
+	for part := 0; from < to; from += part {
+		part = min(populatePart/LineSize, to-from)
+		if populate(a.bytes(from, from+part)) == nil {
+			continue
+		}
+		for i := from; i < from+part; i += smallPage / LineSize {
+			atomic.AddUint64(&a.lines[i][0], 0)
+		}
 	}
 }
 

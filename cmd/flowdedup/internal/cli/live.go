@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -127,8 +126,6 @@ func (f *liveFlags) check() error {
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case hasPackedEnding(f.state):
-		return &usageError{errors.New("--state is never compressed: name a file without .gz, .zst or .lz4")}
 	case f.slide < 0:
 		return &usageError{errors.New("--slide must not be negative")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
@@ -143,14 +140,6 @@ func (f *liveFlags) check() error {
 
 // mostPast is what engine.Sliding counts over.
 const mostPast = 366 * 24 * time.Hour
-
-func hasPackedEnding(name string) bool {
-	switch filepath.Ext(name) {
-	case ".gz", ".zst", ".lz4":
-		return true
-	}
-	return false
-}
 
 func (f *liveFlags) packetsToStdout() bool {
 	return capture.IsStdout(f.output) || capture.IsStdout(f.duplicates)
@@ -198,7 +187,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
+		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 		},
