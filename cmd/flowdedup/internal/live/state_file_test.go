@@ -9,9 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -144,6 +147,34 @@ func TestStateFileDamaged(t *testing.T) {
 		}
 		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%q: %v, want %q", c.content, err, c.text)
+		}
+	}
+}
+
+// TestSettings tells runs apart that take other packets.
+func TestSettings(t *testing.T) {
+	plain := Config{}
+	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(engine.Secret{}))}
+	if err := h.fits(plain.settings(), nil); err != nil {
+		t.Fatal(err)
+	}
+	one, other := []bpf.RawInstruction{{Op: 6, K: 1}}, []bpf.RawInstruction{{Op: 6, K: 11}}
+	if programSum(one) == programSum(other) || programSum(one) != programSum(slices.Clone(one)) {
+		t.Error("sums of programs")
+	}
+	for _, c := range []struct {
+		change func(c *Config)
+		text   string
+	}{
+		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
+		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
+		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
+		{func(c *Config) { c.Ring.Interfaces = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
+	} {
+		var changed Config
+		c.change(&changed)
+		if err := h.fits(changed.settings(), nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %q", err, c.text)
 		}
 	}
 }
