@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/minio/highwayhash"
@@ -17,14 +18,15 @@ import (
 // A snapshot is a sequence of 64-bit words, little-endian:
 //
 //	the bytes FLOWSNAP
-//	version, 2
+//	version, 3
 //	kind of the filter
 //	2 words: key check value
 //	8 words: label, with zeros behind
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
 //	2 words: seal of all before
-//	the lines, and what else the filter remembers
+//	the lines, and what else the filter remembers; of 4096 lines each a bit for each that is
+//	not zero, and these
 //	2 words: seal of all before
 //
 // Seals are HighwayHash-128 under a key derived from the secret, and the key check
@@ -35,11 +37,13 @@ import (
 // with those of other keys, or of another hash, without a word.
 const (
 	snapshotMagic   = "FLOWSNAP"
-	snapshotVersion = 2
+	snapshotVersion = 3
 	// snapshotHead is the size of all before the fields.
 	snapshotHead = 5*8 + MaxLabel + 8
 	// snapshotPart is how many words are turned to bytes at a time.
 	snapshotPart = 2048
+	// snapshotLines is how many lines go by their bits together.
+	snapshotLines = 4096
 )
 
 // MaxLabel is the most bytes that the label of a snapshot has.
@@ -148,7 +152,29 @@ func (s *snapshotWriter) lines(lines []layout.Line) {
 		s.copy.lines(&lineCopy{lines: lines})
 		return
 	}
-	s.words(8*len(lines), func(i int) uint64 { return lines[i/8][i%8] })
+	for part := range slices.Chunk(lines, snapshotLines) {
+		var used usedLines
+		for i := range part {
+			if part[i] != (layout.Line{}) {
+				used.add(i)
+			}
+		}
+		s.words(len(used.bits), func(i int) uint64 { return used.bits[i] })
+		s.words(8*used.count, func(i int) uint64 { return part[used.at[i/8]][i%8] })
+	}
+}
+
+// usedLines are those of a part of the lines that are not zero.
+type usedLines struct {
+	bits  [snapshotLines / 64]uint64
+	at    [snapshotLines]uint16
+	count int
+}
+
+func (u *usedLines) add(line int) {
+	u.bits[line/64] |= 1 << (line % 64)
+	u.at[u.count] = uint16(line)
+	u.count++
 }
 
 // shared writes the lines of a filter that keeps those it is about to change for the copy that is

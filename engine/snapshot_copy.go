@@ -23,7 +23,7 @@ import (
 // zero value is empty. The memory of a copy, as much as the lines of the filters, is kept for the
 // next one until Close.
 //
-// Packet filters are copied in parts; counters are by Start.
+// A filter is in it once at most. Packet filters are copied in parts; counters are by Start.
 type SnapshotCopy struct {
 	steps []func(out *snapshotWriter) // that write the snapshots
 	all   []*lineCopy
