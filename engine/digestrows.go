@@ -26,7 +26,8 @@ const digestLoad = 5
 // again. That is spread over the elements that follow, 512 lines every 512 elements, and
 // the memory of lines that moved is given back as they do. At that load 2.4 % of the
 // digests find eight cells taken (the excess of a Poisson variable); these go to
-// small hash tables. So a digest takes 13 to 26 bytes.
+// small hash tables. So a digest takes 13 to 26 bytes. Where Limit allows no more, a sample
+// is counted.
 //
 // Digests must be keyed: who can choose them can aim at one line, and while verdicts
 // stay right, time does not stay constant then.
@@ -37,8 +38,8 @@ type DigestRows struct {
 var _ Counter[asm.Digest] = (*DigestRows)(nil)
 
 var digestRowsKind = exactKind[asm.Digest, uint64]{
-	name: "digest rows", width: 64,
-	testAndSet: asm.TestAndSetExact64, move: layout.SplitDigestRows,
+	name: "digest rows", method: "digest-rows", width: 64,
+	testAndSet: asm.TestAndSetExact64, move: layout.SplitDigestRows, thin: layout.ThinDigestRows,
 	word:    func(d asm.Digest) uint64 { return max(d[0], 1) },
 	element: func(y uint64) asm.Digest { return asm.Digest{y} },
 	limit:   func(lines int) uint64 { return uint64(lines) * digestLoad },
@@ -71,10 +72,8 @@ func (r *DigestRows) TestAndSet(seen []uint64, d []asm.Digest) {
 // Counts is as Counter says. The count is too low by those that were taken for known,
 // n^2 / 2^65 of n in the mean: from 6e9 on one.
 func (r *DigestRows) Counts() Counts {
-	rate := math.Ldexp(float64(r.count), -64)
-	missed := float64(r.count) * rate / 2
-	return Counts{
-		Distinct: r.count + uint64(math.Round(missed)), Low: r.count, High: r.count + poissonQuantile(missed, 0.95),
-		MemoryBytes: r.bytes(), FPR: rate, Method: "digest-rows",
-	}
+	rate := math.Ldexp(float64(r.held), -64)
+	c := r.counts(r.sum().mean * rate / 2)
+	c.FPR = rate
+	return c
 }

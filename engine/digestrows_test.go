@@ -80,7 +80,7 @@ func TestDigestRowsGrow(t *testing.T) {
 						t.Fatalf("pass %d, digest %d: seen %v", pass, at+i, got)
 					}
 				}
-				if held := c.r.count; held > 10_000 && c.r.Counts().MemoryBytes > int(27*held) {
+				if held := c.r.held; held > 10_000 && c.r.Counts().MemoryBytes > int(27*held) {
 					t.Fatalf("%d bytes for %d digests", c.r.Counts().MemoryBytes, held)
 				}
 			}

@@ -45,6 +45,21 @@ type Sized interface {
 	Populate()
 }
 
+// Bounded is a Counter whose memory can be bounded. Where it may not grow any more, it counts a
+// sample: every second element by a bit of its digest, every fourth, and so on, and what it no longer
+// has to remember makes room (Gibbons, Tirthapura, Estimating Simple Functions on the Union
+// of Data Streams, SPAA 2001). Low and High are apart from then on, and elements that
+// are not sampled count as seen: at 64 MiB Low and High are some tenths of a percent apart.
+type Bounded interface {
+	// Limit has the counter grow no further than to so many bytes of rows. They do not
+	// shrink for it. A later call may allow more. Without a call there is no bound, or that of
+	// SlidingConfig.
+	Limit(bytes int)
+	// Needs returns what the rows take when they remember so many elements more and may grow
+	// for them, in bytes; for 0 that is what they take when they are done with growing.
+	Needs(more int) int
+}
+
 // counterStep is the number of elements between two decisions about the size of
 // a counter. They are taken at multiples of it in the counter's own stream,
 // so they do not depend on batches.

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -11,92 +10,53 @@ import (
 // exactKind is what counters in exact rows differ in. E is what their kernel looks up, W
 // the word that it stores; the top bits of words are the numbers of lines.
 type exactKind[E any, W spillWord] struct {
-	name  string
-	width uint // bits a word
+	name   string // for errors
+	method string
+	width  uint // bits a word
 	// testAndSet is the kernel, of which asm.TestAndSetExact32 says what it does.
 	testAndSet func(lines []layout.Line, seen []uint64, elements []E, spill []uint32) int
 	// move puts what lines from to to-1 of src hold into dst.
-	move    func(dst, src []layout.Line, from, to int)
+	move func(dst, src []layout.Line, from, to int)
+	// thin takes words that have one of some bits from lines from to to-1, and counts them.
+	thin    func(lines []layout.Line, from, to int, out W) int
 	word    func(E) W
 	element func(W) E              // with that word
 	limit   func(lines int) uint64 // the count at which so many lines grow
 	cells   func(lines int) int    // that each of so many lines has
 }
 
-// exactTable is lines, and the words that found theirs full.
-type exactTable[W spillWord] struct {
-	arena   *layout.Arena // nil: no table
-	spilled spillGroups[W]
-}
-
-// exactRows is what counters in exact rows have in common: lines that double, and the
-// books of them.
-//
-// Lines double without a pause: from one decision to the next, some of them and what has
-// spilled there move to the wider rows. These have all words below a bound that rises, and
-// the rows before have the others, so each element is looked up in one place as always.
+// exactRows is what counters in exact rows have in common: lines that double, or are thinned
+// where there is no more memory, and the books of them.
 type exactRows[E any, W spillWord] struct {
+	passRows[W]
 	kind     *exactKind[E, W]
-	table    exactTable[W]
-	wider    exactTable[W] // that the table grows to, while it does
-	growing  *exactSplit[E]
-	moved    int    // lines of the table that moved to the wider one
-	count    uint64 // distinct elements
-	limit    uint64 // the count at which to grow
+	apart    *apart[E] // nil before the first pass
+	held     uint64    // elements that are remembered
+	firsts   [maxSampleLevel + 1]uint64
+	level    uint   // of the sample
+	limit    uint64 // the number of elements at which to grow
 	position int    // in the stream, modulo counterStep
 	first    int    // lines to start with
 	maxLines int    // lines after which a bitmap follows
-	factor   uint64 // of the sets of what has spilled
-	newArena func(lines int) (*layout.Arena, error)
+	most     int    // lines that are allowed, 0 for any number
 
 	spills [counterStep]uint32
 	seen   [counterStep / 64]uint64
 }
 
-// moveCells is how many cells move between two decisions while rows grow. So all have moved
-// when as many elements have come as an eighth of the cells: the last lines must hold
-// their share of these still, and more of it spills than usual.
-const moveCells = 8 * counterStep
-
-// exactSplit is room to part a step's elements in two while the rows grow.
-type exactSplit[E any] struct {
-	elements [2][counterStep]E
-	at       [2][counterStep]uint32 // where in the step each is
-	seen     [counterStep / 64]uint64
-}
+// maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are
+// not keyed could ask for more.
+const maxSampleLevel = 32
 
 // start makes the first lines, a power of two.
 func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
-	x.kind, x.first, x.maxLines, x.factor, x.newArena = kind, lines, maxLines, factor, layout.NewArena
-	table, err := x.newTable(lines)
-	if err != nil {
+	x.kind, x.first, x.maxLines = kind, lines, maxLines
+	x.passRows = passRows[W]{name: kind.name, width: kind.width, cells: kind.cells, factor: factor}
+	if err := x.open(lines); err != nil {
 		return err
 	}
-	x.use(table)
+	x.limit = kind.limit(lines)
 	return nil
-}
-
-func (x *exactRows[E, W]) newTable(lines int) (exactTable[W], error) {
-	arena, err := x.newArena(lines)
-	if err != nil {
-		return exactTable[W]{}, fmt.Errorf("%s of %d lines: %w", x.kind.name, lines, err)
-	}
-	return exactTable[W]{arena, x.newSpilled(lines)}, nil
-}
-
-// newSpilled makes the sets of what spills from so many lines, one for those that move
-// together.
-func (x *exactRows[E, W]) newSpilled(lines int) spillGroups[W] {
-	return newSpillGroups[W](max(1, lines/x.moves(lines)), x.kind.width, x.factor)
-}
-
-// moves returns how many of so many lines move between two decisions.
-func (x *exactRows[E, W]) moves(lines int) int { return moveCells / x.kind.cells(lines) }
-
-// use takes a table over and sets the count at which it grows.
-func (x *exactRows[E, W]) use(table exactTable[W]) {
-	x.table = table
-	x.limit = x.kind.limit(len(table.arena.Lines()))
 }
 
 // room decides where a decision is due, and returns how many of so many elements come
@@ -111,21 +71,28 @@ func (x *exactRows[E, W]) room(elements int) int {
 
 // step handles elements between two decisions, and sets their bits of seen from bit at on.
 func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
-	if x.wider.arena == nil {
+	if x.level == 0 && !x.passing() {
 		x.look(&x.table, x.seen[:], elements)
+		x.count(0, x.seen[:], len(elements))
 	} else {
-		x.lookInBoth(elements)
-	}
-	x.count += uint64(len(elements))
-	for _, word := range x.seen[:(len(elements)+63)/64] {
-		x.count -= uint64(bits.OnesCount64(word))
+		x.lookApart(elements)
 	}
 	orBits(seen, at, x.seen[:], len(elements))
 	x.position += len(elements)
 }
 
+// count enters the first sightings among elements of a sample.
+func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
+	n := uint64(elements)
+	for _, word := range seen[:(elements+63)/64] {
+		n -= uint64(bits.OnesCount64(word))
+	}
+	x.held += n
+	x.firsts[level] += n
+}
+
 // look tests and sets elements in one table.
-func (x *exactRows[E, W]) look(table *exactTable[W], seen []uint64, elements []E) {
+func (x *exactRows[E, W]) look(table *rowTable[W], seen []uint64, elements []E) {
 	spills := x.kind.testAndSet(table.arena.Lines(), seen, elements, x.spills[:])
 	for _, i := range x.spills[:spills] {
 		if table.spilled.testAndSet(x.kind.word(elements[i])) {
@@ -134,101 +101,148 @@ func (x *exactRows[E, W]) look(table *exactTable[W], seen []uint64, elements []E
 	}
 }
 
-// lookInBoth tests and sets elements in the wider table or the one before, whichever has
-// their line.
-func (x *exactRows[E, W]) lookInBoth(elements []E) {
-	s, word := x.growing, x.kind.word
-	bound := W(x.moved) << (x.kind.width + 1 - uint(bits.Len(uint(len(x.table.arena.Lines())))))
-	var n [2]int
-	for i, e := range elements {
-		side := 0
-		if word(e) < bound {
-			side = 1
-		}
-		place := n[side] & (counterStep - 1)
-		s.elements[side][place], s.at[side][place] = e, uint32(i)
-		n[side]++
+// sampleBits returns the bits of which an element of a sample has none.
+func sampleBits[W spillWord](level uint) W { return 1<<level - 1 }
+
+// levels returns the levels of the samples that words from the mark on belong to, and those
+// below it.
+func (x *exactRows[E, W]) levels() [2]uint {
+	if x.thinning {
+		return [2]uint{x.level, x.level + 1}
 	}
-	clear(x.seen[:])
-	for side, table := range []*exactTable[W]{&x.table, &x.wider} {
-		x.look(table, s.seen[:], s.elements[side][:n[side]])
-		for w, word := range s.seen[:(n[side]+63)/64] {
-			for ; word != 0; word &= word - 1 {
-				i := s.at[side][64*w+bits.TrailingZeros64(word)]
-				x.seen[i/64] |= 1 << (i % 64)
+	return [2]uint{x.level, x.level}
+}
+
+// lookApart tests and sets elements on both sides of the mark, as far as they are sampled. The
+// others count as seen.
+func (x *exactRows[E, W]) lookApart(elements []E) {
+	a, levels := x.apart, x.levels()
+	n := split(a, elements, x.kind.word, x.mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
+	for w := range x.seen {
+		x.seen[w] = lowBits(len(elements) - 64*w)
+	}
+	var seen [counterStep / 64]uint64
+	for side, table := range []*rowTable[W]{&x.table, x.target()} {
+		x.look(table, seen[:], a.elements[side][:n[side]])
+		x.count(levels[side], seen[:], n[side])
+		for w, word := range seen[:(n[side]+63)/64] {
+			for fresh := ^word & lowBits(n[side]-64*w); fresh != 0; fresh &= fresh - 1 {
+				i := a.at[side][64*w+bits.TrailingZeros64(fresh)]
+				x.seen[i/64] &^= 1 << (i % 64)
 			}
 		}
 	}
 }
 
-// decide starts to grow where that is due, or goes on with it. If there is no memory for
-// it, further elements go to the sets of what has spilled, and growth is tried again when
-// there are twice as many.
-func (x *exactRows[E, W]) decide() {
-	if x.wider.arena == nil {
-		if x.count < x.limit {
-			return
-		}
-		lines := len(x.table.arena.Lines())
-		next := 2 * lines
-		if next > x.maxLines {
-			next = layout.ExactBitLines
-		}
-		wider, err := x.newTable(next)
-		if err != nil {
-			x.limit *= 2
-			return
-		}
-		x.wider, x.growing, x.moved = wider, new(exactSplit[E]), 0
-	}
-	x.move()
-}
+// lowBits returns a word of which the lowest n bits are set.
+func lowBits(n int) uint64 { return ^(^uint64(0) << min(max(n, 0), 64)) }
 
-// move moves the next lines to the wider table, with the words that spilled there, and
-// lets the table before go when those were the last.
-func (x *exactRows[E, W]) move() {
-	lines := x.table.arena.Lines()
-	moves := x.moves(len(lines))
-	from, to := x.moved, min(x.moved+moves, len(lines))
-	x.kind.move(x.wider.arena.Lines(), lines, from, to)
-	x.moved = to
-	x.moveSpilled(x.table.spilled.take(from / moves))
-	if to < len(lines) {
-		x.table.arena.Release(from, to)
+// decide starts to grow, or to thin, where that is due, or goes on with it.
+func (x *exactRows[E, W]) decide() {
+	if !x.passing() && (x.held < x.limit || !x.begin()) {
 		return
 	}
-	x.table.arena.Close()
-	x.use(x.wider)
-	x.wider, x.growing = exactTable[W]{}, nil
+	x.work()
 }
 
-// moveSpilled gives words that spilled their place in the wider table. x.seen is free
-// between two steps.
-func (x *exactRows[E, W]) moveSpilled(spilled spillSet[W]) {
-	elements, n := &x.growing.elements[0], 0
+// begin begins a pass: rows grow as far as they may and there is memory, and then are thinned if
+// there is a bound. Else further elements go to the sets of what has spilled, and growth is
+// tried again when there are twice as many.
+func (x *exactRows[E, W]) begin() bool {
+	next := 2 * x.lines()
+	if next > x.maxLines {
+		next = layout.ExactBitLines
+	}
+	switch {
+	case (x.most == 0 || next <= x.most) && x.grow(next) == nil:
+	case x.most > 0 && x.level < maxSampleLevel:
+		x.thin()
+	default:
+		x.limit *= 2
+		return false
+	}
+	if x.apart == nil {
+		x.apart = new(apart[E])
+	}
+	return true
+}
+
+// work handles the next lines of the pass.
+func (x *exactRows[E, W]) work() {
+	from, to, spilled := x.next()
+	out := W(0)
+	if x.thinning {
+		out = sampleBits[W](x.level + 1)
+		x.held -= uint64(x.kind.thin(x.table.arena.Lines(), from, to, out))
+	} else {
+		x.kind.move(x.wider.arena.Lines(), x.table.arena.Lines(), from, to)
+	}
+	x.placeSpilled(spilled, out)
+	thinned := x.thinning
+	if !x.finish(from, to) {
+		return
+	}
+	x.limit = x.kind.limit(x.lines())
+	if thinned {
+		x.level++
+	}
+}
+
+// placeSpilled gives words that spilled a place where those of their lines have theirs, but for those
+// that have one of some bits. x.seen is free between two steps.
+func (x *exactRows[E, W]) placeSpilled(spilled spillSet[W], out W) {
+	elements, n := &x.apart.elements[0], 0
 	for y := range spilled.all {
+		if y&out != 0 {
+			x.held--
+			continue
+		}
 		elements[n] = x.kind.element(y)
 		if n++; n == len(elements) {
-			x.look(&x.wider, x.seen[:], elements[:n])
+			x.look(x.target(), x.seen[:], elements[:n])
 			n = 0
 		}
 	}
-	x.look(&x.wider, x.seen[:], elements[:n])
+	x.look(x.target(), x.seen[:], elements[:n])
 }
 
-// settle ends growth at once, so that one table has everything.
-func (x *exactRows[E, W]) settle() {
-	for x.wider.arena != nil {
-		x.move()
+// sum returns what first sightings say of the number of elements. Each one of a sample of 2^level
+// stands for so many: the sum has no bias, and its variance is the sum of 2^level (2^level - 1)
+// (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That is so however
+// levels came about: what is first seen in a sample stays first.
+func (x *exactRows[E, W]) sum() (sum slidingSum) {
+	for level, n := range x.firsts {
+		sum.add(n, uint8(level), 1, 1)
 	}
+	if level := x.levels()[1]; level > 0 {
+		sum.weight = math.Ldexp(1, int(level))
+	}
+	return sum
 }
 
-// bytes returns the memory that is in use. While rows grow, that is the lines that have
-// not moved, and two for each that has.
-func (x *exactRows[E, W]) bytes() int {
-	lines := len(x.table.arena.Lines())
-	if x.wider.arena != nil {
-		lines += x.moved * (len(x.wider.arena.Lines())/lines - 1)
+// counts returns what is known of the elements, of which so many are missing from the mean.
+func (x *exactRows[E, W]) counts(missed float64) Counts {
+	sum := x.sum()
+	c := Counts{MemoryBytes: x.bytes(), Method: x.kind.method}
+	low, high := sum.bounds()
+	if sum.weight > 1 {
+		c.Method = "sampled-rows"
+	}
+	c.Distinct = uint64(math.Round(sum.mean + missed))
+	c.Low, c.High = min(low, c.Distinct), max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	return c
+}
+
+// Limit is as Bounded says.
+func (x *exactRows[E, W]) Limit(bytes int) { x.most = max(1, bytes/layout.LineSize) }
+
+// Needs is as Bounded says.
+func (x *exactRows[E, W]) Needs(more int) int {
+	lines := x.final()
+	for more > 0 && x.kind.limit(lines) <= x.held+uint64(more) {
+		if lines *= 2; lines > x.maxLines {
+			lines = layout.ExactBitLines
+		}
 	}
 	return lines*layout.LineSize + x.table.spilled.bytes + x.wider.spilled.bytes
 }
@@ -244,31 +258,14 @@ func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 
 // Populate is as Sized says.
 func (x *exactRows[E, W]) Populate() {
-	x.table.arena.Populate(0, len(x.table.arena.Lines()))
+	x.table.arena.Populate(0, x.lines())
 }
 
 // Reset is as Counter says. A counter that cannot have its first lines back keeps
 // those it has.
 func (x *exactRows[E, W]) Reset() {
-	x.settle()
-	x.count, x.position = 0, 0
-	if len(x.table.arena.Lines()) != x.first {
-		if table, err := x.newTable(x.first); err == nil {
-			x.table.arena.Close()
-			x.use(table)
-			return
-		}
-	}
-	lines := x.table.arena.Lines()
-	clear(lines)
-	x.use(exactTable[W]{x.table.arena, x.newSpilled(len(lines))})
-}
-
-// Close is as Counter says.
-func (x *exactRows[E, W]) Close() error {
-	err := x.table.arena.Close()
-	if x.wider.arena != nil {
-		err = errors.Join(err, x.wider.arena.Close())
-	}
-	return err
+	x.restart(x.first)
+	x.held, x.position, x.level = 0, 0, 0
+	x.firsts = [maxSampleLevel + 1]uint64{}
+	x.limit = x.kind.limit(x.lines())
 }

@@ -24,7 +24,8 @@ const minExactV4Lines = 64
 // line is split in two by one more bit of the permuted address, nothing is
 // hashed again. That is spread over the elements that follow, 4096 cells every 512
 // elements, and the memory of lines that moved is given back as they do. It stops at a
-// bitmap of all 2^32 addresses (512 MiB), which 100 million addresses justify.
+// bitmap of all 2^32 addresses (512 MiB), which 100 million addresses justify, or at
+// what Limit allows: from there on a sample is counted.
 //
 // Someone who knows the key can aim at one line, and at one place of the hash
 // tables; then memory stays in proportion to the number of addresses and
@@ -39,8 +40,8 @@ type ExactV4 struct {
 var _ Counter[uint32] = (*ExactV4)(nil)
 
 var exactV4Kind = exactKind[uint32, uint32]{
-	name: "exact rows", width: 32,
-	testAndSet: testAndSetPermuted, move: movePermuted,
+	name: "exact rows", method: "exact-rows", width: 32,
+	testAndSet: testAndSetPermuted, move: movePermuted, thin: layout.ThinExactRows,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
 	limit: exactV4Limit, cells: layout.ExactCells,
 }
@@ -103,10 +104,10 @@ func (e *ExactV4) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as Counter says; the count is exact.
+// Counts is as Counter says; the count is exact unless Limit made it a sample's.
 func (e *ExactV4) Counts() Counts {
-	return Counts{
-		Distinct: e.count, Low: e.count, High: e.count,
-		MemoryBytes: e.bytes(), Method: "exact-rows",
-	}
+	c := e.counts(0)
+	c.High = min(c.High, 1<<32)
+	c.Distinct = min(c.Distinct, c.High)
+	return c
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // SlidingConfig configures NewSliding.
@@ -19,13 +18,13 @@ type SlidingConfig struct {
 	Step time.Duration
 	// Memory bounds what the rows take, in bytes: it is rounded down to a power of
 	// two, and at least 64 KiB. 0 stands for 64 MiB. Rows start with 64 KiB and double
-	// as they fill; old and new ones are held together meanwhile.
+	// as they fill. Sliding.Limit sets another bound.
 	Memory int
 }
 
 const (
-	// maxSlidingSteps keeps dates apart: a cell is swept out after 5/4 of the window, and
-	// one advance is no longer than a window.
+	// maxSlidingSteps keeps dates apart, which are compared up to four such windows: a cell is
+	// swept out after two and a quarter, and one advance is no longer than a window.
 	maxSlidingSteps     = 4096
 	maxSlidingWindow    = 366 * 24 * time.Hour
 	defaultSlidingSteps = 1000
@@ -44,10 +43,10 @@ const (
 // date. So counting costs no look at the rows.
 //
 //   - Lines double when five of their eight cells are taken on average, up to the memory
-//     there is. At that load 2.4 % of the elements find eight cells taken, and go to a map.
-//     Cells that are older than the window are swept out, a part of the lines with each
-//     step. So a live element takes 13 to 32 bytes. A call in which 64
-//     MiB come to be takes tens of milliseconds.
+//     there is, without a pause: 512 lines move every 512 elements. At that load 2.4 % of the
+//     elements find eight cells taken, and go to small hash tables.
+//     Cells that are older than the window are swept out, some lines at a time. So a live
+//     element takes 13 to 32 bytes.
 //   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
 //     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
 //     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64
@@ -64,23 +63,23 @@ const (
 // What it remembers depends on the stream alone, not on how it is cut into calls. Digests
 // must be keyed. A Sliding is not safe for concurrent use.
 type Sliding struct {
-	arena   *layout.Arena
-	most    int // lines
+	passRows[uint64]
+	apart   *apart[uint64] // nil before the first pass
+	most    int            // lines
 	window  int64
 	step    int64
 	steps   int64 // in a window, rounded up
 	started bool
-	front   int64    // the running step
-	opened  int64    // when it began
-	latest  int64    // time
-	debt    int64    // of lines to be swept, in parts of a window
-	swept   int      // the line that is swept next
-	cells   int      // that are taken, and spilled ones
-	level   uint     // 1 of 2^level elements is sampled
-	leveled int64    // the step in which that changed
-	counts  []uint32 // of elements by the date of their last sighting
-	levels  []uint8  // of the sample by date
-	spilled map[int][]uint64
+	front   int64                  // the running step
+	opened  int64                  // when it began
+	latest  int64                  // time
+	debt    int64                  // of lines to be swept, in parts of a window
+	taken   int                    // cells, and spilled ones
+	level   uint                   // 1 of 2^level elements is sampled
+	leveled int64                  // the step in which that changed
+	counts  []uint32               // of elements by the date of their last sighting
+	thinned []uint32               // of those below the mark, while the sample is halved; else nil
+	levels  []uint8                // of the sample by date
 	recent  [slidingRecents]uint64 // by slot: the last element entered in the running step
 	held    []slidingElement
 	votes   int // for the clock of those held
@@ -112,6 +111,8 @@ type slidingPending struct {
 	places   [counterStep]uint32 // in the call
 	before   [counterStep]uint16
 	spills   [counterStep]uint32
+	// Those on one side of the mark, while lines move.
+	sideDates, sideBefore [counterStep]uint16
 }
 
 // marks is where a call tells of the elements that were seen before: a bit for each that was
@@ -169,20 +170,25 @@ func NewSliding(cfg SlidingConfig) (*Sliding, error) {
 	if cfg.Memory == 0 {
 		cfg.Memory = defaultSlidingMemory
 	}
-	most := max(cfg.Memory/layout.LineSize, asm.SlidingLines)
-	return newSliding(int64(cfg.Window), int64(step), asm.SlidingLines, 1<<(bits.Len(uint(most))-1))
+	s, err := newSliding(int64(cfg.Window), int64(step))
+	if err != nil {
+		return nil, err
+	}
+	s.Limit(cfg.Memory)
+	return s, nil
 }
 
-// newSliding returns a counter of so many lines, and of how many at most.
-func newSliding(window, step int64, lines, most int) (*Sliding, error) {
-	arena, err := layout.NewArena(lines)
-	if err != nil {
-		return nil, fmt.Errorf("sliding rows of %d lines: %w", lines, err)
-	}
+// newSliding returns a counter that may not grow.
+func newSliding(window, step int64) (*Sliding, error) {
 	s := &Sliding{
-		arena: arena, most: most, window: window, step: step, steps: (window-1)/step + 1,
-		spilled: map[int][]uint64{},
-		held:    make([]slidingElement, 0, slidingHeld),
+		passRows: passRows[uint64]{
+			name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor,
+		},
+		most: asm.SlidingLines, window: window, step: step, steps: (window-1)/step + 1,
+		held: make([]slidingElement, 0, slidingHeld),
+	}
+	if err := s.open(asm.SlidingLines); err != nil {
+		return nil, err
 	}
 	ring := 1 << bits.Len(uint(s.steps+1))
 	s.counts, s.levels = make([]uint32, ring), make([]uint8, ring)
@@ -216,7 +222,7 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
-	checkOpen("Sliding.TestAndSet", s.arena)
+	checkOpen("Sliding.TestAndSet", s.table.arena)
 	if len(times) < len(d) {
 		panic("engine: Sliding.TestAndSet: times shorter than digests")
 	}
@@ -238,7 +244,7 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 // time, but sets the bits of those alone that were seen in that step before: nothing has changed
 // about them. Elements of which the rows hold a later sighting count as not seen.
 func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
-	checkOpen("Sliding.TestAndSetStep", s.arena)
+	checkOpen("Sliding.TestAndSetStep", s.table.arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {
@@ -261,7 +267,7 @@ func (s *Sliding) running(t int64) bool { return uint64(t)-uint64(s.opened) < ui
 // atOnce counts the elements of the running step, of so many, up to where the size of the rows is
 // decided on, if they are all sampled and nobody asks for another clock: the usual case.
 func (s *Sliding) atOnce(elements int) int {
-	if !s.started || s.level > 0 || len(s.held) > 0 {
+	if !s.started || s.level > 0 || s.thinning || len(s.held) > 0 {
 		return 0
 	}
 	return min(elements, counterStep-s.pending.position-s.pending.count)
@@ -313,7 +319,11 @@ func (s *Sliding) forgetRecent() {
 
 // enter makes an element wait for its turn at the rows, if it is sampled.
 func (s *Sliding) enter(m marks, d *asm.Digest, step int64, place int) {
-	if level := s.levels[step&int64(len(s.levels)-1)]; level > 0 && asm.SlidingCell(d[0])&sampleMask(uint(level)) != 0 {
+	level := uint(s.levels[step&int64(len(s.levels)-1)])
+	if s.thinning && d[0] < s.mark() {
+		level = max(level, s.level+1)
+	}
+	if asm.SlidingCell(d[0])&sampleMask(level) != 0 {
 		return
 	}
 	p := &s.pending
@@ -327,7 +337,7 @@ func (s *Sliding) turn(m marks) {
 	if s.pending.position+s.pending.count == counterStep {
 		s.flush(m)
 		s.pending.position = 0
-		s.resize()
+		s.decide()
 	}
 }
 
@@ -343,9 +353,10 @@ func (s *Sliding) flush(m marks) {
 	if n == 0 {
 		return
 	}
-	spills := asm.TestAndSetSliding(s.arena.Lines(), p.before[:n], p.words[:n], p.dates[:n], p.spills[:n])
-	for _, i := range p.spills[:spills] {
-		p.before[i] = s.spill(p.words[i], p.dates[i])
+	if s.growing() {
+		s.lookApart(n)
+	} else {
+		s.look(&s.table, p.before[:n], p.words[:n], p.dates[:n])
 	}
 	i := 0
 	for ; i+4 <= n; i += 4 {
@@ -354,11 +365,11 @@ func (s *Sliding) flush(m marks) {
 			continue
 		}
 		for k := range before {
-			m.enter(p.places[i+k], s.book(before[k], dates[k]))
+			m.enter(p.places[i+k], s.book(p.words[i+k], before[k], dates[k]))
 		}
 	}
 	for ; i < n; i++ {
-		m.enter(p.places[i], s.book(p.before[i], p.dates[i]))
+		m.enter(p.places[i], s.book(p.words[i], p.before[i], p.dates[i]))
 	}
 	p.count, p.position = 0, p.position+n
 }
@@ -370,27 +381,30 @@ func sameDates(before, dates *[4]uint16) bool {
 }
 
 // book counts an element of the given date, and tells how lately it was seen before.
-func (s *Sliding) book(before, date uint16) sighting {
+func (s *Sliding) book(word uint64, before, date uint16) sighting {
 	if before == date|asm.SlidingKnown {
 		return seenInStep
 	}
-	mask := len(s.counts) - 1
+	counts, mask := s.counts, len(s.counts)-1
+	if s.thinning && word < s.mark() {
+		counts = s.thinned
+	}
 	if before == 0 {
-		s.counts[int(date)&mask]++
-		s.cells++
+		counts[int(date)&mask]++
+		s.taken++
 		return unseen
 	}
 	old := before & dateMask
 	if s.age(old) > s.steps {
-		s.counts[int(date)&mask]++ // as if it had been swept out
+		counts[int(date)&mask]++ // as if it had been swept out
 		return unseen
 	}
 	since := (date - old) & dateMask
 	if since >= asm.SlidingKnown/2 {
 		return seenWithin // it was late
 	}
-	s.counts[int(old)&mask]--
-	s.counts[int(date)&mask]++
+	counts[int(old)&mask]--
+	counts[int(date)&mask]++
 	if int64(since) > s.steps {
 		return unseen
 	}
@@ -402,36 +416,11 @@ func (s *Sliding) age(date uint16) int64 {
 	return (s.front - int64(date)) & dateMask
 }
 
-// spill remembers an element of a line that is full, and returns what
-// asm.TestAndSetSliding would have. Lines that have spilled elements are full: sweeping
-// fills them up.
-func (s *Sliding) spill(word uint64, date uint16) (before uint16) {
-	line := int(word >> (65 - bits.Len(uint(len(s.arena.Lines())))))
-	cell := asm.SlidingCell(word) | uint64(date)
-	cells := s.spilled[line]
-	for i, known := range cells {
-		if known>>asm.SlidingDateBits == cell>>asm.SlidingDateBits {
-			if (cell-known)&dateMask < asm.SlidingKnown/2 {
-				cells[i] = cell
-			}
-			return uint16(known)
-		}
-	}
-	s.spilled[line] = append(cells, cell)
-	return 0
-}
-
 // Step returns how finely sightings are dated: see SlidingConfig.
 func (s *Sliding) Step() time.Duration { return time.Duration(s.step) }
 
 // Reset forgets everything and gives back what the counter grew by.
 func (s *Sliding) Reset() {
-	if len(s.arena.Lines()) > asm.SlidingLines {
-		if arena, err := layout.NewArena(asm.SlidingLines); err == nil {
-			s.arena.Close()
-			s.arena = arena
-		}
-	}
 	s.empty()
 	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
 	s.opened, s.latest, s.front = 0, 0, 0
@@ -439,19 +428,14 @@ func (s *Sliding) Reset() {
 	s.held, s.votes = s.held[:0], 0
 }
 
-// empty forgets all elements that are not held.
+// empty forgets all elements that are not held, and gives back what they took.
 func (s *Sliding) empty() {
-	s.arena.Clear()
+	s.restart(asm.SlidingLines)
 	clear(s.counts)
-	clear(s.spilled)
-	s.cells, s.debt, s.swept = 0, 0, 0
+	s.thinned = nil
+	s.taken, s.debt = 0, 0
 	s.forgetRecent()
 }
 
 // Ignored returns how many elements had no time, or one that was not believed in the end.
 func (s *Sliding) Ignored() uint64 { return s.ignored }
-
-// Close gives the memory back. Nothing may be called afterwards.
-func (s *Sliding) Close() error {
-	return s.arena.Close()
-}

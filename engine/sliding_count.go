@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Count is CountSpan over the window.
@@ -24,8 +23,8 @@ func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duratio
 // normal approximation of what one of 2^level elements says of all. False positives, n/2^58
 // of n elements, are accounted for as DigestRows does.
 func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
-	checkOpen("Sliding.CountSpan", s.arena)
-	c := Counts{MemoryBytes: s.bytes(), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
+	checkOpen("Sliding.CountSpan", s.table.arena)
+	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-slidingTimes, min(now, slidingTimes))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
 	var sum slidingSum
@@ -43,7 +42,11 @@ func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 // live returns how many elements are remembered that are no older than the window.
 func (s *Sliding) live() (sum float64) {
 	for age := range s.steps + 1 {
-		sum += float64(s.counts[(s.front-age)&int64(len(s.counts)-1)])
+		slot := (s.front - age) & int64(len(s.counts)-1)
+		sum += float64(s.counts[slot])
+		if s.thinning {
+			sum += float64(s.thinned[slot])
+		}
 	}
 	return sum
 }
@@ -90,7 +93,11 @@ func (s *Sliding) sum(a *slidingSum, from, to int64) {
 	mask := int64(len(s.counts) - 1)
 	for step := max(floorDiv(from, s.step), s.front-s.steps); step <= s.front; step++ {
 		share, least := s.share(step, from, to)
-		a.add(uint64(s.counts[step&mask]), s.levels[step&mask], share, least)
+		level := s.levels[step&mask]
+		a.add(uint64(s.counts[step&mask]), level, share, least)
+		if s.thinning {
+			a.add(uint64(s.thinned[step&mask]), max(level, uint8(s.level+1)), share, least)
+		}
 	}
 }
 
@@ -126,12 +133,4 @@ func (s *Sliding) heldWithin(from, to int64) (count uint64) {
 		}
 	}
 	return count
-}
-
-// spilledBytes is about what a line's spilled elements take in the map.
-const spilledBytes = 64
-
-// bytes returns the size of what remembers elements.
-func (s *Sliding) bytes() int {
-	return len(s.arena.Lines())*layout.LineSize + spilledBytes*len(s.spilled) + 5*len(s.counts)
 }

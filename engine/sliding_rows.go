@@ -8,106 +8,180 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
+// slidingSpan is how many lines a step has swept at once at most: 2 MiB. More is
+// owed, up to what a window's steps ask for.
+const slidingSpan = 1 << 15
+
 // limit is the number of cells at which lines double.
-func (s *Sliding) limit() int { return slidingLoad * len(s.arena.Lines()) }
+func (s *Sliding) limit() int { return slidingLoad * s.lines() }
 
-// resize doubles the lines if they are full, or halves the sample where there is no memory
-// for more.
-func (s *Sliding) resize() {
-	for s.cells >= s.limit() {
-		if !s.grow() {
-			s.thin()
+// Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
+func (s *Sliding) Limit(bytes int) {
+	lines := max(min(int64(bytes)/layout.LineSize, maxDigestLines), asm.SlidingLines)
+	s.most = 1 << (bits.Len64(uint64(lines)) - 1)
+}
+
+// Needs is as Bounded says.
+func (s *Sliding) Needs(more int) int {
+	lines := s.final()
+	for more > 0 && slidingLoad*lines <= s.taken+more {
+		lines *= 2
+	}
+	return lines*layout.LineSize + s.table.spilled.bytes + s.wider.spilled.bytes
+}
+
+// look tests and sets words in one table.
+func (s *Sliding) look(table *rowTable[uint64], before []uint16, words []uint64, dates []uint16) {
+	p := &s.pending
+	spills := asm.TestAndSetSliding(table.arena.Lines(), before, words, dates, p.spills[:])
+	for _, i := range p.spills[:spills] {
+		before[i] = spillDated(&table.spilled, words[i], dates[i])
+	}
+}
+
+// lookApart tests and sets the first n elements that wait, while some lines have moved.
+func (s *Sliding) lookApart(n int) {
+	p := &s.pending
+	word := func(w uint64) uint64 { return w }
+	sides := split(s.apart, p.words[:n], word, s.mark(), [2]uint64{})
+	for side, table := range []*rowTable[uint64]{&s.table, &s.wider} {
+		at := s.apart.at[side][:sides[side]]
+		for i, place := range at {
+			p.sideDates[i] = p.dates[place]
+		}
+		s.look(table, p.sideBefore[:len(at)], s.apart.elements[side][:len(at)], p.sideDates[:len(at)])
+		for i, place := range at {
+			p.before[place] = p.sideBefore[i]
 		}
 	}
 }
 
-// grow doubles the lines, and reports whether there was memory for it.
-func (s *Sliding) grow() bool {
-	old := s.arena
-	lines := 2 * len(old.Lines())
-	if lines > s.most {
-		return false
+// spillDated remembers an element of a line that is full, and returns what
+// asm.TestAndSetSliding would have.
+func spillDated(spilled *spillGroups[uint64], word uint64, date uint16) (before uint16) {
+	last, known := spilled.dateOf(spilledWord(word))
+	if !known {
+		*last = date
+		return 0
 	}
-	arena, err := layout.NewArena(lines)
-	if err != nil {
-		s.most = len(old.Lines())
-		return false
+	before = *last | asm.SlidingKnown
+	if (date-*last)&dateMask < asm.SlidingKnown/2 {
+		*last = date
 	}
-	layout.SplitSlidingRows(arena.Lines(), old.Lines())
-	s.arena, s.swept = arena, 2*s.swept
-	old.Close()
-	spilled := s.spilled
-	s.spilled = make(map[int][]uint64, len(spilled))
-	for line, cells := range spilled {
-		for _, cell := range cells {
-			s.place(2*line+int(asm.SlidingSide(cell, lines)), cell)
-		}
-	}
-	return true
+	return before
 }
 
-// place puts a cell that is in no line into its line, or to those spilled.
-func (s *Sliding) place(line int, cell uint64) {
-	row := &s.arena.Lines()[line]
+// spilledWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
+func spilledWord(word uint64) uint64 { return word | 63 }
+
+// place puts an element that is nowhere into its line, or to those spilled. Lines that have
+// spilled elements are full: passes fill them up.
+func (s *Sliding) place(table *rowTable[uint64], word uint64, date uint16) {
+	lines := table.arena.Lines()
+	row := &lines[word>>s.shift(len(lines))]
 	if at := slices.Index(row[:], 0); at >= 0 {
-		row[at] = cell
+		row[at] = asm.SlidingCell(word) | uint64(date)
 		return
 	}
-	s.spilled[line] = append(s.spilled[line], cell)
+	spillDated(&table.spilled, word, date)
 }
 
-// thin halves the sample.
-func (s *Sliding) thin() {
+// decide begins a pass if the lines are full, which doubles them or, where there is no memory for
+// more, halves the sample; and goes on with that, or with sweeping.
+func (s *Sliding) decide() {
+	if !s.passing() && s.taken >= s.limit() {
+		s.begin()
+	}
+	if s.passing() || s.owed() > 0 {
+		s.work()
+	}
+}
+
+// begin begins to grow, or to halve the sample. Lines that were to be swept are handled, too.
+func (s *Sliding) begin() {
+	if next := 2 * s.lines(); next > s.most || s.grow(next) != nil {
+		s.thin()
+		s.thinned = make([]uint32, len(s.counts))
+	}
+	if s.apart == nil {
+		s.apart = new(apart[uint64])
+	}
+}
+
+// work handles the next lines: those of the pass, or those that are swept next.
+func (s *Sliding) work() {
+	from, to, spilled := s.next()
+	s.debt = max(0, s.debt-int64(to-from)*s.steps)
+	if s.thinning {
+		s.recount(from, to)
+	}
+	s.purge(from, to)
+	if s.growing() {
+		layout.SplitSlidingRows(s.wider.arena.Lines(), s.table.arena.Lines(), from, to)
+	}
+	s.placeSpilled(spilled)
+	thinned := s.thinning
+	if s.finish(from, to) && thinned {
+		s.halved()
+	}
+}
+
+// halved ends the pass that halved the sample.
+func (s *Sliding) halved() {
 	s.level, s.leveled = s.level+1, s.front
 	for i := range s.levels {
 		s.levels[i] = max(s.levels[i], uint8(s.level))
 	}
-	s.purge(0, len(s.arena.Lines()))
-	s.recount()
+	s.counts, s.thinned = s.thinned, nil
 }
 
-// recount counts the cells that there are, and by their dates those that are not old.
-func (s *Sliding) recount() {
-	s.cells = 0
-	clear(s.counts)
-	for i := range s.arena.Lines() {
-		s.recountCells(s.arena.Lines()[i][:])
-	}
-	for _, cells := range s.spilled {
-		s.recountCells(cells)
-	}
-}
-
-func (s *Sliding) recountCells(cells []uint64) {
-	counts, term := s.counts, s.term()
-	for _, cell := range cells {
-		known := cell >> asm.SlidingDateBits & 1
-		s.cells += int(known)
-		counts[cell&dateMask&uint64(len(counts)-1)] += uint32(known &^ term.old(cell))
+// recount takes the elements of lines from to to-1 from one count to the other, those that stay
+// in the sample.
+func (s *Sliding) recount(from, to int) {
+	for i := range s.table.arena.Lines()[from:to] {
+		for _, cell := range s.table.arena.Lines()[from+i] {
+			if cell != 0 {
+				s.recountCell(cell)
+			}
+		}
 	}
 }
 
-// sweep takes out cells that are older than the window, from as many lines as so many steps
-// ask for.
+func (s *Sliding) recountCell(cell uint64) {
+	term, slot := s.term(), cell&uint64(len(s.counts)-1)
+	if term.old(cell) != 0 {
+		return // its date is another one's now
+	}
+	s.counts[slot]--
+	if term.out(cell) == 0 {
+		s.thinned[slot]++
+	}
+}
+
+// owed returns how many lines are to be swept.
+func (s *Sliding) owed() int64 { return s.debt / s.steps }
+
+// sweep handles lines as so many steps ask for. What is more than a part of them waits for
+// the elements to come, unless that is as much as a window asks for.
 func (s *Sliding) sweep(steps int64) {
-	lines := len(s.arena.Lines())
-	s.debt += steps * slidingSweeps * int64(lines)
-	n := int(min(s.debt/s.steps, int64(lines)))
-	s.debt %= s.steps
-	end := min(s.swept+n, lines)
-	s.purge(s.swept, end)
-	if n -= end - s.swept; n > 0 {
-		s.purge(0, n)
-		end = n
+	lines := int64(s.lines())
+	s.debt += steps * slidingSweeps * lines
+	for done := int64(0); s.owed() > 0 && (done < slidingSpan || s.owed() > slidingSweeps*lines); {
+		before := s.debt
+		s.work()
+		done += max(1, (before-s.debt)/s.steps)
 	}
-	s.swept = end % lines
 }
 
 // slidingTerm says which cells are remembered, in a value that loops keep in registers.
 type slidingTerm struct{ front, steps, sample uint64 }
 
 func (s *Sliding) term() slidingTerm {
-	return slidingTerm{uint64(s.front), uint64(s.steps), sampleMask(s.level)}
+	level := s.level
+	if s.thinning {
+		level++
+	}
+	return slidingTerm{uint64(s.front), uint64(s.steps), sampleMask(level)}
 }
 
 // old returns 1 for a cell that is older than the window, else 0.
@@ -122,39 +196,35 @@ func (t slidingTerm) out(cell uint64) uint64 {
 	return t.old(cell) | unsampled
 }
 
-// purge takes the cells that are out from lines from to to-1, and from what spilled from these
-// lines. It has no branch for a cell: nobody could guess which ones go.
+// purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
+// nobody could guess which ones go.
 func (s *Sliding) purge(from, to int) {
-	lines, term := s.arena.Lines()[from:to], s.term()
+	lines, term := s.table.arena.Lines()[from:to], s.term()
 	freed := uint64(0)
 	for i := range lines {
-		row, full := &lines[i], uint64(asm.SlidingKnown)
+		row := &lines[i]
 		for at, cell := range row {
 			out := term.out(cell)
 			row[at] = cell & (out - 1)
 			freed += cell >> asm.SlidingDateBits & out
-			full &= cell
-		}
-		if full != 0 && len(s.spilled) > 0 {
-			s.unspill(from + i)
 		}
 	}
-	s.cells -= int(freed)
+	s.taken -= int(freed)
 }
 
-// unspill takes what spilled from a line out or into it.
-func (s *Sliding) unspill(line int) {
-	cells := s.spilled[line]
-	if cells == nil {
-		return
-	}
-	delete(s.spilled, line)
-	term := s.term()
-	for _, cell := range cells {
+// placeSpilled gives spilled elements their places where those of their lines have theirs, but for
+// those that are out.
+func (s *Sliding) placeSpilled(spilled spillSet[uint64]) {
+	term, table := s.term(), s.target()
+	for word, date := range spilled.all {
+		cell := asm.SlidingCell(word) | uint64(date)
+		if s.thinning {
+			s.recountCell(cell)
+		}
 		if term.out(cell) == 0 {
-			s.place(line, cell)
+			s.place(table, word, date)
 		} else {
-			s.cells--
+			s.taken--
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestSlidingConfigs(t *testing.T) {
 		}
 	}
 	s := compareSliding(t, slidingStreams(4, 200_000, time.Minute)["all new"], SlidingConfig{Window: time.Minute})
-	if lines := len(s.arena.Lines()); lines < 4*asm.SlidingLines {
+	if lines := len(s.table.arena.Lines()); lines < 4*asm.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
 	for _, cfg := range []SlidingConfig{
@@ -169,18 +169,18 @@ func TestSlidingForgets(t *testing.T) {
 	digests := landmarkDigests(9, 1<<18)
 	times := steady(len(digests), time.Second/20_000)
 	s.TestAndSet(nil, digests, times)
-	if lines := len(s.arena.Lines()); lines*slidingLoad > 2*25_000 {
+	if lines := len(s.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
 		t.Errorf("%d lines for 20,000 elements", lines)
 	}
-	if s.cells > 25_100 {
-		t.Errorf("%d cells for 20,000 elements", s.cells)
+	if s.taken > 25_100 {
+		t.Errorf("%d cells for 20,000 elements", s.taken)
 	}
 	s.Advance(times[len(times)-1] + int64(time.Hour))
-	if s.cells != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
+	if s.taken != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
 		t.Error("something is left")
 	}
 	s.Reset()
-	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.arena.Lines()) != asm.SlidingLines {
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.table.arena.Lines()) != asm.SlidingLines {
 		t.Errorf("%+v after Reset", c)
 	}
 }

@@ -1,55 +1,41 @@
 package engine
 
 import (
-	"fmt"
 	"io"
-	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-const slidingFieldCount = 17
-
-// slidingSpill is a spilled cell.
-type slidingSpill struct{ line, cell uint64 }
+const slidingFieldCount = rowsFieldCount + 15
 
 // Snapshot writes all elements that the counter remembers. A counter that RestoreSliding
-// makes of it goes on with the same counts. The secret is what the digests were made
-// under; the snapshot is sealed with it. The label says what the elements are ("flow"), in
-// MaxLabel bytes at most; only who gives the same can restore the counter. Errors are
+// makes of it goes on with the same counts. The secret is what the digests were
+// made under; the snapshot is sealed with it. The label says what the elements are ("flow"), in
+// MaxLabel bytes at most; a counter can only be restored with the same label. Errors are
 // those of w, or wrap ErrSnapshot for a label that does not fit. It panics after Close.
 func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("Sliding.Snapshot", s.arena)
-	lines := s.arena.Lines()
-	spills := s.spills()
-	out := newSnapshotWriter(w, snapshotSliding, secret, label, []uint64{
-		uint64(s.window), uint64(s.step), uint64(s.most), uint64(len(lines)),
-		flagWord(s.started), uint64(s.front), uint64(s.latest), uint64(s.debt), uint64(s.swept),
+	checkOpen("Sliding.Snapshot", s.table.arena)
+	fields, spilled := s.fields()
+	out := newSnapshotWriter(w, snapshotSliding, secret, label, append(fields,
+		uint64(s.window), uint64(s.step), uint64(s.most),
+		flagWord(s.started), uint64(s.front), uint64(s.latest), uint64(s.debt), uint64(s.taken),
 		uint64(s.level), uint64(s.leveled), uint64(s.votes), s.ignored, uint64(s.pending.position),
-		uint64(len(s.levels)), uint64(len(s.held)), uint64(len(spills)),
-	})
-	out.lines(lines)
+		uint64(len(s.levels)), uint64(len(s.held)),
+	))
+	s.save(out, spilled)
 	out.words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
+	out.words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
+	out.words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })
+	out.words(len(s.recent), func(i int) uint64 { return s.recent[i] })
 	out.words(3*len(s.held), func(i int) uint64 {
 		h := &s.held[i/3]
 		return [...]uint64{h.digest[0], h.digest[1], uint64(h.time)}[i%3]
 	})
-	out.words(2*len(spills), func(i int) uint64 {
-		return [...]uint64{spills[i/2].line, spills[i/2].cell}[i%2]
-	})
 	return out.end()
-}
-
-// spills returns the spilled cells, those of a line in their order.
-func (s *Sliding) spills() (all []slidingSpill) {
-	for _, line := range slices.Sorted(maps.Keys(s.spilled)) {
-		for _, cell := range s.spilled[line] {
-			all = append(all, slidingSpill{uint64(line), cell})
-		}
-	}
-	return all
 }
 
 // RestoreSliding makes the counter that Sliding.Snapshot wrote. It reads nothing behind the
@@ -62,11 +48,19 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, held, spills, err := slidingOf(&snapshotFields{words}, c)
+	f := &snapshotFields{words}
+	rows := f.rows()
+	if err := rows.check(asm.SlidingLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
+		return nil, err
+	}
+	if err := rows.allowed(c); err != nil {
+		return nil, err
+	}
+	s, held, err := slidingOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, held, spills); err != nil {
+	if err := s.load(in, &rows, held); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -74,71 +68,64 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 }
 
 // slidingOf makes the counter of a snapshot's fields, without its elements, and returns how
-// many of them are held and spilled.
-func slidingOf(f *snapshotFields, c RestoreConfig) (s *Sliding, held, spills int, err error) {
-	damaged := fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
-	window, step, most, lines := int64(f.next()), int64(f.next()), f.next(), f.next()
-	if _, err := slidingStep(time.Duration(window), time.Duration(step)); err != nil || step == 0 {
-		return nil, 0, 0, damaged
+// many of them are held.
+func slidingOf(f *snapshotFields) (s *Sliding, held int, err error) {
+	window, step, most := int64(f.next()), int64(f.next()), f.next()
+	if _, err := slidingStep(time.Duration(window), time.Duration(step)); err != nil || step == 0 ||
+		most < asm.SlidingLines || most > maxDigestLines || most&(most-1) != 0 {
+		return nil, 0, errSavedTogether
 	}
-	for _, n := range []uint64{most, lines} {
-		if n < asm.SlidingLines || n > maxDigestLines || n&(n-1) != 0 || lines > most {
-			return nil, 0, 0, damaged
-		}
+	if s, err = newSliding(window, step); err != nil {
+		return nil, 0, err
 	}
-	if err := c.allow(lines); err != nil {
-		return nil, 0, 0, err
-	}
-	s, err = newSliding(window, step, int(lines), int(most))
-	if err != nil {
-		return nil, 0, 0, err
-	}
+	s.most = int(min(most, math.MaxInt))
 	s.started, s.front, s.latest = f.flag(), int64(f.next()), int64(f.next())
-	s.debt, s.swept = int64(f.next()), int(f.next())
+	s.debt, s.taken = int64(f.next()), int(f.next())
 	s.level, s.leveled, s.votes = uint(f.next()), int64(f.next()), int(f.next())
 	s.ignored, s.pending.position = f.next(), int(f.next())
 	ring := f.next()
-	held, spills = int(f.next()), int(f.next())
-	most64 := floorDiv(slidingTimes, step) + 1
+	held = int(f.next())
+	farthest := floorDiv(slidingTimes, step) + 1
 	switch {
-	case s.front < -most64 || s.front > most64 || s.debt < 0 || s.debt >= s.steps || s.swept < 0 || s.swept >= int(lines),
+	case s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
 		s.level > 64 || s.votes < 0 || s.votes > held || s.pending.position < 0 || s.pending.position >= counterStep,
-		ring != uint64(len(s.levels)) || held < 0 || held >= slidingHeld,
-		spills < 0 || uint64(spills) > 64*lines:
+		ring != uint64(len(s.levels)) || held < 0 || held >= slidingHeld:
 		s.Close()
-		return nil, 0, 0, damaged
+		return nil, 0, errSavedTogether
 	}
 	s.opened = s.front * s.step
-	return s, held, spills, nil
+	return s, held, nil
 }
 
 // load reads the elements.
-func (s *Sliding) load(in *snapshotReader, held, spills int) error {
-	if err := in.lines(s.arena.Lines()); err != nil {
+func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
+	if err := s.passRows.load(in, rows); err != nil {
 		return err
 	}
-	level := func(i int, word uint64) { s.levels[i] = uint8(word) }
-	if err := in.words(len(s.levels), "levels", level); err != nil {
-		return err
+	if s.passing() {
+		s.apart = new(apart[uint64])
+	}
+	if s.thinning {
+		s.thinned = make([]uint32, len(s.counts))
 	}
 	words := make([]uint64, 3*held)
-	if err := in.words(len(words), "held elements", func(i int, word uint64) { words[i] = word }); err != nil {
-		return err
+	for _, part := range []struct {
+		name string
+		n    int
+		put  func(i int, word uint64)
+	}{
+		{"levels", len(s.levels), func(i int, word uint64) { s.levels[i] = uint8(word) }},
+		{"counts", len(s.counts), func(i int, word uint64) { s.counts[i] = uint32(word) }},
+		{"counts of the sample", len(s.thinned), func(i int, word uint64) { s.thinned[i] = uint32(word) }},
+		{"elements of the step", len(s.recent), func(i int, word uint64) { s.recent[i] = word }},
+		{"held elements", len(words), func(i int, word uint64) { words[i] = word }},
+	} {
+		if err := in.words(part.n, part.name, part.put); err != nil {
+			return err
+		}
 	}
 	for h := range slices.Chunk(words, 3) {
 		s.held = append(s.held, slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])})
 	}
-	line := 0
-	put := func(i int, word uint64) {
-		if i%2 == 0 {
-			line = int(word % uint64(len(s.arena.Lines())))
-			return
-		}
-		s.spilled[line] = append(s.spilled[line], word)
-	}
-	if err := in.words(2*spills, "spilled elements", put); err != nil {
-		return err
-	}
-	s.recount()
 	return in.checkSeal("lines")
 }

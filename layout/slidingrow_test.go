@@ -24,7 +24,7 @@ func TestSplitSlidingRows(t *testing.T) {
 		for _, i := range spill[:asm.TestAndSetSliding(old, before, words, dates, spill)] {
 			spilled[i] = true
 		}
-		SplitSlidingRows(rows, old)
+		SplitSlidingRows(rows, old, 0, lines)
 		taken := 0
 		for i := range rows {
 			for _, cell := range rows[i] {
@@ -54,7 +54,7 @@ func TestSplitSlidingRowsPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			SplitSlidingRows(make([]Line, c[0]), make([]Line, c[1]))
+			SplitSlidingRows(make([]Line, c[0]), make([]Line, c[1]), 0, 0)
 		})
 	}
 }

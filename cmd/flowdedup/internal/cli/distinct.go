@@ -56,6 +56,11 @@ everything exactly in as much memory as it takes.
 --method lru remembers the keys that came last in as much as --memory says, and
 counts and lists the others again when they return.
 
+--memory bounds what the counters of a run hold together; what does not fit is
+counted by a sample, and low and high tell how well (95 %). It is what each
+counter holds with --slide and --method lru, and what each starts with with
+--method bloom.
+
 Windows without packets give no line. Packets that have no timestamp are
 counted in a window of their own.`,
 		Example: `  # who was on the network in each hour, and where did they go?
@@ -102,6 +107,8 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 		return &usageError{errors.New("--window and --every exclude each other")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	case f.bounded() && f.list:
+		return &usageError{errors.New("--list needs all keys, of which --memory would keep a sample; --method lru lists keys again that it forgot")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
 	case capture.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
@@ -114,6 +121,9 @@ func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	}
 	return f.checkSliding()
 }
+
+// bounded reports whether --memory bounds all counters together, not each one.
+func (f *distinctFlags) bounded() bool { return f.method == "auto" && f.slide == 0 && f.memory > 0 }
 
 func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
@@ -134,6 +144,9 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
+	}
+	if f.bounded() {
+		cfg.Budget = f.memory
 	}
 	if f.window.none {
 		cfg.Calendar.Every = 0

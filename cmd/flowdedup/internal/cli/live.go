@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // liveFlags are the flags of "flowdedup live".
@@ -25,6 +26,7 @@ type liveFlags struct {
 	ringFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
+	distinctMemory              int
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -92,6 +94,8 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
 	f.keyFlags.register(fs)
+	f.distinctMemory = layout.MemoryBudget()
+	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
 	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
@@ -106,7 +110,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
 	completeJudging(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -190,6 +194,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
+			Budget: f.distinctMemory,
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),

@@ -28,7 +28,7 @@ func TestCSVKeepsInput(t *testing.T) {
 
 // TestNoMemoryForWindow wants an error for a counter that cannot be made.
 func TestNoMemoryForWindow(t *testing.T) {
-	_, errs, code := run("distinct", "--memory", "64TiB", bundled("router-plain.pcapng"))
+	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
 	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}

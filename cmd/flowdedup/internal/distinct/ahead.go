@@ -20,9 +20,10 @@ const (
 // spare is the counters of a window to come, which are made in the background: of a size
 // at which they need not grow if that window has as many keys as the one before.
 type spare struct {
-	start int64 // of the window
-	keys  []keyCounters
-	ready chan struct{} // closed when no more are made
+	start  int64 // of the window
+	keys   []keyCounters
+	memory int           // that they take
+	ready  chan struct{} // closed when no more are made
 }
 
 // near returns from when on the counters for the window after one with these bounds are
@@ -47,10 +48,11 @@ func (c *Counting) lookAhead(w *window, t int64) {
 			successor(&k.v6, &next.v6, c.cfg.newDigests, &memory),
 			successor(&k.mac, &next.mac, c.cfg.newDigests, &memory))
 	}
-	if memory == 0 || memory > memoryLimit {
+	if memory == 0 || memory > c.budget.othersLimit() {
 		return
 	}
 	c.dropSpare()
+	s.memory = memory
 	c.spare = s
 	c.background.Go(func() error {
 		defer close(s.ready)

@@ -31,7 +31,10 @@ type Config struct {
 
 	// Method is one of Methods.
 	Method string
-	Memory int // bytes that each filter of digests starts with, or that rows which forget or slide have at most; 0 for the default
+	Memory int // bytes that each Bloom filter starts with, or that rows which forget or slide have at most; 0 for the default
+	// Budget is what the exact rows of all windows and of the past take together at most, in
+	// bytes; where that is not enough, samples are counted. 0 stands for no bound.
+	Budget int
 	FPR    float64
 	Secret engine.Secret
 
@@ -60,7 +63,7 @@ func Methods() []string { return []string{methodAuto, "bloom", methodExact, meth
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
 // newDigests makes a counter of keys that are digested, which starts with so much memory
-// if it grows, and with c.Memory at least. A failed one is never returned as it is: as an
+// if it grows, and with c.Memory at least if it is a Bloom filter. A failed one is never returned as it is: as an
 // interface, a nil pointer is not nil.
 func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
 	if c.Method == methodExact {
@@ -73,7 +76,6 @@ func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
 		}
 		return s, nil
 	}
-	memory = max(memory, c.Memory)
 	if c.Method == methodAuto && c.FPR >= rowsFPR {
 		r, err := engine.NewDigestRows(memory)
 		if err != nil {
@@ -81,7 +83,7 @@ func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
 		}
 		return r, nil
 	}
-	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: memory})
+	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: max(memory, c.Memory)})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,8 @@ type Counting struct {
 	sliding    *slidingCounting // in place of windows
 	past       *past            // nil without
 	by         settling         // none without a past
+	budget     budget
+	bounded    []engine.Bounded // scratch
 	packets    uint64
 	spare      *spare         // counters for a window to come, or nil
 	background errgroup.Group // that makes those, and closes others
@@ -34,7 +36,7 @@ type Counting struct {
 // NewCounting makes counters for what cfg asks for, and which must not change any
 // more. It needs nothing of what cfg says of inputs.
 func NewCounting(cfg *Config) *Counting {
-	c := &Counting{cfg: cfg, loc: cfg.Calendar.Location, digest: newDigesters(cfg.Secret), by: noneSettled(cfg.Keys)}
+	c := &Counting{cfg: cfg, loc: cfg.Calendar.Location, digest: newDigesters(cfg.Secret), by: noneSettled(cfg.Keys), budget: newBudget(cfg)}
 	if c.loc == nil {
 		c.loc = time.UTC
 	}
@@ -47,7 +49,7 @@ func NewCounting(cfg *Config) *Counting {
 		c.sliding = newSlidingCounting(cfg, c.loc)
 	}
 	if cfg.Past > 0 {
-		c.past = newPast(cfg)
+		c.past = newPast(cfg, c.budget.share())
 		if cfg.Sighting == nil && cfg.Method != methodRows { // which are told of all elements, or forget
 			c.by = newSettling(cfg.Keys)
 		}
@@ -122,7 +124,7 @@ func (c *Counting) shed(current *window) {
 				total += w.memory(c.cfg)
 			}
 		}
-		if total <= memoryLimit || !c.windows.Shed() {
+		if total <= c.budget.othersLimit() || !c.windows.Shed() {
 			return
 		}
 	}

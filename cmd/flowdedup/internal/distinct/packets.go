@@ -88,6 +88,9 @@ func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
 		if r.packets%memoryCheck == 0 {
 			r.shed(w)
 		}
+		if r.packets%aheadCheck == 0 {
+			r.keepBudget()
+		}
 		if w != nil && r.packets%aheadCheck == 0 {
 			r.lookAhead(w, p.times[at-1])
 		}

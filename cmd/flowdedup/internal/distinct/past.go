@@ -26,6 +26,7 @@ type past struct {
 	sameStep  bool  // all of its times are of one step
 	addresses *engine.Addresses
 	keys      []pastKey
+	memory    int // that counters may have at first; 0 for the default
 
 	digests []asm.Digest // scratch
 	times   []int64
@@ -35,9 +36,10 @@ type past struct {
 // pastKey are the counters of one key, nil before the first element.
 type pastKey struct{ v4, v6, mac *engine.Sliding }
 
-func newPast(cfg *Config) *past {
+func newPast(cfg *Config, memory int) *past {
 	return &past{
-		cfg: cfg, calendar: cfg.Calendar, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)),
+		memory: memory,
+		cfg:    cfg, calendar: cfg.Calendar, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)),
 		addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
 	}
 }
@@ -65,7 +67,7 @@ func (s *past) set(c **engine.Sliding, digests []asm.Digest, frames []uint32, p 
 	}
 	if *c == nil {
 		var err error
-		if *c, err = engine.NewSliding(engine.SlidingConfig{Window: s.cfg.Past, Step: time.Duration(s.step)}); err != nil {
+		if *c, err = engine.NewSliding(engine.SlidingConfig{Window: s.cfg.Past, Step: time.Duration(s.step), Memory: s.memory}); err != nil {
 			return fmt.Errorf("memory for the past %v: %w", s.cfg.Past, err)
 		}
 	}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// savedRows are the fields of passRows in a snapshot. Rows are saved as they are, also in the
+// middle of a pass: so who goes on with them goes on at the same places.
+type savedRows struct {
+	lines, wider          uint64 // 0 for no wider table
+	thinning              bool
+	passed                uint64
+	spilled, spilledWider uint64 // words
+}
+
+const rowsFieldCount = 6
+
+// fields returns the fields of the rows, and the words that spilled from either table.
+func (p *passRows[W]) fields() (fields []uint64, spilled [2][]W) {
+	wider := 0
+	if p.growing() {
+		wider = p.final()
+	}
+	spilled = [2][]W{p.table.spilled.words(), p.wider.spilled.words()}
+	return []uint64{
+		uint64(p.lines()), uint64(wider), flagWord(p.thinning), uint64(p.passed),
+		uint64(len(spilled[0])), uint64(len(spilled[1])),
+	}, spilled
+}
+
+// rows reads the fields of rows.
+func (f *snapshotFields) rows() savedRows {
+	return savedRows{f.next(), f.next(), f.flag(), f.next(), f.next(), f.next()}
+}
+
+// inUse returns the lines of both tables that hold something.
+func (p *passRows[W]) inUse() [2][]layout.Line {
+	if !p.growing() {
+		return [2][]layout.Line{p.table.arena.Lines()}
+	}
+	return [2][]layout.Line{p.table.arena.Lines()[p.passed:], p.wider.arena.Lines()[:p.passed*(p.final()/p.lines())]}
+}
+
+// save writes lines and spilled words.
+func (p *passRows[W]) save(out *snapshotWriter, spilled [2][]W) {
+	for _, lines := range p.inUse() {
+		out.lines(lines)
+	}
+	for _, words := range spilled {
+		out.words(len(words), func(i int) uint64 { return uint64(words[i]) })
+	}
+}
+
+// check returns an error unless there are from least to most lines, which may grow to
+// another number than twice as many, next, if that is not 0, and all fits together.
+func (s *savedRows) check(least, most, next uint64) error {
+	if n := s.lines; n < least || n > most || n&(n-1) != 0 {
+		return fmt.Errorf("%w: rows of %d lines, must be a power of two from %d to %d", ErrSnapshot, n, least, most)
+	}
+	words := 64 * (s.lines + s.wider)
+	switch {
+	case s.wider != 0 && (s.thinning || s.wider != 2*s.lines && s.wider != next || s.wider <= s.lines),
+		s.passed >= s.lines, s.spilled > words*64, s.spilledWider > words*64:
+		return errSavedTogether
+	}
+	return nil
+}
+
+// errSavedTogether is what no counter has written.
+var errSavedTogether = fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
+
+// allowed returns an error if the rows take more than is allowed. Tables of what has spilled are at
+// most a quarter as large as that many lines.
+func (s *savedRows) allowed(c RestoreConfig) error {
+	return c.allow(s.lines + s.wider + (s.spilled+s.spilledWider)/2)
+}
+
+// load reads the rows.
+func (p *passRows[W]) load(in *snapshotReader, s *savedRows) error {
+	if s.passed%uint64(p.group(int(s.lines))) != 0 {
+		return errSavedTogether
+	}
+	if int(s.lines) != p.lines() {
+		table, err := p.newTable(int(s.lines))
+		if err != nil {
+			return err
+		}
+		p.table.arena.Close()
+		p.table = table
+	}
+	if s.wider > 0 {
+		if err := p.grow(int(s.wider)); err != nil {
+			return err
+		}
+	}
+	p.thinning, p.passed = s.thinning, int(s.passed)
+	for _, lines := range p.inUse() {
+		if err := in.lines(lines); err != nil {
+			return err
+		}
+	}
+	if err := p.table.load(in, int(s.spilled)); err != nil {
+		return err
+	}
+	return p.wider.load(in, int(s.spilledWider))
+}
+
+// load reads so many spilled words and dates.
+func (t *rowTable[W]) load(in *snapshotReader, words int) error {
+	var last W
+	return in.words(words, "spilled words", func(i int, word uint64) {
+		switch {
+		case !t.spilled.dated:
+			t.spilled.testAndSet(W(word))
+		case i%2 == 0:
+			last = W(word)
+		default:
+			date, _ := t.spilled.dateOf(last)
+			*date = uint16(word)
+		}
+	})
+}
+
+// savedExact are the fields of exactRows in a snapshot.
+type savedExact struct {
+	rows                                      savedRows
+	first, most, held, limit, position, level uint64
+	firsts                                    [maxSampleLevel + 1]uint64
+}
+
+const exactFieldCount = rowsFieldCount + 6 + maxSampleLevel + 1
+
+// fields returns the fields of the counter, and its spilled words.
+func (x *exactRows[E, W]) fields() (fields []uint64, spilled [2][]W) {
+	fields, spilled = x.passRows.fields()
+	fields = append(fields, uint64(x.first), uint64(x.most), x.held, x.limit, uint64(x.position), uint64(x.level))
+	return append(fields, x.firsts[:]...), spilled
+}
+
+// exact reads the fields of a counter.
+func (f *snapshotFields) exact() savedExact {
+	s := savedExact{f.rows(), f.next(), f.next(), f.next(), f.next(), f.next(), f.next(), [maxSampleLevel + 1]uint64{}}
+	for i := range s.firsts {
+		s.firsts[i] = f.next()
+	}
+	return s
+}
+
+// check returns an error unless the counter has from least to most lines, with next after
+// the last of them, and all fits together.
+func (s *savedExact) check(least, most, next uint64) error {
+	if err := s.rows.check(least, most, next); err != nil {
+		return err
+	}
+	if n := s.first; n < least || n > most || n&(n-1) != 0 || n > s.rows.lines || s.position > counterStep || s.level > maxSampleLevel ||
+		s.rows.thinning && s.level == maxSampleLevel || s.most > maxDigestLines || s.rows.spilled+s.rows.spilledWider > s.held ||
+		s.rows.passed != 0 && s.rows.wider == 0 && !s.rows.thinning {
+		return errSavedTogether
+	}
+	return nil
+}
+
+// load reads the rest of a counter.
+func (x *exactRows[E, W]) load(in *snapshotReader, s *savedExact) error {
+	if err := x.passRows.load(in, &s.rows); err != nil {
+		return err
+	}
+	x.first, x.most, x.held, x.limit = int(s.first), int(s.most), s.held, s.limit
+	x.position, x.level, x.firsts = int(s.position), uint(s.level), s.firsts
+	if x.passing() || x.level > 0 {
+		x.apart = new(apart[E])
+	}
+	return in.checkSeal("lines")
+}

@@ -1,0 +1,9 @@
+package layout
+
+import "golang.org/x/sys/unix"
+
+// MemoryLimit returns how many bytes of memory the machine has.
+func MemoryLimit() (limit int64, ok bool) {
+	n, err := unix.SysctlUint64("hw.memsize")
+	return addressable(int64(n)), err == nil && n > 0
+}

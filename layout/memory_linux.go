@@ -1,0 +1,140 @@
+package layout
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// MemoryLimit returns how many bytes of memory this process can have: the machine's, or
+// what the memory cgroup of the process or one above it allows, whichever is least. It reads
+// version 2 (memory.max, and memory.high, which throttles) and version 1
+// (memory.limit_in_bytes) below /proc and /sys/fs/cgroup (cgroups(7)); it reports false
+// where nothing is told.
+func MemoryLimit() (limit int64, ok bool) {
+	return memoryLimit(os.DirFS("/"))
+}
+
+// memoryLimit reads the files below root.
+func memoryLimit(root fs.FS) (limit int64, ok bool) {
+	limit, ok = totalMemory(root)
+	for _, dir := range memoryCgroups(root) {
+		for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {
+			if n, set := cgroupLimit(root, path.Join(dir, name)); set && (!ok || n < limit) {
+				limit, ok = n, true
+			}
+		}
+	}
+	return addressable(limit), ok
+}
+
+// totalMemory returns the machine's memory. Containers may show less there than
+// sysinfo(2) tells (lxcfs).
+func totalMemory(root fs.FS) (n int64, ok bool) {
+	for _, line := range readLines(root, "proc/meminfo") {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			return kib << 10, err == nil && kib > 0 && kib < 1<<53
+		}
+	}
+	return 0, false
+}
+
+// cgroupLimit returns a limit in bytes. Files that do not exist or say "max" hold none;
+// version 1 says a number near 2^63 instead.
+func cgroupLimit(root fs.FS, name string) (n int64, ok bool) {
+	b, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)
+	return n, err == nil
+}
+
+// memoryCgroups returns the folders of the cgroups that bound this process's memory: its
+// own and those above it, as far up as they are mounted.
+func memoryCgroups(root fs.FS) (dirs []string) {
+	for _, mount := range cgroupMounts(root) {
+		dir := mount.folder(cgroupPath(root, mount.version))
+		for dirs = append(dirs, dir); dir != mount.point; {
+			dir = path.Dir(dir)
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// cgroupMount is a mounted hierarchy of cgroups that may hold the controller of memory.
+type cgroupMount struct {
+	version int
+	base    string // the cgroup that is mounted: that of a container, where it sees no others
+	point   string // where, relative to the root
+}
+
+// folder returns the folder of a cgroup. One outside of what is mounted is not seen, and
+// neither is anything else between it and what is.
+func (m cgroupMount) folder(cgroup string) string {
+	below, ok := strings.CutPrefix(cgroup+"/", strings.TrimSuffix(m.base, "/")+"/")
+	if !ok {
+		return m.point
+	}
+	return path.Join(m.point, below)
+}
+
+// cgroupMounts reads where cgroups are mounted (proc_pid_mountinfo(5)): the fields that
+// matter stand before and behind a hyphen.
+func cgroupMounts(root fs.FS) (mounts []cgroupMount) {
+	for _, line := range readLines(root, "proc/self/mountinfo") {
+		before, behind, _ := strings.Cut(line, " - ")
+		f, kind := strings.Fields(before), strings.Fields(behind)
+		if len(f) < 5 || len(kind) < 3 {
+			continue
+		}
+		m := cgroupMount{base: unescape.Replace(f[3]), point: path.Clean(strings.Trim(unescape.Replace(f[4]), "/"))}
+		switch {
+		case kind[0] == "cgroup2":
+			m.version = 2
+		case kind[0] == "cgroup" && listed(kind[2], "memory"):
+			m.version = 1
+		default:
+			continue
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts
+}
+
+// cgroupPath returns the cgroup of this process in the hierarchy of a version, or "/".
+func cgroupPath(root fs.FS, version int) string {
+	for _, line := range readLines(root, "proc/self/cgroup") {
+		f := strings.SplitN(line, ":", 3)
+		if len(f) == 3 && (version == 2 && f[0] == "0" && f[1] == "" || version == 1 && listed(f[1], "memory")) {
+			return path.Clean(f[2])
+		}
+	}
+	return "/"
+}
+
+// unescape turns back what the kernel writes for characters that separate fields.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// listed reports whether a word is in a list with commas.
+func listed(list, word string) bool {
+	return strings.Contains(","+list+",", ","+word+",")
+}
+
+// readLines returns the lines of a file, none if it cannot be read.
+func readLines(root fs.FS, name string) (lines []string) {
+	b, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil
+	}
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	return lines
+}

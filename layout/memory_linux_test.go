@@ -1,0 +1,96 @@
+package layout
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+// What the kernel shows on hosts and in containers, by version of cgroups.
+const (
+	meminfo    = "MemTotal:       16777216 kB\nMemFree:         1000000 kB\n"
+	mountsV2   = "24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+	mountsV1   = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+	mountsBoth = mountsV1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	// A container without a namespace for cgroups sees its own one mounted, by its path on the host.
+	mountsDocker = "36 31 0:33 /docker/c0ffee /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+	noLimitV1    = "9223372036854771712\n"
+	gib          = 1 << 30
+)
+
+func TestMemoryLimit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"no cgroups", map[string]string{"proc/meminfo": meminfo}, 16 * gib},
+		{"version 2, no limit", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/user.slice\n",
+			"sys/fs/cgroup/user.slice/memory.max": "max\n",
+		}, 16 * gib},
+		{"version 2", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/system.slice/flowdedup.service\n",
+			"sys/fs/cgroup/system.slice/flowdedup.service/memory.max": "2147483648\n",
+		}, 2 * gib},
+		{"version 2, throttled", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.max": "2147483648\n", "sys/fs/cgroup/a/memory.high": "1073741824\n",
+		}, 1 * gib},
+		{"version 2, the one above is less", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/a/b/c\n",
+			"sys/fs/cgroup/a/b/c/memory.max": "2147483648\n", "sys/fs/cgroup/a/memory.max": "1073741824\n",
+		}, 1 * gib},
+		{"version 2, in a container of its own", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/\n",
+			"sys/fs/cgroup/memory.max": "3221225472\n",
+		}, 3 * gib},
+		{"version 2, moved out of its namespace", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/../other\n",
+			"sys/fs/cgroup/memory.max": "3221225472\n",
+		}, 3 * gib},
+		{"version 1, no limit", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV1, "proc/self/cgroup": "4:memory:/\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": noLimitV1,
+		}, 16 * gib},
+		{"version 1 beside version 2", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsBoth, "proc/self/cgroup": "5:cpu:/x\n4:memory:/a\n0::/\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":   noLimitV1,
+			"sys/fs/cgroup/memory/a/memory.limit_in_bytes": "1073741824\n",
+			"sys/fs/cgroup/cpu/x/memory.limit_in_bytes":    "5\n",
+		}, 1 * gib},
+		{"version 1, joint controllers", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": "35 31 0:32 / /cg\\040mem rw - cgroup cgroup rw,cpu,memory\n",
+			"proc/self/cgroup": "4:cpu,memory:/a\n", "cg mem/a/memory.limit_in_bytes": "1073741824\n",
+		}, 1 * gib},
+		{"version 1, in a container that sees its own only", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsDocker, "proc/self/cgroup": "4:memory:/docker/c0ffee\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824\n",
+		}, 1 * gib},
+		{"more than there is", map[string]string{
+			"proc/meminfo": meminfo, "proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/\n",
+			"sys/fs/cgroup/memory.max": "1099511627776\n",
+		}, 16 * gib},
+		{"mounted as the root", map[string]string{
+			"proc/self/mountinfo": "30 23 0:26 / / rw - cgroup2 cgroup2 rw\n", "proc/self/cgroup": "0::/a\n",
+			"a/memory.max": "1073741824\n",
+		}, 1 * gib},
+		{"a cgroup alone", map[string]string{
+			"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/memory.max": "1073741824\n",
+		}, 1 * gib},
+		{"nonsense", map[string]string{
+			"proc/meminfo": "MemTotal: many kB\n", "proc/self/mountinfo": "1 2\n - \n", "proc/self/cgroup": "4\n",
+		}, -1},
+		{"nothing", nil, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := fstest.MapFS{}
+			for name, data := range c.files {
+				root[name] = &fstest.MapFile{Data: []byte(data)}
+			}
+			got, ok := memoryLimit(root)
+			if ok != (c.want >= 0) || ok && got != addressable(c.want) {
+				t.Errorf("%d, %v, want %d", got, ok, c.want)
+			}
+		})
+	}
+}
