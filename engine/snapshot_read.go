@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -162,6 +163,9 @@ func (f *snapshotFields) next() uint64 {
 	f.rest = f.rest[1:]
 	return word
 }
+
+// number returns a field that counts what an array has room for, or more than any has.
+func (f *snapshotFields) number() int { return int(min(f.next(), math.MaxInt32)) }
 
 func (f *snapshotFields) flag() bool { return f.next() != 0 }
 

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // dedupFlags are the flags of "flowdedup dedup".
@@ -122,9 +125,27 @@ func warnForgotten(e *env, s *dedup.Summary) {
 		e.warn(fmt.Errorf("%d packets were forgotten before their window ended, so duplicates may remain: use --memory %s or more",
 			s.EvictedLive, report.Size(s.SuggestedMemory)))
 	}
+	if s.LateForgotten > 0 {
+		e.warn(lateWarning(&s.Late))
+	}
+	if s.SharedPoints > 0 {
+		e.warn(fmt.Errorf("there are more than %d capture points: %d packets were seen at points that count as one, so duplicates among those remain",
+			flow.MaxPoints, s.SharedPoints))
+	}
 	if s.SkippedBlocks > 0 {
 		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))
 	}
+}
+
+// lateWarning tells what time went back behind, and what can be done.
+func lateWarning(l *engine.LateStats) error {
+	memory := ""
+	if l.SuggestedMemory > 0 {
+		memory = ", or use --memory " + report.Size(l.SuggestedMemory) + " or --method exact"
+	}
+	return fmt.Errorf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain: "+
+		"give captures that were put behind each other as inputs of their own, which are merged by time%s",
+		l.By.Round(time.Millisecond), l.First, l.Elements, memory)
 }
 
 // print writes the summary where the packets do not go. Nothing is printed for

@@ -3,7 +3,10 @@ package dedup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -28,6 +31,9 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		return newBooks().close(time.Since(begin)), err
 	}
 	defer r.judging.Close()
+	if err := r.prepare(ctx); err != nil {
+		return newBooks().close(time.Since(begin)), errors.Join(err, r.sinks.abort())
+	}
 
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
 		return &task{run: r, packets: r.judging.NewPackets()}
@@ -39,6 +45,22 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.Filtered = in.Filtered()
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
+}
+
+// muchMemory is from where on it takes seconds to have it, and packets touch most of it soon.
+const muchMemory = 4 << 30
+
+// prepare takes the memory of a large filter, which a run that touches it a page at a time
+// would wait for without a word, and a signal with it.
+func (r *runner) prepare(ctx context.Context) error {
+	cfg := r.judging.cfg
+	if cfg.Memory < muchMemory {
+		return nil
+	}
+	if cfg.Input.Warn != nil {
+		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
+	}
+	return r.judging.Populate(ctx)
 }
 
 // end commits the outputs, or takes them back where err or an error of their

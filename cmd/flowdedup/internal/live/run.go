@@ -25,7 +25,7 @@ const idle = 100 * time.Millisecond
 // of the ring package, of a reader that left its pipe, or of outputs: one that failed
 // while others went on is told at the end.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
-	r, err := open(&cfg)
+	r, err := open(ctx, &cfg)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -60,7 +60,7 @@ type runner struct {
 }
 
 // open opens everything that a run needs, first what takes privileges.
-func open(cfg *Config) (r *runner, err error) {
+func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseLoop(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,9 @@ func open(cfg *Config) (r *runner, err error) {
 	if err = r.resume(); err != nil {
 		return r, err
 	}
-	r.judging.Populate()
+	if err = r.judging.Populate(ctx); err != nil {
+		return r, err
+	}
 	if err = r.outputs.files(cfg.Output, cfg.Duplicates, cfg.Rotate); err != nil {
 		return r, err
 	}

@@ -111,6 +111,7 @@ func oddities(s *dedup.Summary) string {
 		{s.OutOfOrder, "out of time order"},
 		{s.NoTimestamp, "without a timestamp"},
 		{s.EvictedLive, "forgotten too early"},
+		{s.LateForgotten, "too late for what was remembered"},
 	} {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%s %s", count(n.count), n.what))
