@@ -177,14 +177,14 @@ func (u *usedLines) add(line int) {
 	u.count++
 }
 
-// shared writes the lines of a filter that keeps those it is about to change for the copy that is
-// returned, nil for none: so they can be copied while the filter goes on.
-func (s *snapshotWriter) shared(a *layout.Arena) *lineCopy {
+// shared writes lines from to to-1 of a filter that keeps those it is about to change for the copy
+// that is returned, nil for none: so they can be copied while the filter goes on.
+func (s *snapshotWriter) shared(a *layout.Arena, from, to int) *lineCopy {
 	if s.copy == nil {
-		s.lines(a.Lines())
+		s.lines(a.Lines()[from:to])
 		return nil
 	}
-	c := &lineCopy{lines: a.Lines(), arena: a}
+	c := &lineCopy{lines: a.Lines()[from:to], arena: a, first: from}
 	s.copy.lines(c)
 	return c
 }

@@ -23,7 +23,8 @@ import (
 // zero value is empty. The memory of a copy, as much as the lines of the filters, is kept for the
 // next one until Close.
 //
-// A filter is in it once at most. Packet filters are copied in parts; counters are by Start.
+// A filter is in it once at most. The lines of a Landmark, and what has spilled from rows, are copied
+// at once.
 type SnapshotCopy struct {
 	steps []func(out *snapshotWriter) // that write the snapshots
 	all   []*lineCopy
@@ -149,6 +150,7 @@ func (c *SnapshotCopy) closeRoom() error {
 type lineCopy struct {
 	lines []layout.Line // what is written: those of the filter, or their copy
 	arena *layout.Arena // that the lines are of, nil for a filter that keeps nothing
+	first int           // of its lines
 	from  []layout.Line // those of the filter while they are copied
 	kept  []uint64      // a bit for each line that is copied
 	next  int           // word of kept that is not all ones, or has not been looked at
@@ -165,13 +167,13 @@ func (l *lineCopy) start(to []layout.Line, kept []uint64) {
 		l.lines = to
 		return
 	}
-	l.from, l.lines, l.kept = l.arena.Hold(), to, kept
+	l.from, l.lines, l.kept = l.arena.Hold()[l.first:][:len(to)], to, kept
 }
 
-// keep copies the lines of elements that are about to be entered, line floor(d[1] * lines / 2^64)
-// each.
+// keep copies the lines of elements that are about to be entered in an arena, line
+// floor(d[1] * lines / 2^64) each.
 func (l *lineCopy) keep(d []asm.Digest) {
-	if l == nil || l.from == nil {
+	if !l.copying() {
 		return
 	}
 	for i := range d {
@@ -180,11 +182,40 @@ func (l *lineCopy) keep(d []asm.Digest) {
 	}
 }
 
+// copying reports whether there are lines to be kept.
+func (l *lineCopy) copying() bool { return l != nil && l.from != nil }
+
+// keepLine copies a line of the arena that is about to change, if it is one of those. There must be
+// lines to be kept.
 func (l *lineCopy) keepLine(line uint64) {
+	line -= uint64(l.first)
+	if line >= uint64(len(l.from)) {
+		return
+	}
 	word, bit := &l.kept[line/64], uint64(1)<<(line%64)
 	if *word&bit == 0 {
 		*word |= bit
 		l.lines[line] = l.from[line]
+	}
+}
+
+// keepRange copies lines from to to-1 of the arena, which are about to change.
+func (l *lineCopy) keepRange(from, to int) {
+	if !l.copying() {
+		return
+	}
+	for line := from; line < to; line++ {
+		l.keepLine(uint64(line))
+	}
+}
+
+// keepWords copies the lines that words are looked up in: their numbers are what shift leaves.
+func keepWords[E any, W spillWord](l *lineCopy, elements []E, word func(E) W, shift uint) {
+	if !l.copying() {
+		return
+	}
+	for _, e := range elements {
+		l.keepLine(uint64(word(e) >> shift))
 	}
 }
 
@@ -197,7 +228,7 @@ func (l *lineCopy) part(words int) bool {
 			copy(l.lines[first:last], l.from[first:last])
 		} else {
 			for line := first; line < last; line++ {
-				l.keepLine(uint64(line))
+				l.keepLine(uint64(l.first + line))
 			}
 		}
 		l.kept[l.next] = ^uint64(0)

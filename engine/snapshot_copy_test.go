@@ -40,10 +40,11 @@ func TestSnapshotCopyPackets(t *testing.T) {
 	const memory = 1<<20 + 64 // more than one part, and no whole words
 	s := randomPackets(61, 40_000, clocks(100_000)["jumps"])
 	for name, filter := range map[string]PacketFilter{
-		"timed":        newTimed(t, TimedConfig{Window: Window{Duration: time.Second}, Memory: memory, Across: true}),
-		"timed, count": newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory, Workers: 2}),
-		"lru":          &StreamPackets{mustStream(t, StreamConfig{Method: "lru", Memory: memory})},
-		"sbf":          &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory, Workers: 2})},
+		"timed":          newTimed(t, TimedConfig{Window: Window{Duration: time.Second}, Memory: memory, Across: true}),
+		"timed, growing": newTimed(t, TimedConfig{Window: Window{Duration: time.Hour}, Memory: memory, Limit: 64 << 20}),
+		"timed, count":   newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory, Workers: 2}),
+		"lru":            &StreamPackets{mustStream(t, StreamConfig{Method: "lru", Memory: memory})},
+		"sbf":            &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory, Workers: 2})},
 	} {
 		var c SnapshotCopy
 		at := 0
@@ -201,6 +202,65 @@ func TestSnapshotSparse(t *testing.T) {
 		}
 		if again := snapshotOf(t, restart(t, f, snapshotStream)); !bytes.Equal(again, data) {
 			t.Errorf("%d elements: another snapshot", n)
+		}
+	}
+}
+
+// TestSnapshotCopyCounters copies counters while they grow, are thinned, swept and begin anew: what
+// comes out is what they held at the start.
+func TestSnapshotCopyCounters(t *testing.T) {
+	const n = 400_000
+	digests := landmarkDigests(71, n)
+	addrs := make([]uint32, n)
+	for i := range digests {
+		addrs[i] = uint32(digests[i][0])
+	}
+	times := steady(n, 20*time.Microsecond)
+	exact, rows, thinned := newSnapshotExactV4(t), newDigestRows(t, 0), newDigestRows(t, 0)
+	thinned.Limit(1 << 20)
+	large := newDigestRows(t, 16<<20)
+	sliding := mustSliding(t, SlidingConfig{Window: 2 * time.Second})
+	sampled := mustSliding(t, SlidingConfig{Window: 20 * time.Second, Memory: 1 << 20})
+	seen := make([]uint64, n/64+1)
+	for name, c := range map[string]struct {
+		filter snapshotter
+		enter  func(from, to int)
+		reset  func()
+	}{
+		"exact rows":  {exact, func(from, to int) { exact.TestAndSet(seen, addrs[from:to]) }, exact.Reset},
+		"digest rows": {rows, func(from, to int) { rows.TestAndSet(seen, digests[from:to]) }, rows.Reset},
+		"cleared":     {large, func(from, to int) { large.TestAndSet(seen, digests[from:to]) }, large.Reset},
+		"thinned":     {thinned, func(from, to int) { thinned.TestAndSet(seen, digests[from:to]) }, thinned.Reset},
+		"sliding":     {sliding, func(from, to int) { sliding.TestAndSet(seen, digests[from:to], times[from:to]) }, sliding.Reset},
+		"sampled":     {sampled, func(from, to int) { sampled.TestAndSet(seen, digests[from:to], times[from:to]) }, sampled.Reset},
+	} {
+		var copies SnapshotCopy
+		rounds, parts, at := 0, 0, n/4
+		for c.enter(0, at); at+40_000 < n; rounds++ {
+			want := snapshotOf(t, c.filter)
+			copyOf(t, &copies, c.filter)
+			for {
+				c.enter(at, at+3000)
+				at += 3000
+				parts++
+				if copies.Copy(0) || at+10_000 > n {
+					break
+				}
+			}
+			if at+40_000 >= n {
+				c.reset()
+			}
+			for !copies.Copy(0) {
+			}
+			if !bytes.Equal(copied(t, &copies), want) {
+				t.Errorf("%s, round %d: another copy", name, rounds)
+			}
+		}
+		if parts < 3*rounds {
+			t.Errorf("%s: %d parts in %d rounds: that tests little", name, parts, rounds)
+		}
+		if err := copies.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
