@@ -58,10 +58,12 @@ func TestSnapshotCopyPackets(t *testing.T) {
 			want := snapshotOf(t, filter.(snapshotter))
 			copyOf(t, &c, filter.(snapshotter))
 			parts := 1
-			for next(700 * (1 - round%2)); !c.Copy(0); next(700) {
+			for next(700 * (1 - round%2)); !c.Copy(0) && parts < 12; next(700) {
 				parts++
 			}
-			next(2000)
+			next(1000)
+			for !c.Copy(0) {
+			}
 			if got := copied(t, &c); !bytes.Equal(got, want) {
 				t.Errorf("%s, round %d: another copy", name, round)
 			}
