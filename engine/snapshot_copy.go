@@ -37,6 +37,9 @@ type SnapshotCopy struct {
 // lines.
 const copyWords = 64
 
+// reservedLines are those that are populated between two looks at whether that is stopped: 64 MiB.
+const reservedLines = 1 << 20
+
 func (c *SnapshotCopy) add(step func(out *snapshotWriter)) { c.steps = append(c.steps, step) }
 
 func (c *SnapshotCopy) lines(l *lineCopy) {
@@ -59,10 +62,10 @@ func (c *SnapshotCopy) Lines() (sum int) {
 	return sum
 }
 
-// Reserve makes room for so many lines, and an eighth more. It takes 100 ms for a gigabyte, and may
-// be called by another goroutine than other methods if these wait for it, and not after Start and
-// before Reset. The error is that of layout.NewArena.
-func (c *SnapshotCopy) Reserve(lines int) error {
+// Reserve makes room for so many lines, and an eighth more, unless it is stopped. It takes 100 ms for
+// a gigabyte, and may be called by another goroutine than other methods if these wait for it, and
+// not after Start and before Reset. The error is that of layout.NewArena.
+func (c *SnapshotCopy) Reserve(lines int, stopped func() bool) error {
 	if c.room != nil && len(c.room.Lines()) >= lines {
 		return nil
 	}
@@ -73,8 +76,11 @@ func (c *SnapshotCopy) Reserve(lines int) error {
 	if err != nil {
 		return err
 	}
-	room.Populate(0, len(room.Lines()))
 	c.room = room
+	all := len(room.Lines())
+	for at := 0; at < all && !stopped(); at += reservedLines {
+		room.Populate(at, min(at+reservedLines, all))
+	}
 	return nil
 }
 

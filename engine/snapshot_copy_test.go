@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+func never() bool { return false }
+
 // copyOf records the snapshots of filters, and begins to copy them.
 func copyOf(t *testing.T, c *SnapshotCopy, filters ...snapshotter) {
 	t.Helper()
@@ -17,7 +19,7 @@ func copyOf(t *testing.T, c *SnapshotCopy, filters ...snapshotter) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Reserve(c.Lines()); err != nil {
+	if err := c.Reserve(c.Lines(), never); err != nil {
 		t.Fatal(err)
 	}
 	if !c.Start() {
@@ -147,7 +149,7 @@ func TestSnapshotCopyRoom(t *testing.T) {
 	if c.Start() {
 		t.Error("started without room")
 	}
-	if err := c.Reserve(c.Lines()); err != nil {
+	if err := c.Reserve(c.Lines(), never); err != nil {
 		t.Fatal(err)
 	}
 	room := c.room
@@ -158,7 +160,7 @@ func TestSnapshotCopyRoom(t *testing.T) {
 		c.Reset()
 		record()
 	}
-	if err := c.Reserve(c.Lines()); err != nil || c.room != room {
+	if err := c.Reserve(c.Lines(), never); err != nil || c.room != room {
 		t.Error("other room for as much: ", err)
 	}
 	c.Reset()

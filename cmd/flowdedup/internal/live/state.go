@@ -225,7 +225,7 @@ func (s *state) reserve(now time.Time) {
 	lines := s.copy.Lines()
 	s.copy.Reset()
 	s.background(func() {
-		if err := s.copy.Reserve(lines); err != nil {
+		if err := s.copy.Reserve(lines, s.ended.Load); err != nil {
 			s.wait(now)
 			s.saved(0, now, err)
 		}
