@@ -71,7 +71,7 @@ func TestLiveStateParts(t *testing.T) {
 	for _, method := range []string{"timed", "lru"} {
 		state := filepath.Join(t.TempDir(), "state.GZ")
 		args := []string{"-i", "left", "--state", state, "--state-every", "1ms", "--window", "none", "--method", method,
-			"--memory", "16MiB", "--json", "--of", "src", "--every", "8760h", "--reports", os.DevNull}
+			"--memory", "16MiB", "--ring-size", "128MiB", "--json", "--of", "src", "--every", "8760h", "--reports", os.DevNull}
 		sent := 0
 		for range 3 {
 			r := startLive(t, args...)
@@ -84,6 +84,9 @@ func TestLiveStateParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.wait()
+			if strings.Contains(r.stderr.String(), "the kernel dropped") {
+				t.Skip("the machine is too slow to take all packets")
+			}
 			sent = int(savedPackets(t, state))
 		}
 		r := startLive(t, args...)
