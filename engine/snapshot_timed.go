@@ -37,9 +37,10 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	fields = t.demand.late.save(fields)
 	fields = t.growth.save(fields)
 	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
-	out.lines(t.arena.Lines())
-	for _, lines := range t.growth.lines {
-		out.lines(lines)
+	t.copying = out.shared(t.arena, 0, t.lines)
+	for i := range t.growth.older { // which do not change
+		arena := t.growth.older[i].arena
+		out.shared(arena, 0, len(arena.Lines()))
 	}
 	return out.end()
 }

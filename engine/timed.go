@@ -98,6 +98,7 @@ type Timed struct {
 	ticks    []int64 // of a round; stays all zero without a window
 	round    timedRound
 	word     [1]uint64 // verdicts that begin within a word
+	copying  *lineCopy // of the arena
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory, ErrWorkers or
@@ -210,6 +211,7 @@ func timedFPR(bits uint) float64 {
 func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
 	checkOpen("Timed.TestAndSet", t.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
+	t.copying.keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
 		n = t.piece(min(len(t.ticks), len(d)-from))
 		if from%64 != 0 {

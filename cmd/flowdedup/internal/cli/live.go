@@ -201,7 +201,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
+		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.distinctMemory,
