@@ -66,8 +66,8 @@ type TimedCounts struct {
 // has to be swept out, elements may come in any order, and a wild time costs
 // no other element anything. Times that are a multiple of 2^TickBits apart look
 // alike, but are of different eras, so the fingerprints tell them from each
-// other. The price is that elements on both sides of the border between two eras
-// are never copies of each other.
+// other. Here elements on both sides of the border between two eras are never
+// copies of each other; TestAndSetTimedAround sees to those.
 //
 // With r the time of the cell that holds the element's fingerprint, it is a
 // copy if |t - r| <= Window and, with Across, the cell's point is another one.
@@ -84,6 +84,15 @@ type TimedCounts struct {
 // It panics if seen, ticks or points are too short, lines is empty, or p is not
 // as TimedParams asks.
 func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
+	p.checkArguments(lines, seen, digests, ticks, points)
+	if p.PointBits == 0 {
+		points = nil
+	}
+	testAndSetTimed(lines, seen[:(len(digests)+63)/64], digests, ticks, points, p, c)
+}
+
+// checkArguments panics unless slices cover the elements and p is as it must be.
+func (p *TimedParams) checkArguments(lines [][8]uint64, seen []uint64, digests []Digest, ticks []int64, points []uint32) {
 	p.check()
 	n := len(digests)
 	switch {
@@ -96,10 +105,6 @@ func TestAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 	case p.PointBits > 0 && len(points) < n:
 		panic("asm: TestAndSetTimed: points shorter than digests")
 	}
-	if p.PointBits == 0 {
-		points = nil
-	}
-	testAndSetTimed(lines, seen[:(n+63)/64], digests, ticks, points, p, c)
 }
 
 func (p *TimedParams) check() {

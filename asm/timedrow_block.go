@@ -68,7 +68,7 @@ func (b *timedBlock) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 			mark |= reducePoint(points[i], uint(r.pointBits)) << (r.tickBits & 63)
 		}
 		era := (uint64(t) - r.origin) >> (r.eraBits & 63)
-		b.cell[i&63] = max((low[i&63]^era*eraHash)&^r.low, r.low+1) | mark&r.low
+		b.cell[i&63] = r.cellOf(low[i&63], era) | mark&r.low
 		b.high[i&63] = mark << (r.rise & 63)
 		b.mark[i&63] = mark
 		b.turned[i&63] = bits.RotateLeft64(mark, int(r.turn))

@@ -23,8 +23,7 @@ func testAndSetTimedBlockGeneric(lines [][8]uint64, line *lineBlock, n int, b *t
 // finds is as good as random, so it would be a wrong guess for every second one.
 func (r *timedRow) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
-	place := timedTables.places[at&7]
-	kept := line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)
+	kept := r.kept(line, at)
 	after := (kept - mark + r.window) & r.tickMask
 	near := above(2*r.window+1, after)
 	isNew = above(at, TimedCells-1)
@@ -41,6 +40,13 @@ func (r *timedRow) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew
 		r.move(line, at+8*near, cell, mark)
 	}
 	return isCopy, isNew, pushedOut
+}
+
+// kept returns the mark of a cell, of the last one for TimedCells, with bits of others above
+// it.
+func (r *timedRow) kept(line *[8]uint64, at uint64) uint64 {
+	place := timedTables.places[at&7]
+	return line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)
 }
 
 // find returns the number of the first cell with the fingerprint of cell, TimedCells if

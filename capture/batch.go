@@ -17,7 +17,8 @@ const NoTime = math.MinInt64
 // at once. Offsets instead of slices keep a frame at 32 bytes without a
 // pointer for the garbage collector.
 type Batch struct {
-	// Buf holds whole records (pcap) or blocks (pcapng) as they were read.
+	// Buf holds whole records (pcap) or blocks (pcapng) as they were read, less
+	// pcapng blocks and options that must not be copied into a changed file.
 	// Bytes after the last described record belong to the next batch.
 	Buf []byte
 	// Frames describes the packets.

@@ -34,8 +34,9 @@ type format interface {
 	header(head []byte) (need int, err error)
 	// parse appends to b.Frames and b.Blocks what lies in b.Buf, and returns
 	// the length of the whole records found. Where it stopped, the next record
-	// needs need bytes, or err says why it cannot be one.
-	parse(b *Batch) (used, need int, err error)
+	// needs need bytes, or err says why it cannot be one. ended says that nothing
+	// comes behind b.Buf.
+	parse(b *Batch, ended bool) (used, need int, err error)
 	// cut says what is missing of the record that rest, the end of the input,
 	// begins with.
 	cut(rest []byte) error
@@ -103,9 +104,9 @@ func (r *reader) join(b *Batch) bool {
 	}
 	whole, apart := r.place(b)
 	used, err := 0, error(nil)
-	if len(whole) >= r.need {
+	if ended := r.readErr != nil; ended || len(whole) >= r.need {
 		b.Buf = whole
-		used, r.need, err = r.format.parse(b)
+		used, r.need, err = r.format.parse(b, ended)
 	}
 	b.Buf = whole[:used:used]
 	rest := whole[used:]
@@ -137,7 +138,7 @@ func (r *reader) atEnd(rest []byte) error {
 // have been delivered: err, placed at rest, which lies used bytes behind base.
 func (r *reader) end(rest []byte, used int, err error) {
 	if err != io.EOF {
-		err = &InputError{Input: r.name, Offset: r.base + int64(used), Header: r.format.inHeader(rest), Err: err}
+		err = located(err, r.name, r.base+int64(used), r.format.inHeader(rest))
 	}
 	r.err = err
 	r.carry = nil

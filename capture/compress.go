@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -30,7 +29,6 @@ const compressedBuffer = 128 << 10
 type layer struct {
 	name  string
 	r     io.Reader
-	raw   *counter
 	close func()
 }
 
@@ -40,10 +38,11 @@ func (l *layer) Read(p []byte) (int, error) {
 }
 
 func (l *layer) explain(err error) error {
+	var failed *readFailure
 	switch {
 	case err == nil || err == io.EOF:
 		return err
-	case l.raw.failed(err), errors.Is(err, ErrTruncated),
+	case errors.As(err, &failed), errors.Is(err, ErrTruncated),
 		errors.Is(err, ErrDamaged), errors.Is(err, ErrUnknownFormat):
 		return err // the stream's own, or of the layer below
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -84,7 +83,7 @@ func (in *input) decompress(head []byte) (bool, error) {
 	if len(in.layers) == maxLayers {
 		return false, fmt.Errorf("%w: compressed more than %d times", ErrUnknownFormat, maxLayers)
 	}
-	l := layer{raw: &in.raw, close: func() {}}
+	l := layer{close: func() {}}
 	below := io.Reader(&in.raw)
 	if n := len(in.layers); n > 0 {
 		top := in.layers[n-1] // a copy, for in.layers may move
@@ -106,8 +105,8 @@ func (l *layer) open(br *bufio.Reader) error {
 	switch l.name {
 	case "gzip":
 		// What is wrong with a header shows when it is read.
-		zr, err := gzip.NewReader(br)
-		l.r = zr
+		members, err := newGzipMembers(br)
+		l.r = members
 		return err
 	case "zstd":
 		// One block at a time, on our own goroutine: a decoder that is more

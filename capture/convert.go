@@ -121,7 +121,7 @@ func (w *sectionWriter) packet(b *Batch, i int, id uint32, ticks uint64, options
 func (w *sectionWriter) block(b *Batch, i int) error {
 	k := &b.Blocks[i]
 	s := &b.Sections[k.Section]
-	if s.Format == FormatPcap || k.Type == BlockSectionHeader || k.Type == BlockCustomNoCopy {
+	if s.Format == FormatPcap || k.Type == BlockSectionHeader {
 		return nil
 	}
 	if k.Type == BlockInterface {

@@ -123,7 +123,7 @@ func swapValue(value []byte, kind uint32, code uint16) {
 	case 4:
 		swap32(value)
 	}
-	if code == optCustomText || code == optCustomData || code == optCustomTextOnce || code == optCustomDataOnce {
+	if code == optCustomText || code == optCustomData {
 		swap32(value[:min(len(value), 4)])
 	}
 }

@@ -11,6 +11,10 @@
 // Formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng,
 // with the older variants that libpcap reads.
 //
+// A pcap file has no mark that tells records from what was never written: two records
+// in a row without time, length and captured bytes are damage, as is one that zeros
+// follow to the end.
+//
 // Inputs are not trusted. No length field sizes an allocation before the bytes
 // it speaks of have arrived, every length has a ceiling, and damage ends an
 // input with an [InputError] only after all that was sound before it has been

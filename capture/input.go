@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +19,7 @@ type input struct {
 	ahead  *readAhead // reads the last layer, from the first Read after open on
 	opened bool
 	closed bool
+	parking
 }
 
 // open recognises and opens the decompressors and returns the first bytes of
@@ -36,7 +36,7 @@ func (in *input) open() ([]byte, error) {
 			return nil, err
 		}
 		if !more {
-			in.opened = true
+			in.opened, in.handedOut = true, int64(len(head))
 			return head, nil
 		}
 	}
@@ -45,15 +45,26 @@ func (in *input) open() ([]byte, error) {
 // Read reads capture bytes. Once the input is open, decompressors work ahead on
 // a goroutine of their own.
 func (in *input) Read(p []byte) (int, error) {
-	switch {
-	case in.closed:
+	if in.closed {
 		return 0, os.ErrClosed
+	}
+	if err := in.wake(); err != nil {
+		return 0, err
+	}
+	n, err := in.read(p)
+	in.handedOut += int64(n)
+	return n, err
+}
+
+func (in *input) read(p []byte) (int, error) {
+	switch {
 	case len(in.layers) == 0:
 		return in.raw.Read(p)
 	case !in.opened:
 		return in.layers[len(in.layers)-1].Read(p)
 	case in.ahead == nil:
-		in.ahead = startReadAhead(&in.layers[len(in.layers)-1], in.closeLayers)
+		layers := in.layers
+		in.ahead = startReadAhead(&layers[len(layers)-1], func() { closeLayers(layers) })
 	}
 	return in.ahead.Read(p)
 }
@@ -73,8 +84,17 @@ func (in *input) close() error {
 		return nil
 	}
 	in.closed = true
+	if in.parked {
+		return nil
+	}
+	return in.release()
+}
+
+// release closes the file and what works on it, and keeps no memory of theirs, since
+// what joins many inputs holds all of them to the end.
+func (in *input) release() error {
 	if in.ahead == nil {
-		in.closeLayers()
+		closeLayers(in.layers)
 	} else {
 		close(in.ahead.stop)
 	}
@@ -86,37 +106,27 @@ func (in *input) close() error {
 	if in.ahead != nil && in.regular != nil {
 		<-in.ahead.done
 	}
+	in.ahead, in.layers = nil, make([]layer, len(in.layers)) // how many there are stays known
 	return err
 }
 
-func (in *input) closeLayers() {
-	for i := range in.layers {
-		in.layers[i].close()
+func closeLayers(layers []layer) {
+	for i := range layers {
+		layers[i].close()
 	}
 }
 
-// counter counts what is read through it and keeps the error that is the
-// stream's own, to tell it from those of a decompressor above.
+// counter counts what is read through it and marks the errors that are the
+// stream's own, to tell them from those of a decompressor above.
 type counter struct {
 	r    io.Reader
 	done atomic.Int64
-	err  atomic.Pointer[error]
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.done.Add(int64(n))
-	if err != nil && err != io.EOF {
-		own := err // err itself would be allocated with each read
-		c.err.Store(&own)
-	}
-	return n, err
-}
-
-// failed reports whether err is, or wraps, the error of the stream.
-func (c *counter) failed(err error) bool {
-	own := c.err.Load()
-	return own != nil && errors.Is(err, *own)
+	return n, failedRead(err)
 }
 
 // regularFile reads a regular file up to where it ends when the end that it had at
@@ -135,7 +145,7 @@ func (r *regularFile) claim(n int) (off int64, length int, err error) {
 	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
 		if err != nil {
-			return r.pos, 0, err
+			return r.pos, 0, failedRead(err)
 		}
 		r.end, r.ended = max(r.end, st.Size()), true
 	}
@@ -155,7 +165,7 @@ func (r *regularFile) load(p []byte, off int64) (int, error) {
 		had := max(r.size, off+int64(len(p)))
 		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", ErrTruncated, had, off+int64(n))
 	}
-	return n, err
+	return n, failedRead(err)
 }
 
 // Read claims and loads.
@@ -187,7 +197,7 @@ func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 		if empty++; m > 0 {
 			empty = 0
 		} else if empty == maxEmptyReads {
-			return buf, io.ErrNoProgress
+			return buf, failedRead(io.ErrNoProgress)
 		}
 	}
 	return buf, nil

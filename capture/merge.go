@@ -3,6 +3,7 @@ package capture
 import (
 	"io"
 	"math"
+	"slices"
 )
 
 // mergeTarget is how many bytes of records a merged batch holds, about.
@@ -16,6 +17,7 @@ type merger struct {
 	heap    []*mergeInput
 	drained *mergeInput // its batch has been delivered; to be read before going on
 	started bool
+	spare   []Batch // memory of inputs that have ended
 }
 
 // mergeInput is one source and the batch that it is being delivered from.
@@ -36,8 +38,9 @@ type mergeInput struct {
 // say is in the tables from the first batch on.
 //
 // Packets are copied, with their records as they were read, in runs as long as
-// one source stays ahead of the others. Memory is one batch for each source;
-// with hundreds of them open the sources with a smaller ChunkSize.
+// one source stays ahead of the others. Memory is one batch for each source whose
+// packets have begun: see MergeChunkSize. Sources that are parked when Merge is called
+// are opened only when the time of their first packet has come, see Park.
 //
 // A source that fails does not stop the others: warn, if not nil, is told at
 // once, and in place of io.EOF the end is the error of the source that failed,
@@ -55,7 +58,7 @@ func (m *merger) Next(b *Batch) error {
 		m.started = true
 		for i, src := range m.sources {
 			in := &mergeInput{src: src, index: i}
-			if m.read(in) {
+			if m.begin(in) {
 				m.push(in)
 			}
 		}
@@ -83,12 +86,35 @@ func (m *merger) Next(b *Batch) error {
 	return nil
 }
 
+// begin gets the first batch of in. Of a parked input that is what it begins with and
+// little more, and the input is parked again: its turn may come much later.
+func (m *merger) begin(in *mergeInput) bool {
+	r, ok := in.src.(*reader)
+	if !ok || !r.in.parked {
+		return m.read(in)
+	}
+	chunk := r.chunk
+	r.chunk = headSize
+	found := m.read(in)
+	r.chunk = chunk
+	if found {
+		r.in.park()
+		in.batch.Buf, in.batch.Frames = slices.Clone(in.batch.Buf), slices.Clone(in.batch.Frames)
+		in.batch.room = nil
+	}
+	return found
+}
+
 // read gets the next batch of in that holds anything. It reports false when the
 // source has ended.
 func (m *merger) read(in *mergeInput) bool {
+	if n := len(m.spare); n > 0 && in.batch.room == nil {
+		in.batch, m.spare = m.spare[n-1], m.spare[:n-1]
+	}
 	for {
 		err := in.src.Next(&in.batch)
 		if err != nil {
+			m.spare = append(m.spare, in.batch)
 			in.batch = Batch{}
 			if err != io.EOF {
 				m.errs = append(m.errs, err)

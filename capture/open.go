@@ -21,6 +21,17 @@ const DefaultChunkSize = 512 << 10
 // carried over from the one before, and a block of the largest size.
 const maxChunkSize = 64 << 20
 
+// mergeBudget is how many bytes the chunks of all inputs of a Merge hold together. With
+// the frames that describe them it is about twice that.
+const mergeBudget = 32 << 20
+
+// MergeChunkSize returns the chunk size with which so many inputs are to be opened that
+// are then merged: DefaultChunkSize, or less if that keeps memory at some 64 MiB.
+func MergeChunkSize(inputs int) int {
+	const least = 16 << 10
+	return min(max(mergeBudget/max(inputs, 1)/headSize*headSize, least), DefaultChunkSize)
+}
+
 // headSize is how much is read of an input to recognise it. Later reads of a
 // file start at a page boundary.
 const headSize = 4096
@@ -34,8 +45,8 @@ type Options struct {
 	// such place, which in a hostile file may be each packet.
 	Warn func(error)
 	// ChunkSize is how many bytes are read at once, 0 for DefaultChunkSize. A
-	// batch holds about as much. It is cut at 64 MiB. When hundreds of inputs
-	// are merged, less than the default saves memory.
+	// batch holds about as much. It is cut at 64 MiB. Many inputs that are merged
+	// need less: see MergeChunkSize.
 	ChunkSize int
 }
 
@@ -47,8 +58,8 @@ type Options struct {
 // The file header (pcap) or the first section header (pcapng) has been checked
 // when Open returns. If it is not sound the error is an *InputError with Header
 // set, whose reason is ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged or
-// ErrNotSupported, or an error of reading. If the name cannot be opened, or is
-// that of a directory, the error is an *fs.PathError.
+// ErrNotSupported; if it could not be read, a *ReadError. If the name cannot be opened,
+// or is that of a directory, the error is an *fs.PathError.
 //
 // A pipe is delivered as it comes: a batch holds what one read returned as soon
 // as that is a whole record (if it is compressed, what its compressor put out
@@ -107,6 +118,9 @@ func (in *input) measure(f *os.File, name string) error {
 		return err
 	}
 	in.regular = &regularFile{f: f, size: st.Size(), pos: pos, end: st.Size()}
+	if in.file != nil {
+		in.path, in.info = name, st
+	}
 	in.raw.r = in.regular
 	in.total = max(0, st.Size()-pos)
 	return nil
@@ -124,7 +138,7 @@ func newSource(in *input, name string, opt Options) (Source, error) {
 	}
 	// A long header may have set a decompressor to work on a goroutine.
 	_ = in.close()
-	return nil, &InputError{Input: name, Header: true, Err: err}
+	return nil, located(err, name, 0, true)
 }
 
 // newReader makes the reader for the format that head, the first bytes of in,

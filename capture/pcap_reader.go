@@ -97,15 +97,53 @@ func (p *pcap) header(head []byte) (int, error) {
 	return 0, nil
 }
 
-func (p *pcap) parse(b *Batch) (used, need int, err error) {
+func (p *pcap) parse(b *Batch, ended bool) (used, need int, err error) {
 	if !p.started {
 		p.started = true
 		b.Blocks = append(b.Blocks, Block{Type: BlockFileHeader, Len: pcapHeaderLen})
 		used = pcapHeaderLen
 	}
-	used = b.walk(used, p.walk)
-	need, err = p.stopped(b.Buf[used:])
-	return used, need, err
+	for {
+		used = b.walk(used, p.walk)
+		rest := b.Buf[used:]
+		if len(rest) < int(p.recordLen) || !isBlank(rest[:pcapRecordLen]) {
+			need, err = p.stopped(rest)
+			return used, need, err
+		}
+		if need, err = p.blank(rest, ended); need > 0 || err != nil {
+			return used, need, err
+		}
+		b.Frames = append(b.Frames, Frame{
+			Data: uint32(used) + p.recordLen, Record: uint32(used), RecordLen: p.recordLen,
+		})
+		used += int(p.recordLen)
+	}
+}
+
+// isBlank reports whether a record header, or what there is of it, is all zeros: the
+// header of a packet of 1970 without a length on the wire or captured bytes.
+func isBlank(header []byte) bool {
+	for _, c := range header {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// blank decides about rest, which begins with a blank record. One alone is a packet,
+// however odd. Two in a row, or one and then zeros to the end, are where a file was
+// never written: the hole that a crash leaves, or a tail that was allocated only.
+// Without this rule, each 16 bytes of it would be a packet. It needs need bytes to decide.
+func (p *pcap) blank(rest []byte, ended bool) (need int, err error) {
+	behind := rest[p.recordLen:]
+	switch {
+	case len(behind) < pcapRecordLen && !ended:
+		return int(p.recordLen) + pcapRecordLen, nil
+	case len(behind) > 0 && isBlank(behind[:min(len(behind), pcapRecordLen)]):
+		return 0, damaged("zeros in place of records")
+	}
+	return 0, nil
 }
 
 // touchAhead is how far behind a record the walk touches the buffer. Where a record
@@ -139,7 +177,7 @@ func (p *pcap) walk(frames []Frame, buf []byte, pos uint32) (found int, end uint
 			times, lens = p.usual(times), p.usualLens(lens)
 		}
 		size := recordLen + uint32(lens)
-		if uint32(lens) > maxLen || int(size) > len(buf)-at {
+		if uint32(lens) > maxLen || int(size) > len(buf)-at || times|lens == 0 {
 			return i, pos
 		}
 		f := &frames[i]

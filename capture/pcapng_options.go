@@ -35,14 +35,13 @@ func (o *optionList) next() (code uint16, value []byte, err error) {
 	return code, value, nil
 }
 
-// checkOptions walks a list to its end. If an option breaks it, it returns the
-// offset of that option with the error.
-func checkOptions(list []byte, big bool) (int, error) {
+// checkOptions walks a list to its end, and fails if an option breaks it.
+func checkOptions(list []byte, big bool) error {
 	o := optionList{list, big}
 	for {
 		code, _, err := o.next()
 		if err != nil || code == optEnd {
-			return len(list) - len(o.rest), err
+			return err
 		}
 	}
 }

@@ -28,6 +28,7 @@ type pcapng struct {
 	big     bool // byte order of the current section
 	started bool // its first section header has been delivered
 	packets bool // a packet has been delivered
+	ahead   int  // how many interface descriptions header has taken in that are not delivered
 	ifaceTable
 }
 
@@ -39,8 +40,8 @@ func (p *pcapng) u32(b []byte) uint32 {
 	return order32(b, p.big)
 }
 
-// header takes in the first section header, so that its section is in the
-// tables before any packet has been read.
+// header takes in the first section header, and the descriptions of interfaces that
+// follow it in head, so that they are in the tables before any packet has been read.
 func (p *pcapng) header(head []byte) (int, error) {
 	if len(head) < minBlockLen {
 		return minBlockLen, nil
@@ -55,10 +56,28 @@ func (p *pcapng) header(head []byte) (int, error) {
 	if err := p.checkTrailer(head[:length], length); err != nil {
 		return 0, err
 	}
-	return 0, p.section(head[:length])
+	if err := p.section(head[:length]); err != nil {
+		return 0, err
+	}
+	p.lookAhead(head[length:])
+	return 0, nil
 }
 
-func (p *pcapng) parse(b *Batch) (used, need int, err error) {
+// lookAhead takes in the sound descriptions of interfaces that rest begins with. What
+// ends them is dealt with where it is read.
+func (p *pcapng) lookAhead(rest []byte) {
+	for len(rest) >= minInterfaceLen && p.u32(rest) == BlockInterface {
+		length, err := p.blockLen(rest)
+		if err != nil || int(length) > len(rest) || p.checkTrailer(rest[:length], length) != nil ||
+			p.addInterface(rest[:length], p.big) != nil {
+			return
+		}
+		p.ahead++
+		rest = rest[length:]
+	}
+}
+
+func (p *pcapng) parse(b *Batch, _ bool) (used, need int, err error) {
 	for need == 0 && err == nil {
 		if !p.big {
 			used = b.walk(used, p.plainPackets)
@@ -144,12 +163,19 @@ func (p *pcapng) block(b *Batch, block []byte, at uint32) error {
 			return err
 		}
 	case BlockInterface:
-		if err := p.addInterface(block, p.big); err != nil {
+		if p.ahead > 0 {
+			p.ahead--
+		} else if err := p.addInterface(block, p.big); err != nil {
 			return err
 		}
 	case BlockFileHeader:
 		p.warn(int(at), damaged("block of the reserved type 0 left out"))
 		return nil
+	case BlockCustomNoCopy:
+		return nil
+	}
+	if list := p.optionsAt(block, typ); list < len(block)-4 {
+		block, _, _ = p.withoutNoCopy(block, list)
 	}
 	b.Blocks = append(b.Blocks, Block{
 		Type: typ, Offset: at, Len: uint32(len(block)),
@@ -178,7 +204,7 @@ func (p *pcapng) section(block []byte) error {
 	if major != 1 {
 		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, ErrNotSupported)
 	}
-	if _, err := checkOptions(block[24:len(block)-4], p.big); err != nil {
+	if err := checkOptions(block[24:len(block)-4], p.big); err != nil {
 		return fmt.Errorf("section header: %w", err)
 	}
 	return p.beginSection(p.big)
@@ -208,7 +234,7 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 		return damaged("captured length %d overruns its block of %d", capLen, len(block))
 	}
 	if options := int(packetHead + pad4(capLen)); options < len(block)-4 {
-		p.endOptions(block[options:len(block)-4], at)
+		block = p.packetOptions(block, options, at)
 	}
 	b.Frames = append(b.Frames, Frame{
 		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
@@ -222,13 +248,15 @@ func (p *pcapng) packet(b *Batch, block []byte, at uint32, obsolete bool) error 
 	return nil
 }
 
-// endOptions makes a broken option list of a packet end where it breaks: the
-// packet is sound, and so is whatever the block is copied to.
-func (p *pcapng) endOptions(list []byte, at uint32) {
-	if broken, err := checkOptions(list, p.big); err != nil {
-		clear(list[broken : broken+4]) // opt_endofopt with length 0
+// packetOptions leaves out options that are not to be copied, and makes a broken list
+// end where it breaks: the packet is sound, and so is whatever the block is copied to.
+func (p *pcapng) packetOptions(block []byte, list int, at uint32) []byte {
+	block, broken, err := p.withoutNoCopy(block, list)
+	if err != nil {
+		clear(block[broken : broken+4]) // opt_endofopt with length 0
 		p.warn(int(at), err)
 	}
+	return block
 }
 
 // simplePacket delivers a simple packet block: it is of interface 0, has no

@@ -49,8 +49,11 @@ func (r *reader) room(b *Batch) []byte {
 // Claim implements Preloader.
 func (r *reader) Claim(b *Batch) {
 	b.piece = filePiece{}
-	if r.in.regular != nil && len(r.in.layers) == 0 {
-		b.piece.claimed = true
+	if r.in.regular == nil || len(r.in.layers) > 0 {
+		return
+	}
+	b.piece.claimed = true
+	if b.piece.err = r.in.wake(); b.piece.err == nil {
 		b.piece.off, b.piece.want, b.piece.err = r.in.regular.claim(r.chunk)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -45,6 +46,7 @@ func readPieces(t *testing.T, src Preloader, flight int) whole {
 func inFiles(t *testing.T, test func(t *testing.T, path string, want func() whole)) {
 	files := samples()
 	files["long records"] = longRecords(12, 150<<10)
+	files["hole"] = slices.Concat(files["small"], make([]byte, 300<<10), files["small"][24:])
 	for name, data := range files {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test")

@@ -79,7 +79,7 @@ func BenchmarkWalk(b *testing.B) {
 				start = minSectionLen
 			}
 			batch := Batch{Buf: data}
-			if _, _, err := fm.parse(&batch); err != nil { // delivers the headers
+			if _, _, err := fm.parse(&batch, false); err != nil { // delivers the headers
 				b.Fatal(err)
 			}
 			b.SetBytes(int64(len(data)))
@@ -89,7 +89,7 @@ func BenchmarkWalk(b *testing.B) {
 			for b.Loop() {
 				batch.Reset()
 				batch.Buf = data[start:]
-				if _, _, err := fm.parse(&batch); err != nil || len(batch.Frames) != packets {
+				if _, _, err := fm.parse(&batch, false); err != nil || len(batch.Frames) != packets {
 					b.Fatal(len(batch.Frames), err)
 				}
 			}

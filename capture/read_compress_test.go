@@ -67,6 +67,22 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
+// Padding with zeros is no damage, as gzip -t has it; anything else behind them is.
+func TestGzipPadding(t *testing.T) {
+	data := packets64(FormatPcap, 1000)
+	want := readAll(t, open(t, data, Options{}))
+	packed := packers["gzip"](t, data)
+	for _, zeros := range []int{1, 511, 1 << 20} {
+		padded := append(bytes.Clone(packed), make([]byte, zeros)...)
+		equal(t, readAll(t, open(t, padded, Options{})), want)
+		equal(t, readAll(t, open(t, packers["zstd"](t, padded), Options{})), want)
+		w := readAll(t, open(t, append(padded, packed...), Options{}))
+		if e := inputError(t, w.err); len(w.packets) != 1000 || !errors.Is(e, ErrDamaged) || !strings.Contains(e.Error(), "behind zero padding") {
+			t.Errorf("a member behind %d zeros: %d packets, %v", zeros, len(w.packets), e)
+		}
+	}
+}
+
 // Whatever was decompressed before the data breaks off or goes wrong is
 // delivered; the error says so and names the compression.
 func TestCompressedDamage(t *testing.T) {

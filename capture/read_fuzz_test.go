@@ -47,6 +47,7 @@ func FuzzPcap(f *testing.F) {
 	for _, data := range pcapVariants() {
 		f.Add(data)
 		f.Add(data[:len(data)-3])
+		f.Add(append(data[:len(data):len(data)], make([]byte, 50)...))
 	}
 	o := binary.BigEndian
 	for _, v := range [][2]uint16{{1, 0}, {2, 2}, {2, 3}, {543, 0}} {
@@ -63,6 +64,7 @@ func FuzzPcapNG(f *testing.F) {
 	f.Add(ngVariants())
 	f.Add(ngVariants()[:500])
 	for _, o := range orders {
+		f.Add(forgeNoCopy(o.order, true))
 		f.Add(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0, ngOption(o, optTSResol, 0xFF))...))
 		f.Add(append(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...),
 			packetBlock(o, 0, 1, 4, []byte("abcde"), ngOption(o, 4, 1, 2, 3, 4, 5, 6, 7, 8)[:8])...))

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 )
@@ -17,6 +20,8 @@ func samples() map[string][]byte {
 	out["pcap-cut"] = out["us-little"][:len(out["us-little"])-3]
 	out["pcapng-cut"] = out["pcapng"][:len(out["pcapng"])-30]
 	out["small"] = packets64(FormatPcap, 2000)
+	out["pcap-zeros"] = slices.Concat(out["us-big"], make([]byte, 1000), out["us-big"][24:])
+	out["pcap-blank"] = slices.Concat(out["ns-little"], make([]byte, 16), out["small"][24:], make([]byte, 16))
 	return out
 }
 
@@ -80,27 +85,47 @@ func TestUnreadableInputs(t *testing.T) {
 			}
 		})
 	}
-	odd := errors.New("odd")
-	if _, err := NewReader(iotest.ErrReader(odd), "x", Options{}); !errors.Is(err, odd) || !inputError(t, err).Header {
-		t.Error(err)
+}
+
+// A failed read is told as such and never as damage, whatever lies above the stream.
+func TestFailedReads(t *testing.T) {
+	failure := &fs.PathError{Op: "read", Path: "/x", Err: syscall.EIO}
+	_, err := NewReader(iotest.ErrReader(failure), "x", Options{})
+	checkReadError(t, err, syscall.EIO, 0)
+	data := packets64(FormatPcap, 8000)
+	inputs := map[string][]byte{"plain": data, "twice": packers["gzip"](t, packers["zstd"](t, data))}
+	for name, f := range packers {
+		inputs[name] = f(t, data)
 	}
-	data := packets64(FormatPcap, 100)
-	for name, packed := range map[string][]byte{"plain": data, "gzip": packers["gzip"](t, data)} {
-		src, err := NewReader(io.MultiReader(bytes.NewReader(packed[:len(packed)-1]), iotest.ErrReader(odd)), "x", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := readAll(t, src)
-		if e := inputError(t, w.err); !errors.Is(e, odd) || errors.Is(e, ErrTruncated) || errors.Is(e, ErrDamaged) {
-			t.Errorf("%s: %v", name, e)
-		}
+	for name, stored := range inputs {
+		t.Run(name, func(t *testing.T) {
+			src, err := NewReader(io.MultiReader(bytes.NewReader(stored[:len(stored)-1]), iotest.ErrReader(failure)), "x", Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := readAll(t, src)
+			checkReadError(t, w.err, syscall.EIO, 24+80*int64(len(w.packets)))
+			if name == "plain" && len(w.packets) != 7999 {
+				t.Errorf("%d packets before the error", len(w.packets))
+			}
+		})
 	}
 	src, err := NewReader(io.MultiReader(bytes.NewReader(data[:30]), stuck{}), "x", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := readAll(t, src); !errors.Is(w.err, io.ErrNoProgress) {
-		t.Error(w.err)
+	checkReadError(t, readAll(t, src).err, io.ErrNoProgress, 24)
+}
+
+// checkReadError checks that err is a ReadError for a reason, at an offset, and no
+// InputError.
+func checkReadError(t *testing.T, err, reason error, offset int64) {
+	t.Helper()
+	var failed *ReadError
+	var damaged *InputError
+	if !errors.As(err, &failed) || errors.As(err, &damaged) || !errors.Is(err, reason) || failed.Offset != offset ||
+		err.Error() != fmt.Sprintf("x: offset %d: read error: %v", offset, reason) {
+		t.Errorf("%v (%T), want a read error at %d", err, err, offset)
 	}
 }
 

@@ -1,10 +1,14 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 var orders = []struct {
@@ -91,6 +95,61 @@ func TestPcapOldVersions(t *testing.T) {
 				t.Errorf("version %d.%d cut short: %v", c.major, c.minor, cut.err)
 			}
 		}
+	}
+}
+
+// Zeros in place of records are damage at the offset of the first of them, whichever
+// way the file is read. One blank record is a packet.
+func TestZerosInPlaceOfRecords(t *testing.T) {
+	for name, file := range pcapVariants() {
+		header := 16
+		if strings.HasPrefix(name, "modified") {
+			header = 24
+		}
+		record := file[24 : 24+header+5]
+		for _, c := range []struct {
+			zeros   int
+			behind  string
+			packets int // beside the three of the file; -1 is damage
+		}{
+			{header, "", 1},
+			{header, string(record), 2},
+			{header, string(record) + string(make([]byte, header)), 3},
+			{header + 1, "", -1},
+			{header + 15, "", -1},
+			{2 * header, "", -1},
+			{2 * header, string(record), -1},
+			{3*header + 5, string(record), -1},
+			{1 << 20, "", -1},
+		} {
+			data := slices.Concat(file, make([]byte, c.zeros), []byte(c.behind))
+			for _, chunk := range []int{0, 1, 20} {
+				w := readAll(t, open(t, data, Options{ChunkSize: chunk}))
+				if c.packets >= 0 {
+					if w.err != nil || len(w.packets) != 3+c.packets || string(w.bytes()) != string(data) {
+						t.Errorf("%s, %d zeros: %d packets, %v", name, c.zeros, len(w.packets), w.err)
+					}
+					continue
+				}
+				if e := inputError(t, w.err); !errors.Is(e, ErrDamaged) || len(w.packets) != 3 || e.Offset != int64(len(file)) || e.Header {
+					t.Errorf("%s, %d zeros: %d packets, %v", name, c.zeros, len(w.packets), e)
+				}
+			}
+		}
+	}
+}
+
+// A blank record is delivered when reading fails behind it.
+func TestBlankRecordBeforeFailure(t *testing.T) {
+	file := append(pcapVariants()["us-little"], make([]byte, 16)...)
+	src, err := NewReader(io.MultiReader(bytes.NewReader(file), iotest.ErrReader(errors.New("odd"))), "x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := readAll(t, src)
+	checkReadError(t, w.err, errors.Unwrap(w.err), int64(len(file)))
+	if len(w.packets) != 4 {
+		t.Errorf("%d packets", len(w.packets))
 	}
 }
 

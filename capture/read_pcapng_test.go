@@ -227,7 +227,7 @@ func TestPcapNGWalk(t *testing.T) {
 		}
 		_, _ = slow.header(data)
 		a, b := Batch{Buf: data}, Batch{Buf: slices.Clone(data)}
-		used, need, err := fast.parse(&a)
+		used, need, err := fast.parse(&a, false)
 		var at, wants int
 		var wrong error
 		for wants == 0 && wrong == nil {

@@ -100,8 +100,10 @@ type Rotation struct {
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
-	err     error           // of the file that failed, until Retry
-	ended   bool
+	// lossTold says that a warning was given of what the format has no place for.
+	lossTold bool
+	err      error // of the file that failed, until Retry
+	ended    bool
 
 	stats   RotationStats
 	skipped uint64

@@ -89,9 +89,23 @@ func (r *Rotation) close() {
 	if s, ok := f.enc.(*sectionWriter); ok {
 		r.last = s.last
 	}
+	r.tellLoss(f)
 	r.closing = &closing{file: f, bytes: uint64(f.buf.len()), result: make(chan error, 1)}
 	r.names.begin(f.first)
 	go r.complete(r.closing)
+}
+
+// tellLoss warns, of the first file in which that happens, of what its format has no
+// place for.
+func (r *Rotation) tellLoss(f *rotatedFile) {
+	c, ok := f.enc.(*pcapConverter)
+	if !ok || r.lossTold {
+		return
+	}
+	if err := c.lost(); err != nil {
+		r.lossTold = true
+		r.warn(err)
+	}
 }
 
 // closing is a file that is being completed.

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -87,7 +88,7 @@ func (r *Rotation) remove(name string) bool {
 	}
 	if !r.stuck[name] {
 		r.stuck[name] = true
-		r.warn(err)
+		r.warn(fmt.Errorf("an old file stays: %w", err))
 	}
 	return false
 }

@@ -20,7 +20,11 @@ func (r *Rotation) Write(b *Batch, drop []uint64) error {
 		if len(b.Sections) == 0 {
 			return nil
 		}
-		r.kind = chooseLayout(b, r.opt.Merged)
+		opt := WriterOptions{Merged: r.opt.Merged, Format: FormatOf(r.name)}
+		var unfit error
+		if r.kind, unfit = opt.layout(b); unfit != nil {
+			r.warn(unfit)
+		}
 	}
 	r.head.Interfaces, r.head.Sections = b.Interfaces, b.Sections
 	if r.fits(b) {

@@ -4,8 +4,9 @@ package capture
 type Source interface {
 	// Next replaces the content of b with the next records of the stream. It
 	// returns io.EOF, with b empty, at the end. On damage it returns an
-	// *InputError, with b empty, after everything readable before the damage
-	// was delivered by earlier calls. A nil error may come with no frames.
+	// *InputError, and where reading failed a *ReadError, with b empty, after
+	// everything readable before it was delivered by earlier calls. A nil error
+	// may come with no frames.
 	Next(b *Batch) error
 	// Inputs returns the names of the inputs, indexed by Section.Input.
 	Inputs() []string

@@ -60,14 +60,14 @@ type Writer interface {
 //     cannot do without a timestamp: it gets that of the last packet written
 //     that had one, or 0, and a comment that says so.
 //   - Statistics, name resolution, decryption secrets and custom blocks are
-//     kept. A custom block that its author asks not to copy into changed files
-//     is left out.
+//     kept. Custom blocks and options that their author asks not to copy into
+//     changed files were left out by the reader, whatever the format.
 //   - Blocks of other types are kept as they are if the input is little-endian.
 //     Big-endian ones cannot be converted and are counted by Skipped.
 //
 // A Writer that was never given a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, merged bool) Writer {
-	k := &lazyWriter{out: newOutBuffer(w), merged: merged}
+	k := &lazyWriter{out: newOutBuffer(w), opt: WriterOptions{Merged: merged}}
 	if f, ok := w.(*outfile.File); ok {
 		k.file, k.gather = f, f.Gathers()
 	}
@@ -106,6 +106,7 @@ const (
 	copied
 	onePcap
 	oneSection
+	convertedPcap // what NewFormatWriter alone makes
 )
 
 // lazyWriter chooses the encoder at the first batch that has a section.
@@ -113,8 +114,9 @@ type lazyWriter struct {
 	out    *outBuffer
 	file   *outfile.File // below out, or nil
 	enc    encoder
-	merged bool
-	gather bool // keep gathering across batches
+	opt    WriterOptions
+	held   Batch // blocks that came before the format was chosen
+	gather bool  // keep gathering across batches
 	err    error
 }
 
@@ -127,9 +129,14 @@ func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
 		return nil
 	}
 	if w.enc == nil {
-		w.enc = newEncoder(chooseLayout(b, w.merged), w.out, b)
+		if w.hold(b) {
+			return nil
+		}
+		w.err = w.begin(b)
 	}
-	w.err = w.enc.encode(b, drop, wholeOf(b))
+	if w.err == nil {
+		w.err = w.enc.encode(b, drop, wholeOf(b))
+	}
 	if w.err == nil {
 		w.err = w.out.err
 	}
@@ -162,10 +169,17 @@ func (w *lazyWriter) Close() error {
 	if w.err != nil {
 		return w.err
 	}
+	if w.enc == nil && len(w.held.Sections) > 0 {
+		held := w.held
+		w.err = w.begin(&held)
+	}
 	if w.enc == nil {
 		w.enc = newSectionWriter(w.out)
 	}
-	w.err = w.out.flush()
+	if w.err == nil {
+		w.err = w.out.flush()
+	}
+	w.tellLoss()
 	return w.err
 }
 
@@ -194,6 +208,8 @@ func newEncoder(kind layoutKind, out *outBuffer, b *Batch) encoder {
 		return &copyWriter{out: out}
 	case onePcap:
 		return newPcapWriter(out, b)
+	case convertedPcap:
+		return newPcapConverter(out, b)
 	}
 	return newSectionWriter(out)
 }

@@ -93,7 +93,9 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 
 // look tests and sets elements in one table.
 func (x *exactRows[E, W]) look(table *rowTable[W], seen []uint64, elements []E) {
-	spills := x.kind.testAndSet(table.arena.Lines(), seen, elements, x.spills[:])
+	lines := table.arena.Lines()
+	keepWords(table.copying, elements, x.kind.word, x.shift(len(lines)))
+	spills := x.kind.testAndSet(lines, seen, elements, x.spills[:])
 	for _, i := range x.spills[:spills] {
 		if table.spilled.testAndSet(x.kind.word(elements[i])) {
 			seen[i/64] |= 1 << (i % 64)
@@ -173,6 +175,7 @@ func (x *exactRows[E, W]) work() {
 	out := W(0)
 	if x.thinning {
 		out = sampleBits[W](x.level + 1)
+		x.table.copying.keepRange(from, to)
 		x.held -= uint64(x.kind.thin(x.table.arena.Lines(), from, to, out))
 	} else {
 		x.kind.move(x.wider.arena.Lines(), x.table.arena.Lines(), from, to)

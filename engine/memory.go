@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -21,7 +22,23 @@ const (
 	minRecordSize = 64
 )
 
-// DefaultMemory chooses the memory of a packet filter, in bytes, where the
+// populateStep is how many lines the system is asked for at a time: 64 MiB.
+const populateStep = 1 << 20
+
+// populate has the system hand over an arena's memory now. It returns the error of ctx, if
+// that ends before.
+func populate(ctx context.Context, a *layout.Arena) error {
+	n := len(a.Lines())
+	for from := 0; from < n; from += populateStep {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		a.Populate(from, min(from+populateStep, n))
+	}
+	return nil
+}
+
+// DefaultMemory chooses the memory that a packet filter begins with, in bytes, where the
 // user names none: half of the second-level cache for windows of some
 // milliseconds (512 KiB carry 2 million packets a second at 1 ms, and twice as
 // many with one in 70,000 forgotten), four lines for each packet that longer

@@ -12,6 +12,7 @@ import (
 type rowTable[W spillWord] struct {
 	arena   *layout.Arena // nil: no table
 	spilled spillGroups[W]
+	copying *lineCopy // of the arena
 }
 
 // passRows is a table of rows that is changed as a whole without a pause: from one decision to
@@ -55,7 +56,7 @@ func (p *passRows[W]) newTable(lines int) (rowTable[W], error) {
 	if err != nil {
 		return rowTable[W]{}, fmt.Errorf("%s of %d lines: %w", p.name, lines, err)
 	}
-	return rowTable[W]{arena, p.newSpilled(lines)}, nil
+	return rowTable[W]{arena: arena, spilled: p.newSpilled(lines)}, nil
 }
 
 // newSpilled makes the sets of what spills from so many lines, one for those that a pass handles
@@ -154,6 +155,7 @@ func (p *passRows[W]) restart(lines int) {
 			return
 		}
 	}
+	p.table.copying.keepRange(0, p.lines())
 	p.table.arena.Clear()
 	p.table.spilled = p.newSpilled(p.lines())
 }

@@ -134,6 +134,14 @@ func (s *shards) serve(w *shard) {
 	}
 }
 
+// relocate gives the workers other lines, between rounds.
+func (s *shards) relocate(lines []layout.Line) {
+	s.lines = lines
+	for i, w := range s.all {
+		w.first, w.span = digestRange(len(lines), i, len(s.all))
+	}
+}
+
 // stop ends the goroutines.
 func (s *shards) stop() {
 	for _, w := range s.all[min(1, len(s.all)):] {

@@ -33,17 +33,21 @@ func (s *Sliding) Needs(more int) int {
 // look tests and sets words in one table.
 func (s *Sliding) look(table *rowTable[uint64], before []uint16, words []uint64, dates []uint16) {
 	p := &s.pending
-	spills := asm.TestAndSetSliding(table.arena.Lines(), before, words, dates, p.spills[:])
+	lines := table.arena.Lines()
+	keepWords(table.copying, words, slidingWord, s.shift(len(lines)))
+	spills := asm.TestAndSetSliding(lines, before, words, dates, p.spills[:])
 	for _, i := range p.spills[:spills] {
 		before[i] = spillDated(&table.spilled, words[i], dates[i])
 	}
 }
 
+// slidingWord is the word of an element, itself.
+func slidingWord(word uint64) uint64 { return word }
+
 // lookApart tests and sets the first n elements that wait, while some lines have moved.
 func (s *Sliding) lookApart(n int) {
 	p := &s.pending
-	word := func(w uint64) uint64 { return w }
-	sides := split(s.apart, p.words[:n], word, s.mark(), [2]uint64{})
+	sides := split(s.apart, p.words[:n], slidingWord, s.mark(), [2]uint64{})
 	for side, table := range []*rowTable[uint64]{&s.table, &s.wider} {
 		at := s.apart.at[side][:sides[side]]
 		for i, place := range at {
@@ -199,6 +203,7 @@ func (t slidingTerm) out(cell uint64) uint64 {
 // purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
 // nobody could guess which ones go.
 func (s *Sliding) purge(from, to int) {
+	s.table.copying.keepRange(from, to)
 	lines, term := s.table.arena.Lines()[from:to], s.term()
 	freed := uint64(0)
 	for i := range lines {

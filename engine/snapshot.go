@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/minio/highwayhash"
@@ -23,7 +25,8 @@ import (
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
 //	2 words: seal of all before
-//	the lines, and what else the filter remembers
+//	the lines, and what else the filter remembers; of 4096 lines each a bit for each that is
+//	not zero, and these
 //	2 words: seal of all before
 //
 // Seals are HighwayHash-128 under a key derived from the secret, and the key check
@@ -39,6 +42,8 @@ const (
 	snapshotHead = 5*8 + MaxLabel + 8
 	// snapshotPart is how many words are turned to bytes at a time.
 	snapshotPart = 2048
+	// snapshotLines is how many lines go by their bits together.
+	snapshotLines = 4096
 )
 
 // MaxLabel is the most bytes that the label of a snapshot has.
@@ -83,22 +88,27 @@ func keyCheck(s Secret) []byte {
 
 // snapshotWriter writes a snapshot. After an error it writes nothing more.
 type snapshotWriter struct {
-	to   io.Writer
-	seal hash.Hash
-	buf  []byte
-	err  error
+	to      io.Writer
+	copy    *SnapshotCopy // in place of to, if that is one
+	seal    hash.Hash
+	buf     []byte
+	written int64
+	err     error
 }
 
 // newSnapshotWriter writes all that comes before the lines.
 func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields []uint64) *snapshotWriter {
 	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart), err: checkLabel(label)}
+	if s.copy, _ = w.(*SnapshotCopy); s.copy != nil {
+		s.copy.add(func(out *snapshotWriter) { out.seal = newSeal(secret) })
+	}
 	head := binary.LittleEndian.AppendUint64([]byte(snapshotMagic), snapshotVersion)
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
 	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
 	s.words(len(fields), func(i int) uint64 { return fields[i] })
-	s.write(s.seal.Sum(nil))
+	s.sealed()
 	return s
 }
 
@@ -106,8 +116,24 @@ func (s *snapshotWriter) write(b []byte) {
 	if s.err != nil {
 		return
 	}
+	if s.copy != nil {
+		b = bytes.Clone(b)
+		s.copy.add(func(out *snapshotWriter) { out.write(b) })
+		return
+	}
 	s.seal.Write(b)
-	_, s.err = s.to.Write(b)
+	n := 0
+	n, s.err = s.to.Write(b)
+	s.written += int64(n)
+}
+
+// sealed writes the seal of all before.
+func (s *snapshotWriter) sealed() {
+	if s.copy != nil {
+		s.copy.add((*snapshotWriter).sealed)
+		return
+	}
+	s.write(s.seal.Sum(nil))
 }
 
 // words writes words 0 to n-1 of at.
@@ -122,12 +148,50 @@ func (s *snapshotWriter) words(n int, at func(i int) uint64) {
 }
 
 func (s *snapshotWriter) lines(lines []layout.Line) {
-	s.words(8*len(lines), func(i int) uint64 { return lines[i/8][i%8] })
+	if s.copy != nil {
+		s.copy.lines(&lineCopy{lines: lines})
+		return
+	}
+	for part := range slices.Chunk(lines, snapshotLines) {
+		var used usedLines
+		for i := range part {
+			if part[i] != (layout.Line{}) {
+				used.add(i)
+			}
+		}
+		s.words(len(used.bits), func(i int) uint64 { return used.bits[i] })
+		s.words(8*used.count, func(i int) uint64 { return part[used.at[i/8]][i%8] })
+	}
+}
+
+// usedLines are those of a part of the lines that are not zero.
+type usedLines struct {
+	bits  [snapshotLines / 64]uint64
+	at    [snapshotLines]uint16
+	count int
+}
+
+func (u *usedLines) add(line int) {
+	u.bits[line/64] |= 1 << (line % 64)
+	u.at[u.count] = uint16(line)
+	u.count++
+}
+
+// shared writes lines from to to-1 of a filter that keeps those it is about to change for the copy
+// that is returned, nil for none: so they can be copied while the filter goes on.
+func (s *snapshotWriter) shared(a *layout.Arena, from, to int) *lineCopy {
+	if s.copy == nil {
+		s.lines(a.Lines()[from:to])
+		return nil
+	}
+	c := &lineCopy{lines: a.Lines()[from:to], arena: a, first: from}
+	s.copy.lines(c)
+	return c
 }
 
 // end writes the last seal, and returns the first error.
 func (s *snapshotWriter) end() error {
-	s.write(s.seal.Sum(nil))
+	s.sealed()
 	return s.err
 }
 

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
+	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -114,8 +117,27 @@ func (s *snapshotReader) words(n int, part string, put func(i int, word uint64))
 	return nil
 }
 
+// lines reads lines, which are zero before.
 func (s *snapshotReader) lines(lines []layout.Line) error {
-	return s.words(8*len(lines), "lines", func(i int, word uint64) { lines[i/8][i%8] = word })
+	for part := range slices.Chunk(lines, snapshotLines) {
+		var used usedLines
+		enter := func(i int, word uint64) {
+			for ; word != 0; word &= word - 1 {
+				used.add(64*i + bits.TrailingZeros64(word))
+			}
+		}
+		if err := s.words(len(used.bits), "lines", enter); err != nil {
+			return err
+		}
+		if used.count > 0 && int(used.at[used.count-1]) >= len(part) {
+			return fmt.Errorf("%w: more than %d lines", ErrSnapshot, len(part))
+		}
+		put := func(i int, word uint64) { part[used.at[i/8]][i%8] = word }
+		if err := s.words(8*used.count, "lines", put); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkSeal reads a seal, and compares it with that of all that was read.
@@ -141,6 +163,9 @@ func (f *snapshotFields) next() uint64 {
 	f.rest = f.rest[1:]
 	return word
 }
+
+// number returns a field that counts what an array has room for, or more than any has.
+func (f *snapshotFields) number() int { return int(min(f.next(), math.MaxInt32)) }
 
 func (f *snapshotFields) flag() bool { return f.next() != 0 }
 

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // savedRows are the fields of passRows in a snapshot. Rows are saved as they are, also in the
@@ -35,22 +33,31 @@ func (f *snapshotFields) rows() savedRows {
 	return savedRows{f.next(), f.next(), f.flag(), f.next(), f.next(), f.next()}
 }
 
-// inUse returns the lines of both tables that hold something.
-func (p *passRows[W]) inUse() [2][]layout.Line {
-	if !p.growing() {
-		return [2][]layout.Line{p.table.arena.Lines()}
-	}
-	return [2][]layout.Line{p.table.arena.Lines()[p.passed:], p.wider.arena.Lines()[:p.passed*(p.final()/p.lines())]}
-}
+// moved returns how many lines of the wider table hold something.
+func (p *passRows[W]) moved() int { return p.passed * (p.final() / p.lines()) }
 
-// save writes lines and spilled words.
+// save writes the lines of both tables that hold something, and spilled words.
 func (p *passRows[W]) save(out *snapshotWriter, spilled [2][]W) {
-	for _, lines := range p.inUse() {
-		out.lines(lines)
+	if p.growing() {
+		p.table.copying = out.shared(p.table.arena, p.passed, p.lines())
+		p.wider.copying = out.shared(p.wider.arena, 0, p.moved())
+	} else {
+		p.table.copying = out.shared(p.table.arena, 0, p.lines())
 	}
 	for _, words := range spilled {
 		out.words(len(words), func(i int) uint64 { return uint64(words[i]) })
 	}
+}
+
+// loadLines reads them.
+func (p *passRows[W]) loadLines(in *snapshotReader) error {
+	if !p.growing() {
+		return in.lines(p.table.arena.Lines())
+	}
+	if err := in.lines(p.table.arena.Lines()[p.passed:]); err != nil {
+		return err
+	}
+	return in.lines(p.wider.arena.Lines()[:p.moved()])
 }
 
 // check returns an error unless there are from least to most lines, which may grow to
@@ -96,10 +103,8 @@ func (p *passRows[W]) load(in *snapshotReader, s *savedRows) error {
 		}
 	}
 	p.thinning, p.passed = s.thinning, int(s.passed)
-	for _, lines := range p.inUse() {
-		if err := in.lines(lines); err != nil {
-			return err
-		}
+	if err := p.loadLines(in); err != nil {
+		return err
 	}
 	if err := p.table.load(in, int(s.spilled)); err != nil {
 		return err

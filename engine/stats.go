@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
 
 // PacketFilter tells which elements of a stream are copies of earlier ones,
 // within a window. It serves one goroutine at a time.
@@ -37,8 +41,20 @@ type PacketStats struct {
 	// their window ended, as the element had it that took their place. Copies
 	// of them may have been let through.
 	EvictedLive uint64
+	// Late are those that came after what they may be copies of was forgotten.
+	Late LateStats
 	// SuggestedMemory is how many bytes would have been enough to forget none
 	// of them; 0 where EvictedLive is 0, and where no memory is enough.
+	SuggestedMemory int
+}
+
+// LateStats describes elements that came late: time went back by more than the window to
+// before what a filter had forgotten, so they were kept whether they are copies or not.
+type LateStats struct {
+	Elements uint64        // 0 without any; then the others are 0 too
+	First    uint64        // the number of the first of them, from 1
+	By       time.Duration // how far it lay behind the elements before it, about
+	// SuggestedMemory is how many bytes would have been enough to forget nothing.
 	SuggestedMemory int
 }
 

@@ -75,6 +75,7 @@ type Stream struct {
 	shards   shards
 	elements uint64 // so far; an element's number in the stream is from 1 on
 	seen     uint64
+	copying  *lineCopy // of the arena
 }
 
 // NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
@@ -119,6 +120,7 @@ func newStream(p streamParams, workers int) (*Stream, error) {
 func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 	clearBits(seen, len(d))
 	checkOpen("Stream.TestAndSet", s.arena)
+	s.copying.keep(d)
 	for len(d) > 0 {
 		n := min(len(d), shardRound)
 		words := seen[:(n+63)/64]

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"io"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -39,8 +40,8 @@ func (f *StreamPackets) Stats() PacketStats {
 	return PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
 }
 
-// Populate is that of Stream.
-func (f *StreamPackets) Populate() { f.stream.Populate() }
+// Populate is that of Timed.
+func (f *StreamPackets) Populate(ctx context.Context) error { return populate(ctx, f.stream.arena) }
 
 // Close implements PacketFilter.
 func (f *StreamPackets) Close() error { return f.stream.Close() }

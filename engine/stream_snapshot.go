@@ -41,7 +41,7 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 		fields[i] = *field
 	}
 	out := newSnapshotWriter(w, snapshotStream, secret, label, fields[:])
-	out.lines(s.arena.Lines())
+	s.copying = out.shared(s.arena, 0, s.params.lines)
 	return out.end()
 }
 

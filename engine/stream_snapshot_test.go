@@ -98,9 +98,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{"no lines", sealAgain(changed(data, 19, 0)), ErrSnapshot, "0 bytes"},
 		{"many lines", sealAgain(changed(data, 19, 1<<31)), ErrMemory, "2147483648 lines of 64 bytes, at most 268435456"},
 		{"too many lines", sealAgain(changed(data, 19, 1<<62)), ErrSnapshot, "number of lines"},
-		{"more lines", sealAgain(changed(data, 19, 101)), ErrSnapshot, "ends in its"},
+		{"more lines", sealAgain(changed(data, 19, 5000)), ErrSnapshot, "ends in its"},
 		{"seen", sealAgain(changed(data, 21, 3001)), ErrSnapshot, "seen elements is 3001"},
 		{"occupied", sealAgain(changed(data, 22, 1<<20)), ErrSnapshot, "do not belong together"},
+		{"bits of more lines", sealAgain(changed(data, 27, 1<<36)), ErrSnapshot, "more than 100 lines"},
 		{"evicted", sealAgain(changed(data, 23, 1<<63)), ErrSnapshot, "evictions"},
 	} {
 		r, err := RestoreStream(bytes.NewReader(c.data), snapshotRestore())

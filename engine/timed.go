@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -11,9 +12,12 @@ import (
 // TimedConfig configures NewTimed.
 type TimedConfig struct {
 	Window Window
-	// Memory is what the filter may use, in bytes, rounded down to whole lines
-	// of 64. 0 takes DefaultMemory for the window.
+	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
+	// takes DefaultMemory for the window, and layout.MemoryBudget as Limit.
 	Memory int
+	// Limit is up to how many bytes the filter may grow where the traffic wants more than
+	// Memory. What is not more than that keeps it as it is, as does a filter without a window.
+	Limit int
 	// FPR bounds the probability that an element without a twin is taken for a
 	// copy; 0 stands for 1e-9. It buys bits of the fingerprint with bits of the
 	// time where the usual 40 (36 with Across) are not enough.
@@ -55,7 +59,11 @@ var ErrMemory = errors.New("memory out of range")
 //
 //   - A line holds 6 elements. A seventh pushes the oldest out: PacketStats
 //     says how often that was too early. Such an element's copies are let
-//     through, never the other way round.
+//     through, never the other way round. A filter that may grow does so before
+//     that.
+//   - What lies longer back than the window is forgotten sooner or later. Where
+//     time goes back to before that, copies are let through: PacketStats says
+//     how many elements came so late.
 //   - Two elements with the same line and fingerprint are taken for equal: an
 //     element without a twin is taken for a copy with a probability of at
 //     most 6 * 2^-40 = 5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across, if the
@@ -68,11 +76,6 @@ var ErrMemory = errors.New("memory out of range")
 //     within the window missed for that. Times that are multiples of a longer
 //     unit, as the microseconds of most files, are compared exactly. Count
 //     windows are exact.
-//   - Time is cut into eras of 2^44 ticks (2^41 with Across), and elements of
-//     different eras are never copies of each other. The first element lies in
-//     the middle of its era: at the usual window the border is 2.4 hours away
-//     (18 minutes), and 26 days (3 days) from windows of a quarter of a second
-//     on. One copy of ten million is missed for that, at evenly spread times.
 //
 // Elements may come in any order, and wild times cost nothing: each is judged
 // by its own distance to its twin. Elements without a time are neither copies
@@ -81,17 +84,21 @@ var ErrMemory = errors.New("memory out of range")
 // least recently is what makes room.
 type Timed struct {
 	arena    *layout.Arena
-	memory   int
+	lines    int
+	memory   int // of all lines, in bytes, older ones among them
 	params   asm.TimedParams
 	kernels  []*timedKernel // of the workers
 	shards   shards
 	kind     Window
 	tick     divisor
-	position uint64 // of the next element, for count windows
+	position uint64 // of the next element
 	started  bool   // params.Origin is set
 	demand   demand
+	growth   growth
 	ticks    []int64 // of a round; stays all zero without a window
 	round    timedRound
+	word     [1]uint64 // verdicts that begin within a word
+	copying  *lineCopy // of the arena
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory, ErrWorkers or
@@ -105,6 +112,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		return nil, err
 	}
 	if cfg.Memory == 0 {
+		cfg.Limit = layout.MemoryBudget()
 		cfg.Memory = DefaultMemory(cfg.Window, 0)
 	}
 	if cfg.Memory < layout.LineSize {
@@ -126,19 +134,24 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	t := &Timed{
 		arena:  arena,
+		lines:  lines,
 		memory: arena.Bytes(),
 		params: params,
 		kind:   cfg.Window,
 		tick:   newDivisor(uint64(tick)),
-		demand: newDemand(window),
+		demand: newDemand(window, lines),
+	}
+	if !cfg.Window.None && cfg.Limit > t.memory {
+		t.growth.limit = cfg.Limit
+		t.demand.setMost(uint64(lines / growLoad))
 	}
 	t.share(workers)
 	return t, nil
 }
 
 // Populate has the system hand over all memory now, which it otherwise does a page
-// at a time when they are first used.
-func (t *Timed) Populate() { t.arena.Populate(0, len(t.arena.Lines())) }
+// at a time when they are first used. It returns the error of ctx, if that ends before.
+func (t *Timed) Populate(ctx context.Context) error { return populate(ctx, t.arena) }
 
 // share makes the workers.
 func (t *Timed) share(workers int) {
@@ -198,20 +211,43 @@ func timedFPR(bits uint) float64 {
 func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
 	checkOpen("Timed.TestAndSet", t.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
-	for from := 0; from < len(d); from += len(t.ticks) {
-		to := min(from+len(t.ticks), len(d))
-		t.round.ticks = t.toTicks(times[from:to])
+	t.copying.keep(d)
+	for from, n := 0, 0; from < len(d); from += n {
+		n = t.piece(min(len(t.ticks), len(d)-from))
+		if from%64 != 0 {
+			n = min(n, 64-from%64) // from where a word begins they go there directly
+		}
+		r := timedRound{ticks: t.toTicks(times[from : from+n])}
 		if t.params.Across {
-			t.round.points = points[from:to]
+			r.points = points[from : from+n]
 		}
-		if !t.started {
-			t.start(t.round.ticks)
+		if from%64 == 0 {
+			t.testAndSet(seen[from/64:(from+n+63)/64], d[from:from+n], r)
+			continue
 		}
-		words := seen[from/64 : (to+63)/64]
-		t.shards.testAndSet(words, d[from:to], 0)
-		t.demand.observe(words, t.round.ticks)
+		t.testAndSet(t.word[:], d[from:from+n], r)
+		seen[from/64] |= t.word[0] << (from % 64)
 	}
 	t.round = timedRound{}
+}
+
+// testAndSet handles a piece of the stream.
+func (t *Timed) testAndSet(seen []uint64, d []asm.Digest, r timedRound) {
+	if !t.started {
+		t.start(r.ticks)
+	}
+	unusual := !t.kind.None && t.unusual(r.ticks)
+	if len(t.growth.older) > 0 || unusual && t.bordering(r.ticks) {
+		asm.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, r.ticks, r.points, &t.params, &t.kernels[0].counts)
+	} else {
+		t.round = r
+		t.shards.testAndSet(seen, d, 0)
+	}
+	t.demand.observe(seen, r.ticks, unusual)
+	t.position += uint64(len(d))
+	if t.growth.limit > 0 {
+		t.plan()
+	}
 }
 
 // start puts the first element that has a time into the middle of its era.
@@ -235,7 +271,6 @@ func (t *Timed) toTicks(times []int64) []int64 {
 		for i := range ticks {
 			ticks[i] = int64(tick.divide(t.position + uint64(i)))
 		}
-		t.position += uint64(len(times))
 	case t.tick.by == 1:
 		return times // noTime is asm.NoTick
 	default:
@@ -249,9 +284,10 @@ func (t *Timed) Stats() PacketStats {
 	s := PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
-		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*(t.memory/layout.LineSize))),
+		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*t.lines)),
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts().EvictedLive,
+		Late:         t.demand.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
 		s.SuggestedMemory = max(t.demand.memory(t.counts().Inserted), 2*t.memory)
@@ -271,5 +307,5 @@ func (t *Timed) counts() (sum asm.TimedCounts) {
 // Close implements PacketFilter.
 func (t *Timed) Close() error {
 	t.shards.stop()
-	return t.arena.Close()
+	return errors.Join(t.arena.Close(), t.growth.close())
 }

@@ -30,21 +30,49 @@ type demand struct {
 	size  int    // of the group that has begun, whose first element came at first
 	fresh uint64 // those of it that were kept
 	first int64
+
+	late      lateness
+	groups    uint64 // that were counted
+	unsampled uint64 // elements kept since late saw the last sample
+
+	// What growth waits for: more live elements than most, and time to have passed since, or
+	// so many elements to be kept. Both are noted once, as the number of elements before.
+	most   uint64
+	over   uint64 // 0 for not yet
+	since  int64  // or NoTick
+	until  uint64
+	pastAt uint64 // 0 for not yet
 }
 
-func newDemand(window int64) demand {
-	return demand{length: max(1, (uint64(window)+windowSlices-1)/windowSlices)}
+// newDemand makes the demand of a window, in ticks, on a filter of so many lines.
+func newDemand(window int64, lines int) demand {
+	return demand{
+		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
+		most: math.MaxUint64, since: asm.NoTick,
+	}
 }
 
-// observe counts the elements that seen does not mark as copies. Groups go on from
-// call to call, so that the sizes of calls do not matter.
-func (m *demand) observe(seen []uint64, ticks []int64) {
+// setMost waits for more live elements than most, or no more.
+func (m *demand) setMost(most uint64) { m.most, m.over = most, 0 }
+
+// watch waits for the stream to be windows behind a time, or for so many elements to be kept,
+// or no more where the time is NoTick.
+func (m *demand) watch(since int64, until uint64) { m.since, m.until, m.pastAt = since, until, 0 }
+
+// observe counts the elements that seen does not mark as copies, and those that are late if
+// there may be such. Groups go on from call to call, so that the sizes of calls do not
+// matter.
+func (m *demand) observe(seen []uint64, ticks []int64, late bool) {
 	for at := 0; at < len(ticks); {
 		n := min(demandGroup-m.size, 64-at%64, len(ticks)-at)
 		if m.size == 0 {
 			m.first = ticks[at]
 		}
-		m.fresh += uint64(bits.OnesCount64(^(seen[at/64] >> (at % 64)) & (1<<n - 1)))
+		kept := ^(seen[at/64] >> (at % 64)) & (1<<n - 1)
+		if late {
+			m.late.count(kept, ticks[at:at+n], m.groups*demandGroup+uint64(m.size))
+		}
+		m.fresh += uint64(bits.OnesCount64(kept))
 		m.size += n
 		at += n
 		if m.size == demandGroup {
@@ -56,6 +84,11 @@ func (m *demand) observe(seen []uint64, ticks []int64) {
 
 // add counts a group of which so many were kept.
 func (m *demand) add(kept uint64, first, last int64) {
+	m.groups++
+	m.unsampled += kept
+	if m.groups%(lateSample/demandGroup) == 0 {
+		m.sample(last)
+	}
 	if last == asm.NoTick {
 		return // so are the others, or else it is few that are left out
 	}
@@ -69,6 +102,18 @@ func (m *demand) add(kept uint64, first, last int64) {
 	}
 	m.kept[m.now] += kept
 	m.live += kept
+	if m.live > m.most && m.over == 0 {
+		m.over = m.groups * demandGroup
+	}
+}
+
+// sample tells late of an element.
+func (m *demand) sample(tick int64) {
+	m.late.sample(tick, m.unsampled)
+	m.unsampled = 0
+	if m.since != asm.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
+		m.pastAt = m.groups * demandGroup
+	}
 }
 
 // turn makes t's slice the running one. Elements that are late by less than a

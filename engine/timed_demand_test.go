@@ -39,7 +39,7 @@ func TestDemandPeak(t *testing.T) {
 }
 
 func TestDemandSurvivesJumps(t *testing.T) {
-	m := newDemand(800)
+	m := newDemand(800, 64)
 	ticks := make([]int64, 64)
 	for round := range 20 {
 		for i := range ticks {
@@ -48,7 +48,7 @@ func TestDemandSurvivesJumps(t *testing.T) {
 		if round == 10 {
 			ticks[5], ticks[7], ticks[9], ticks[11] = math.MaxInt64, math.MinInt64+1, asm.NoTick, math.MaxInt64
 		}
-		m.observe([]uint64{1}, ticks)
+		m.observe([]uint64{1}, ticks, false)
 	}
 	if m.peak < 500 || m.peak > 1000 {
 		t.Errorf("peak %d, want 63 of 64 ticks in about 800", m.peak)

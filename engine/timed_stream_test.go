@@ -110,7 +110,7 @@ func newTimed(t testing.TB, cfg TimedConfig) *Timed {
 
 func newExact(t testing.TB, cfg TimedConfig) *ExactWindow {
 	t.Helper()
-	f, err := NewExactWindow(ExactWindowConfig{Window: cfg.Window, Refresh: cfg.Refresh, Across: cfg.Across})
+	f, err := NewExactWindow(ExactWindowConfig{Window: cfg.Window, Refresh: cfg.Refresh, Across: cfg.Across, Memory: cfg.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}

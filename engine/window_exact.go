@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // ExactWindowConfig configures NewExactWindow; the fields are those of
@@ -14,6 +15,9 @@ type ExactWindowConfig struct {
 	Window  Window
 	Refresh bool
 	Across  bool
+	// Memory is how many bytes all elements may take before those that lie back are
+	// forgotten; 0 stands for layout.MemoryBudget.
+	Memory int
 }
 
 const (
@@ -35,22 +39,23 @@ const (
 // both times is kept. Elements without a time are neither copies nor
 // remembered in a time window.
 //
-// When the number of elements has doubled, those are forgotten that can no
-// longer be copied. In count windows that is certain. In time windows it is
-// judged by the times of every 256th of the last 131,072 elements, without the
-// sixteenth part that is earliest and the one that is latest: what lies more than
-// twice the window outside of these times, and more than 65,536 elements back,
-// is forgotten. So a stream out of order stays right as long as no element
-// comes both so many elements and a window too late, and clocks that are
-// wrong now and then neither make it forget nor keep it from forgetting.
+// In time windows nothing is forgotten while all takes less than Memory, so it is exact
+// whatever the order of times. Beyond, whenever the number of elements has doubled, those
+// are forgotten that are not likely to be copied any more. That is judged by the times of every 256th
+// of the last 131,072 elements, without the sixteenth part that is earliest and the one
+// that is latest: what lies more than twice the window outside of these times, and more
+// than 65,536 elements back, is forgotten. Elements whose times go back to before that are
+// counted (PacketStats). In count windows it is certain what can no longer be copied.
 // Without a window nothing is ever forgotten.
 type ExactWindow struct {
 	cfg      ExactWindowConfig
 	kept     map[asm.Digest]keptElement
 	position int64 // of the next element
 
+	budget  int // the number of elements that Memory is enough for
 	pruneAt int // number of elements that calls for pruning
 	peak    int // the greatest number of elements
+	late    lateness
 	recent  [samples]int64
 	sampled int // how many samples were ever taken
 }
@@ -67,12 +72,20 @@ func NewExactWindow(cfg ExactWindowConfig) (*ExactWindow, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
 	}
-	return &ExactWindow{
-		cfg:     cfg,
-		kept:    make(map[asm.Digest]keptElement),
-		pruneAt: 4 * pruneSpan,
-	}, nil
+	if cfg.Memory == 0 {
+		cfg.Memory = layout.MemoryBudget()
+	}
+	e := &ExactWindow{cfg: cfg, kept: make(map[asm.Digest]keptElement), budget: 4 * pruneSpan}
+	for cfg.Window.Packets == 0 && mapBytes(2*e.budget, exactEntry) <= cfg.Memory {
+		e.budget *= 2
+	}
+	e.pruneAt = e.budget
+	e.late = newLateness(e.reach(), 0)
+	return e, nil
 }
+
+// exactEntry is what an element takes in the map: its digest, and what is remembered of it.
+const exactEntry = 16 + 24
 
 // TestAndSet implements PacketFilter.
 func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
@@ -92,6 +105,8 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 		}
 		if e.testAndSet(d[i], now) {
 			seen[i/64] |= 1 << (i % 64)
+		} else if e.late.forgotten != noTime {
+			e.late.count(1, times[i:i+1], uint64(now.position))
 		}
 	}
 }
@@ -99,7 +114,9 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 func (e *ExactWindow) testAndSet(d asm.Digest, now keptElement) (isCopy bool) {
 	if now.position%sampleEvery == 0 {
 		e.recent[e.sampled%samples] = now.time
-		e.sampled++
+		if e.sampled++; e.sampled%samples == 0 {
+			e.late.reached = max(e.late.reached, e.end())
+		}
 	}
 	old, found := e.kept[d]
 	isCopy = found && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
@@ -139,23 +156,36 @@ func (e *ExactWindow) prune() {
 			return !e.within(k.time, e.position)
 		})
 	default:
-		first, last := e.near()
-		maps.DeleteFunc(e.kept, func(_ asm.Digest, k keptElement) bool {
-			return e.position-k.position > pruneSpan && (k.time < first || k.time > last)
-		})
+		e.pruneTimes()
 	}
-	e.pruneAt = max(2*len(e.kept), 4*pruneSpan)
+	e.pruneAt = max(2*len(e.kept), e.budget)
+}
+
+// pruneTimes forgets elements by their times. What lies earlier than most of the stream is
+// forgotten up to there, and if time went back, as far as it had come before.
+func (e *ExactWindow) pruneTimes() {
+	first, last := e.near()
+	earlier, later := false, false
+	maps.DeleteFunc(e.kept, func(_ asm.Digest, k keptElement) bool {
+		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
+			return false
+		}
+		earlier, later = earlier || k.time < first, later || k.time > last
+		return true
+	})
+	if earlier {
+		low, _ := e.most()
+		e.late.forget(low)
+	}
+	if later {
+		e.late.forget(e.late.reached)
+	}
 }
 
 // near returns between which times elements are worth keeping: those that most
 // of the stream has now, and two windows more on both sides, as far as times go.
 func (e *ExactWindow) near() (first, last int64) {
-	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
-	if len(times) == 0 {
-		return math.MinInt64, math.MaxInt64
-	}
-	outer := len(times) / 16
-	first, last = times[outer], times[len(times)-1-outer]
+	first, last = e.most()
 	for range 2 {
 		first = max(first, math.MinInt64+e.reach()) - e.reach()
 		last = min(last, math.MaxInt64-e.reach()) + e.reach()
@@ -163,10 +193,27 @@ func (e *ExactWindow) near() (first, last int64) {
 	return first, last
 }
 
+// most returns between which times most of the last elements are.
+func (e *ExactWindow) most() (first, last int64) {
+	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
+	if len(times) == 0 {
+		return math.MinInt64, math.MaxInt64
+	}
+	outer := len(times) / 16
+	return times[outer], times[len(times)-1-outer]
+}
+
+// end returns a time that the last elements do not go beyond, but for clocks that are
+// wrong: where they are evenly spread, the part that most leaves out takes half as long.
+func (e *ExactWindow) end() int64 {
+	first, last := e.most()
+	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))
+}
+
 // Stats implements PacketFilter. MemoryBytes is an estimate, for the greatest
-// number of elements.
+// number of elements. It suggests no memory: none can be given to a run.
 func (e *ExactWindow) Stats() PacketStats {
-	return PacketStats{Method: "exact", MemoryBytes: mapBytes(max(e.peak, len(e.kept)), 16+24)}
+	return PacketStats{Method: "exact", MemoryBytes: mapBytes(max(e.peak, len(e.kept)), exactEntry), Late: e.late.stats(1, 1)}
 }
 
 // Close implements PacketFilter.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 )
@@ -26,7 +27,7 @@ func TestExactWindowPrunes(t *testing.T) {
 			}
 			s.add(d, at, 0)
 		}
-		cfg := TimedConfig{Window: window(t, text)}
+		cfg := TimedConfig{Window: window(t, text), Memory: 1}
 		pruning, whole := newExact(t, cfg), newExact(t, cfg)
 		whole.pruneAt = math.MaxInt
 		got, want := s.verdicts(pruning, 1000), s.verdicts(whole, 1000)
@@ -37,6 +38,32 @@ func TestExactWindowPrunes(t *testing.T) {
 		}
 		if len(pruning.kept) > 4*pruneSpan || len(whole.kept) < 6*pruneSpan {
 			t.Errorf("window %s: %d elements of %d after pruning", text, len(pruning.kept), len(whole.kept))
+		}
+	}
+}
+
+// Where time goes back, nothing is forgotten as long as there is memory. Beyond that what was
+// forgotten is counted, and nothing else is missed.
+func TestExactWindowGoesBack(t *testing.T) {
+	const n = 6 * pruneSpan
+	s := uniquePackets(n, 1000)
+	for i := range n {
+		s.add(s.digests[i], s.times[i]+100, 0)
+	}
+	for _, memory := range []int{0, 1} {
+		f := newExact(t, TimedConfig{Window: window(t, "1ms"), Memory: memory})
+		missed := 0
+		for _, isCopy := range s.verdicts(f, 1000)[n:] {
+			if !isCopy {
+				missed++
+			}
+		}
+		late := f.Stats().Late
+		if memory == 0 && (missed != 0 || late != LateStats{}) {
+			t.Errorf("%d copies missed with memory for all, %+v", missed, late)
+		}
+		if memory == 1 && (missed == 0 || late.Elements < uint64(missed) || late.First != n+1 || late.By < 250*time.Millisecond) {
+			t.Errorf("%d copies missed, told of %+v", missed, late)
 		}
 	}
 }

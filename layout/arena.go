@@ -15,6 +15,10 @@ const hugePage = 2 << 20
 // smallPage is the smallest page size of all systems.
 const smallPage = 4 << 10
 
+// populatePart is how much is populated at a time. Meanwhile the process gets no other memory,
+// which would hold up goroutines that need some.
+const populatePart = 2 * hugePage
+
 // maxLines keeps every size computed from a line count, with room for
 // alignment, within an int.
 const maxLines = (math.MaxInt - hugePage) / LineSize
@@ -27,10 +31,11 @@ var ErrArenaSize = errors.New("layout: arena size out of range")
 // LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
 // kernel is asked for huge pages. There the memory lies outside of the Go heap,
 // so that hundreds of megabytes of filter do not stretch the collector's pace;
-// elsewhere it is an ordinary slice. An Arena has no locks of its own.
+// elsewhere it is an ordinary slice. An Arena has no locks of its own, but for Hold.
 type Arena struct {
 	lines   []Line
-	mapping []byte // what Close gives back
+	mapping []byte       // what the last user gives back
+	users   atomic.Int32 // the owner until Close, and those that hold the lines
 }
 
 // NewArena returns n lines of zeros. Close gives the memory back; nothing
@@ -55,7 +60,27 @@ func NewArena(n int) (*Arena, error) {
 		adviseHuge(aligned)
 	}
 	lines := unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(aligned))), n)
-	return &Arena{lines: lines, mapping: mapping}, nil
+	a := &Arena{lines: lines, mapping: mapping}
+	a.users.Store(1)
+	return a, nil
+}
+
+// Hold returns the lines, and keeps them and their content in place whatever Release and Close
+// are asked for, until Drop is called. It must come before Close; Drop may come at any time, from
+// any goroutine.
+func (a *Arena) Hold() []Line {
+	a.users.Add(1)
+	return a.lines
+}
+
+// Drop ends a Hold, and gives the memory back if Close was called meanwhile.
+func (a *Arena) Drop() error {
+	if a.users.Add(-1) > 0 {
+		return nil
+	}
+	mapping := a.mapping
+	a.mapping = nil
+	return unmapMemory(mapping)
 }
 
 // Lines returns the arena's memory, the same slice at each call and nil after
@@ -70,23 +95,26 @@ func (a *Arena) Clear() { clear(a.lines) }
 
 // Populate has the system back lines from to to-1 with memory now, which it otherwise
 // does a page at a time when they are first used: a huge page takes it some 100 µs. What
-// lines hold stays.
+// lines hold stays. It may be called while other goroutines use the lines.
 func (a *Arena) Populate(from, to int) {
-	if from == to || populate(a.bytes(from, to)) == nil {
-		return
-	}
-	for i := from; i < to; i += smallPage / LineSize {
-		atomic.AddUint64(&a.lines[i][0], 0)
+	for part := 0; from < to; from += part {
+		part = min(populatePart/LineSize, to-from)
+		if populate(a.bytes(from, from+part)) == nil {
+			continue
+		}
+		for i := from; i < from+part; i += smallPage / LineSize {
+			atomic.AddUint64(&a.lines[i][0], 0)
+		}
 	}
 }
 
 // Release gives back the memory of the lines before number to, which must not be used any
 // more; from is what to was at the last call, or 0. That is done by huge pages, and not
-// at all in arenas of less than one, nor on other systems than Linux.
+// at all in arenas of less than one or that are held, nor on other systems than Linux.
 func (a *Arena) Release(from, to int) {
 	const lines = hugePage / LineSize
 	from, to = from/lines*lines, to/lines*lines
-	if from < to {
+	if from < to && a.users.Load() == 1 {
 		release(a.bytes(from, to))
 	}
 }
@@ -96,13 +124,12 @@ func (a *Arena) bytes(from, to int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&a.lines[from])), (to-from)*LineSize)
 }
 
-// Close gives the memory back. The lines must not be used any more, by no
-// slice of them. Further calls do nothing.
+// Close gives the memory back, once nobody holds it. The lines must not be used any
+// more, by no slice of them but that of Hold. Further calls do nothing.
 func (a *Arena) Close() error {
-	mapping := a.mapping
-	a.lines, a.mapping = nil, nil
-	if mapping == nil {
+	if a.lines == nil {
 		return nil
 	}
-	return unmapMemory(mapping)
+	a.lines = nil
+	return a.Drop()
 }

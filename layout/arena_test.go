@@ -71,6 +71,34 @@ func TestArenaPopulate(t *testing.T) {
 	}
 }
 
+// TestArenaHold keeps lines that somebody holds, whatever the owner does.
+func TestArenaHold(t *testing.T) {
+	const n = 2 * hugePage / LineSize
+	a, err := NewArena(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Lines() {
+		a.Lines()[i][3] = uint64(i)
+	}
+	one, other := a.Hold(), a.Hold()
+	a.Release(0, n)
+	if err := errors.Join(a.Close(), a.Close(), a.Drop()); err != nil || a.Lines() != nil {
+		t.Error("after Close: ", err)
+	}
+	for i := range one {
+		if one[i] != (Line{3: uint64(i)}) || &one[i] != &other[i] {
+			t.Fatalf("line %d: %v", i, one[i])
+		}
+	}
+	if a.mapping == nil {
+		t.Error("the memory was given back while it was held")
+	}
+	if err := a.Drop(); err != nil || a.mapping != nil {
+		t.Error("after the last Drop: ", err)
+	}
+}
+
 func TestArenaSizes(t *testing.T) {
 	for _, n := range []int{0, -1, math.MinInt, math.MaxInt, maxLines + 1} {
 		if _, err := NewArena(n); !errors.Is(err, ErrArenaSize) {

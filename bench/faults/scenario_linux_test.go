@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -34,6 +35,9 @@ var scenarios = []scenario{
 	{name: "older csv", args: []string{"distinct", "in.pcapng", "--every", "1s", "--csv", "out.csv"}, outputs: []string{"out.csv"}, older: map[string]string{"out.csv": "older"}},
 	{name: "html", args: []string{"plan", "--from", "in.pcapng", "--html", "out.html"}, outputs: []string{"out.html"}},
 }
+
+// merged reports whether there are several inputs.
+func (s *scenario) merged() bool { return slices.Contains(s.args, "second.pcap") }
 
 // input is a capture of this project.
 func input(t *testing.T, name string) []byte {

@@ -116,6 +116,17 @@ def sender(record):
     return record.data[6:12]  # in Ethernet and SLL headers alike
 
 
+def untagged(record):
+    """What two sightings of a frame without IP share: all but VLAN tags."""
+    data = record.data
+    if record.link != ETHERNET:
+        return data
+    offset = 12
+    while struct.unpack_from(">H", data, offset)[0] in TAGS:
+        offset += 4
+    return data[:12] + data[offset:]
+
+
 def masked(datagram):
     """What two sightings of one datagram share: all but hop count and checksum."""
     datagram = bytearray(datagram)

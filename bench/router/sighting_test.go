@@ -18,7 +18,7 @@ const linkLinuxSLL2 layers.LinkType = 276 & 0xFF
 type sighting struct {
 	time     int64  // nanoseconds since 1970
 	point    int    // where it was seen: an interface of a file, or a file
-	identity string // the datagram without hop limit, DSCP, ECN and checksum, else the frame
+	identity string // the datagram without hop limit, DSCP, ECN and checksum, else the frame without tags
 	frame    string
 	hops     int // TTL or hop limit, -1 without IP
 	tags     int // VLAN tags
@@ -44,6 +44,7 @@ func dissect(data []byte, link layers.LinkType) sighting {
 		switch header := layer.(type) {
 		case *layers.Dot1Q:
 			one.tags++
+			one.identity = string(data[:12]) + string(header.Contents[2:]) + string(header.Payload)
 		case *layers.IPv4:
 			one.hops = int(header.TTL)
 			one.identity = maskIPv4(header)

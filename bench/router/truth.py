@@ -111,9 +111,7 @@ def removed_records(packets):
     kinds = {}
     for group in packets:
         group.sort(key=lambda sighting: sighting[0].number)
-        (first, home), later = group[0], group[1:]
-        if records.ip_datagram(first) is None:
-            continue  # without IP only equal frames are equal, and tags differ
+        (_, home), later = group[0], group[1:]
         for record, side in later:
             kinds[record.number] = "vlan" if side == home else "routed"
     return kinds
@@ -129,7 +127,7 @@ def check(captured, kinds, across=False):
     removed = set()
     for record in captured:
         datagram = records.ip_datagram(record)
-        identity = record.data if datagram is None else records.masked(datagram)
+        identity = records.untagged(record) if datagram is None else records.masked(datagram)
         distances = [abs(record.time - k.time) for k in kept[identity]
                      if not across or k.interface != record.interface]
         nearest, latest = (min(distances), distances[-1]) if distances else (NEVER, NEVER)

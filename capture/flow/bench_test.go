@@ -94,3 +94,18 @@ func BenchmarkKeyers(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFramesWithoutIP reads frames of relays, with and without tags.
+func BenchmarkFramesWithoutIP(b *testing.B) {
+	var frames [][]byte
+	for i := range 256 {
+		frames = append(frames, goose(byte(i)), vlan(goose(byte(i))))
+	}
+	batch := newBatch(capture.LinkEthernet, frames...)
+	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	protocols := make([]Protocol, len(frames))
+	for b.Loop() {
+		g.Read(protocols, batch, 0)
+	}
+	perPacket(b, len(frames))
+}

@@ -57,8 +57,7 @@ func BenchmarkChunks(b *testing.B) {
 		{"decode", func(batch *capture.Batch, from, n int) { d.Decode(h[:n], batch, from) }},
 		{"identity", func(batch *capture.Batch, from, n int) { g.Read(protocols[:n], batch, from) }},
 		{"digest", func(batch *capture.Batch, from, n int) {
-			buf, msgs := g.Read(protocols[:n], batch, from)
-			digester.SumMessages(digests[:n], buf, msgs)
+			g.Read(protocols[:n], batch, from).Sum(digests[:n], digester)
 		}},
 	} {
 		b.Run("to="+stage.name, func(b *testing.B) {

@@ -22,20 +22,42 @@ func (w *walk) ether() step {
 	if w.frame < 0 {
 		w.frame = w.o
 	}
-	w.addresses(0, 6)
 	d := w.d[w.o:]
-	if t := binary.BigEndian.Uint16(d[12:]); t <= maxLength {
-		if d[0]&^2 == 1 && d[1] == 0 && d[2] == 0x0c && d[3] == 0 && d[4] == 0 {
-			return stop // Cisco ISL
-		}
-		return w.goTo(14, atLLC)
+	t := binary.BigEndian.Uint16(d[12:])
+	if t <= maxLength && d[0]&^2 == 1 && d[1] == 0 && d[2] == 0x0c && d[3] == 0 && d[4] == 0 {
+		return w.isl()
+	}
+	w.addresses(0, 6)
+	if t <= maxLength {
+		return w.sized(14, t)
 	}
 	return w.ethertypeAt(12)
+}
+
+// isl skips the header of Cisco's ISL, which precedes a whole Ethernet frame with
+// its frame check sequence: five bytes of a group address, type and priority, a
+// source, a length that counts from behind itself on, and twelve more bytes.
+func (w *walk) isl() step {
+	const header, counted, fcs = 26, 14, 4
+	if w.left() < header || w.d[w.o+5]>>4 != 0 { // another type than Ethernet
+		return stop
+	}
+	w.bare.limit(w.o + counted + int(w.be16(12)) - fcs)
+	return w.goTo(header, atEther)
+}
+
+// sized moves n bytes on to an 802.2 header, which begins what a frame of 802.3
+// states the length of.
+func (w *walk) sized(n int, length uint16) step {
+	w.o += n
+	w.bare.sized(w.o, int(length))
+	return atLLC
 }
 
 // etherType follows ethertypes until one leads elsewhere.
 func (w *walk) etherType() step {
 	for range maxTypes {
+		w.bare.body = w.o
 		switch w.typ {
 		case typeIPv4:
 			return atIP4
@@ -58,13 +80,8 @@ func (w *walk) etherType() step {
 				return stop
 			}
 			w.tag()
-			w.typ = w.be16(2)
-			w.o += 4
-			if w.typ <= maxLength {
-				return atLLC
-			}
-			continue
-		case typeVNTag:
+			w.o += 2
+		case typeVNTag, typeHSR:
 			w.o += 4
 		case typeETag, typeCMD:
 			w.o += 6
@@ -74,7 +91,9 @@ func (w *walk) etherType() step {
 		if w.left() < 2 {
 			return stop
 		}
-		w.typ = w.be16(0)
+		if w.typ = w.be16(0); w.typ <= maxLength {
+			return w.sized(2, w.typ)
+		}
 		w.o += 2
 	}
 	return stop
@@ -129,6 +148,8 @@ func (w *walk) mpls() step {
 
 // llc reads an 802.2 header, and a SNAP header where that follows.
 func (w *walk) llc() step {
+	w.typ = 0
+	w.bare.body = w.o
 	if w.left() < 3 {
 		return stop
 	}

@@ -9,8 +9,9 @@ import (
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
 
-// The fields. Those of IP are in the header that was decoded, those of the
-// link layer count in identities of whole frames only.
+// The fields. Those of IP are in the header that was decoded. Of the link layer, hardware
+// addresses count in identities of whole frames and of frames without IP, tags in those
+// of whole frames only.
 const (
 	TTL        Fields = 1 << iota // IPv4 time to live, IPv6 hop limit
 	DSCP                          // upper six bits of the IPv4 TOS, or of the IPv6 traffic class
@@ -21,9 +22,10 @@ const (
 	L4Checksum                    // of TCP, UDP, UDP-Lite, ICMP, ICMPv6, SCTP, DCCP
 	MAC                           // source and destination hardware addresses
 	VLAN                          // the outermost run of VLAN tags
+	TCPSeq                        // sequence and acknowledgement numbers of TCP, those in SACK blocks, and its checksum
 )
 
-var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan"}
+var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq"}
 
 // FieldNames lists the names that ParseMask knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }

@@ -55,12 +55,12 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("twice decoded: %+v and %+v", h[0], h[1])
 			}
 			for _, g := range e.identities {
-				buf, msgs := g.Gather(b, 0, h)
+				m := g.Gather(b, 0, h)
 				if !g.place {
-					checkLayout(t, buf, msgs)
+					checkLayout(t, m.buf, m.msgs)
 				}
-				if messageOf(buf, msgs[0]) != messageOf(buf, msgs[1]) {
-					t.Fatalf("twice gathered: %x", buf)
+				if all := m.all(); all[0] != all[1] {
+					t.Fatalf("twice gathered: %x", all)
 				}
 			}
 			for _, k := range e.keyers {

@@ -49,12 +49,23 @@ func messageOf(buf []byte, m asm.Message) message {
 	return message{string(buf[m.Off:][:m.Len]), m.Tweak}
 }
 
+// all returns what a digest sees of each frame.
+func (m *Messages) all() []message {
+	out := make([]message, len(m.msgs))
+	for i := range out {
+		out[i] = messageOf(m.buf, m.msgs[i])
+	}
+	for i := range m.bare {
+		out[m.bare[i].number] = messageOf(m.copied, m.copies[i])
+	}
+	return out
+}
+
 // identityOf returns the identity of a single frame.
 func identityOf(cfg IdentityConfig, link capture.LinkType, data []byte) message {
 	b := newBatch(link, data)
 	h := decode(Config{Inner: cfg.Kind == Inner}, b)
-	buf, msgs := NewIdentity(cfg).Gather(b, 0, h)
-	return messageOf(buf, msgs[0])
+	return NewIdentity(cfg).Gather(b, 0, h).all()[0]
 }
 
 // sharedCaptures returns the directory of captures with known answers, which

@@ -25,7 +25,8 @@ type Identity struct {
 	place  bool // messages are where the batch has them
 	places [8]place
 	buffer scratch
-	msgs   []asm.Message
+	copied scratch // of frames without IP
+	out    Messages
 
 	// What Read needs.
 	datagrams *asm.Datagrams
@@ -57,48 +58,50 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	return g
 }
 
-// Gather gives the identity bytes of the frames from to from+len(h)-1 of b, which
-// h describes, as messages that lie in buf. Whole frames, and datagrams without
-// the fields that are left out by default, lie where the batch has them, so buf is
-// b.Buf, which stays as it is. All others are copied into a buffer of g, each to a
-// multiple of 16 bytes and padded with zeros to one; it is at most 16 bytes a frame
-// larger than the bytes that count, and is given back once large frames have
-// passed. Messages and buffer are valid until the next call, or until b is filled
-// again.
+// Gather gives the identities of the frames from to from+len(h)-1 of b, which h
+// describes. Whole frames, and datagrams without the fields that are left out by
+// default, lie where the batch has them. All others are copied into buffers of g,
+// which are given back once large frames have passed. The result is valid until the
+// next call, or until b is filled again.
 //
 // Identities of kind Frame expect headers that were decoded without
 // Config.Inner, those of kind Inner with it. Gather panics if the bytes of the
 // frames come to more than 4 GiB, which no batch can hold.
-func (g *Identity) Gather(b *capture.Batch, from int, h []Header) (buf []byte, msgs []asm.Message) {
+func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
 	frames := b.Frames[from : from+len(h)]
-	g.msgs = room(g.msgs, len(h))
-	msgs = g.msgs
+	m := g.begin(b, len(h))
 	switch {
 	case g.place && g.kind == Frame:
-		placeFrames(msgs, frames)
-		return b.Buf, msgs
+		placeFrames(m.msgs, frames)
 	case g.place:
-		placeDatagrams(msgs, b.Buf, frames, h, &g.places)
-		return b.Buf, msgs
+		if placeDatagrams(m.msgs, b.Buf, frames, h, &g.places) {
+			for i := range h {
+				g.addBare(b, from, i, &h[i])
+			}
+		}
 	case g.kind == Frame:
-		buf = g.buffer.get(g.describeFrames(msgs, frames, h))
-		g.copyFrames(buf, msgs, b, from, h)
-		return buf, msgs
+		m.buf = g.buffer.get(g.describeFrames(m.msgs, frames, h))
+		g.copyFrames(m.buf, m.msgs, b, from, h)
+	default:
+		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))
+		g.copyDatagrams(m.buf, m.msgs, b, from, h)
 	}
-	buf = g.buffer.get(g.describeDatagrams(msgs, h))
-	g.copyDatagrams(buf, msgs, b, from, h)
-	return buf, msgs
+	g.copyBare(b.Buf)
+	return m
 }
 
 // describeDatagrams lays the messages of identities L3 and Inner out and
-// returns the size of the buffer.
-func (g *Identity) describeDatagrams(msgs []asm.Message, h []Header) uint64 {
+// returns the size of the buffer. That of a frame which is entered elsewhere is empty.
+func (g *Identity) describeDatagrams(msgs []asm.Message, b *capture.Batch, from int, h []Header) uint64 {
 	size := uint64(0)
 	for i := range h {
 		h := &h[i]
 		n, tweak := h.End-h.Start, uint64(tweakL3)
 		if h.Version == 0 {
 			n, tweak = n-g.tagBytes(h), g.frameTweak(h, h.Wire)
+			if g.addBare(b, from, i, h) {
+				n = 0
+			}
 		}
 		n = min(n, g.limit)
 		m := &msgs[i]
@@ -129,9 +132,9 @@ func (g *Identity) copyDatagrams(buf []byte, msgs []asm.Message, b *capture.Batc
 		} else {
 			and64(dst, masks.v6)
 		}
-		if g.ignore&L4Checksum != 0 && h.L4 != 0 {
+		if h.L4 != 0 {
 			v := view{h: h, base: h.Start}
-			v.clearChecksum(dst[:m.Len])
+			v.clearUpper(dst[:m.Len], b.Data(from+i), g.ignore)
 		}
 	}
 }

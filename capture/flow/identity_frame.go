@@ -48,7 +48,7 @@ func (g *Identity) copyFrames(buf []byte, msgs []asm.Message, b *capture.Batch, 
 		v := g.view(b, from+i, &h[i], 0)
 		v.copy(dst[:m.Len], b.Data(from+i))
 		v.clearLink(dst[:m.Len], g.ignore)
-		v.clearIP(dst[:m.Len], g)
+		v.clearIP(dst[:m.Len], b.Data(from+i), g)
 	}
 }
 
@@ -125,8 +125,9 @@ func (v *view) clearLink(dst []byte, ignore Fields) {
 	}
 }
 
-// clearIP zeroes the ignored fields of IP and of the header after it.
-func (v *view) clearIP(dst []byte, g *Identity) {
+// clearIP zeroes the ignored fields of IP and of the header after it in the copy of a
+// frame.
+func (v *view) clearIP(dst, frame []byte, g *Identity) {
 	if v.h.Version == 0 {
 		return
 	}
@@ -135,13 +136,45 @@ func (v *view) clearIP(dst []byte, g *Identity) {
 		first -= v.tagEnd - v.tag
 	}
 	g.masks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
-	if g.ignore&L4Checksum != 0 && v.h.L4 != 0 {
-		v.clearChecksum(dst)
+	if v.h.L4 != 0 {
+		v.clearUpper(dst, frame, g.ignore)
 	}
 }
 
-// clearChecksum zeroes the checksum of the header after IP.
-func (v *view) clearChecksum(dst []byte) {
-	offset, n := checksumPlace(v.h.Proto)
-	v.clear(dst, v.h.L4+offset, n)
+// clearUpper zeroes the ignored fields of the header after IP in the copy of a frame.
+func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
+	renumbered := ignore&TCPSeq != 0 && v.h.Proto == protoTCP
+	if renumbered || ignore&L4Checksum != 0 {
+		offset, n := checksumPlace(v.h.Proto)
+		v.clear(dst, v.h.L4+offset, n)
+	}
+	if renumbered {
+		v.clearSequence(dst, frame[v.h.L4:v.h.End])
+	}
+}
+
+// clearSequence zeroes the sequence and acknowledgement numbers of a TCP header, and
+// those in its SACK blocks (RFC 2018).
+func (v *view) clearSequence(dst, tcp []byte) {
+	const numbers, size, options = 4, 8, 20
+	const endOfList, noOperation, sack = 0, 1, 5
+	v.clear(dst, v.h.L4+numbers, size)
+	if len(tcp) < options {
+		return
+	}
+	end := min(int(tcp[12]>>4)*4, len(tcp))
+	for o := options; o+2 <= end && tcp[o] != endOfList; {
+		if tcp[o] == noOperation {
+			o++
+			continue
+		}
+		n := int(tcp[o+1])
+		if n < 2 || o+n > end {
+			return
+		}
+		if tcp[o] == sack {
+			v.clear(dst, v.h.L4+uint32(o)+2, uint32(n)-2)
+		}
+		o += n
+	}
 }

@@ -30,7 +30,7 @@ func canPlace(cfg IdentityConfig) bool {
 	case cfg.Kind == Frame:
 		return cfg.Ignore == 0
 	}
-	return cfg.Ignore&routerFields == routerFields && cfg.Ignore&(L4Checksum|VLAN|MAC) == 0
+	return cfg.Ignore&routerFields == routerFields && cfg.Ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
 }
 
 // place says what of the first 16 bytes of a datagram is in the tweak.
@@ -83,12 +83,16 @@ func (p *place) cut(first uint64, off, n uint32) asm.Message {
 }
 
 // placeDatagrams lays out messages that are datagrams, or frames without an IP
-// header.
-func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) {
+// header, and tells whether there are any of these.
+func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
 		placeDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
+		if h[i].Version == 0 {
+			others = true
+		}
 	}
+	return others
 }
 
 // placeDatagram lays out the message of the frame at data. Versions come in no order

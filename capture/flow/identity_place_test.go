@@ -53,11 +53,10 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 				t.Fatalf("%+v is copied", cfg)
 			}
 			copying.place = false
-			buf, msgs := placing.Gather(b, 0, h)
-			bufCopied, copied := copying.Gather(b, 0, h)
+			placed, copied := placing.Gather(b, 0, h).all(), copying.Gather(b, 0, h).all()
 			there, back := map[message]message{}, map[message]message{}
-			for i := range msgs {
-				a, c := messageOf(buf, msgs[i]), messageOf(bufCopied, copied[i])
+			for i := range placed {
+				a, c := placed[i], copied[i]
 				if was, ok := there[a]; ok && was != c {
 					t.Fatalf("%+v: frame %x: one identity for %x and %x", cfg, b.Data(i), was, c)
 				}
@@ -66,8 +65,8 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 				}
 				there[a], back[c] = c, a
 			}
-			if len(there) < 2000 || len(there) > len(msgs)*9/10 {
-				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(msgs))
+			if len(there) < 2000 || len(there) > len(placed)*9/10 {
+				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(placed))
 			}
 		}
 	}
@@ -79,8 +78,8 @@ func TestPlaceLeavesBatch(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
 	before := slices.Clone(b.Buf)
 	for _, kind := range []Kind{Frame, L3} {
-		buf, _ := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}).Gather(b, 0, decode(Config{}, b))
-		if &buf[0] != &b.Buf[0] || !slices.Equal(buf, before) {
+		m := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}).Gather(b, 0, decode(Config{}, b))
+		if &m.buf[0] != &b.Buf[0] || !slices.Equal(m.buf, before) {
 			t.Errorf("%v: the batch was copied or changed", kind)
 		}
 	}
@@ -91,11 +90,10 @@ func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
 	t.Helper()
 	g := NewIdentity(cfg)
 	protocols := make([]Protocol, len(b.Frames)-from)
-	buf, msgs := g.Read(protocols, b, from)
+	read := g.Read(protocols, b, from).all()
 	h := decode(Config{Inner: cfg.Kind == Inner}, b)[from:]
-	bufGathered, gathered := NewIdentity(cfg).Gather(b, from, h)
-	if !slices.Equal(msgs, gathered) || !slices.Equal(buf, bufGathered) {
-		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, msgs, gathered)
+	if gathered := NewIdentity(cfg).Gather(b, from, h).all(); !slices.Equal(read, gathered) {
+		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, gathered)
 	}
 	for i := range h {
 		if protocols[i] != h[i].Protocol() {

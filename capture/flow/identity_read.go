@@ -11,11 +11,12 @@ import (
 // headers carry to protocols, and gives their identities, as Gather does with the
 // headers that its kind expects. It is faster, since most datagrams that are digested
 // in place need no Header.
-func (g *Identity) Read(protocols []Protocol, b *capture.Batch, from int) (buf []byte, msgs []asm.Message) {
+func (g *Identity) Read(protocols []Protocol, b *capture.Batch, from int) *Messages {
 	if g.place && g.kind != Frame {
-		g.msgs = room(g.msgs, len(protocols))
-		g.readPlaces(g.msgs, protocols, b, from)
-		return b.Buf, g.msgs
+		m := g.begin(b, len(protocols))
+		g.readPlaces(protocols, b, from)
+		g.copyBare(b.Buf)
+		return m
 	}
 	h := g.decode(b, from, len(protocols))
 	for i := range h {
@@ -32,35 +33,37 @@ func (g *Identity) decode(b *capture.Batch, from, n int) []Header {
 }
 
 // readPlaces does the work of Read for datagrams in place.
-func (g *Identity) readPlaces(msgs []asm.Message, protocols []Protocol, b *capture.Batch, from int) {
-	frames := b.Frames[from : from+len(msgs)]
-	for i := 0; i < len(msgs); {
+func (g *Identity) readPlaces(protocols []Protocol, b *capture.Batch, from int) {
+	frames := b.Frames[from : from+len(protocols)]
+	for i := 0; i < len(protocols); {
 		if n := ethernetFrames(frames[i:], b.Interfaces); n > 0 {
-			g.readEthernet(msgs[i:i+n], protocols[i:i+n], b, from+i)
+			g.readEthernet(protocols, b, from, i, i+n)
 			i += n
 			continue
 		}
-		g.readPlace(&msgs[i], &protocols[i], b, from+i)
+		g.readPlace(protocols, b, from, i)
 		i++
 	}
 }
 
-// readEthernet reads Ethernet frames, the rare ones one by one.
-func (g *Identity) readEthernet(msgs []asm.Message, protocols []Protocol, b *capture.Batch, from int) {
-	placeFrames(msgs, b.Frames[from:from+len(msgs)])
+// readEthernet reads those of a run of frames that are Ethernet, from number first to
+// end-1, the rare ones one by one.
+func (g *Identity) readEthernet(protocols []Protocol, b *capture.Batch, from, first, end int) {
+	msgs := g.out.msgs[first:end]
+	placeFrames(msgs, b.Frames[from+first:from+end])
 	g.rest = room(g.rest, (len(msgs)+63)/64)
-	asm.PlaceDatagrams(g.datagrams, msgs, protocols, g.rest, b.Buf)
+	asm.PlaceDatagrams(g.datagrams, msgs, protocols[first:end], g.rest, b.Buf)
 	for w, word := range g.rest {
 		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			g.readPlace(&msgs[i], &protocols[i], b, from+i)
+			g.readPlace(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
 		}
 	}
 }
 
-// readPlace reads frame i of b the general way.
-func (g *Identity) readPlace(m *asm.Message, protocol *Protocol, b *capture.Batch, i int) {
-	h := &g.decode(b, i, 1)[0]
-	*protocol = h.Protocol()
-	placeDatagram(m, b.Buf, b.Frames[i].Data, h, &g.places)
+// readPlace reads frame from+i of b the general way.
+func (g *Identity) readPlace(protocols []Protocol, b *capture.Batch, from, i int) {
+	h := &g.decode(b, from+i, 1)[0]
+	protocols[i] = h.Protocol()
+	placeDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, h, &g.places)
+	g.addBare(b, from, i, h)
 }

@@ -8,8 +8,9 @@ const (
 	// Frame is the captured bytes and the length on the wire.
 	Frame Kind = iota
 	// L3 is the IP datagram, from its header to the end that its length field
-	// gives, so that link headers, VLAN tags and padding do not count. Frames
-	// without an IP header have the identity Frame.
+	// gives, so that link headers, VLAN tags and padding do not count. Of frames
+	// without an IP header it is addresses, ethertype and payload, or the identity
+	// Frame where there is none of these.
 	L3
 	// Inner is like L3, for headers decoded with Config.Inner. Where a tunnel
 	// carries a frame without an IP header, its identity is that of the frame

@@ -106,9 +106,7 @@ func (w *walk) sll() step {
 	if w.left() < 16 {
 		return stop
 	}
-	if w.be16(4) == 6 {
-		w.addresses(-1, 6)
-	}
+	w.station(int(w.be16(4)), 6)
 	return w.cooked(w.be16(14), w.be16(2), 16)
 }
 
@@ -117,21 +115,31 @@ func (w *walk) sll2() step {
 	if w.left() < 20 {
 		return stop
 	}
-	if w.d[w.o+11] == 6 {
-		w.addresses(-1, 12)
-	}
+	w.station(int(w.d[w.o+11]), 12)
 	return w.cooked(w.be16(0), w.be16(8), 20)
+}
+
+// station notes the source address of a cooked header, of the given length. Of longer
+// ones the header has the start only.
+func (w *walk) station(length, src int) {
+	switch length {
+	case 0: // point to point
+		w.bare.known, w.bare.dst, w.bare.src = true, none, none
+	case 6:
+		w.addresses(-1, src)
+	}
 }
 
 func (w *walk) cooked(protocol, hardware uint16, length int) step {
 	w.o += length
+	w.typ = protocol
+	w.bare.body = w.o
 	switch {
 	case protocol == protocol8022:
 		return atLLC
 	case protocol == protocol8023 || hardware == hardwareNetlink:
 		return stop
 	}
-	w.typ = protocol
 	return atType
 }
 

@@ -50,6 +50,9 @@ const (
 	typeVNTag      = 0x8926
 	typeETag       = 0x893f // 802.1BR
 	typeCMD        = 0x8909 // Cisco metadata
+	typeHSR        = 0x892f // IEC 62439-3
+	typeARP        = 0x0806
+	typeRARP       = 0x8035
 	typePPP        = 0x880b
 	typeERSPAN2    = 0x88be
 	typeERSPAN3    = 0x22eb

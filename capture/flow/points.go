@@ -16,6 +16,7 @@ type Points struct {
 	numbers map[Point]uint32
 	last    Point // with its number, since frames of one place come in runs
 	number  uint32
+	shared  uint64 // frames whose place has no number of its own
 }
 
 // Point is a place as a capture describes it. The zero Point has number 0.
@@ -32,7 +33,7 @@ const sll2Index = 4
 // stands for a place that is no more. Of equal ones the last counts.
 func NewPoints(list []Point) *Points {
 	p := &Points{list: []Point{{}}, numbers: map[Point]uint32{{}: 0}}
-	for i := 1; i < min(len(list), maxPoints); i++ {
+	for i := 1; i < min(len(list), MaxPoints); i++ {
 		p.list = append(p.list, list[i])
 		if list[i] != (Point{}) {
 			p.numbers[list[i]] = uint32(i)
@@ -62,8 +63,13 @@ func (p *Points) Gather(dst []uint32, b *capture.Batch, from int) {
 			}
 		}
 		dst[i] = number
+		p.shared += uint64(number / MaxPoints)
 	}
 }
+
+// Shared returns how many frames had places without a number of their own: behind
+// MaxPoints all share one.
+func (p *Points) Shared() uint64 { return p.shared }
 
 // pointOf returns where frame i was seen, and whether all frames of its interface
 // were seen there.
@@ -79,15 +85,15 @@ func pointOf(b *capture.Batch, i int) (at Point, all bool) {
 	return at, false
 }
 
-// maxPoints bounds the memory of the numbering: more places than any capture
-// has, but not more than a fuzzed one may name. Later ones share a number.
-const maxPoints = 1 << 16
+// MaxPoints bounds the memory of the numbering: more places than any capture
+// has, but not more than a fuzzed one may name. Later ones share the number MaxPoints.
+const MaxPoints = 1 << 16
 
 func (p *Points) find(at Point) uint32 {
 	n, ok := p.numbers[at]
 	if !ok {
 		n = uint32(len(p.list))
-		if n < maxPoints {
+		if n < MaxPoints {
 			p.list = append(p.list, at)
 			p.numbers[at] = n
 		}

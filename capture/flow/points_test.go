@@ -70,7 +70,7 @@ func TestPointsGoOn(t *testing.T) {
 		{list, []uint32{2, 4, 1, 3}},
 		{[]Point{{}, {0, 7}, {}, {0, 9}}, []uint32{4, 5, 1, 3}},
 		{[]Point{{}, {0, 7}, {0, 5}, {0, 7}}, []uint32{2, 4, 3, 5}},
-		{make([]Point, 2*maxPoints), []uint32{maxPoints, maxPoints, maxPoints, maxPoints}},
+		{make([]Point, 2*MaxPoints), []uint32{MaxPoints, MaxPoints, MaxPoints, MaxPoints}},
 	} {
 		if got := numbers(NewPoints(c.list), 5, 6, 7, 9); !slices.Equal(got, c.want) {
 			t.Errorf("%v after %v, want %v", got, c.list[:min(len(c.list), 4)], c.want)
@@ -87,11 +87,14 @@ func TestPointsBounded(t *testing.T) {
 		Interfaces: []capture.Interface{{LinkType: capture.LinkLinuxSLL2}},
 	}
 	var dst [1]uint32
-	for i := range uint32(2 * maxPoints) {
+	for i := range uint32(2 * MaxPoints) {
 		binary.BigEndian.PutUint32(b.Buf[4:], i)
 		p.Gather(dst[:], b, 0)
 	}
-	if len(p.numbers) > maxPoints || dst[0] != maxPoints {
+	if len(p.numbers) > MaxPoints || dst[0] != MaxPoints {
 		t.Errorf("%d places kept, the last is number %d", len(p.numbers), dst[0])
+	}
+	if p.Shared() != MaxPoints {
+		t.Errorf("%d frames of places without a number, want %d", p.Shared(), MaxPoints)
 	}
 }

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -50,6 +49,13 @@ var notTshark = map[string]string{
 	"tcpdump__juniper_monitor_invalid_cookie_length.pcap": "refuses the link type",
 	"zeek__mpls-6in6-broken.pcap.gz":                      "does not follow a damaged label stack",
 	"ndpi__pcap_fuzz-2021-10-13.pcap":                     "nanoseconds beyond a second",
+}
+
+// moreCopies are copies without IP that the independent parser, which compares such
+// frames whole, does not find, by file.
+var moreCopies = map[string]duplicates{
+	// Gratuitous ARP of one station, padded with other bytes from time to time.
+	"pcapparser__wireshark_samples-test.pcapng": {Ever: 1, Anchored: map[string]int{"60": 17}},
 }
 
 // tally counts one capture or hour.
@@ -165,9 +171,8 @@ func surveyOf(t *testing.T, name string) *survey {
 				*Identity
 				*seen
 			}{{frame, s.frames}, {l3, s.l3}} {
-				buf, msgs := id.Gather(b, from, h)
-				for i := range msgs {
-					id.add(messageOf(buf, msgs[i]), b.Frames[from+i].Time)
+				for i, m := range id.Gather(b, from, h).all() {
+					id.add(m, b.Frames[from+i].Time)
 				}
 			}
 		}
@@ -231,9 +236,9 @@ func TestSharedCaptures(t *testing.T) {
 			got := surveyOf(t, filepath.Join(dir, name))
 			if len(want.NotDecoded) == 0 {
 				got.check(t, "the independent parser", want)
-				got.checkDuplicates(t, "l3", got.l3, want)
+				got.checkDuplicates(t, "l3", got.l3, want, moreCopies[name])
 			}
-			got.checkDuplicates(t, "frame", got.frames, want)
+			got.checkDuplicates(t, "frame", got.frames, want, duplicates{})
 			if reason := notTshark[name]; reason != "" {
 				t.Logf("tshark not asked: %s", reason)
 			} else {
@@ -261,9 +266,15 @@ func (s *survey) check(t *testing.T, judge string, want answers) {
 	}
 }
 
-func (s *survey) checkDuplicates(t *testing.T, identity string, got *seen, want answers) {
+func (s *survey) checkDuplicates(t *testing.T, identity string, got *seen, want answers, more duplicates) {
 	t.Helper()
-	if w := want.Duplicates[identity]; got.Ever != w.Ever || fmt.Sprint(got.Anchored) != fmt.Sprint(w.Anchored) {
-		t.Errorf("identity %s: duplicates %d, %v; want %d, %v", identity, got.Ever, got.Anchored, w.Ever, w.Anchored)
+	w := want.Duplicates[identity]
+	for name := range windows {
+		if n := w.Anchored[name] + more.Anchored[name]; got.Anchored[name] != n {
+			t.Errorf("identity %s: %d duplicates within %s s, want %d", identity, got.Anchored[name], name, n)
+		}
+	}
+	if n := w.Ever + more.Ever; got.Ever != n {
+		t.Errorf("identity %s: %d duplicates, want %d", identity, got.Ever, n)
 	}
 }

@@ -15,7 +15,7 @@ func gre4(parts ...any) []byte       { return ip4(9, protoGRE, join(parts...)) }
 func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, p)) }
 
 // arpFrame is an Ethernet frame without IP.
-var arpFrame = ether(0x0806, []byte("who-has who-has who-has 1234"))
+var arpFrame = arp(1)
 
 // tunnelCases are packets in tunnels; carried is what must be found inside, or
 // nil where the tunnel must stay closed.

@@ -32,7 +32,11 @@ func (w *walk) radiotap() step {
 	if length < minimum || length > len(d) {
 		return stop
 	}
-	w.wifiPad = radiotapFlags(d[:length])&0x20 != 0
+	flags := radiotapFlags(d[:length])
+	w.wifiPad = flags&0x20 != 0
+	if flags&0x10 != 0 {
+		w.bare.fcs = 4
+	}
 	w.o += length
 	return w.wifi()
 }

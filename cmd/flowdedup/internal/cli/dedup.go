@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // dedupFlags are the flags of "flowdedup dedup".
@@ -39,11 +43,23 @@ window (--refresh lets them), so nothing is silenced for ever.
 Identities:
   l3     from the outermost IP header on, without TTL or hop limit, DSCP, ECN
          and IPv4 header checksum: copies seen on another VLAN or behind a
-         router are found. Frames without IP are compared as a whole.
+         router are found. Frames without IP are compared by hardware
+         addresses, ethertype and payload: tags of VLANs and of HSR rings, PRP
+         trailers, padding, and the frame check sequence where the capture says
+         that there is one, do not count. Frames of an "any" capture have no
+         destination address, so they equal only each other.
   frame  the whole frame with its original length
-  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP
+  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
+         VNI, TEID and GRE key do not count: equal packets of two tenants with
+         the same addresses are copies.
 
-The output keeps the input's format, and in pcapng every block and option.
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP: sequence
+and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
+count then. Segments that differ in nothing else become copies of each other.
+
+The output keeps the input's format, and in pcapng every block and option. A
+name that ends with .pcap or .pcapng (also .pcap.gz and the like) asks for that
+format.
 With --rotate-size or --rotate-every it is several files with the time of their
 first packet in their names, each of which can be read alone.`,
 		Example: `  # what a SPAN port delivered twice; count only
@@ -105,7 +121,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
-	warnForgotten(e, &summary)
+	warnForgotten(e, &summary, "give captures that were put behind each other as inputs of their own, which are merged by time")
 	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
@@ -118,8 +134,9 @@ func (f *dedupFlags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten tells what was forgotten, and how much memory would have been enough.
-func warnForgotten(e *env, s *dedup.Summary) {
+// warnForgotten tells what was forgotten, and how much memory would have been enough. Where
+// time goes back, what can be done about that comes first.
+func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
 		e.warn(fmt.Errorf("%d packets were forgotten for newer ones, so duplicates may remain", s.EvictedLive))
@@ -127,9 +144,29 @@ func warnForgotten(e *env, s *dedup.Summary) {
 		e.warn(fmt.Errorf("%d packets were forgotten before their window ended, so duplicates may remain: use --memory %s or more",
 			s.EvictedLive, report.Size(s.SuggestedMemory)))
 	}
+	if s.LateForgotten > 0 {
+		e.warn(lateWarning(&s.Late, aboutTime))
+	}
+	if s.SharedPoints > 0 {
+		e.warn(fmt.Errorf("there are more than %d capture points: %d packets were seen at points that count as one, so duplicates among those remain",
+			flow.MaxPoints, s.SharedPoints))
+	}
 	if s.SkippedBlocks > 0 {
 		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))
 	}
+}
+
+// lateWarning tells what time went back behind, and what can be done.
+func lateWarning(l *engine.LateStats, advice []string) error {
+	if l.SuggestedMemory > 0 {
+		advice = append(advice, "use --memory "+report.Size(l.SuggestedMemory)+" or --method exact")
+	}
+	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
+		l.By.Round(time.Millisecond), l.First, l.Elements)
+	if len(advice) > 0 {
+		text += ": " + strings.Join(advice, ", or ")
+	}
+	return errors.New(text)
 }
 
 // print writes the summary where the packets do not go. Nothing is printed for
@@ -139,6 +176,7 @@ func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}
+	noticeTunnels(e, s)
 	w := e.stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.stderr

@@ -359,24 +359,29 @@ func freeze(t *testing.T, dir string) {
 // TestFullDiskEnds runs out of room at once, on a disk that holds the older file too.
 func TestFullDiskEnds(t *testing.T) {
 	for _, args := range [][]string{{"dedup", "-w"}, {"distinct", "--csv"}} {
-		dir := smallDisk(t)
-		in, older := bundled("router-plain.pcapng"), filepath.Join(dir, "older")
-		if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
-			t.Fatal(err)
+		t.Run(args[0], func(t *testing.T) { fullDiskEnds(t, args) })
+	}
+}
+
+func fullDiskEnds(t *testing.T, args []string) {
+	lockThread()
+	dir := smallDisk(t)
+	in, older := bundled("router-plain.pcapng"), filepath.Join(dir, "older")
+	if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, dir)
+	for _, out := range []string{older, filepath.Join(dir, "new")} {
+		text, err := program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
+		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), out) {
+			t.Errorf("%q to %s: exit code %d, %s", args, out, code, text)
 		}
-		fill(t, dir)
-		for _, out := range []string{older, filepath.Join(dir, "new")} {
-			text, err := program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
-			if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), out) {
-				t.Errorf("%q to %s: exit code %d, %s", args, out, code, text)
-			}
-		}
-		if now, err := os.ReadFile(older); err != nil || string(now) != "older" {
-			t.Errorf("%q: the older file holds %.20q, %v", args, now, err)
-		}
-		if names := entries(t, dir); !slices.Equal(names, []string{"filler", "older"}) {
-			t.Errorf("%q: left behind: %q", args, names)
-		}
+	}
+	if now, err := os.ReadFile(older); err != nil || string(now) != "older" {
+		t.Errorf("%q: the older file holds %.20q, %v", args, now, err)
+	}
+	if names := entries(t, dir); !slices.Equal(names, []string{"filler", "older"}) {
+		t.Errorf("%q: left behind: %q", args, names)
 	}
 }
 

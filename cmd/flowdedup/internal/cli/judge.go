@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +46,7 @@ func (f *judgeFlags) register(fs *pflag.FlagSet) {
 func completeJudging(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
+		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
 		"method": judgeMethods(), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})

@@ -171,10 +171,10 @@ func TestOddInputs(t *testing.T) {
 		{"/dev/null", nil, "/dev/null: offset 0: empty file"},
 		{"/dev/zero", nil, "/dev/zero: offset 0: not a pcap or pcapng capture: it begins with the bytes 00000000"},
 		{"/dev/full", nil, "/dev/full: offset 0: not a pcap or pcapng capture: it begins with the bytes 00000000"},
-		{"/proc/self/mem", nil, "/proc/self/mem: offset 0: read /proc/self/mem: input/output error"},
+		{"/proc/self/mem", nil, "/proc/self/mem: offset 0: read error: input/output error"},
 		{t.TempDir(), nil, ": is a directory"},
 		{"-", r, "stdin: offset 0: empty file"},
-		{"-", writeOnly, "stdin: offset 0: read /dev/stdin: bad file descriptor"},
+		{"-", writeOnly, "stdin: offset 0: read error: bad file descriptor"},
 	} {
 		cmd := program(t, "dedup", c.name, "-w", filepath.Join(t.TempDir(), "out"))
 		if c.stdin != nil {

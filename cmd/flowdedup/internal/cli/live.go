@@ -201,7 +201,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Dedup: f.judgeFlags.config(cmd, &f.common),
+		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.distinctMemory,
@@ -229,6 +229,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 
 // print writes the summary where neither packets nor counts go.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
+	noticeTunnels(e, &s.Summary)
 	w := e.stdout
 	if f.packetsToStdout() || len(f.of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.stderr

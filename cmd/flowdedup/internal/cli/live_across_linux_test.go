@@ -19,7 +19,7 @@ type sighting struct {
 	from, to        string // IP addresses; empty for other packets
 	hops            byte
 	// datagram is what stays on the way: the IP packet without hops and header
-	// checksum, or a whole frame without IP.
+	// checksum, or a frame without IP without its tags.
 	datagram string
 }
 
@@ -49,16 +49,17 @@ func newSighting(iface *capture.Interface, frame []byte) *sighting {
 		const index, address, end = 4, 12, 20
 		s.at, s.addresses = string(frame[index:index+4]), string(frame[address:end])
 		kind := layers.EthernetType(binary.BigEndian.Uint16(frame))
+		s.datagram = s.addresses + string(frame[:2]) + string(frame[end:])
 		p = gopacket.NewPacket(frame[end:], kind, gopacket.NoCopy)
 	default:
-		s.addresses = string(frame[:12])
+		s.addresses, s.datagram = string(frame[:12]), string(frame)
 		p = gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.NoCopy)
 	}
-	s.datagram = string(frame)
 	for _, l := range p.Layers() {
 		switch l := l.(type) {
 		case *layers.Dot1Q:
 			s.tags += string(l.Contents[:2])
+			s.datagram = s.addresses + string(l.Contents[2:]) + string(l.Payload)
 		case *layers.IPv4:
 			s.from, s.to, s.hops = l.SrcIP.String(), l.DstIP.String(), l.TTL
 			l.Contents[8], l.Contents[10], l.Contents[11] = 0, 0, 0

@@ -172,7 +172,9 @@ func TestLiveFullState(t *testing.T) {
 	r.stopAfter(2 * n)
 
 	filler := fill(t, dir)
-	r = startProgram(t, args...) // and saves the state once, to know that it can
+	r = startLive(t, args...)
+	r.event("state not saved")
+	r.terminate()
 	r.endsFull("--state: output failed: write " + state)
 	if got := savedPackets(t, state); got != 2*n {
 		t.Errorf("%d packets were saved, want %d", got, 2*n)

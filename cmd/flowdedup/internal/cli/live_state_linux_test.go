@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,9 +22,10 @@ func TestLiveState(t *testing.T) {
 	frames := burst(n, func(*liveFrame) {})
 
 	r := startLive(t, args...)
-	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the state file: %v, %v", info, err)
-	}
+	waitFor(t, "the first save", func() bool {
+		info, err := os.Stat(state)
+		return err == nil && info.Mode().Perm() == 0o600
+	})
 	sendTo(t, "right", frames[:n]...)
 	if s := r.stopAfter(n); s.PacketsIn != n || s.Duplicates != n/2 {
 		t.Fatalf("the first run: %+v", s)
@@ -47,10 +49,99 @@ func TestLiveState(t *testing.T) {
 	}
 }
 
-// savedPackets returns how many packets a state file has counted.
+// TestLiveStateParts kills runs at any moment, and sends the next one what the state does not
+// know: together they find what one run would, to the packet, although the states are copied while
+// packets come in. Their names end in those of compressed files.
+func TestLiveStateParts(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	const n, batch = 30_000, 250
+	var frames []liveFrame
+	for i := range n { // every third one is a copy of an earlier one
+		id := i
+		if i%3 == 2 {
+			id = i / 2
+		}
+		frames = append(frames, liveFrame{id: uint16(id), src: byte(id >> 16), ttl: 64})
+	}
+	want := map[liveFrame]bool{}
+	for _, f := range frames {
+		want[f] = true
+	}
+	for _, method := range []string{"timed", "lru"} {
+		state := filepath.Join(t.TempDir(), "state.GZ")
+		args := []string{"-i", "left", "--state", state, "--state-every", "1ms", "--window", "none", "--method", method,
+			"--memory", "16MiB", "--ring-size", "128MiB", "--json", "--of", "src", "--every", "8760h", "--reports", os.DevNull}
+		sent := 0
+		for range 3 {
+			r := startLive(t, args...)
+			first := sent
+			for ; sent < first+n/4; sent += batch {
+				sendTo(t, "right", frames[sent:sent+batch]...)
+			}
+			waitFor(t, "a saved state", func() bool { return savedPackets(t, state) > uint64(first+n/8) })
+			if err := r.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			r.wait()
+			if strings.Contains(r.stderr.String(), "the kernel dropped") {
+				t.Skip("the machine is too slow to take all packets")
+			}
+			sent = int(savedPackets(t, state))
+		}
+		r := startLive(t, args...)
+		sendTo(t, "right", frames[sent:]...)
+		waitFor(t, "the last packets", func() bool { return savedPackets(t, state) == n })
+		if s := r.stop(); s.PacketsIn != n || s.PacketsOut != uint64(len(want)) {
+			t.Errorf("%s: %+v, want %d packets out of %d", method, s, len(want), n)
+		}
+	}
+}
+
+// TestLiveStateFails goes on while the state cannot be saved, tells it once, and that it can be
+// again.
+func TestLiveStateFails(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := filepath.Join(t.TempDir(), "dir")
+	state := filepath.Join(dir, "state")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := startLive(t, "-i", "left", "--state", state, "--state-every", "1ms", "--json", "--window", "1s")
+	waitFor(t, "the first save", func() bool { _, err := os.Stat(state); return err == nil })
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	r.event("state not saved")
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	r.event("state saved again")
+	if s := r.stopAfter(20); s.PacketsIn != 20 {
+		t.Errorf("%+v", s)
+	}
+	if n := strings.Count(r.stderr.String(), "state not saved"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+	for _, c := range []struct{ state, text string }{
+		{filepath.Join(dir, "none", "state"), "no such file"}, {dir, "is a directory"},
+	} {
+		out, err := program(t, "live", "-i", "left", "-q", "--state", c.state).CombinedOutput()
+		if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), c.text) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: exit code %d: %s", c.state, code, out)
+		}
+	}
+}
+
+// savedPackets returns how many packets a state file has counted, 0 without one.
 func savedPackets(t *testing.T, name string) uint64 {
 	t.Helper()
 	content, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +175,12 @@ func TestLiveStateRefusals(t *testing.T) {
 		return b
 	}
 	key := strings.Repeat("42", 32)
+	pair(t, "other", "end")
+	programs := t.TempDir()
+	all, none := filepath.Join(programs, "all"), filepath.Join(programs, "none")
+	if err := errors.Join(os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600), os.WriteFile(none, []byte("1\n6 0 0 0\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -97,7 +194,12 @@ func TestLiveStateRefusals(t *testing.T) {
 		{"bit", edit(len(good)/2, good[len(good)/2]^1), []string{"--of", "src"}, "it is damaged"},
 		{"window", good, []string{"--of", "src", "--window", "2ms"}, "it was saved with --window 1ms, and this run has 2ms"},
 		{"keys", good, []string{"--of", "src,dst"}, "it was saved with --of src, and this run has src,dst"},
-		{"mask", good, []string{"--of", "src", "--mask4", "24"}, "--mask4, --mask6, --vlan"},
+		{"mask", good, []string{"--of", "src", "--mask4", "24"}, "with --mask4 32, and this run has 24"},
+		{"mask of IPv6", good, []string{"--of", "src", "--mask6", "64"}, "with --mask6 128, and this run has 64"},
+		{"tags", good, []string{"--of", "src", "--vlan"}, "with --vlan false, and this run has true"},
+		{"snap length", good, []string{"--of", "src", "--snaplen", "96"}, "with --snaplen 0, and this run has 96"},
+		{"interface", good, []string{"--of", "src", "-i", "other"}, "with -i left, and this run has left, other"},
+		{"program", good, []string{"--of", "src", "--bpf-file", all}, "with --bpf-file none, and this run has sha256:"},
 		{"secret", good, []string{"--of", "src", "--key", key}, "under another key"},
 	} {
 		if err := os.WriteFile(state, c.content, 0o600); err != nil {
@@ -116,6 +218,15 @@ func TestLiveStateRefusals(t *testing.T) {
 		if now, err := os.ReadFile(state); err != nil || string(now) != string(c.content) {
 			t.Errorf("%s: the file was changed, %v", c.name, err)
 		}
+	}
+	if err := os.Remove(state); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := run("--of", "src", "--bpf-file", all); code != 0 {
+		t.Fatal(out)
+	}
+	if code, out := run("--of", "src", "--bpf-file", none); code != 1 || !strings.Contains(out, "with --bpf-file sha256:") {
+		t.Errorf("another program: exit code %d: %s", code, out)
 	}
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)

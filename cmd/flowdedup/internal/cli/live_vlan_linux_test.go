@@ -69,7 +69,7 @@ func TestLiveVLAN(t *testing.T) {
 				s.differ(t, "interface", "vlan")
 			}
 			r.checkCopies(&s, func(kept, removed *sighting) bool {
-				return kept.from != "" && kept.at != removed.at && kept.hops == removed.hops && kept.addresses == removed.addresses
+				return kept.at != removed.at && kept.hops == removed.hops && kept.addresses == removed.addresses
 			})
 		})
 	}

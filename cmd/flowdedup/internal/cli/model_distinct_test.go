@@ -100,10 +100,11 @@ func (m *distinctModel) keys(f []byte) (family string, keys []string) {
 	if m.of == "mac" {
 		return "", []string{net.HardwareAddr(f[:6]).String() + suffix, net.HardwareAddr(f[6:12]).String() + suffix}
 	}
-	ip := f[14+4*tags:]
+	at := payloadAt(f)
+	ip := f[at:]
 	var src, dst netip.Prefix
 	proto, ports := byte(0), []byte(nil)
-	switch binary.BigEndian.Uint16(f[12+4*tags:]) {
+	switch binary.BigEndian.Uint16(f[at-2:]) {
 	case 0x0800:
 		family, proto, ports = "ipv4", ip[9], ip[20:]
 		src, _ = netip.AddrFrom4([4]byte(ip[12:])).Prefix(m.mask4)

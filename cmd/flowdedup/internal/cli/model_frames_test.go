@@ -16,10 +16,11 @@ import (
 // shape is a frame by its fields. Each has few values, so that frames differ
 // in some and agree in others.
 type shape struct {
-	kind                                            uint8 // UDP or TCP over IPv4 or IPv6; ARP
-	tags, vlan, mac, host, ttl, id, sum, port, load uint8
-	trailer                                         uint8 // bytes behind the datagram
-	cut                                             uint8 // bytes that the wire had and the capture has not
+	kind                                                 uint8 // UDP or TCP over IPv4 or IPv6; others
+	tags, vlan, mac, host, ttl, id, sum, port, load, seq uint8
+	ring                                                 uint8 // what IEC 62439-3 adds: nothing, HSR tag, PRP trailer
+	trailer                                              uint8 // bytes behind the datagram
+	cut                                                  uint8 // bytes that the wire had and the capture has not
 }
 
 const (
@@ -28,6 +29,9 @@ const (
 	kindUDP6
 	kindTCP6
 	kindARP
+	kindGOOSE // short, so that stations pad it
+	kindMRP   // long enough
+	kindSTP   // 802.2 with a length
 	kinds
 )
 
@@ -42,7 +46,7 @@ func randomShape(rng *rand.Rand) shape {
 // mutate changes one field, perhaps to what it is.
 func (s *shape) mutate(rng *rand.Rand) {
 	bit := uint8(rng.IntN(2))
-	switch rng.IntN(12) {
+	switch rng.IntN(14) {
 	case 0:
 		s.kind = uint8(rng.IntN(kinds))
 	case 1:
@@ -51,8 +55,10 @@ func (s *shape) mutate(rng *rand.Rand) {
 		s.trailer = 3 * bit
 	case 3:
 		s.cut = 9 * bit
+	case 4:
+		s.ring = uint8(rng.IntN(3))
 	default:
-		fields := []*uint8{&s.vlan, &s.mac, &s.host, &s.ttl, &s.id, &s.sum, &s.port, &s.load}
+		fields := []*uint8{&s.vlan, &s.mac, &s.host, &s.ttl, &s.id, &s.sum, &s.port, &s.load, &s.seq}
 		*fields[rng.IntN(len(fields))] = bit
 	}
 }
@@ -66,7 +72,17 @@ func (s *shape) bytes() []byte {
 		}
 		f = append(f, 0x81, 0x00, s.ttl<<5, 10+s.vlan) // with a priority
 	}
+	if s.ring == 1 {
+		f = append(f, 0x89, 0x2f, s.id<<4, 100, 0, s.ttl)
+	}
+	at := len(f) + 2 // of the payload
 	switch s.kind {
+	case kindGOOSE:
+		f = append(f, 0x88, 0xb8, 0, s.port, 0, 17, 0, 0, 0, 0, 0x61, s.load, 0, 0, s.host, 0, 0, s.seq, 0)
+	case kindMRP:
+		f = append(append(f, 0x88, 0xe3, 0, s.port, s.seq), make([]byte, 43+s.load)...)
+	case kindSTP:
+		f = append(f, 0, 9+s.load, 0x42, 0x42, 3, 0, 0, s.host, s.port, s.seq, 0, 0)[:at+9+int(s.load)]
 	case kindARP:
 		f = append(f, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1, 1, 2, 3, 4, 5, 6, 10, 0, 0, s.host, 0, 0, 0, 0, 0, 0, 10, 0, 0, s.port)
 	case kindUDP, kindTCP:
@@ -76,7 +92,11 @@ func (s *shape) bytes() []byte {
 		f = append(f, 0x86, 0xdd)
 		f = append(f, s.ipv6(s.transport())...)
 	}
-	return append(f, make([]byte, s.trailer)...)
+	f = append(f, make([]byte, s.trailer)...)
+	if s.ring == 2 {
+		f = append(f, 0, s.ttl, 0xa0|s.id<<4, byte(len(f)-at+6), 0x88, 0xfb)
+	}
+	return f
 }
 
 func (s *shape) transport() []byte {
@@ -84,7 +104,7 @@ func (s *shape) transport() []byte {
 	if s.kind == kindUDP || s.kind == kindUDP6 {
 		return append([]byte{4, 0, 0, 53 + s.port, 0, 16, 0x11, s.sum}, payload...)
 	}
-	return append([]byte{4, 0, 0, 80 + s.port, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 16, 0, 0x22, s.sum, 0, 0}, payload...)
+	return append([]byte{4, 0, 0, 80 + s.port, 0, 0, s.seq, 1, s.seq, 0, 0, 2, 0x50, 0x18, 16, 0, 0x22, s.sum, 0, 0}, payload...)
 }
 
 func (s *shape) ipv4(payload []byte) []byte {

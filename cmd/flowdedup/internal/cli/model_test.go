@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -83,8 +84,7 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 // of returns what must be equal for two packets to be the same.
 func (m *dedupModel) of(p *seen) string {
 	f := []byte(p.data)
-	tags := tagsOf(f)
-	at := 14 + 4*tags
+	tags, at := tagsOf(f), payloadAt(f)
 	kind := binary.BigEndian.Uint16(f[at-2:])
 	isIP := kind == 0x0800 || kind == 0x86dd
 	if isIP {
@@ -97,10 +97,49 @@ func (m *dedupModel) of(p *seen) string {
 		clear(f[:12])
 	}
 	wire := int(p.wire)
+	if m.identity == "l3" {
+		payload, length := payloadOf(kind, f[at:], wire-at)
+		if kind <= 1500 {
+			kind = 0
+		}
+		return fmt.Sprintf("%d payload %s", length, m.start(fmt.Appendf(nil, "%s%c%c%s", f[:12], kind>>8, kind&0xff, payload)))
+	}
 	if m.ignores("vlan") {
 		f, wire = slices.Delete(f, 12, 12+4*tags), wire-4*tags
 	}
 	return fmt.Sprintf("%d %s", wire, m.start(f))
+}
+
+// payloadOf returns what counts of the payload of a frame without IP, and its length.
+// length is that of all that the wire had.
+func payloadOf(kind uint16, payload []byte, length int) ([]byte, int) {
+	switch {
+	case kind <= 1500:
+		length = int(kind)
+	case kind == 0x0806:
+		length = 28
+	case len(payload) == length:
+		payload = withoutZeros(withoutRCT(payload))
+		length = len(payload)
+	}
+	return payload[:min(len(payload), length)], length
+}
+
+// withoutRCT takes off the trailer that the model's frames have on one of two LANs.
+func withoutRCT(payload []byte) []byte {
+	n := len(payload) - 6
+	if n < 0 || payload[n+4] != 0x88 || payload[n+5] != 0xfb || payload[n+2]>>5 != 5 {
+		return payload
+	}
+	return payload[:n]
+}
+
+// withoutZeros takes off what may be padding to a frame of 60 bytes.
+func withoutZeros(payload []byte) []byte {
+	if len(payload) > 60-14 {
+		return payload
+	}
+	return bytes.TrimRight(payload, "\x00")
 }
 
 func (m *dedupModel) start(b []byte) string {
@@ -116,6 +155,15 @@ func tagsOf(f []byte) int {
 		n++
 	}
 	return n
+}
+
+// payloadAt returns where what the ethertype announces begins, behind tags.
+func payloadAt(f []byte) int {
+	at := 14 + 4*tagsOf(f)
+	if binary.BigEndian.Uint16(f[at-2:]) == 0x892f {
+		at += 6
+	}
+	return at
 }
 
 func datagramEnd(f []byte, at int) int {
@@ -144,6 +192,9 @@ func (m *dedupModel) clearIP(ip []byte) {
 		}, ip[6], 40
 	}
 	fields = append(fields, field{"l4-checksum", l4 + map[byte]int{6: 16, 17: 6}[proto], []byte{0xff, 0xff}})
+	if proto == 6 {
+		fields = append(fields, field{"tcp-seq", l4 + 4, bytes.Repeat([]byte{0xff}, 8)}, field{"tcp-seq", l4 + 16, []byte{0xff, 0xff}})
+	}
 	for _, f := range fields {
 		for i, mask := range f.mask {
 			if m.ignores(f.name) {
@@ -179,8 +230,8 @@ func TestDedupModel(t *testing.T) {
 	for range 60 {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
-			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum",
-				"none,ttl", "flow-label,ip-id,mac", "vlan,mac,ttl,dscp,ip-checksum"),
+			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
+				"none,ttl", "flow-label,ip-id,mac", "vlan,mac,ttl,dscp,ip-checksum", "none,tcp-seq,vlan"),
 			bytes:  []int{0, 0, 0, 1, 19, 28, 45, 500}[rng.IntN(8)],
 			across: rng.IntN(3) == 0, refresh: rng.IntN(3) == 0,
 		}

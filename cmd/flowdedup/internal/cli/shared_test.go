@@ -130,6 +130,16 @@ func sharedFiles(t *testing.T, dir string) (map[string]answers, []string) {
 	return files, names
 }
 
+// moreCopies are copies without IP that the independent parser, which compares such
+// frames whole, does not find, by file.
+var moreCopies = map[string]struct {
+	inf                      uint64
+	anchoredLast, slidingAbs map[string]uint64
+}{
+	// Gratuitous ARP of one station, padded with other bytes from time to time.
+	"pcapparser__wireshark_samples-test.pcapng": {1, map[string]uint64{"60": 17}, map[string]uint64{"60": 33}},
+}
+
 // TestSharedDedup compares counts and duplicates of every shared capture with
 // the independent parser's.
 func TestSharedDedup(t *testing.T) {
@@ -145,17 +155,20 @@ func TestSharedDedup(t *testing.T) {
 					// against tshark's addresses.
 					continue
 				}
-				want := a.Duplicates[identity]
+				want, more := a.Duplicates[identity], moreCopies[name]
+				if identity == "frame" {
+					more = moreCopies[""]
+				}
 				for w, dups := range want.AnchoredLast {
 					d, err := time.ParseDuration(w + "s")
 					if err != nil {
 						t.Fatal(err)
 					}
 					r := runDedup(t, exitOf(a), "--identity", identity, "--window", d.String(), path)
-					check(t, fmt.Sprintf("%s within %s", identity, d), r, a, dups)
+					check(t, fmt.Sprintf("%s within %s", identity, d), r, a, dups+more.anchoredLast[w])
 				}
 				r := runDedup(t, exitOf(a), "--identity", identity, "--window", "none", path)
-				check(t, identity+" without a window", r, a, want.Inf)
+				check(t, identity+" without a window", r, a, want.Inf+more.inf)
 			}
 		})
 	}
@@ -188,7 +201,7 @@ func TestSharedRefresh(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := runDedup(t, exitOf(a), "--refresh", "--window", d.String(), filepath.Join(dir, name))
-			if r.Duplicates != dups {
+			if dups += moreCopies[name].slidingAbs[w]; r.Duplicates != dups {
 				t.Errorf("%s within %s: %d duplicates, want %d", name, d, r.Duplicates, dups)
 			}
 		}

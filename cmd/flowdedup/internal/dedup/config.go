@@ -1,13 +1,17 @@
 package dedup
 
 import (
+	"fmt"
 	"log/slog"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Config says what a run does. Everything in it is checked by the caller.
@@ -26,7 +30,7 @@ type Config struct {
 
 	Method  string // "auto", "timed", "exact" or one of engine.StreamMethods, which have no window
 	Window  engine.Window
-	Memory  int     // bytes; 0 chooses by window and size of the inputs
+	Memory  int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR     float64 // 0 is the method's own choice
 	Refresh bool
 	Across  bool
@@ -42,17 +46,33 @@ func (c *Config) digester() asm.MessageDigester {
 }
 
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
+	if err := c.fits(); err != nil {
+		return nil, err
+	}
 	if c.Method == "exact" {
 		return engine.NewExactWindow(engine.ExactWindowConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
-	memory := c.Memory
+	memory, limit := c.Memory, 0
 	if memory == 0 {
 		memory = engine.DefaultMemory(c.Window, inputBytes)
+		if limit = layout.MemoryBudget(); !c.Window.None {
+			memory = min(memory, limit)
+		}
 	}
 	if engine.IsStreamMethod(c.Method) {
 		return engine.NewStreamPackets(engine.StreamConfig{Method: c.Method, Memory: memory, FPR: c.FPR})
 	}
 	return engine.NewTimed(engine.TimedConfig{
-		Window: c.Window, Memory: memory, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
+		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
+}
+
+// fits returns an error, which wraps engine.ErrMemory, if there is less memory than was
+// asked for: to take it would end in swapping, or in this process being killed.
+func (c *Config) fits() error {
+	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
+		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
+			humanize.IBytes(uint64(c.Memory)), humanize.IBytes(uint64(left)))
+	}
+	return nil
 }

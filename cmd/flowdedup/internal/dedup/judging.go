@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"context"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -14,6 +15,8 @@ type Judging struct {
 	where  *flow.Points
 	filter engine.PacketFilter
 	books  *books
+
+	tunnels tunnelSample
 }
 
 // NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
@@ -28,11 +31,13 @@ func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
 }
 
 // Populate has the system hand over the filter's memory now, where that has a bound. Else it
-// does so as packets come, and none may be able to wait for as long.
-func (j *Judging) Populate() {
-	if f, ok := j.filter.(interface{ Populate() }); ok {
-		f.Populate()
+// does so as packets come, and none may be able to wait for as long. It returns the error of
+// ctx, if that ends before.
+func (j *Judging) Populate(ctx context.Context) error {
+	if f, ok := j.filter.(interface{ Populate(context.Context) error }); ok {
+		return f.Populate(ctx)
 	}
+	return nil
 }
 
 // NewPackets makes what one batch at a time is judged with.
@@ -52,12 +57,15 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s := j.books.close(elapsed)
 	s.Window = j.cfg.Window.String()
 	s.Identity = j.cfg.Identity.Kind.String()
+	s.InTunnels, s.Tunnels = j.tunnels.share()
 	s.Digest = j.cfg.Digest
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
 	s.PredictedFPR = stats.PredictedFPR
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
+	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
+	s.SharedPoints = j.where.Shared()
 	return s
 }
 

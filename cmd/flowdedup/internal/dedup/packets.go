@@ -34,8 +34,7 @@ func (p *Packets) Reset(n int) {
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
 // packets are to be read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
-	buf, msgs := p.identity.Read(p.protocols[from:to], b, from)
-	p.digester.SumMessages(p.digests[from:to], buf, msgs)
+	p.identity.Read(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	p.tally.packets(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
 	return p.digests[from:to]
 }
@@ -54,6 +53,9 @@ func (p *Packets) Judge(b *capture.Batch) (drop []uint64) {
 	}
 	j.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	j.books.batch(&p.tally, b.Frames, p.protocols, p.drop)
+	if j.cfg.Identity.Kind == flow.L3 {
+		j.tunnels.packets(b)
+	}
 	return p.drop
 }
 

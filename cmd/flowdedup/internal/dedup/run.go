@@ -3,7 +3,10 @@ package dedup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -13,10 +16,11 @@ import (
 // Method is empty if the run ended before inputs and outputs were open.
 //
 // The error is the context's when that was done: what was read until then is
-// processed and written. Inputs that are damaged or cannot be opened give an
-// error that holds a *capture.InputError for each, again with everything else
-// written. After any such end a file that exists stays as it was, and a *sink.Kept says
-// where the packets are. Where not one packet could be read nothing is written.
+// processed and written. Inputs that are damaged, or cannot be opened or read, give an
+// error that holds a *capture.InputError, *fs.PathError or *capture.ReadError for each,
+// again with everything else written. After any such end a file that exists stays as it
+// was, and a *sink.Kept says where the packets are. Where not one packet could be read
+// nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -38,8 +42,31 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.Filtered = in.Filtered()
+	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
 	return s, errors.Join(append(in.Failed(), err)...)
+}
+
+const (
+	// muchMemory takes seconds to have.
+	muchMemory = 4 << 30
+	// inputShare is how much memory each byte of input touches, at least: a packet
+	// of 64 bytes or more a page of 2 MiB.
+	inputShare = 2 << 20 / 64
+)
+
+// prepare takes the memory of a large filter, which a run that touches it a page at a time
+// would wait for without a word, and a signal with it. Inputs of so many bytes, or an
+// unknown number if that is 0, may be too small to touch most of it.
+func (j *Judging) prepare(ctx context.Context, inputBytes int64) error {
+	cfg := j.cfg
+	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
+		return nil
+	}
+	if cfg.Input.Warn != nil {
+		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
+	}
+	return j.Populate(ctx)
 }
 
 // end completes the outputs. Without a clean end, files that exist stay as they were, and
@@ -58,12 +85,16 @@ func (r *runner) end(err error, in *input.Stream) error {
 type runner struct {
 	judging *Judging
 	outputs *sink.Set
+	inputs  byInput
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
 	judging, err := NewJudging(cfg, in.Size())
 	if err != nil {
 		return nil, err
+	}
+	if err := judging.prepare(ctx, in.Size()); err != nil {
+		return nil, errors.Join(err, judging.Close())
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
@@ -74,5 +105,5 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), judging.Close())
 	}
-	return &runner{judging: judging, outputs: outputs}, nil
+	return &runner{judging: judging, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
 }

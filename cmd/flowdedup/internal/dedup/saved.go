@@ -67,6 +67,9 @@ func ResumeJudging(cfg *Config, r io.Reader, saved *SavedBooks) (*Judging, error
 
 // restore reads the filter that cfg asks for.
 func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
+	if err := c.fits(); err != nil {
+		return nil, err
+	}
 	restore := engine.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	if engine.IsStreamMethod(c.Method) {
 		f, err := engine.RestoreStreamPackets(r, restore)

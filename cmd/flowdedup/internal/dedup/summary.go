@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // Summary is what a run found; its JSON form is part of the command line's
@@ -36,16 +37,29 @@ type Summary struct {
 	MemoryBytes          int               `json:"memory_bytes"`
 	PredictedFPR         float64           `json:"predicted_fpr"`
 	EvictedLive          uint64            `json:"evicted_live"`
-	Seconds              float64           `json:"seconds"`
-	PacketsPerSecond     float64           `json:"packets_per_second"`
+	// LateForgotten counts packets kept whose time went back behind what was forgotten.
+	LateForgotten    uint64  `json:"late_forgotten"`
+	Seconds          float64 `json:"seconds"`
+	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Inputs are those that were opened, in the order of the command line, nil for one.
+	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts those that outputs which rotate have written, nil without any.
 	Files *uint64 `json:"files,omitempty"`
 
 	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
 	SuggestedMemory int `json:"-"`
+	// Late says more of LateForgotten.
+	Late engine.LateStats `json:"-"`
+	// SharedPoints counts packets whose capture point shares its number with others, since
+	// there are too many.
+	SharedPoints uint64 `json:"-"`
 	// SkippedBlocks counts pcapng blocks that could not be carried over into a
 	// file of merged inputs.
 	SkippedBlocks uint64 `json:"-"`
+	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
+	// Tunnels which these are, the most frequent one first.
+	InTunnels float64       `json:"-"`
+	Tunnels   []flow.Tunnel `json:"-"`
 }
 
 // books keeps the running counts of a Summary.

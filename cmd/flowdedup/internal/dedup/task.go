@@ -25,6 +25,7 @@ func (t *task) Prepare(b *capture.Batch) {
 // Apply judges the packets.
 func (t *task) Apply(b *capture.Batch) error {
 	t.drop = t.packets.Judge(b)
+	t.run.inputs.add(b, t.drop)
 	return nil
 }
 

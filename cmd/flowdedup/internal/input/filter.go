@@ -18,26 +18,35 @@ const snapLen = 262144
 // ErrFilter is wrapped by errors of an expression and of compiling it.
 var ErrFilter = errors.New("--filter")
 
-// filter leaves out the packets that are not wanted. It serves any number of goroutines.
+// maxLinkTypes is how many link types a filter is compiled for. Compiling takes a process
+// and milliseconds for each, and only a file that is made to cost time has more of them.
+const maxLinkTypes = 64
+
+// filter leaves out the packets that are not wanted. It serves any number of goroutines,
+// but for admit and judge, which see one batch after another.
 type filter struct {
 	wanted bpf.Filter
 	warn   func(error)
 
-	mu          sync.Mutex
 	byLink      map[capture.LinkType]*linkFilter
-	byInterface []*linkFilter
+	byInterface []*linkFilter // nil for those that no packet has come from
+	over        *linkFilter   // of all link types beyond maxLinkTypes
 }
 
 // linkFilter is the filter for one link type.
 type linkFilter struct {
 	link    capture.LinkType
+	over    bool // it stands for all link types beyond maxLinkTypes
+	compile sync.Once
 	machine *bpf.Machine
 	refused error // why nothing matches; then there is no machine
+	err     error // why it cannot be told what matches
 	warned  bool
 }
 
 // sorted is what came of the packets of a batch.
 type sorted struct {
+	filters  []*linkFilter // by interface, for all that packets of the batch came from
 	filtered int           // how many were left out
 	first    error         // why the first packet's link type is refused, if it is
 	refused  []*linkFilter // those of packets that could not match
@@ -45,24 +54,66 @@ type sorted struct {
 }
 
 func newFilter(wanted bpf.Filter, warn func(error)) *filter {
-	return &filter{wanted: wanted, warn: warn, byLink: map[capture.LinkType]*linkFilter{}}
+	return &filter{
+		wanted: wanted, warn: warn, byLink: map[capture.LinkType]*linkFilter{},
+		over: &linkFilter{over: true, refused: fmt.Errorf("%w: only the first %d link types are looked at", ErrFilter, maxLinkTypes)},
+	}
 }
 
-// keep takes the packets out of a batch that do not match.
-func (f *filter) keep(ctx context.Context, b *capture.Batch) (s sorted) {
+// admit chooses the filters of a batch: the first link types that packets have, in the
+// order of the stream, get one each. It is called for one batch after another.
+func (f *filter) admit(b *capture.Batch) (s sorted) {
 	if f.wanted.All() {
 		return s
 	}
-	filters, err := f.compiled(ctx, b.Interfaces)
-	if err != nil {
-		s.err = err
-		return s
+	for len(f.byInterface) < len(b.Interfaces) {
+		f.byInterface = append(f.byInterface, nil)
+	}
+	for i := range b.Frames {
+		if at := b.Frames[i].Interface; f.byInterface[at] == nil {
+			f.byInterface[at] = f.ofLink(b.Interfaces[at].LinkType)
+		}
+	}
+	s.filters = f.byInterface
+	return s
+}
+
+// ofLink returns the filter of a link type, which need not be compiled yet. A program is
+// the same for all of them.
+func (f *filter) ofLink(link capture.LinkType) *linkFilter {
+	if len(f.wanted.Program) > 0 {
+		link = 0
+	}
+	l := f.byLink[link]
+	switch {
+	case l != nil:
+		return l
+	case len(f.byLink) == maxLinkTypes:
+		return f.over
+	}
+	l = &linkFilter{link: link}
+	f.byLink[link] = l
+	return l
+}
+
+// keep takes the packets out of a batch that do not match, by the filters that admit has
+// chosen, each of which is compiled for the first packet that comes to it.
+func (f *filter) keep(ctx context.Context, b *capture.Batch, s *sorted) {
+	if f.wanted.All() {
+		return
 	}
 	kept, block := b.Frames[:0], 0
+	var l *linkFilter
 	for i := range b.Frames {
 		block = moveBlocks(b.Blocks, block, i, len(kept))
 		frame := &b.Frames[i]
-		switch l := filters[frame.Interface]; {
+		if next := s.filters[frame.Interface]; next != l {
+			if l = next; l.prepare(ctx, &f.wanted) != nil {
+				s.err = l.err
+				return
+			}
+		}
+		switch {
 		case l.machine == nil:
 			s.refuse(l, i)
 		case l.machine.Run(b.Data(i), frame.WireLen) != 0:
@@ -72,7 +123,6 @@ func (f *filter) keep(ctx context.Context, b *capture.Batch) (s sorted) {
 	moveBlocks(b.Blocks, block, len(b.Frames), len(kept))
 	s.filtered = len(b.Frames) - len(kept)
 	b.Frames = kept
-	return s
 }
 
 // refuse notes that packet number i of a batch has a link type that is refused.
@@ -95,41 +145,29 @@ func moveBlocks(blocks []capture.Block, block, frames, kept int) int {
 	return block
 }
 
-// compiled returns the filter of each interface. The error is that of a compiler that
-// cannot be run.
-func (f *filter) compiled(ctx context.Context, interfaces []capture.Interface) ([]*linkFilter, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for len(f.byInterface) < len(interfaces) {
-		l, err := f.forLink(ctx, interfaces[len(f.byInterface)].LinkType)
+// prepare compiles the filter unless that was done, or fails as that did. The error is
+// that of a compiler that cannot be run.
+func (l *linkFilter) prepare(ctx context.Context, wanted *bpf.Filter) error {
+	l.compile.Do(func() {
+		if l.refused != nil {
+			return
+		}
+		program, err := wanted.For(ctx, l.link, snapLen, "")
+		if errors.Is(err, bpf.ErrExpression) {
+			l.refused = fmt.Errorf("%w: %w", ErrFilter, err)
+			return
+		}
+		if err == nil {
+			l.machine, err = bpf.NewMachine(program)
+		}
 		if errors.Is(err, bpf.ErrNoCompiler) {
 			err = fmt.Errorf("%w (--bpf-file)", err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrFilter, err)
+			l.err = fmt.Errorf("%w: %w", ErrFilter, err)
 		}
-		f.byInterface = append(f.byInterface, l)
-	}
-	return f.byInterface, nil
-}
-
-// forLink returns the filter of a link type.
-func (f *filter) forLink(ctx context.Context, link capture.LinkType) (*linkFilter, error) {
-	if l := f.byLink[link]; l != nil {
-		return l, nil
-	}
-	l := &linkFilter{link: link}
-	program, err := f.wanted.For(ctx, link, snapLen, "")
-	if errors.Is(err, bpf.ErrExpression) {
-		l.refused = fmt.Errorf("%w: %w", ErrFilter, err)
-	} else if err == nil {
-		l.machine, err = bpf.NewMachine(program)
-	}
-	if err != nil && l.refused == nil {
-		return nil, err
-	}
-	f.byLink[link] = l
-	return l, nil
+	})
+	return l.err
 }
 
 // judge looks at what came of a batch behind so many packets. An expression that has no
@@ -145,8 +183,16 @@ func (f *filter) judge(s *sorted, packets uint64) error {
 	for _, l := range s.refused {
 		if !l.warned {
 			l.warned = true
-			f.warn(fmt.Errorf("no packet of link type %v matches: %w", l.link, l.refused))
+			f.warn(l.warning())
 		}
 	}
 	return nil
+}
+
+// warning tells that packets could not match.
+func (l *linkFilter) warning() error {
+	if l.over {
+		return fmt.Errorf("no packet of further link types matches: %w", l.refused)
+	}
+	return fmt.Errorf("no packet of link type %v matches: %w", l.link, l.refused)
 }

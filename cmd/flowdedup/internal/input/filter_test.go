@@ -31,10 +31,17 @@ func octets(n int, before ...uint32) *capture.Batch {
 	return b
 }
 
+// sift takes a batch through a filter.
+func sift(f *filter, b *capture.Batch) sorted {
+	s := f.admit(b)
+	f.keep(context.Background(), b, &s)
+	return s
+}
+
 // TestKeep leaves blocks between the frames that they were between.
 func TestKeep(t *testing.T) {
 	b := octets(7, 0, 0, 1, 2, 3, 6, 7, 7)
-	s := newFilter(evenBytes, nil).keep(context.Background(), b)
+	s := sift(newFilter(evenBytes, nil), b)
 	var left []uint32
 	for _, f := range b.Frames {
 		left = append(left, f.Data)
@@ -49,7 +56,7 @@ func TestKeep(t *testing.T) {
 	}
 	for _, b := range []*capture.Batch{octets(0), octets(0, 0, 0)} {
 		want := slices.Clone(b.Blocks)
-		s := newFilter(evenBytes, nil).keep(context.Background(), b)
+		s := sift(newFilter(evenBytes, nil), b)
 		if s.filtered != 0 || s.err != nil || !reflect.DeepEqual(b.Blocks, want) {
 			t.Errorf("without frames: %+v, %v", s, b.Blocks)
 		}
@@ -59,11 +66,11 @@ func TestKeep(t *testing.T) {
 // TestKeepAll touches nothing without a filter, and everything where nothing matches.
 func TestKeepAll(t *testing.T) {
 	b := octets(5, 2)
-	if s := newFilter(bpf.Filter{}, nil).keep(context.Background(), b); s.filtered != 0 || s.err != nil || len(b.Frames) != 5 {
+	if s := sift(newFilter(bpf.Filter{}, nil), b); s.filtered != 0 || s.err != nil || len(b.Frames) != 5 {
 		t.Errorf("%+v", s)
 	}
 	none := bpf.Filter{Program: []xbpf.RawInstruction{{Op: 6}}}
-	if s := newFilter(none, nil).keep(context.Background(), b); s.filtered != 5 || s.err != nil || len(b.Frames) != 0 || b.Blocks[0].Before != 0 {
+	if s := sift(newFilter(none, nil), b); s.filtered != 5 || s.err != nil || len(b.Frames) != 0 || b.Blocks[0].Before != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -92,7 +99,7 @@ func TestLinkTypes(t *testing.T) {
 	})
 	packets := uint64(0)
 	for _, order := range [][]uint32{{}, {1, 0, 1, 2}, {2, 0}, {3, 1}, {1, 3, 2}} {
-		s := f.keep(ctx, batch(order...))
+		s := sift(f, batch(order...))
 		if err := f.judge(&s, packets); err != nil || s.filtered != len(order) {
 			t.Errorf("%v: %+v, %v", order, s, err)
 		}
@@ -101,9 +108,63 @@ func TestLinkTypes(t *testing.T) {
 	if warnings != 2 {
 		t.Errorf("%d warnings", warnings)
 	}
-	s := f.keep(ctx, batch(2, 1))
+	s := sift(f, batch(2, 1))
 	if err := f.judge(&s, 0); !errors.Is(err, bpf.ErrExpression) || !errors.Is(err, ErrFilter) || warnings != 2 {
 		t.Errorf("%v after %d warnings", err, warnings)
+	}
+}
+
+// ofInterfaces is a batch of a frame from each of the interfaces, of which there are n,
+// each of a link type of its own.
+func ofInterfaces(n int, from ...uint32) *capture.Batch {
+	b := octets(len(from))
+	b.Interfaces = make([]capture.Interface, n)
+	for i := range b.Interfaces {
+		b.Interfaces[i].LinkType = capture.LinkType(1000 + i)
+	}
+	for i, at := range from {
+		b.Frames[i].Interface = at
+	}
+	return b
+}
+
+// TestManyLinkTypes gives filters to the first link types that have packets, in the order
+// of the stream, and to none that is only described.
+func TestManyLinkTypes(t *testing.T) {
+	f := newFilter(bpf.Filter{Expr: "ip"}, nil)
+	f.admit(ofInterfaces(10_000))
+	if len(f.byLink) != 0 {
+		t.Errorf("%d filters before any packet", len(f.byLink))
+	}
+	var admitted []*linkFilter
+	for i := range uint32(maxLinkTypes) {
+		from := 9000 - 3*i
+		s := f.admit(ofInterfaces(10_000+int(i), from, 9000, from))
+		admitted = append(admitted, s.filters[from])
+		if l := s.filters[from]; l == nil || l.over || l.link != capture.LinkType(1000+from) || s.filters[9000] != admitted[0] {
+			t.Fatalf("link type number %d: %+v", i, l)
+		}
+	}
+	s := f.admit(ofInterfaces(20_000, 5, 9000, 19_999))
+	if len(f.byLink) != maxLinkTypes || s.filters[5] != f.over || s.filters[19_999] != f.over || s.filters[9000] != admitted[0] {
+		t.Errorf("beyond the limit: %d filters, %+v", len(f.byLink), s.filters[5])
+	}
+	b := ofInterfaces(20_000, 5, 19_999, 5)
+	if s := sift(f, b); s.err != nil || s.filtered != 3 || len(s.refused) != 1 || !errors.Is(s.first, ErrFilter) {
+		t.Errorf("packets beyond the limit: %+v", s)
+	}
+}
+
+// TestManyLinkTypesOneProgram needs no filter for each.
+func TestManyLinkTypesOneProgram(t *testing.T) {
+	f := newFilter(evenBytes, nil)
+	from := make([]uint32, 200)
+	for i := range from {
+		from[i] = uint32(i)
+	}
+	b := ofInterfaces(len(from), from...)
+	if s := sift(f, b); s.err != nil || s.filtered != 100 || len(f.byLink) != 1 {
+		t.Errorf("%d filters, %d filtered, %v", len(f.byLink), s.filtered, s.err)
 	}
 }
 

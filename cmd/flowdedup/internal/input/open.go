@@ -15,7 +15,7 @@ type Options struct {
 	// NoMerge reads several inputs one after another instead of in time order.
 	NoMerge bool
 	// ChunkSize is about how many bytes of an input make a batch; 0 for
-	// capture.DefaultChunkSize.
+	// capture.DefaultChunkSize, or capture.MergeChunkSize of several.
 	ChunkSize int
 	// Filter says which packets are wanted; others are left out as if they were
 	// not there.
@@ -56,7 +56,9 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
-	go func() { ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.ChunkSize}) }()
+	go func() {
+		ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.chunkSize(len(names))})
+	}()
 	var o opened
 	select {
 	case o = <-ready:
@@ -107,9 +109,25 @@ func openAll(names []string, opt capture.Options) opened {
 			o.failed = append(o.failed, err)
 			continue
 		}
+		if len(names) > maxOpen {
+			capture.Park(src)
+		}
 		o.sources = append(o.sources, src)
 	}
 	return o
+}
+
+// maxOpen is how many inputs stay open until they are read. Of more than that, files are
+// opened when their turn comes, so that neither descriptors nor memory grow with the
+// number of files of a rotated capture; they must not be renamed meanwhile.
+const maxOpen = 16
+
+// chunkSize returns how much is read at once of each of so many inputs.
+func (o *Options) chunkSize(inputs int) int {
+	if o.ChunkSize == 0 && inputs > 1 && !o.NoMerge {
+		return capture.MergeChunkSize(inputs)
+	}
+	return o.ChunkSize
 }
 
 func join(sources []capture.Source, opt Options) capture.Source {
@@ -157,9 +175,16 @@ func IsDamage(err error) bool {
 	return errors.As(err, &in)
 }
 
+// IsUnread reports whether err tells of an input that was not read to its end, since it
+// is damaged or reading failed.
+func IsUnread(err error) bool {
+	var failed *capture.ReadError
+	return IsDamage(err) || errors.As(err, &failed)
+}
+
 // describe gives the error of a stream its place in a sentence.
 func describe(err error) error {
-	if IsDamage(err) {
+	if IsUnread(err) {
 		return err
 	}
 	return fmt.Errorf("read: %w", err)

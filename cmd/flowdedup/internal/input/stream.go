@@ -166,7 +166,7 @@ func (l *line) work() {
 
 // prepare does what the batches before have no part in.
 func (l *line) prepare(s *slot) {
-	s.sorted = l.stream.filter.keep(l.ctx, &s.batch)
+	l.stream.filter.keep(l.ctx, &s.batch, &s.sorted)
 	if s.sorted.err == nil {
 		s.task.Prepare(&s.batch)
 	}
@@ -193,7 +193,9 @@ func (l *line) read(s *slot) bool {
 	if !l.reading.wait(s.number) {
 		return false
 	}
-	s.err = l.stream.src.Next(&s.batch)
+	if s.err = l.stream.src.Next(&s.batch); s.err == nil {
+		s.sorted = l.stream.filter.admit(&s.batch)
+	}
 	l.reading.done(s.err != nil)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -14,6 +15,8 @@ import (
 type Config struct {
 	// Ring is where packets come from. Run sets its Idle and Hold.
 	Ring ring.Config
+	// Filter is what Ring.Filters were made of.
+	Filter bpf.Filter
 	// Dedup is the filter; inputs and outputs in it have no meaning.
 	Dedup dedup.Config
 	// Distinct is what is counted, nothing without keys; inputs, rows and sightings in

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -54,8 +55,9 @@ type runner struct {
 	counting *distinct.Counting // nil where nothing is counted
 	reasons  *reasons
 	outputs  *sink.Set
-	reports  *reports // nil without
-	state    *state   // nil without
+	reports  *reports      // nil without
+	state    *state        // nil without
+	lock     *outfile.Lock // of its file
 	places   places
 	watch    *watch
 }
@@ -95,7 +97,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
-	r.judging.Populate()
+	if err = r.judging.Populate(ctx); err != nil {
+		return r, err
+	}
 	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return r, err
 	}
@@ -145,7 +149,15 @@ func (r *runner) abort() error {
 	if r.reports != nil {
 		errs = append(errs, r.reports.close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.unlock())...)
+}
+
+// unlock lets other runs have the state.
+func (r *runner) unlock() error {
+	if r.lock == nil {
+		return nil
+	}
+	return r.lock.Unlock()
 }
 
 // end completes the outputs, saves the state, tells the last status, and closes the
@@ -156,7 +168,7 @@ func (r *runner) end() error {
 	if r.state != nil {
 		err := r.state.end()
 		saved = err == nil
-		errs = append(errs, err)
+		errs = append(errs, err, r.unlock())
 	}
 	r.watch.end()
 	if r.counting != nil {

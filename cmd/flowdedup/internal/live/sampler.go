@@ -56,10 +56,11 @@ const (
 func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
 	f, data := &b.Frames[i], b.Data(i)
 	t := trait{point: uint64(f.Interface) << 32}
+	start := h.Start
 	if h.Version == 0 {
-		return t // equal to the last bit, but for where it was seen
+		start = h.End // without IP all is of the link
 	}
-	link, ip := s.link(data[:h.Start]), data[h.Start:h.End]
+	link, ip := s.link(data[:start]), data[start:h.End]
 	if b.Interfaces[f.Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
 		t.point |= uint64(binary.BigEndian.Uint32(link[cookedIndex:]))
 		t.mac = maphash.Bytes(seed, link[cookedAddress:cookedLen])
@@ -78,7 +79,7 @@ func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
 	return t
 }
 
-// link returns a copy of the bytes before the IP header.
+// link returns a copy of the bytes before the IP header, if there is one.
 func (s *sampler) link(header []byte) []byte {
 	s.scratch = append(s.scratch[:0], header...)
 	return s.scratch

@@ -21,6 +21,7 @@ type packet struct {
 	dscp    byte
 	payload byte
 	padding int
+	arp     bool // without IP
 }
 
 const (
@@ -32,8 +33,11 @@ const (
 func (p *packet) bytes() []byte {
 	be := binary.BigEndian
 	kind := uint16(0x0800)
-	if p.ipv6 {
+	switch {
+	case p.ipv6:
 		kind = 0x86DD
+	case p.arp:
+		kind = 0x0806
 	}
 	tags := []byte{}
 	for _, tag := range p.tags {
@@ -53,6 +57,9 @@ func (p *packet) bytes() []byte {
 
 func (p *packet) datagram() []byte {
 	udp := []byte{0, 53, 0, 54, 0, 9, 0, 0, p.payload}
+	if p.arp {
+		return udp
+	}
 	if p.ipv6 {
 		b := append([]byte{0x60 | p.dscp>>4, p.dscp << 4, 0, 0, 0, byte(len(udp)), 17, p.hops}, make([]byte, 32)...)
 		b[8], b[24], b[39] = 0xFD, 0xFD, 1
@@ -60,11 +67,6 @@ func (p *packet) datagram() []byte {
 	}
 	b := []byte{0x45, p.dscp, 0, byte(20 + len(udp)), 0, 1, 0, 0, p.hops, 17, 0x12, p.hops, 10, 0, 0, 1, 10, 0, 0, 2}
 	return append(b, udp...)
-}
-
-// arp returns a frame without IP.
-func arp() []byte {
-	return append([]byte{2, 0, 0, 0, 0, 99, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 28)...)
 }
 
 // frame appends a frame that was seen at an interface to a batch.
@@ -124,7 +126,7 @@ func TestTraits(t *testing.T) {
 		{"payload", packet{}, func(p *packet) { p.payload++ }, Reasons{Other: 1}},
 		{"routed", packet{hops: 64}, func(p *packet) { p.at, p.src, p.hops = 1, 7, 63 }, Reasons{TTL: 1, MAC: 1, Interface: 1}},
 		{"routed between VLANs", packet{tags: []uint32{tag100}}, func(p *packet) { p.tags, p.src, p.hops = []uint32{tag200}, 7, 63 }, Reasons{VLAN: 1, TTL: 1, MAC: 1}},
-		{"all", packet{}, func(p *packet) { *p = packet{1, 0, 7, []uint32{tag100}, false, 9, 8, 0, 0} },
+		{"all", packet{}, func(p *packet) { *p = packet{1, 0, 7, []uint32{tag100}, false, 9, 8, 0, 0, false} },
 			Reasons{VLAN: 1, TTL: 1, MAC: 1, Interface: 1, Other: 1}},
 
 		{"cooked, the same", packet{at: 2, index: 3}, func(*packet) {}, Reasons{Exact: 1}},
@@ -137,6 +139,13 @@ func TestTraits(t *testing.T) {
 		{"cooked, another VLAN", packet{at: 2, index: 3, tags: []uint32{tag100}}, func(p *packet) { p.tags = []uint32{tag200} }, Reasons{VLAN: 1}},
 		{"cooked, routed", packet{at: 2, index: 3, hops: 64}, func(p *packet) { p.index, p.src, p.hops = 4, 7, 63 }, Reasons{TTL: 1, MAC: 1, Interface: 1}},
 		{"cooked, class", packet{at: 2, index: 3}, func(p *packet) { p.dscp = 8 }, Reasons{Other: 1}},
+
+		{"without IP, the same", packet{arp: true}, func(*packet) {}, Reasons{Exact: 1}},
+		{"without IP, interface", packet{arp: true}, func(p *packet) { p.at = 1 }, Reasons{Interface: 1}},
+		{"without IP, trunk and VLAN", packet{arp: true, tags: []uint32{tag100}}, func(p *packet) { p.at, p.tags = 1, nil }, Reasons{VLAN: 1, Interface: 1}},
+		{"without IP, padding", packet{arp: true}, func(p *packet) { p.padding = 9 }, Reasons{Other: 1}},
+		{"without IP, cooked, another interface", packet{arp: true, at: 2, index: 3}, func(p *packet) { p.index = 4 }, Reasons{Interface: 1}},
+		{"without IP, cooked, tagged", packet{arp: true, at: 2, index: 3}, func(p *packet) { p.tags = []uint32{tag100} }, Reasons{VLAN: 1}},
 	} {
 		b, p := newBatch(), c.a
 		frame(b, p.at, p.bytes())
@@ -145,18 +154,6 @@ func TestTraits(t *testing.T) {
 		c.want.Sampled = 1
 		if got := reasonsOf(b); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
-	}
-}
-
-// TestTraitsWithoutIP leaves nothing to differ but the interface.
-func TestTraitsWithoutIP(t *testing.T) {
-	for at, want := range []Reasons{{Sampled: 1, Exact: 1}, {Sampled: 1, Interface: 1}} {
-		b := newBatch()
-		frame(b, 0, arp())
-		frame(b, uint32(at), arp())
-		if got := reasonsOf(b); got != want {
-			t.Errorf("at interface %d: %+v, want %+v", at, got, want)
 		}
 	}
 }

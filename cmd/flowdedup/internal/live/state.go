@@ -2,13 +2,18 @@ package live
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -17,59 +22,94 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// state keeps the file that a run can be resumed from.
+// state keeps the file that a run can be resumed from. A save copies the run as of one moment, in
+// parts between batches, and then writes the copy beside the packets that go on.
 type state struct {
-	run       *runner
-	lock      *outfile.Lock
-	next      time.Time
-	snapshots pages
-	writing   sync.WaitGroup
+	run     *runner
+	copy    engine.SnapshotCopy
+	header  *stateHeader // of the copy while it is made, else nil
+	rested  time.Time    // when the last part of it was copied
+	writing sync.WaitGroup
+	ended   atomic.Bool // what is being written is of no use any more
 
 	mu     sync.Mutex // over what follows
-	busy   bool       // a file is being written
+	busy   bool       // room is made, or a file is written
+	next   time.Time  // when the next copy begins
 	status State
-	failed error // of the last file
+	failed error // the last time
 }
+
+const (
+	// copyShare is the part of the time that a copy takes from packets, one of so many.
+	copyShare = 8
+	// leastCopy and mostCopy is for how long packets wait at a time. A ring rides out many
+	// times as much.
+	leastCopy, mostCopy = time.Millisecond, 10 * time.Millisecond
+	// slowEnd is how long the last save may take without a word.
+	slowEnd = time.Second
+)
 
 // settings are the flags that a state depends on.
 func (c *Config) settings() []setting {
 	d := &c.Dedup
 	all := []setting{
+		{"-i", strings.Join(c.Ring.Interfaces, ", ")}, // points are numbered in this order
+		{"--filter", c.Filter.Expr}, {"--bpf-file", programSum(c.Filter.Program)},
+		{"--snaplen", strconv.Itoa(c.Ring.SnapLen)},
 		{"--window", d.Window.String()}, {"--identity", d.Identity.Kind.String()},
 		{"--identity-bytes", strconv.Itoa(d.Identity.Bytes)}, {"--ignore", fmt.Sprint(d.Identity.Ignore)},
 		{"--digest", d.Digest}, {"--method", d.Method}, {"--memory", strconv.Itoa(d.Memory)},
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},
 	}
-	if d.Across { // points are numbered by the order of interfaces
-		all = append(all, setting{"-i", strings.Join(c.Ring.Interfaces, ", ")})
-	}
-	var of, shape []string
-	for _, k := range c.Distinct.Keys {
+	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
+	for _, k := range c.Distinct.Keys { // they differ in Of alone
 		of = append(of, k.Of.String())
-		shape = []string{strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)}
+		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}
-	zone := ""
 	if l := c.Distinct.Calendar.Location; l != nil && len(of) > 0 {
 		zone = l.String()
 	}
-	return append(all, setting{"--of", strings.Join(of, ",")}, setting{"--mask4, --mask6, --vlan", strings.Join(shape, ", ")},
+	return append(all, setting{"--of", strings.Join(of, ",")},
+		setting{"--mask4", mask4}, setting{"--mask6", mask6}, setting{"--vlan", vlan},
 		setting{"--every", c.Distinct.Calendar.Every.String()},
 		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone})
+}
+
+// programSum tells programs of --bpf-file apart, however the file is laid out; "" is none.
+func programSum(program []bpf.RawInstruction) string {
+	if len(program) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, i := range program {
+		fmt.Fprintln(sum, i.Op, i.Jt, i.Jf, i.K)
+	}
+	return fmt.Sprintf("sha256:%x", sum.Sum(nil)[:8])
 }
 
 // resume makes what judges and counts, of the state file if there is one, and takes the
 // secret from it unless one was given.
 func (r *runner) resume(ctx context.Context) error {
 	cfg := r.cfg
-	header, snapshots, err := (*stateHeader)(nil), io.Reader(nil), error(nil)
-	if cfg.State != "" {
-		if header, snapshots, err = readState(cfg.State); err != nil {
-			return stateError(cfg.State, err)
-		}
-	}
-	if header == nil {
+	if cfg.State == "" {
 		return r.openFilter(ctx, nil, nil)
+	}
+	var err error
+	if r.lock, err = outfile.LockName(cfg.State); err != nil {
+		return stateError(cfg.State, err)
+	}
+	file, err := os.Open(cfg.State)
+	if errors.Is(err, os.ErrNotExist) {
+		return r.openFilter(ctx, nil, nil)
+	}
+	if err != nil {
+		return stateError(cfg.State, err)
+	}
+	defer file.Close()
+	header, snapshots, err := readState(file)
+	if err != nil {
+		return stateError(cfg.State, err)
 	}
 	var given *engine.Secret
 	if cfg.KeyGiven {
@@ -120,110 +160,213 @@ func newCounting(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*di
 	return c, c.Resume(snapshots, &h.Open)
 }
 
-// openState prepares to save the run, if it is to be saved, and does so once: what
-// cannot be written is told at the begin.
+// openState prepares to save the run, if it is to be saved. A file that cannot be written at all is
+// told now, and the first save is made while packets come in.
 func (r *runner) openState() error {
 	if r.cfg.State == "" {
 		return nil
 	}
-	lock, err := outfile.LockName(r.cfg.State)
+	out, err := createState(r.cfg.State)
 	if err != nil {
-		return fmt.Errorf("--state: %w", err)
+		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, err)
 	}
-	s := &state{run: r, lock: lock, status: State{Name: r.cfg.State}}
-	r.state = s
-	if err := s.save(time.Now()); err != nil {
+	if err := out.Discard(); err != nil {
+		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, err)
+	}
+	r.state = &state{run: r, status: State{Name: r.cfg.State}}
+	return nil
+}
+
+// createState opens a file for a state, which is compressed by no name.
+func createState(name string) (*outfile.File, error) {
+	return outfile.Create(context.Background(), name, outfile.Options{Private: true, Plain: true, Locked: true})
+}
+
+// look saves the run if it is time to, or goes on with that. It is called between batches. The
+// error is that of a run that cannot be copied.
+func (s *state) look(now time.Time) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.header != nil:
+		s.part(now)
+		return nil
+	case s.due(now):
+		return s.begin(now)
+	}
+	return nil
+}
+
+func (s *state) due(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.busy && !now.Before(s.next)
+}
+
+// begin has the copy be of this moment. Without room for it, that is made first, beside the
+// packets that go on.
+func (s *state) begin(now time.Time) error {
+	h, err := s.record(now)
+	if err != nil {
 		return err
 	}
-	return s.wait()
-}
-
-// look saves the run if it is time to. It is called between batches.
-func (s *state) look(now time.Time) error {
-	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
-	if busy || now.Before(s.next) {
+	if !s.copy.Start() {
+		s.reserve(now)
 		return nil
 	}
-	return s.save(now)
+	s.header, s.rested = h, now
+	s.wait(now)
+	return nil
 }
 
-// save copies the run, between two batches, and has the copy written while packets go
-// on. The error is that of a run that cannot be copied.
-func (s *state) save(now time.Time) error {
+// wait lets the usual time pass before the next save.
+func (s *state) wait(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = now.Add(s.run.cfg.StateEvery)
+}
+
+// reserve makes room for a copy.
+func (s *state) reserve(now time.Time) {
+	lines := s.copy.Lines()
+	s.copy.Reset()
+	s.background(func() {
+		if err := s.copy.Reserve(lines, s.ended.Load); err != nil {
+			s.wait(now)
+			s.saved(0, now, err)
+		}
+	})
+}
+
+// background runs do while packets go on. No copy is made meanwhile.
+func (s *state) background(do func()) {
+	s.mu.Lock()
+	s.busy = true
+	s.mu.Unlock()
+	s.writing.Go(func() {
+		do()
+		s.mu.Lock()
+		s.busy = false
+		s.mu.Unlock()
+	})
+}
+
+// record takes down what the run holds now.
+func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
-	s.next = now.Add(r.cfg.StateEvery)
-	s.snapshots.reset()
+	s.copy.Reset()
 	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Reasons: r.reasons.counts}
 	if !r.cfg.KeyGiven {
 		h.Secret = r.cfg.Dedup.Secret[:]
 	}
 	var err error
-	if h.Books, err = r.judging.Save(&s.snapshots); err != nil {
-		return stateError(r.cfg.State, err)
+	if h.Books, err = r.judging.Save(&s.copy); err != nil {
+		return nil, stateError(r.cfg.State, err)
 	}
 	h.Names = r.places.of(h.Books.Points)
 	if r.counting != nil {
-		if h.Open, err = r.counting.Save(&s.snapshots); err != nil {
-			return stateError(r.cfg.State, err)
+		if h.Open, err = r.counting.Save(&s.copy); err != nil {
+			return nil, stateError(r.cfg.State, err)
 		}
 	}
-	s.mu.Lock()
-	s.busy = true
-	s.mu.Unlock()
-	s.writing.Go(func() { s.written(h, now) })
-	return nil
+	return h, nil
 }
 
-// written writes the copy, and notes what came of it.
-func (s *state) written(h *stateHeader, now time.Time) {
-	size, err := s.write(h)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy = false
-	switch {
-	case err == nil:
-		s.status.Saved, s.status.Bytes, s.status.Failed = now, size, ""
-		s.run.log.Debug("state saved", "state", s.status.Name, "bytes", size)
-	default:
-		s.status.Failed = err.Error()
-		if s.failed == nil && !s.status.Saved.IsZero() { // the first time, the run ends with it
-			s.run.log.Error("state not saved", "state", s.status.Name, "error", err)
-		}
+// part copies on, for as long as its share of the time since the last part.
+func (s *state) part(now time.Time) {
+	during := min(now.Sub(s.rested)/copyShare, mostCopy)
+	if during < leastCopy {
+		return
 	}
-	s.failed = err
+	done := s.copy.Copy(during)
+	s.rested = time.Now()
+	if !done {
+		return
+	}
+	h := s.header
+	s.header = nil
+	s.background(func() {
+		size, err := s.write(h, s.ended.Load)
+		s.saved(size, h.Saved, err)
+	})
 }
 
-// write puts the copy in the place of the file before.
-func (s *state) write(h *stateHeader) (size int64, err error) {
-	out, err := outfile.Create(context.Background(), s.run.cfg.State, outfile.Options{Private: true, Plain: true, Locked: true})
+// errSuperseded ends the writing of a state that a newer one is going to replace.
+var errSuperseded = errors.New("another state is saved")
+
+// write puts the copy in the place of the file before, unless it is stopped.
+func (s *state) write(h *stateHeader, stopped func() bool) (size int64, err error) {
+	out, err := createState(s.run.cfg.State)
 	if err != nil {
 		return 0, err
 	}
-	if size, err = h.write(out, &s.snapshots); err != nil {
+	size, err = h.write(stoppableWriter{out, stopped}, &s.copy)
+	if err == nil && stopped() {
+		err = errSuperseded
+	}
+	if err != nil {
 		return 0, errors.Join(err, out.Discard())
 	}
 	return size, out.Commit()
 }
 
-// wait returns why the last copy could not be written, when that has ended.
-func (s *state) wait() error {
-	s.writing.Wait()
-	if s.failed != nil {
-		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, s.failed)
-	}
-	return nil
+// stoppableWriter fails once it is stopped.
+type stoppableWriter struct {
+	io.Writer
+	stopped func() bool
 }
 
-// end saves the run for the last time.
-func (s *state) end() error {
-	s.writing.Wait()
-	err := s.save(time.Now())
-	if err == nil {
-		err = s.wait()
+func (w stoppableWriter) Write(p []byte) (int, error) {
+	if w.stopped() {
+		return 0, errSuperseded
 	}
-	return errors.Join(err, s.lock.Unlock())
+	return w.Writer.Write(p)
+}
+
+// saved notes what came of a save, and tells when that changes.
+func (s *state) saved(size int64, at time.Time, err error) {
+	if errors.Is(err, errSuperseded) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.run.log.With("state", s.status.Name)
+	switch {
+	case err != nil:
+		s.status.Failed = err.Error()
+		if s.failed == nil {
+			log.Error("state not saved", "error", err)
+		}
+	default:
+		s.status.Saved, s.status.Bytes, s.status.Failed = at, size, ""
+		if s.failed != nil {
+			log.Info("state saved again", "bytes", size)
+		} else {
+			log.Debug("state saved", "bytes", size)
+		}
+	}
+	s.failed = err
+}
+
+// end saves the run for the last time, without a copy. It does not wait for a save that is under
+// way, but for what the system does at that moment.
+func (s *state) end() error {
+	slow := time.AfterFunc(slowEnd, func() { s.run.log.Info("saving the state", "state", s.run.cfg.State) })
+	defer slow.Stop()
+	s.ended.Store(true)
+	s.writing.Wait()
+	s.header = nil
+	h, err := s.record(time.Now())
+	if err != nil {
+		return errors.Join(err, s.copy.Close())
+	}
+	size, err := s.write(h, func() bool { return false })
+	if err = errors.Join(err, s.copy.Close()); err != nil {
+		s.status.Failed = err.Error()
+		return fmt.Errorf("--state: %w: %w", sink.ErrOutput, err)
+	}
+	s.saved(size, h.Saved, nil)
+	return nil
 }
 
 // show returns what is to be seen of it, nil for no state.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,7 +20,7 @@ import (
 // A state file holds
 //
 //	the bytes FLOWSTAT
-//	version, 2, and the length of the header, in 64 bits each, little-endian
+//	version, 3, and the length of the header, in 64 bits each, little-endian
 //	the header, a JSON object
 //	the snapshots of the filter and of counters, one behind the other
 //	SHA-256 of all before
@@ -27,8 +28,9 @@ import (
 // The sum tells damage; snapshots are sealed under the secret as well.
 const (
 	stateMagic   = "FLOWSTAT"
-	stateVersion = 2
+	stateVersion = 3
 	statePrefix  = len(stateMagic) + 8 + 8
+	stateBuffer  = 1 << 20 // of reading
 )
 
 // ErrState is what errors about the content of a state file wrap.
@@ -72,41 +74,62 @@ func (h *stateHeader) write(w io.Writer, snapshots io.WriterTo) (int64, error) {
 	return int64(len(head)+len(header)+sha256.Size) + size, err
 }
 
-// decodeState returns the header of a state file and a reader of its snapshots. Errors
-// wrap ErrState.
-func decodeState(content []byte) (*stateHeader, io.Reader, error) {
-	le := binary.LittleEndian
-	if len(content) < statePrefix+sha256.Size || string(content[:len(stateMagic)]) != stateMagic {
-		return nil, nil, fmt.Errorf("%w: it is not a state file", ErrState)
-	}
-	if version := le.Uint64(content[8:]); version != stateVersion {
-		return nil, nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrState, version, stateVersion)
-	}
-	body, sum := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
-	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
-		return nil, nil, fmt.Errorf("%w: it is damaged", ErrState)
-	}
-	length := le.Uint64(content[16:])
-	if length > uint64(len(body)-statePrefix) {
-		return nil, nil, fmt.Errorf("%w: it is damaged", ErrState)
-	}
-	h := &stateHeader{}
-	if err := json.Unmarshal(body[statePrefix:][:length], h); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrState, err)
-	}
-	return h, bytes.NewReader(body[statePrefix+int(length):]), nil
-}
-
-// readState reads a state file; without one it returns nothing.
-func readState(name string) (*stateHeader, io.Reader, error) {
-	content, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
-	}
+// readState returns the header of a state file and a reader of its snapshots, which takes more
+// than one pass through the file and little memory. Errors about the content wrap ErrState.
+func readState(file *os.File) (*stateHeader, io.Reader, error) {
+	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err
 	}
-	return decodeState(content)
+	return decodeState(file, info.Size())
+}
+
+// decodeState is readState for a file of a size.
+func decodeState(file io.ReaderAt, size int64) (*stateHeader, io.Reader, error) {
+	le := binary.LittleEndian
+	prefix := make([]byte, statePrefix)
+	if _, err := file.ReadAt(prefix, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	body := size - sha256.Size
+	if body < int64(statePrefix) || string(prefix[:len(stateMagic)]) != stateMagic {
+		return nil, nil, fmt.Errorf("%w: it is not a state file", ErrState)
+	}
+	if version := le.Uint64(prefix[8:]); version != stateVersion {
+		return nil, nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrState, version, stateVersion)
+	}
+	if err := checkSum(file, body); err != nil {
+		return nil, nil, err
+	}
+	length := le.Uint64(prefix[16:])
+	if length > uint64(body)-uint64(statePrefix) {
+		return nil, nil, fmt.Errorf("%w: it is damaged", ErrState)
+	}
+	header := make([]byte, length)
+	if _, err := file.ReadAt(header, int64(statePrefix)); err != nil {
+		return nil, nil, err
+	}
+	h := &stateHeader{}
+	if err := json.Unmarshal(header, h); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrState, err)
+	}
+	from := int64(statePrefix) + int64(length)
+	return h, bufio.NewReaderSize(io.NewSectionReader(file, from, body-from), stateBuffer), nil
+}
+
+// checkSum returns an error unless the first bytes of a file have the sum that is behind them.
+func checkSum(file io.ReaderAt, size int64) error {
+	want, sum := make([]byte, sha256.Size), sha256.New()
+	if _, err := file.ReadAt(want, size); err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(sum, io.NewSectionReader(file, 0, size), make([]byte, stateBuffer)); err != nil {
+		return err
+	}
+	if !bytes.Equal(sum.Sum(nil), want) {
+		return fmt.Errorf("%w: it is damaged", ErrState)
+	}
+	return nil
 }
 
 // fits returns an error unless the state is of a run with the same settings, and of

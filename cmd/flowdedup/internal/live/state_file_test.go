@@ -9,9 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -40,13 +43,20 @@ func written(t *testing.T, h *stateHeader, snapshots string) []byte {
 	return b.Bytes()
 }
 
-// TestStateFile reads what was written, and nothing from where no file is.
+func opened(t *testing.T, name string) *os.File {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+// TestStateFile reads what was written.
 func TestStateFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "state")
-	if h, _, err := readState(name); h != nil || err != nil {
-		t.Errorf("without a file: %v, %v", h, err)
-	}
-	if _, _, err := readState(t.TempDir()); err == nil || errors.Is(err, ErrState) {
+	if _, _, err := readState(opened(t, t.TempDir())); err == nil || errors.Is(err, ErrState) {
 		t.Errorf("a folder: %v", err)
 	}
 	for _, snapshots := range []string{"", "snapshots"} {
@@ -54,7 +64,7 @@ func TestStateFile(t *testing.T) {
 		if err := os.WriteFile(name, written(t, h, snapshots), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, r, err := readState(name)
+		got, r, err := readState(opened(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +102,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 func TestStateFileDamaged(t *testing.T) {
 	good := written(t, testHeader(), "snapshots")
 	decodes := func(content []byte) error {
-		_, _, err := decodeState(content)
+		_, _, err := decodeState(bytes.NewReader(content), int64(len(content)))
 		return err
 	}
 	for i := range good {
@@ -119,7 +129,7 @@ func TestStateFileDamaged(t *testing.T) {
 		{nil, "it is not a state file"},
 		{[]byte("FLOWSTAT"), "it is not a state file"},
 		{append([]byte("FLOWSNAP"), good[8:]...), "it is not a state file"},
-		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 2"},
+		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 3"},
 		{append(bytes.Clone(good), 0), "it is damaged"},
 		{summed(3, "{}"), "it is damaged"},
 		{summed(1<<63, "{}"), "it is damaged"},
@@ -137,6 +147,34 @@ func TestStateFileDamaged(t *testing.T) {
 		}
 		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%q: %v, want %q", c.content, err, c.text)
+		}
+	}
+}
+
+// TestSettings tells runs apart that take other packets.
+func TestSettings(t *testing.T) {
+	plain := Config{}
+	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(engine.Secret{}))}
+	if err := h.fits(plain.settings(), nil); err != nil {
+		t.Fatal(err)
+	}
+	one, other := []bpf.RawInstruction{{Op: 6, K: 1}}, []bpf.RawInstruction{{Op: 6, K: 11}}
+	if programSum(one) == programSum(other) || programSum(one) != programSum(slices.Clone(one)) {
+		t.Error("sums of programs")
+	}
+	for _, c := range []struct {
+		change func(c *Config)
+		text   string
+	}{
+		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
+		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
+		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
+		{func(c *Config) { c.Ring.Interfaces = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
+	} {
+		var changed Config
+		c.change(&changed)
+		if err := h.fits(changed.settings(), nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %q", err, c.text)
 		}
 	}
 }

@@ -56,7 +56,11 @@ func (t *task) Apply(b *capture.Batch) error {
 			return err
 		}
 	}
-	return r.watch.look(time.Now())
+	now := time.Now()
+	if err := r.state.look(now); err != nil {
+		return err
+	}
+	return r.watch.look(now)
 }
 
 // Write writes the packets that go somewhere.

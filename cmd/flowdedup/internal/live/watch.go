@@ -52,11 +52,6 @@ func (w *watch) look(now time.Time) error {
 	}
 	w.next = now.Add(every)
 	w.rings()
-	if s := w.run.state; s != nil {
-		if err := s.look(now); err != nil {
-			return err
-		}
-	}
 	if c := w.run.counting; c != nil {
 		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
 			return err

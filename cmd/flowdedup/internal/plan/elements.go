@@ -42,8 +42,7 @@ type identities struct {
 }
 
 func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Digest, int)) {
-	buf, msgs := p.identity.Gather(b, from, h)
-	p.digester.SumMessages(p.digests[:len(h)], buf, msgs)
+	p.identity.Gather(b, from, h).Sum(p.digests[:len(h)], p.digester)
 	for i, d := range p.digests[:len(h)] {
 		add(d, i)
 	}

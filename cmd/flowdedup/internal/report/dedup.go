@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 
@@ -41,6 +42,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
+	t.WriteString(inputs(s.Inputs))
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", count(s.Filtered))
 	}
@@ -58,6 +60,35 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	fmt.Fprintf(&t, "  %s\n", rate)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// maxInputs is how many inputs get a line each.
+const maxInputs = 16
+
+// inputs tells what came from each input.
+func inputs(all []dedup.InputCount) string {
+	if len(all) > maxInputs {
+		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
+	}
+	var t strings.Builder
+	title := "inputs"
+	for i := range all {
+		n := &all[i]
+		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%.2f %%): %s\n",
+			title, count(n.Packets), count(n.Duplicates), share(n.Duplicates, n.Packets), printable(n.Input))
+		title = ""
+	}
+	return t.String()
+}
+
+// printable keeps control characters in a name from a terminal.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
 }
 
 // within puts a window into words.
@@ -119,6 +150,7 @@ func oddities(s *dedup.Summary) string {
 		{s.OutOfOrder, "out of time order"},
 		{s.NoTimestamp, "without a timestamp"},
 		{s.EvictedLive, "forgotten too early"},
+		{s.LateForgotten, "too late for what was remembered"},
 	} {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%s %s", count(n.count), n.what))

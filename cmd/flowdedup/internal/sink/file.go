@@ -83,7 +83,7 @@ type rotating struct {
 
 func (s *Set) openRotation(name string) (destination, error) {
 	opt := s.cfg.Rotate
-	opt.Warn = func(err error) { s.cfg.Log.Warn("an old file stays", "error", err) }
+	opt.Warn = func(err error) { s.cfg.Log.Warn(name, "error", err) }
 	opt.Completed = func(file string, packets uint64) {
 		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
 	}

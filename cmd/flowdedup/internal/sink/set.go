@@ -32,7 +32,7 @@ type Config struct {
 	Inputs []string
 	// Stop ends the run when the reader of a pipe has left, in live runs.
 	Stop func()
-	Log  *slog.Logger
+	Log  *slog.Logger // nil tells nobody
 }
 
 // None reports whether there is no output at all, so that packets may stay where they
@@ -64,6 +64,9 @@ type Set struct {
 // New makes a set of which nothing is open. ctx is done when the run is to end; then
 // the patience with outputs that block ends as well.
 func New(ctx context.Context, cfg Config) *Set {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Set{cfg: cfg, giveUp: after(ctx, patience)}
 }
 
@@ -114,7 +117,11 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	if s.cfg.Live && file.Name() != name {
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
-	return &single{file: file, writer: capture.NewWriter(file, s.cfg.Rotate.Merged), live: s.cfg.Live, log: s.cfg.Log}, nil
+	writer := capture.NewFormatWriter(file, capture.WriterOptions{
+		Merged: s.cfg.Rotate.Merged, Format: capture.FormatOf(name),
+		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
+	})
+	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
 }
 
 // inputAt describes the input that an output would replace, as it is now.

@@ -1,0 +1,156 @@
+package flow
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Frames without IP are compared by what stations send each other, not by what the
+// wire or a tap adds: destination, source, ethertype, payload. An ethertype of 0 stands
+// for 802.2. Cooked headers have no destination; zeros stand for it.
+const bareHead = 6 + 6 + 2
+
+// tweakBare is the tag of such identities; the payload's length on the wire follows.
+const tweakBare = 3 << 56
+
+// mostPadded is the length up to which payloads are padded: a frame has 60 bytes at
+// least, 64 with a VLAN tag, without its check sequence (IEEE 802.3, 3.2.8).
+const mostPadded = 46
+
+// bareFrame is the identity of a frame without IP.
+type bareFrame struct {
+	number  uint32 // of the frame, counted from the first of the run
+	head    [bareHead]byte
+	payload uint32 // where it lies in the batch
+	size    uint32 // of the payload
+	wire    uint32 // the payload's length on the wire
+}
+
+// addBare enters frame from+number of b if that has no IP header, but for frames that
+// are compared whole, since no addresses or no ethertype were found.
+func (g *Identity) addBare(b *capture.Batch, from, number int, h *Header) (added bool) {
+	if h.Version != 0 {
+		return false
+	}
+	f := &b.Frames[from+number]
+	data := b.Data(from + number)[h.Start:h.End]
+	iface := &b.Interfaces[f.Interface]
+	var header Header
+	w := walk{d: data, h: &header, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
+	if h.Flags&FlagInner != 0 {
+		w.run(atEther)
+	} else {
+		w.bare.fcs = b.FCSLen(from + number)
+		w.run(atLink)
+	}
+	if !w.bare.known || w.bare.body == 0 || w.bare.body > len(w.d) {
+		return false
+	}
+	bare := bareFrame{number: uint32(number), head: w.head(g.ignore)}
+	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
+	bare.payload = f.Data + h.Start + uint32(w.bare.body)
+	bare.size, bare.wire = uint32(len(payload)), uint32(wire)
+	g.out.bare = append(g.out.bare, bare)
+	return true
+}
+
+// head returns addresses and ethertype.
+func (w *walk) head(ignore Fields) (head [bareHead]byte) {
+	if ignore&MAC == 0 {
+		if w.bare.dst >= 0 {
+			copy(head[:6], w.d[w.bare.dst:])
+		}
+		if w.bare.src >= 0 {
+			copy(head[6:12], w.d[w.bare.src:])
+		}
+	}
+	binary.BigEndian.PutUint16(head[12:], w.typ)
+	return head
+}
+
+// payload returns what was captured of the payload, and its length on the wire, where
+// the frame ends at the given offset.
+func (w *walk) payload(end int64) (payload []byte, wire int64) {
+	p := &w.bare
+	end -= int64(p.fcs)
+	if p.end > 0 && int64(p.end) <= end {
+		end = int64(p.end)
+	} else {
+		p.exact = false // the length field states more than there is
+	}
+	if n := arpSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
+		end, p.exact = int64(p.body+n), true
+	}
+	wire = max(end-int64(p.body), 0)
+	payload = w.d[p.body:]
+	if int64(len(payload)) < wire {
+		return payload, wire // cut: what is at its end is not known
+	}
+	payload = payload[:wire]
+	if !p.exact {
+		payload = withoutPadding(withoutTrailer(payload))
+	}
+	return payload, int64(len(payload))
+}
+
+// arpSize returns the length that the header of ARP (RFC 826) states, 0 for other
+// ethertypes.
+func arpSize(typ uint16, payload []byte) int {
+	const header = 8
+	if typ != typeARP && typ != typeRARP || len(payload) < header {
+		return 0
+	}
+	return header + 2*(int(payload[4])+int(payload[5]))
+}
+
+// withoutTrailer returns a payload without the redundancy control trailer of the
+// parallel redundancy protocol (IEC 62439-3, 4.1.10): sequence number, four bits of
+// LAN, twelve of length, which counts payload and trailer, suffix. The length may leave
+// out padding.
+func withoutTrailer(payload []byte) []byte {
+	const trailer, suffix = 6, 0x88fb
+	n := len(payload)
+	if n < trailer || binary.BigEndian.Uint16(payload[n-2:]) != suffix {
+		return payload
+	}
+	word := binary.BigEndian.Uint16(payload[n-4:])
+	lan, length := word>>12, int(word&0xfff)
+	padded := n <= mostPadded+trailer && length >= trailer && length <= n
+	if lan != 0xa && lan != 0xb || length != n && !padded {
+		return payload
+	}
+	return payload[:n-trailer]
+}
+
+// withoutPadding returns a payload that may be padded without the zeros at its end,
+// whether they are its own or not: nobody behind the first switch could tell.
+func withoutPadding(payload []byte) []byte {
+	if len(payload) > mostPadded {
+		return payload
+	}
+	n := len(payload)
+	for n > 0 && payload[n-1] == 0 {
+		n--
+	}
+	return payload[:n]
+}
+
+// copyBare copies the frames that were entered.
+func (g *Identity) copyBare(buf []byte) {
+	m, size := &g.out, uint64(0)
+	m.copies = room(m.copies, len(m.bare))
+	for i := range m.bare {
+		f := &m.bare[i]
+		n := min(bareHead+f.size, g.limit)
+		m.copies[i] = asm.Message{Off: uint32(size), Len: n, Tweak: tweakBare | uint64(f.wire)}
+		size += uint64(n)
+	}
+	m.copied = g.copied.get(size)
+	for i := range m.bare {
+		f := &m.bare[i]
+		dst := m.copied[m.copies[i].Off:][:m.copies[i].Len]
+		copy(dst[copy(dst, f.head[:]):], buf[f.payload:f.payload+f.size])
+	}
+}

@@ -1,0 +1,37 @@
+package flow
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Messages are the identities of a run of frames.
+type Messages struct {
+	buf     []byte        // where msgs lie
+	msgs    []asm.Message // one for each frame, of which those in bare do not count
+	bare    []bareFrame   // frames without IP
+	copied  []byte        // where their messages lie
+	copies  []asm.Message
+	digests []asm.Digest
+}
+
+// begin returns the empty messages of n frames of b.
+func (g *Identity) begin(b *capture.Batch, n int) *Messages {
+	m := &g.out
+	m.buf, m.msgs, m.bare = b.Buf, room(m.msgs, n), m.bare[:0]
+	return m
+}
+
+// Sum writes the digests of the identities to dst, frame by frame. It panics if dst has
+// no room for them.
+func (m *Messages) Sum(dst []asm.Digest, d asm.MessageDigester) {
+	d.SumMessages(dst, m.buf, m.msgs)
+	if len(m.bare) == 0 {
+		return
+	}
+	m.digests = room(m.digests, len(m.bare))
+	d.SumMessages(m.digests, m.copied, m.copies)
+	for i := range m.bare {
+		dst[m.bare[i].number] = m.digests[i]
+	}
+}

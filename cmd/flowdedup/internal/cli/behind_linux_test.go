@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lateResult is what a summary tells of packets whose time went back.
+type lateResult struct {
+	Packets    uint64 `json:"packets_in"`
+	Duplicates uint64 `json:"duplicates"`
+	Late       uint64 `json:"late_forgotten"`
+}
+
+func runLate(t *testing.T, args ...string) (r lateResult, stderr string) {
+	t.Helper()
+	out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+		t.Fatalf("%q: exit code %d, %v, stdout %q, stderr %q", args, code, err, out, errs)
+	}
+	return r, errs
+}
+
+// TestCapturesBehindEachOther reads files that hold the same capture twice, as cat and
+// mergecap -a make them. The exact filter finds all that one with memory for all finds; a
+// small one says that it did not.
+func TestCapturesBehindEachOther(t *testing.T) {
+	const header = 24 // of a pcap file
+	for _, c := range []struct {
+		in, small string
+		header    int
+	}{{bundled("router-vlan.pcapng"), "", 0}, {generated(t, 30_000), "64KiB", header}} {
+		one, err := os.ReadFile(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := filepath.Join(t.TempDir(), "both"+filepath.Ext(c.in))
+		if err := os.WriteFile(both, append(one, one[c.header:]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		alone, _ := runLate(t, c.in, "--memory", "64MiB")
+		want, errs := runLate(t, both, "--memory", "64MiB")
+		if want.Duplicates < alone.Duplicates+alone.Packets/2 || want.Late != 0 || errs != "" {
+			t.Fatalf("much memory: %+v, alone %+v, %q", want, alone, errs)
+		}
+		if r, errs := runLate(t, both, "--method", "exact"); r != want || errs != "" {
+			t.Errorf("exact: %+v, want %+v, %q", r, want, errs)
+		}
+		if c.small != "" {
+			checkWarned(t, both, c.small, alone.Packets, want.Duplicates)
+		}
+	}
+}
+
+// checkWarned reads such a file with too little memory.
+func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
+	t.Helper()
+	r, errs := runLate(t, in, "--memory", memory)
+	if missed := duplicates - r.Duplicates; missed == 0 || r.Late > missed+missed/10 || r.Late < missed-missed/10 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("little memory: %+v, %d copies in all, %q", r, duplicates, errs)
+	}
+	for _, part := range []string{
+		"time goes back by about ", fmt.Sprintf("s at packet %d, and %d packets", packets+1, r.Late),
+		"inputs of their own", "--memory ", "--method exact",
+	} {
+		if !strings.Contains(errs, part) {
+			t.Errorf("no %q in %q", part, errs)
+		}
+	}
+	if out, _, _ := run("dedup", in, "--memory", memory); !strings.Contains(out, "too late for what was remembered") {
+		t.Errorf("the summary tells nothing of it: %s", out)
+	}
+}
+
+// TestMemoryThatIsNotThere asks for more than any machine has.
+func TestMemoryThatIsNotThere(t *testing.T) {
+	out, errs, code := run("dedup", "--memory", "60TiB", bundled("loopback.pcap"))
+	if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
+	}
+}

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+// BenchmarkPauseTimed is BenchmarkPause for a filter of packets that grows from 512 KiB until it
+// holds 8 million elements of a window.
+func BenchmarkPauseTimed(b *testing.B) {
+	measurePause(b, func() Counter[asm.Digest] {
+		cfg := TimedConfig{Window: Window{Duration: time.Hour}, Memory: 512 << 10, Limit: 1 << 30}
+		return &timedCounter{filter: newTimed(b, cfg), times: make([]int64, pauseBatch)}
+	}, func(rng *rand.PCG) asm.Digest { return asm.Digest{rng.Uint64(), rng.Uint64()} })
+}
+
+// timedCounter has a packet every 100 µs.
+type timedCounter struct {
+	filter *Timed
+	times  []int64
+	now    int64
+}
+
+func (c *timedCounter) TestAndSet(seen []uint64, d []asm.Digest) {
+	for i := range d {
+		c.now += 100_000
+		c.times[i] = c.now
+	}
+	c.filter.TestAndSet(seen, d, c.times, nil)
+}
+
+func (c *timedCounter) Counts() Counts { return Counts{} }
+func (c *timedCounter) Reset()         {}
+func (c *timedCounter) Close() error   { return c.filter.Close() }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package layout
+
+func memoryAvailable() (int64, bool) { return MemoryLimit() }
