@@ -2,9 +2,12 @@ package layout
 
 import "golang.org/x/sys/unix"
 
-// mapMemory returns size bytes of zeros, page-aligned. A size that the machine
-// cannot back is refused here and not when the memory is touched.
+// mapMemory returns size bytes of zeros, page-aligned unless they are a small arena's. A size
+// that the machine cannot back is refused here and not when the memory is touched.
 func mapMemory(size int) ([]byte, error) {
+	if size <= smallArena {
+		return heapMemory(size), nil
+	}
 	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 }
 
@@ -25,5 +28,8 @@ func release(b []byte) {
 }
 
 func unmapMemory(b []byte) error {
+	if len(b) <= smallArena {
+		return nil // the collector's
+	}
 	return unix.Munmap(b)
 }

@@ -2,24 +2,18 @@
 
 package layout
 
-import (
-	"errors"
-	"unsafe"
-)
+import "errors"
 
 // maxHeap is the most that is asked of the Go heap, which ends the process
 // where it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
 const maxHeap = 1 << (30 + 10*(^uintptr(0)>>63))
 
-// mapMemory returns size bytes of zeros aligned to LineSize. The collector
-// never moves them and, as they hold no pointers, never reads them.
+// mapMemory returns size bytes of the heap, or ErrArenaSize.
 func mapMemory(size int) ([]byte, error) {
 	if uint64(size) > maxHeap {
 		return nil, ErrArenaSize
 	}
-	b := make([]byte, size+LineSize-1)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (LineSize - 1))
-	return b[skip : skip+size], nil
+	return heapMemory(size), nil
 }
 
 func adviseHuge([]byte) {}

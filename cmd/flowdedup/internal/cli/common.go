@@ -72,7 +72,7 @@ func (c *common) finish(f *pflag.FlagSet) error {
 
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
-	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Warn: e.warn, Progress: bar.update}
+	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
 }
 
 // inputsRequired checks that at least one input is named.

@@ -155,7 +155,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		cfg.Calendar.Every = 0
 	}
 	if f.list {
-		cfg.Sighting = out.sighting
+		cfg.Sighting, cfg.Told = out.sighting, out.out.Flush
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
@@ -223,8 +223,11 @@ func (o *outputs) rows(rows []distinct.Row) error {
 }
 
 func (o *outputs) sighting(s *distinct.Sighting) error {
-	if o.json != nil {
+	switch {
+	case o.json != nil:
 		return o.json.Sighting(s)
+	case o.table != nil:
+		return o.table.Sighting(s)
 	}
 	return report.SightingText(o.out, s)
 }
@@ -244,12 +247,9 @@ func (o *outputs) closeCSV(clean, read bool) error {
 	case o.csv == nil:
 		return nil
 	case clean:
-		if err := o.csv.Close(); err != nil {
-			return errors.Join(err, sink.KeepFile(o.file))
-		}
 		return o.file.Commit()
 	case read:
-		return errors.Join(o.csv.Close(), sink.KeepFile(o.file))
+		return sink.KeepFile(o.file)
 	}
 	return o.file.Discard()
 }

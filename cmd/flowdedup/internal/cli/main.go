@@ -8,12 +8,15 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // env is what a command may touch of the world.
 type env struct {
 	stdout, stderr io.Writer
+	// wrap is input.Options.Wrap.
+	wrap func(capture.Source) capture.Source
 	// signal is the one that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -103,7 +104,7 @@ func dedupText(t *testing.T, in workersInput, workers int) string {
 		Inputs: in.names, Input: in.options(&warnings), Output: output,
 		Identity: flow.IdentityConfig{Kind: flow.L3, Ignore: flow.L3.DefaultIgnore()},
 		Digest:   "aes", Method: "auto", Window: engine.Window{Duration: time.Millisecond},
-		Across: len(in.names) > 1, Workers: workers,
+		Across: len(in.names) > 1, Workers: workers, Log: slog.New(slog.DiscardHandler),
 	})
 	summary.Seconds, summary.PacketsPerSecond = 0, 0
 	told, jsonErr := json.Marshal(summary)

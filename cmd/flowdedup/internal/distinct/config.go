@@ -42,8 +42,12 @@ type Config struct {
 
 	// Rows is told the counts of each window when it closes.
 	Rows func([]Row) error
-	// Sighting is told each first sighting, unless it is nil.
+	// Sighting is told each first sighting, unless it is nil: packet by packet in the order
+	// of the stream, and those of one packet in the order of Keys.
 	Sighting func(*Sighting) error
+	// Told is called after the rows and sightings of each batch, unless it is nil: whoever
+	// gathers them may pass them on.
+	Told func() error
 }
 
 const (

@@ -22,6 +22,7 @@ type Packets struct {
 	times    []int64
 	keys     []elements // of each key of the run
 	seen     []uint64
+	fresh    sightings
 	elements []uint32 // by number
 	drop     []uint64 // packets that rows leave out of their number of packets; nil for none
 }
@@ -153,25 +154,28 @@ func (p *Packets) skip(to uint32) {
 // counted or skipped, under every key.
 func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
 	for _, i := range p.early {
-		if err := p.countKey(w, b, i, to, p.settled[i]); err != nil {
+		if err := p.countKey(w, i, to, p.settled[i]); err != nil {
 			return err
 		}
 	}
 	for l := range p.late {
 		for _, i := range p.late[l].keys {
-			if err := p.countKey(w, b, i, to, nil); err != nil {
+			if err := p.countKey(w, i, to, nil); err != nil {
 				return err
 			}
 			w.keys[i].takePackets(&w.keys[p.late[l].by])
 		}
 	}
-	return nil
+	if len(p.fresh) == 0 {
+		return nil
+	}
+	return p.fresh.tell(w, b, p.run.loc, p.run.cfg.Sighting)
 }
 
 // countKey enters the elements of one key, but for those of settled packets.
-func (p *Packets) countKey(w *window, b *capture.Batch, i int, to uint32, known *settled) error {
+func (p *Packets) countKey(w *window, i int, to uint32, known *settled) error {
 	e, k, cfg, key := &p.keys[i], &w.keys[i], p.run.cfg, &p.run.cfg.Keys[i]
-	f := familyOf{to: to, settled: known, sighter: sighter{r: p.run, w: w, b: b, key: key}}
+	f := familyOf{to: to, settled: known, key: key}
 	return errors.Join(
 		count(p, &k.addr4, cfg.newAddresses, &e.addr4, &f, key.FormatAddr4),
 		count(p, &k.v4, cfg.newDigests, &e.v4, &f, key.Format16),
@@ -184,7 +188,7 @@ func (p *Packets) countKey(w *window, b *capture.Batch, i int, to uint32, known 
 type familyOf struct {
 	to      uint32   // the packets before this one are counted
 	settled *settled // nil for none
-	sighter sighter
+	key     *flow.KeyConfig
 }
 
 // count enters elements of one family.
@@ -201,7 +205,7 @@ func count[E, K any](
 		}
 	}
 	frames, items := e.frames[from:end], e.items[from:end]
-	c.packets += packetsOf(frames, p.drop, perPacket(f.sighter.key.Of))
+	c.packets += packetsOf(frames, p.drop, perPacket(f.key.Of))
 	if f.settled != nil {
 		p.elements = f.settled.without(p.elements[:0], e.frames, from, end)
 		items = e.pick(p.elements)
@@ -209,8 +213,8 @@ func count[E, K any](
 	words := (len(items) + 63) / 64
 	p.seen = slices.Grow(p.seen[:0], words)[:words]
 	c.TestAndSet(p.seen, items)
-	if p.run.cfg.Sighting == nil {
-		return nil
+	if p.run.cfg.Sighting != nil {
+		p.fresh.add(f.key, p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
 	}
-	return f.sighter.report(p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
+	return nil
 }

@@ -27,7 +27,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	defer in.Close()
 	c := NewCounting(&cfg)
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
-		return &task{packets: c.NewPackets()}
+		return &task{packets: c.NewPackets(), told: cfg.Told}
 	})
 	closed := c.Close()
 	result := Result{Packets: c.packets, Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}

@@ -51,7 +51,7 @@ func newSlidingCounting(cfg *Config, loc *time.Location) *slidingCounting {
 		cfg: cfg, loc: loc, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
 	}
-	s.packets = make(slidingPackets, s.window/s.slide)
+	s.packets.bySlide = make([]uint64, s.window/s.slide)
 	return s
 }
 
@@ -102,22 +102,25 @@ func (s *slidingCounting) far(t int64) bool { return apart(t, s.latest) > s.wind
 // pass lets time go on to a packet that is believed.
 func (s *slidingCounting) pass(t int64) {
 	if !s.started {
-		s.started, s.latest = true, t
-		s.next = t - floorMod(t, s.slide) + s.slide
+		s.started, s.latest, s.next = true, t, s.endOf(t)
 	}
 	if len(s.held) > 0 {
 		if s.votes--; s.votes <= 0 {
 			s.drop()
 		}
 	}
-	for s.next <= t && s.err == nil {
+	for s.next <= t && s.packets.sum > 0 && s.err == nil {
 		s.tell()
 	}
+	s.next = max(s.next, s.endOf(t)) // windows without packets have no row
 	if t < s.next-s.slide {
 		s.late++
 	}
 	s.latest = max(s.latest, t)
 }
+
+// endOf returns the end of the slide that holds t.
+func (s *slidingCounting) endOf(t int64) int64 { return t - floorMod(t, s.slide) + s.slide }
 
 // floorMod returns t modulo m in 0 to m-1.
 func floorMod(t, m int64) int64 { return (t%m + m) % m }
@@ -155,7 +158,7 @@ func (s *slidingCounting) drop() {
 func (s *slidingCounting) release() {
 	held := s.held
 	s.held, s.votes = nil, 0
-	for s.packets.sum() > 0 && s.err == nil {
+	for s.packets.sum > 0 && s.err == nil {
 		s.tell()
 	}
 	s.started = false
@@ -175,7 +178,7 @@ func (s *slidingCounting) close() error {
 	if len(s.held) > 0 {
 		s.release()
 	}
-	if s.started && s.err == nil {
+	if s.packets.sum > 0 && s.err == nil {
 		s.tell()
 	}
 	for i := range s.keys {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -16,6 +17,8 @@ type slidingKey struct{ v4, v6, mac slidingFamily }
 type slidingFamily struct {
 	counter slidingCounter
 	packets slidingPackets
+	counts  engine.Counts // of the last row
+	current bool          // counts are those of the next row too
 }
 
 // slidingCounter is an engine.Sliding or an engine.SlidingSet.
@@ -26,13 +29,23 @@ type slidingCounter interface {
 }
 
 // slidingPackets counts packets by slide, in a ring as long as a window.
-type slidingPackets []uint64
+type slidingPackets struct {
+	bySlide []uint64
+	sum     uint64
+}
 
-func (p slidingPackets) sum() (sum uint64) {
-	for _, n := range p {
-		sum += n
+// add counts packets of the slide with that slot, of which -1 is none.
+func (p *slidingPackets) add(slot int, n uint64) {
+	if slot >= 0 {
+		p.bySlide[slot] += n
+		p.sum += n
 	}
-	return sum
+}
+
+// empty forgets the packets of a slide that leaves the window.
+func (p *slidingPackets) empty(slot int) {
+	p.sum -= p.bySlide[slot]
+	p.bySlide[slot] = 0
 }
 
 // heldPacket is a packet that waits for its time to be believed.
@@ -111,9 +124,10 @@ func (s *slidingCounting) set(f *slidingFamily, digests []asm.Digest, times []in
 			s.err = fmt.Errorf("memory for a window: %w", err)
 			f.counter = engine.NewSlidingSet(s.cfg.Window)
 		}
-		f.packets = make(slidingPackets, len(s.packets))
+		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
 	}
 	f.counter.TestAndSet(nil, digests, times)
+	f.current = false
 	f.packets.add(slot, packets)
 }
 
@@ -123,12 +137,6 @@ func (s *slidingCounting) slot(t int64) int {
 		return -1
 	}
 	return int(floorMod(t-floorMod(t, s.slide), s.window) / s.slide)
-}
-
-func (p slidingPackets) add(slot int, n uint64) {
-	if slot >= 0 {
-		p[slot] += n
-	}
 }
 
 // newSliding makes a counter of a window that slides.
@@ -147,22 +155,20 @@ func (c *Config) newSliding() (slidingCounter, error) {
 // on to it.
 func (s *slidingCounting) tell() {
 	end := s.next
-	if s.packets.sum() > 0 {
-		s.err = s.cfg.Rows(s.rows(end))
-	}
+	s.err = s.cfg.Rows(s.rows(end))
 	s.next += s.slide
-	slot := s.slot(end)
+	slot := s.slot(end) // of the slide that leaves the window
+	if s.packets.bySlide[slot] == 0 {
+		return // counts stay as they are
+	}
 	s.packets.empty(slot)
 	for i := range s.keys {
 		for _, f := range s.keys[i].all() {
-			f.packets.empty(slot)
+			if f.counter != nil {
+				f.packets.empty(slot)
+				f.current = false
+			}
 		}
-	}
-}
-
-func (p slidingPackets) empty(slot int) {
-	if p != nil {
-		p[slot] = 0
 	}
 }
 
@@ -170,10 +176,11 @@ func (k *slidingKey) all() [3]*slidingFamily { return [...]*slidingFamily{&k.v4,
 
 // rows returns the counts of the window before end, key by key.
 func (s *slidingCounting) rows(end int64) (rows []Row) {
+	from, to := stamp.Format(end-s.window, s.loc), stamp.Format(end, s.loc)
 	for i := range s.keys {
 		key, k := &s.cfg.Keys[i], &s.keys[i]
 		families := familiesOf(*key, k.v4.family(end), k.v6.family(end), k.mac.family(end))
-		rows = appendRows(rows, end-s.window, end, s.loc, key.Of.String(), families)
+		rows = appendRows(rows, from, to, key.Of.String(), families)
 	}
 	return rows
 }
@@ -184,5 +191,8 @@ func (f *slidingFamily) family(end int64) family {
 	if f.counter == nil {
 		return family{counts: engine.Counts{Method: methodExact}}
 	}
-	return family{counts: f.counter.Count(end - 1), packets: f.packets.sum()}
+	if !f.current { // a count takes a look at each slide of the window
+		f.counts, f.current = f.counter.Count(end-1), true
+	}
+	return family{counts: f.counts, packets: f.packets.sum}
 }

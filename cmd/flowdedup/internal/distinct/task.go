@@ -14,6 +14,7 @@ const step = 512
 // task is the work on one batch.
 type task struct {
 	packets *Packets
+	told    func() error // Config.Told
 	times   []int64
 }
 
@@ -36,7 +37,15 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply counts the elements.
-func (t *task) Apply(b *capture.Batch) error { return t.packets.Count(b, nil) }
+func (t *task) Apply(b *capture.Batch) error {
+	if err := t.packets.Count(b, nil); err != nil || t.told == nil {
+		return err
+	}
+	if err := t.told(); err != nil {
+		return &OutputError{err}
+	}
+	return nil
+}
 
 // Write does nothing: a list is written while elements are counted.
 func (t *task) Write(*capture.Batch) error { return nil }

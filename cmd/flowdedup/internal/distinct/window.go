@@ -2,7 +2,6 @@ package distinct
 
 import (
 	"math"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
@@ -48,9 +47,10 @@ func (w *window) rows(c *Counting) []Row {
 	if w.whole {
 		start, end = w.first, w.last
 	}
+	from, to := stamp.Format(start, c.loc), stamp.Format(end, c.loc)
 	var rows []Row
 	for i := range w.keys {
-		rows = appendRows(rows, start, end, c.loc, c.cfg.Keys[i].Of.String(), c.families(w, i))
+		rows = appendRows(rows, from, to, c.cfg.Keys[i].Of.String(), c.families(w, i))
 	}
 	return rows
 }
@@ -65,11 +65,10 @@ func (c *Counting) families(w *window, key int) []family {
 }
 
 // appendRows appends the counts of a key in a window.
-func appendRows(rows []Row, start, end int64, loc *time.Location, of string, families []family) []Row {
+func appendRows(rows []Row, start, end *string, of string, families []family) []Row {
 	for _, f := range families {
 		rows = append(rows, Row{
-			WindowStart: stamp.Format(start, loc), WindowEnd: stamp.Format(end, loc),
-			Of: of, Family: f.name,
+			WindowStart: start, WindowEnd: end, Of: of, Family: f.name,
 			Distinct: f.counts.Distinct, Low: f.counts.Low, High: f.counts.High,
 			Packets: f.packets, Method: f.counts.Method, MemoryBytes: f.counts.MemoryBytes, FPR: f.counts.FPR,
 		})

@@ -28,6 +28,8 @@ type Options struct {
 	// read, how many there are (0 if unknown) and the packets so far, those not
 	// wanted included. It may be nil.
 	Progress func(done, total int64, packets uint64)
+	// Wrap puts another source around each one that was opened; nil for none.
+	Wrap func(capture.Source) capture.Source
 }
 
 // ErrRepeatedStdin is returned when "-" is named more than once.
@@ -67,6 +69,11 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	}
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
+	}
+	if opt.Wrap != nil {
+		for i, src := range o.sources {
+			o.sources[i] = opt.Wrap(src)
+		}
 	}
 	s := New(join(o.sources, opt), opt.Progress)
 	s.failed, s.survived, s.filter = o.failed, survived, newFilter(opt.Filter, survived.note)

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // count writes a number with its thousands apart.
@@ -47,13 +48,5 @@ func spell(d time.Duration) string {
 	return s
 }
 
-// clean makes text that comes from outside, names above all, harmless to a
-// terminal and one line long.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+// clean is what is shown of text that comes from outside, names above all.
+func clean(s string) string { return show.Printable(s) }

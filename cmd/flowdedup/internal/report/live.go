@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // LiveJSON writes the summary as one object on one line.
@@ -29,10 +30,10 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	for i := range s.Interfaces {
 		n := &s.Interfaces[i]
-		fmt.Fprintf(&t, "  %-11s %s\n", n.Name, ofInterface(n))
+		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
 	if f := s.Forward; f != nil {
-		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", count(f.Sent), f.Interface,
+		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", count(f.Sent), show.Printable(f.Interface),
 			also(", ", part{f.Lost, "lost while it was away"}, part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
 	}
 	if s.Late > 0 {

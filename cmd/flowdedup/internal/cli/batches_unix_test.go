@@ -1,0 +1,250 @@
+//go:build linux || darwin
+
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/flowdedup/flowdedup/bench/workload"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// cutSource delivers the batches of another source in parts that end at random, empty ones
+// among them.
+type cutSource struct {
+	capture.Source
+	rng   *rand.Rand
+	whole capture.Batch
+	frame int // the first that was not delivered
+	block int
+}
+
+func (c *cutSource) Next(b *capture.Batch) error {
+	b.Reset()
+	if c.frame == len(c.whole.Frames) && c.block == len(c.whole.Blocks) {
+		c.frame, c.block = 0, 0
+		if err := c.Source.Next(&c.whole); err != nil {
+			return err
+		}
+	}
+	b.Buf = append(b.Buf, c.whole.Buf...)
+	b.Interfaces, b.Sections = c.whole.Interfaces, c.whole.Sections
+	from := c.frame
+	c.frame += c.rng.IntN(min(len(c.whole.Frames)-from, 1+c.rng.IntN(1000)) + 1)
+	b.Frames = append(b.Frames, c.whole.Frames[from:c.frame]...)
+	for ; c.block < len(c.whole.Blocks); c.block++ {
+		block := c.whole.Blocks[c.block]
+		if int(block.Before) > c.frame || int(block.Before) == c.frame && c.rng.IntN(3) == 0 {
+			break
+		}
+		block.Before -= uint32(from)
+		b.Blocks = append(b.Blocks, block)
+	}
+	return nil
+}
+
+// runCut runs a command on batches that end where the seed says, or on those of the sources
+// for 0.
+func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
+	if seed > 0 {
+		e.wrap = func(src capture.Source) capture.Source {
+			return &cutSource{Source: src, rng: rand.New(rand.NewPCG(seed, 11))}
+		}
+	}
+	root := newRoot(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(context.Background())
+	e.report(err)
+	return out.String(), errs.String(), e.exitCode(err)
+}
+
+// cutInput is a list of inputs, of which FIFOs are fed anew in each run.
+type cutInput struct {
+	names []string
+	fed   map[string][]byte
+}
+
+// feed writes to the FIFOs in pieces, until they are at their end.
+func (in *cutInput) feed(t *testing.T, seed uint64) {
+	for name, data := range in.fed {
+		go func() {
+			rng := rand.New(rand.NewPCG(seed, 12))
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			for rest := data; len(rest) > 0 && err == nil; {
+				n := min(len(rest), 1+rng.IntN(1<<rng.IntN(17)))
+				_, err = f.Write(rest[:n])
+				rest = rest[n:]
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+}
+
+// cutInputs are inputs of every kind.
+func cutInputs(t *testing.T) map[string]*cutInput {
+	t.Helper()
+	dir := t.TempDir()
+	all := map[string]*cutInput{}
+	put := func(name string, data []byte) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = &cutInput{names: []string{path}}
+	}
+	pcap, pcapng := cutStream(t, workload.Pcap, 21), cutStream(t, workload.PcapNG, 22)
+	put("in.pcap", pcap)
+	put("in.pcapng", pcapng)
+	one, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("sections.pcapng", slices.Concat(one, pcapng, one))
+	put("damaged.pcapng", slices.Concat(pcapng[:len(pcapng)/2], one))
+	put("in.pcap.gz", packed(t, pcap, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))
+	put("in.pcapng.zst", packed(t, pcapng, func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return z
+	}))
+	put("in.pcapng.lz4", packed(t, pcapng, func(w io.Writer) io.WriteCloser { return lz4.NewWriter(w) }))
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all["pipe"] = &cutInput{[]string{fifo}, map[string][]byte{fifo: pcap}}
+	all["merged"] = &cutInput{
+		names: []string{filepath.Join(dir, "in.pcap"), fifo, filepath.Join(dir, "in.pcap.gz"), filepath.Join(dir, "in.pcapng.lz4")},
+		fed:   map[string][]byte{fifo: pcapng},
+	}
+	return all
+}
+
+// cutStream is a capture of 100 minutes in which a packet in ten is a copy.
+func cutStream(t *testing.T, format workload.Format, seed uint64) []byte {
+	t.Helper()
+	c := workload.Default()
+	c.Packets, c.Format, c.Seed, c.Flows = 20000, format, seed, 5000
+	if testing.Short() {
+		c.Packets = 2000
+	}
+	var b bytes.Buffer
+	if _, err := workload.Generate(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func packed(t *testing.T, data []byte, pack func(io.Writer) io.WriteCloser) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := pack(&b)
+	_, err := w.Write(data)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// cutCommands have every output between them. OUT begins the names of files.
+var cutCommands = []string{
+	"dedup -w OUT1.pcapng --duplicates OUT2.pcapng.gz",
+	"dedup --json --identity frame -w OUT1.pcapng.zst --duplicates OUT2.pcapng.lz4",
+	"dedup --json --window 50ms --refresh -w OUT1.pcapng --rotate-size 1MiB",
+	"dedup --json --window none --method exact --across --duplicates OUT2.pcapng",
+	"dedup --json --window none --memory 64KiB -w OUT1.pcapng",
+	"dedup --json --window n:1000 -w OUT1.pcapng --rotate-every 20m",
+	"distinct",
+	"distinct --list --of mac,flow,ip --every 7m",
+	"distinct --json --list --of flow,src,ip,dst,mac --every 10m",
+	"distinct --json --list --method lru --memory 64KiB --of biflow,pair --window none",
+	"distinct --json --method bloom --of src,flow,biflow --every 20s",
+	"distinct --json --method exact --of flow --tz Europe/Berlin --csv OUT.csv.gz",
+	"distinct --quiet --csv OUT.csv --of src,flow",
+	"distinct --csv OUT.csv --window 10m --slide 1m --of src,flow,mac",
+	"distinct --json --window 1h --slide 15s --of ip,pair --method exact",
+	"distinct --json --list --no-merge --of src,dst --every 5m",
+}
+
+// spentTime is what differs from run to run.
+var spentTime = regexp.MustCompile(`"seconds":.*|  speed .*`)
+
+// cutOutputs runs a command and returns all that it puts out.
+func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers int) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := append(strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(dir, "out"))), in.names...)
+	in.feed(t, seed)
+	stdout, stderr, code := runCut(seed, append(args, "--key", strings.Repeat("5a", 32), "--workers", fmt.Sprint(workers))...)
+	text := fmt.Sprintf("exit code %d\n%s\n%s", code, spentTime.ReplaceAllString(stdout, ""), stderr)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		text += fmt.Sprintf("%s:\n%s", d.Name(), data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte.
+func TestBatchEnds(t *testing.T) {
+	for kind, in := range cutInputs(t) {
+		for i, command := range cutCommands {
+			t.Run(kind+"/"+command, func(t *testing.T) {
+				want := cutOutputs(t, in, command, 0, 1)
+				if code := want[:len("exit code N")]; code != "exit code 0" && (kind != "damaged.pcapng" || code != "exit code 3") {
+					t.Fatalf("%.300s", want)
+				}
+				for n, workers := range []int{1, 4} {
+					seed := uint64(1 + 2*i + n)
+					if got := cutOutputs(t, in, command, seed, workers); got != want {
+						t.Errorf("%d workers, seed %d: %s", workers, seed, difference(got, want))
+					}
+				}
+			})
+		}
+	}
+}
+
+// difference shows where two texts part.
+func difference(got, want string) string {
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	from := max(0, at-100)
+	return fmt.Sprintf("after %d bytes of %d and %d:\n got %.300q\nwant %.300q", at, len(got), len(want), got[from:], want[from:])
+}
