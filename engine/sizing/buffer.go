@@ -112,10 +112,10 @@ func digestRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.window, math.Ldexp(r.window, -64))
 }
 
-// slidingRows is engine.Sliding, whose lines hold what the window does and up to a quarter of
-// a window more until they are swept. With less memory it would count a sample.
+// slidingRows is engine.Sliding, whose lines hold what the window does and about a
+// thirtieth of a window more until they are swept. With less memory it would count a sample.
 func slidingRows(r *request, memory int) (design, error) {
-	return splittingRows(r, memory, r.within(r.Elements*5/4), math.Ldexp(r.window, -58))
+	return splittingRows(r, memory, r.within(r.Elements*33/32), math.Ldexp(r.window, -58))
 }
 
 // splittingRows is a design of lines that double while so many elements come.

@@ -183,7 +183,7 @@ func TestLandmark(t *testing.T) {
 // TestSlidingRows compares rows of a window that slides with those of engine.Sliding, to which
 // the elements of some windows come, all new.
 func TestSlidingRows(t *testing.T) {
-	const n, windows = 40_000, 4
+	const n, windows = 30_000, 4
 	c := planned(t, Question{Kind: Sliding, Key: Other, Elements: n}, "sliding-rows")
 	s, err := engine.NewSliding(engine.SlidingConfig{Window: time.Second})
 	if err != nil {

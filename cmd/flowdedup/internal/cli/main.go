@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -63,7 +64,7 @@ func (e *env) report(err error) {
 // line prints one line. e.mu is held.
 func (e *env) line(text string) {
 	e.clearProgress()
-	fmt.Fprintf(e.stderr, "flowdedup: %s\n", strings.ReplaceAll(text, "\n", "; "))
+	fmt.Fprintf(e.stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
 }
 
 // maxWarnings is how many warnings one run prints: a hostile file can give
