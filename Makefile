@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live papers captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -100,6 +100,11 @@ bench-live-quick:
 DURATION ?= 30m
 soak-live:
 	bench/live/soak.sh -duration $(DURATION)
+
+# faults lets each system call of a dozen command lines fail once, and judges what is
+# left: Linux with strace, about a quarter of an hour. go test ./... tries a sample.
+faults:
+	FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults
 
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
