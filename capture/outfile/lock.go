@@ -61,8 +61,11 @@ func lockName(dir *folder, base string) (*Lock, error) {
 			return &Lock{dir: dir}, errors.Join(dir.remove(l.name), file.Close())
 		}
 		// The run before may have removed it between the two steps.
-		if s := (scratch{dir: dir}); !s.leadsTo(l.name, file) {
+		if ours, err := dir.leadsTo(l.name, file); !ours {
 			_ = file.Close()
+			if err != nil {
+				return nil, err
+			}
 			continue
 		}
 		l.file = file

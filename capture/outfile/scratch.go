@@ -50,12 +50,20 @@ func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
+		if lockFile(file) != nil {
+			s.temp = name // no locks here
+			return file, nil
+		}
 		// Before it was locked it looked like something left over.
-		if lockFile(file) != nil || s.leadsTo(name, file) {
+		ours, err := s.dir.leadsTo(name, file)
+		if ours {
 			s.temp = name
 			return file, nil
 		}
 		_ = file.Close()
+		if err != nil {
+			return nil, err
+		}
 	}
 	return nil, fs.ErrExist
 }
@@ -67,13 +75,16 @@ func (s *scratch) hidden() string {
 }
 
 // leadsTo reports whether a name of the folder is that of file.
-func (s *scratch) leadsTo(name string, file *os.File) bool {
-	has, err := s.dir.stat(name)
+func (d *folder) leadsTo(name string, file *os.File) (bool, error) {
+	has, err := d.stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	want, err := file.Stat()
-	return err == nil && os.SameFile(has, want)
+	return err == nil && os.SameFile(has, want), err
 }
 
 // ready gives the file a hidden name that leads to it. A file whose name was taken away
@@ -87,8 +98,8 @@ func (s *scratch) ready(f *File) error {
 		s.temp = name
 		return nil
 	}
-	if s.leadsTo(s.temp, f.out) {
-		return nil
+	if ours, err := s.dir.leadsTo(s.temp, f.out); ours || err != nil {
+		return err
 	}
 	if err := s.rewrite(f); err != nil || s.temp != "" {
 		return err

@@ -38,8 +38,10 @@ func removeLeftOver(dir *folder, name string) {
 		return
 	}
 	defer file.Close()
-	s := scratch{dir: dir}
-	if lockFile(file) == nil && s.leadsTo(name, file) {
+	if lockFile(file) != nil {
+		return
+	}
+	if ours, _ := dir.leadsTo(name, file); ours {
 		_ = dir.remove(name) // the next run tries again
 	}
 }

@@ -119,6 +119,17 @@ func TestFileLimit(t *testing.T) {
 	}
 }
 
+// TestFewFiles wants an error of ours where the Go runtime would end the process.
+func TestFewFiles(t *testing.T) {
+	cmd := program(t, "dedup", bundled("router-plain.pcapng"))
+	cmd.Args = append([]string{"sh", "-c", `ulimit -n 8; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	text, err := cmd.CombinedOutput()
+	if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), "only 8 files may be open") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+}
+
 // TestKilledAnyTime finds a whole file under the final name, or none.
 func TestKilledAnyTime(t *testing.T) {
 	in := generated(t, 100_000)

@@ -33,6 +33,10 @@ type env struct {
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
 	e := &env{stderr: stderr, clearProgress: func() {}}
+	if err := enoughFiles(); err != nil {
+		e.report(err)
+		return e.exitCode(err)
+	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
 	out := sink.NewPatient(ctx, "standard output", stdout)
