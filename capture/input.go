@@ -102,11 +102,17 @@ func (in *input) release() error {
 	if in.file != nil {
 		err = in.file.Close()
 	}
-	// What waits for a pipe may wait for long; it ends by itself.
-	if in.ahead != nil && in.regular != nil {
-		<-in.ahead.done
+	// How many layers there are stays known. A worker may ask for that at any time, and
+	// what waits for a pipe, and may wait for long, may still use them: it ends by itself.
+	if in.regular == nil {
+		in.layers = make([]layer, len(in.layers))
+	} else {
+		if in.ahead != nil {
+			<-in.ahead.done
+		}
+		clear(in.layers)
 	}
-	in.ahead, in.layers = nil, make([]layer, len(in.layers)) // how many there are stays known
+	in.ahead = nil
 	return err
 }
 
