@@ -36,6 +36,8 @@ type growth struct {
 	older []olderArena // the latest first
 	lines [][]layout.Line
 	endAt uint64 // where the oldest of them ends, or 0
+	// whenReady has the filter grow later where the memory is not there yet.
+	whenReady bool
 }
 
 // olderArena is the memory of a filter before the present one.
@@ -66,6 +68,16 @@ func prepareArena(lines int) *nextArena {
 	return n
 }
 
+// ready reports whether nobody has to wait for the memory.
+func (n *nextArena) ready() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // close stops preparing, and gives the memory back.
 func (n *nextArena) close() error {
 	if n == nil {
@@ -78,6 +90,11 @@ func (n *nextArena) close() error {
 	}
 	return n.arena.Close()
 }
+
+// GrowWhenReady has the filter grow when the larger memory is there, where it would
+// otherwise wait for that at a certain element. What it forgets then depends on how fast
+// memory comes, so this is for streams that do not wait either.
+func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
 
 // growLead returns how many elements a filter of so many lines takes between the reason to
 // grow and growing: a multiple of 64. At two million elements a second that is as long as
@@ -139,7 +156,11 @@ func (t *Timed) piece(n int) int {
 		return min(n, max(64, t.lines&^63))
 	}
 	if g.at != 0 && g.at == t.position {
-		t.grow()
+		if g.whenReady && !g.next.ready() {
+			g.at += uint64(growLead(t.lines))
+		} else {
+			t.grow()
+		}
 	}
 	if g.endAt != 0 && g.endAt == t.position {
 		t.endOldest()

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -219,10 +220,16 @@ func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers
 	return text
 }
 
-// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte.
+// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte. In
+// short, a third of the commands is run for each kind of input, each for some.
 func TestBatchEnds(t *testing.T) {
-	for kind, in := range cutInputs(t) {
+	inputs := cutInputs(t)
+	for k, kind := range slices.Sorted(maps.Keys(inputs)) {
+		in := inputs[kind]
 		for i, command := range cutCommands {
+			if testing.Short() && (i+k)%3 != 0 {
+				continue
+			}
 			t.Run(kind+"/"+command, func(t *testing.T) {
 				want := cutOutputs(t, in, command, 0, 1)
 				if code := want[:len("exit code N")]; code != "exit code 0" && (kind != "damaged.pcapng" || code != "exit code 3") {

@@ -35,6 +35,10 @@ type Config struct {
 	Refresh bool
 	Across  bool
 
+	// Live says that packets do not wait: a filter that grows does so when its memory is
+	// there, and not at a certain packet.
+	Live bool
+
 	Workers int // goroutines that share the work, at least 1; what comes out does not depend on it
 }
 

@@ -27,7 +27,15 @@ func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.prepareFilter(filter)
 	return &Judging{cfg: cfg, where: flow.NewPoints(nil), filter: filter, books: newBooks()}, nil
+}
+
+// prepareFilter tells a filter what kind of run it is in.
+func (c *Config) prepareFilter(filter engine.PacketFilter) {
+	if f, ok := filter.(interface{ GrowWhenReady() }); ok && c.Live {
+		f.GrowWhenReady()
+	}
 }
 
 // Populate has the system hand over the filter's memory now, where that has a bound. Else it

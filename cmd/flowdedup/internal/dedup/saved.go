@@ -55,6 +55,7 @@ func ResumeJudging(cfg *Config, r io.Reader, saved *SavedBooks) (*Judging, error
 	if len(saved.ByProtocol) != int(flow.Protocols) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", engine.ErrSnapshot, len(saved.ByProtocol)), filter.Close())
 	}
+	cfg.prepareFilter(filter)
 	b := newBooks()
 	b.tally = tally{
 		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,

@@ -74,6 +74,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		}
 	}()
 	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
+	cfg.Dedup.Live = true
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
