@@ -63,6 +63,35 @@ func TestTimedGrows(t *testing.T) {
 	}
 }
 
+// TestTimedGrowsWhenReady holds the larger memory back: the filter goes on, and grows some
+// elements after it is there.
+func TestTimedGrowsWhenReady(t *testing.T) {
+	cfg := growing(t, "1s")
+	s := burstStream(200_000, int64(time.Second), int64(time.Second)/2500)
+	f := newTimed(t, cfg)
+	f.GrowWhenReady()
+	var held *nextArena
+	const step = 1000
+	for from := 0; from < len(s.digests); from += step {
+		to := min(from+step, len(s.digests))
+		f.TestAndSet(make([]uint64, step/64+1), s.digests[from:to], s.times[from:to], s.points[from:to])
+		if next := f.growth.next; next != nil && held == nil {
+			<-next.done // what is prepared cannot be held back, so another takes its place
+			held = &nextArena{stop: next.stop, done: make(chan struct{}), arena: next.arena}
+			f.growth.next = held
+		}
+		if from == len(s.digests)/2 {
+			if held == nil || f.growth.next != held || f.lines != 1024 {
+				t.Fatalf("%d lines, without memory for more", f.lines)
+			}
+			close(held.done)
+		}
+	}
+	if f.lines == 1024 {
+		t.Errorf("%d lines in the end", f.lines)
+	}
+}
+
 // Growth follows the stream: neither batches nor workers nor a restart change anything.
 func TestTimedGrowsAlike(t *testing.T) {
 	s := burstStream(60_000, 50_000_000, 20_000)
