@@ -17,6 +17,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	// unspoken is what GitHub leaves out of the name of a heading.
 	unspoken = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// source is a file of the project as the manual names it.
+	source = regexp.MustCompile("`((?:asm|bench|capture|cmd|engine|internal|layout)/[a-z0-9_/]+\\.(?:go|s|md))`")
 )
 
 // TestLinks follows every relative link of every page: the file must exist, and so must
@@ -46,6 +48,26 @@ func TestLinks(t *testing.T) {
 	}
 	if links == 0 {
 		t.Error("no links found")
+	}
+}
+
+// TestSources finds every source file that the manual names: who moves one is told which
+// pages speak of it. Names that begin with internal are those of the command.
+func TestSources(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages", err)
+	}
+	for _, page := range pages {
+		for _, found := range source.FindAllStringSubmatch(read(t, page), -1) {
+			folder := root
+			if strings.HasPrefix(found[1], "internal/") {
+				folder = ".."
+			}
+			if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
 	}
 }
 
