@@ -1,0 +1,2 @@
+// Package doc holds the manual, and tests that its links and file names lead somewhere.
+package doc

@@ -1,0 +1,109 @@
+package doc
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is the top of the repository, where go test runs this package.
+const root = "../../.."
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	// unspoken is what GitHub leaves out of the name of a heading.
+	unspoken = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// source is a file of the project as the manual names it.
+	source = regexp.MustCompile("`((?:asm|bench|capture|cmd|engine|internal|layout)/[a-z0-9_/]+\\.(?:go|s|md))`")
+)
+
+// TestLinks follows every relative link of every page: the file must exist, and so must
+// the heading where the link names one.
+func TestLinks(t *testing.T) {
+	links := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && entry.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		for _, found := range link.FindAllStringSubmatch(read(t, path), -1) {
+			if target := found[1]; !strings.Contains(target, "://") {
+				follow(t, path, target)
+				links++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if links == 0 {
+		t.Error("no links found")
+	}
+}
+
+// TestSources finds every source file that the manual names: who moves one is told which
+// pages speak of it. Names that begin with internal are those of the command.
+func TestSources(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages", err)
+	}
+	for _, page := range pages {
+		for _, found := range source.FindAllStringSubmatch(read(t, page), -1) {
+			folder := root
+			if strings.HasPrefix(found[1], "internal/") {
+				folder = ".."
+			}
+			if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(found[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
+// follow checks one link of a page.
+func follow(t *testing.T, page, target string) {
+	t.Helper()
+	name, fragment, _ := strings.Cut(target, "#")
+	file := page
+	if name != "" {
+		file = filepath.Join(filepath.Dir(page), filepath.FromSlash(name))
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("%s: link to %s: %v", page, target, err)
+		return
+	}
+	if fragment != "" && !hasHeading(read(t, file), fragment) {
+		t.Errorf("%s: link to %s: no such heading", page, target)
+	}
+}
+
+// hasHeading reports whether a page has a heading that GitHub gives that name.
+func hasHeading(text, name string) bool {
+	for _, found := range heading.FindAllStringSubmatch(text, -1) {
+		spoken := unspoken.ReplaceAllString(strings.ToLower(found[1]), "")
+		if strings.ReplaceAll(spoken, " ", "-") == name {
+			return true
+		}
+	}
+	return false
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
