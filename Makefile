@@ -1,6 +1,6 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults papers captures ci
+.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
 
 build:
 	go build -o flowdedup ./cmd/flowdedup
@@ -105,6 +105,11 @@ soak-live:
 # left: Linux with strace, about a quarter of an hour. go test ./... tries a sample.
 faults:
 	FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults
+
+# batches compares every output of every command over inputs of every kind, cut into
+# batches anywhere: two minutes. go test ./... tries a third of that.
+batches:
+	FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/cli
 
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
