@@ -52,6 +52,20 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestCommandIsLight keeps gonum out of the command: its charts weigh 7 MB there, and 1 ms
+// at each start.
+func TestCommandIsLight(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/flowdedup").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.Lines(string(out)) {
+		if strings.HasPrefix(name, "gonum.org/") {
+			t.Errorf("the command needs %s", strings.TrimSpace(name))
+		}
+	}
+}
+
 // longest returns the longest key of layers that name lies in.
 func longest(name string) string {
 	best := ""

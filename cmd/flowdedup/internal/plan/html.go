@@ -63,15 +63,15 @@ func (r *Result) charts() []show.Chart {
 	memory := show.Axis{Label: "memory", Scale: show.Bytes}
 	fpr := show.Chart{Title: "False positive rate", X: memory, Y: show.Axis{Label: "FPR", Scale: show.Log}}
 	fnr := show.Chart{Title: "False negative rate", X: memory, Y: show.Axis{Label: "FNR", Scale: show.Log}}
-	for i := range r.Candidates[:min(show.MostLines, len(r.Candidates))] {
+	for i := range r.Candidates[:min(show.MostSeries, len(r.Candidates))] {
 		c := &r.Candidates[i]
 		var p, n []show.Point
 		for _, point := range c.Curve {
 			p = append(p, show.Point{X: point.MemoryBytes, Y: point.FPR})
 			n = append(n, show.Point{X: point.MemoryBytes, Y: visible(point.FNR)})
 		}
-		fpr.Lines = append(fpr.Lines, show.Line{Name: c.Method, Points: p})
-		fnr.Lines = append(fnr.Lines, show.Line{Name: c.Method, Points: n})
+		fpr.Series = append(fpr.Series, show.Series{Name: c.Method, Points: p})
+		fnr.Series = append(fnr.Series, show.Series{Name: c.Method, Points: n})
 	}
 	return []show.Chart{fpr, fnr}
 }

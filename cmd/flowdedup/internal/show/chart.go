@@ -17,25 +17,25 @@ import (
 // ErrEmpty is returned for a chart without a point that can be drawn.
 var ErrEmpty = errors.New("nothing to draw")
 
-// Chart is a chart of lines over common axes.
+// Chart is a chart of series over common axes.
 type Chart struct {
-	Title string
-	X, Y  Axis
-	Lines []Line
+	Title  string
+	X, Y   Axis
+	Series []Series
 }
 
-// Line is one named line. It joins its points in the order of X. Points that an axis
-// has no place for are left out, and so is a line without any other.
-type Line struct {
+// Series is a named line through its points, in the order of X. Points that an axis has
+// no place for are left out, and so is a series without any other.
+type Series struct {
 	Name   string
 	Points []Point
 }
 
-// Point is one point of a line, in the units of the axes.
+// Point is one point of a series, in the units of the axes.
 type Point struct{ X, Y float64 }
 
-// MostLines is how many lines have a colour and a mark of their own.
-const MostLines = 8
+// MostSeries is how many series have a colour and a mark of their own.
+const MostSeries = 8
 
 //go:embed chart.svg
 var chartText string
@@ -60,13 +60,13 @@ const (
 	bottom      = 48 // the labels of the axis below
 	edge        = 28 // beside the labels of the axis at the left, which is turned
 	letter      = 7  // of a label: browsers have other fonts, so it is a generous guess
-	sample      = 48 // of a line, in the legend, with room around it
-	row         = 20 // of the legend
+	sample      = 48 // of a series, in the legend, with room around it
+	entry       = 20 // of the legend, from one to the next
 )
 
-// numbered is a line and its index, which stands for its colour and mark.
+// numbered is a series and its index, which stands for its colour and mark.
 type numbered struct {
-	Line
+	Series
 	index int
 }
 
@@ -76,7 +76,7 @@ type layout struct {
 	Width, Height            int
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
 	XTicks, YTicks           []placed
-	Lines                    []drawn
+	Series                   []drawn
 }
 
 // placed is a label of an axis.
@@ -85,7 +85,7 @@ type placed struct {
 	Label string
 }
 
-// drawn is a line with its entry of the legend. Paths are in the language of SVG.
+// drawn is a series with its entry of the legend. Paths are in the language of SVG.
 type drawn struct {
 	Name         string
 	Index        int
@@ -95,46 +95,46 @@ type drawn struct {
 }
 
 // HTML draws the chart as an element of a page that holds [ChartStyle]. It returns an
-// error that wraps [ErrEmpty] if no line has a point to draw.
+// error that wraps [ErrEmpty] if no series has a point to draw.
 func (c Chart) HTML() (template.HTML, error) {
-	lines := c.drawable()
-	if len(lines) == 0 {
+	all := c.drawable()
+	if len(all) == 0 {
 		return "", fmt.Errorf("chart %q: %w", c.Title, ErrEmpty)
 	}
 	var out bytes.Buffer
-	if err := drawing().Execute(&out, c.layOut(lines)); err != nil {
+	if err := drawing().Execute(&out, c.layOut(all)); err != nil {
 		return "", fmt.Errorf("chart %q: %w", c.Title, err)
 	}
 	return template.HTML(out.String()), nil // the template has escaped the names
 }
 
-// drawable returns the lines with the points that the axes have a place for, in order.
-// Each keeps the index that it has among all lines, so that a line has the same colour in
-// two charts of which one leaves out others.
+// drawable returns the series with the points that the axes have a place for, in order.
+// Each keeps the index that it has among all, so that a series has the same colour in two
+// charts of which one leaves out others.
 func (c Chart) drawable() []numbered {
-	var lines []numbered
-	for i, line := range c.Lines {
-		points := slices.DeleteFunc(slices.Clone(line.Points), func(p Point) bool {
+	var all []numbered
+	for i, s := range c.Series {
+		points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool {
 			return !c.X.takes(p.X) || !c.Y.takes(p.Y)
 		})
 		if len(points) == 0 {
 			continue
 		}
 		slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
-		lines = append(lines, numbered{Line{line.Name, points}, i % MostLines})
+		all = append(all, numbered{Series{s.Name, points}, i % MostSeries})
 	}
-	return lines
+	return all
 }
 
 // layOut finds the place of everything.
-func (c Chart) layOut(lines []numbered) *layout {
-	x, y := c.spans(lines)
+func (c Chart) layOut(all []numbered) *layout {
+	x, y := c.spans(all)
 	numbers, names := 0, 0
 	for _, t := range y.ticks {
 		numbers = max(numbers, utf8.RuneCountInString(t.label))
 	}
-	for _, line := range lines {
-		names = max(names, utf8.RuneCountInString(line.Name))
+	for _, s := range all {
+		names = max(names, utf8.RuneCountInString(s.Name))
 	}
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label,
@@ -149,8 +149,8 @@ func (c Chart) layOut(lines []numbered) *layout {
 	for _, t := range y.ticks {
 		l.YTicks = append(l.YTicks, placed{l.up(t.at), t.label})
 	}
-	for i, line := range lines {
-		l.Lines = append(l.Lines, l.draw(line, i, &x, &y))
+	for i, s := range all {
+		l.Series = append(l.Series, l.draw(s, i, &x, &y))
 	}
 	return l
 }
@@ -159,27 +159,27 @@ func (c Chart) layOut(lines []numbered) *layout {
 func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-l.Left)) }
 func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
 
-// draw draws a line, and its entry at the given place of the legend.
-func (l *layout) draw(line numbered, place int, x, y *span) drawn {
-	places := make([]Point, len(line.Points))
-	for i, p := range line.Points {
+// draw draws a series, and its entry at the given place of the legend.
+func (l *layout) draw(s numbered, place int, x, y *span) drawn {
+	places := make([]Point, len(s.Points))
+	for i, p := range s.Points {
 		places[i] = Point{l.across(x.at(p.X)), l.up(y.at(p.Y))}
 	}
-	down := l.Top + row/2 + float64(place*row)
+	down := l.Top + entry/2 + float64(place*entry)
 	key := []Point{{l.Right + 12, down}, {l.Right + 24, down}, {l.Right + 36, down}}
 	return drawn{
-		Name: line.Name, Index: line.index,
-		Path: path(places), Marks: marks(line.index, places),
-		Sample: path(key), Mark: marks(line.index, key[1:2]),
+		Name: s.Name, Index: s.index,
+		Path: path(places), Marks: marks(s.index, places),
+		Sample: path(key), Mark: marks(s.index, key[1:2]),
 		KeyX: l.Right + sample - 4, KeyY: down,
 	}
 }
 
 // spans fits the axes around all points.
-func (c Chart) spans(lines []numbered) (x, y span) {
-	low, high := lines[0].Points[0], lines[0].Points[0]
-	for _, line := range lines {
-		for _, p := range line.Points {
+func (c Chart) spans(all []numbered) (x, y span) {
+	low, high := all[0].Points[0], all[0].Points[0]
+	for _, s := range all {
+		for _, p := range s.Points {
 			low = Point{min(low.X, p.X), min(low.Y, p.Y)}
 			high = Point{max(high.X, p.X), max(high.Y, p.Y)}
 		}
@@ -203,7 +203,7 @@ func path(places []Point) string {
 	return d.String()
 }
 
-// shapes are the marks of points, around the place where they begin. Lines that share a
+// shapes are the marks of points, around the place where they begin. Series that share a
 // shape have colours that are far apart, so that no reader depends on colours alone.
 var shapes = [...]string{
 	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
@@ -212,7 +212,7 @@ var shapes = [...]string{
 	"m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
 }
 
-// marks draws the mark of the line with the given index at each place.
+// marks draws the mark of the series with the given index at each place.
 func marks(index int, places []Point) string {
 	var d strings.Builder
 	for _, p := range places {

@@ -49,11 +49,11 @@ func draw(t *testing.T, c Chart) *element {
 	return &svg
 }
 
-// TestChart wants each line once with a name, and points at the places of its values.
+// TestChart wants each series once with a name, and points at the places of its values.
 func TestChart(t *testing.T) {
 	svg := draw(t, Chart{
 		Title: "Rates", X: Axis{"memory", Bytes}, Y: Axis{"FPR", Log},
-		Lines: []Line{
+		Series: []Series{
 			{"lru", []Point{{4096, 1e-5}, {1024, 1}, {2048, 0}, {2048, math.NaN()}}},
 			{"zeros", []Point{{1024, 0}, {math.Inf(1), 1}}},
 			{`<b>"sbf" & more</b>`, []Point{{2048, 0.01}}},
@@ -61,7 +61,7 @@ func TestChart(t *testing.T) {
 	})
 	series := svg.all("series")
 	if len(series) != 2 {
-		t.Fatalf("%d lines", len(series))
+		t.Fatalf("%d series", len(series))
 	}
 	// From the corner at the upper left to the one at the lower right.
 	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M70 40L579 332" || axis != "M70 40V332H579" {
@@ -70,7 +70,7 @@ func TestChart(t *testing.T) {
 	for i, want := range []struct{ name, color string }{{"lru", "color0"}, {`<b>"sbf" & more</b>`, "color2"}} {
 		s := &series[i]
 		if names := s.Children; names[0].Text != want.name || names[len(names)-1].Text != want.name {
-			t.Errorf("line %d is named %q in the legend", i, names[len(names)-1].Text)
+			t.Errorf("series %d is named %q in the legend", i, names[len(names)-1].Text)
 		}
 		if !strings.HasSuffix(s.Class, want.color) {
 			t.Errorf("%s has %s, want %s", want.name, s.Class, want.color)
@@ -90,26 +90,26 @@ func TestChart(t *testing.T) {
 
 // TestChartEmpty asks for an error that says which chart is empty.
 func TestChartEmpty(t *testing.T) {
-	c := Chart{Title: "Rates", Y: Axis{Scale: Log}, Lines: []Line{{"zeros", []Point{{1, 0}, {2, math.Inf(1)}}}}}
+	c := Chart{Title: "Rates", Y: Axis{Scale: Log}, Series: []Series{{"zeros", []Point{{1, 0}, {2, math.Inf(1)}}}}}
 	if _, err := c.HTML(); !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), "Rates") {
 		t.Errorf("no point to draw: %v", err)
 	}
 }
 
-// TestChartStyle wants a colour for each line that is told apart, in light and in dark.
+// TestChartStyle wants a colour for each series that is told apart, in light and in dark.
 func TestChartStyle(t *testing.T) {
 	style := string(ChartStyle())
-	for i := range MostLines {
+	for i := range MostSeries {
 		n := string(rune('0' + i))
 		if strings.Count(style, "--c"+n+":") != 2 || !strings.Contains(style, ".color"+n+" ") {
-			t.Errorf("line %d has no colour", i)
+			t.Errorf("series %d has no colour", i)
 		}
 	}
 }
 
 // TestLongNames keeps room for the lines, however long their names are.
 func TestLongNames(t *testing.T) {
-	c := Chart{Lines: []Line{{strings.Repeat("name ", 1000), []Point{{0, 0}, {1, 1}}}}}
+	c := Chart{Series: []Series{{strings.Repeat("name ", 1000), []Point{{0, 0}, {1, 1}}}}}
 	l := c.layOut(c.drawable())
 	if l.Right-l.Left < chartWidth/3 {
 		t.Errorf("lines lie from %g to %g of %d", l.Left, l.Right, chartWidth)
