@@ -49,7 +49,7 @@ var drawing = sync.OnceValue(func() *template.Template {
 var chartStyle string
 
 // ChartStyle is the style sheet of charts, for light and dark pages. A page with charts
-// holds it once.
+// holds it once, and may say in --back what lies behind its charts.
 func ChartStyle() template.CSS { return template.CSS(chartStyle) }
 
 // The units of a drawing. It is scaled to its page, so only their proportions matter.
@@ -203,8 +203,8 @@ func path(places []Point) string {
 	return d.String()
 }
 
-// shapes are the marks of points, around the place where they begin. Series that share a
-// shape have colours that are far apart, so that no reader depends on colours alone.
+// shapes are the marks of points, around the place where they begin. The first four series
+// have them filled, the others hollow: no reader depends on colours.
 var shapes = [...]string{
 	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
 	"m-2.7-2.7h5.4v5.4h-5.4z",
