@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 )
 
 // samples stands for experiments() with tables that take no time; p8's second

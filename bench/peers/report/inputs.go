@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+	"github.com/flowdedup/flowdedup/bench/chart"
 )
 
 // inputsChart is the file name of the chart of costs by the size of the input.

@@ -3,8 +3,8 @@ package clicks
 import (
 	"slices"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 )
 
 // percent returns the cell of a measured rate, a blank one if it was not measured.

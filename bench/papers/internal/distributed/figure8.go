@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 )
 
 // figure8 is Figure 8: fairness and load of the synthetic and Yahoo sets.

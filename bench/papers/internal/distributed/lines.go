@@ -3,8 +3,8 @@ package distributed
 import (
 	"fmt"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 )
 
 // columnLines returns a line for each column of a table over x, which has a value

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )

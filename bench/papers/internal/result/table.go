@@ -3,7 +3,7 @@ package result
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+	"github.com/flowdedup/flowdedup/bench/chart"
 )
 
 // Table is a table or a figure of a paper, made anew.

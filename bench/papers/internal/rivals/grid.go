@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 )
 
 // grid runs each method with each memory.

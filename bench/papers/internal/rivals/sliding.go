@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 	"github.com/flowdedup/flowdedup/engine"
 )
 

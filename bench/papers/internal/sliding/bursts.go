@@ -3,8 +3,8 @@ package sliding
 import (
 	"fmt"
 
+	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )

@@ -26,7 +26,7 @@ type liveFlags struct {
 	ringFlags
 	output, duplicates, forward string
 	rotate                      rotateFlags
-	distinctMemory              int
+	distinctMemory              int // 0 for layout.MemoryBudget
 	reports                     string
 	slide                       time.Duration
 	state                       string
@@ -94,7 +94,6 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.judgeFlags.register(fs)
 	f.registerFilter(fs, judgeMethods()...)
 	f.keyFlags.register(fs)
-	f.distinctMemory = layout.MemoryBudget()
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
@@ -204,12 +203,21 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
-			Budget: f.distinctMemory,
+			Budget: f.budget(),
 		},
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Rotate: f.rotate.options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, KeyGiven: cmd.Flags().Changed("key"),
 		User: f.user, Packets: f.packets, Duration: f.duration,
 	}
+}
+
+// budget is the memory of all counters together. The machine is asked for its memory only
+// when nothing is given, and not by commands that count nothing.
+func (f *liveFlags) budget() int {
+	if f.distinctMemory == 0 {
+		return layout.MemoryBudget()
+	}
+	return f.distinctMemory
 }
 
 // warnDropped tells what the kernel dropped, and what was not forwarded.

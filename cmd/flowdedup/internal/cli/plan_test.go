@@ -269,6 +269,12 @@ func TestPlanPage(t *testing.T) {
 	if n := strings.Count(page, "<svg"); n != 2 {
 		t.Errorf("%d charts", n)
 	}
+	if !strings.Contains(page, " KiB</text>") || !strings.Contains(page, ">0.01</text>") {
+		t.Error("no ticks in sizes and powers of ten")
+	}
+	if odd := regexp.MustCompile(`>[^<]*(e-0|e\+|99999)[^<]*</text>`).FindString(page); odd != "" {
+		t.Errorf("a tick reads %s", odd)
+	}
 	outside := regexp.MustCompile(`(?i)(src|href|url|@import)\s*[=(]`)
 	if found := outside.FindString(page); found != "" {
 		t.Errorf("the page refers to something with %q", found)

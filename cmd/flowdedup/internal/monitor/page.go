@@ -8,12 +8,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+// page is parsed when it is asked for: most runs serve none.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // pageData is what the page shows.
 type pageData struct {
@@ -39,7 +43,7 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	data := pageData{board: describe(&s.history), Health: h, Rates: chartOf(&s.history)}
 	s.mu.Unlock()
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, data); err != nil {
+	if err := page().Execute(&buf, data); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

@@ -1,20 +1,22 @@
 package plan
 
 import (
-	"bytes"
 	_ "embed" // for the page
 	"errors"
 	"html/template"
 	"io"
-	"strings"
+	"sync"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/chart"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+// page is parsed when it is asked for: most runs write none.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // pageRow is a row of the page's table.
 type pageRow struct {
@@ -26,11 +28,12 @@ type pageRow struct {
 // the rates over memory.
 func HTML(w io.Writer, r *Result) error {
 	data := struct {
+		Style                  template.CSS
 		Asked, Advice, Columns []string
 		Rows                   []pageRow
 		Charts                 []template.HTML
 		Methods                []Candidate
-	}{Asked: r.asked(), Advice: r.advice(), Columns: columns, Methods: r.Candidates}
+	}{Style: show.ChartStyle(), Asked: r.asked(), Advice: r.advice(), Columns: columns, Methods: r.Candidates}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
 		row := pageRow{Cells: c.cells()}
@@ -43,8 +46,8 @@ func HTML(w io.Writer, r *Result) error {
 		data.Rows = append(data.Rows, row)
 	}
 	for _, c := range r.charts() {
-		svg, err := inline(c)
-		if errors.Is(err, chart.ErrEmpty) {
+		svg, err := c.HTML()
+		if errors.Is(err, show.ErrEmpty) {
 			continue
 		}
 		if err != nil {
@@ -52,26 +55,25 @@ func HTML(w io.Writer, r *Result) error {
 		}
 		data.Charts = append(data.Charts, svg)
 	}
-	return page.Execute(w, data)
+	return page().Execute(w, data)
 }
 
-// mostLines is how many methods the charts show: more cannot be told apart.
-const mostLines = 8
-
 // charts are the rates of the best candidates over memory.
-func (r *Result) charts() []chart.Chart {
-	fpr := chart.Chart{Title: "False positive rate", X: "memory (bytes)", Y: "FPR", LogX: true, LogY: true}
-	fnr := chart.Chart{Title: "False negative rate", X: "memory (bytes)", Y: "FNR", LogX: true, LogY: true}
-	for i := range r.Candidates[:min(mostLines, len(r.Candidates))] {
+func (r *Result) charts() []show.Chart {
+	memory := show.Axis{Label: "memory", Scale: show.Bytes}
+	fpr := show.Chart{Title: "False positive rate", X: memory, Y: show.Axis{Label: "FPR", Scale: show.Log}}
+	fnr := show.Chart{Title: "False negative rate", X: memory, Y: show.Axis{Label: "FNR", Scale: show.Log}}
+	for i := range r.Candidates[:min(show.MostSeries, len(r.Candidates))] {
 		c := &r.Candidates[i]
-		var x, p, n []float64
+		var p, n []show.Point
 		for _, point := range c.Curve {
-			x, p, n = append(x, point.MemoryBytes), append(p, point.FPR), append(n, visible(point.FNR))
+			p = append(p, show.Point{X: point.MemoryBytes, Y: point.FPR})
+			n = append(n, show.Point{X: point.MemoryBytes, Y: visible(point.FNR)})
 		}
-		fpr.Lines = append(fpr.Lines, chart.Line{Name: c.Method, X: x, Y: p})
-		fnr.Lines = append(fnr.Lines, chart.Line{Name: c.Method, X: x, Y: n})
+		fpr.Series = append(fpr.Series, show.Series{Name: c.Method, Points: p})
+		fnr.Series = append(fnr.Series, show.Series{Name: c.Method, Points: n})
 	}
-	return []chart.Chart{fpr, fnr}
+	return []show.Chart{fpr, fnr}
 }
 
 // visible leaves rates off a chart that would stretch it to where nothing can be read.
@@ -80,14 +82,4 @@ func visible(rate float64) float64 {
 		return 0
 	}
 	return rate
-}
-
-// inline draws a chart as an element of a page: without what precedes a document.
-func inline(c chart.Chart) (template.HTML, error) {
-	var buf bytes.Buffer
-	if err := c.SVG(&buf); err != nil {
-		return "", err
-	}
-	_, svg, _ := strings.Cut(buf.String(), "<svg")
-	return template.HTML("<svg" + svg), nil // our own drawing, of numbers and method names
 }

@@ -1,2 +1,3 @@
-// Package show has what all that people read on a terminal has in common.
+// Package show has what all that people read has in common: text that is harmless to a
+// terminal, and charts for pages.
 package show

@@ -1,0 +1,189 @@
+package show
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Scale is how an axis spreads its values.
+type Scale int
+
+const (
+	Linear Scale = iota
+	Log          // by decades; leaves out what is not above 0
+	Bytes        // by powers of two, written as sizes; leaves out what is not above 0
+)
+
+// Axis is one axis of a chart.
+type Axis struct {
+	Label string // what the axis shows, with the unit
+	Scale Scale
+}
+
+const (
+	// Ticks beyond mostTicks crowd the axis.
+	mostTicks = 9
+	// largest keeps sums and the next power of ten finite.
+	largest = 1e300
+	// Values that agree to this share of themselves cannot be told apart on a linear
+	// axis: their ticks would all read alike.
+	distinguishable = 1e-9
+	// A logarithm or a quotient misses a whole number by its last bits at times. It would
+	// be rounded to the next one without some slack.
+	slack = 1e-9
+)
+
+// takes reports whether the axis has a place for v.
+func (a Axis) takes(v float64) bool {
+	if a.Scale == Linear {
+		return math.Abs(v) <= largest // false for NaN
+	}
+	return v >= 1/largest && v <= largest
+}
+
+// A tick is a labelled place of an axis: from 0 at its start to 1 at its end.
+type tick struct {
+	at    float64
+	label string
+}
+
+// A span is the part of an axis that a chart shows. On the logarithmic scales low and
+// high are exponents.
+type span struct {
+	scale     Scale
+	low, high float64
+	ticks     []tick
+}
+
+// span fits the axis around values from low to high.
+func (a Axis) span(low, high float64) span {
+	s := span{scale: a.Scale}
+	switch a.Scale {
+	case Log:
+		s.decades(low, high)
+	case Bytes:
+		s.powers(low, high)
+	default:
+		s.steps(low, high)
+	}
+	return s
+}
+
+// at returns where v lies: from 0 at the start of the axis to 1 at its end.
+func (s *span) at(v float64) float64 {
+	switch s.scale {
+	case Log:
+		v = math.Log10(v)
+	case Bytes:
+		v = math.Log2(v)
+	}
+	return (v - s.low) / (s.high - s.low)
+}
+
+// mark adds a tick at v, which is an exponent on the logarithmic scales.
+func (s *span) mark(v float64, label string) {
+	s.ticks = append(s.ticks, tick{(v - s.low) / (s.high - s.low), label})
+}
+
+// decades ends the axis at powers of ten. Few decades have ticks at 2 and 5 too.
+func (s *span) decades(low, high float64) {
+	first, last := exponents(math.Log10(low), math.Log10(high))
+	s.low, s.high = float64(first), float64(last)
+	stride := (last-first)/mostTicks + 1
+	for e := first; e <= last; e++ {
+		if e%stride != 0 {
+			continue
+		}
+		s.mark(float64(e), decimal(1, e))
+		if last-first > 2 || e == last {
+			continue
+		}
+		s.mark(float64(e)+math.Log10(2), decimal(2, e))
+		s.mark(float64(e)+math.Log10(5), decimal(5, e))
+	}
+}
+
+// powers ends the axis at powers of two.
+func (s *span) powers(low, high float64) {
+	first, last := exponents(math.Log2(low), math.Log2(high))
+	s.low, s.high = float64(first), float64(last)
+	stride := 1
+	for (last-first)/stride >= mostTicks {
+		stride *= 2
+	}
+	for e := first; e <= last; e++ {
+		if e%stride == 0 {
+			s.mark(float64(e), size(e))
+		}
+	}
+}
+
+// exponents rounds two logarithms to whole ones around them, one apart at least.
+func exponents(low, high float64) (first, last int) {
+	first, last = int(math.Floor(low+slack)), int(math.Ceil(high-slack))
+	if first == last {
+		last++
+	}
+	return first, last
+}
+
+// decimal writes m times ten to the e, for m below 10: 0.001, 1e-5, 200, 2e6.
+func decimal(m, e int) string {
+	switch {
+	case e < -4 || e > 5:
+		return fmt.Sprintf("%de%d", m, e)
+	case e < 0:
+		return "0." + strings.Repeat("0", -e-1) + strconv.Itoa(m)
+	}
+	return strconv.Itoa(m) + strings.Repeat("0", e)
+}
+
+// size writes two to the e bytes.
+func size(e int) string {
+	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	if e < 0 || e >= 10*len(units) {
+		return fmt.Sprintf("2^%d B", e)
+	}
+	return fmt.Sprintf("%d %s", 1<<(e%10), units[e/10])
+}
+
+// steps ends a linear axis at multiples of 1, 2 or 5 times a power of ten.
+func (s *span) steps(low, high float64) {
+	if high-low <= math.Abs(high)*distinguishable {
+		low, high = low-math.Abs(low)/2, high+math.Abs(high)/2
+	}
+	if high-low < 1/largest { // all are 0, or as good as that
+		low, high = 0, 1
+	}
+	m, e := step((high - low) / (mostTicks - 3))
+	unit := m * math.Pow10(e)
+	first, last := math.Floor(low/unit+slack), math.Ceil(high/unit-slack)
+	s.low, s.high = first*unit, last*unit
+	for k := first; k <= last; k++ {
+		s.mark(k*unit, number(k*m, e))
+	}
+}
+
+// step returns the least m times ten to the e, for m of 1, 2 and 5, that is not below v.
+func step(v float64) (m float64, e int) {
+	e = int(math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*math.Pow10(e) >= v*(1-slack) {
+			return m, e
+		}
+	}
+	return 1, e + 1
+}
+
+// number writes k times ten to the e, for a whole k. It goes through the decimal text:
+// a product of floating point numbers would read 0.30000000000000004.
+func number(k float64, e int) string {
+	v, err := strconv.ParseFloat(fmt.Sprintf("%.0fe%d", k, e), 64)
+	if err != nil || v == 0 {
+		return "0"
+	}
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(text)
+}
