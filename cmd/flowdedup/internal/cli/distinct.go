@@ -96,6 +96,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
 	f.common.register(fs, distinct.Methods()...)
+	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
 		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
@@ -190,7 +191,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	switch {
 	case f.json:
 		o.json = report.NewDistinctJSON(o.out)
-	case !f.quiet:
+	case f.showsTable():
 		o.table = report.NewDistinctTable(o.out)
 	}
 	if f.csv == "" {
@@ -207,6 +208,10 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	o.file, o.csv = file, csv
 	return o, nil
 }
+
+// showsTable reports whether standard output gets the table. With --quiet it does unless
+// the result goes elsewhere, so that scripts find lists and CSV without a table.
+func (f *distinctFlags) showsTable() bool { return !f.quiet || !f.list && f.csv == "" }
 
 func (o *outputs) rows(rows []distinct.Row) error {
 	var errs []error
