@@ -35,6 +35,7 @@ everything readable before the damage was processed, 130 and 143 interrupted
 	}
 	root.SetFlagErrorFunc(suggestFlag)
 	root.SetUsageTemplate(narrow(root.UsageTemplate()))
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
 	return root
 }
@@ -68,6 +69,9 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	best, distance := "", 3 // farther names are not typing errors
+	if unknown.GetSpecifiedShortnames() != "" {
+		distance = 0 // every short name would be near to a letter
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := levenshtein.ComputeDistance(typed, f.Name); d < distance {
 			best, distance = f.Name, d

@@ -20,6 +20,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dedup", ""}, "empty"},
 		{[]string{"dedpu", in}, `did you mean "dedup"?`},
 		{[]string{"dedup", in, "--windo", "1s"}, "did you mean --window?"},
+		{[]string{"dedup", in, "-x"}, "in -x (see flowdedup dedup --help)"},
+		{[]string{"help", "dedupe"}, `did you mean "dedup"?`},
+		{[]string{"help", "nothing"}, `unknown command "nothing"`},
 		{[]string{"dedup", in, "--window", "soon"}, "window"},
 		{[]string{"dedup", in, "--window", "-1s"}, "window"},
 		{[]string{"dedup", in, "--identity", "l4"}, "l3"},
@@ -133,6 +136,17 @@ func TestHelpFits(t *testing.T) {
 			if len(sc.Text()) > 79 {
 				t.Errorf("%s: %d columns: %s", command, len(sc.Text()), sc.Text())
 			}
+		}
+	}
+}
+
+// TestHelpCommand prints what --help prints.
+func TestHelpCommand(t *testing.T) {
+	for _, command := range []string{"", "dedup", "distinct", "completion bash"} {
+		want, _, _ := run(append(strings.Fields(command), "--help")...)
+		out, errs, code := run(append([]string{"help"}, strings.Fields(command)...)...)
+		if code != exitDone || errs != "" || out != want {
+			t.Errorf("help %s: exit code %d, stderr %q, %q, want %q", command, code, errs, out, want)
 		}
 	}
 }
