@@ -107,7 +107,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
-	if err := f.check(cmd, args); err != nil {
+	if err := errors.Join(f.check(cmd, args), e.checkTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {

@@ -157,7 +157,7 @@ func (f *liveFlags) packetsToStdout() bool {
 }
 
 func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
-	if err := f.check(cmd); err != nil {
+	if err := errors.Join(f.check(cmd), e.checkTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {

@@ -3,13 +3,24 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
+
+// checkTerminal refuses to write packets to a terminal, which takes some of their bytes
+// for commands. Empty names are none.
+func (e *env) checkTerminal(outputs ...string) error {
+	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
+		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe them into a program (-w - | tcpdump -r -)")}
+	}
+	return nil
+}
 
 // rotateFlags are the flags of commands that write packets to files in turn.
 type rotateFlags struct {
