@@ -69,7 +69,7 @@ counted in a window of their own.`,
   flowdedup distinct capture.pcapng
 
   # networks instead of hosts, per day of the office's time zone
-  flowdedup distinct --mask4 24 --every 24h --tz Europe/Berlin *.pcap.gz
+  flowdedup distinct --mask4 24 --every 1d --tz Europe/Berlin *.pcap.gz
 
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng

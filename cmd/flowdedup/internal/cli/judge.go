@@ -30,7 +30,7 @@ func judgeMethods() []string {
 
 func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	f.window = engine.Window{Duration: engine.DefaultWindow}
-	fs.Var(newParsed(&f.window, "1ms", "window", engine.ParseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")

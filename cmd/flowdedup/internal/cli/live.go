@@ -98,12 +98,13 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
-	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
+	f.slide, f.stateEvery = time.Minute, time.Minute
+	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
-	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
+	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save it, beside the end")
 	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
-	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
+	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "end after this time")
 	f.registerRun(fs)
 	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
 	f.logFormat = "text"
@@ -131,14 +132,8 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide < 0:
-		return &usageError{errors.New("--slide must not be negative")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
-	case f.stateEvery <= 0:
-		return &usageError{errors.New("--state-every must be positive")}
-	case f.duration < 0:
-		return &usageError{errors.New("--duration must not be negative")}
 	}
 	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
@@ -150,7 +145,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 }
 
 // mostPast is what engine.Sliding counts over.
-const mostPast = 366 * 24 * time.Hour
+const mostPast = 366 * day
 
 func (f *liveFlags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)

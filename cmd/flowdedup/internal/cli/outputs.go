@@ -32,7 +32,7 @@ type rotateFlags struct {
 
 func (r *rotateFlags) register(f *pflag.FlagSet) {
 	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "begin a new output file before one gets larger: 1GiB, 500MB")
-	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (24h) in UTC")
+	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (1d) in UTC")
 	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files, those of earlier runs counted (0: all)")
 	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest output files that fit into this: 100GiB")
 }

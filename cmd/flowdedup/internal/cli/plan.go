@@ -80,7 +80,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", engine.Window{None: true}
 	fs.Var(newParsed(&c.Of, "packets", "key", plan.ParseOf), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(newParsed(&c.Window, "none", "window", engine.ParseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(newParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
 	fs.Var(newParsed(&c.Kind, "auto", "kind", oneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
 	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
 	fs.Var(newParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
