@@ -88,9 +88,10 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
 	f.judgeFlags.register(fs)
-	f.common.register(fs, judgeMethods()...)
+	f.common.register(fs, usualMethods, engine.StreamMethods()...)
 	completeJudging(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }

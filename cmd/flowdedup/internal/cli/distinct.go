@@ -95,7 +95,9 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
-	f.common.register(fs, distinct.Methods()...)
+	groupCount.add(fs, "window", "slide", "inner")
+	groupOutput.add(fs, "list", "csv")
+	f.common.register(fs, distinct.Methods())
 	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
 		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),

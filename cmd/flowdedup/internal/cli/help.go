@@ -1,10 +1,41 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// setHelp has -h print the flags that most runs need, and --help all of them with what
+// the command does and examples.
+func setHelp(root *cobra.Command) {
+	root.PersistentFlags().BoolP("help", "h", false, "-h explains the main flags, --help everything")
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	template := root.UsageTemplate()
+	for _, change := range [][2]string{
+		{"Flags:\n{{.LocalFlags.FlagUsages", "{{flagUsages .LocalFlags"},
+		{"Global Flags:\n{{.InheritedFlags.FlagUsages", "{{flagUsages .InheritedFlags"},
+	} {
+		template = strings.ReplaceAll(template, change[0], change[1])
+	}
+	root.SetUsageTemplate(template)
+	long := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !wantsShort(args) || !hasGroups(cmd.LocalFlags()) {
+			long(cmd, args)
+			return
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s.\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
+			cmd.Short, cmd.UseLine(), flagUsages(cmd.LocalFlags(), groupAdvanced), cmd.CommandPath())
+	})
+}
+
+// wantsShort tells -h from --help and from the help command, which has no arguments here.
+func wantsShort(args []string) bool {
+	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
+}
 
 // newHelp returns "flowdedup help", which unlike that of cobra fails for a command that
 // does not exist, and names the nearest one.
@@ -21,7 +52,6 @@ func newHelp() *cobra.Command {
 			if err := unknownCommand(about, rest); err != nil {
 				return err
 			}
-			about.InitDefaultHelpFlag()
 			about.InitDefaultVersionFlag()
 			return about.Help()
 		},

@@ -37,6 +37,7 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
 	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 
 func completeKeys(cmd *cobra.Command) {

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -92,7 +93,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
 	f.judgeFlags.register(fs)
-	f.registerFilter(fs, judgeMethods()...)
+	f.registerFilter(fs, usualMethods, engine.StreamMethods()...)
 	f.keyFlags.register(fs)
 	f.distinctMemory = layout.MemoryBudget()
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
@@ -109,6 +110,10 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
 	f.logFormat = "text"
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
+	groupInput.add(fs, "count", "duration")
+	groupCount.add(fs, "slide")
+	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeJudging(cmd)
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})

@@ -35,6 +35,7 @@ func (r *rotateFlags) register(f *pflag.FlagSet) {
 	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (1d) in UTC")
 	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files, those of earlier runs counted (0: all)")
 	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest output files that fit into this: 100GiB")
+	groupOutput.add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
 // check refuses what cannot be meant, where outputs are the files that could rotate;

@@ -124,15 +124,16 @@ func TestMissingInputAmongOthers(t *testing.T) {
 // TestHelpFits keeps help texts within a terminal's 79 columns, and complete:
 // every command has an example, every flag a line.
 func TestHelpFits(t *testing.T) {
-	for _, command := range []string{"dedup", "distinct", "version"} {
+	for _, command := range []string{"dedup", "distinct", "live", "plan", "version"} {
+		short, _, shortCode := run(command, "-h")
 		out, _, code := run(command, "--help")
-		if code != exitDone {
-			t.Fatalf("%s --help: exit code %d", command, code)
+		if code != exitDone || shortCode != exitDone {
+			t.Fatalf("%s --help: exit code %d, %d with -h", command, code, shortCode)
 		}
 		if command != "version" && !strings.Contains(out, "Examples:") {
 			t.Errorf("%s has no example", command)
 		}
-		for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
+		for sc := bufio.NewScanner(strings.NewReader(out + short)); sc.Scan(); {
 			if len(sc.Text()) > 79 {
 				t.Errorf("%s: %d columns: %s", command, len(sc.Text()), sc.Text())
 			}
