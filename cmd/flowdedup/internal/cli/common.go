@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -84,17 +82,4 @@ func (c *common) finish(f *pflag.FlagSet) error {
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
 	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
-}
-
-// inputsRequired checks that at least one input is named.
-func inputsRequired(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return &usageError{errors.New("name at least one capture, or - for standard input")}
-	}
-	for _, a := range args {
-		if a == "" {
-			return &usageError{errors.New("an input's name is empty")}
-		}
-	}
-	return nil
 }

@@ -22,6 +22,7 @@ import (
 // dedupFlags are the flags of "flowdedup dedup".
 type dedupFlags struct {
 	common
+	named inputFlags
 	judgeFlags
 	output, duplicates string
 	rotate             rotateFlags
@@ -76,8 +77,8 @@ first packet in their names, each of which can be read alone.`,
 
   # in a pipe
   zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
-		Args: inputsRequired,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+		Args: f.named.check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -86,6 +87,7 @@ first packet in their names, each of which can be read alone.`,
 func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	f.named.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
 	groupOutput.add(fs, "write", "duplicates")

@@ -23,6 +23,7 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 // distinctFlags are the flags of "flowdedup distinct".
 type distinctFlags struct {
 	common
+	named inputFlags
 	keyFlags
 	window slidingWindow
 	slide  time.Duration
@@ -79,8 +80,8 @@ counted in a window of their own.`,
 
   # one count for the whole capture, as CSV too
   flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
-		Args: inputsRequired,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+		Args: f.named.check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -89,6 +90,7 @@ counted in a window of their own.`,
 func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	f.named.register(fs)
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
 	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
 	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
