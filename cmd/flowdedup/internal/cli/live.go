@@ -33,6 +33,7 @@ type liveFlags struct {
 	state                       string
 	stateEvery                  time.Duration
 	user                        string
+	notPromiscuous              bool
 	packets                     uint64
 	duration                    time.Duration
 	logFormat                   string
@@ -99,11 +100,12 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
+	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
 	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
 	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
+	fs.StringVarP(&f.user, "user", "Z", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
 	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "end after this time")
 	f.registerRun(fs)
@@ -140,7 +142,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -200,6 +202,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.forward != "" && !cmd.Flags().Changed("workers") {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
+	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{

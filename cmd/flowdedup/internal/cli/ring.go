@@ -41,7 +41,7 @@ func (f *ringFlags) register(fs *pflag.FlagSet) {
 	f.fanout = fanouts[0]
 	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "by what packets are divided among rings: "+strings.Join(fanouts, ", "))
 	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "how long packets may wait for more before they are read (with --forward 1ms)")
-	fs.IntVar(&c.SnapLen, "snaplen", 0, "keep only the first `N` bytes of packets (0: all)")
+	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "keep only the first `N` bytes of packets (0: all)")
 	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "promiscuous mode: take packets to other hosts too")
 	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "leave out what this host sends")
 	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "take the network card's timestamps where it makes any")
