@@ -19,7 +19,7 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 // all returns the inputs in the order in which they are read: those of flags first.
 func (f *inputFlags) all(args []string) []string { return slices.Concat(f.read, args) }
 
-// check wants at least one input, and a name for each.
+// check wants at least one input, a name for each, and no expression among them.
 func (f *inputFlags) check(_ *cobra.Command, args []string) error {
 	inputs := f.all(args)
 	switch {
@@ -28,5 +28,5 @@ func (f *inputFlags) check(_ *cobra.Command, args []string) error {
 	case slices.Contains(inputs, ""):
 		return &usageError{errors.New("an input's name is empty")}
 	}
-	return nil
+	return checkExpression(args)
 }

@@ -43,11 +43,15 @@ type liveFlags struct {
 func newLive(e *env) *cobra.Command {
 	f := &liveFlags{}
 	cmd := &cobra.Command{
-		Use:   "live -i IFACE [flags]",
+		Use:   "live -i IFACE [flags] [EXPRESSION...]",
 		Short: "Remove duplicate packets from live traffic, and count it",
 		Long: `Remove duplicate packets from what network interfaces see, as dedup does from
 captures, while it is seen; write the packets kept to a file (pcapng), a pipe
 or another interface, and count distinct addresses and flows per hour.
+
+EXPRESSION is a filter as with tcpdump: only packets that match it are taken.
+Of tcpdump's short flags there are -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z.
+Files of -G begin at multiples of it in UTC. -q is --quiet.
 
 Copies are found across all interfaces (-i several times, or -i any), whatever
 way they took; with --across only there. Packets that the kernel had to drop
@@ -64,24 +68,20 @@ Linux only.`,
 		Example: `  # what the SPAN port delivers, without its copies, into Zeek
   flowdedup live -i eth1 -w - | zeek -r -
 
+  # files of 100 MB of web traffic, of which the newest 24 are kept
+  flowdedup live -i eth1 -w web.pcapng -C 100 -W 24 tcp port 443
+
   # two taps of one link, joined onto the interface that the sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
 
   # an hour's addresses and flows, line by line, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+		Args:              f.filter.takeExpression,
+		ValidArgsFunction: completeExpression,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
 	}
 	f.register(cmd)
 	return cmd
-}
-
-// noArguments points to -i, as the other commands take inputs as arguments.
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return &usageError{errors.New("live takes no arguments; name interfaces with -i")}
-	}
-	return nil
 }
 
 func (f *liveFlags) register(cmd *cobra.Command) {
