@@ -47,10 +47,37 @@ func groupOf(f *pflag.Flag) flagGroup {
 // helpColumns is what fits on a terminal of 80.
 const helpColumns = 79
 
-// flagUsages explains flags under the headings of their groups, without those left out.
-func flagUsages(fs *pflag.FlagSet, without ...flagGroup) string {
+// flagUsages explains flags under the headings of their groups.
+func flagUsages(fs *pflag.FlagSet) string {
+	return groupUsages(fs, flagGroups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(helpColumns) })
+}
+
+// flagLines has a line for each flag that is not advanced.
+func flagLines(fs *pflag.FlagSet) string {
+	main := slices.DeleteFunc(slices.Clone(flagGroups), func(g flagGroup) bool { return g == groupAdvanced })
+	return groupUsages(fs, main, func(some *pflag.FlagSet) string {
+		var text strings.Builder
+		for line := range strings.Lines(some.FlagUsages()) {
+			text.WriteString(shorten(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+		return text.String()
+	})
+}
+
+// shorten cuts a line that is too wide between words.
+func shorten(line string) string {
+	const more = " ..."
+	if len(line) <= helpColumns {
+		return line
+	}
+	line = line[:strings.LastIndexByte(line[:helpColumns-len(more)+1], ' ')]
+	return strings.TrimRight(line, " ,;:(") + more
+}
+
+// groupUsages puts what explain says of the flags of each group under its heading.
+func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.FlagSet) string) string {
 	var parts []string
-	for _, g := range flagGroups {
+	for _, g := range groups {
 		some := pflag.NewFlagSet("", pflag.ContinueOnError)
 		some.SortFlags = fs.SortFlags
 		fs.VisitAll(func(f *pflag.Flag) {
@@ -58,9 +85,9 @@ func flagUsages(fs *pflag.FlagSet, without ...flagGroup) string {
 				some.AddFlag(f)
 			}
 		})
-		if some.HasAvailableFlags() && !slices.Contains(without, g) {
+		if some.HasAvailableFlags() {
 			heading := strings.TrimSpace(string(g) + " flags")
-			parts = append(parts, fmt.Sprintf("%s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:], some.FlagUsagesWrapped(helpColumns)))
+			parts = append(parts, fmt.Sprintf("%s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:], explain(some)))
 		}
 	}
 	return strings.TrimRight(strings.Join(parts, "\n"), "\n")

@@ -40,6 +40,11 @@ func TestShortHelp(t *testing.T) {
 	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
 		t.Errorf("exit code %d, stderr %q: %s", code, errs, want)
 	}
+	for line := range strings.Lines(want) {
+		if strings.HasPrefix(line, "       ") {
+			t.Errorf("-h has a second line for a flag: %s", line)
+		}
+	}
 	for _, method := range engine.StreamMethods() {
 		if strings.Contains(want, " "+method+",") {
 			t.Errorf("-h names the method %s", method)

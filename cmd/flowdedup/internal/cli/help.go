@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// setHelp has -h print the flags that most runs need, and --help all of them with what
+// setHelp has -h print a line for each flag that most runs need, and --help all of them with what
 // the command does and examples.
 func setHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h explains the main flags, --help everything")
@@ -28,7 +28,7 @@ func setHelp(root *cobra.Command) {
 			return
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s.\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
-			cmd.Short, cmd.UseLine(), flagUsages(cmd.LocalFlags(), groupAdvanced), cmd.CommandPath())
+			cmd.Short, cmd.UseLine(), flagLines(cmd.LocalFlags()), cmd.CommandPath())
 	})
 }
 
