@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -26,22 +25,30 @@ type common struct {
 	filter     filterFlags
 }
 
-func (c *common) register(f *pflag.FlagSet, methods ...string) {
+func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string) {
 	c.filter.register(f)
-	c.registerFilter(f, methods...)
+	c.registerFilter(f, usual, measuring...)
 	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
 	c.registerRun(f)
 	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress even on a terminal")
+	groupInput.add(f, "no-merge")
+	groupAdvanced.add(f, "no-progress")
 }
 
-// registerFilter adds the flags of what remembers elements.
-func (c *common) registerFilter(f *pflag.FlagSet, methods ...string) {
+// registerFilter adds the flags of what remembers elements. Methods for measuring are
+// those that nobody needs for traffic.
+func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
+	usage := "filter method: " + strings.Join(usual, ", ")
+	if len(measuring) > 0 {
+		usage += "; for measurements, with --window none: " + strings.Join(measuring, ", ")
+	}
 	c.method = "auto"
 	c.fpr = defaultFPR
-	f.Var(newParsed(&c.method, "auto", "method", oneOf(methods...)), "method", "filter method: "+strings.Join(methods, ", "))
+	f.Var(newParsed(&c.method, "auto", "method", oneOf(slices.Concat(usual, measuring)...)), "method", usage)
 	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
 	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate")
 	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random in each run)")
+	groupAdvanced.add(f, "method", "memory", "fpr", "key")
 }
 
 // registerRun adds the flags of how a command runs and what it prints.
@@ -50,6 +57,8 @@ func (c *common) registerRun(f *pflag.FlagSet) {
 	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "threads that share the work; the result is the same (0: as many as there are processors)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings and no summary; errors only")
+	groupOutput.add(f, "json", "quiet")
+	groupAdvanced.add(f, "workers")
 }
 
 const defaultFPR = 1e-9
@@ -73,17 +82,4 @@ func (c *common) finish(f *pflag.FlagSet) error {
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
 	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
-}
-
-// inputsRequired checks that at least one input is named.
-func inputsRequired(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return &usageError{errors.New("name at least one capture, or - for standard input")}
-	}
-	for _, a := range args {
-		if a == "" {
-			return &usageError{errors.New("an input's name is empty")}
-		}
-	}
-	return nil
 }

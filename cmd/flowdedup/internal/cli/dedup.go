@@ -22,6 +22,7 @@ import (
 // dedupFlags are the flags of "flowdedup dedup".
 type dedupFlags struct {
 	common
+	named inputFlags
 	judgeFlags
 	output, duplicates string
 	rotate             rotateFlags
@@ -76,8 +77,8 @@ first packet in their names, each of which can be read alone.`,
 
   # in a pipe
   zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
-		Args: inputsRequired,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+		Args: f.named.check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -86,11 +87,13 @@ first packet in their names, each of which can be read alone.`,
 func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	f.named.register(fs)
 	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
 	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
 	f.judgeFlags.register(fs)
-	f.common.register(fs, judgeMethods()...)
+	f.common.register(fs, usualMethods, engine.StreamMethods()...)
 	completeJudging(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
@@ -107,7 +110,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 }
 
 func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
-	if err := f.check(cmd, args); err != nil {
+	if err := errors.Join(f.check(cmd, args), e.checkTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {

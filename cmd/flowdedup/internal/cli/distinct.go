@@ -23,6 +23,7 @@ const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 // distinctFlags are the flags of "flowdedup distinct".
 type distinctFlags struct {
 	common
+	named inputFlags
 	keyFlags
 	window slidingWindow
 	slide  time.Duration
@@ -69,7 +70,7 @@ counted in a window of their own.`,
   flowdedup distinct capture.pcapng
 
   # networks instead of hosts, per day of the office's time zone
-  flowdedup distinct --mask4 24 --every 24h --tz Europe/Berlin *.pcap.gz
+  flowdedup distinct --mask4 24 --every 1d --tz Europe/Berlin *.pcap.gz
 
   # every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
@@ -79,8 +80,8 @@ counted in a window of their own.`,
 
   # one count for the whole capture, as CSV too
   flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
-		Args: inputsRequired,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+		Args: f.named.check,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
 	f.register(cmd)
 	return cmd
@@ -89,13 +90,17 @@ counted in a window of their own.`,
 func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
+	f.named.register(fs)
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
 	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
 	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
-	f.common.register(fs, distinct.Methods()...)
+	groupCount.add(fs, "window", "slide", "inner")
+	groupOutput.add(fs, "list", "csv")
+	f.common.register(fs, distinct.Methods())
+	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
 		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
@@ -190,7 +195,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	switch {
 	case f.json:
 		o.json = report.NewDistinctJSON(o.out)
-	case !f.quiet:
+	case f.showsTable():
 		o.table = report.NewDistinctTable(o.out)
 	}
 	if f.csv == "" {
@@ -207,6 +212,10 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	o.file, o.csv = file, csv
 	return o, nil
 }
+
+// showsTable reports whether standard output gets the table. With --quiet it does unless
+// the result goes elsewhere, so that scripts find lists and CSV without a table.
+func (f *distinctFlags) showsTable() bool { return !f.quiet || !f.list && f.csv == "" }
 
 func (o *outputs) rows(rows []distinct.Row) error {
 	var errs []error

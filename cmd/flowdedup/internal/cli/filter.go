@@ -22,6 +22,7 @@ var filterWords = []string{"ip", "ip6", "tcp", "udp", "icmp", "arp", "vlan", "ho
 func (f *filterFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.wanted.Expr, "filter", "", "take only the packets that match `EXPR`, as with tcpdump: 'tcp port 443'")
 	fs.StringVar(&f.file, "bpf-file", "", "take only those that the program in `FILE` accepts: what tcpdump -ddd prints")
+	groupInput.add(fs, "filter", "bpf-file")
 }
 
 // files lists the file that is read, if one is named.

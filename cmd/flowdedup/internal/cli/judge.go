@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,14 +24,13 @@ type judgeFlags struct {
 	across, refresh bool
 }
 
-// judgeMethods returns the methods that a filter of packets may have.
-func judgeMethods() []string {
-	return append([]string{"auto", "timed", "exact"}, engine.StreamMethods()...)
-}
+// usualMethods are those of a filter of packets for traffic; engine.StreamMethods are
+// there to be measured.
+var usualMethods = []string{"auto", "timed", "exact"}
 
 func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	f.window = engine.Window{Duration: engine.DefaultWindow}
-	fs.Var(newParsed(&f.window, "1ms", "window", engine.ParseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
@@ -39,6 +39,8 @@ func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
 	f.digest = "aes"
+	groupCompare.add(fs, "window", "identity", "ignore", "across")
+	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest")
 }
 
 // completeJudging lets the shell complete the values of these flags and those of
@@ -47,7 +49,7 @@ func completeJudging(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
-		"method": judgeMethods(), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
+		"method": slices.Concat(usualMethods, engine.StreamMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }

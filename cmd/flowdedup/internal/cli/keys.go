@@ -31,18 +31,19 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
 	}
 	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
 	f.every = time.Hour
-	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock")
+	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock: 15m, 1h, 1d")
 	f.location = time.UTC
 	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
 	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 
 func completeKeys(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"of":    {"src", "dst", "ip", "pair", "flow", "biflow", "mac"},
-		"every": {"1m", "15m", "1h", "24h"}, "tz": {"UTC", "Local"},
+		"every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
 	})
 }
 
@@ -83,14 +84,6 @@ func parseKeys(s string) ([]flow.Of, error) {
 		out = append(out, of)
 	}
 	return out, nil
-}
-
-func parseEvery(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration such as 15m, 1h or 24h")
-	}
-	return d, nil
 }
 
 func parseZone(s string) (*time.Location, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -32,6 +33,7 @@ type liveFlags struct {
 	state                       string
 	stateEvery                  time.Duration
 	user                        string
+	notPromiscuous              bool
 	packets                     uint64
 	duration                    time.Duration
 	logFormat                   string
@@ -41,11 +43,15 @@ type liveFlags struct {
 func newLive(e *env) *cobra.Command {
 	f := &liveFlags{}
 	cmd := &cobra.Command{
-		Use:   "live -i IFACE [flags]",
+		Use:   "live -i IFACE [flags] [EXPRESSION...]",
 		Short: "Remove duplicate packets from live traffic, and count it",
 		Long: `Remove duplicate packets from what network interfaces see, as dedup does from
 captures, while it is seen; write the packets kept to a file (pcapng), a pipe
 or another interface, and count distinct addresses and flows per hour.
+
+EXPRESSION is a filter as with tcpdump: only packets that match it are taken.
+Of tcpdump's short flags there are -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z.
+Files of -G begin at multiples of it in UTC. -q is --quiet.
 
 Copies are found across all interfaces (-i several times, or -i any), whatever
 way they took; with --across only there. Packets that the kernel had to drop
@@ -62,24 +68,20 @@ Linux only.`,
 		Example: `  # what the SPAN port delivers, without its copies, into Zeek
   flowdedup live -i eth1 -w - | zeek -r -
 
+  # files of 100 MB of web traffic, of which the newest 24 are kept
+  flowdedup live -i eth1 -w web.pcapng -C 100 -W 24 tcp port 443
+
   # two taps of one link, joined onto the interface that the sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
 
   # an hour's addresses and flows, line by line, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
+		Args:              f.filter.takeExpression,
+		ValidArgsFunction: completeExpression,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return f.run(cmd, e) },
 	}
 	f.register(cmd)
 	return cmd
-}
-
-// noArguments points to -i, as the other commands take inputs as arguments.
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return &usageError{errors.New("live takes no arguments; name interfaces with -i")}
-	}
-	return nil
 }
 
 func (f *liveFlags) register(cmd *cobra.Command) {
@@ -92,21 +94,27 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
 	f.judgeFlags.register(fs)
-	f.registerFilter(fs, judgeMethods()...)
+	f.registerFilter(fs, usualMethods, engine.StreamMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
 	f.ringFlags.register(fs)
-	fs.DurationVar(&f.slide, "slide", time.Minute, "how often to report the counts of the past --every as of then (0: never)")
+	f.registerTcpdump(fs)
+	f.slide, f.stateEvery = time.Minute, time.Minute
+	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "how often to report the counts of the past --every as of then (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
-	fs.DurationVar(&f.stateEvery, "state-every", time.Minute, "how often to save it, beside the end")
-	fs.StringVar(&f.user, "user", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
+	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save it, beside the end")
+	fs.StringVarP(&f.user, "user", "Z", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
 	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
-	fs.DurationVar(&f.duration, "duration", 0, "end after this time")
+	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "end after this time")
 	f.registerRun(fs)
 	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
 	f.logFormat = "text"
 	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
+	groupInput.add(fs, "count", "duration")
+	groupCount.add(fs, "slide")
+	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
+	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeJudging(cmd)
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
@@ -130,16 +138,10 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide < 0:
-		return &usageError{errors.New("--slide must not be negative")}
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
-	case f.stateEvery <= 0:
-		return &usageError{errors.New("--state-every must be positive")}
-	case f.duration < 0:
-		return &usageError{errors.New("--duration must not be negative")}
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -149,14 +151,14 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 }
 
 // mostPast is what engine.Sliding counts over.
-const mostPast = 366 * 24 * time.Hour
+const mostPast = 366 * day
 
 func (f *liveFlags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
 }
 
 func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
-	if err := f.check(cmd); err != nil {
+	if err := errors.Join(f.check(cmd), e.checkTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
 	if err := f.finish(cmd.Flags()); err != nil {
@@ -199,6 +201,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.forward != "" && !cmd.Flags().Changed("workers") {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
+	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	return live.Config{
 		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{

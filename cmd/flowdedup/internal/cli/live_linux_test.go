@@ -301,7 +301,7 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
-		{"left", 2, "name interfaces with -i"},
+		{"left", 2, "name at least one interface with -i: lo, "},
 	} {
 		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
 		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")

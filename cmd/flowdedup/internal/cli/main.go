@@ -16,6 +16,8 @@ import (
 // env is what a command may touch of the world.
 type env struct {
 	stdout, stderr io.Writer
+	// terminal says that standard output is one.
+	terminal bool
 	// wrap is input.Options.Wrap.
 	wrap func(capture.Source) capture.Source
 	// signal is the one that asked the command to end, 0 if none did.
@@ -32,7 +34,7 @@ type env struct {
 
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
-	e := &env{stderr: stderr, clearProgress: func() {}}
+	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
 	if err := enoughFiles(); err != nil {
 		e.report(err)
 		return e.exitCode(err)

@@ -80,7 +80,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", engine.Window{None: true}
 	fs.Var(newParsed(&c.Of, "packets", "key", plan.ParseOf), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
-	fs.Var(newParsed(&c.Window, "none", "window", engine.ParseWindow), "window", "a duration, n:1000 elements, or none")
+	fs.Var(newParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
 	fs.Var(newParsed(&c.Kind, "auto", "kind", oneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
 	fs.IntVar(&c.Parts, "parts", sizing.DefaultParts, "`N` parts of a jumping window")
 	fs.Var(newParsed(&c.Rate, "", "rate", parseAmount), "rate", "elements a second: 250k, 1.5M")
@@ -102,6 +102,11 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.noMerge, "no-merge", false, "read several captures one after another, not in time order")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print no warnings and no table; errors only")
 	fs.BoolVar(&f.noProgress, "no-progress", false, "show no progress even on a terminal")
+	groupInput.add(fs, "from", "no-merge")
+	groupLoad.add(fs, "of", "ipv6", "window", "kind", "parts", "rate", "link", "elements", "distinct")
+	groupGoal.add(fs, "memory", "fpr", "fnr")
+	groupOutput.add(fs, "html", "json", "quiet")
+	groupAdvanced.add(fs, "method", "k", "p", "cells", "cell-bits", "no-progress")
 	completeWords(cmd, map[string][]string{
 		"of": {"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, "kind": kinds,
 		"window": {"none", "10ms", "1h", "n:1000000"}, "memory": {"l1", "l2", "l3", "1MiB"},

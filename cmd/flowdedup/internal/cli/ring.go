@@ -30,6 +30,7 @@ const (
 
 func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
 	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`; several make one stream; any for all")
+	groupInput.add(fs, "interface")
 }
 
 func (f *ringFlags) register(fs *pflag.FlagSet) {
@@ -39,20 +40,20 @@ func (f *ringFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Rings, "rings", 1, "`N` rings for each interface, among which its packets are divided")
 	f.fanout = fanouts[0]
 	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "by what packets are divided among rings: "+strings.Join(fanouts, ", "))
-	fs.DurationVar(&c.BlockTimeout, "block-timeout", c.BlockTimeout, "how long packets may wait for more before they are read (with --forward 1ms)")
-	fs.IntVar(&c.SnapLen, "snaplen", 0, "keep only the first `N` bytes of packets (0: all)")
-	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "take packets to other hosts too")
+	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "how long packets may wait for more before they are read (with --forward 1ms)")
+	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "keep only the first `N` bytes of packets (0: all)")
+	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "promiscuous mode: take packets to other hosts too")
 	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "leave out what this host sends")
 	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "take the network card's timestamps where it makes any")
 	fs.BoolVar(&c.Wait, "wait", false, "go on when an interface is down or away, and take it up again")
+	groupInput.add(fs, "snaplen", "promiscuous", "ignore-outgoing", "wait")
+	groupAdvanced.add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
 }
 
 func (f *ringFlags) check() error {
 	switch {
 	case slices.Contains(f.conf.Interfaces, ""):
 		return &usageError{errors.New("an interface's name is empty")}
-	case f.conf.BlockTimeout < 0:
-		return &usageError{errors.New("--block-timeout must not be negative")}
 	case f.conf.Rings < 1:
 		return &usageError{errors.New("--rings must be at least 1")}
 	}

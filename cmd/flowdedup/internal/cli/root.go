@@ -34,17 +34,10 @@ everything readable before the damage was processed, 130 and 143 interrupted
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(suggestFlag)
-	root.SetUsageTemplate(narrow(root.UsageTemplate()))
+	setHelp(root)
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
 	return root
-}
-
-// narrow makes a usage template wrap the lines of flags for a terminal of 80
-// columns.
-func narrow(template string) string {
-	cobra.AddTemplateFunc("narrow", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(79) })
-	template = strings.ReplaceAll(template, ".LocalFlags.FlagUsages", "narrow .LocalFlags")
-	return strings.ReplaceAll(template, ".InheritedFlags.FlagUsages", "narrow .InheritedFlags")
 }
 
 // unknownCommand names the nearest command for a mistyped one.
@@ -68,6 +61,9 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	best, distance := "", 3 // farther names are not typing errors
+	if unknown.GetSpecifiedShortnames() != "" {
+		distance = 0 // every short name would be near to a letter
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := levenshtein.ComputeDistance(typed, f.Name); d < distance {
 			best, distance = f.Name, d

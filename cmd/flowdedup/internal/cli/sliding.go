@@ -19,15 +19,15 @@ func parseSlidingWindow(s string) (slidingWindow, error) {
 	if s == "none" {
 		return slidingWindow{none: true}, nil
 	}
-	d, err := time.ParseDuration(s)
+	d, err := parseDuration(s)
 	if err != nil || d <= 0 || d > longestSlidingWindow {
-		return slidingWindow{}, fmt.Errorf("must be none, or a duration up to %v such as 5m or 1h with --slide", longestSlidingWindow)
+		return slidingWindow{}, fmt.Errorf("must be none, or a duration up to %v such as 5m, 1h or 1d with --slide", longestSlidingWindow)
 	}
 	return slidingWindow{length: d}, nil
 }
 
 const (
-	longestSlidingWindow = 366 * 24 * time.Hour
+	longestSlidingWindow = 366 * day
 	// slidingFPR is kept by up to 2.8e8 keys in a window.
 	slidingFPR = 1e-9
 )

@@ -91,6 +91,25 @@ func TestQuietList(t *testing.T) {
 	}
 }
 
+// TestQuietTable prints what is printed without --quiet, unless a file takes the result.
+func TestQuietTable(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	want, _, _ := run("distinct", in)
+	csv := filepath.Join(t.TempDir(), "counts.csv")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"distinct", "--quiet", in}, want},
+		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
+	} {
+		out, errs, code := run(c.args...)
+		if code != exitDone || errs != "" || out != c.want || want == "" {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
+		}
+	}
+}
+
 // TestWarningsBesideProgress warns on one goroutine while the line of progress
 // is drawn on another, for the race detector.
 func TestWarningsBesideProgress(t *testing.T) {

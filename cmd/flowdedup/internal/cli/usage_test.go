@@ -18,8 +18,14 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dedup"}, "name at least one capture"},
 		{[]string{"distinct"}, "name at least one capture"},
 		{[]string{"dedup", ""}, "empty"},
+		{[]string{"distinct", "-r", ""}, "empty"},
+		{[]string{"dedup", "-r", in, in}, "same file"},
+		{[]string{"dedup", "-r", in, "-w", in, in}, "same file"},
 		{[]string{"dedpu", in}, `did you mean "dedup"?`},
 		{[]string{"dedup", in, "--windo", "1s"}, "did you mean --window?"},
+		{[]string{"dedup", in, "-x"}, "in -x (see flowdedup dedup --help)"},
+		{[]string{"help", "dedupe"}, `did you mean "dedup"?`},
+		{[]string{"help", "nothing"}, `unknown command "nothing"`},
 		{[]string{"dedup", in, "--window", "soon"}, "window"},
 		{[]string{"dedup", in, "--window", "-1s"}, "window"},
 		{[]string{"dedup", in, "--identity", "l4"}, "l3"},
@@ -121,18 +127,30 @@ func TestMissingInputAmongOthers(t *testing.T) {
 // TestHelpFits keeps help texts within a terminal's 79 columns, and complete:
 // every command has an example, every flag a line.
 func TestHelpFits(t *testing.T) {
-	for _, command := range []string{"dedup", "distinct", "version"} {
+	for _, command := range []string{"dedup", "distinct", "live", "plan", "version"} {
+		short, _, shortCode := run(command, "-h")
 		out, _, code := run(command, "--help")
-		if code != exitDone {
-			t.Fatalf("%s --help: exit code %d", command, code)
+		if code != exitDone || shortCode != exitDone {
+			t.Fatalf("%s --help: exit code %d, %d with -h", command, code, shortCode)
 		}
 		if command != "version" && !strings.Contains(out, "Examples:") {
 			t.Errorf("%s has no example", command)
 		}
-		for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
+		for sc := bufio.NewScanner(strings.NewReader(out + short)); sc.Scan(); {
 			if len(sc.Text()) > 79 {
 				t.Errorf("%s: %d columns: %s", command, len(sc.Text()), sc.Text())
 			}
+		}
+	}
+}
+
+// TestHelpCommand prints what --help prints.
+func TestHelpCommand(t *testing.T) {
+	for _, command := range []string{"", "dedup", "distinct", "completion bash"} {
+		want, _, _ := run(append(strings.Fields(command), "--help")...)
+		out, errs, code := run(append([]string{"help"}, strings.Fields(command)...)...)
+		if code != exitDone || errs != "" || out != want {
+			t.Errorf("help %s: exit code %d, stderr %q, %q, want %q", command, code, errs, out, want)
 		}
 	}
 }
