@@ -131,6 +131,10 @@ type heldRun struct {
 	stdout, stderr bytes.Buffer
 }
 
+// startup is long enough for a program to know its signals, on a busy machine too, where
+// nothing shows that it does.
+const startup = 500 * time.Millisecond
+
 // hold starts a program and waits until it has read what it is given.
 func hold(t *testing.T, content []byte, args ...string) *heldRun {
 	t.Helper()
@@ -220,7 +224,7 @@ func TestBadEndsDedup(t *testing.T) {
 				s := setStage(t, where, ".pcapng")
 				r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
 				if where == noReader {
-					time.Sleep(100 * time.Millisecond)
+					time.Sleep(startup)
 				} else {
 					r.drained(t)
 				}
@@ -269,7 +273,11 @@ func TestBadEndsDistinct(t *testing.T) {
 					given = nil
 				}
 				r := hold(t, given, "distinct", "--json", "--every", "1s", s.in, "-", "--csv", s.out)
-				r.drained(t)
+				if where == noReader {
+					time.Sleep(startup)
+				} else {
+					r.drained(t)
+				}
 				r.end(t, how)
 				if how.signal == syscall.SIGKILL {
 					s.sweptBy("distinct", s.in, "--csv")
@@ -400,7 +408,7 @@ func TestBadEndsLive(t *testing.T) {
 				s := setStage(t, where, ".pcapng")
 				if where == noReader {
 					r := startProgram(t, "-i", "left", "-w", s.out)
-					time.Sleep(200 * time.Millisecond)
+					time.Sleep(startup)
 					r.endBy(how)
 					return
 				}
