@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -33,6 +34,8 @@ type passRows[W spillWord] struct {
 	wider    rowTable[W] // that the table grows to, while it does
 	thinning bool
 	passed   int // lines of the table that the pass is through with
+	// backing is what backs lines of the wider table with memory.
+	backing sync.WaitGroup
 }
 
 // passCells is how many cells a pass handles between two decisions. So it ends when as many
@@ -91,7 +94,34 @@ func (p *passRows[W]) grow(lines int) error {
 		return err
 	}
 	p.wider, p.passed = wider, 0
+	p.populate(0, (backedAhead+1)*backedLines)
 	return nil
+}
+
+const (
+	// backedLines is how many lines are backed with memory at a time, before a pass comes to
+	// them: those of a huge page, which may take the system milliseconds to find.
+	backedLines = 2 << 20 / layout.LineSize
+	// backedAhead is how many such parts are backed before the one that the pass is in.
+	backedAhead = 2
+)
+
+// ahead has the memory of the lines backed that the pass comes to next, where it has
+// reached others of those that were backed before.
+func (p *passRows[W]) ahead(from, to int) {
+	factor := p.final() / p.lines()
+	if now := to * factor / backedLines; now != from*factor/backedLines {
+		p.populate((now+backedAhead)*backedLines, (now+backedAhead+1)*backedLines)
+	}
+}
+
+// populate backs lines of the wider table in the background, unless that is small.
+func (p *passRows[W]) populate(from, to int) {
+	arena, lines := p.wider.arena, len(p.wider.arena.Lines())
+	if to = min(to, lines); from >= to || lines < backedLines {
+		return
+	}
+	p.backing.Go(func() { arena.Populate(from, to) })
 }
 
 // thin begins a pass that thins.
@@ -130,10 +160,12 @@ func (p *passRows[W]) finish(from, to int) bool {
 	if to < p.lines() {
 		if p.growing() {
 			p.table.arena.Release(from, to)
+			p.ahead(from, to)
 		}
 		return false
 	}
 	if p.growing() {
+		p.backing.Wait()
 		p.table.arena.Close()
 		p.table, p.wider = p.wider, rowTable[W]{}
 	}
@@ -143,6 +175,7 @@ func (p *passRows[W]) finish(from, to int) bool {
 
 // restart forgets everything, and goes back to so many lines if it can have them.
 func (p *passRows[W]) restart(lines int) {
+	p.backing.Wait()
 	if p.growing() {
 		p.wider.arena.Close()
 		p.wider = rowTable[W]{}
@@ -172,6 +205,7 @@ func (p *passRows[W]) bytes() int {
 
 // Close gives the memory back. Nothing may be called afterwards.
 func (p *passRows[W]) Close() error {
+	p.backing.Wait()
 	err := p.table.arena.Close()
 	if p.growing() {
 		err = errors.Join(err, p.wider.arena.Close())
