@@ -258,7 +258,7 @@ func (o *outputs) closeCSV(clean, read bool) error {
 	case clean:
 		return o.file.Commit()
 	case read:
-		return sink.KeepFile(o.file)
+		return sink.KeepFile(o.file, nil)
 	}
 	return o.file.Discard()
 }

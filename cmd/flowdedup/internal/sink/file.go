@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -33,7 +32,7 @@ func (d *single) Write(b *capture.Batch, drop []uint64) error {
 
 func (d *single) commit() error {
 	if err := d.writer.Close(); err != nil {
-		return errors.Join(err, d.keep())
+		return KeepFile(d.file, err)
 	}
 	if err := d.file.Commit(); err != nil {
 		return err
@@ -44,18 +43,21 @@ func (d *single) commit() error {
 
 func (d *single) keep() error {
 	_ = d.writer.Close() // an error is that of the file
-	return KeepFile(d.file)
+	return KeepFile(d.file, nil)
 }
 
-// KeepFile ends a file whose run did not end well. The error is a *Kept where it has not
-// got its name.
-func KeepFile(f *outfile.File) error {
+// KeepFile ends a file whose run did not end well, for a reason that is nil where it is
+// told elsewhere. The error is a *Kept where the file has not got its name.
+func KeepFile(f *outfile.File, reason error) error {
 	name := f.Name()
 	kept, err := f.Keep()
-	if kept == "" || filepath.Clean(kept) == filepath.Clean(name) {
-		return err
+	if reason == nil {
+		reason = err
 	}
-	return &Kept{Name: name, File: kept, Err: err}
+	if kept == "" || filepath.Clean(kept) == filepath.Clean(name) {
+		return reason
+	}
+	return &Kept{Name: name, File: kept, Err: reason}
 }
 
 func (d *single) discard() error { return d.file.Discard() }
