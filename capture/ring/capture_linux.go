@@ -327,8 +327,13 @@ func (c *Capture) Stop() {
 	c.stop.Lock()
 	defer c.stop.Unlock()
 	if c.wakeUp >= 0 {
-		// It fails only if nobody has read it 1<<64 times.
-		_, _ = unix.Write(c.wakeUp, native.AppendUint64(nil, 1))
+		one := native.AppendUint64(nil, 1)
+		for {
+			// It fails in another way only if nobody has read it 1<<64 times.
+			if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
+				break
+			}
+		}
 	}
 }
 
