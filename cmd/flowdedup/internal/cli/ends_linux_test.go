@@ -182,6 +182,17 @@ func (r *heldRun) end(t *testing.T, how badEnd) {
 	}
 }
 
+// endAt ends the run when it has read what it was given, or waits for a reader.
+func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
+	t.Helper()
+	if where == noReader {
+		time.Sleep(startup)
+	} else {
+		r.drained(t)
+	}
+	r.end(t, how)
+}
+
 // sweptBy has another run in the folder remove what a killed one has left.
 func (s *stage) sweptBy(args ...string) {
 	s.t.Helper()
@@ -223,12 +234,7 @@ func TestBadEndsDedup(t *testing.T) {
 				privateMounts(t)
 				s := setStage(t, where, ".pcapng")
 				r := hold(t, content, "dedup", "--json", "--window", "n:1", s.in, "-", "-w", s.out)
-				if where == noReader {
-					time.Sleep(startup)
-				} else {
-					r.drained(t)
-				}
-				r.end(t, how)
+				r.endAt(t, where, how)
 				if how.signal == syscall.SIGKILL {
 					s.sweptBy("dedup", s.in, "-w")
 				}
@@ -273,12 +279,7 @@ func TestBadEndsDistinct(t *testing.T) {
 					given = nil
 				}
 				r := hold(t, given, "distinct", "--json", "--every", "1s", s.in, "-", "--csv", s.out)
-				if where == noReader {
-					time.Sleep(startup)
-				} else {
-					r.drained(t)
-				}
-				r.end(t, how)
+				r.endAt(t, where, how)
 				if how.signal == syscall.SIGKILL {
 					s.sweptBy("distinct", s.in, "--csv")
 				}
