@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,20 +72,26 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 	f := newTimed(t, cfg)
 	f.GrowWhenReady()
 	var held *nextArena
-	const step = 1000
+	done := sync.OnceFunc(func() {
+		if held != nil {
+			close(held.done)
+		}
+	})
+	t.Cleanup(done) // before the filter is closed, which waits for it
+	const step = 64 // less than a filter of 1024 lines takes between its plan to grow and growing
 	for from := 0; from < len(s.digests); from += step {
 		to := min(from+step, len(s.digests))
-		f.TestAndSet(make([]uint64, step/64+1), s.digests[from:to], s.times[from:to], s.points[from:to])
+		f.TestAndSet(make([]uint64, 1), s.digests[from:to], s.times[from:to], s.points[from:to])
 		if next := f.growth.next; next != nil && held == nil {
 			<-next.done // what is prepared cannot be held back, so another takes its place
 			held = &nextArena{stop: next.stop, done: make(chan struct{}), arena: next.arena}
 			f.growth.next = held
 		}
-		if from == len(s.digests)/2 {
+		if from >= len(s.digests)/2 && from < len(s.digests)/2+step {
 			if held == nil || f.growth.next != held || f.lines != 1024 {
 				t.Fatalf("%d lines, without memory for more", f.lines)
 			}
-			close(held.done)
+			done()
 		}
 	}
 	if f.lines == 1024 {
