@@ -117,7 +117,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeJudging(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -167,7 +167,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	e.quiet = f.quiet
 	cfg := f.config(cmd)
 	var err error
-	if cfg.Ring.Filters, err = f.programs(cmd.Context()); err != nil {
+	if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
 		return named(err)
 	}
 	show, err := f.newShow(e)
