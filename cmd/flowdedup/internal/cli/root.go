@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Root returns the whole command line, as something to read: its commands do not run.
+func Root() *cobra.Command { return newRoot(new(env)) }
+
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
