@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,11 +26,10 @@ type distinctFlags struct {
 	common
 	named inputFlags
 	keyFlags
-	window slidingWindow
-	slide  time.Duration
-	inner  bool
-	list   bool
-	csv    string
+	slide time.Duration
+	inner bool
+	list  bool
+	csv   string
 }
 
 func newDistinct(e *env) *cobra.Command {
@@ -40,8 +40,8 @@ func newDistinct(e *env) *cobra.Command {
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures in windows aligned to the clock, an hour long unless
 --every says otherwise. - is standard input. Several inputs are merged in time
-order. With --window 1h --slide 1m windows slide: the past hour is counted at
-each full minute of the packets' time.
+order. With --slide 1m windows slide: the past hour is counted at each full
+minute of the packets' time. --every none makes one window of all inputs.
 
 Keys:
   src, dst      source, destination address
@@ -76,10 +76,10 @@ counted in a window of their own.`,
   flowdedup distinct --of src --list --json capture.pcapng
 
   # the past hour, at every minute
-  flowdedup distinct --window 1h --slide 1m --of src,flow capture.pcapng
+  flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
 
   # one count for the whole capture, as CSV too
-  flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
+  flowdedup distinct --every none --of src,flow --csv counts.csv span.pcap`,
 		Args: f.named.check,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
@@ -92,17 +92,22 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.named.register(fs)
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
-	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
-	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
+	every := fs.Lookup("every")
+	every.Value = newParsed(&f.every, "1h", "duration", parseSpan)
+	every.Usage += "; none: one window"
+	fs.Var(every.Value, "window", "former name of --every")
+	fs.Lookup("window").DefValue = ""
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count the past --every at each multiple of this, which divides it")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
-	groupCount.add(fs, "window", "slide", "inner")
+	groupCount.add(fs, "slide", "inner")
+	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
 	f.common.register(fs, distinct.Methods())
 	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
-		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
+		"slide": {"1m"}, "method": distinct.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)
@@ -111,7 +116,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window and --every exclude each other")}
+		return &usageError{errors.New("--window is the former name of --every: use one of them")}
 	case f.method == "exact" && f.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
 	case f.bounded() && f.list:
@@ -149,15 +154,12 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	defer bar.close()
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
+		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
 	if f.bounded() {
 		cfg.Budget = f.memory
-	}
-	if f.window.none {
-		cfg.Calendar.Every = 0
 	}
 	if f.list {
 		cfg.Sighting, cfg.Told = out.sighting, out.out.Flush
@@ -261,4 +263,57 @@ func (o *outputs) closeCSV(clean, read bool) error {
 		return sink.KeepFile(o.file, nil)
 	}
 	return o.file.Discard()
+}
+
+// parseSpan reads the length of the windows of counts; none is 0, one window for all.
+func parseSpan(s string) (time.Duration, error) {
+	if s == "none" {
+		return 0, nil
+	}
+	d, err := parseEvery(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or none", err)
+	}
+	return d, nil
+}
+
+const (
+	// longestSlide bounds windows that slide, as engine.Sliding does.
+	longestSlide = 366 * day
+	// slidingFPR is kept by up to 2.8e8 keys in a window.
+	slidingFPR = 1e-9
+)
+
+// slidingMethods are those that can forget at every instant.
+var slidingMethods = []string{"auto", "exact"}
+
+// checkSliding checks the flags of windows that slide.
+func (f *distinctFlags) checkSliding() error {
+	switch {
+	case f.slide == 0:
+		return nil
+	case f.every == 0:
+		return &usageError{errors.New("--slide has no meaning with --every none: windows that slide have a length, such as --every 1h")}
+	case f.every > longestSlide:
+		return &usageError{errors.New("--every must be at most 366 days with --slide")}
+	case f.slide > f.every:
+		return &usageError{errors.New("--slide must not be longer than --every")}
+	case f.every%f.slide != 0 || f.every/f.slide > distinct.MaxSlides:
+		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", distinct.MaxSlides)}
+	case f.list:
+		return &usageError{errors.New("--list has no meaning with --slide: windows overlap, so no sighting is the first of one alone")}
+	case !slices.Contains(slidingMethods, f.method):
+		return &usageError{fmt.Errorf("--method %s cannot slide; with --slide it must be auto or exact", f.method)}
+	case f.method == "auto" && f.fpr < slidingFPR:
+		return &usageError{fmt.Errorf("--fpr must be at least %g with --slide, or --method exact", slidingFPR)}
+	}
+	return nil
+}
+
+// lateText says what happened to a number of late packets.
+func (f *distinctFlags) lateText() string {
+	if f.slide > 0 {
+		return "%d packets came after the row of their slide had been written, or have no timestamp or one far from all others; rows lack them"
+	}
+	return "%d packets came long after their window had closed and are not counted"
 }

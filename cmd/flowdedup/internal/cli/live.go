@@ -138,7 +138,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
+	case f.slide > 0 && len(f.of) > 0 && f.every > longestSlide:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
 	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
@@ -149,9 +149,6 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}, inputs: f.filter.files()}
 	return named.check()
 }
-
-// mostPast is what engine.Sliding counts over.
-const mostPast = 366 * day
 
 func (f *liveFlags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
