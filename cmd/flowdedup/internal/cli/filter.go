@@ -31,8 +31,8 @@ var filterWords = []string{
 }
 
 func (f *filterFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`, as tcpdump: 'tcp port 443'")
-	fs.StringVar(&f.file, "bpf-file", "", "take only packets that the program in `FILE` accepts, as tcpdump -ddd prints it")
+	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
+	fs.StringVar(&f.file, "bpf-file", "", "filter by the program in `FILE`, of tcpdump -ddd")
 	groupInput.add(fs, "filter", "bpf-file")
 }
 

@@ -15,8 +15,8 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"dedup"}, "name at least one capture"},
-		{[]string{"distinct"}, "name at least one capture"},
+		{[]string{"dedup"}, "name a capture"},
+		{[]string{"distinct"}, "name a capture"},
 		{[]string{"dedup", ""}, "empty"},
 		{[]string{"distinct", "-r", ""}, "empty"},
 		{[]string{"dedup", "-r", in, in}, "same file"},
