@@ -75,7 +75,7 @@ func checkNamed(fs *pflag.FlagSet) error {
 type inputFlags struct{ read []string }
 
 func (f *inputFlags) register(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.read, "read", "r", nil, "read `FILE`, as an argument does; may be repeated")
+	fs.StringArrayVarP(&f.read, "read", "r", nil, "read capture `FILE`; may be repeated")
 	groupInput.add(fs, "read")
 }
 

@@ -32,7 +32,7 @@ var filterWords = []string{
 
 func (f *filterFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
-	fs.StringVar(&f.file, "bpf-file", "", "filter by the program in `FILE`, of tcpdump -ddd")
+	fs.StringVar(&f.file, "bpf-file", "", "filter by the tcpdump -ddd program in `FILE`")
 	groupInput.add(fs, "filter", "bpf-file")
 }
 
@@ -99,22 +99,27 @@ func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture
 			return nil, &usageError{fmt.Errorf("--bpf-file is a program for one link type, but %s has %v and %s another: use --filter",
 				name, link, c.Interfaces[0])}
 		}
-		snap := c.SnapLen
-		if snap == 0 {
-			snap = ring.MaxSnapLen
-		}
-		all[link], err = f.wanted.For(ctx, link, snap, name)
-		if err != nil {
-			err = fmt.Errorf("--filter for %s (%v): %w", name, link, err)
-		}
-		if errors.Is(err, bpf.ErrExpression) {
-			return nil, &usageError{err}
-		}
-		if err != nil {
+		if all[link], err = f.program(ctx, link, c.SnapLen, name); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// program returns the program for the link type of an interface. snapLen 0 is no limit.
+func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
+	if snapLen == 0 {
+		snapLen = ring.MaxSnapLen
+	}
+	p, err := f.wanted.For(ctx, link, snapLen, iface)
+	if err == nil {
+		return p, nil
+	}
+	err = fmt.Errorf("--filter for %s (%v): %w", iface, link, err)
+	if errors.Is(err, bpf.ErrExpression) {
+		return nil, &usageError{err}
+	}
+	return nil, err
 }
 
 // looksLikeExpression reports whether a text begins as an expression does.

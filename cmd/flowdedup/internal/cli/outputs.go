@@ -31,8 +31,8 @@ type rotateFlags struct {
 }
 
 func (r *rotateFlags) register(f *pflag.FlagSet) {
-	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "start a new file before this size: 1GiB, 500MB")
-	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a new file at each full 15m, 1h, 1d; UTC")
+	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
+	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
 	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
 	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
 	groupOutput.add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
