@@ -298,7 +298,7 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
 		{"-i left --listen nonsense", 2, "--listen"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
-		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
+		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name an interface with -i; available: lo, "},
