@@ -30,13 +30,13 @@ var usualMethods = []string{"auto", "timed", "exact"}
 
 func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	f.window = engine.Window{Duration: engine.DefaultWindow}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "leave more out: "+flow.FieldNames()+"; none leaves nothing out")
-	fs.BoolVar(&f.across, "across", false, "only a packet seen on another interface or in another input is a copy")
-	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
+	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
 	f.digest = "aes"
 	groupCompare.add(fs, "window", "identity", "ignore", "across")

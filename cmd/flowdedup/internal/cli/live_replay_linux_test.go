@@ -178,7 +178,7 @@ func (r *replayRun) checkCounts(file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--window", "none", file)
+	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--every", "none", file)
 	if code != exitDone {
 		t.Fatal(errs)
 	}

@@ -54,7 +54,7 @@ func TestDistinctRows(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	flows := func(args ...string) rowCount {
 		t.Helper()
-		out, errs, code := run(append([]string{"distinct", "--json", "--window", "none", "--of", "flow", in}, args...)...)
+		out, errs, code := run(append([]string{"distinct", "--json", "--every", "none", "--of", "flow", in}, args...)...)
 		if code != exitDone {
 			t.Fatalf("%s: exit code %d, stderr %q", args, code, errs)
 		}

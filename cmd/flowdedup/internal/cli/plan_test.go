@@ -75,7 +75,7 @@ func TestPlanQuestions(t *testing.T) {
 		kind, method, command string
 		elements              float64
 	}{
-		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --window none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
+		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --every none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
 		{"--memory 1MiB", "unbounded", "lru", "flowdedup dedup --window none --method lru --memory 1MiB", 1 << 24},
 		{"--of src --memory 1MiB --fpr 1%", "unbounded", "lru", "", 1 << 24},
 		{"--method lru --cells 8 --cell-bits 8 --memory 1MiB --fpr 5%", "unbounded", "lru", "", 1 << 24},
@@ -83,7 +83,7 @@ func TestPlanQuestions(t *testing.T) {
 		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 929KiB", 15_000},
 		{"--of src --window 1h --link 10Gb/s --distinct 3M", "landmark", "exact-rows", "flowdedup distinct --of src --every 1h", 53_571_428_571},
 		{"--of flow --window 1h --elements 1G --distinct 0.1% --fpr 1e-6", "landmark", "bloom-lines", "flowdedup distinct --of flow --every 1h --method bloom --memory 6MiB --fpr 1e-06", 1e9},
-		{"--of src --window 1h --kind sliding --elements 3M", "sliding", "sliding-rows", "flowdedup distinct --of src --window 1h --slide 1m --memory 64MiB", 3e6},
+		{"--of src --window 1h --kind sliding --elements 3M", "sliding", "sliding-rows", "flowdedup distinct --of src --every 1h --slide 1m --memory 64MiB", 3e6},
 		{"--window n:1000 --kind jumping --fpr 1%", "jumping", "timed", "", 1000},
 	} {
 		r := runPlan(t, strings.Fields(c.args)...)

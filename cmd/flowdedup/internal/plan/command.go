@@ -47,12 +47,7 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 }
 
 func (c *Config) distinct(from *sizing.Candidate) []string {
-	words := []string{"distinct", "--of", c.Of.String()}
-	if c.Window.None {
-		words = append(words, "--window", "none")
-	} else {
-		words = append(words, "--every", c.Window.String())
-	}
+	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String()}
 	switch {
 	case from.Method.Name == "exact":
 		return append(words, "--method", "exact")
@@ -79,7 +74,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 	if slide%defaultSlides == 0 {
 		slide /= defaultSlides
 	}
-	words := []string{"distinct", "--of", c.Of.String(), "--window", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
+	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":
 		return append(words, c.bounds(from, false)...)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"os/signal"
 	"syscall"
 )
 
@@ -15,7 +16,9 @@ const leastFiles = 16
 func enoughFiles() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < leastFiles {
-		return fmt.Errorf("only %d files may be open, and at least %d are needed: ulimit -n", limit.Cur, leastFiles)
+		return fmt.Errorf("only %d files may be open, and %d are needed: raise ulimit -n", limit.Cur, leastFiles)
 	}
 	return nil
 }
+
+func ignoreSIGPIPE() { signal.Ignore(syscall.SIGPIPE) }
