@@ -107,6 +107,9 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
 	c.Method = streamMethods[p.method].name
+	if c.Memory == 0 {
+		c.Memory = maxDefaultMemory
+	}
 	lines, err := streamLines(c.Memory)
 	if err != nil {
 		return p, err
@@ -127,6 +130,26 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 		err = p.chooseParts(c)
 	}
 	return p, err
+}
+
+// Complete returns the configuration with all that NewStream chooses, and the rate that the
+// filter never exceeds as its FPR. Errors are those of NewStream, without the workers'.
+func (c StreamConfig) Complete() (StreamConfig, error) {
+	p, err := newStreamParams(c)
+	if err != nil {
+		return c, err
+	}
+	c.Method, c.Memory, c.FPR = streamMethods[p.method].name, p.lines*layout.LineSize, p.bound()
+	switch {
+	case p.family() == familyRows:
+		i := slices.IndexFunc(streamShapes, func(s StreamShape) bool { return s.RowShape == p.shape })
+		c.Shape = streamShapes[i].Name
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = p.k, p.p, p.max
+	default:
+		c.K = p.k
+	}
+	return c, nil
 }
 
 // streamLines returns how many lines fit memory.
