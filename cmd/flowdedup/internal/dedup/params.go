@@ -18,7 +18,7 @@ const MethodTimers = "timers"
 // missing are the method's own choice.
 type Params map[string]int
 
-// takes returns the parameters that a method has, none for most.
+// takes returns the names of the parameters that a method has, none for most.
 func takes(method string) []string {
 	switch {
 	case method == MethodTimers:
@@ -32,6 +32,9 @@ func takes(method string) []string {
 	}
 	return nil
 }
+
+// HasParam tells whether a method has a parameter of that name.
+func HasParam(method, name string) bool { return slices.Contains(takes(method), name) }
 
 // ParseParams reads "K=3,P=10,Max=3", with names in any case.
 func ParseParams(text string) (Params, error) {
