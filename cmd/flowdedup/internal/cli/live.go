@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -95,7 +94,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.judgeFlags.register(fs)
-	f.registerFilter(fs, usualMethods, engine.StreamMethods()...)
+	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters; beyond it they count samples (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
@@ -142,7 +141,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	case f.slide > 0 && len(f.of) > 0 && f.every > longestSlide:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
