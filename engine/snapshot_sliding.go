@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -22,8 +23,8 @@ func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
 	fields, spilled := s.fields()
 	out := newSnapshotWriter(w, snapshotSliding, secret, label, append(fields,
 		uint64(s.window), uint64(s.step), uint64(s.most),
-		flagWord(s.started), uint64(s.front), uint64(s.latest), uint64(s.debt), uint64(s.taken),
-		uint64(s.level), uint64(s.leveled), uint64(s.votes), s.ignored, uint64(s.pending.position),
+		flagWord(s.started), uint64(s.front), uint64(s.clock.Latest()), uint64(s.debt), uint64(s.taken),
+		uint64(s.level), uint64(s.leveled), uint64(len(s.held)), s.ignored, uint64(s.pending.position),
 		uint64(len(s.levels)), uint64(len(s.held)),
 	))
 	s.save(out, spilled)
@@ -79,21 +80,26 @@ func slidingOf(f *snapshotFields) (s *Sliding, held int, err error) {
 		return nil, 0, err
 	}
 	s.most = int(min(most, math.MaxInt))
-	s.started, s.front, s.latest = f.flag(), int64(f.next()), int64(f.next())
+	s.started, s.front = f.flag(), int64(f.next())
+	latest := int64(f.next())
 	s.debt, s.taken = int64(f.next()), int(f.next())
-	s.level, s.leveled, s.votes = uint(f.next()), int64(f.next()), int(f.next())
+	s.level, s.leveled = uint(f.next()), int64(f.next())
+	votes := int(f.next()) // of those held, when these could be outnumbered
 	s.ignored, s.pending.position = f.next(), int(f.next())
 	ring := f.next()
 	held = int(f.next())
-	farthest := floorDiv(slidingTimes, step) + 1
+	farthest := calendar.Index(calendar.Farthest, step) + 1
 	switch {
 	case s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
-		s.level > 64 || s.votes < 0 || s.votes > held || s.pending.position < 0 || s.pending.position >= counterStep,
-		ring != uint64(len(s.levels)) || held < 0 || held >= slidingHeld:
+		s.level > 64 || votes < 0 || votes > held || s.pending.position < 0 || s.pending.position >= counterStep,
+		ring != uint64(len(s.levels)) || held < 0 || held >= calendar.Quorum:
 		s.Close()
 		return nil, 0, errSavedTogether
 	}
 	s.opened = s.front * s.step
+	if s.started {
+		s.clock.Set(max(latest, s.opened))
+	}
 	return s, held, nil
 }
 
@@ -125,7 +131,13 @@ func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
 		}
 	}
 	for h := range slices.Chunk(words, 3) {
-		s.held = append(s.held, slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])})
+		one := slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])}
+		if s.held = append(s.held, one); !s.started {
+			return errSavedTogether
+		}
+		if s.clock.Observe(one.time); len(s.clock.Held()) != len(s.held) {
+			return errSavedTogether
+		}
 	}
 	return in.checkSeal("lines")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so that
@@ -20,7 +21,7 @@ const pastSteps = 120
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
 	cfg       *Config
-	calendar  engine.Calendar
+	calendar  calendar.Calendar
 	step      int64 // that sightings are dated by
 	last      int64 // the latest time of the batch
 	sameStep  bool  // all of its times are of one step

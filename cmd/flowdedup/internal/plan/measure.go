@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -107,11 +107,11 @@ func (m *meter) batch(b *capture.Batch) {
 		n := min(step, len(b.Frames)-from)
 		m.decoder.Decode(m.headers[:n], b, from)
 		for i := range n {
-			m.time(stamp.Usable(b.Frames[from+i].Time))
+			m.time(calendar.Usable(b.Frames[from+i].Time))
 		}
 		m.packets += uint64(n)
 		m.source.each(b, from, m.headers[:n], func(d asm.Digest, frame int) {
-			m.track.add(d, stamp.Usable(b.Frames[from+frame].Time))
+			m.track.add(d, calendar.Usable(b.Frames[from+frame].Time))
 		})
 	}
 }
