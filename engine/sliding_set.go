@@ -56,6 +56,12 @@ func (s *SlidingSet) Count(now int64) Counts {
 	return exactCounts(n, mapBytes(len(s.last), 24))
 }
 
+// Advance does nothing: see Count.
+func (s *SlidingSet) Advance(int64) {}
+
+// Reset forgets all elements.
+func (s *SlidingSet) Reset() { clear(s.last) }
+
 // Close gives the memory back.
 func (s *SlidingSet) Close() error {
 	s.last = nil

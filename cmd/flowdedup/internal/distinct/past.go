@@ -100,10 +100,10 @@ func (s *past) settles(times []int64) bool {
 	for _, t := range times {
 		first, last = min(first, t), max(last, t)
 	}
-	if s.sameStep = false; first < -farthest || last > farthest {
+	if s.sameStep = false; !calendar.InRange(first) || !calendar.InRange(last) {
 		return false
 	}
-	step := first - floorMod(first, s.step)
+	step := first - calendar.Phase(first, s.step)
 	s.last, s.sameStep = last, last-step < s.step
 	start, end := s.calendar.Window(first)
 	return s.sameStep && step >= start && step <= end-s.step
