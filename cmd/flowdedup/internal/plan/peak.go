@@ -9,9 +9,9 @@ import (
 const windowSlices = 8
 
 // peak finds the largest number of elements in a window of time that is aligned to the
-// clock or, for others, to an eighth of the window. Elements that come late count in the
-// running slice; outliers do once the clock believes them. In all other windows it counts
-// all.
+// clock or, for others, to an eighth of the window. Elements that are late by less than a
+// window count in the running slice; later ones begin the count of a window again.
+// Outliers count once the clock believes them. In all other windows it counts all.
 type peak struct {
 	clock   calendar.Clock
 	length  int64 // of a slice, 0 without time
@@ -46,16 +46,14 @@ func (p *peak) add(at int64) {
 	case calendar.Believed:
 		p.count(at)
 	case calendar.Adopted:
-		p.restart(p.clock.Adopted())
+		p.countAll(p.clock.Adopted())
 	}
 }
 
 // finish counts the elements that the stream ends with before the clock believes them.
-func (p *peak) finish() { p.restart(p.clock.Held()) }
+func (p *peak) finish() { p.countAll(p.clock.Held()) }
 
-// restart begins the count of a window again, with the given times.
-func (p *peak) restart(times []int64) {
-	p.started = false
+func (p *peak) countAll(times []int64) {
 	for _, at := range times {
 		p.count(at)
 	}
@@ -70,7 +68,7 @@ func (p *peak) count(at int64) {
 
 // turn makes a slice the running one, and ends those that it pushes out of the window.
 func (p *peak) turn(slice int64) {
-	if !p.started || slice > p.now && calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
+	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
 		clear(p.ring)
 		p.now, p.sum, p.started = slice, 0, true
 		return
