@@ -2,10 +2,10 @@ package calendar
 
 import "time"
 
-// Quorum is how many times in a row set a Clock. To believe a false time costs a window
-// of counts, or a file of its own; to believe a true one late costs nothing that is not
-// made good. So the number is large: a burst of one source stays below it.
-const Quorum = 32
+// Quorum is how many outliers set a Clock. It is more than a few packets, each with two
+// addresses, of one source that is wrong. Many more would cost too much where captures were
+// put one behind the other: packets of a part that is shorter are lost.
+const Quorum = 16
 
 // Tolerance is the least that a Clock should be allowed: by less than that, clocks that
 // are right and packets in other order than their times differ.
@@ -18,15 +18,17 @@ const Tolerance = time.Minute
 //     or at most Ahead after it. Where the wall clock is known, a time is near too that
 //     is at most Ahead after that.
 //   - Any other time is an outlier, in the past or in the future, and is quarantined.
-//   - A time that is believed drops the quarantine: what it holds was false.
-//   - So does an outlier that is no nearer to the outlier before it than to the clock,
-//     before it is quarantined itself.
+//   - Each time that is believed votes against the quarantine, each outlier for it. Where
+//     outliers are outnumbered, they are dropped: they were false.
+//   - An outlier that is no nearer to the outlier before it than to the clock drops those
+//     before it, and is quarantined alone.
 //   - When the quarantine holds a Quorum, the clock was set: the times in it are
 //     believed, and the last of them is the latest time.
 //
-// So fewer than a Quorum of outliers in a row change nothing, and a clock that was set is
-// followed after a Quorum, forward or back. A pause that is longer than Ahead looks like
-// a clock that was set. Callers for which that must not wait choose a large Ahead.
+// So fewer than a Quorum of outliers in a row change nothing if as many times follow that
+// are right, and a clock that was set is followed after a Quorum, forward or back. A pause
+// that is longer than Ahead looks like a clock that was set. Callers for which that must
+// not wait choose a large Ahead.
 //
 // What has the times is held by the caller, which Observe tells what to do with it. At
 // the end of the stream, Held may be believed or not: nobody knows.
@@ -44,6 +46,7 @@ type Clock struct {
 	believed int // times since the clock was set, at most Quorum
 	held     [Quorum]int64
 	holds    int
+	votes    int // for those held
 }
 
 // Verdict is what a Clock says of a time.
@@ -66,15 +69,18 @@ func (c *Clock) Observe(t int64) (v Verdict, dropped int) {
 		c.Set(t)
 	}
 	if c.Near(t) {
-		dropped = c.holds
-		c.Pass(t)
+		c.latest = max(c.latest, t)
 		c.believed = min(c.believed+1, Quorum)
+		if c.votes--; c.votes <= 0 {
+			dropped = c.drop()
+		}
 		return Believed, dropped
 	}
 	if n := c.holds; n > 0 && Distance(t, c.held[n-1]) >= Distance(t, c.latest) {
-		c.holds, dropped = 0, n
+		dropped = c.drop()
 	}
 	c.held[c.holds] = t
+	c.votes++
 	if c.holds++; c.holds < Quorum {
 		return Quarantined, dropped
 	}
@@ -95,16 +101,23 @@ func (c *Clock) Near(t int64) bool {
 	return t <= from || Distance(t, from) <= uint64(c.Ahead)
 }
 
+// drop empties the quarantine.
+func (c *Clock) drop() (dropped int) {
+	dropped, c.holds, c.votes = c.holds, 0, 0
+	return dropped
+}
+
 // Pass lets time go on to t, or leaves it if that is earlier, and drops the quarantine. It
 // is for times that the caller knows to be near.
 func (c *Clock) Pass(t int64) {
 	c.latest = max(c.latest, t)
-	c.holds = 0
+	c.drop()
 }
 
 // Set sets the clock to t, forward or back, and drops the quarantine.
 func (c *Clock) Set(t int64) {
-	c.started, c.latest, c.believed, c.holds = true, t, 0, 0
+	c.started, c.latest, c.believed = true, t, 0
+	c.drop()
 }
 
 // Reset returns to the state before the first time.
@@ -125,6 +138,21 @@ func (c *Clock) Count() int { return c.believed }
 
 // Held returns the times in quarantine. They are valid until the next call.
 func (c *Clock) Held() []int64 { return c.held[:c.holds] }
+
+// Votes returns how many more outliers than times that were believed came since the
+// quarantine was empty.
+func (c *Clock) Votes() int { return c.votes }
+
+// Resume goes on from what Latest, Held and Votes told of a clock that had started. It
+// reports false, and does nothing, if no clock can have told that.
+func (c *Clock) Resume(latest int64, held []int64, votes int) bool {
+	if len(held) >= Quorum || votes < min(len(held), 1) || votes > len(held) {
+		return false
+	}
+	c.Set(latest)
+	c.holds, c.votes = copy(c.held[:], held), votes
+	return true
+}
 
 // Adopted returns the times that Observe has just adopted. They are valid until the next
 // call.

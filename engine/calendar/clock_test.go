@@ -114,13 +114,16 @@ func TestClockSetAndReset(t *testing.T) {
 	}
 }
 
-// outliers puts up to n outliers in a row before times of a stream that is near itself.
+// outliers puts bursts of up to n outliers into a stream whose times are near each other.
+// At least as many times that are right follow each.
 func outliers(rng *rand.Rand, times []int64, reach int64, n int) (all []int64) {
+	calm := 1
 	for i, at := range times {
-		if i > 0 {
-			for range rng.IntN(n + 1) {
+		if calm--; calm < 0 {
+			calm = rng.IntN(n + 1)
+			for range calm {
 				odd := int64(rng.Uint64()) >> rng.IntN(20)
-				for Distance(odd, times[i-1]) <= 3*uint64(reach) {
+				for mayBeNear(odd, times[i-1], reach) {
 					odd = int64(rng.Uint64())
 				}
 				all = append(all, odd)
@@ -129,6 +132,11 @@ func outliers(rng *rand.Rand, times []int64, reach int64, n int) (all []int64) {
 		all = append(all, at)
 	}
 	return all
+}
+
+// mayBeNear reports whether an outlier might be believed.
+func mayBeNear(odd, now, reach int64) bool {
+	return odd == NoTime || Distance(odd, now) <= 3*uint64(reach)
 }
 
 // walk is a stream whose times are near each other.
@@ -142,7 +150,7 @@ func walk(rng *rand.Rand, n int, reach int64) []int64 {
 }
 
 // TestClockIgnoresOutliers believes the same times whatever outliers lie between them, as
-// long as these are fewer than a quorum in a row.
+// long as these are fewer than a quorum in a row, and outnumbered after each burst.
 func TestClockIgnoresOutliers(t *testing.T) {
 	const reach = int64(time.Minute)
 	for seed := range uint64(200) {
@@ -172,6 +180,33 @@ func TestClockFollowsJumps(t *testing.T) {
 		c := &Clock{Ahead: time.Duration(reach), Behind: time.Duration(reach)}
 		if got := believed(t, c, times); !slices.Equal(got, times) {
 			t.Fatalf("seed %d, jump %v: %d times believed of %d", seed, time.Duration(jump), len(got), len(times))
+		}
+	}
+}
+
+// TestClockResume goes on from what a clock told as that clock does.
+func TestClockResume(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	c := &Clock{Ahead: time.Minute, Behind: time.Minute}
+	now := int64(0)
+	for range 10_000 {
+		now += int64(time.Second)
+		at := now + int64(rng.IntN(3)/2)*int64(time.Hour)
+		c.Observe(at)
+		other := &Clock{Ahead: c.Ahead, Behind: c.Behind}
+		if !other.Resume(c.Latest(), c.Held(), c.Votes()) {
+			t.Fatalf("%+v cannot go on", c)
+		}
+		next := now + int64(rng.IntN(2))*int64(time.Hour)
+		one, two := *c, *other
+		v, n := one.Observe(next)
+		if w, m := two.Observe(next); v != w || n != m || one.Latest() != two.Latest() || one.Votes() != two.Votes() {
+			t.Fatalf("%v and %d dropped, not %v and %d", w, m, v, n)
+		}
+	}
+	for _, bad := range []struct{ held, votes int }{{0, 1}, {1, 0}, {1, 2}, {Quorum, 1}} {
+		if c.Resume(0, make([]int64, bad.held), bad.votes) {
+			t.Errorf("%d held with %d votes were taken", bad.held, bad.votes)
 		}
 	}
 }
