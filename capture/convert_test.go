@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func none() bool { return false }
@@ -19,7 +21,7 @@ func none() bool { return false }
 // the output one section.
 func mergedNG(tb testing.TB, data []byte) *splitResult {
 	tb.Helper()
-	blank := forgePcap(0, 0, 228, 0).bytes()
+	blank := forge.Pcap(0, 0, 228, 0).Bytes()
 	return split(tb, Merge([]Source{source(tb, data, "ng"), source(tb, blank, "blank")}, nil), true, none)
 }
 
@@ -29,8 +31,8 @@ func TestSectionPackets(t *testing.T) {
 	}
 	mixed := func() []Source {
 		return []Source{
-			source(t, forgePcap(2, 90, 1|1<<26|2<<28, 0).bytes(), "a"), source(t, forgePcap(4, 80, 101, 96).bytes(), "b"),
-			source(t, forgeNG(binary.BigEndian, 100).bytes(), "c"),
+			source(t, forge.Pcap(2, 90, 1|1<<26|2<<28, 0).Bytes(), "a"), source(t, forge.Pcap(4, 80, 101, 96).Bytes(), "b"),
+			source(t, forge.NG(binary.BigEndian, 100).Bytes(), "c"),
 		}
 	}
 	check(t, func() Source { return Merge(mixed(), nil) }, true, alike(exactly))
@@ -40,8 +42,8 @@ func TestSectionPackets(t *testing.T) {
 // TestSectionByteOrder converts the same content from both byte orders: the
 // results must be equal, byte for byte.
 func TestSectionByteOrder(t *testing.T) {
-	little := mergedNG(t, forgeNG(binary.LittleEndian, 100).bytes())
-	big := mergedNG(t, forgeNG(binary.BigEndian, 100).bytes())
+	little := mergedNG(t, forge.NG(binary.LittleEndian, 100).Bytes())
+	big := mergedNG(t, forge.NG(binary.BigEndian, 100).Bytes())
 	if !bytes.Equal(little.kept.Bytes(), big.kept.Bytes()) {
 		t.Error("the output depends on the byte order of the input")
 	}
@@ -63,38 +65,38 @@ func blocks(t *testing.T, data []byte) [][]byte {
 
 // TestSectionBlocks checks each kind of block against what it must become.
 func TestSectionBlocks(t *testing.T) {
-	in, want := &forge{order: binary.LittleEndian}, &forge{order: binary.LittleEndian}
+	in, want := &forge.File{Order: binary.LittleEndian}, &forge.File{Order: binary.LittleEndian}
 	data := []byte("packet")
-	flags := in.option(optFlags, in.u32(nil, 1))
-	both := func(f func(g *forge, add uint32)) { f(in, 0); f(want, 1) }
+	flags := in.Option(optFlags, in.U32(nil, 1))
+	both := func(f func(g *forge.File, add uint32)) { f(in, 0); f(want, 1) }
 
-	want.block(BlockSectionHeader, want.order.AppendUint64(want.u16(want.u32(nil, byteOrderMagic), 1, 0), unknownLength),
-		want.option(optUserAppl, []byte("flowdedup")), want.end())
-	want.iface(228, 0, want.option(optName, []byte("blank")), want.end()) // of the pcap input, whose header comes first
-	in.section(1000)
-	both(func(g *forge, add uint32) {
-		g.iface(1, 0, g.option(optName, []byte("eth0")), g.end())
-		g.enhanced(add, 5_000_000, data, 6, flags, g.end())
-		g.block(BlockStatistics, g.u32(nil, add, 0, 9))
-		g.block(BlockNameResolution, g.u16(nil, 0, 0))
-		g.block(BlockDecryption, g.u32(nil, 7, 1), []byte("k\x00\x00\x00"))
-		g.block(BlockCustom, g.u32(nil, 32473))
-		g.block(0x80000001, []byte("local"))
+	want.Block(BlockSectionHeader, want.Order.AppendUint64(want.U16(want.U32(nil, byteOrderMagic), 1, 0), unknownLength),
+		want.Option(optUserAppl, []byte("flowdedup")), want.End())
+	want.Interface(228, 0, want.Option(optName, []byte("blank")), want.End()) // of the pcap input, whose header comes first
+	in.Section(1000)
+	both(func(g *forge.File, add uint32) {
+		g.Interface(1, 0, g.Option(optName, []byte("eth0")), g.End())
+		g.Enhanced(add, 5_000_000, data, 6, flags, g.End())
+		g.Block(BlockStatistics, g.U32(nil, add, 0, 9))
+		g.Block(BlockNameResolution, g.U16(nil, 0, 0))
+		g.Block(BlockDecryption, g.U32(nil, 7, 1), []byte("k\x00\x00\x00"))
+		g.Block(BlockCustom, g.U32(nil, 32473))
+		g.Block(0x80000001, []byte("local"))
 	})
-	in.block(BlockCustomNoCopy, in.u32(nil, 32473))
-	in.block(BlockStatistics, in.u32(nil, 8, 0, 9)) // of no interface
-	in.obsolete(0, 3, 5_000_001, data, 7)
-	want.enhanced(1, 5_000_001, data, 7, want.option64(optDropCount, 3), want.end())
-	in.obsolete(0, 0xFFFF, 5_000_002, data, 8, flags, in.end())
-	want.enhanced(1, 5_000_002, data, 8, flags, want.end())
-	in.simple(data)
-	want.enhanced(1, 5_000_002, data, 6, want.option(optComment, []byte(commentTimeTaken)), want.end())
+	in.Block(BlockCustomNoCopy, in.U32(nil, 32473))
+	in.Block(BlockStatistics, in.U32(nil, 8, 0, 9)) // of no interface
+	in.Obsolete(0, 3, 5_000_001, data, 7)
+	want.Enhanced(1, 5_000_001, data, 7, want.Option64(optDropCount, 3), want.End())
+	in.Obsolete(0, 0xFFFF, 5_000_002, data, 8, flags, in.End())
+	want.Enhanced(1, 5_000_002, data, 8, flags, want.End())
+	in.Simple(data)
+	want.Enhanced(1, 5_000_002, data, 6, want.Option(optComment, []byte(commentTimeTaken)), want.End())
 
-	r := mergedNG(t, in.bytes())
+	r := mergedNG(t, in.Bytes())
 	got := blocks(t, r.kept.Bytes())
-	for i := range max(len(got), len(want.pieces)) {
-		if i >= len(got) || i >= len(want.pieces) || !bytes.Equal(got[i], want.pieces[i]) {
-			t.Fatalf("%d blocks, want %d; block %d differs:\n% x, want\n% x", len(got), len(want.pieces), i, got[i:], want.pieces[i:])
+	for i := range max(len(got), len(want.Pieces)) {
+		if i >= len(got) || i >= len(want.Pieces) || !bytes.Equal(got[i], want.Pieces[i]) {
+			t.Fatalf("%d blocks, want %d; block %d differs:\n% x, want\n% x", len(got), len(want.Pieces), i, got[i:], want.Pieces[i:])
 		}
 	}
 	if r.skipped != 1 {
@@ -104,16 +106,16 @@ func TestSectionBlocks(t *testing.T) {
 
 // TestSimplePacketStays as long as its interface is number 0 of the output.
 func TestSimplePacketStays(t *testing.T) {
-	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
-		g := &forge{order: order}
-		g.section(0)
-		g.iface(1, 4)
-		g.simple([]byte("abcdef")[:4])
-		other := &forge{order: binary.LittleEndian}
-		other.section(0)
-		other.iface(1, 0)
-		other.simple([]byte("untimed first"))
-		r := split(t, Merge([]Source{source(t, g.bytes(), "a"), source(t, other.bytes(), "b")}, nil), true, none)
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		g := &forge.File{Order: order}
+		g.Section(0)
+		g.Interface(1, 4)
+		g.Simple([]byte("abcdef")[:4])
+		other := &forge.File{Order: binary.LittleEndian}
+		other.Section(0)
+		other.Interface(1, 0)
+		other.Simple([]byte("untimed first"))
+		r := split(t, Merge([]Source{source(t, g.Bytes(), "a"), source(t, other.Bytes(), "b")}, nil), true, none)
 		got := packets(t, r.kept.Bytes())
 		if len(got) != 2 || got[0].time != NoTime || got[0].data != "abcd" || got[1].time != 0 || got[1].data != "untimed first" {
 			t.Errorf("%v: %v", order, got)
@@ -123,17 +125,17 @@ func TestSimplePacketStays(t *testing.T) {
 
 // TestUnconvertible has big-endian blocks that cannot become little-endian.
 func TestUnconvertible(t *testing.T) {
-	g := &forge{order: binary.BigEndian}
-	g.section(0)
-	g.iface(1, 0)
-	g.block(0x80000001, []byte("local"))
-	g.block(BlockDecryption, g.u32(nil, 7, 1000), []byte("less"))
-	g.block(BlockDecryption)
-	g.block(BlockStatistics)
-	g.block(BlockCustom)
-	g.block(BlockNameResolution, g.u16(nil, 1, 4000)) // becomes an empty list
-	g.enhanced(0, 1, []byte("x"), 1)
-	r := mergedNG(t, g.bytes())
+	g := &forge.File{Order: binary.BigEndian}
+	g.Section(0)
+	g.Interface(1, 0)
+	g.Block(0x80000001, []byte("local"))
+	g.Block(BlockDecryption, g.U32(nil, 7, 1000), []byte("less"))
+	g.Block(BlockDecryption)
+	g.Block(BlockStatistics)
+	g.Block(BlockCustom)
+	g.Block(BlockNameResolution, g.U16(nil, 1, 4000)) // becomes an empty list
+	g.Enhanced(0, 1, []byte("x"), 1)
+	r := mergedNG(t, g.Bytes())
 	if r.skipped != 5 {
 		t.Errorf("%d blocks skipped, want 5", r.skipped)
 	}
@@ -141,15 +143,15 @@ func TestUnconvertible(t *testing.T) {
 		t.Error(err)
 	}
 	got := blocks(t, r.kept.Bytes())
-	want := &forge{order: binary.LittleEndian}
-	want.block(BlockNameResolution, make([]byte, 4))
-	if len(got) != 5 || !bytes.Equal(got[3], want.bytes()) {
+	want := &forge.File{Order: binary.LittleEndian}
+	want.Block(BlockNameResolution, make([]byte, 4))
+	if len(got) != 5 || !bytes.Equal(got[3], want.Bytes()) {
 		t.Errorf("blocks % x", got)
 	}
 }
 
 func TestLinkTypeTooLarge(t *testing.T) {
-	src := Merge([]Source{source(t, forgePcap(0, 1, 1<<17, 0).bytes(), "a"), source(t, forgePcap(0, 1, 1, 0).bytes(), "b")}, nil)
+	src := Merge([]Source{source(t, forge.Pcap(0, 1, 1<<17, 0).Bytes(), "a"), source(t, forge.Pcap(0, 1, 1, 0).Bytes(), "b")}, nil)
 	defer src.Close()
 	var b Batch
 	if err := src.Next(&b); err != nil {

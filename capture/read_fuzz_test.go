@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // fuzzRead reads data whole, in small chunks, and merged with itself, and
@@ -64,7 +66,7 @@ func FuzzPcapNG(f *testing.F) {
 	f.Add(ngVariants())
 	f.Add(ngVariants()[:500])
 	for _, o := range orders {
-		f.Add(forgeNoCopy(o.order, true))
+		f.Add(forge.NoCopy(o.order, true))
 		f.Add(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0, ngOption(o, optTSResol, 0xFF))...))
 		f.Add(append(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...),
 			packetBlock(o, 0, 1, 4, []byte("abcde"), ngOption(o, 4, 1, 2, 3, 4, 5, 6, 7, 8)[:8])...))

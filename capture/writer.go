@@ -79,35 +79,12 @@ func NewWriter(w io.Writer, merged bool) Writer {
 type encoder interface {
 	// encode writes what is wanted of a part of b. Its errors mean that the
 	// stream cannot be written in this format.
-	encode(b *Batch, drop []uint64, p part) error
+	encode(b *Batch, drop []uint64, p Part) error
 	// frameLen returns how many bytes encode writes for frame i of b if it is
 	// kept; timed says whether a packet with a time was written before.
 	frameLen(b *Batch, i int, timed bool) int64
 	skippedBlocks() uint64
 }
-
-// part is some of a batch: frames from..to-1 and blocks fromBlock..toBlock-1, none
-// of which lies before frame from or behind frame to.
-type part struct {
-	from, to           int
-	fromBlock, toBlock int
-}
-
-// wholeOf returns all of b.
-func wholeOf(b *Batch) part {
-	return part{to: len(b.Frames), toBlock: len(b.Blocks)}
-}
-
-// layoutKind says how a stream is written: see NewWriter.
-type layoutKind uint8
-
-const (
-	unchosen layoutKind = iota
-	copied
-	onePcap
-	oneSection
-	convertedPcap // what NewFormatWriter alone makes
-)
 
 // lazyWriter chooses the encoder at the first batch that has a section.
 type lazyWriter struct {
@@ -121,7 +98,7 @@ type lazyWriter struct {
 }
 
 func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
-	checkDrop(b, drop)
+	CheckDrop(b, drop)
 	if w.err != nil {
 		return w.err
 	}
@@ -135,7 +112,7 @@ func (w *lazyWriter) Write(b *Batch, drop []uint64) error {
 		w.err = w.begin(b)
 	}
 	if w.err == nil {
-		w.err = w.enc.encode(b, drop, wholeOf(b))
+		w.err = w.enc.encode(b, drop, WholeOf(b))
 	}
 	if w.err == nil {
 		w.err = w.out.err
@@ -183,15 +160,15 @@ func (w *lazyWriter) Close() error {
 	return w.err
 }
 
-// checkDrop panics when drop is neither nil nor long enough for b.
-func checkDrop(b *Batch, drop []uint64) {
+// CheckDrop panics when drop is neither nil nor long enough for b.
+func CheckDrop(b *Batch, drop []uint64) {
 	if need := (len(b.Frames) + 63) / 64; drop != nil && len(drop) < need {
 		panic(fmt.Sprintf("capture: Write: %d words in drop for %d frames", len(drop), len(b.Frames)))
 	}
 }
 
 // chooseLayout applies the rules of NewWriter to the inputs known by b.
-func chooseLayout(b *Batch, merged bool) layoutKind {
+func chooseLayout(b *Batch, merged bool) Layout {
 	switch {
 	case oneInput(b.Sections), !merged && noPcap(b.Sections):
 		return copied
@@ -202,7 +179,7 @@ func chooseLayout(b *Batch, merged bool) layoutKind {
 }
 
 // newEncoder returns the encoder of a layout that was chosen.
-func newEncoder(kind layoutKind, out *outBuffer, b *Batch) encoder {
+func newEncoder(kind Layout, out *outBuffer, b *Batch) encoder {
 	switch kind {
 	case copied:
 		return &copyWriter{out: out}
@@ -270,9 +247,9 @@ func Complement(dst, drop []uint64, n int) []uint64 {
 	return dst
 }
 
-// nextRun returns the first run lo..hi-1 of kept frames in pos..end-1; lo is
+// NextRun returns the first run lo..hi-1 of kept frames in pos..end-1; lo is
 // end when there is none.
-func nextRun(drop []uint64, pos, end int) (lo, hi int) {
+func NextRun(drop []uint64, pos, end int) (lo, hi int) {
 	if drop == nil {
 		return pos, end
 	}

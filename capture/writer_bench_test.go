@@ -3,23 +3,22 @@ package capture
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // smallPackets is a batch of n packets of 60 bytes.
 func smallPackets(b *testing.B, n int) *Batch {
 	b.Helper()
-	g := &forge{order: binary.LittleEndian}
-	g.pcapHeader(0xA1B23C4D, 4, 262144, 1)
+	g := &forge.File{Order: binary.LittleEndian}
+	g.PcapHeader(0xA1B23C4D, 4, 262144, 1)
 	for i := range n {
-		g.record(uint32(i), 0, make([]byte, 60), 60)
+		g.Record(uint32(i), 0, make([]byte, 60), 60)
 	}
-	src := source(b, g.bytes(), "bench")
+	src := source(b, g.Bytes(), "bench")
 	defer src.Close()
 	all := &Batch{}
 	if err := each(b, src, func(part *Batch) {
@@ -98,24 +97,5 @@ func BenchmarkWriterSection(b *testing.B) {
 	batch.Sections = append(batch.Sections[:1:1], second)
 	for _, d := range benchDrops {
 		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, true), d.word) })
-	}
-}
-
-// BenchmarkWriterRotation is BenchmarkWriterFile to one file without end, and to files
-// of 8 MiB.
-func BenchmarkWriterRotation(b *testing.B) {
-	batch := smallPackets(b, benchBatch)
-	for _, size := range []int64{1 << 40, 8 << 20} {
-		for _, d := range benchDrops {
-			b.Run(fmt.Sprintf("size=%d/%s", size, d.name), func(b *testing.B) {
-				r, err := NewRotation(filepath.Join(b.TempDir(), "out.pcap"),
-					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: outfile.Options{NoSync: true}})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer r.Discard()
-				benchWriter(b, batch, r, d.word)
-			})
-		}
 	}
 }

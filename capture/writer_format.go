@@ -66,9 +66,9 @@ func FormatOf(name string) Format {
 	return 0
 }
 
-// layout chooses how to write the inputs known by b. The error, if it is not nil, says
+// Layout chooses how to write the inputs known by b. The error, if it is not nil, says
 // why that is not in the format asked for.
-func (opt *WriterOptions) layout(b *Batch) (layoutKind, error) {
+func (opt *WriterOptions) Layout(b *Batch) (Layout, error) {
 	kind := chooseLayout(b, opt.Merged)
 	written := FormatPcapNG
 	if kind == onePcap || kind == copied && b.Sections[0].Format == FormatPcap {
@@ -143,7 +143,7 @@ func (w *lazyWriter) hold(b *Batch) bool {
 
 // begin chooses the format by what b tells of the inputs, and writes what was held.
 func (w *lazyWriter) begin(b *Batch) error {
-	kind, unfit := w.opt.layout(b)
+	kind, unfit := w.opt.Layout(b)
 	if unfit != nil && w.opt.Warn != nil {
 		w.opt.Warn(unfit)
 	}
@@ -154,7 +154,7 @@ func (w *lazyWriter) begin(b *Batch) error {
 	held := w.held
 	w.held = Batch{}
 	held.Interfaces, held.Sections = b.Interfaces, b.Sections
-	return w.enc.encode(&held, nil, wholeOf(&held))
+	return w.enc.encode(&held, nil, WholeOf(&held))
 }
 
 // tellLoss warns of what the format had no place for.

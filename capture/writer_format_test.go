@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func TestFormatOf(t *testing.T) {
@@ -48,10 +50,10 @@ func toPcap(t *testing.T, data []byte) ([]byte, []error) {
 // Packets of pcapng survive in a pcap file with their bytes, lengths and times, and what
 // else there was is told.
 func TestPcapFromPcapNG(t *testing.T) {
-	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
-		g := forgeNG(order, 200)
-		want := packets(t, g.bytes())
-		out, warned := toPcap(t, g.bytes())
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		g := forge.NG(order, 200)
+		want := packets(t, g.Bytes())
+		out, warned := toPcap(t, g.Bytes())
 		if le.Uint32(out) != magicNanoseconds {
 			t.Fatalf("file header % x", out[:24])
 		}
@@ -202,20 +204,20 @@ func TestPcapLateLinkType(t *testing.T) {
 // pcapng from pcap is what a section of several inputs is, and inputs that are in the
 // format asked for are written as without a wish.
 func TestFormatKept(t *testing.T) {
-	pcap, ng := forgePcap(2, 100, 1, 0), forgeNG(binary.BigEndian, 50)
+	pcap, ng := forge.Pcap(2, 100, 1, 0), forge.NG(binary.BigEndian, 50)
 	for _, c := range []struct {
 		name   string
-		inputs []*forge
+		inputs []*forge.File
 		wish   Format
 	}{
-		{"pcap", []*forge{pcap}, FormatPcap}, {"pcaps", []*forge{pcap, pcap}, FormatPcap},
-		{"pcapng", []*forge{ng}, FormatPcapNG}, {"pcapngs", []*forge{ng, ng}, FormatPcapNG}, {"both", []*forge{ng, pcap}, FormatPcapNG},
+		{"pcap", []*forge.File{pcap}, FormatPcap}, {"pcaps", []*forge.File{pcap, pcap}, FormatPcap},
+		{"pcapng", []*forge.File{ng}, FormatPcapNG}, {"pcapngs", []*forge.File{ng, ng}, FormatPcapNG}, {"both", []*forge.File{ng, pcap}, FormatPcapNG},
 	} {
 		for _, merged := range []bool{false, true} {
 			sources := func() Source {
 				var all []Source
 				for _, g := range c.inputs {
-					all = append(all, source(t, g.bytes(), "in"))
+					all = append(all, source(t, g.Bytes(), "in"))
 				}
 				return Concat(all)
 			}
@@ -226,11 +228,11 @@ func TestFormatKept(t *testing.T) {
 			}
 		}
 	}
-	out, warned, err := formatted(t, source(t, pcap.bytes(), "in"), WriterOptions{Format: FormatPcapNG})
+	out, warned, err := formatted(t, source(t, pcap.Bytes(), "in"), WriterOptions{Format: FormatPcapNG})
 	if err != nil || len(warned) != 0 || le.Uint32(out) != BlockSectionHeader {
 		t.Errorf("pcapng of pcap: %v, %v", warned, err)
 	}
-	if err := alike(exactly)(packets(t, out), packets(t, pcap.bytes())); err != nil {
+	if err := alike(exactly)(packets(t, out), packets(t, pcap.Bytes())); err != nil {
 		t.Error(err)
 	}
 	odd := pcapHeader(binary.LittleEndian, magicMicroseconds, 2, 4, 0, 70_000)

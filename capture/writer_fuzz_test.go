@@ -6,19 +6,21 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // FuzzWriterRoundTrip writes whatever can be read, alone and together with
 // another input, less pseudo-random frames, and reads it again.
 func FuzzWriterRoundTrip(f *testing.F) {
-	for i := range pcapKinds {
-		f.Add(forgePcap(i, 4, 1, 64).bytes(), uint64(i))
+	for i := range forge.PcapKinds {
+		f.Add(forge.Pcap(i, 4, 1, 64).Bytes(), uint64(i))
 	}
-	for i, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
-		f.Add(forgeNG(order, 6).bytes(), uint64(i))
-		f.Add(forgeNoCopy(order, true), uint64(i))
+	for i, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		f.Add(forge.NG(order, 6).Bytes(), uint64(i))
+		f.Add(forge.NoCopy(order, true), uint64(i))
 	}
-	pcap, ng := forgePcap(1, 3, 1, 0).bytes(), forgeNG(binary.LittleEndian, 5).bytes()
+	pcap, ng := forge.Pcap(1, 3, 1, 0).Bytes(), forge.NG(binary.LittleEndian, 5).Bytes()
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		if _, err := NewReader(bytes.NewReader(data), "fuzz", Options{}); err != nil {
 			return

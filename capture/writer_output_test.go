@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -24,14 +25,14 @@ func create(t *testing.T, name string) *outfile.File {
 }
 
 func TestOutputCompresses(t *testing.T) {
-	g := forgePcap(1, 3000, 1, 0)
+	g := forge.Pcap(1, 3000, 1, 0)
 	for _, ending := range []string{".gz", ".GZ", ".zst", ".lz4", ".pcap"} {
 		name := filepath.Join(t.TempDir(), "out.pcap"+ending)
 		o := create(t, name)
 		w := NewWriter(o, false)
 		rnd := rand.New(rand.NewPCG(1, 1))
 		var want []packet
-		if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
+		if err := each(t, source(t, g.Bytes(), "in"), func(b *Batch) {
 			drop := make([]uint64, (len(b.Frames)+63)/64)
 			for i := range b.Frames {
 				if rnd.IntN(2) == 0 {
@@ -53,7 +54,7 @@ func TestOutputCompresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if packed := !bytes.Equal(data[:4], g.bytes()[:4]); packed != (ending != ".pcap") {
+		if packed := !bytes.Equal(data[:4], g.Bytes()[:4]); packed != (ending != ".pcap") {
 			t.Errorf("%s: compressed: %v", ending, packed)
 		}
 		if err := alike(exactly)(packets(t, data), want); err != nil {
@@ -69,8 +70,8 @@ func TestOutputIsInput(t *testing.T) {
 	}
 	dir := t.TempDir()
 	name := filepath.Join(dir, "both.pcap")
-	g := forgePcap(0, 500, 1, 0)
-	if err := os.WriteFile(name, g.bytes(), 0o666); err != nil {
+	g := forge.Pcap(0, 500, 1, 0)
+	if err := os.WriteFile(name, g.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	src, err := Open(name, Options{ChunkSize: 4096})
@@ -89,8 +90,8 @@ func TestOutputIsInput(t *testing.T) {
 	if err := errors.Join(w.Close(), o.Commit()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, g.bytes()) {
-		t.Errorf("%d bytes, %v; want %d", len(got), err, len(g.bytes()))
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, g.Bytes()) {
+		t.Errorf("%d bytes, %v; want %d", len(got), err, len(g.Bytes()))
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
@@ -103,7 +104,7 @@ func TestOutputGathers(t *testing.T) {
 	o := create(t, filepath.Join(t.TempDir(), "out"))
 	defer o.Discard()
 	var b Batch
-	src := source(t, forgePcap(0, 3, 1, 0).bytes(), "in")
+	src := source(t, forge.Pcap(0, 3, 1, 0).Bytes(), "in")
 	defer src.Close()
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)

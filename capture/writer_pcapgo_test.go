@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // TestPcapgoReads reads the outputs with another library.
@@ -22,8 +24,8 @@ func TestPcapgoReads(t *testing.T) {
 		}
 	}
 
-	g := forgePcap(1, 40, 1, 0)
-	r = split(t, Merge([]Source{source(t, g.bytes(), "a"), source(t, forgePcap(2, 40, 101, 0).bytes(), "b")}, nil), true, none)
+	g := forge.Pcap(1, 40, 1, 0)
+	r = split(t, Merge([]Source{source(t, g.Bytes(), "a"), source(t, forge.Pcap(2, 40, 101, 0).Bytes(), "b")}, nil), true, none)
 	ng, err := pcapgo.NewNgReader(&r.kept, pcapgo.NgReaderOptions{WantMixedLinkType: true})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // TestSharedCapturesSplit splits each shared capture, sound or damaged, into two
@@ -24,7 +26,7 @@ func TestSharedCapturesSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		splitShared(t, Merge([]Source{src, source(t, forgeNG(binary.BigEndian, 9).bytes(), "other")}, nil), true)
+		splitShared(t, Merge([]Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil), true)
 		copyShared(t, name)
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func TestComplement(t *testing.T) {
@@ -44,7 +46,7 @@ func TestNextRun(t *testing.T) {
 		pos := r.IntN(n + 1)
 		var got, want []int
 		for p := pos; p < n; {
-			lo, hi := nextRun(drop, p, n)
+			lo, hi := NextRun(drop, p, n)
 			for i := lo; i < hi; i++ {
 				got = append(got, i)
 			}
@@ -84,16 +86,16 @@ var modes = []struct {
 	merged bool
 	open   func(tb testing.TB, n int) Source
 }{
-	{"copy", false, func(tb testing.TB, n int) Source { return source(tb, forgeNG(binary.LittleEndian, n).bytes(), "a") }},
+	{"copy", false, func(tb testing.TB, n int) Source { return source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a") }},
 	{"pcap", true, func(tb testing.TB, n int) Source {
 		return Merge([]Source{
-			source(tb, forgePcap(0, n, 1, 0).bytes(), "a"), source(tb, forgePcap(3, n, 1, 0).bytes(), "b"),
+			source(tb, forge.Pcap(0, n, 1, 0).Bytes(), "a"), source(tb, forge.Pcap(3, n, 1, 0).Bytes(), "b"),
 		}, nil)
 	}},
 	{"section", true, func(tb testing.TB, n int) Source {
 		return Merge([]Source{
-			source(tb, forgeNG(binary.LittleEndian, n).bytes(), "a"), source(tb, forgeNG(binary.BigEndian, n).bytes(), "b"),
-			source(tb, forgePcap(1, n, 1, 0).bytes(), "c"),
+			source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a"), source(tb, forge.NG(binary.BigEndian, n).Bytes(), "b"),
+			source(tb, forge.Pcap(1, n, 1, 0).Bytes(), "c"),
 		}, nil)
 	}},
 }
@@ -167,7 +169,7 @@ func TestBlankWriters(t *testing.T) {
 	if n := len(packets(t, out.Bytes())); n != 0 {
 		t.Errorf("%d packets", n)
 	}
-	blank := forgePcap(1, 0, 1, 0).bytes()
+	blank := forge.Pcap(1, 0, 1, 0).Bytes()
 	r := split(t, source(t, blank, "blank"), false, func() bool { return false })
 	if !bytes.Equal(r.kept.Bytes(), blank) || !bytes.Equal(r.dup.Bytes(), blank) {
 		t.Errorf("a pcap without packets becomes % x and % x", r.kept.Bytes(), r.dup.Bytes())

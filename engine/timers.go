@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -181,7 +182,7 @@ func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
 		f.position++
 	} else {
 		tick = f.tick.divide(uint64(time) ^ 1<<63)
-		if time == noTime {
+		if time == calendar.NoTime {
 			return 0, false
 		}
 	}

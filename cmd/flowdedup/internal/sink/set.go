@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // Config names the outputs of a run. Names are checked by the caller; "" is no output.
@@ -23,7 +24,7 @@ type Config struct {
 	Forward string
 	Retry   bool
 	// Rotate makes several files of each, where it has a size or an interval.
-	Rotate capture.RotateOptions
+	Rotate rotate.Options
 	// Live is for runs without end: a file has its name from the start and others can
 	// read what it has got up to a second ago; one that exists is never touched; and an
 	// output that fails does not stop the others.

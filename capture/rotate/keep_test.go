@@ -1,4 +1,4 @@
-package capture
+package rotate
 
 import (
 	"os"
@@ -6,11 +6,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // keepFiles writes 12 packets, one every second, in files of one each, into a folder
 // that holds some already, and returns what is there then.
-func keepFiles(t *testing.T, opt RotateOptions, before ...string) []string {
+func keepFiles(t *testing.T, opt Options, before ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range before {
@@ -19,8 +21,8 @@ func keepFiles(t *testing.T, opt RotateOptions, before ...string) []string {
 		}
 	}
 	opt.Every = time.Second
-	r := newRotation(t, filepath.Join(dir, "out.pcap"), opt)
-	for _, b := range oneByOne(t, forgePcap(1, 12, 1, 0)) {
+	r := newFile(t, filepath.Join(dir, "out.pcap"), opt)
+	for _, b := range oneByOne(t, forge.Pcap(1, 12, 1, 0)) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -31,17 +33,17 @@ func keepFiles(t *testing.T, opt RotateOptions, before ...string) []string {
 	return readRotated(t, dir).names
 }
 
-// TestRotationKeeps few files, those of runs before it counted too, and none that only
+// TestKeeps few files, those of runs before it counted too, and none that only
 // look alike.
-func TestRotationKeeps(t *testing.T) {
+func TestKeeps(t *testing.T) {
 	others := []string{"out-x.pcap", "out-19700101T000000.000Z.pcapng", "other-19700101T000000.000Z.pcap", "out.pcap"}
 	earlier := []string{"out-19691231T235959.999Z.pcap", "out-19691231T235959.999Z_002.pcap", "out-19691231T235959.999Z_010.partial.pcap"}
-	all := keepFiles(t, RotateOptions{})
+	all := keepFiles(t, Options{})
 	if len(all) < 5 {
 		t.Fatalf("%q", all)
 	}
 	last := all[len(all)-4:]
-	for name, opt := range map[string]RotateOptions{
+	for name, opt := range map[string]Options{
 		"number": {Keep: 4},
 		"both":   {Keep: 4, KeepBytes: 1 << 20},
 	} {
@@ -51,11 +53,11 @@ func TestRotationKeeps(t *testing.T) {
 		}
 	}
 	// The newest stays, however large it is.
-	if got := keepFiles(t, RotateOptions{KeepBytes: 1}, earlier...); !slices.Equal(got, all[len(all)-1:]) {
+	if got := keepFiles(t, Options{KeepBytes: 1}, earlier...); !slices.Equal(got, all[len(all)-1:]) {
 		t.Errorf("%q", got)
 	}
 	// All of the run before goes first.
-	if got := keepFiles(t, RotateOptions{KeepBytes: 2000}, earlier...); slices.Contains(got, earlier[0]) || !slices.Contains(got, all[0]) {
+	if got := keepFiles(t, Options{KeepBytes: 2000}, earlier...); slices.Contains(got, earlier[0]) || !slices.Contains(got, all[0]) {
 		t.Errorf("%q", got)
 	}
 }

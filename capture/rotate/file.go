@@ -1,4 +1,4 @@
-package capture
+package rotate
 
 import (
 	"errors"
@@ -7,14 +7,15 @@ import (
 	"os"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // ErrCannotRotate is returned for outputs that are no files that could be several.
 var ErrCannotRotate = errors.New("cannot be rotated")
 
-// RotateOptions says when a Rotation begins a new file.
-type RotateOptions struct {
+// Options says when a File begins another one.
+type Options struct {
 	// Size is the most bytes that a file gets, counted before any compression; 0 is
 	// no limit. A file that holds a single packet or block may be larger, and none
 	// is limited to less than twice the headers that it begins with.
@@ -27,7 +28,7 @@ type RotateOptions struct {
 	// with names of the same pattern among them, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
-	// Merged is what NewWriter has to be told of the Source.
+	// Merged is what capture.NewWriter has to be told of the Source.
 	Merged bool
 	// Output is for each file.
 	Output outfile.Options
@@ -38,18 +39,18 @@ type RotateOptions struct {
 	Warn      func(error)
 }
 
-// RotationStats counts what a Rotation has done.
-type RotationStats struct {
+// Stats counts what a File has done.
+type Stats struct {
 	Files   uint64 // complete ones, those removed again included
 	Packets uint64 // in complete files and in the one being written
 	Bytes   uint64 // of these, as files hold them before any compression
 	Lost    uint64 // packets of files that failed, and of those that nobody wrote
 }
 
-// Rotation is a Writer to one file after another, each of which can be read without
-// the others and appears under its name only when it is complete, as an Output does.
+// File is a capture.Writer to one file after another, each of which can be read without the
+// others and appears under its name only when it is complete, as an outfile.File does.
 //
-// Files are those that NewWriter would make of one, cut between packets: one behind
+// Files are those that capture.NewWriter would make of one, cut between packets: one behind
 // the other they hold the same packets and blocks, each packet in the same bytes.
 // Each begins with the file header, or the section header and all descriptions of
 // interfaces, that its packets need. Name resolution and decryption secrets blocks of
@@ -61,14 +62,13 @@ type RotationStats struct {
 // the first packet of a later interval. Packets without a time, and packets older than
 // the interval, go to the file being written: none goes back.
 //
-// A false time far ahead does not end rotation. A packet more than a year past the
-// interval, or, where Tick tells the time, more than a minute past both, goes to the
-// file being written unless it is the third such in a row; one interval takes the place
-// of the year and the minute where it is longer. If an interval was false all the same,
-// packets come that are all late by more than one; when they pass from an interval of
-// theirs to a later one, a new file begins, and rotation goes on from there.
+// A false time does not end a file. An interval is an outlier that begins more than a year
+// after that being written, or, where Tick tells the time, more than a minute after both, or
+// more than a minute before it. One interval takes the place of the year and the minute
+// where it is longer. Packets of an outlier go to the file being written, until a
+// calendar.Clock believes them: then a new file begins, and rotation goes on from there.
 //
-// The name of a file is that of the Rotation with the time of the file's first packet
+// The name of a file is the name given to New with the time of the file's first packet
 // of its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
 // there is a time all its digits are 0, and the times in names go back only with the
 // interval. A name that is taken gets a number, as in
@@ -88,15 +88,15 @@ type RotationStats struct {
 //		r.Retry()
 //	}
 //
-// A Rotation is for one goroutine. Either Commit or Discard must be called.
-type Rotation struct {
-	opt   RotateOptions
-	name  string
-	names rotationNames
-	clock rotationClock
-	kind  layoutKind
-	head  rotationHead
-	file  *rotatedFile // being written; nil until there is something to write
+// A File is for one goroutine. Either Commit or Discard must be called.
+type File struct {
+	opt       Options
+	name      string
+	names     names
+	intervals intervals
+	layout    capture.Layout // 0 until it is chosen
+	preamble  preamble
+	file      *segment // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
@@ -105,20 +105,20 @@ type Rotation struct {
 	err      error // of the file that failed, until Retry
 	ended    bool
 
-	stats   RotationStats
+	stats   Stats
 	skipped uint64
-	last    int64 // of the sectionWriter of the file before
+	last    int64 // LastTime of the file before
 }
 
-// NewRotation checks that files can be made where name says; none is made before
+// New checks that files can be made where name says; none is made before
 // there is something to write.
 //
 // Names of standard output, devices, pipes, sockets and folders give an error that
 // wraps ErrCannotRotate; what keeps files from being made is a *fs.PathError. It
 // panics when an option is negative.
-func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
+func New(name string, opt Options) (*File, error) {
 	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 || opt.KeepBytes < 0 {
-		panic(fmt.Sprintf("capture: NewRotation: %+v", opt))
+		panic(fmt.Sprintf("rotate: New: %+v", opt))
 	}
 	if name == "" {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: outfile.ErrEmptyName}
@@ -126,8 +126,8 @@ func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
 	if info, err := os.Stat(name); outfile.IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), stuck: map[string]bool{}, last: NoTime}
-	r.clock = newRotationClock(opt.Every)
+	r := &File{opt: opt, name: name, names: newNames(name, opt.Every), stuck: map[string]bool{}, last: capture.NoTime}
+	r.intervals = newIntervals(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
 }
 
 // probe makes a file and removes it, and asks for a name as long as they get.
-func (r *Rotation) probe() error {
+func (r *File) probe() error {
 	outfile.Sweep(r.name)
 	o, err := outfile.CreateNew(r.name, nil, outfile.Options{NoSync: true})
 	if err != nil {
@@ -161,20 +161,20 @@ func (r *Rotation) probe() error {
 // interval, or another interval, is not that of the packets, and ends nothing. Now should
 // lag behind the clock by as much as packets take to arrive, for those that come later
 // than a Tick past their interval are in the file after it. An error is that of Write.
-func (r *Rotation) Tick(now time.Time) error {
+func (r *File) Tick(now time.Time) error {
 	r.poll()
-	if r.clock.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
+	if r.intervals.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
 		r.close()
 	}
 	return r.err
 }
 
 // Err returns why nothing is written: the error of the file that failed last, or nil.
-func (r *Rotation) Err() error { return r.err }
+func (r *File) Err() error { return r.err }
 
 // Retry has Write begin a new file after an error. Without one, or after Commit or
 // Discard, it does nothing.
-func (r *Rotation) Retry() {
+func (r *File) Retry() {
 	if !r.ended {
 		r.err = nil
 	}
@@ -182,7 +182,7 @@ func (r *Rotation) Retry() {
 
 // Stats returns the counts up to the last call of Write. A file that is still being
 // completed counts with its packets and bytes.
-func (r *Rotation) Stats() RotationStats {
+func (r *File) Stats() Stats {
 	s := r.stats
 	if r.closing != nil {
 		s.Packets += r.closing.file.packets
@@ -190,13 +190,13 @@ func (r *Rotation) Stats() RotationStats {
 	}
 	if r.file != nil {
 		s.Packets += r.file.packets
-		s.Bytes += uint64(r.file.buf.len())
+		s.Bytes += uint64(r.file.parts.Len())
 	}
 	return s
 }
 
 // Skipped returns how many blocks of the stream could not be carried over.
-func (r *Rotation) Skipped() uint64 {
+func (r *File) Skipped() uint64 {
 	if r.file == nil {
 		return r.skipped
 	}
@@ -205,19 +205,20 @@ func (r *Rotation) Skipped() uint64 {
 
 // Written returns how many packets are in files for sure: not those that are still
 // gathered.
-func (r *Rotation) Written() uint64 {
+func (r *File) Written() uint64 {
 	n := r.stats.Packets
 	if r.file != nil {
-		n += r.file.buf.taken
+		packets, _ := r.file.parts.Taken()
+		n += packets
 	}
 	return n
 }
 
 // Flush writes what is gathered of the file being written, so that a disk that is full
 // shows.
-func (r *Rotation) Flush() error {
+func (r *File) Flush() error {
 	if r.file != nil {
-		if err := r.file.buf.flush(); err != nil {
+		if err := r.file.parts.Flush(); err != nil {
 			r.fail(err)
 		}
 	}
@@ -226,14 +227,14 @@ func (r *Rotation) Flush() error {
 
 // Close passes on what is still gathered, as that of any Writer, and waits for the file
 // before the one being written.
-func (r *Rotation) Close() error {
+func (r *File) Close() error {
 	r.settle()
 	return r.Flush()
 }
 
 // Commit completes the file being written. It returns the error that Write returned
 // last, unless there was a Retry. Further calls return the same result.
-func (r *Rotation) Commit() error {
+func (r *File) Commit() error {
 	if r.file != nil {
 		r.close()
 	}
@@ -244,7 +245,7 @@ func (r *Rotation) Commit() error {
 
 // Discard removes what was written of the file that is not complete. After Commit or
 // Discard it does nothing and returns nil.
-func (r *Rotation) Discard() error {
+func (r *File) Discard() error {
 	if r.ended {
 		return nil
 	}

@@ -1,39 +1,39 @@
-package capture
+package rotate
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// rotatedFile is the file that a Rotation is writing.
-type rotatedFile struct {
+// segment is one of the files: that which is written, or that which is completed.
+type segment struct {
 	out     *outfile.File
-	buf     *outBuffer // before out
-	enc     encoder
-	limit   int64  // bytes that it may have
-	first   int64  // time of its first packet of the interval, or NoTime
-	begun   bool   // it holds more than its headers
-	packets uint64 // in it
-	ignored uint64 // blocks skipped among the headers, which were counted before
+	parts   *capture.PartWriter // to out
+	limit   int64               // bytes that it may have
+	first   int64               // time of its first packet of the interval, or NoTime
+	begun   bool                // it holds more than its headers
+	packets uint64              // in it
+	ignored uint64              // blocks skipped among the headers, which were counted before
 }
 
-func (f *rotatedFile) skippedBlocks() uint64 { return f.enc.skippedBlocks() - f.ignored }
+func (f *segment) skippedBlocks() uint64 { return f.parts.Skipped() - f.ignored }
 
 // note takes in the time of a packet, if it is the first of the interval.
-func (f *rotatedFile) note(c *rotationClock, t int64) {
-	if f.first == NoTime && c.holds(t) {
+func (f *segment) note(c *intervals, t int64) {
+	if f.first == capture.NoTime && c.holds(t) {
 		f.first = t
 	}
 }
 
 // open begins a file if none is being written, and reports whether one is.
-func (r *Rotation) open() bool {
+func (r *File) open() bool {
 	if r.file != nil || r.err != nil {
 		return r.err == nil
 	}
-	if err := r.head.check(); err != nil {
+	if err := r.preamble.check(); err != nil {
 		r.fail(fmt.Errorf("write %s: %w", r.name, err))
 		return false
 	}
@@ -42,43 +42,35 @@ func (r *Rotation) open() bool {
 		r.fail(err)
 		return false
 	}
-	buf := newOutBuffer(out)
-	f := &rotatedFile{out: out, buf: buf, first: NoTime, enc: newEncoder(r.kind, buf, &r.head.Batch)}
-	if s, ok := f.enc.(*sectionWriter); ok {
-		s.last = r.last
-	}
+	f := &segment{out: out, parts: r.layout.NewPartWriter(out, &r.preamble.Batch, r.last), first: capture.NoTime}
 	r.file = f
-	r.write(&r.head.Batch, nil, wholeOf(&r.head.Batch))
+	r.write(&r.preamble.Batch, nil, capture.WholeOf(&r.preamble.Batch))
 	if r.err != nil {
 		return false
 	}
-	f.begun, f.ignored, f.limit = false, f.enc.skippedBlocks(), math.MaxInt64
+	f.begun, f.ignored, f.limit = false, f.parts.Skipped(), math.MaxInt64
 	if r.opt.Size > 0 {
-		f.limit = max(r.opt.Size, 2*f.buf.len())
+		f.limit = max(r.opt.Size, 2*f.parts.Len())
 	}
 	return true
 }
 
 // write puts a part of a batch into the file being written.
-func (r *Rotation) write(b *Batch, drop []uint64, p part) {
+func (r *File) write(b *capture.Batch, drop []uint64, p capture.Part) {
 	f := r.file
-	err := f.enc.encode(b, drop, p)
-	if err == nil {
-		err = f.buf.err
-	}
-	if err != nil {
-		r.stats.Lost += kept(drop, p.from, p.to)
+	n := kept(drop, p.From, p.To)
+	if err := f.parts.Write(b, drop, p); err != nil {
+		r.stats.Lost += n
 		r.fail(err)
 		return
 	}
-	n := kept(drop, p.from, p.to)
 	f.packets += n
-	f.begun = f.begun || n > 0 || p.fromBlock < p.toBlock
+	f.begun = f.begun || n > 0 || p.FromBlock < p.ToBlock
 }
 
 // close has the file being written completed while the next one is written: the disk
 // may take long, and packets of an interface do not wait.
-func (r *Rotation) close() {
+func (r *File) close() {
 	r.settle()
 	f := r.file
 	if f == nil { // the one before has failed
@@ -86,23 +78,20 @@ func (r *Rotation) close() {
 	}
 	r.file = nil
 	r.skipped += f.skippedBlocks()
-	if s, ok := f.enc.(*sectionWriter); ok {
-		r.last = s.last
-	}
+	r.last = f.parts.LastTime()
 	r.tellLoss(f)
-	r.closing = &closing{file: f, bytes: uint64(f.buf.len()), result: make(chan error, 1)}
+	r.closing = &closing{file: f, bytes: uint64(f.parts.Len()), result: make(chan error, 1)}
 	r.names.begin(f.first)
 	go r.complete(r.closing)
 }
 
 // tellLoss warns, of the first file in which that happens, of what its format has no
 // place for.
-func (r *Rotation) tellLoss(f *rotatedFile) {
-	c, ok := f.enc.(*pcapConverter)
-	if !ok || r.lossTold {
+func (r *File) tellLoss(f *segment) {
+	if r.lossTold {
 		return
 	}
-	if err := c.lost(); err != nil {
+	if err := f.parts.Lost(); err != nil {
 		r.lossTold = true
 		r.warn(err)
 	}
@@ -110,20 +99,20 @@ func (r *Rotation) tellLoss(f *rotatedFile) {
 
 // closing is a file that is being completed.
 type closing struct {
-	file   *rotatedFile
+	file   *segment
 	bytes  uint64
 	result chan error // why the file is not there
 }
 
 // complete gives a file its name, and removes what is more than is kept. Until it has
 // sent its result, names belong to it. A file of headers alone is none.
-func (r *Rotation) complete(c *closing) {
+func (r *File) complete(c *closing) {
 	f := c.file
 	if f.packets == 0 {
 		c.result <- f.out.Discard()
 		return
 	}
-	err := f.buf.flush()
+	err := f.parts.Flush()
 	if err == nil {
 		err = f.out.Commit()
 	}
@@ -137,14 +126,14 @@ func (r *Rotation) complete(c *closing) {
 }
 
 // settle waits until no file is being completed any more.
-func (r *Rotation) settle() {
+func (r *File) settle() {
 	if r.closing != nil {
 		r.enter(<-r.closing.result)
 	}
 }
 
 // poll is settle without the wait.
-func (r *Rotation) poll() {
+func (r *File) poll() {
 	if r.closing == nil {
 		return
 	}
@@ -156,7 +145,7 @@ func (r *Rotation) poll() {
 }
 
 // enter puts a file that was completed, or not, into the books.
-func (r *Rotation) enter(err error) {
+func (r *File) enter(err error) {
 	f, bytes := r.closing.file, r.closing.bytes
 	r.closing = nil
 	if err != nil {
@@ -173,19 +162,20 @@ func (r *Rotation) enter(err error) {
 }
 
 // giveUp keeps what a file that failed has of packets.
-func (r *Rotation) giveUp(f *rotatedFile) error {
-	r.stats.Packets += f.buf.taken
-	r.stats.Lost += f.packets - f.buf.taken
-	if f.buf.taken == 0 {
+func (r *File) giveUp(f *segment) error {
+	packets, bytes := f.parts.Taken()
+	r.stats.Packets += packets
+	r.stats.Lost += f.packets - packets
+	if packets == 0 {
 		return f.out.Discard()
 	}
-	r.stats.Bytes += uint64(f.buf.passed)
+	r.stats.Bytes += uint64(bytes)
 	_, err := f.out.Keep()
 	return err
 }
 
 // fail gives up the file being written. What fails after that is not told.
-func (r *Rotation) fail(err error) {
+func (r *File) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
 		_ = r.giveUp(f) // the error that counts is the one before

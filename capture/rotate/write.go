@@ -1,37 +1,38 @@
-package capture
+package rotate
 
 import (
 	"fmt"
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// Write is that of Writer. An error is that of a file, and lasts until Retry: until then
-// packets are counted as lost, and headers are still learned.
-func (r *Rotation) Write(b *Batch, drop []uint64) error {
-	checkDrop(b, drop)
+// Write is that of capture.Writer. An error is that of a file, and lasts until Retry: until then
+// packets are counted as lost, and headers are still observed.
+func (r *File) Write(b *capture.Batch, drop []uint64) error {
+	capture.CheckDrop(b, drop)
 	if r.ended {
 		return fmt.Errorf("write %s: %w", r.name, outfile.ErrClosed)
 	}
 	r.poll()
-	if r.kind == unchosen {
+	if r.layout == 0 {
 		if len(b.Sections) == 0 {
 			return nil
 		}
-		opt := WriterOptions{Merged: r.opt.Merged, Format: FormatOf(r.name)}
+		opt := capture.WriterOptions{Merged: r.opt.Merged, Format: capture.FormatOf(r.name)}
 		var unfit error
-		if r.kind, unfit = opt.layout(b); unfit != nil {
+		if r.layout, unfit = opt.Layout(b); unfit != nil {
 			r.warn(unfit)
 		}
 	}
-	r.head.Interfaces, r.head.Sections = b.Interfaces, b.Sections
+	r.preamble.Interfaces, r.preamble.Sections = b.Interfaces, b.Sections
 	if r.fits(b) {
 		r.note(b, drop)
-		r.write(b, drop, wholeOf(b))
+		r.write(b, drop, capture.WholeOf(b))
 		for i := range b.Blocks {
-			r.head.learn(b, i, r.kind)
+			r.preamble.observe(b, i, r.layout)
 		}
 		return r.err
 	}
@@ -50,31 +51,31 @@ func (r *Rotation) Write(b *Batch, drop []uint64) error {
 const mostGrowth = 128
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
-func (r *Rotation) fits(b *Batch) bool {
-	return r.file != nil && r.file.buf.len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
-		!r.clock.mayBeOver(b.Frames)
+func (r *File) fits(b *capture.Batch) bool {
+	return r.file != nil && r.file.parts.Len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
+		!r.intervals.mayBeOver(b.Frames)
 }
 
 // note looks for the first time of the file being written, which all of b goes to.
-func (r *Rotation) note(b *Batch, drop []uint64) {
-	for pos := 0; pos < len(b.Frames) && r.file.first == NoTime; {
-		lo, hi := nextRun(drop, pos, len(b.Frames))
+func (r *File) note(b *capture.Batch, drop []uint64) {
+	for pos := 0; pos < len(b.Frames) && r.file.first == capture.NoTime; {
+		lo, hi := capture.NextRun(drop, pos, len(b.Frames))
 		for _, frame := range b.Frames[lo:hi] {
-			r.file.note(&r.clock, frame.Time)
+			r.file.note(&r.intervals, frame.Time)
 		}
 		pos = hi
 	}
 }
 
 // frames writes the kept ones of frames pos..end-1.
-func (r *Rotation) frames(b *Batch, drop []uint64, pos, end int) {
+func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 	for r.err == nil {
-		pos, _ = nextRun(drop, pos, end)
+		pos, _ = capture.NextRun(drop, pos, end)
 		if pos == end || !r.open() {
 			break
 		}
 		stop := r.reach(b, drop, pos, end)
-		r.write(b, drop, part{from: pos, to: stop})
+		r.write(b, drop, capture.Part{From: pos, To: stop})
 		if stop < end && r.err == nil {
 			r.close()
 		}
@@ -87,21 +88,20 @@ func (r *Rotation) frames(b *Batch, drop []uint64, pos, end int) {
 
 // reach returns the first kept frame of pos..end-1 that belongs to another file than
 // the one being written, or end.
-func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
-	left, begun, packets := r.file.limit-r.file.buf.len(), r.file.begun, r.file.packets > 0
-	s, ok := r.file.enc.(*sectionWriter)
-	timed := ok && s.last != NoTime
+func (r *File) reach(b *capture.Batch, drop []uint64, pos, end int) int {
+	left, begun, packets := r.file.limit-r.file.parts.Len(), r.file.begun, r.file.packets > 0
+	timed := r.file.parts.LastTime() != capture.NoTime
 	for pos < end {
-		lo, hi := nextRun(drop, pos, end)
+		lo, hi := capture.NextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
-			left -= r.file.enc.frameLen(b, i, timed)
+			left -= r.file.parts.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
-			if left < 0 && begun || r.clock.over(at) && packets {
+			if left < 0 && begun || r.intervals.over(at) && packets {
 				return i
 			}
-			r.file.note(&r.clock, at)
+			r.file.note(&r.intervals, at)
 			begun, packets = true, true
-			timed = timed || at != NoTime
+			timed = timed || at != capture.NoTime
 		}
 		pos = hi
 	}
@@ -110,15 +110,15 @@ func (r *Rotation) reach(b *Batch, drop []uint64, pos, end int) int {
 
 // block writes block i of b. A section header or interface description that no packet
 // may follow begins no file.
-func (r *Rotation) block(b *Batch, i int) {
+func (r *File) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
-	if r.file != nil && r.file.begun && r.file.buf.len()+int64(k.Len) > r.file.limit {
+	if r.file != nil && r.file.begun && r.file.parts.Len()+int64(k.Len) > r.file.limit {
 		r.close()
 	}
 	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open() {
-		r.write(b, nil, part{from: int(k.Before), to: int(k.Before), fromBlock: i, toBlock: i + 1})
+		r.write(b, nil, capture.Part{From: int(k.Before), To: int(k.Before), FromBlock: i, ToBlock: i + 1})
 	}
-	r.head.learn(b, i, r.kind)
+	r.preamble.observe(b, i, r.layout)
 }
 
 // kept counts the frames of lo..hi-1 that drop keeps.
