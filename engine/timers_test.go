@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -45,7 +46,7 @@ func TestTimersAgainstPaper(t *testing.T) {
 				if c.Window.Packets == 0 {
 					unit = f.tick.divide(uint64(s.times[i]) ^ 1<<63)
 				}
-				want := (s.times[i] != noTime || c.Window.Packets > 0) && reference.TestAndSetAt(s.digests[i], unit-f.tick.divide(1<<63))
+				want := (s.times[i] != calendar.NoTime || c.Window.Packets > 0) && reference.TestAndSetAt(s.digests[i], unit-f.tick.divide(1<<63))
 				if got != want {
 					t.Fatalf("%+v, %s: packet %d: copy %v, want %v", c, name, i, got, want)
 				}
@@ -97,8 +98,8 @@ func TestTimersClocks(t *testing.T) {
 		s.add(asm.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
 		want = append(want, isCopy)
 	}
-	add(1, noTime, false)
-	add(1, noTime, false)
+	add(1, calendar.NoTime, false)
+	add(1, calendar.NoTime, false)
 	add(1, 100*ms, false)
 	add(1, 100*ms-ms/2, true) // late, within the window
 	add(2, 99*ms-ms/2, false) // late by more
