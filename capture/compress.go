@@ -151,11 +151,3 @@ func skipFrames(br *bufio.Reader) (string, error) {
 		}
 	}
 }
-
-// noEOF turns the end of a stream that must not end yet into an error.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}

@@ -141,13 +141,13 @@ func (c *counter) Read(p []byte) (int, error) {
 type regularFile struct {
 	f     *os.File
 	size  int64 // at first
-	pos   int64 // of the next claim
+	pos   int64 // of the next reserve
 	end   int64
 	ended bool // end is where it stays
 }
 
-// claim returns the next n bytes, or fewer at the end: none with io.EOF.
-func (r *regularFile) claim(n int) (off int64, length int, err error) {
+// reserve returns the next n bytes, or fewer at the end: none with io.EOF.
+func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
 		if err != nil {
@@ -164,7 +164,7 @@ func (r *regularFile) claim(n int) (off int64, length int, err error) {
 	return off, length, err
 }
 
-// load reads what was claimed, in any order.
+// load reads what was reserved, in any order.
 func (r *regularFile) load(p []byte, off int64) (int, error) {
 	n, err := r.f.ReadAt(p, off)
 	if err == io.EOF {
@@ -174,9 +174,9 @@ func (r *regularFile) load(p []byte, off int64) (int, error) {
 	return n, failedRead(err)
 }
 
-// Read claims and loads.
+// Read reserves and loads.
 func (r *regularFile) Read(p []byte) (int, error) {
-	off, n, err := r.claim(len(p))
+	off, n, err := r.reserve(len(p))
 	if err != nil {
 		return 0, err
 	}

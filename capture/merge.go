@@ -93,14 +93,14 @@ func (m *merger) begin(in *mergeInput) bool {
 	if !ok || !r.in.parked {
 		return m.read(in)
 	}
-	chunk := r.chunk
-	r.chunk = headSize
+	chunkSize := r.chunkSize
+	r.chunkSize = headSize
 	found := m.read(in)
-	r.chunk = chunk
+	r.chunkSize = chunkSize
 	if found {
 		r.in.park()
 		in.batch.Buf, in.batch.Frames = slices.Clone(in.batch.Buf), slices.Clone(in.batch.Frames)
-		in.batch.room = nil
+		in.batch.SourceState = nil
 	}
 	return found
 }
@@ -108,7 +108,7 @@ func (m *merger) begin(in *mergeInput) bool {
 // read gets the next batch of in that holds anything. It reports false when the
 // source has ended.
 func (m *merger) read(in *mergeInput) bool {
-	if n := len(m.spare); n > 0 && in.batch.room == nil {
+	if n := len(m.spare); n > 0 && in.batch.SourceState == nil {
 		in.batch, m.spare = m.spare[n-1], m.spare[:n-1]
 	}
 	for {

@@ -144,11 +144,11 @@ func newSource(in *input, name string, opt Options) (Source, error) {
 // newReader makes the reader for the format that head, the first bytes of in,
 // tells of.
 func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
-	r := &reader{name: name, in: in, carry: head, chunk: opt.ChunkSize, warn: opt.Warn}
-	if r.chunk <= 0 {
-		r.chunk = DefaultChunkSize
+	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn}
+	if r.chunkSize <= 0 {
+		r.chunkSize = DefaultChunkSize
 	}
-	r.chunk = min(r.chunk, maxChunkSize)
+	r.chunkSize = min(r.chunkSize, maxChunkSize)
 	switch {
 	case len(head) == 0:
 		return nil, ErrEmpty
@@ -159,13 +159,13 @@ func newReader(in *input, head []byte, name string, opt Options) (*reader, error
 		return nil, fmt.Errorf("%w: it begins with %s", ErrUnknownFormat, describe(head))
 	}
 	for {
-		need, err := r.format.header(r.carry)
+		need, err := r.format.header(r.partial)
 		if err != nil || need == 0 {
 			return r, err
 		}
-		have := len(r.carry)
-		if r.carry, err = readUntil(in, r.carry, need, r.chunk); err == io.EOF {
-			return nil, fmt.Errorf("file header %w: %d of %d bytes", ErrTruncated, len(r.carry), need)
+		have := len(r.partial)
+		if r.partial, err = readUntil(in, r.partial, need, r.chunkSize); err == io.EOF {
+			return nil, fmt.Errorf("file header %w: %d of %d bytes", ErrTruncated, len(r.partial), need)
 		} else if err != nil {
 			return nil, fmt.Errorf("file header %w: %d of %d bytes", err, have, need)
 		}

@@ -16,7 +16,7 @@ var errReplaced = errors.New("the file was replaced while it waited for its turn
 // does nothing for what cannot be opened again at the same place: standard input, pipes,
 // devices, sources of several.
 //
-// It must not be called during Next, nor between the Claim and the Next of a batch.
+// It must not be called during Next, nor between the Reserve and the Next of a batch.
 func Park(src Source) {
 	if r, ok := src.(*reader); ok {
 		r.in.park()

@@ -104,10 +104,10 @@ func (p *pcap) parse(b *Batch, ended bool) (used, need int, err error) {
 		used = pcapHeaderLen
 	}
 	for {
-		used = b.walk(used, p.walk)
+		used = walk(b, used, p.walk)
 		rest := b.Buf[used:]
 		if len(rest) < int(p.recordLen) || !isBlank(rest[:pcapRecordLen]) {
-			need, err = p.stopped(rest)
+			need, err = p.need(rest)
 			return used, need, err
 		}
 		if need, err = p.blank(rest, ended); need > 0 || err != nil {
@@ -174,7 +174,7 @@ func (p *pcap) walk(frames []Frame, buf []byte, pos uint32) (found int, end uint
 		}
 		times, lens := le.Uint64(h[:]), le.Uint64(h[8:])
 		if odd {
-			times, lens = p.usual(times), p.usualLens(lens)
+			times, lens = p.native(times), p.nativeLens(lens)
 		}
 		size := recordLen + uint32(lens)
 		if uint32(lens) > maxLen || int(size) > len(buf)-at || times|lens == 0 {
@@ -195,9 +195,9 @@ func (p *pcap) walk(frames []Frame, buf []byte, pos uint32) (found int, end uint
 	return len(frames), pos
 }
 
-// stopped says why the walk ended before rest: how many bytes its record needs,
-// or what is wrong with it.
-func (p *pcap) stopped(rest []byte) (need int, err error) {
+// need returns how many bytes the record needs before which the walk ended, or what
+// is wrong with it.
+func (p *pcap) need(rest []byte) (need int, err error) {
 	if len(rest) < int(p.recordLen) {
 		return int(p.recordLen), nil
 	}
@@ -208,19 +208,19 @@ func (p *pcap) stopped(rest []byte) (need int, err error) {
 	return int(p.recordLen + capLen), nil
 }
 
-// usual returns two integers of 32 bits, read as one of 64, as a little-endian file
+// native returns two integers of 32 bits, read as one of 64, as a little-endian file
 // has them.
-func (p *pcap) usual(v uint64) uint64 {
+func (p *pcap) native(v uint64) uint64 {
 	if p.big {
 		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
 	}
 	return v
 }
 
-// usualLens does the same with the lengths of a record, and puts the captured one
+// nativeLens does the same with the lengths of a record, and puts the captured one
 // first, in the low half.
-func (p *pcap) usualLens(v uint64) uint64 {
-	v = p.usual(v)
+func (p *pcap) nativeLens(v uint64) uint64 {
+	v = p.native(v)
 	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
 		return bits.RotateLeft64(v, 32)
 	}
@@ -229,10 +229,10 @@ func (p *pcap) usualLens(v uint64) uint64 {
 
 // capLen returns the captured length from a record header.
 func (p *pcap) capLen(h []byte) uint32 {
-	return uint32(p.usualLens(le.Uint64(h[8:])))
+	return uint32(p.nativeLens(le.Uint64(h[8:])))
 }
 
-func (p *pcap) cut(rest []byte) error {
+func (p *pcap) truncated(rest []byte) error {
 	have, want := len(rest), int(p.recordLen)
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", ErrTruncated, have, want)
@@ -240,8 +240,8 @@ func (p *pcap) cut(rest []byte) error {
 	return fmt.Errorf("record %w: %d of %d bytes", ErrTruncated, have-want, p.capLen(rest))
 }
 
-// inHeader is never true: what follows the file header is a record.
-func (p *pcap) inHeader([]byte) bool { return false }
+// beforeFirstPacket is never true: what follows the file header is a record.
+func (p *pcap) beforeFirstPacket([]byte) bool { return false }
 
 func (p *pcap) tables() ([]Interface, []Section) {
 	return p.ifaces[:1:1], p.sections[:1:1]

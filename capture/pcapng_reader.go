@@ -80,7 +80,7 @@ func (p *pcapng) lookAhead(rest []byte) {
 func (p *pcapng) parse(b *Batch, _ bool) (used, need int, err error) {
 	for need == 0 && err == nil {
 		if !p.big {
-			used = b.walk(used, p.plainPackets)
+			used = walk(b, used, p.plainPackets)
 		}
 		used, need, err = p.next(b, used)
 	}
@@ -291,7 +291,7 @@ func (p *pcapng) simplePacket(b *Batch, block []byte, at uint32) error {
 	return nil
 }
 
-func (p *pcapng) cut(rest []byte) error {
+func (p *pcapng) truncated(rest []byte) error {
 	if len(rest) < minBlockLen {
 		return fmt.Errorf("block header %w: %d of %d bytes", ErrTruncated, len(rest), minBlockLen)
 	}
@@ -302,7 +302,7 @@ func (p *pcapng) cut(rest []byte) error {
 	return fmt.Errorf("block %w: %d of %d bytes", ErrTruncated, len(rest), length)
 }
 
-func (p *pcapng) inHeader(rest []byte) bool {
+func (p *pcapng) beforeFirstPacket(rest []byte) bool {
 	if p.packets || len(rest) < 4 {
 		return false
 	}

@@ -222,7 +222,7 @@ func TestCloseEndsGoroutine(t *testing.T) {
 func TestRefusedInputEndsGoroutine(t *testing.T) {
 	data := sectionBlock(binary.LittleEndian, 1, 0, ngOption(binary.LittleEndian, optComment, make([]byte, 4*headSize)...))
 	data[len(data)-1] ^= 1 // the length at the end
-	data = append(data, make([]byte, 2*aheadPieces*aheadPieceSize)...)
+	data = append(data, make([]byte, 2*aheadChunks*aheadChunkSize)...)
 	before := runtime.NumGoroutine()
 	path := filepath.Join(t.TempDir(), "packed")
 	for how, f := range packers {

@@ -5,26 +5,26 @@ import (
 	"os"
 )
 
-// A decompressor may be aheadPieces pieces in front of its reader: enough to
+// A decompressor may be aheadChunks chunks in front of its reader: enough to
 // keep both busy, 1 MiB in all.
 const (
-	aheadPieces    = 4
-	aheadPieceSize = 256 << 10
+	aheadChunks    = 4
+	aheadChunkSize = 256 << 10
 )
 
 // readAhead reads a stream on a goroutine of its own. The goroutine ends with
 // the stream, or once stop is closed and the read that it is in returns.
 type readAhead struct {
-	filled chan piece
+	filled chan readResult
 	free   chan []byte
 	stop   chan struct{}
 	done   chan struct{}
 
-	current piece // what Read hands out, from off on
+	current readResult // what Read hands out, from off on
 	off     int
 }
 
-type piece struct {
+type readResult struct {
 	buf []byte
 	err error // what came with or after buf
 }
@@ -32,12 +32,12 @@ type piece struct {
 // startReadAhead reads r on a goroutine that calls end when it is done.
 func startReadAhead(r io.Reader, end func()) *readAhead {
 	a := &readAhead{
-		filled: make(chan piece, aheadPieces),
-		free:   make(chan []byte, aheadPieces),
+		filled: make(chan readResult, aheadChunks),
+		free:   make(chan []byte, aheadChunks),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	for range aheadPieces {
+	for range aheadChunks {
 		a.free <- nil // allocated when needed
 	}
 	go func() {
@@ -57,13 +57,13 @@ func (a *readAhead) run(r io.Reader) {
 		case buf = <-a.free:
 		}
 		if buf == nil {
-			buf = make([]byte, aheadPieceSize)
+			buf = make([]byte, aheadChunkSize)
 		}
-		n, err := r.Read(buf[:aheadPieceSize])
+		n, err := r.Read(buf[:aheadChunkSize])
 		select {
 		case <-a.stop:
 			return
-		case a.filled <- piece{buf[:n], err}:
+		case a.filled <- readResult{buf[:n], err}:
 		}
 		if err != nil {
 			return
@@ -71,7 +71,7 @@ func (a *readAhead) run(r io.Reader) {
 	}
 }
 
-// Read waits for the next piece only as long as it has nothing for p.
+// Read waits for the next chunk only as long as it has nothing for p.
 func (a *readAhead) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		if a.off < len(a.current.buf) {
@@ -93,10 +93,10 @@ func (a *readAhead) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next makes the next piece current, waiting for it if told to, and reports
+// next makes the next chunk current, waiting for it if told to, and reports
 // whether there is one.
 func (a *readAhead) next(wait bool) bool {
-	var p piece
+	var p readResult
 	if wait {
 		select {
 		case p = <-a.filled:

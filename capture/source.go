@@ -20,3 +20,20 @@ type Source interface {
 	// Close releases the inputs.
 	Close() error
 }
+
+// Preloader is a Source whose input several goroutines can read at once, each a chunk
+// of it, where only what is made of the chunks needs their order.
+//
+// Reserve chooses the chunk of the input that Next is to make into the batch b, and
+// ReadReserved reads it. Reserve is not for two goroutines at once; ReadReserved is,
+// while others are in Reserve, ReadReserved or Next, each with a batch of its own. Next
+// must then be called for batches in the order of their Reserves. It may return batches
+// without content: a record longer than a chunk comes whole, with the last chunk of it.
+//
+// Where reading in chunks is impossible (a pipe, a compressed file), both do nothing,
+// and it is Next that reads.
+type Preloader interface {
+	Source
+	Reserve(b *Batch)
+	ReadReserved(b *Batch)
+}

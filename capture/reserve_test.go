@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// readPieces drains src with so many batches in flight, whose pieces are read on
+// readReserved drains src with so many batches in flight, whose chunks are read on
 // goroutines of their own, in no order.
-func readPieces(t *testing.T, src Preloader, flight int) whole {
+func readReserved(t *testing.T, src Preloader, flight int) whole {
 	t.Helper()
 	batches := make([]Batch, flight)
 	var w whole
 	for {
 		var reading sync.WaitGroup
 		for i := range batches {
-			src.Claim(&batches[i])
+			src.Reserve(&batches[i])
 		}
 		for _, i := range rand.Perm(flight) {
-			reading.Go(func() { src.Preload(&batches[i]) })
+			reading.Go(func() { src.ReadReserved(&batches[i]) })
 		}
 		reading.Wait()
 		for i := range batches {
@@ -77,8 +77,8 @@ func longRecords(n, most int) []byte {
 	return data
 }
 
-// TestPieces reads files in pieces, which must change nothing.
-func TestPieces(t *testing.T) {
+// TestReserve reads files in chunks, which must change nothing.
+func TestReserve(t *testing.T) {
 	inFiles(t, func(t *testing.T, path string, want func() whole) {
 		for _, chunk := range []int{1, 100, 5000, 70 << 10, DefaultChunkSize} {
 			if info, err := os.Stat(path); err != nil || info.Size() > int64(chunk)*20_000 {
@@ -89,7 +89,7 @@ func TestPieces(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := readPieces(t, src.(Preloader), flight)
+				got := readReserved(t, src.(Preloader), flight)
 				if err := src.Close(); err != nil {
 					t.Error(err)
 				}
@@ -99,15 +99,15 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// TestPiecesOfStream claims pieces of what cannot be read in pieces.
-func TestPiecesOfStream(t *testing.T) {
+// TestReserveStream reserves chunks of what cannot be read in chunks.
+func TestReserveStream(t *testing.T) {
 	data := packets64(FormatPcapNG, 3000)
 	src := open(t, packers["gzip"](t, data), Options{})
-	equal(t, readPieces(t, src.(Preloader), 3), readAll(t, open(t, data, Options{})))
+	equal(t, readReserved(t, src.(Preloader), 3), readAll(t, open(t, data, Options{})))
 }
 
-// TestPiecesCut cuts a file between a claim and its reading.
-func TestPiecesCut(t *testing.T) {
+// TestReserveTruncated cuts a file between a claim and its reading.
+func TestReserveTruncated(t *testing.T) {
 	data := packets64(FormatPcap, 4000)
 	for _, left := range []int{headSize, headSize + 1, 100_000, len(data) - 1} {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(left))
@@ -120,14 +120,14 @@ func TestPiecesCut(t *testing.T) {
 		}
 		batches := make([]Batch, len(data)/10_000+2)
 		for i := range batches {
-			src.(Preloader).Claim(&batches[i])
+			src.(Preloader).Reserve(&batches[i])
 		}
 		if err := os.Truncate(path, int64(left)); err != nil {
 			t.Fatal(err)
 		}
 		var w whole
 		for i := range batches {
-			src.(Preloader).Preload(&batches[i])
+			src.(Preloader).ReadReserved(&batches[i])
 			if w.err = src.Next(&batches[i]); w.err != nil {
 				break
 			}
