@@ -155,7 +155,7 @@ func TestLinkTypeTooLarge(t *testing.T) {
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)
 	}
-	if err := NewWriter(io.Discard, true).Write(&b, nil); !errors.Is(err, ErrNotSupported) {
+	if err := NewWriter(io.Discard, WriterOptions{Merged: true}).Write(&b, nil); !errors.Is(err, ErrNotSupported) {
 		t.Errorf("link type 131072: %v, want ErrNotSupported", err)
 	}
 }

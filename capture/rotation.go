@@ -94,20 +94,16 @@ type Rotation struct {
 	name  string
 	names rotationNames
 	clock rotationClock
-	kind  layoutKind
-	head  rotationHead
-	file  *rotatedFile // being written; nil until there is something to write
+	// splitter is nil until the stream has a section.
+	splitter *Splitter
+	file     *rotatedFile // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
-	// lossTold says that a warning was given of what the format has no place for.
-	lossTold bool
-	err      error // of the file that failed, until Retry
-	ended    bool
+	err     error           // of the file that failed, until Retry
+	ended   bool
 
-	stats   RotationStats
-	skipped uint64
-	last    int64 // of the sectionWriter of the file before
+	stats RotationStats
 }
 
 // NewRotation checks that files can be made where name says; none is made before
@@ -126,7 +122,7 @@ func NewRotation(name string, opt RotateOptions) (*Rotation, error) {
 	if info, err := os.Stat(name); outfile.IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), stuck: map[string]bool{}, last: NoTime}
+	r := &Rotation{opt: opt, name: name, names: newRotationNames(name, opt.Every), stuck: map[string]bool{}}
 	r.clock = newRotationClock(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
@@ -190,17 +186,21 @@ func (r *Rotation) Stats() RotationStats {
 	}
 	if r.file != nil {
 		s.Packets += r.file.packets
-		s.Bytes += uint64(r.file.buf.len())
+		s.Bytes += uint64(r.file.enc.Size())
 	}
 	return s
 }
 
 // Skipped returns how many blocks of the stream could not be carried over.
 func (r *Rotation) Skipped() uint64 {
-	if r.file == nil {
-		return r.skipped
+	n := uint64(0)
+	if r.splitter != nil {
+		n = r.splitter.Skipped()
 	}
-	return r.skipped + r.file.skippedBlocks()
+	if r.file != nil {
+		n += r.file.enc.Skipped()
+	}
+	return n
 }
 
 // Written returns how many packets are in files for sure: not those that are still
@@ -208,7 +208,7 @@ func (r *Rotation) Skipped() uint64 {
 func (r *Rotation) Written() uint64 {
 	n := r.stats.Packets
 	if r.file != nil {
-		n += r.file.buf.taken
+		n += r.file.enc.Written()
 	}
 	return n
 }
@@ -217,7 +217,7 @@ func (r *Rotation) Written() uint64 {
 // shows.
 func (r *Rotation) Flush() error {
 	if r.file != nil {
-		if err := r.file.buf.flush(); err != nil {
+		if err := r.file.enc.Flush(); err != nil {
 			r.fail(err)
 		}
 	}

@@ -35,10 +35,13 @@ func oneByOne(t *testing.T, g *forge) (batches []*Batch) {
 	return batches
 }
 
-// failing takes no write.
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+// spoil has every further write to the file being written fail.
+func spoil(t *testing.T, r *Rotation) {
+	t.Helper()
+	if err := r.file.out.Discard(); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestRotationOutlastsFailures fails in the middle of a file, at its end and at its
 // beginning, and goes on with the next packet: only the packets of that file and
@@ -59,13 +62,13 @@ func TestRotationOutlastsFailures(t *testing.T) {
 		g.enhanced(0, uint64(i)*1e6, []byte{byte(i)}, 1)
 	}
 	for _, tt := range []struct {
-		name  string
-		spoil func(r *Rotation) (mend func())
-		files []string
-		lost  uint64
+		name   string
+		damage func(r *Rotation) (mend func())
+		files  []string
+		lost   uint64
 	}{
 		{"writing", func(r *Rotation) func() {
-			r.file.buf.w = failing{&fs.PathError{Op: "write", Path: r.name, Err: errFull}}
+			spoil(t, r)
 			return func() {}
 		}, []string{"000000", "000025", "000030"}, 15},
 		// The file being written then is complete where its folder is.
@@ -90,7 +93,7 @@ func TestRotationOutlastsFailures(t *testing.T) {
 			mend := func() {}
 			for i, b := range oneByOne(t, g) {
 				if i == 15 {
-					mend = tt.spoil(r)
+					mend = tt.damage(r)
 				}
 				r.settle()
 				if i == 25 {
@@ -154,11 +157,11 @@ func TestRotationEnds(t *testing.T) {
 	if err := r.Write(batches[0], nil); err != nil {
 		t.Fatal(err)
 	}
-	r.file.buf.w = &failAfter{}
-	if err := r.Close(); !errors.Is(err, errFull) {
+	spoil(t, r)
+	if err := r.Close(); !errors.Is(err, outfile.ErrClosed) {
 		t.Errorf("Close: %v", err)
 	}
-	if err := r.Commit(); !errors.Is(err, errFull) {
+	if err := r.Commit(); !errors.Is(err, outfile.ErrClosed) {
 		t.Errorf("Commit: %v", err)
 	}
 }

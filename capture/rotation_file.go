@@ -10,16 +10,12 @@ import (
 // rotatedFile is the file that a Rotation is writing.
 type rotatedFile struct {
 	out     *outfile.File
-	buf     *outBuffer // before out
-	enc     encoder
-	limit   int64  // bytes that it may have
-	first   int64  // time of its first packet of the interval, or NoTime
-	begun   bool   // it holds more than its headers
-	packets uint64 // in it
-	ignored uint64 // blocks skipped among the headers, which were counted before
+	enc     *Encoder // before out
+	limit   int64    // bytes that it may have
+	first   int64    // time of its first packet of the interval, or NoTime
+	begun   bool     // it holds more than its headers
+	packets uint64   // in it
 }
-
-func (f *rotatedFile) skippedBlocks() uint64 { return f.enc.skippedBlocks() - f.ignored }
 
 // note takes in the time of a packet, if it is the first of the interval.
 func (f *rotatedFile) note(c *rotationClock, t int64) {
@@ -28,12 +24,13 @@ func (f *rotatedFile) note(c *rotationClock, t int64) {
 	}
 }
 
-// open begins a file if none is being written, and reports whether one is.
-func (r *Rotation) open() bool {
+// open begins a file for packets or blocks of b if none is being written, and reports
+// whether one is.
+func (r *Rotation) open(b *Batch) bool {
 	if r.file != nil || r.err != nil {
 		return r.err == nil
 	}
-	if err := r.head.check(); err != nil {
+	if err := r.splitter.Check(); err != nil {
 		r.fail(fmt.Errorf("write %s: %w", r.name, err))
 		return false
 	}
@@ -42,38 +39,29 @@ func (r *Rotation) open() bool {
 		r.fail(err)
 		return false
 	}
-	buf := newOutBuffer(out)
-	f := &rotatedFile{out: out, buf: buf, first: NoTime, enc: newEncoder(r.kind, buf, &r.head.Batch)}
-	if s, ok := f.enc.(*sectionWriter); ok {
-		s.last = r.last
-	}
-	r.file = f
-	r.write(&r.head.Batch, nil, wholeOf(&r.head.Batch))
-	if r.err != nil {
+	enc, err := r.splitter.Begin(out, b)
+	r.file = &rotatedFile{out: out, enc: enc, first: NoTime, limit: math.MaxInt64}
+	if err != nil {
+		r.fail(err)
 		return false
 	}
-	f.begun, f.ignored, f.limit = false, f.enc.skippedBlocks(), math.MaxInt64
 	if r.opt.Size > 0 {
-		f.limit = max(r.opt.Size, 2*f.buf.len())
+		r.file.limit = max(r.opt.Size, 2*enc.Size())
 	}
 	return true
 }
 
 // write puts a part of a batch into the file being written.
-func (r *Rotation) write(b *Batch, drop []uint64, p part) {
+func (r *Rotation) write(b *Batch, drop []uint64, p Part) {
 	f := r.file
-	err := f.enc.encode(b, drop, p)
-	if err == nil {
-		err = f.buf.err
-	}
-	if err != nil {
-		r.stats.Lost += kept(drop, p.from, p.to)
+	n := Kept(drop, p.From, p.To)
+	if err := f.enc.Encode(b, drop, p); err != nil {
+		r.stats.Lost += n
 		r.fail(err)
 		return
 	}
-	n := kept(drop, p.from, p.to)
 	f.packets += n
-	f.begun = f.begun || n > 0 || p.fromBlock < p.toBlock
+	f.begun = f.begun || n > 0 || p.FromBlock < p.ToBlock
 }
 
 // close has the file being written completed while the next one is written: the disk
@@ -85,27 +73,10 @@ func (r *Rotation) close() {
 		return
 	}
 	r.file = nil
-	r.skipped += f.skippedBlocks()
-	if s, ok := f.enc.(*sectionWriter); ok {
-		r.last = s.last
-	}
-	r.tellLoss(f)
-	r.closing = &closing{file: f, bytes: uint64(f.buf.len()), result: make(chan error, 1)}
+	r.splitter.End(f.enc)
+	r.closing = &closing{file: f, bytes: uint64(f.enc.Size()), result: make(chan error, 1)}
 	r.names.begin(f.first)
 	go r.complete(r.closing)
-}
-
-// tellLoss warns, of the first file in which that happens, of what its format has no
-// place for.
-func (r *Rotation) tellLoss(f *rotatedFile) {
-	c, ok := f.enc.(*pcapConverter)
-	if !ok || r.lossTold {
-		return
-	}
-	if err := c.lost(); err != nil {
-		r.lossTold = true
-		r.warn(err)
-	}
 }
 
 // closing is a file that is being completed.
@@ -123,7 +94,7 @@ func (r *Rotation) complete(c *closing) {
 		c.result <- f.out.Discard()
 		return
 	}
-	err := f.buf.flush()
+	err := f.enc.Flush()
 	if err == nil {
 		err = f.out.Commit()
 	}
@@ -174,12 +145,13 @@ func (r *Rotation) enter(err error) {
 
 // giveUp keeps what a file that failed has of packets.
 func (r *Rotation) giveUp(f *rotatedFile) error {
-	r.stats.Packets += f.buf.taken
-	r.stats.Lost += f.packets - f.buf.taken
-	if f.buf.taken == 0 {
+	written := f.enc.Written()
+	r.stats.Packets += written
+	r.stats.Lost += f.packets - written
+	if written == 0 {
 		return f.out.Discard()
 	}
-	r.stats.Bytes += uint64(f.buf.passed)
+	r.stats.Bytes += uint64(f.enc.WrittenBytes())
 	_, err := f.out.Keep()
 	return err
 }

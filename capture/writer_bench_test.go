@@ -73,7 +73,7 @@ func (sink) Write(p []byte) (int, error) { return len(p), nil }
 func BenchmarkWriterCopy(b *testing.B) {
 	batch := smallPackets(b, benchBatch)
 	for _, d := range benchDrops {
-		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, false), d.word) })
+		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, WriterOptions{}), d.word) })
 	}
 }
 
@@ -86,7 +86,7 @@ func BenchmarkWriterFile(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer o.Discard()
-			benchWriter(b, batch, NewWriter(o, false), d.word)
+			benchWriter(b, batch, NewWriter(o, WriterOptions{}), d.word)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func BenchmarkWriterSection(b *testing.B) {
 	second := Section{Input: 1, Format: FormatPcapNG}
 	batch.Sections = append(batch.Sections[:1:1], second)
 	for _, d := range benchDrops {
-		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, true), d.word) })
+		b.Run(d.name, func(b *testing.B) { benchWriter(b, batch, NewWriter(sink{}, WriterOptions{Merged: true}), d.word) })
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // pcapConverter writes inputs of which some are pcapng as one pcap file: see
-// NewFormatWriter.
+// NewWriter.
 type pcapConverter struct {
 	pcapWriter
 	last int64        // time of the last packet that had one, or NoTime
@@ -41,17 +41,17 @@ func newPcapConverter(out *outBuffer, b *Batch) *pcapConverter {
 func inTicks(units uint64, it *Interface) bool { return units%it.TicksPerSecond == 0 }
 
 // encode writes the file header before the first batch and all kept frames.
-func (w *pcapConverter) encode(b *Batch, drop []uint64, p part) error {
+func (w *pcapConverter) encode(b *Batch, drop []uint64, p Part) error {
 	if !w.began {
 		w.fileHeader(b.Interfaces)
 		w.out.mark(0)
 		w.began = true
 	}
-	for i := p.fromBlock; i < p.toBlock; i++ {
+	for i := p.FromBlock; i < p.ToBlock; i++ {
 		w.block(b, i)
 	}
-	for pos := p.from; pos < p.to; {
-		lo, hi := nextRun(drop, pos, p.to)
+	for pos := p.From; pos < p.To; {
+		lo, hi := NextRun(drop, pos, p.To)
 		for i := lo; i < hi; i++ {
 			if err := w.frame(b, i); err != nil {
 				return err

@@ -28,7 +28,7 @@ func (w *copyWriter) skippedBlocks() uint64 { return 0 }
 
 func (w *copyWriter) frameLen(b *Batch, i int, _ bool) int64 { return int64(b.Frames[i].RecordLen) }
 
-func (w *copyWriter) encode(b *Batch, drop []uint64, p part) error {
+func (w *copyWriter) encode(b *Batch, drop []uint64, p Part) error {
 	for ; w.known < len(b.Sections); w.known++ {
 		s := &b.Sections[w.known]
 		if s.Input != b.Sections[0].Input && (s.Format == FormatPcap || b.Sections[0].Format == FormatPcap) {
@@ -36,8 +36,8 @@ func (w *copyWriter) encode(b *Batch, drop []uint64, p part) error {
 		}
 	}
 	w.buf, w.from, w.to = b.Buf, 0, 0
-	pos := p.from
-	for i := p.fromBlock; i < p.toBlock; i++ {
+	pos := p.From
+	for i := p.FromBlock; i < p.ToBlock; i++ {
 		k := &b.Blocks[i]
 		w.frames(b.Frames, drop, pos, int(k.Before))
 		pos = int(k.Before)
@@ -47,7 +47,7 @@ func (w *copyWriter) encode(b *Batch, drop []uint64, p part) error {
 			w.add(k.Offset, k.Len)
 		}
 	}
-	w.frames(b.Frames, drop, pos, p.to)
+	w.frames(b.Frames, drop, pos, p.To)
 	w.flush()
 	w.buf = nil
 	return nil
@@ -56,7 +56,7 @@ func (w *copyWriter) encode(b *Batch, drop []uint64, p part) error {
 // frames adds the kept ones of frames pos..end-1.
 func (w *copyWriter) frames(frames []Frame, drop []uint64, pos, end int) {
 	for pos < end {
-		lo, hi := nextRun(drop, pos, end)
+		lo, hi := NextRun(drop, pos, end)
 		if lo < hi {
 			w.run(frames[lo:hi])
 		}

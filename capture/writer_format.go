@@ -3,7 +3,6 @@ package capture
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -19,34 +18,6 @@ var (
 	// ErrFormatLoss says what the format that was asked for has no place for.
 	ErrFormatLoss = errors.New("has no place for")
 )
-
-// WriterOptions says how NewFormatWriter writes.
-type WriterOptions struct {
-	// Merged is what NewWriter is told.
-	Merged bool
-	// Format is what to write wherever it can hold the packets: a pcap file those of
-	// one link type, with the same frame check sequence, whose interfaces are described
-	// before the first packet; pcapng all but link types above 65535. Where it cannot,
-	// and for 0, the format is that of NewWriter.
-	Format Format
-	// Warn, if not nil, is told of another format than the one asked for when it is
-	// chosen, and by Close of what was lost in it.
-	Warn func(error)
-}
-
-// NewFormatWriter returns a Writer as NewWriter does, in the format that is asked for.
-//
-// A pcap file made of pcapng is little-endian, in nanoseconds unless microseconds hold
-// the times of all interfaces, and holds packets with their times and lengths. A packet
-// without a time gets that of the packet before it, or 0. Options, other blocks, and
-// from which of several interfaces a packet came are lost, and counted. A packet of
-// another link type than that of the interfaces described before the first packet is
-// an error that wraps ErrNotSupported.
-func NewFormatWriter(w io.Writer, opt WriterOptions) Writer {
-	k := NewWriter(w, opt.Merged).(*lazyWriter)
-	k.opt = opt
-	return k
-}
 
 // FormatOf returns the format that the ending of an output's name asks for: .pcap, or
 // .pcapng and .ntar, also before the ending of a compression, in upper or lower case. It
@@ -66,25 +37,82 @@ func FormatOf(name string) Format {
 	return 0
 }
 
-// layout chooses how to write the inputs known by b. The error, if it is not nil, says
-// why that is not in the format asked for.
-func (opt *WriterOptions) layout(b *Batch) (layoutKind, error) {
-	kind := chooseLayout(b, opt.Merged)
-	written := FormatPcapNG
-	if kind == onePcap || kind == copied && b.Sections[0].Format == FormatPcap {
+// layout says how a stream is written: see NewWriter.
+type layout uint8
+
+const (
+	copied layout = iota
+	onePcap
+	oneSection
+	convertedPcap // only where a format is asked for
+)
+
+// chooseLayout chooses how to write the inputs known by b, and warns where that is not
+// in the format asked for.
+func (opt *WriterOptions) chooseLayout(b *Batch) layout {
+	natural, written := naturalLayout(b, opt.Merged), FormatPcapNG
+	if natural == onePcap || natural == copied && b.Sections[0].Format == FormatPcap {
 		written = FormatPcap
 	}
 	if opt.Format == 0 || opt.Format == written {
-		return kind, nil
+		return natural
 	}
-	fits, instead := fitsPcapNG, oneSection
+	fits, converted := fitsPcapNG, oneSection
 	if opt.Format == FormatPcap {
-		fits, instead = fitsPcap, convertedPcap
+		fits, converted = fitsPcap, convertedPcap
 	}
-	if err := fits(b.Interfaces); err != nil {
-		return kind, fmt.Errorf("%w %v, but %v is written: %w", ErrOtherFormat, opt.Format, written, err)
+	err := fits(b.Interfaces)
+	if err == nil {
+		return converted
 	}
-	return instead, nil
+	if opt.Warn != nil {
+		opt.Warn(fmt.Errorf("%w %v, but %v is written: %w", ErrOtherFormat, opt.Format, written, err))
+	}
+	return natural
+}
+
+// naturalLayout follows from the inputs known by b, by the rules of NewWriter.
+func naturalLayout(b *Batch, merged bool) layout {
+	switch {
+	case oneInput(b.Sections), !merged && noPcap(b.Sections):
+		return copied
+	case samePcap(b.Sections, b.Interfaces):
+		return onePcap
+	}
+	return oneSection
+}
+
+func oneInput(sections []Section) bool {
+	for i := range sections {
+		if sections[i].Input != sections[0].Input {
+			return false
+		}
+	}
+	return true
+}
+
+func noPcap(sections []Section) bool {
+	for i := range sections {
+		if sections[i].Format != FormatPcapNG {
+			return false
+		}
+	}
+	return true
+}
+
+// samePcap reports whether all inputs fit under one pcap header.
+func samePcap(sections []Section, interfaces []Interface) bool {
+	for i := range sections {
+		if sections[i].Format != FormatPcap {
+			return false
+		}
+	}
+	for i := range interfaces {
+		if interfaces[i].LinkType != interfaces[0].LinkType || interfaces[i].FCSLen != interfaces[0].FCSLen {
+			return false
+		}
+	}
+	return len(interfaces) > 0
 }
 
 // fitsPcap returns why one pcap file cannot hold packets of all these interfaces.
@@ -121,47 +149,15 @@ func fitsPcapNG(interfaces []Interface) error {
 	return nil
 }
 
-// maxHeld bounds the blocks that are held until the format is chosen.
-const maxHeld = 1 << 20
-
-// hold keeps the blocks of b for begin, and reports whether that has to wait: a pcap file
-// is begun with all that is known of interfaces when the first packet comes, or when a
-// batch without content says that none comes soon.
-func (w *lazyWriter) hold(b *Batch) bool {
-	if w.opt.Format != FormatPcap || len(b.Frames) > 0 || len(b.Blocks) == 0 || len(w.held.Buf) > maxHeld {
-		return false
+// newEncoder returns the encoder for the inputs known by b.
+func (l layout) newEncoder(out *outBuffer, b *Batch) encoder {
+	switch l {
+	case copied:
+		return &copyWriter{out: out}
+	case onePcap:
+		return newPcapWriter(out, b)
+	case convertedPcap:
+		return newPcapConverter(out, b)
 	}
-	for i := range b.Blocks {
-		k := b.Blocks[i]
-		w.held.Buf = append(w.held.Buf, b.Block(i)...)
-		k.Offset, k.Before = uint32(len(w.held.Buf))-k.Len, 0
-		w.held.Blocks = append(w.held.Blocks, k)
-	}
-	w.held.Interfaces, w.held.Sections = b.Interfaces, b.Sections
-	return true
-}
-
-// begin chooses the format by what b tells of the inputs, and writes what was held.
-func (w *lazyWriter) begin(b *Batch) error {
-	kind, unfit := w.opt.layout(b)
-	if unfit != nil && w.opt.Warn != nil {
-		w.opt.Warn(unfit)
-	}
-	w.enc = newEncoder(kind, w.out, b)
-	if len(w.held.Blocks) == 0 {
-		return nil
-	}
-	held := w.held
-	w.held = Batch{}
-	held.Interfaces, held.Sections = b.Interfaces, b.Sections
-	return w.enc.encode(&held, nil, wholeOf(&held))
-}
-
-// tellLoss warns of what the format had no place for.
-func (w *lazyWriter) tellLoss() {
-	if c, ok := w.enc.(*pcapConverter); ok && w.opt.Warn != nil {
-		if err := c.lost(); err != nil {
-			w.opt.Warn(err)
-		}
-	}
+	return newSectionWriter(out)
 }

@@ -29,7 +29,7 @@ func formatted(t *testing.T, src Source, opt WriterOptions) (out []byte, warned 
 	t.Helper()
 	var buf bytes.Buffer
 	opt.Warn = func(err error) { warned = append(warned, err) }
-	w := NewFormatWriter(&buf, opt)
+	w := NewWriter(&buf, opt)
 	read := each(t, src, func(b *Batch) { _ = w.Write(b, nil) }) // Close says how it went
 	err = errors.Join(read, w.Close())
 	return buf.Bytes(), warned, err
@@ -295,7 +295,7 @@ func TestFormatOfTrickle(t *testing.T) {
 func TestFormatIdle(t *testing.T) {
 	o := binary.LittleEndian
 	var buf bytes.Buffer
-	w := NewFormatWriter(&buf, WriterOptions{Format: FormatPcap})
+	w := NewWriter(&buf, WriterOptions{Format: FormatPcap})
 	src := source(t, append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...), "in")
 	var b Batch
 	if err := src.Next(&b); err != nil {

@@ -28,7 +28,7 @@ func TestOutputCompresses(t *testing.T) {
 	for _, ending := range []string{".gz", ".GZ", ".zst", ".lz4", ".pcap"} {
 		name := filepath.Join(t.TempDir(), "out.pcap"+ending)
 		o := create(t, name)
-		w := NewWriter(o, false)
+		w := NewWriter(o, WriterOptions{})
 		rnd := rand.New(rand.NewPCG(1, 1))
 		var want []packet
 		if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
@@ -78,7 +78,7 @@ func TestOutputIsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := create(t, name)
-	w := NewWriter(o, false)
+	w := NewWriter(o, WriterOptions{})
 	if err := each(t, src, func(b *Batch) {
 		if err := w.Write(b, nil); err != nil {
 			t.Fatal(err)
@@ -109,8 +109,8 @@ func TestOutputGathers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var direct bytes.Buffer
-	gathers := NewWriter(o, false).(*lazyWriter)
-	if err := errors.Join(gathers.Write(&b, nil), NewWriter(&direct, false).Write(&b, nil)); err != nil {
+	gathers := NewWriter(o, WriterOptions{}).(*lazyWriter)
+	if err := errors.Join(gathers.Write(&b, nil), NewWriter(&direct, WriterOptions{}).Write(&b, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(gathers.out.buf); n != direct.Len() || n == 0 {

@@ -38,7 +38,7 @@ func (w *pcapWriter) frameLen(b *Batch, i int, _ bool) int64 {
 }
 
 // encode writes the file header before the first batch and all kept frames.
-func (w *pcapWriter) encode(b *Batch, drop []uint64, p part) error {
+func (w *pcapWriter) encode(b *Batch, drop []uint64, p Part) error {
 	if !w.began {
 		w.fileHeader(b.Interfaces)
 		w.out.mark(0)
@@ -47,14 +47,14 @@ func (w *pcapWriter) encode(b *Batch, drop []uint64, p part) error {
 	if err := w.checkInputs(b); err != nil {
 		return err
 	}
-	for i := p.fromBlock; i < p.toBlock; i++ {
+	for i := p.FromBlock; i < p.ToBlock; i++ {
 		if k := &b.Blocks[i]; k.Type == BlockFileHeader {
 			w.plain[k.Section] = w.isPlain(&b.Sections[k.Section], b.Block(i))
 		}
 	}
 	w.buf, w.from, w.to = b.Buf, 0, 0
-	for pos := p.from; pos < p.to; {
-		lo, hi := nextRun(drop, pos, p.to)
+	for pos := p.From; pos < p.To; {
+		lo, hi := NextRun(drop, pos, p.To)
 		w.mixed(b, lo, hi)
 		pos = hi
 	}

@@ -51,12 +51,12 @@ func newSectionWriter(out *outBuffer) *sectionWriter {
 func (w *sectionWriter) skippedBlocks() uint64 { return w.skipped }
 
 // encode writes what is new in the tables, then blocks and frames in order.
-func (w *sectionWriter) encode(b *Batch, drop []uint64, p part) error {
+func (w *sectionWriter) encode(b *Batch, drop []uint64, p Part) error {
 	if err := w.grow(b); err != nil {
 		return err
 	}
-	pos := p.from
-	for i := p.fromBlock; i < p.toBlock; i++ {
+	pos := p.From
+	for i := p.FromBlock; i < p.ToBlock; i++ {
 		if err := w.frames(b, drop, pos, int(b.Blocks[i].Before)); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (w *sectionWriter) encode(b *Batch, drop []uint64, p part) error {
 		}
 		w.out.mark(0)
 	}
-	return w.frames(b, drop, pos, p.to)
+	return w.frames(b, drop, pos, p.To)
 }
 
 func (w *sectionWriter) frameLen(b *Batch, i int, timed bool) int64 {
@@ -113,7 +113,7 @@ func (w *sectionWriter) grow(b *Batch) error {
 // frames writes the kept ones of frames pos..end-1.
 func (w *sectionWriter) frames(b *Batch, drop []uint64, pos, end int) error {
 	for pos < end {
-		lo, hi := nextRun(drop, pos, end)
+		lo, hi := NextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
 			f := &b.Frames[i]
 			t := &w.targets[f.Interface]

@@ -73,7 +73,7 @@ func copyShared(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	w := NewWriter(&out, false)
+	w := NewWriter(&out, WriterOptions{})
 	format := FormatPcap
 	end := each(t, src, func(b *Batch) {
 		format = b.Sections[0].Format

@@ -88,7 +88,7 @@ func split(tb testing.TB, src Source, merged bool, drop func() bool) *splitResul
 func trySplit(tb testing.TB, src Source, merged bool, drop func() bool) (*splitResult, error) {
 	tb.Helper()
 	r := &splitResult{}
-	kept, dup := NewWriter(&r.kept, merged), NewWriter(&r.dup, merged)
+	kept, dup := NewWriter(&r.kept, WriterOptions{Merged: merged}), NewWriter(&r.dup, WriterOptions{Merged: merged})
 	var inverse []uint64
 	_ = each(tb, src, func(b *Batch) {
 		bitmap := make([]uint64, (len(b.Frames)+63)/64)

@@ -4,65 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"testing"
 )
-
-func TestComplement(t *testing.T) {
-	for _, tt := range []struct {
-		drop []uint64
-		n    int
-		want []uint64
-	}{
-		{nil, 0, nil},
-		{nil, 65, []uint64{^uint64(0), 1}},
-		{[]uint64{5}, 3, []uint64{2}},
-		{[]uint64{0, ^uint64(0)}, 128, []uint64{^uint64(0), 0}},
-		{[]uint64{1 << 63, 7}, 64, []uint64{1<<63 - 1}},
-	} {
-		if got := Complement(nil, tt.drop, tt.n); !slices.Equal(got, tt.want) {
-			t.Errorf("Complement(%x, %d) = %x, want %x", tt.drop, tt.n, got, tt.want)
-		}
-		if tt.drop != nil {
-			in := slices.Clone(tt.drop)
-			if got := Complement(in, in, tt.n); !slices.Equal(got, tt.want) {
-				t.Errorf("Complement in place of %x = %x, want %x", tt.drop, got, tt.want)
-			}
-		}
-	}
-}
-
-func TestNextRun(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		n := r.IntN(300)
-		drop := make([]uint64, (n+63)/64)
-		for i := range drop {
-			drop[i] = []uint64{0, ^uint64(0), r.Uint64(), r.Uint64() & r.Uint64() & r.Uint64()}[r.IntN(4)]
-		}
-		pos := r.IntN(n + 1)
-		var got, want []int
-		for p := pos; p < n; {
-			lo, hi := nextRun(drop, p, n)
-			for i := lo; i < hi; i++ {
-				got = append(got, i)
-			}
-			if hi <= p && lo < n {
-				t.Fatalf("no progress at %d", p)
-			}
-			p = hi
-		}
-		for i := pos; i < n; i++ {
-			if drop[i/64]>>(i%64)&1 == 0 {
-				want = append(want, i)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%d frames from %d: %v, want %v", n, pos, got, want)
-		}
-	}
-}
 
 // failAfter takes n bytes and then fails, like a disk that fills up.
 type failAfter struct{ n int }
@@ -103,7 +46,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			size := split(t, m.open(t, 5), m.merged, func() bool { return false }).kept.Len()
 			for n := range size {
-				w := NewWriter(&failAfter{n}, m.merged)
+				w := NewWriter(&failAfter{n}, WriterOptions{Merged: m.merged})
 				var first error
 				_ = each(t, m.open(t, 5), func(b *Batch) {
 					err := w.Write(b, nil)
@@ -116,7 +59,7 @@ func TestWriteErrors(t *testing.T) {
 					t.Fatalf("full after %d of %d bytes: %v", n, size, err)
 				}
 			}
-			w := NewWriter(&failAfter{size}, m.merged)
+			w := NewWriter(&failAfter{size}, WriterOptions{Merged: m.merged})
 			_ = each(t, m.open(t, 5), func(b *Batch) { _ = w.Write(b, nil) })
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
@@ -128,7 +71,7 @@ func TestWriteErrors(t *testing.T) {
 func TestWriterAllocations(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
-			w := NewWriter(&failAfter{1 << 30}, m.merged)
+			w := NewWriter(&failAfter{1 << 30}, WriterOptions{Merged: m.merged})
 			src := m.open(t, 500)
 			defer src.Close()
 			var b Batch
@@ -160,7 +103,7 @@ func TestWriterAllocations(t *testing.T) {
 // TestBlankWriters have nothing, or nothing but headers, to write.
 func TestBlankWriters(t *testing.T) {
 	var out bytes.Buffer
-	w := NewWriter(&out, false)
+	w := NewWriter(&out, WriterOptions{})
 	if err := errors.Join(w.Write(&Batch{}, nil), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +123,7 @@ func TestWriterPanics(t *testing.T) {
 			t.Error("a bitmap that is too short was taken")
 		}
 	}()
-	w := NewWriter(&failAfter{1 << 20}, false)
+	w := NewWriter(&failAfter{1 << 20}, WriterOptions{})
 	_ = w.Write(&Batch{Frames: make([]Frame, 65)}, make([]uint64, 1))
 }
 
@@ -209,7 +152,7 @@ func TestLateInputs(t *testing.T) {
 			Batch{Sections: []Section{pcap, second(pcap)}, Interfaces: []Interface{ethernet, raw}},
 		},
 	} {
-		w := NewWriter(&bytes.Buffer{}, false)
+		w := NewWriter(&bytes.Buffer{}, WriterOptions{})
 		if err := w.Write(&tt.first, nil); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

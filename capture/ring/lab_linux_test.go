@@ -127,7 +127,7 @@ type taken struct {
 func take(t testing.TB, src *Capture, n int) *taken {
 	t.Helper()
 	got := &taken{}
-	w := capture.NewWriter(&got.file, false)
+	w := capture.NewWriter(&got.file, capture.WriterOptions{})
 	watch := time.AfterFunc(20*time.Second, src.Stop)
 	defer watch.Stop()
 	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {

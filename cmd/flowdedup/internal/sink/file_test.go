@@ -35,7 +35,7 @@ func TestLastWriteFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(context.Background(), Config{})
-	d := &single{file: file, writer: unclosable{capture.NewWriter(file, false)}, log: slog.New(slog.DiscardHandler)}
+	d := &single{file: file, writer: unclosable{capture.NewWriter(file, capture.WriterOptions{})}, log: slog.New(slog.DiscardHandler)}
 	s.outputs = []*output{{destination: d, name: name}}
 	partial := filepath.Join(dir, "out.partial.pcap")
 	if err := s.Commit(); !errors.Is(err, ErrOutput) || !errors.Is(err, errFull) || !strings.Contains(err.Error(), partial) {

@@ -117,7 +117,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	if s.cfg.Live && file.Name() != name {
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
-	writer := capture.NewFormatWriter(file, capture.WriterOptions{
+	writer := capture.NewWriter(file, capture.WriterOptions{
 		Merged: s.cfg.Rotate.Merged, Format: capture.FormatOf(name),
 		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
 	})
