@@ -5,38 +5,6 @@ import (
 	"slices"
 )
 
-// Codes of the options with integers in their values, by the block that they
-// belong to, and of the comment that any block may have
-// (draft-ietf-opsawg-pcapng, section 4).
-const (
-	optComment = 1
-
-	optUserAppl = 4 // section header: text
-
-	optSpeed   = 8 // interface description
-	optZone    = 10
-	optTxSpeed = 16
-	optRxSpeed = 17
-
-	optFlags     = 2 // packets
-	optDropCount = 4
-	optPacketID  = 5
-	optQueue     = 6
-	optThread    = 8
-
-	optStatStart = 2 // statistics: two times and five counters
-	optStatEnd   = 3
-	optStatUser  = 8
-
-	optCustomText     = 2988 // custom options: the number of their author, then data
-	optCustomData     = 2989
-	optCustomTextOnce = 19372 // not to be copied
-	optCustomDataOnce = 19373
-)
-
-// blockJournal is the systemd journal export block: text, and no options.
-const blockJournal uint32 = 9
-
 // swapBlock turns a big-endian block into a little-endian one in place. It
 // returns false for a type whose layout is not known and for a block that is
 // damaged inside. Numbers inside values that have no byte order of their own
@@ -68,7 +36,7 @@ func swapBlock(block []byte, kind uint32) bool {
 		if ok {
 			swap32(body[:4])
 		}
-	case blockJournal:
+	case BlockJournal:
 	default:
 		return false
 	}

@@ -2,10 +2,7 @@ package capture
 
 // The flags of a pcapng packet (draft-ietf-opsawg-pcapng, section 4.3.1): four bits are
 // the length of the frame check sequence in bytes, 0 where it is not known.
-const (
-	optPacketFlags    = 2
-	fcsShift, fcsMask = 5, 0xf
-)
+const fcsShift, fcsMask = 5, 0xf
 
 // leastFCSBits is where an interface's length must be one in bits, as the text of the
 // specification has it, although its example and Wireshark have bytes.
@@ -38,12 +35,12 @@ func (b *Batch) packetFlags(i int) uint32 {
 	default:
 		return 0
 	}
-	for o := (optionList{b.Buf[options:end], section.BigEndian}); ; {
+	for o := (optionList{rest: b.Buf[options:end], big: section.BigEndian}); ; {
 		code, value, err := o.next()
 		switch {
 		case err != nil, code == optEnd:
 			return 0
-		case code == optPacketFlags && len(value) >= 4:
+		case code == optFlags && len(value) >= 4:
 			return order32(value, section.BigEndian)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // TestFCSLen takes the length of check sequences from packets and interfaces.
 func TestFCSLen(t *testing.T) {
 	for _, o := range orders {
-		flags := func(v uint32) []byte { return ngOption(o, optPacketFlags, o.AppendUint32(nil, v)...) }
+		flags := func(v uint32) []byte { return ngOption(o, optFlags, o.AppendUint32(nil, v)...) }
 		data := slices.Concat(
 			sectionBlock(o, 1, 0),
 			interfaceBlock(o, 1, 0),
@@ -20,7 +20,7 @@ func TestFCSLen(t *testing.T) {
 			packetBlock(o, 1, 1, 5, []byte("less"), flags(2<<5)),
 			packetBlock(o, 2, 1, 5, []byte("bits")),
 			obsoletePacketBlock(o, 0, 0, 1, 5, []byte("old"), flags(4<<5)),
-			packetBlock(o, 0, 1, 5, []byte("short"), ngOption(o, optPacketFlags, 0x80), ngOption(o, optEnd)),
+			packetBlock(o, 0, 1, 5, []byte("short"), ngOption(o, optFlags, 0x80), ngOption(o, optEnd)),
 			simpleBlock(o, 5, []byte("simple")),
 		)
 		src := open(t, data, Options{})

@@ -1,9 +1,13 @@
 package capture
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 )
+
+// le is the byte order of most files.
+var le = binary.LittleEndian
 
 // pcapHeaderLen is the length of a pcap file header.
 const pcapHeaderLen = 24

@@ -88,12 +88,13 @@ func (t *ifaceTable) addInterface(block []byte, big bool) error {
 // too short for its value is passed over, as is one that is not known.
 func interfaceOptions(iface *Interface, list []byte, big bool) (resolution, error) {
 	res := microseconds
-	for o := (optionList{list, big}); ; {
+	for o := (optionList{rest: list, big: big}); ; {
 		code, value, err := o.next()
-		if err != nil || code == optEnd {
-			return res, err
-		}
 		switch {
+		case err != nil:
+			return res, damaged("%v", err)
+		case code == optEnd:
+			return res, nil
 		case code == optName:
 			// Some writers count the terminator in.
 			iface.Name = string(bytes.TrimRight(value, "\x00"))

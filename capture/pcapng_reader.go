@@ -18,9 +18,6 @@ const (
 	simpleHead      = minSimpleLen - 4
 )
 
-// byteOrderMagic is the third word of a section header.
-const byteOrderMagic = 0x1A2B3C4D
-
 // pcapng reads the pcapng format: any number of sections, each of its own byte
 // order and with its own interfaces.
 type pcapng struct {
@@ -254,7 +251,7 @@ func (p *pcapng) packetOptions(block []byte, list int, at uint32) []byte {
 	block, broken, err := p.withoutNoCopy(block, list)
 	if err != nil {
 		clear(block[broken : broken+4]) // opt_endofopt with length 0
-		p.warn(int(at), err)
+		p.warn(int(at), damaged("%v", err))
 	}
 	return block
 }

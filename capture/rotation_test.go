@@ -395,7 +395,7 @@ func TestRotationRepeats(t *testing.T) {
 				seen[kind] += n
 			}
 		}
-		for _, kind := range []uint32{BlockCustom, blockJournal, BlockStatistics} {
+		for _, kind := range []uint32{BlockCustom, BlockJournal, BlockStatistics} {
 			if seen[kind] != 2 {
 				t.Errorf("%s: %d blocks of type %d in %d files, want 2", order, seen[kind], kind, len(got.files))
 			}

@@ -28,6 +28,7 @@ const (
 	BlockNameResolution uint32 = 4
 	BlockStatistics     uint32 = 5
 	BlockEnhancedPacket uint32 = 6
+	BlockJournal        uint32 = 9 // systemd: text, and no options
 	BlockDecryption     uint32 = 10
 	BlockCustom         uint32 = 0x00000BAD
 	BlockCustomNoCopy   uint32 = 0x40000BAD

@@ -104,7 +104,7 @@ func (w *pcapConverter) count(b *Batch, f *Frame, it *Interface) {
 
 // options counts those of a list, less those that a pcap file tells in its own way.
 func (w *pcapConverter) options(list []byte, big bool, told ...uint16) {
-	for o := (optionList{list, big}); ; {
+	for o := (optionList{rest: list, big: big}); ; {
 		code, _, err := o.next()
 		if err != nil || code == optEnd {
 			return

@@ -17,10 +17,6 @@ type copyWriter struct {
 	packets  int // in that range
 }
 
-// unknownLength is the section length of a section that is not to be skipped as
-// a whole (draft-ietf-opsawg-pcapng, section 4.1): -1 in either byte order.
-const unknownLength = ^uint64(0)
-
 // sectionLengthAt is where a section header block holds the section length.
 const sectionLengthAt = 16
 

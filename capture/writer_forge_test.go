@@ -133,7 +133,7 @@ func forgePcap(kind int, n int, link, snapLen uint32) *forge {
 			data[j] = byte(r.Uint32())
 		}
 		if i%50 == 17 {
-			data = make([]byte, passThrough+r.IntN(100))
+			data = make([]byte, 64<<10+r.IntN(100))
 		}
 		g.record(uint32(1_600_000_000+i), uint32(r.IntN(1_000_000)), data, uint32(len(data)+i%3), make([]byte, k.extra)...)
 	}
@@ -175,7 +175,7 @@ func forgeNG(order byteOrder, n int) *forge {
 		}
 		g.block(BlockCustom, g.u32(nil, 32473), []byte("payload"))
 		g.block(BlockCustomNoCopy, g.u32(nil, 32473), []byte("do not copy"))
-		g.block(blockJournal, []byte("__REALTIME_TIMESTAMP=1600000000000000\nMESSAGE=x\n"))
+		g.block(BlockJournal, []byte("__REALTIME_TIMESTAMP=1600000000000000\nMESSAGE=x\n"))
 		g.block(BlockStatistics, g.u32(nil, 1, 0, 5), g.option(optStatStart, g.u32(nil, 1, 2)), g.option64(4, 100), g.end())
 	}
 	return g
