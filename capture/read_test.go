@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -138,19 +136,6 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// shared returns the folder of the shared captures, or skips the test.
-func shared(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("FLOWDEDUP_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "pcaps")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "oracle_py.json")); err != nil {
-		t.Skipf("no shared captures in %s; FLOWDEDUP_SHARED names their folder", dir)
-	}
-	return dir
 }
 
 // inputError returns err as an *InputError, or fails.

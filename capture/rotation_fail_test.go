@@ -18,7 +18,7 @@ import (
 // oneByOne makes a batch of each packet of a stream.
 func oneByOne(t *testing.T, g *forge) (batches []*Batch) {
 	t.Helper()
-	if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
+	if err := each(t, chunked(t, g.bytes(), 2048), func(b *Batch) {
 		pos := 0
 		for i := range b.Frames {
 			one := &Batch{Buf: slices.Clone(b.Buf), Frames: slices.Clone(b.Frames[i : i+1]), Interfaces: b.Interfaces, Sections: b.Sections}
@@ -53,8 +53,8 @@ func TestRotationOutlastsFailures(t *testing.T) {
 	g := &forge{order: binary.BigEndian}
 	g.section(unknownLength)
 	g.iface(1, 0)
-	const packetsOf = 40
-	for i := range packetsOf {
+	const sent = 40
+	for i := range sent {
 		if i == 17 { // learned while nothing can be written
 			g.section(unknownLength)
 			g.iface(1, 0)
@@ -121,9 +121,9 @@ func TestRotationOutlastsFailures(t *testing.T) {
 				if i >= len(got.names) || got.names[i] != "out-19700101T"+want+".000Z.pcapng" {
 					t.Fatalf("%q", got.names)
 				}
-				n += len(packets(t, got.files[i]))
+				n += len(packetsOf(t, chunked(t, got.files[i], 2048)))
 			}
-			if s := r.Stats(); s.Packets != uint64(n) || s.Lost != tt.lost || s.Packets+s.Lost != packetsOf || s.Files != 3 || len(got.files) != len(tt.files) {
+			if s := r.Stats(); s.Packets != uint64(n) || s.Lost != tt.lost || s.Packets+s.Lost != sent || s.Files != 3 || len(got.files) != len(tt.files) {
 				t.Errorf("%+v with %d packets in %q", s, n, got.names)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // rotated is what a Rotation left in a folder of its own.
@@ -57,13 +59,7 @@ func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotat
 	opt.Completed = func(name string, _ uint64) { names = append(names, name) }
 	r := newRotation(t, filepath.Join(dir, "out.cap"), opt)
 	_ = each(t, src, func(b *Batch) { // up to damage
-		bitmap := make([]uint64, (len(b.Frames)+63)/64)
-		for i := range b.Frames {
-			if drop() {
-				bitmap[i/64] |= 1 << (i % 64)
-			}
-		}
-		if err := r.Write(b, bitmap); err != nil {
+		if err := r.Write(b, bitmap(b, drop)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -87,7 +83,7 @@ func rotate(t *testing.T, src Source, opt RotateOptions, drop func() bool) rotat
 // records returns the bytes of every packet of a capture, as stored.
 func records(t *testing.T, data []byte) (all []string) {
 	t.Helper()
-	if err := each(t, source(t, data, "output"), func(b *Batch) {
+	if err := each(t, chunked(t, data, 2048), func(b *Batch) {
 		for i := range b.Frames {
 			all = append(all, string(b.Record(i)))
 		}
@@ -98,18 +94,45 @@ func records(t *testing.T, data []byte) (all []string) {
 }
 
 // chunked opens a capture in batches of about so many bytes.
-func chunked(t *testing.T, g *forge, chunk int) Source {
-	t.Helper()
-	src, err := NewReader(bytes.NewReader(g.bytes()), "in", Options{ChunkSize: chunk})
+func chunked(tb testing.TB, data []byte, chunk int) Source {
+	tb.Helper()
+	src, err := NewReader(bytes.NewReader(data), "in", Options{ChunkSize: chunk})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return src
 }
 
+// oneFile writes what drop leaves of src as one file.
+func oneFile(t *testing.T, src Source, merged bool, drop func() bool) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{Merged: merged})
+	_ = each(t, src, func(b *Batch) { // up to damage
+		if err := w.Write(b, bitmap(b, drop)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// bitmap asks drop about each frame.
+func bitmap(b *Batch, drop func() bool) []uint64 {
+	words := make([]uint64, (len(b.Frames)+63)/64)
+	for i := range b.Frames {
+		if drop() {
+			words[i/64] |= 1 << (i % 64)
+		}
+	}
+	return words
+}
+
 // rotationInputs are streams of every kind, in batches of any size.
 var rotationInputs = func() map[string]func(t *testing.T, chunk int) (src Source, merged bool) {
-	le, be := forgeNG(binary.LittleEndian, 60), forgeNG(binary.BigEndian, 60)
+	le, be := forgeNG(binary.LittleEndian, 60).bytes(), forgeNG(binary.BigEndian, 60).bytes()
 	inputs := map[string]func(t *testing.T, chunk int) (Source, bool){
 		"pcapng":            func(t *testing.T, c int) (Source, bool) { return chunked(t, le, c), false },
 		"big-endian pcapng": func(t *testing.T, c int) (Source, bool) { return chunked(t, be, c), false },
@@ -117,17 +140,19 @@ var rotationInputs = func() map[string]func(t *testing.T, chunk int) (src Source
 			return Concat([]Source{chunked(t, be, c), chunked(t, le, c)}), false
 		},
 		"joined pcap and pcapng": func(t *testing.T, c int) (Source, bool) {
-			return Concat([]Source{chunked(t, forgePcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
+			return Concat([]Source{chunked(t, forgePcap(2, 90, 1, 0).bytes(), c), chunked(t, le, c)}), false
 		},
 		"merged pcap": func(t *testing.T, c int) (Source, bool) {
-			return Merge([]Source{chunked(t, forgePcap(3, 90, 1, 0), c), chunked(t, forgePcap(0, 70, 1, 99), c)}, nil), true
+			return Merge([]Source{chunked(t, forgePcap(3, 90, 1, 0).bytes(), c), chunked(t, forgePcap(0, 70, 1, 99).bytes(), c)}, nil), true
 		},
 		"merged pcapng": func(t *testing.T, c int) (Source, bool) {
-			return Merge([]Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forgePcap(4, 70, 101, 0), c)}, nil), true
+			return Merge([]Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forgePcap(4, 70, 101, 0).bytes(), c)}, nil), true
 		},
 	}
 	for i, k := range pcapKinds {
-		inputs[k.name] = func(t *testing.T, c int) (Source, bool) { return chunked(t, forgePcap(i, 130, 1, 65535), c), false }
+		inputs[k.name] = func(t *testing.T, c int) (Source, bool) {
+			return chunked(t, forgePcap(i, 130, 1, 65535).bytes(), c), false
+		}
 	}
 	return inputs
 }()
@@ -141,7 +166,7 @@ func TestRotationHoldsAll(t *testing.T) {
 			for _, p := range patterns[2:4] {
 				src, merged := open(t, 2048)
 				rnd, n := rand.New(rand.NewPCG(1, 2)), 0
-				want := records(t, split(t, src, merged, func() bool { n++; return p.drop(rnd, n-1) }).kept.Bytes())
+				want := records(t, oneFile(t, src, merged, func() bool { n++; return p.drop(rnd, n-1) }))
 				for _, opt := range []RotateOptions{
 					{}, {Size: 5000}, {Size: 80_000}, {Every: 7 * time.Second}, {Size: 3000, Every: 20 * time.Second},
 				} {
@@ -185,7 +210,7 @@ func checkRotation(t *testing.T, what string, write func(chunk int) rotated, opt
 func TestRotationOfOne(t *testing.T) {
 	for _, name := range []string{"big-endian pcapng", "merged pcapng", "merged pcap"} {
 		src, merged := rotationInputs[name](t, 2048)
-		want := records(t, split(t, src, merged, func() bool { return false }).kept.Bytes())
+		want := records(t, oneFile(t, src, merged, func() bool { return false }))
 		checkRotation(t, name, func(chunk int) rotated {
 			src, _ := rotationInputs[name](t, chunk)
 			return rotate(t, src, RotateOptions{Size: 1, Merged: merged}, func() bool { return false })
@@ -233,11 +258,11 @@ func TestRotationInterval(t *testing.T) {
 				g.enhanced(0, uint64(hour+at), []byte("x"), 1)
 			}
 		}
-		got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Every: time.Hour}, func() bool { return false })
+		got := rotate(t, chunked(t, g.bytes(), 2048), RotateOptions{Every: time.Hour}, func() bool { return false })
 		var lines []string
 		for i, data := range got.files {
 			line := strings.TrimSuffix(strings.TrimPrefix(got.names[i], "out-"), ".cap") + ":"
-			for _, p := range packets(t, data) {
+			for _, p := range packetsOf(t, chunked(t, data, 2048)) {
 				if p.time == NoTime {
 					line += " none"
 				} else {
@@ -282,7 +307,7 @@ func TestRotationFalseTimes(t *testing.T) {
 	}
 	for _, opt := range []RotateOptions{{Every: every}, {Every: every, Size: 2000}} {
 		checkRotation(t, fmt.Sprint(opt.Size), func(chunk int) rotated {
-			got := rotate(t, chunked(t, g, chunk), opt, func() bool { return false })
+			got := rotate(t, chunked(t, g.bytes(), chunk), opt, func() bool { return false })
 			if files := len(got.files); files < n/60 || opt.Size == 0 && files > 2*n/60 {
 				t.Errorf("%d files", files)
 			}
@@ -353,7 +378,7 @@ func TestRotationTick(t *testing.T) {
 		}
 	}
 	tick(hour, 0)
-	if err := each(t, source(t, g.bytes(), "in"), func(b *Batch) {
+	if err := each(t, chunked(t, g.bytes(), 2048), func(b *Batch) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -377,18 +402,18 @@ func TestRotationTick(t *testing.T) {
 func TestRotationRepeats(t *testing.T) {
 	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
 		g := forgeNG(order, 40)
-		got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Size: 1500}, func() bool { return false })
+		got := rotate(t, chunked(t, g.bytes(), 2048), RotateOptions{Size: 1500}, func() bool { return false })
 		seen := map[uint32]int{}
 		for i, data := range got.files {
 			here := map[uint32]int{}
-			if err := each(t, source(t, data, "out"), func(b *Batch) {
+			if err := each(t, chunked(t, data, 2048), func(b *Batch) {
 				for _, k := range b.Blocks {
 					here[k.Type]++
 				}
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if n := len(packets(t, data)); n > 0 && here[BlockNameResolution]*here[BlockDecryption]*here[BlockInterface] == 0 {
+			if n := len(packetsOf(t, chunked(t, data, 2048))); n > 0 && here[BlockNameResolution]*here[BlockDecryption]*here[BlockInterface] == 0 {
 				t.Errorf("%s: file %d with %d packets: %v", order, i, n, here)
 			}
 			for kind, n := range here {
@@ -415,13 +440,13 @@ func TestRotationHeadBound(t *testing.T) {
 	for range 3 {
 		g.enhanced(0, 0, make([]byte, 200_000), 200_000)
 	}
-	got := rotate(t, source(t, g.bytes(), "in"), RotateOptions{Size: 4096}, func() bool { return false })
-	if last := got.files[len(got.files)-1]; len(last) > 2*repeated+1000 || len(packets(t, last)) == 0 {
-		t.Errorf("the last file has %d bytes and %d packets", len(last), len(packets(t, last)))
+	got := rotate(t, chunked(t, g.bytes(), 2048), RotateOptions{Size: 4096}, func() bool { return false })
+	if last := got.files[len(got.files)-1]; len(last) > 2*repeated+1000 || len(packetsOf(t, chunked(t, last, 2048))) == 0 {
+		t.Errorf("the last file has %d bytes and %d packets", len(last), len(packetsOf(t, chunked(t, last, 2048))))
 	}
 	secrets := 0
 	for _, data := range got.files {
-		if err := each(t, source(t, data, "out"), func(b *Batch) {
+		if err := each(t, chunked(t, data, 2048), func(b *Batch) {
 			for _, k := range b.Blocks {
 				if k.Type == BlockDecryption {
 					secrets++
@@ -438,12 +463,14 @@ func TestRotationHeadBound(t *testing.T) {
 
 // TestRotationNothing makes no file of headers alone.
 func TestRotationNothing(t *testing.T) {
-	for _, data := range [][]byte{forgePcap(1, 0, 1, 0).bytes(), sectionBlock(binary.BigEndian, 1, 0)} {
-		if got := rotate(t, source(t, data, "in"), RotateOptions{Size: 10}, func() bool { return false }); len(got.files) != 0 {
+	section := &forge{order: binary.BigEndian}
+	section.section(unknownLength)
+	for _, g := range []*forge{forgePcap(1, 0, 1, 0), section} {
+		if got := rotate(t, chunked(t, g.bytes(), 2048), RotateOptions{Size: 10}, func() bool { return false }); len(got.files) != 0 {
 			t.Errorf("%q", got.names)
 		}
 	}
-	all := rotate(t, source(t, forgePcap(1, 10, 1, 0).bytes(), "in"), RotateOptions{Every: 1}, func() bool { return true })
+	all := rotate(t, chunked(t, forgePcap(1, 10, 1, 0).bytes(), 2048), RotateOptions{Every: 1}, func() bool { return true })
 	if len(all.files) != 0 {
 		t.Errorf("%q of dropped packets", all.names)
 	}
@@ -452,7 +479,7 @@ func TestRotationNothing(t *testing.T) {
 func TestRotationAllocations(t *testing.T) {
 	r := newRotation(t, filepath.Join(t.TempDir(), "out.pcap"), RotateOptions{Size: 1 << 40, Every: time.Hour})
 	defer r.Discard()
-	src := source(t, forgePcap(1, 500, 1, 0).bytes(), "in")
+	src := chunked(t, forgePcap(1, 500, 1, 0).bytes(), 2048)
 	defer src.Close()
 	var b Batch
 	for len(b.Frames) == 0 {
@@ -471,5 +498,38 @@ func TestRotationAllocations(t *testing.T) {
 		}
 	}); allocs > 0.5 { // the first run makes the file
 		t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
+	}
+}
+
+// TestRotationNoCopy leaves out what is not to be copied, as one file does.
+func TestRotationNoCopy(t *testing.T) {
+	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
+		var written [2][]byte
+		for i, secret := range []bool{false, true} {
+			src := chunked(t, forgeNoCopy(order, secret), 2048)
+			files := rotate(t, src, RotateOptions{Size: 1500}, func() bool { return false }).files
+			written[i] = bytes.Join(files, nil)
+		}
+		if !bytes.Equal(written[0], written[1]) {
+			t.Errorf("%v: the files are not those of an input without", order)
+		}
+	}
+}
+
+// BenchmarkRotation writes one file without end, and files of 8 MiB.
+func BenchmarkRotation(b *testing.B) {
+	batch := wholeBatch(b, chunked(b, forgeSmall().bytes(), 0))
+	for _, size := range []int64{1 << 40, 8 << 20} {
+		for _, d := range benchDrops {
+			b.Run(fmt.Sprintf("size=%d/%s", size, d.name), func(b *testing.B) {
+				r, err := NewRotation(filepath.Join(b.TempDir(), "out.pcap"),
+					RotateOptions{Size: size, Every: 24 * time.Hour, Keep: 2, Output: outfile.Options{NoSync: true}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer r.Discard()
+				benchWriter(b, batch, r, d.word)
+			})
+		}
 	}
 }

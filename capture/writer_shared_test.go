@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -17,7 +16,7 @@ func TestSharedCapturesSplit(t *testing.T) {
 	eachShared(t, func(t *testing.T, name string) {
 		src, err := Open(name, Options{})
 		if err != nil {
-			t.Fatal(err)
+			t.Skip(err) // its header is damaged, or it is no capture
 		}
 		splitShared(t, src, false)
 		src, err = Open(name, Options{})
@@ -27,27 +26,6 @@ func TestSharedCapturesSplit(t *testing.T) {
 		splitShared(t, Merge([]Source{src, source(t, forgeNG(binary.BigEndian, 9).bytes(), "other")}, nil), true)
 		copyShared(t, name)
 	})
-}
-
-// eachShared runs a test on every shared capture of which anything can be read.
-func eachShared(t *testing.T, test func(t *testing.T, name string)) {
-	t.Helper()
-	dir := shared(t)
-	names, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
-	hostile, err2 := filepath.Glob(filepath.Join(dir, "hostile", "*.pcap*"))
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(names, hostile...) {
-		src, err := Open(name, Options{})
-		if err != nil {
-			continue // its header is damaged, or it is no capture
-		}
-		if err := src.Close(); err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) { test(t, name) })
-	}
 }
 
 // splitShared drops a third of the packets.

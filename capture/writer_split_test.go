@@ -4,25 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"testing"
 )
-
-// packet is what must survive of a frame.
-type packet struct {
-	time  int64
-	data  string
-	wire  uint32
-	link  LinkType
-	ticks uint64
-}
-
-func packetOf(b *Batch, i int) packet {
-	f := &b.Frames[i]
-	it := &b.Interfaces[f.Interface]
-	return packet{f.Time, string(b.Data(i)), f.WireLen, it.LinkType, it.TicksPerSecond}
-}
 
 // source opens a capture in small chunks, so that it comes in many batches.
 func source(tb testing.TB, data []byte, name string) Source {
@@ -34,37 +18,10 @@ func source(tb testing.TB, data []byte, name string) Source {
 	return src
 }
 
-// each calls f with every batch and closes src. It returns what reading ended
-// with, nil for a clean end.
-func each(tb testing.TB, src Source, f func(b *Batch)) error {
-	tb.Helper()
-	defer src.Close()
-	var b Batch
-	for {
-		err := src.Next(&b)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		f(&b)
-	}
-}
-
 // packets reads a whole capture, which must be sound.
 func packets(tb testing.TB, data []byte) []packet {
 	tb.Helper()
-	var all []packet
-	err := each(tb, source(tb, data, "output"), func(b *Batch) {
-		for i := range b.Frames {
-			all = append(all, packetOf(b, i))
-		}
-	})
-	if err != nil {
-		tb.Fatalf("reading what was written: %v", err)
-	}
-	return all
+	return packetsOf(tb, source(tb, data, "output"))
 }
 
 // splitResult is a stream split into kept frames and duplicates.
@@ -105,18 +62,6 @@ func trySplit(tb testing.TB, src Source, merged bool, drop func() bool) (*splitR
 	})
 	r.skipped = kept.Skipped()
 	return r, errors.Join(kept.Close(), dup.Close())
-}
-
-// patterns choose which frames to drop.
-var patterns = []struct {
-	name string
-	drop func(r *rand.Rand, n int) bool
-}{
-	{"none", func(*rand.Rand, int) bool { return false }},
-	{"all", func(*rand.Rand, int) bool { return true }},
-	{"alternate", func(_ *rand.Rand, n int) bool { return n%2 == 0 }},
-	{"random", func(r *rand.Rand, _ int) bool { return r.IntN(4) == 0 }},
-	{"long runs", func(_ *rand.Rand, n int) bool { return n/70%2 == 1 }},
 }
 
 // check splits a stream by every pattern and compares both files with it.
