@@ -12,7 +12,7 @@ const mergeTarget = DefaultChunkSize
 // merger is the Source of several in the order of time. Its heap holds the
 // inputs that have something to deliver, the one whose turn it is on top.
 type merger struct {
-	joined
+	multiSource
 	warn    func(error)
 	heap    []*mergeInput
 	drained *mergeInput // its batch has been delivered; to be read before going on
@@ -47,7 +47,7 @@ type mergeInput struct {
 // or errors.Join of several. The sources belong to the result, whose Close
 // closes them.
 func Merge(sources []Source, warn func(error)) Source {
-	return &merger{joined: newJoined(sources), warn: warn}
+	return &merger{multiSource: newMultiSource(sources), warn: warn}
 }
 
 // Next delivers about mergeTarget bytes, less before a source has to be read
@@ -124,7 +124,7 @@ func (m *merger) read(in *mergeInput) bool {
 			}
 			return false
 		}
-		m.learn(in.index, in.batch.Interfaces, in.batch.Sections)
+		m.extend(in.index, in.batch.Interfaces, in.batch.Sections)
 		in.frame, in.block = 0, 0
 		if in.setKey() {
 			return true
@@ -183,7 +183,7 @@ func (m *merger) limit() int64 {
 	return next.key - 1 // no underflow: the top is before next, so next has a time
 }
 
-func (in *mergeInput) copyBlock(b *Batch, num *numbering) {
+func (in *mergeInput) copyBlock(b *Batch, num *renumbering) {
 	k := in.batch.Blocks[in.block]
 	data := in.batch.Block(in.block)
 	k.Offset = uint32(len(b.Buf))
@@ -197,7 +197,7 @@ func (in *mergeInput) copyBlock(b *Batch, num *numbering) {
 // copyFrames delivers frames up to the limit, to the next block, to where the
 // records do not lie one behind the other, or until b is full. Their bytes are
 // copied as one range.
-func (in *mergeInput) copyFrames(b *Batch, num *numbering, limit int64) {
+func (in *mergeInput) copyFrames(b *Batch, num *renumbering, limit int64) {
 	frames := in.batch.Frames[in.frame:]
 	if in.block < len(in.batch.Blocks) {
 		frames = frames[:int(in.batch.Blocks[in.block].Before)-in.frame]
@@ -217,4 +217,53 @@ func (in *mergeInput) copyFrames(b *Batch, num *numbering, limit int64) {
 	}
 	b.Buf = append(b.Buf, in.batch.Buf[begin:end]...)
 	in.frame += n
+}
+
+// before orders inputs by the time of what they deliver next, then by the
+// order in which they were given.
+func (in *mergeInput) before(other *mergeInput) bool {
+	if in.key != other.key {
+		return in.key < other.key
+	}
+	return in.index < other.index
+}
+
+// push adds an input to the heap.
+func (m *merger) push(in *mergeInput) {
+	m.heap = append(m.heap, in)
+	for i := len(m.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if m.heap[parent].before(m.heap[i]) {
+			return
+		}
+		m.heap[parent], m.heap[i] = m.heap[i], m.heap[parent]
+		i = parent
+	}
+}
+
+// pop removes the input on top.
+func (m *merger) pop() {
+	last := len(m.heap) - 1
+	m.heap[0] = m.heap[last]
+	m.heap[last] = nil
+	m.heap = m.heap[:last]
+	m.siftDown(0)
+}
+
+// siftDown restores the heap below i after the key there has changed.
+func (m *merger) siftDown(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(m.heap) {
+			return
+		}
+		if right := child + 1; right < len(m.heap) && m.heap[right].before(m.heap[child]) {
+			child = right
+		}
+		if m.heap[i].before(m.heap[child]) {
+			return
+		}
+		m.heap[i], m.heap[child] = m.heap[child], m.heap[i]
+		i = child
+	}
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
 )
 
@@ -125,4 +126,110 @@ func (t *ifaceTable) point(iface *Interface) uint32 {
 		t.points[key] = point
 	}
 	return point
+}
+
+// resolution is the value of if_tsresol: units of 10^-n seconds, or of 2^-n
+// seconds if the high bit is set (draft-ietf-opsawg-pcapng, section 4.2).
+type resolution uint8
+
+// microseconds is the resolution of an interface that does not declare one.
+const microseconds resolution = 6
+
+func (r resolution) split() (n uint, binary bool) {
+	return uint(r & 0x7F), r&0x80 != 0
+}
+
+// ticksPerSecond saturates at 1<<63.
+func (r resolution) ticksPerSecond() uint64 {
+	switch n, binary := r.split(); {
+	case binary:
+		return 1 << min(n, 63)
+	case n > 18: // 10^19 exceeds 1<<63
+		return 1 << 63
+	default:
+		return power10(n)
+	}
+}
+
+// power10 returns 10^n for n up to 19.
+func power10(n uint) uint64 {
+	v := uint64(1)
+	for range n {
+		v *= 10
+	}
+	return v
+}
+
+// clock turns the timestamps of one interface into nanoseconds since 1970. It
+// also holds its ceiling on captured lengths, which each packet is held to.
+//
+// Nanoseconds are floor(t * mul / div / 2^shift) + offset seconds, computed
+// exactly in 128 bits.
+type clock struct {
+	mul, div uint64
+	simple   uint64 // timestamps below it only need mul, and fit
+	offset   int64
+	shift    uint8
+	maxLen   uint32
+}
+
+func newClock(r resolution, offsetSeconds int64, maxLen uint32) clock {
+	c := clock{mul: 1, div: 1, offset: offsetSeconds, maxLen: maxLen}
+	n, binary := r.split()
+	switch {
+	case binary:
+		c.mul, c.shift = 1e9, uint8(n)
+	case n <= 9:
+		c.mul = power10(9 - n)
+		if offsetSeconds == 0 {
+			c.simple = math.MaxInt64/c.mul + 1
+		}
+	case n <= 9+19:
+		c.div = power10(n - 9)
+	default:
+		c.mul = 0 // 64 bits of such units are less than a nanosecond
+	}
+	return c
+}
+
+// nanoseconds converts a timestamp. Times that an int64 cannot hold become the
+// nearest that it can; NoTime is never returned.
+func (c *clock) nanoseconds(t uint64) int64 {
+	if t < c.simple {
+		return int64(t * c.mul)
+	}
+	return c.scaled(t)
+}
+
+// scaled converts any timestamp.
+func (c *clock) scaled(t uint64) int64 {
+	hi, lo := bits.Mul64(t, c.mul)
+	if c.div > 1 {
+		lo /= c.div // then mul is 1, and hi 0
+	}
+	if c.shift >= 64 {
+		hi, lo = 0, hi>>(c.shift-64)
+	} else if c.shift > 0 {
+		hi, lo = hi>>c.shift, hi<<(64-c.shift)|lo>>c.shift
+	}
+	// The sum of two numbers below 1<<94 is taken in two's complement.
+	var carry uint64
+	if c.offset >= 0 {
+		addHi, addLo := bits.Mul64(uint64(c.offset), 1e9)
+		lo, carry = bits.Add64(lo, addLo, 0)
+		hi, _ = bits.Add64(hi, addHi, carry)
+	} else {
+		subHi, subLo := bits.Mul64(-uint64(c.offset), 1e9)
+		lo, carry = bits.Sub64(lo, subLo, 0)
+		hi, _ = bits.Sub64(hi, subHi, carry)
+	}
+	switch {
+	case int64(hi) > 0, hi == 0 && lo > math.MaxInt64:
+		return math.MaxInt64
+	case hi == 0:
+		return int64(lo)
+	case hi == math.MaxUint64 && int64(lo) < 0 && int64(lo) != math.MinInt64:
+		return int64(lo)
+	}
+	return math.MinInt64 + 1
 }
