@@ -89,7 +89,7 @@ func TestPcapgoReads(t *testing.T) {
 			t.Fatalf("pcapng packet %d: %v, %v", i, info, err)
 		}
 	}
-	if app := ng.SectionInfo().Application; app != application {
+	if app := ng.SectionInfo().Application; app != "flowdedup" {
 		t.Errorf("written by %q", app)
 	}
 }
