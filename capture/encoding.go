@@ -22,6 +22,19 @@ func order32(p []byte, big bool) uint32 {
 	return binary.LittleEndian.Uint32(p)
 }
 
+// Lengths of pcapng blocks with nothing variable in them, trailing length
+// included, and of the parts of packet blocks before the packet
+// (draft-ietf-opsawg-pcapng, section 4 and appendix A).
+const (
+	minBlockLen     = 12
+	minSectionLen   = 28
+	minInterfaceLen = 20
+	minPacketLen    = 32
+	minSimpleLen    = 16
+	packetHead      = minPacketLen - 4
+	simpleHead      = minSimpleLen - 4
+)
+
 // byteOrderMagic is the third word of a section header.
 const byteOrderMagic = 0x1A2B3C4D
 

@@ -5,19 +5,6 @@ import (
 	"math/bits"
 )
 
-// Lengths of pcapng blocks with nothing variable in them, trailing length
-// included, and of the parts of packet blocks before the packet
-// (draft-ietf-opsawg-pcapng, section 4 and appendix A).
-const (
-	minBlockLen     = 12
-	minSectionLen   = 28
-	minInterfaceLen = 20
-	minPacketLen    = 32
-	minSimpleLen    = 16
-	packetHead      = minPacketLen - 4
-	simpleHead      = minSimpleLen - 4
-)
-
 // pcapng reads the pcapng format: any number of sections, each of its own byte
 // order and with its own interfaces.
 type pcapng struct {
