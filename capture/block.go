@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"strings"
 )
 
@@ -12,14 +13,14 @@ const application = "flowdedup"
 // unknown length.
 func AppendSectionHeader(p []byte) []byte {
 	start := len(p)
-	p = beginBlock(p, BlockSectionHeader)
-	p = binary.LittleEndian.AppendUint32(p, byteOrderMagic)
+	p = encoding.BeginBlock(p, BlockSectionHeader)
+	p = binary.LittleEndian.AppendUint32(p, encoding.ByteOrderMagic)
 	p = binary.LittleEndian.AppendUint16(p, 1)
 	p = binary.LittleEndian.AppendUint16(p, 0)
-	p = binary.LittleEndian.AppendUint64(p, unknownLength)
-	p = appendOption(p, optUserAppl, application)
-	p = binary.LittleEndian.AppendUint32(p, optEnd)
-	return endBlock(p, start)
+	p = binary.LittleEndian.AppendUint64(p, encoding.UnknownLength)
+	p = encoding.AppendOption(p, encoding.OptUserAppl, application)
+	p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
+	return encoding.EndBlock(p, start)
 }
 
 // AppendInterface appends the little-endian pcapng description of an interface
@@ -27,26 +28,26 @@ func AppendSectionHeader(p []byte) []byte {
 // has no place there.
 func AppendInterface(p []byte, it *Interface, nanosecond bool) []byte {
 	start := len(p)
-	p = beginBlock(p, BlockInterface)
+	p = encoding.BeginBlock(p, BlockInterface)
 	p = binary.LittleEndian.AppendUint16(p, uint16(it.LinkType))
 	p = binary.LittleEndian.AppendUint16(p, 0)
 	p = binary.LittleEndian.AppendUint32(p, it.SnapLen)
 	options := len(p)
 	if it.Name != "" {
-		p = appendOption(p, optName, strings.ToValidUTF8(it.Name, "\uFFFD"))
+		p = encoding.AppendOption(p, encoding.OptName, strings.ToValidUTF8(it.Name, "\uFFFD"))
 	}
 	if nanosecond {
-		p = appendOption(p, optTSResol, "\x09")
+		p = encoding.AppendOption(p, encoding.OptTSResol, "\x09")
 	}
 	if it.FCSLen > 0 {
 		// In bytes, as the example of the specification and Wireshark have it,
 		// although the specification's text says bits.
-		p = appendOption(p, optFCSLen, string([]byte{it.FCSLen}))
+		p = encoding.AppendOption(p, encoding.OptFCSLen, string([]byte{it.FCSLen}))
 	}
 	if len(p) > options {
-		p = binary.LittleEndian.AppendUint32(p, optEnd)
+		p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
 	}
-	return endBlock(p, start)
+	return encoding.EndBlock(p, start)
 }
 
 // AppendStatistics appends the little-endian pcapng statistics of interface id
@@ -55,12 +56,12 @@ func AppendInterface(p []byte, it *Interface, nanosecond bool) []byte {
 // capture lost.
 func AppendStatistics(p []byte, id uint32, time int64, received, dropped uint64) []byte {
 	start := len(p)
-	p = beginBlock(p, BlockStatistics)
+	p = encoding.BeginBlock(p, BlockStatistics)
 	p = binary.LittleEndian.AppendUint32(p, id)
 	p = binary.LittleEndian.AppendUint32(p, uint32(time>>32))
 	p = binary.LittleEndian.AppendUint32(p, uint32(time))
-	p = appendCount(p, optStatReceived, received)
-	p = appendCount(p, optStatDropped, dropped)
-	p = binary.LittleEndian.AppendUint32(p, optEnd)
-	return endBlock(p, start)
+	p = encoding.AppendCount(p, encoding.OptStatReceived, received)
+	p = encoding.AppendCount(p, encoding.OptStatDropped, dropped)
+	p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
+	return encoding.EndBlock(p, start)
 }

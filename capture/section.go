@@ -1,5 +1,7 @@
 package capture
 
+import "github.com/flowdedup/flowdedup/capture/internal/encoding"
+
 // Format is a capture file format.
 type Format uint8
 
@@ -95,18 +97,18 @@ func (b *Batch) packetFlags(i int) uint32 {
 	if section.Format != FormatPcapNG || options >= end {
 		return 0
 	}
-	switch order32(b.Buf[f.Record:], section.BigEndian) {
+	switch encoding.Uint32(b.Buf[f.Record:], section.BigEndian) {
 	case BlockEnhancedPacket, BlockPacket:
 	default:
 		return 0
 	}
-	for o := (optionList{rest: b.Buf[options:end], big: section.BigEndian}); ; {
-		code, value, err := o.next()
+	for o := (encoding.Options{Rest: b.Buf[options:end], Big: section.BigEndian}); ; {
+		code, value, err := o.Next()
 		switch {
-		case err != nil, code == optEnd:
+		case err != nil, code == encoding.OptEnd:
 			return 0
-		case code == optFlags && len(value) >= 4:
-			return order32(value, section.BigEndian)
+		case code == encoding.OptFlags && len(value) >= 4:
+			return encoding.Uint32(value, section.BigEndian)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // checkTerminal refuses to write packets to a terminal, which takes some of their bytes
@@ -59,8 +59,8 @@ func (r *rotateFlags) check(outputs ...string) error {
 	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
 }
 
-func (r *rotateFlags) options() capture.RotateOptions {
-	return capture.RotateOptions{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
+func (r *rotateFlags) options() rotate.Options {
+	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
 }
 
 // minFileSize keeps a mistyped unit from making a file of each packet.

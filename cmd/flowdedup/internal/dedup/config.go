@@ -7,8 +7,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
@@ -21,7 +21,7 @@ type Config struct {
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
 	// Rotate makes several files of each, where it has a size or an interval.
-	Rotate capture.RotateOptions
+	Rotate rotate.Options
 	Log    *slog.Logger // is told what goes wrong with files that are complete
 
 	Identity flow.IdentityConfig

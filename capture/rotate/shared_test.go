@@ -1,0 +1,46 @@
+package rotate
+
+import (
+	"encoding/binary"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"testing"
+	"time"
+)
+
+// TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and
+// merged with another.
+func TestSharedCapturesRotate(t *testing.T) {
+	capturetest.EachShared(t, func(t *testing.T, name string) {
+		src, err := pcapfile.Open(name, pcapfile.Options{})
+		if err != nil {
+			t.Skip(err) // its header is damaged, or it is no capture
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+		rotateShared(t, name, false)
+		rotateShared(t, name, true)
+	})
+}
+
+func rotateShared(t *testing.T, name string, merged bool) {
+	t.Helper()
+	open := func(chunk int) capture.Source {
+		src, err := pcapfile.Open(name, pcapfile.Options{ChunkSize: chunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged {
+			src = pcapfile.Merge([]capture.Source{src, chunked(t, capturetest.PcapNG(binary.BigEndian, 9).Bytes(), 2048)}, nil)
+		}
+		return src
+	}
+	drop := func() func() bool { n := 0; return func() bool { n++; return n%3 == 0 } }
+	whole := oneFile(t, open(0), merged, drop())
+	opt := Options{Size: max(4096, int64(len(whole)/8)), Every: time.Minute, Merged: merged}
+	checkRotation(t, "rotated", func(chunk int) rotated {
+		return rotate(t, open(chunk), opt, drop())
+	}, opt, records(t, whole))
+}
