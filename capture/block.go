@@ -2,8 +2,9 @@ package capture
 
 import (
 	"encoding/binary"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"strings"
+
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // application is what a section says it was written by.

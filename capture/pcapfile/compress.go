@@ -8,10 +8,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // maxLayers is how many compressions may lie over each other: a capture that

@@ -2,8 +2,9 @@ package pcapfile
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Encoder writes the batches of a stream as one capture file, part by part. It is for

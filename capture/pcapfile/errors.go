@@ -3,9 +3,10 @@ package pcapfile
 import (
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"io/fs"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // readFailure marks an error of the stream of bytes itself, on its way through

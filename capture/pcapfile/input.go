@@ -3,11 +3,12 @@ package pcapfile
 import (
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"io/fs"
 	"os"
 	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // input is the stream of bytes below a reader: a file or another io.Reader, as

@@ -2,9 +2,10 @@ package pcapfile
 
 import (
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"path/filepath"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // hasTables is a Source that knows sections and interfaces before it has been read.

@@ -5,13 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 func TestFormatOf(t *testing.T) {

@@ -1,10 +1,11 @@
 package pcapfile
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"math"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // mergeTarget is how many bytes of records a merged batch holds, about.

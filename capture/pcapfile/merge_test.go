@@ -5,12 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // timed returns a capture of packets "<name><number>" at the given

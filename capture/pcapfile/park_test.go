@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // parked opens a file and parks it.

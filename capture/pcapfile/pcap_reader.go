@@ -3,9 +3,10 @@ package pcapfile
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"math/bits"
 )
 
 // le is the byte order of most files.

@@ -2,10 +2,11 @@ package pcapfile
 
 import (
 	"bytes"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // maxTableBytes bounds what the descriptions of sections and interfaces may

@@ -1,9 +1,10 @@
 package pcapfile
 
 import (
+	"math/bits"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"math/bits"
 )
 
 // pcapng lets authors of custom blocks and options forbid that they are copied into a

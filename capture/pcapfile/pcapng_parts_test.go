@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"math"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // TestNoCopy leaves out what is not to be copied, whichever way a file is read and

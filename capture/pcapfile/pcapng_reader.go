@@ -2,9 +2,10 @@ package pcapfile
 
 import (
 	"fmt"
+	"math/bits"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"math/bits"
 )
 
 // pcapng reads the pcapng format: any number of sections, each of its own byte

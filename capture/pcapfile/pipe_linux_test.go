@@ -4,8 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // pipeSize is what a pipe is widened to.

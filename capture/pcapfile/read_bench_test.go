@@ -3,12 +3,13 @@ package pcapfile
 import (
 	"encoding/binary"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // packets64 returns a capture of n packets of 64 bytes, a microsecond apart.

@@ -2,9 +2,10 @@ package pcapfile
 
 import (
 	"encoding/binary"
+	"slices"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"slices"
 )
 
 // order is a byte order that also appends.

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // packers compress in the ways that reading undoes.

@@ -1,10 +1,11 @@
 package pcapfile
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // TestFCSLen takes the length of check sequences from packets and interfaces.

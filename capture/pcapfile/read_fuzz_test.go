@@ -3,11 +3,12 @@ package pcapfile
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
+	"testing"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"strings"
-	"testing"
 )
 
 // fuzzRead reads data whole, in small chunks, and merged with itself, and

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"io/fs"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // samples are captures of both formats in memory.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 func TestOpenFile(t *testing.T) {

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 var orders = []struct {

@@ -10,11 +10,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // peerPackets returns what gopacket's readers make of a capture, up to their

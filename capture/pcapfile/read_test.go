@@ -3,9 +3,10 @@ package pcapfile
 import (
 	"bytes"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // seen is one packet as a test remembers it.

@@ -1,10 +1,11 @@
 package pcapfile
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"os"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Ceilings on lengths that a file states. Frames of most link types are held to

@@ -3,7 +3,6 @@ package pcapfile
 import (
 	"bytes"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // readReserved drains src with so many batches in flight, whose chunks are read on

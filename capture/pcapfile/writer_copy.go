@@ -3,6 +3,7 @@ package pcapfile
 import (
 	"encoding/binary"
 	"fmt"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )

@@ -2,8 +2,9 @@ package pcapfile
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
 	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // pcap file format (draft-ietf-opsawg-pcap): magic numbers and lengths of what is

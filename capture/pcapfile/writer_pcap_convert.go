@@ -2,10 +2,11 @@ package pcapfile
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"slices"
 	"strings"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // pcapConverter writes inputs of which some are pcapng as one pcap file: see

@@ -2,10 +2,11 @@ package pcapfile
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // sectionWriter writes inputs of any kind as one little-endian pcapng section;

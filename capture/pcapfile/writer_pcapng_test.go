@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"io"
 	"math"
 	"os"
@@ -14,6 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 func none() bool { return false }

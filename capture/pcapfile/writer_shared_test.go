@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // TestSharedCapturesSplit splits each shared capture, sound or damaged, into two

@@ -1,9 +1,10 @@
 package rotate
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
 	"math"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // startOf returns the latest multiple of unit since 1970 that is not after t, or t

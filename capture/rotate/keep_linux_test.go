@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.

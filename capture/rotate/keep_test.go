@@ -1,12 +1,13 @@
 package rotate
 
 import (
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // keepFiles writes 12 packets, one every second, in files of one each, into a folder

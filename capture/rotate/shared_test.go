@@ -2,11 +2,12 @@ package rotate
 
 import (
 	"encoding/binary"
+	"testing"
+	"time"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"testing"
-	"time"
 )
 
 // TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and

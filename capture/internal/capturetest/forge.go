@@ -3,9 +3,10 @@ package capturetest
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"math/rand/v2"
 )
 
 type ByteOrder interface {

@@ -2,12 +2,13 @@ package capturetest
 
 import (
 	"errors"
-	"github.com/flowdedup/flowdedup/capture"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Packet is what must survive of a frame.
