@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// rotatedFile is the file that a Rotation is writing.
+// rotatedFile is the file that a Writer is writing.
 type rotatedFile struct {
 	out     *outfile.File
 	enc     *pcapfile.Encoder // before out

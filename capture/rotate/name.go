@@ -11,7 +11,7 @@ import (
 // untimed stands in names where no packet had a time; it comes before all times.
 const untimed = "00000000T000000.000Z"
 
-// rotationNames makes the names of the files of one Rotation. They come in the order
+// rotationNames makes the names of the files of one Writer. They come in the order
 // of their times, also where packets do not, but for those of an interval that the
 // rotation went back to.
 type rotationNames struct {

@@ -1,3 +1,5 @@
+// Package rotate writes a stream of packets as one file after another: by size, by the
+// time of the packets, or both, and with no more of them kept than is wanted.
 package rotate
 
 import (
@@ -14,7 +16,7 @@ import (
 // ErrCannotRotate is returned for outputs that are no files that could be several.
 var ErrCannotRotate = errors.New("cannot be rotated")
 
-// Options says when a Rotation begins a new file.
+// Options says when a Writer begins a new file.
 type Options struct {
 	// Size is the most bytes that a file gets, counted before any compression; 0 is
 	// no limit. A file that holds a single packet or block may be larger, and none
@@ -39,7 +41,7 @@ type Options struct {
 	Warn      func(error)
 }
 
-// Stats counts what a Rotation has done.
+// Stats counts what a Writer has done.
 type Stats struct {
 	Files   uint64 // complete ones, those removed again included
 	Packets uint64 // in complete files and in the one being written
@@ -47,8 +49,8 @@ type Stats struct {
 	Lost    uint64 // packets of files that failed, and of those that nobody wrote
 }
 
-// Writer is a Writer to one file after another, each of which can be read without
-// the others and appears under its name only when it is complete, as an Output does.
+// Writer is a capture.Writer to one file after another, each of which can be read without
+// the others and appears under its name only when it is complete, as an outfile.File does.
 //
 // Files are those that NewWriter would make of one, cut between packets: one behind
 // the other they hold the same packets and blocks, each packet in the same bytes.
@@ -69,7 +71,7 @@ type Stats struct {
 // packets come that are all late by more than one; when they pass from an interval of
 // theirs to a later one, a new file begins, and rotation goes on from there.
 //
-// The name of a file is that of the Rotation with the time of the file's first packet
+// The name of a file is that given to New with the time of the file's first packet
 // of its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
 // there is a time all its digits are 0, and the times in names go back only with the
 // interval. A name that is taken gets a number, as in
@@ -89,7 +91,7 @@ type Stats struct {
 //		r.Retry()
 //	}
 //
-// A Rotation is for one goroutine. Either Commit or Discard must be called.
+// A Writer is for one goroutine. Either Commit or Discard must be called.
 type Writer struct {
 	opt   Options
 	name  string
@@ -115,7 +117,7 @@ type Writer struct {
 // panics when an option is negative.
 func New(name string, opt Options) (*Writer, error) {
 	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 || opt.KeepBytes < 0 {
-		panic(fmt.Sprintf("capture: NewRotation: %+v", opt))
+		panic(fmt.Sprintf("rotate: New: %+v", opt))
 	}
 	if name == "" {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: outfile.ErrEmptyName}

@@ -1,3 +1,5 @@
+// Package capturetest forges captures for tests, and reads them in a simple way. It opens
+// nothing by itself, so that the tests of all packages that read and write can use it.
 package capturetest
 
 import (
@@ -26,8 +28,10 @@ func (g *Forge) add(packet bool, p []byte) {
 	g.Packet = append(g.Packet, packet)
 }
 
+// Bytes returns the file.
 func (g *Forge) Bytes() []byte { return bytes.Join(g.Pieces, nil) }
 
+// U16 appends integers to p.
 func (g *Forge) U16(p []byte, v ...uint16) []byte {
 	for _, x := range v {
 		p = g.Order.AppendUint16(p, x)
@@ -35,6 +39,7 @@ func (g *Forge) U16(p []byte, v ...uint16) []byte {
 	return p
 }
 
+// U32 appends integers to p.
 func (g *Forge) U32(p []byte, v ...uint32) []byte {
 	for _, x := range v {
 		p = g.Order.AppendUint32(p, x)
@@ -66,6 +71,7 @@ func (g *Forge) Block(kind uint32, body ...[]byte) {
 	g.add(kind == capture.BlockEnhancedPacket || kind == capture.BlockPacket || kind == capture.BlockSimplePacket, g.U32(p, n))
 }
 
+// Option returns an option with its padding.
 func (g *Forge) Option(code uint16, value []byte) []byte {
 	p := append(g.U16(nil, code, uint16(len(value))), value...)
 	for len(p)%4 != 0 {
@@ -74,17 +80,21 @@ func (g *Forge) Option(code uint16, value []byte) []byte {
 	return p
 }
 
+// Option64 returns an option that holds a number of 64 bits.
 func (g *Forge) Option64(code uint16, v uint64) []byte {
 	return g.Option(code, g.Order.AppendUint64(nil, v))
 }
 
+// End returns the end of an option list.
 func (g *Forge) End() []byte { return g.U16(nil, 0, 0) }
 
+// Section adds a section header that says this length.
 func (g *Forge) Section(length uint64) {
 	p := g.U16(g.U32(nil, encoding.ByteOrderMagic), 1, 0)
 	g.Block(capture.BlockSectionHeader, g.Order.AppendUint64(p, length), g.Option(encoding.OptUserAppl, []byte("forge")), g.End())
 }
 
+// Iface adds an interface description.
 func (g *Forge) Iface(link uint16, snapLen uint32, options ...[]byte) {
 	g.Block(capture.BlockInterface, g.U32(g.U16(nil, link, 0), snapLen), bytes.Join(options, nil))
 }
@@ -93,16 +103,19 @@ func padded(data []byte) []byte {
 	return append(bytes.Clone(data), make([]byte, -len(data)&3)...)
 }
 
+// Enhanced adds an enhanced packet block.
 func (g *Forge) Enhanced(id uint32, ticks uint64, data []byte, wireLen uint32, options ...[]byte) {
 	head := g.U32(nil, id, uint32(ticks>>32), uint32(ticks), uint32(len(data)), wireLen)
 	g.Block(capture.BlockEnhancedPacket, head, padded(data), bytes.Join(options, nil))
 }
 
+// Obsolete adds an obsolete packet block.
 func (g *Forge) Obsolete(id, drops uint16, ticks uint64, data []byte, wireLen uint32, options ...[]byte) {
 	head := g.U32(g.U16(nil, id, drops), uint32(ticks>>32), uint32(ticks), uint32(len(data)), wireLen)
 	g.Block(capture.BlockPacket, head, padded(data), bytes.Join(options, nil))
 }
 
+// Simple adds a simple packet block.
 func (g *Forge) Simple(data []byte) {
 	g.Block(capture.BlockSimplePacket, g.U32(nil, uint32(len(data))), data)
 }

@@ -20,6 +20,7 @@ type Packet struct {
 	Ticks uint64
 }
 
+// PacketOf returns that of frame i.
 func PacketOf(b *capture.Batch, i int) Packet {
 	f := &b.Frames[i]
 	it := &b.Interfaces[f.Interface]

@@ -1,6 +1,7 @@
 package pcapfile
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // packets64 returns a capture of n packets of 64 bytes, a microsecond apart.
@@ -97,6 +100,44 @@ func BenchmarkWalk(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N)*packets/b.Elapsed().Seconds()/1e6, "Mpackets/s")
+		})
+	}
+}
+
+// sink takes everything, as io.Discard does.
+type sink struct{}
+
+func (sink) Write(p []byte) (int, error) { return len(p), nil }
+
+func BenchmarkWriterCopy(b *testing.B) {
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	for _, d := range capturetest.BenchDrops {
+		b.Run(d.Name, func(b *testing.B) { capturetest.BenchWriter(b, batch, NewWriter(sink{}, WriterOptions{}), d.Word) })
+	}
+}
+
+func BenchmarkWriterFile(b *testing.B) {
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	for _, d := range capturetest.BenchDrops {
+		b.Run(d.Name, func(b *testing.B) {
+			o, err := outfile.Create(context.Background(), filepath.Join(b.TempDir(), "out.pcap"), outfile.Options{NoSync: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer o.Discard()
+			capturetest.BenchWriter(b, batch, NewWriter(o, WriterOptions{}), d.Word)
+		})
+	}
+}
+
+// BenchmarkWriterSection encodes pcap records anew.
+func BenchmarkWriterSection(b *testing.B) {
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	second := capture.Section{Input: 1, Format: capture.FormatPcapNG}
+	batch.Sections = append(batch.Sections[:1:1], second)
+	for _, d := range capturetest.BenchDrops {
+		b.Run(d.Name, func(b *testing.B) {
+			capturetest.BenchWriter(b, batch, NewWriter(sink{}, WriterOptions{Merged: true}), d.Word)
 		})
 	}
 }
