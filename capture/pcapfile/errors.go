@@ -16,8 +16,8 @@ type readFailure struct{ err error }
 func (f *readFailure) Error() string { return f.err.Error() }
 func (f *readFailure) Unwrap() error { return f.err }
 
-// failedRead marks err, unless it tells where the stream ends. Operation and path of
-// an error of the system are left out, for what marks are turned into names the input.
+// failedRead marks err, unless it says where the stream ends. It drops the operation and
+// path of a system's error: the ReadError that becomes of the mark names the input.
 func failedRead(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, capture.ErrTruncated) {
 		return err
@@ -29,8 +29,8 @@ func failedRead(err error) error {
 	return &readFailure{err}
 }
 
-// located gives an error that ended an input its place: err as a ReadError if it is
-// marked, else as an InputError.
+// located says where err ended an input: in a ReadError if err is marked, else in an
+// InputError.
 func located(err error, input string, offset int64, header bool) error {
 	var failed *readFailure
 	if errors.As(err, &failed) {

@@ -94,8 +94,8 @@ func (in *input) close() error {
 	return in.release()
 }
 
-// release closes the file and what works on it, and keeps no memory of theirs, since
-// what joins many inputs holds all of them to the end.
+// release closes the file and the decompressors, and drops their memory: a Source of
+// many inputs holds all of them to the end.
 func (in *input) release() error {
 	if in.ahead == nil {
 		closeLayers(in.layers)
@@ -106,8 +106,8 @@ func (in *input) release() error {
 	if in.file != nil {
 		err = in.file.Close()
 	}
-	// How many layers there are stays known. A worker may ask for that at any time, and
-	// what waits for a pipe, and may wait for long, may still use them: it ends by itself.
+	// The number of layers stays, since a worker may ask for it at any time. The goroutine
+	// of a pipe may still use the old layers, however long it waits: it ends by itself.
 	if in.regular == nil {
 		in.layers = make([]layer, len(in.layers))
 	} else {
@@ -139,9 +139,9 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, failedRead(err)
 }
 
-// regularFile reads a regular file up to where it ends when the end that it had at
-// first is reached: so one that grows as fast as it is read ends all the same. If it has
-// become shorter meanwhile it is truncated wherever it ends now.
+// regularFile reads a regular file. When it reaches the end that the file had at first, it
+// looks once where the file ends now, and reads up to there: so a file that grows as fast
+// as it is read ends all the same. A file that has become shorter is truncated.
 type regularFile struct {
 	f     *os.File
 	size  int64 // at first
@@ -150,7 +150,7 @@ type regularFile struct {
 	ended bool // end is where it stays
 }
 
-// reserve returns the next n bytes, or fewer at the end: none with io.EOF.
+// reserve returns where the next n bytes lie, or fewer at the end: none with io.EOF.
 func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	if r.end-r.pos < int64(n) && !r.ended {
 		st, err := r.f.Stat()
@@ -213,9 +213,9 @@ func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	return buf, nil
 }
 
-// grow returns buf with room for n more bytes: an eighth more than that, for
-// what is carried over between chunks varies, and at least half as much again,
-// for a record of many chunks must not be copied for each of them.
+// grow returns buf with room for n more bytes. It adds an eighth, since partial records
+// vary in length, and at least half of what is there, so that a record of many chunks is
+// not copied for each of them.
 func grow(buf []byte, n int) []byte {
 	if cap(buf)-len(buf) >= n {
 		return buf

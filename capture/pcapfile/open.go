@@ -27,8 +27,8 @@ const maxChunkSize = 64 << 20
 // the frames that describe them it is about twice that.
 const mergeBudget = 32 << 20
 
-// MergeChunkSize returns the chunk size with which so many inputs are to be opened that
-// are then merged: DefaultChunkSize, or less if that keeps memory at some 64 MiB.
+// MergeChunkSize returns the chunk size for inputs that are merged: DefaultChunkSize, or
+// less where that keeps the memory of all of them at some 64 MiB.
 func MergeChunkSize(inputs int) int {
 	const least = 16 << 10
 	return min(max(mergeBudget/max(inputs, 1)/headSize*headSize, least), DefaultChunkSize)
@@ -65,10 +65,10 @@ type Options struct {
 //
 // A pipe is delivered as it comes: a batch holds what one read returned as soon
 // as that is a whole record (if it is compressed, what its compressor put out
-// at once). A regular file is read to the end that it has when the end that it had at
-// first is reached, so that a file which is still being written ends (most
-// likely with ErrTruncated, in the middle of a record) and is not followed. One that
-// is cut while it is read ends with ErrTruncated, even between two records.
+// at once). A regular file that grows while it is read is not followed: when the end that
+// it had at first is reached, reading goes on to the end that it has then, most likely in
+// the middle of a record, which is ErrTruncated. A file that shrinks while it is read ends
+// with ErrTruncated, even between two records.
 func Open(name string, opt Options) (capture.Source, error) {
 	f, shown, closer := os.Stdin, "stdin", io.Closer(nil)
 	if name != "-" {

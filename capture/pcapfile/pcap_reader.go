@@ -112,12 +112,12 @@ func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 	}
 	for {
 		used = walk(b, used, p.walk)
-		rest := b.Buf[used:]
-		if len(rest) < int(p.recordLen) || !isBlank(rest[:pcapRecordLen]) {
-			need, err = p.need(rest)
+		remainder := b.Buf[used:]
+		if len(remainder) < int(p.recordLen) || !isBlank(remainder[:pcapRecordLen]) {
+			need, err = p.need(remainder)
 			return used, need, err
 		}
-		if need, err = p.blank(rest, ended); need > 0 || err != nil {
+		if need, err = p.blank(remainder, ended); need > 0 || err != nil {
 			return used, need, err
 		}
 		b.Frames = append(b.Frames, capture.Frame{
@@ -138,12 +138,12 @@ func isBlank(header []byte) bool {
 	return true
 }
 
-// blank decides about rest, which begins with a blank record. One alone is a packet,
+// blank decides about remainder, which begins with a blank record. One alone is a packet,
 // however odd. Two in a row, or one and then zeros to the end, are where a file was
 // never written: the hole that a crash leaves, or a tail that was allocated only.
 // Without this rule, each 16 bytes of it would be a packet. It needs need bytes to decide.
-func (p *pcap) blank(rest []byte, ended bool) (need int, err error) {
-	behind := rest[p.recordLen:]
+func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
+	behind := remainder[p.recordLen:]
 	switch {
 	case len(behind) < pcapRecordLen && !ended:
 		return int(p.recordLen) + pcapRecordLen, nil
@@ -162,7 +162,7 @@ const touchAhead = 768
 // walk describes the whole records from pos on, until frames is full, and
 // returns how many there are and where they end. Frames are written field by
 // field: a literal would be put together elsewhere and copied, which costs more
-// than all the rest.
+// than all the remainder.
 func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)
@@ -204,19 +204,18 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 
 // need returns how many bytes the record needs before which the walk ended, or what
 // is wrong with it.
-func (p *pcap) need(rest []byte) (need int, err error) {
-	if len(rest) < int(p.recordLen) {
+func (p *pcap) need(remainder []byte) (need int, err error) {
+	if len(remainder) < int(p.recordLen) {
 		return int(p.recordLen), nil
 	}
-	capLen := p.capLen(rest)
+	capLen := p.capLen(remainder)
 	if capLen > p.maxLen {
 		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
 	}
 	return int(p.recordLen + capLen), nil
 }
 
-// native returns two integers of 32 bits, read as one of 64, as a little-endian file
-// has them.
+// native turns two integers of 32 bits, read as one of 64, into little-endian order.
 func (p *pcap) native(v uint64) uint64 {
 	if p.big {
 		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
@@ -224,8 +223,8 @@ func (p *pcap) native(v uint64) uint64 {
 	return v
 }
 
-// nativeLens does the same with the lengths of a record, and puts the captured one
-// first, in the low half.
+// nativeLens does so with the lengths of a record, and puts the captured one into the low
+// half.
 func (p *pcap) nativeLens(v uint64) uint64 {
 	v = p.native(v)
 	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
@@ -239,12 +238,12 @@ func (p *pcap) capLen(h []byte) uint32 {
 	return uint32(p.nativeLens(le.Uint64(h[8:])))
 }
 
-func (p *pcap) truncated(rest []byte) error {
-	have, want := len(rest), int(p.recordLen)
+func (p *pcap) truncated(remainder []byte) error {
+	have, want := len(remainder), int(p.recordLen)
 	if have < want {
 		return fmt.Errorf("record header %w: %d of %d bytes", capture.ErrTruncated, have, want)
 	}
-	return fmt.Errorf("record %w: %d of %d bytes", capture.ErrTruncated, have-want, p.capLen(rest))
+	return fmt.Errorf("record %w: %d of %d bytes", capture.ErrTruncated, have-want, p.capLen(remainder))
 }
 
 // beforeFirstPacket is never true: what follows the file header is a record.

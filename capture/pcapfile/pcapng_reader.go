@@ -50,17 +50,17 @@ func (p *pcapng) header(head []byte) (int, error) {
 	return 0, nil
 }
 
-// lookAhead takes in the sound descriptions of interfaces that rest begins with. What
-// ends them is dealt with where it is read.
-func (p *pcapng) lookAhead(rest []byte) {
-	for len(rest) >= encoding.MinInterfaceLen && p.u32(rest) == capture.BlockInterface {
-		length, err := p.blockLen(rest)
-		if err != nil || int(length) > len(rest) || p.checkTrailer(rest[:length], length) != nil ||
-			p.addInterface(rest[:length], p.big) != nil {
+// lookAhead takes in the sound descriptions of interfaces that remainder begins with.
+// Parsing finds what is wrong with the one after them.
+func (p *pcapng) lookAhead(remainder []byte) {
+	for len(remainder) >= encoding.MinInterfaceLen && p.u32(remainder) == capture.BlockInterface {
+		length, err := p.blockLen(remainder)
+		if err != nil || int(length) > len(remainder) || p.checkTrailer(remainder[:length], length) != nil ||
+			p.addInterface(remainder[:length], p.big) != nil {
 			return
 		}
 		p.ahead++
-		rest = rest[length:]
+		remainder = remainder[length:]
 	}
 }
 
@@ -78,18 +78,18 @@ func (p *pcapng) parse(b *capture.Batch, _ bool) (used, need int, err error) {
 // next delivers the block at offset at of b.Buf and returns where it ends. If it
 // stays at at, the block needs need bytes, or err says what is wrong with it.
 func (p *pcapng) next(b *capture.Batch, at int) (end, need int, err error) {
-	rest := b.Buf[at:]
-	if len(rest) < encoding.MinBlockLen {
+	remainder := b.Buf[at:]
+	if len(remainder) < encoding.MinBlockLen {
 		return at, encoding.MinBlockLen, nil
 	}
-	length, err := p.blockLen(rest)
+	length, err := p.blockLen(remainder)
 	if err != nil {
 		return at, 0, err
 	}
-	if int(length) > len(rest) {
+	if int(length) > len(remainder) {
 		return at, int(length), nil
 	}
-	block := rest[:length:length]
+	block := remainder[:length:length]
 	if err := p.checkTrailer(block, length); err != nil {
 		return at, 0, err
 	}
@@ -99,21 +99,21 @@ func (p *pcapng) next(b *capture.Batch, at int) (end, need int, err error) {
 	return at + int(length), 0, nil
 }
 
-// blockLen returns the length of the block that rest, 12 bytes or more, begins
+// blockLen returns the length of the block that remainder, 12 bytes or more, begins
 // with. That of a section header is in the byte order that it declares.
-func (p *pcapng) blockLen(rest []byte) (uint32, error) {
+func (p *pcapng) blockLen(remainder []byte) (uint32, error) {
 	big := p.big
-	if le.Uint32(rest) == capture.BlockSectionHeader {
-		switch le.Uint32(rest[8:12]) {
+	if le.Uint32(remainder) == capture.BlockSectionHeader {
+		switch le.Uint32(remainder[8:12]) {
 		case encoding.ByteOrderMagic:
 			big = false
 		case bits.ReverseBytes32(encoding.ByteOrderMagic):
 			big = true
 		default:
-			return 0, damaged("byte-order magic %x of a section header", rest[8:12])
+			return 0, damaged("byte-order magic %x of a section header", remainder[8:12])
 		}
 	}
-	length := encoding.Uint32(rest[4:8], big)
+	length := encoding.Uint32(remainder[4:8], big)
 	switch {
 	case length < encoding.MinBlockLen:
 		return 0, damaged("block length %d is below %d", length, encoding.MinBlockLen)
@@ -278,22 +278,22 @@ func (p *pcapng) simplePacket(b *capture.Batch, block []byte, at uint32) error {
 	return nil
 }
 
-func (p *pcapng) truncated(rest []byte) error {
-	if len(rest) < encoding.MinBlockLen {
-		return fmt.Errorf("block header %w: %d of %d bytes", capture.ErrTruncated, len(rest), encoding.MinBlockLen)
+func (p *pcapng) truncated(remainder []byte) error {
+	if len(remainder) < encoding.MinBlockLen {
+		return fmt.Errorf("block header %w: %d of %d bytes", capture.ErrTruncated, len(remainder), encoding.MinBlockLen)
 	}
-	length, err := p.blockLen(rest)
+	length, err := p.blockLen(remainder)
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("block %w: %d of %d bytes", capture.ErrTruncated, len(rest), length)
+	return fmt.Errorf("block %w: %d of %d bytes", capture.ErrTruncated, len(remainder), length)
 }
 
-func (p *pcapng) beforeFirstPacket(rest []byte) bool {
-	if p.packets || len(rest) < 4 {
+func (p *pcapng) beforeFirstPacket(remainder []byte) bool {
+	if p.packets || len(remainder) < 4 {
 		return false
 	}
-	switch p.u32(rest) {
+	switch p.u32(remainder) {
 	case capture.BlockEnhancedPacket, capture.BlockPacket, capture.BlockSimplePacket:
 		return false
 	}
