@@ -21,14 +21,14 @@ type keptFile struct {
 }
 
 // pattern matches the names that files of these names may have, in their folder.
-func (n *rotationNames) pattern() *regexp.Regexp {
+func (n *names) pattern() *regexp.Regexp {
 	return regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(n.stem)) + `-(\d{8}T\d{6}\.\d{3}Z)(?:_(\d+))?(?:` +
 		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
 }
 
 // complete lists the files that are there, whichever run has made them, the oldest
 // first.
-func (n *rotationNames) complete() ([]keptFile, error) {
+func (n *names) complete() ([]keptFile, error) {
 	entries, err := os.ReadDir(filepath.Dir(n.stem + n.ending))
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (n *rotationNames) complete() ([]keptFile, error) {
 
 // prune removes the oldest files beyond those that are kept. One that cannot be removed
 // is told once, and others go in its place.
-func (r *Writer) prune() {
+func (r *File) prune() {
 	if r.opt.Keep == 0 && r.opt.KeepBytes == 0 {
 		return
 	}
@@ -76,12 +76,12 @@ func (r *Writer) prune() {
 	}
 }
 
-func (r *Writer) tooMany(files int, size int64) bool {
+func (r *File) tooMany(files int, size int64) bool {
 	return r.opt.Keep > 0 && files > r.opt.Keep || r.opt.KeepBytes > 0 && size > r.opt.KeepBytes
 }
 
 // remove reports whether a file is gone.
-func (r *Writer) remove(name string) bool {
+func (r *File) remove(name string) bool {
 	err := os.Remove(name)
 	if err == nil || os.IsNotExist(err) {
 		return true
@@ -93,7 +93,7 @@ func (r *Writer) remove(name string) bool {
 	return false
 }
 
-func (r *Writer) warn(err error) {
+func (r *File) warn(err error) {
 	if r.opt.Warn != nil {
 		r.opt.Warn(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
@@ -37,12 +37,12 @@ func sticky(t *testing.T, name string) {
 	t.Cleanup(func() { _ = set(0) })
 }
 
-// TestRotationKeepsWhatItMust has an old file that cannot be removed: it is told once, and no packet is lost.
-func TestRotationKeepsWhatItMust(t *testing.T) {
+// TestKeepsWhatItMust has an old file that cannot be removed: it is told once, and no packet is lost.
+func TestKeepsWhatItMust(t *testing.T) {
 	dir := t.TempDir()
 	var warnings []error
-	r := newRotation(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Second, Keep: 2, Warn: func(err error) { warnings = append(warnings, err) }})
-	batches := oneByOne(t, capturetest.Pcap(1, 12, 1, 0))
+	r := newFile(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Second, Keep: 2, Warn: func(err error) { warnings = append(warnings, err) }})
+	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
 	for i, b := range batches {
 		if i == 2 {
 			r.settle()

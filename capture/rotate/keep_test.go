@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // keepFiles writes 12 packets, one every second, in files of one each, into a folder
@@ -21,8 +21,8 @@ func keepFiles(t *testing.T, opt Options, before ...string) []string {
 		}
 	}
 	opt.Every = time.Second
-	r := newRotation(t, filepath.Join(dir, "out.pcap"), opt)
-	for _, b := range oneByOne(t, capturetest.Pcap(1, 12, 1, 0)) {
+	r := newFile(t, filepath.Join(dir, "out.pcap"), opt)
+	for _, b := range oneByOne(t, forge.Pcap(1, 12, 1, 0)) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -33,9 +33,9 @@ func keepFiles(t *testing.T, opt Options, before ...string) []string {
 	return readRotated(t, dir).names
 }
 
-// TestRotationKeeps few files, those of runs before it counted too, and none that only
+// TestKeeps few files, those of runs before it counted too, and none that only
 // look alike.
-func TestRotationKeeps(t *testing.T) {
+func TestKeeps(t *testing.T) {
 	others := []string{"out-x.pcap", "out-19700101T000000.000Z.pcapng", "other-19700101T000000.000Z.pcap", "out.pcap"}
 	earlier := []string{"out-19691231T235959.999Z.pcap", "out-19691231T235959.999Z_002.pcap", "out-19691231T235959.999Z_010.partial.pcap"}
 	all := keepFiles(t, Options{})

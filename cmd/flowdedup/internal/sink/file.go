@@ -78,7 +78,7 @@ const (
 
 // rotating is one file after another.
 type rotating struct {
-	*rotate.Writer
+	*rotate.File
 	live  bool
 	tried time.Time // when a new file was begun after a failure
 	next  time.Time // of the next flush
@@ -94,13 +94,13 @@ func (s *Set) openRotation(name string) (destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rotating{Writer: r, live: s.cfg.Live}, nil
+	return &rotating{File: r, live: s.cfg.Live}, nil
 }
 
 // Write writes the packets that are not in drop. A live rotation gets every batch,
 // whether it can write it or not, and the time.
 func (d *rotating) Write(b *capture.Batch, drop []uint64) error {
-	err := d.Writer.Write(b, drop)
+	err := d.File.Write(b, drop)
 	if !d.live {
 		return err
 	}
