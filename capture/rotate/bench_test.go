@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -23,7 +24,7 @@ func BenchmarkFile(b *testing.B) {
 	for i := range uint32(packets) {
 		g.Record(i, 0, make([]byte, 60), 60)
 	}
-	src, err := capture.NewReader(bytes.NewReader(g.Bytes()), "bench", capture.Options{ChunkSize: 1 << 20})
+	src, err := pcapfile.NewReader(bytes.NewReader(g.Bytes()), "bench", pcapfile.Options{ChunkSize: 1 << 20})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package rotate
 import (
 	"encoding/binary"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,24 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-var errFull = errors.New("no room")
-
-// spoil has nothing more of the file being written arrive.
-func spoil(r *File, err error) {
-	head := &r.preamble.Batch
-	r.file.parts = r.layout.NewPartWriter(failing{err}, head, capture.NoTime)
-	_ = r.file.parts.Write(head, nil, capture.WholeOf(head)) // gathered
+// spoil has every further write to the file being written fail.
+func spoil(t *testing.T, r *File) {
+	t.Helper()
+	if err := r.file.out.Discard(); err != nil {
+		t.Fatal(err)
+	}
 }
-
-// failing takes no write.
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestOutlastsFailures fails in the middle of a file, at its end and at its
 // beginning, and goes on with the next packet: only the packets of that file and
@@ -40,8 +32,8 @@ func TestOutlastsFailures(t *testing.T) {
 	g := &forge.File{Order: binary.BigEndian}
 	g.Section(forge.UnknownLength)
 	g.Interface(1, 0)
-	const packetsOf = 40
-	for i := range packetsOf {
+	const sent = 40
+	for i := range sent {
 		if i == 17 { // learned while nothing can be written
 			g.Section(forge.UnknownLength)
 			g.Interface(1, 0)
@@ -55,7 +47,7 @@ func TestOutlastsFailures(t *testing.T) {
 		lost  uint64
 	}{
 		{"writing", func(r *File) func() {
-			spoil(r, &fs.PathError{Op: "write", Path: r.name, Err: errFull})
+			spoil(t, r)
 			return func() {}
 		}, []string{"000000", "000025", "000030"}, 15},
 		// The file being written then is complete where its folder is.
@@ -110,7 +102,7 @@ func TestOutlastsFailures(t *testing.T) {
 				}
 				n += len(times(t, got.files[i]))
 			}
-			if s := r.Stats(); s.Packets != uint64(n) || s.Lost != tt.lost || s.Packets+s.Lost != packetsOf || s.Files != 3 || len(got.files) != len(tt.files) {
+			if s := r.Stats(); s.Packets != uint64(n) || s.Lost != tt.lost || s.Packets+s.Lost != sent || s.Files != 3 || len(got.files) != len(tt.files) {
 				t.Errorf("%+v with %d packets in %q", s, n, got.names)
 			}
 		})
@@ -144,11 +136,11 @@ func TestEnds(t *testing.T) {
 	if err := r.Write(batches[0], nil); err != nil {
 		t.Fatal(err)
 	}
-	spoil(r, errFull)
-	if err := r.Close(); !errors.Is(err, errFull) {
+	spoil(t, r)
+	if err := r.Close(); !errors.Is(err, outfile.ErrClosed) {
 		t.Errorf("Close: %v", err)
 	}
-	if err := r.Commit(); !errors.Is(err, errFull) {
+	if err := r.Commit(); !errors.Is(err, outfile.ErrClosed) {
 		t.Errorf("Commit: %v", err)
 	}
 }

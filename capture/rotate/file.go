@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // ErrCannotRotate is returned for outputs that are no files that could be several.
@@ -94,20 +94,15 @@ type File struct {
 	name      string
 	names     names
 	intervals intervals
-	layout    capture.Layout // 0 until it is chosen
-	preamble  preamble
-	file      *segment // being written; nil until there is something to write
+	splitter  *pcapfile.Splitter // nil until the stream has a section
+	file      *segment           // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
-	// lossTold says that a warning was given of what the format has no place for.
-	lossTold bool
 	err      error // of the file that failed, until Retry
 	ended    bool
 
-	stats   Stats
-	skipped uint64
-	last    int64 // LastTime of the file before
+	stats Stats
 }
 
 // New checks that files can be made where name says; none is made before
@@ -126,7 +121,7 @@ func New(name string, opt Options) (*File, error) {
 	if info, err := os.Stat(name); outfile.IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &File{opt: opt, name: name, names: newNames(name, opt.Every), stuck: map[string]bool{}, last: capture.NoTime}
+	r := &File{opt: opt, name: name, names: newNames(name, opt.Every), stuck: map[string]bool{}}
 	r.intervals = newIntervals(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
@@ -190,17 +185,21 @@ func (r *File) Stats() Stats {
 	}
 	if r.file != nil {
 		s.Packets += r.file.packets
-		s.Bytes += uint64(r.file.parts.Len())
+		s.Bytes += uint64(r.file.enc.Size())
 	}
 	return s
 }
 
 // Skipped returns how many blocks of the stream could not be carried over.
 func (r *File) Skipped() uint64 {
-	if r.file == nil {
-		return r.skipped
+	n := uint64(0)
+	if r.splitter != nil {
+		n = r.splitter.Skipped()
 	}
-	return r.skipped + r.file.skippedBlocks()
+	if r.file != nil {
+		n += r.file.enc.Skipped()
+	}
+	return n
 }
 
 // Written returns how many packets are in files for sure: not those that are still
@@ -208,8 +207,7 @@ func (r *File) Skipped() uint64 {
 func (r *File) Written() uint64 {
 	n := r.stats.Packets
 	if r.file != nil {
-		packets, _ := r.file.parts.Taken()
-		n += packets
+		n += r.file.enc.Written()
 	}
 	return n
 }
@@ -218,7 +216,7 @@ func (r *File) Written() uint64 {
 // shows.
 func (r *File) Flush() error {
 	if r.file != nil {
-		if err := r.file.parts.Flush(); err != nil {
+		if err := r.file.enc.Flush(); err != nil {
 			r.fail(err)
 		}
 	}

@@ -104,23 +104,3 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
 	}
 }
-
-func TestKept(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 1))
-	for range 200 {
-		n := rnd.IntN(300)
-		drop := make([]uint64, (n+63)/64)
-		for i := range drop {
-			drop[i] = rnd.Uint64() & rnd.Uint64()
-		}
-		lo := rnd.IntN(n + 1)
-		hi := lo + rnd.IntN(n-lo+1)
-		want := uint64(0)
-		for i := lo; i < hi; i++ {
-			want += 1 - drop[i/64]>>(i%64)&1
-		}
-		if got := kept(drop, lo, hi); got != want {
-			t.Fatalf("%d of %d..%d, want %d", got, lo, hi, want)
-		}
-	}
-}

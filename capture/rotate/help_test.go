@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -81,7 +82,7 @@ func rotate(t *testing.T, src capture.Source, opt Options, drop func() bool) rot
 // source opens a capture in small chunks, so that it comes in many batches.
 func source(tb testing.TB, data []byte, name string) capture.Source {
 	tb.Helper()
-	src, err := capture.NewReader(bytes.NewReader(data), name, capture.Options{ChunkSize: 2048})
+	src, err := pcapfile.NewReader(bytes.NewReader(data), name, pcapfile.Options{ChunkSize: 2048})
 	if err != nil {
 		tb.Fatalf("%s: %v", name, err)
 	}
@@ -130,7 +131,7 @@ var patterns = []struct {
 func one(t *testing.T, src capture.Source, merged bool, drop func() bool) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := capture.NewWriter(&out, merged)
+	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Merged: merged})
 	_ = each(t, src, func(b *capture.Batch) { // up to damage
 		if err := w.Write(b, bitmap(b, drop)); err != nil {
 			t.Fatal(err)
@@ -174,7 +175,7 @@ func records(t *testing.T, data []byte) (all []string) {
 // chunked opens a capture in batches of about so many bytes.
 func chunked(t *testing.T, g *forge.File, chunk int) capture.Source {
 	t.Helper()
-	src, err := capture.NewReader(bytes.NewReader(g.Bytes()), "in", capture.Options{ChunkSize: chunk})
+	src, err := pcapfile.NewReader(bytes.NewReader(g.Bytes()), "in", pcapfile.Options{ChunkSize: chunk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,16 +209,16 @@ var inputs = func() map[string]func(t *testing.T, chunk int) (src capture.Source
 		"pcapng":            func(t *testing.T, c int) (capture.Source, bool) { return chunked(t, le, c), false },
 		"big-endian pcapng": func(t *testing.T, c int) (capture.Source, bool) { return chunked(t, be, c), false },
 		"joined pcapng": func(t *testing.T, c int) (capture.Source, bool) {
-			return capture.Concat([]capture.Source{chunked(t, be, c), chunked(t, le, c)}), false
+			return pcapfile.Concat([]capture.Source{chunked(t, be, c), chunked(t, le, c)}), false
 		},
 		"joined pcap and pcapng": func(t *testing.T, c int) (capture.Source, bool) {
-			return capture.Concat([]capture.Source{chunked(t, forge.Pcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
+			return pcapfile.Concat([]capture.Source{chunked(t, forge.Pcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
 		},
 		"merged pcap": func(t *testing.T, c int) (capture.Source, bool) {
-			return capture.Merge([]capture.Source{chunked(t, forge.Pcap(3, 90, 1, 0), c), chunked(t, forge.Pcap(0, 70, 1, 99), c)}, nil), true
+			return pcapfile.Merge([]capture.Source{chunked(t, forge.Pcap(3, 90, 1, 0), c), chunked(t, forge.Pcap(0, 70, 1, 99), c)}, nil), true
 		},
 		"merged pcapng": func(t *testing.T, c int) (capture.Source, bool) {
-			return capture.Merge([]capture.Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forge.Pcap(4, 70, 101, 0), c)}, nil), true
+			return pcapfile.Merge([]capture.Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forge.Pcap(4, 70, 101, 0), c)}, nil), true
 		},
 	}
 	for i, k := range forge.PcapKinds {

@@ -6,20 +6,18 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // segment is one of the files: that which is written, or that which is completed.
 type segment struct {
 	out     *outfile.File
-	parts   *capture.PartWriter // to out
-	limit   int64               // bytes that it may have
-	first   int64               // time of its first packet of the interval, or NoTime
-	begun   bool                // it holds more than its headers
-	packets uint64              // in it
-	ignored uint64              // blocks skipped among the headers, which were counted before
+	enc     *pcapfile.Encoder // to out
+	limit   int64             // bytes that it may have
+	first   int64             // time of its first packet of the interval, or NoTime
+	begun   bool              // it holds more than its headers
+	packets uint64            // in it
 }
-
-func (f *segment) skippedBlocks() uint64 { return f.parts.Skipped() - f.ignored }
 
 // note takes in the time of a packet, if it is the first of the interval.
 func (f *segment) note(c *intervals, t int64) {
@@ -28,12 +26,13 @@ func (f *segment) note(c *intervals, t int64) {
 	}
 }
 
-// open begins a file if none is being written, and reports whether one is.
-func (r *File) open() bool {
+// open begins a file for packets or blocks of b if none is being written, and reports
+// whether one is.
+func (r *File) open(b *capture.Batch) bool {
 	if r.file != nil || r.err != nil {
 		return r.err == nil
 	}
-	if err := r.preamble.check(); err != nil {
+	if err := r.splitter.Check(); err != nil {
 		r.fail(fmt.Errorf("write %s: %w", r.name, err))
 		return false
 	}
@@ -42,24 +41,23 @@ func (r *File) open() bool {
 		r.fail(err)
 		return false
 	}
-	f := &segment{out: out, parts: r.layout.NewPartWriter(out, &r.preamble.Batch, r.last), first: capture.NoTime}
-	r.file = f
-	r.write(&r.preamble.Batch, nil, capture.WholeOf(&r.preamble.Batch))
-	if r.err != nil {
+	enc, err := r.splitter.Begin(out, b)
+	r.file = &segment{out: out, enc: enc, first: capture.NoTime, limit: math.MaxInt64}
+	if err != nil {
+		r.fail(err)
 		return false
 	}
-	f.begun, f.ignored, f.limit = false, f.parts.Skipped(), math.MaxInt64
 	if r.opt.Size > 0 {
-		f.limit = max(r.opt.Size, 2*f.parts.Len())
+		r.file.limit = max(r.opt.Size, 2*enc.Size())
 	}
 	return true
 }
 
 // write puts a part of a batch into the file being written.
-func (r *File) write(b *capture.Batch, drop []uint64, p capture.Part) {
+func (r *File) write(b *capture.Batch, drop []uint64, p pcapfile.Part) {
 	f := r.file
-	n := kept(drop, p.From, p.To)
-	if err := f.parts.Write(b, drop, p); err != nil {
+	n := capture.Kept(drop, p.From, p.To)
+	if err := f.enc.Encode(b, drop, p); err != nil {
 		r.stats.Lost += n
 		r.fail(err)
 		return
@@ -77,24 +75,10 @@ func (r *File) close() {
 		return
 	}
 	r.file = nil
-	r.skipped += f.skippedBlocks()
-	r.last = f.parts.LastTime()
-	r.tellLoss(f)
-	r.closing = &closing{file: f, bytes: uint64(f.parts.Len()), result: make(chan error, 1)}
+	r.splitter.End(f.enc)
+	r.closing = &closing{file: f, bytes: uint64(f.enc.Size()), result: make(chan error, 1)}
 	r.names.begin(f.first)
 	go r.complete(r.closing)
-}
-
-// tellLoss warns, of the first file in which that happens, of what its format has no
-// place for.
-func (r *File) tellLoss(f *segment) {
-	if r.lossTold {
-		return
-	}
-	if err := f.parts.Lost(); err != nil {
-		r.lossTold = true
-		r.warn(err)
-	}
 }
 
 // closing is a file that is being completed.
@@ -112,7 +96,7 @@ func (r *File) complete(c *closing) {
 		c.result <- f.out.Discard()
 		return
 	}
-	err := f.parts.Flush()
+	err := f.enc.Flush()
 	if err == nil {
 		err = f.out.Commit()
 	}
@@ -163,13 +147,13 @@ func (r *File) enter(err error) {
 
 // giveUp keeps what a file that failed has of packets.
 func (r *File) giveUp(f *segment) error {
-	packets, bytes := f.parts.Taken()
+	packets := f.enc.Written()
 	r.stats.Packets += packets
 	r.stats.Lost += f.packets - packets
 	if packets == 0 {
 		return f.out.Discard()
 	}
-	r.stats.Bytes += uint64(bytes)
+	r.stats.Bytes += uint64(f.enc.WrittenBytes())
 	_, err := f.out.Keep()
 	return err
 }

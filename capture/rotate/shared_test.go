@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and
@@ -24,12 +25,12 @@ func TestSharedCapturesRotate(t *testing.T) {
 func rotateShared(t *testing.T, name string, merged bool) {
 	t.Helper()
 	open := func(chunk int) capture.Source {
-		src, err := capture.Open(name, capture.Options{ChunkSize: chunk})
+		src, err := pcapfile.Open(name, pcapfile.Options{ChunkSize: chunk})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if merged {
-			src = capture.Merge([]capture.Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil)
+			src = pcapfile.Merge([]capture.Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil)
 		}
 		return src
 	}
@@ -57,7 +58,7 @@ func eachShared(t *testing.T, test func(t *testing.T, name string)) {
 		t.Skipf("no shared captures in %s; FLOWDEDUP_SHARED names their folder", dir)
 	}
 	for _, name := range append(names, hostile...) {
-		src, err := capture.Open(name, capture.Options{})
+		src, err := pcapfile.Open(name, pcapfile.Options{})
 		if err != nil {
 			continue // its header is damaged, or it is no capture
 		}

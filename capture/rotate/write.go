@@ -2,11 +2,10 @@ package rotate
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // Write is that of capture.Writer. An error is that of a file, and lasts until Retry: until then
@@ -17,22 +16,18 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 		return fmt.Errorf("write %s: %w", r.name, outfile.ErrClosed)
 	}
 	r.poll()
-	if r.layout == 0 {
+	if r.splitter == nil {
 		if len(b.Sections) == 0 {
 			return nil
 		}
-		opt := capture.WriterOptions{Merged: r.opt.Merged, Format: capture.FormatOf(r.name)}
-		var unfit error
-		if r.layout, unfit = opt.Layout(b); unfit != nil {
-			r.warn(unfit)
-		}
+		opt := pcapfile.WriterOptions{Merged: r.opt.Merged, Format: pcapfile.FormatOf(r.name), Warn: r.warn}
+		r.splitter = pcapfile.NewSplitter(b, opt)
 	}
-	r.preamble.Interfaces, r.preamble.Sections = b.Interfaces, b.Sections
 	if r.fits(b) {
 		r.note(b, drop)
-		r.write(b, drop, capture.WholeOf(b))
+		r.write(b, drop, pcapfile.WholeOf(b))
 		for i := range b.Blocks {
-			r.preamble.observe(b, i, r.layout)
+			r.splitter.Observe(b, i)
 		}
 		return r.err
 	}
@@ -52,7 +47,7 @@ const mostGrowth = 128
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *File) fits(b *capture.Batch) bool {
-	return r.file != nil && r.file.parts.Len()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
+	return r.file != nil && r.file.enc.Size()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
 		!r.intervals.mayBeOver(b.Frames)
 }
 
@@ -71,30 +66,30 @@ func (r *File) note(b *capture.Batch, drop []uint64) {
 func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 	for r.err == nil {
 		pos, _ = capture.NextRun(drop, pos, end)
-		if pos == end || !r.open() {
+		if pos == end || !r.open(b) {
 			break
 		}
 		stop := r.reach(b, drop, pos, end)
-		r.write(b, drop, capture.Part{From: pos, To: stop})
+		r.write(b, drop, pcapfile.Part{From: pos, To: stop})
 		if stop < end && r.err == nil {
 			r.close()
 		}
 		pos = stop
 	}
 	if r.err != nil {
-		r.stats.Lost += kept(drop, pos, end)
+		r.stats.Lost += capture.Kept(drop, pos, end)
 	}
 }
 
 // reach returns the first kept frame of pos..end-1 that belongs to another file than
 // the one being written, or end.
 func (r *File) reach(b *capture.Batch, drop []uint64, pos, end int) int {
-	left, begun, packets := r.file.limit-r.file.parts.Len(), r.file.begun, r.file.packets > 0
-	timed := r.file.parts.LastTime() != capture.NoTime
+	left, begun, packets := r.file.limit-r.file.enc.Size(), r.file.begun, r.file.packets > 0
+	timed := r.file.enc.Timed()
 	for pos < end {
 		lo, hi := capture.NextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
-			left -= r.file.parts.FrameLen(b, i, timed)
+			left -= r.file.enc.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
 			if left < 0 && begun || r.intervals.over(at) && packets {
 				return i
@@ -112,31 +107,16 @@ func (r *File) reach(b *capture.Batch, drop []uint64, pos, end int) int {
 // may follow begins no file.
 func (r *File) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
-	if r.file != nil && r.file.begun && r.file.parts.Len()+int64(k.Len) > r.file.limit {
+	if r.file != nil && r.file.begun && r.file.enc.Size()+int64(k.Len) > r.file.limit {
 		r.close()
 	}
-	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open() {
-		r.write(b, nil, capture.Part{From: int(k.Before), To: int(k.Before), FromBlock: i, ToBlock: i + 1})
+	if r.err == nil && (r.file != nil || !isHeader(k.Type)) && r.open(b) {
+		r.write(b, nil, pcapfile.Part{From: int(k.Before), To: int(k.Before), FromBlock: i, ToBlock: i + 1})
 	}
-	r.preamble.observe(b, i, r.layout)
+	r.splitter.Observe(b, i)
 }
 
-// kept counts the frames of lo..hi-1 that drop keeps.
-func kept(drop []uint64, lo, hi int) uint64 {
-	n := hi - lo
-	if drop == nil || n == 0 {
-		return uint64(n)
-	}
-	first, last := lo>>6, (hi-1)>>6
-	for w := first; w <= last; w++ {
-		word := drop[w]
-		if w == first {
-			word &= math.MaxUint64 << (lo & 63)
-		}
-		if w == last {
-			word &= math.MaxUint64 >> (63 - (hi-1)&63)
-		}
-		n -= bits.OnesCount64(word)
-	}
-	return uint64(n)
+// isHeader tells blocks that say nothing where no packet follows.
+func isHeader(kind uint32) bool {
+	return kind == capture.BlockFileHeader || kind == capture.BlockSectionHeader || kind == capture.BlockInterface
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -64,7 +65,7 @@ func TestSavedStays(t *testing.T) {
 // routed returns the first packets of a capture from a router's interfaces.
 func routed(t *testing.T) *capture.Batch {
 	t.Helper()
-	src, err := capture.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), capture.Options{})
+	src, err := pcapfile.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
@@ -118,8 +119,8 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	if s.cfg.Live && file.Name() != name {
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
-	writer := capture.NewFormatWriter(file, capture.WriterOptions{
-		Merged: s.cfg.Rotate.Merged, Format: capture.FormatOf(name),
+	writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{
+		Merged: s.cfg.Rotate.Merged, Format: pcapfile.FormatOf(name),
 		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
 	})
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
