@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -110,14 +111,14 @@ type sink struct{}
 func (sink) Write(p []byte) (int, error) { return len(p), nil }
 
 func BenchmarkWriterCopy(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
 	for _, d := range capturetest.BenchDrops {
 		b.Run(d.Name, func(b *testing.B) { capturetest.BenchWriter(b, batch, NewWriter(sink{}, WriterOptions{}), d.Word) })
 	}
 }
 
 func BenchmarkWriterFile(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
 	for _, d := range capturetest.BenchDrops {
 		b.Run(d.Name, func(b *testing.B) {
 			o, err := outfile.Create(context.Background(), filepath.Join(b.TempDir(), "out.pcap"), outfile.Options{NoSync: true})
@@ -132,7 +133,7 @@ func BenchmarkWriterFile(b *testing.B) {
 
 // BenchmarkWriterSection encodes pcap records anew.
 func BenchmarkWriterSection(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
 	second := capture.Section{Input: 1, Format: capture.FormatPcapNG}
 	batch.Sections = append(batch.Sections[:1:1], second)
 	for _, d := range capturetest.BenchDrops {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // TestSplitter begins a file at each packet. Each is as long as was said before, and holds
@@ -60,7 +61,7 @@ func checkSplit(t *testing.T, s *Splitter, b *capture.Batch, i int) {
 // TestSplitterFails where headers cannot be written, and where there are too many.
 func TestSplitterFails(t *testing.T) {
 	var b capture.Batch
-	src := source(t, capturetest.PcapNG(binary.LittleEndian, 1).Bytes(), "in")
+	src := source(t, forge.NG(binary.LittleEndian, 1).Bytes(), "in")
 	defer src.Close()
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)

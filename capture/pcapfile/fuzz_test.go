@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // fuzzRead reads data whole, in small chunks, and merged with itself, and
@@ -70,7 +71,7 @@ func FuzzPcapNG(f *testing.F) {
 	f.Add(ngVariants())
 	f.Add(ngVariants()[:500])
 	for _, o := range orders {
-		f.Add(capturetest.NoCopy(o.order, true))
+		f.Add(forge.NoCopy(o.order, true))
 		f.Add(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0, ngOption(o, encoding.OptTSResol, 0xFF))...))
 		f.Add(append(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...),
 			packetBlock(o, 0, 1, 4, []byte("abcde"), ngOption(o, 4, 1, 2, 3, 4, 5, 6, 7, 8)[:8])...))
@@ -109,14 +110,14 @@ func FuzzOpen(f *testing.F) {
 // FuzzWriterRoundTrip writes whatever can be read, alone and together with
 // another input, less pseudo-random frames, and reads it again.
 func FuzzWriterRoundTrip(f *testing.F) {
-	for i := range capturetest.PcapKinds {
-		f.Add(capturetest.Pcap(i, 4, 1, 64).Bytes(), uint64(i))
+	for i := range forge.PcapKinds {
+		f.Add(forge.Pcap(i, 4, 1, 64).Bytes(), uint64(i))
 	}
-	for i, order := range []capturetest.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		f.Add(capturetest.PcapNG(order, 6).Bytes(), uint64(i))
-		f.Add(capturetest.NoCopy(order, true), uint64(i))
+	for i, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		f.Add(forge.NG(order, 6).Bytes(), uint64(i))
+		f.Add(forge.NoCopy(order, true), uint64(i))
 	}
-	pcap, ng := capturetest.Pcap(1, 3, 1, 0).Bytes(), capturetest.PcapNG(binary.LittleEndian, 5).Bytes()
+	pcap, ng := forge.Pcap(1, 3, 1, 0).Bytes(), forge.NG(binary.LittleEndian, 5).Bytes()
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		if _, err := NewReader(bytes.NewReader(data), "fuzz", Options{}); err != nil {
 			return

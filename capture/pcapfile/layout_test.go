@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func TestFormatOf(t *testing.T) {
@@ -52,8 +53,8 @@ func toPcap(t *testing.T, data []byte) ([]byte, []error) {
 // Packets of pcapng survive in a pcap file with their bytes, lengths and times, and what
 // else there was is told.
 func TestPcapFromPcapNG(t *testing.T) {
-	for _, order := range []capturetest.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		g := capturetest.PcapNG(order, 200)
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		g := forge.NG(order, 200)
 		want := packets(t, g.Bytes())
 		out, warned := toPcap(t, g.Bytes())
 		if le.Uint32(out) != magicNanoseconds {
@@ -206,14 +207,14 @@ func TestPcapLateLinkType(t *testing.T) {
 // pcapng from pcap is what a section of several inputs is, and inputs that are in the
 // format asked for are written as without a wish.
 func TestFormatKept(t *testing.T) {
-	pcap, ng := capturetest.Pcap(2, 100, 1, 0), capturetest.PcapNG(binary.BigEndian, 50)
+	pcap, ng := forge.Pcap(2, 100, 1, 0), forge.NG(binary.BigEndian, 50)
 	for _, c := range []struct {
 		name   string
-		inputs []*capturetest.Forge
+		inputs []*forge.File
 		wish   capture.Format
 	}{
-		{"pcap", []*capturetest.Forge{pcap}, capture.FormatPcap}, {"pcaps", []*capturetest.Forge{pcap, pcap}, capture.FormatPcap},
-		{"pcapng", []*capturetest.Forge{ng}, capture.FormatPcapNG}, {"pcapngs", []*capturetest.Forge{ng, ng}, capture.FormatPcapNG}, {"both", []*capturetest.Forge{ng, pcap}, capture.FormatPcapNG},
+		{"pcap", []*forge.File{pcap}, capture.FormatPcap}, {"pcaps", []*forge.File{pcap, pcap}, capture.FormatPcap},
+		{"pcapng", []*forge.File{ng}, capture.FormatPcapNG}, {"pcapngs", []*forge.File{ng, ng}, capture.FormatPcapNG}, {"both", []*forge.File{ng, pcap}, capture.FormatPcapNG},
 	} {
 		for _, merged := range []bool{false, true} {
 			sources := func() capture.Source {

@@ -7,16 +7,16 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // TestNoCopy leaves out what is not to be copied, whichever way a file is read and
 // written: what is left is as if it had never been there.
 func TestNoCopy(t *testing.T) {
 	none := func() bool { return false }
-	for _, order := range []capturetest.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		with, without := capturetest.NoCopy(order, true), capturetest.NoCopy(order, false)
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		with, without := forge.NoCopy(order, true), forge.NoCopy(order, false)
 		for _, chunk := range []int{0, 1, 100} {
 			equal(t, readAll(t, open(t, with, Options{ChunkSize: chunk})), readAll(t, open(t, without, Options{})))
 		}
@@ -35,15 +35,15 @@ func TestNoCopy(t *testing.T) {
 
 // TestNoCopyBrokenList ends a list where it breaks, behind what was left out.
 func TestNoCopyBrokenList(t *testing.T) {
-	for _, order := range []capturetest.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		g := &capturetest.Forge{Order: order}
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		g := &forge.File{Order: order}
 		g.Section(encoding.UnknownLength)
-		g.Iface(1, 0)
+		g.Interface(1, 0)
 		broken := g.U16(nil, encoding.OptComment, 4000)
 		g.Enhanced(0, 1, []byte("data"), 4, g.Option(encoding.OptCustomDataOnce, []byte("gone")), g.Option(encoding.OptComment, []byte("kept")), broken)
 		warned := 0
 		w := readAll(t, open(t, g.Bytes(), Options{Warn: func(error) { warned++ }}))
-		want := &capturetest.Forge{Order: order}
+		want := &forge.File{Order: order}
 		want.Enhanced(0, 1, []byte("data"), 4, want.Option(encoding.OptComment, []byte("kept")), want.End())
 		if w.err != nil || warned != 1 || len(w.packets) != 1 || w.packets[0].record != string(want.Bytes()) {
 			t.Errorf("%v: %d warnings, %v, %+v", order, warned, w.err, w.packets)

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // TestSharedCapturesSplit splits each shared capture, sound or damaged, into two
@@ -27,7 +28,7 @@ func TestSharedCapturesSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		splitShared(t, Merge([]capture.Source{src, source(t, capturetest.PcapNG(binary.BigEndian, 9).Bytes(), "other")}, nil), true)
+		splitShared(t, Merge([]capture.Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil), true)
 		copyShared(t, name)
 	})
 }

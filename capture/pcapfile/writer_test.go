@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // failAfter takes n bytes and then fails, like a disk that fills up.
@@ -31,17 +32,17 @@ var modes = []struct {
 	open   func(tb testing.TB, n int) capture.Source
 }{
 	{"copy", false, func(tb testing.TB, n int) capture.Source {
-		return source(tb, capturetest.PcapNG(binary.LittleEndian, n).Bytes(), "a")
+		return source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a")
 	}},
 	{"pcap", true, func(tb testing.TB, n int) capture.Source {
 		return Merge([]capture.Source{
-			source(tb, capturetest.Pcap(0, n, 1, 0).Bytes(), "a"), source(tb, capturetest.Pcap(3, n, 1, 0).Bytes(), "b"),
+			source(tb, forge.Pcap(0, n, 1, 0).Bytes(), "a"), source(tb, forge.Pcap(3, n, 1, 0).Bytes(), "b"),
 		}, nil)
 	}},
 	{"section", true, func(tb testing.TB, n int) capture.Source {
 		return Merge([]capture.Source{
-			source(tb, capturetest.PcapNG(binary.LittleEndian, n).Bytes(), "a"), source(tb, capturetest.PcapNG(binary.BigEndian, n).Bytes(), "b"),
-			source(tb, capturetest.Pcap(1, n, 1, 0).Bytes(), "c"),
+			source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a"), source(tb, forge.NG(binary.BigEndian, n).Bytes(), "b"),
+			source(tb, forge.Pcap(1, n, 1, 0).Bytes(), "c"),
 		}, nil)
 	}},
 }
@@ -115,7 +116,7 @@ func TestBlankWriters(t *testing.T) {
 	if n := len(packets(t, out.Bytes())); n != 0 {
 		t.Errorf("%d packets", n)
 	}
-	blank := capturetest.Pcap(1, 0, 1, 0).Bytes()
+	blank := forge.Pcap(1, 0, 1, 0).Bytes()
 	r := split(t, source(t, blank, "blank"), false, func() bool { return false })
 	if !bytes.Equal(r.kept.Bytes(), blank) || !bytes.Equal(r.dup.Bytes(), blank) {
 		t.Errorf("a pcap without packets becomes % x and % x", r.kept.Bytes(), r.dup.Bytes())

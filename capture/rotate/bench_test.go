@@ -1,7 +1,6 @@
 package rotate
 
 import (
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // BenchmarkFile writes small packets to one file without end, and to files of 8 MiB.

@@ -1,7 +1,6 @@
 package rotate
 
 import (
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // rotated is what a Rotation left in a folder of its own.

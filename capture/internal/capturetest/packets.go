@@ -1,3 +1,5 @@
+// Package capturetest walks sources for tests, and finds the shared captures. It opens
+// nothing by itself, so that the tests of all packages that read and write can use it.
 package capturetest
 
 import (

@@ -240,3 +240,14 @@ func NG(order Order, n int) *File {
 	}
 	return g
 }
+
+// SmallPackets makes a pcap file of 7000 packets of 60 bytes, about as much as a batch of
+// the readers holds.
+func SmallPackets() *File {
+	g := &File{Order: binary.LittleEndian}
+	g.PcapHeader(0xA1B23C4D, 4, 262144, 1)
+	for i := range 7000 {
+		g.Record(uint32(i), 0, make([]byte, 60), 60)
+	}
+	return g
+}
