@@ -53,17 +53,11 @@ var unreached = map[string]string{
 	"engine.Sliding.Ignored":          "tells programs of clocks that were wrong",
 	"engine.RestoreLandmark":          "reads what Landmark.Snapshot writes",
 	"engine.RestoreStream":            "reads what Stream.Snapshot writes",
-
-	"engine.MaxWorkers":            sharing,
-	"engine.RestoreConfig.Workers": sharing,
-	"engine.StreamConfig.Workers":  sharing,
-	"engine.TimedConfig.Workers":   sharing,
 }
 
 const (
 	blockType  = "is a type that blocks of a Batch have"
 	headerFlag = "is a flag of Header.Flags, for programs that read headers"
-	sharing    = "is for programs with more processors than flowdedup was measured on; its own run does not gain"
 )
 
 // unreachedKernels are the same of functions in assembly.

@@ -30,6 +30,9 @@ const (
 	aheadLines = 4096
 )
 
+// Kernels have all the rounds that formulas choose: else this does not compile.
+const _ = uint(asm.MaxBitRounds - theory.MaxSplitRounds)
+
 // LandmarkConfig describes a Landmark filter.
 type LandmarkConfig struct {
 	// FPR bounds the probability that a new element is taken for one seen

@@ -44,10 +44,10 @@ func TestSnapshotCopyPackets(t *testing.T) {
 	for name, filter := range map[string]PacketFilter{
 		"timed":          newTimed(t, TimedConfig{Window: Window{Duration: time.Second}, Memory: memory, Across: true}),
 		"timed, growing": newTimed(t, TimedConfig{Window: Window{Duration: time.Hour}, Memory: memory, Limit: 64 << 20}),
-		"timed, count":   newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory, Workers: 2}),
+		"timed, count":   newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory}),
 		"timers":         newTimers(t, TimersConfig{Window: Window{Duration: time.Second}, Memory: memory}),
 		"lru":            &StreamPackets{mustStream(t, StreamConfig{Method: "lru", Memory: memory})},
-		"sbf":            &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory, Workers: 2})},
+		"sbf":            &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory})},
 	} {
 		var c SnapshotCopy
 		at := 0
