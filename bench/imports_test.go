@@ -20,6 +20,7 @@ var layers = map[string][]string{
 	"capture":          {"asm", "capture/outfile"},
 	"capture/outfile":  {},
 	"capture/bpf":      {"capture"},
+	"capture/dedup":    {"capture", "engine", "asm"}, // where packets meet filters
 	"capture/flow":     {"capture", "asm"},
 	"capture/pipeline": {"capture"},
 	"capture/ring":     {"capture"},
