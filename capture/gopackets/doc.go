@@ -11,6 +11,14 @@
 // pcapgo), and read it without copies where it is a gopacket.ZeroCopyPacketDataSource as
 // well. [ZeroCopy] makes one of what is nothing else.
 //
+// # What it costs
+//
+// BenchmarkOnce has packets of 294 bytes of which half are copies, from pcapgo. Judged
+// one by one they take some 1.8 us of processor time each, and 0.4 us with Config.Ahead,
+// where gopacket takes 1.4 us to decode one: so a program that decodes the packets which
+// stay takes less time with Ahead than without Once. (A virtual machine of two cores
+// with other work.)
+//
 // # What counts
 //
 // Data, times, lengths and interfaces are those that the handle tells. A packet of which

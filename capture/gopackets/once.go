@@ -20,10 +20,10 @@ type Config struct {
 	// or in its method LinkType, else for Ethernet.
 	LinkType capture.LinkType
 	// Ahead is how many packets a goroutine may read before they are asked for, so that
-	// those which are there are judged together. No packet waits for others. That takes
-	// a fifth of the time, with some hundreds, and from the first packet on the handle
-	// must not be used by anybody else who is not protected by a lock of its own. 0
-	// reads and judges packet by packet, on the caller's goroutine.
+	// those which are there are judged together, and no packet waits for others. With
+	// some hundreds that takes a quarter of the time. Then only such methods of the
+	// handle may be called as are safe during a read. 0 reads and judges packet by
+	// packet, on the caller's goroutine.
 	Ahead int
 }
 
