@@ -8,6 +8,10 @@
 // io.Reader. [Merge] and [Concat] make one Source of several, the former in
 // the order of the packets' times.
 //
+// Packages below take it from there: pipeline takes the batches of a source through
+// workers, flow finds headers and identities in them, dedup finds copies, and outfile
+// has files that appear whole or not at all. The example of dedup is a whole program.
+//
 // Formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng,
 // with the older variants that libpcap reads.
 //

@@ -341,13 +341,18 @@ func TestClose(t *testing.T) {
 	if err := <-ended; !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
 	}
-	n := int64(0)
-	once := gopackets.Once(repeated{[]byte("x"), &n}, gopackets.Config{Ahead: 10})
-	if _, _, err := once.ReadPacketData(); err != nil {
-		t.Error(err)
-	}
-	if err := once.Close(); err != nil {
-		t.Error(err)
+	for _, ahead := range []int{0, 10} {
+		n := int64(0)
+		once := gopackets.Once(repeated{[]byte("x"), &n}, gopackets.Config{Ahead: ahead})
+		if _, _, err := once.ReadPacketData(); err != nil {
+			t.Error(err)
+		}
+		if err := once.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := once.ReadPacketData(); !errors.Is(err, os.ErrClosed) {
+			t.Error(err)
+		}
 	}
 }
 

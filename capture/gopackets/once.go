@@ -80,10 +80,12 @@ func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 // Counts returns how many packets were judged, and how many of them were copies.
 func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
 
-// Close ends reading ahead, and gives back the memory of a detector that Once made. The
-// handle stays the caller's: a read of it that waits ends with the handle.
+// Close ends reading ahead, and gives back the memory of a detector that Once made. What
+// was read ahead is lost: further calls return os.ErrClosed. The handle stays the
+// caller's: a read of it that waits ends with the handle.
 func (p *Packets) Close() error {
 	p.pump.close()
+	p.part = part{}
 	if p.owned {
 		return p.detector.Close()
 	}
@@ -112,6 +114,9 @@ func (p *Packets) advance() (int, error) {
 // judge finds the copies among the packets that were taken.
 func (p *Packets) judge() {
 	p.next = 0
+	if len(p.part.infos) == 0 {
+		return
+	}
 	p.drop = p.detector.Copies(&p.part.batch)
 	p.read += uint64(len(p.part.infos))
 	for _, word := range p.drop {

@@ -41,12 +41,13 @@ func newPump(h *handle, ahead int, batch bool) *pump {
 
 // take replaces what is in to with what the handle has returned since: packets, an error,
 // or both. Reading goes on behind an error with the call after the one that returned it.
+// Behind close it returns os.ErrClosed, and nothing that was read ahead.
 func (p *pump) take(to *part) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	to.batch.Reset()
 	to.infos, to.own, to.err = to.infos[:0], to.own[:0], nil
-	if p.ahead == 0 {
+	if p.ahead == 0 && !p.closed {
 		p.handle.begin(&to.batch)
 		data, info, err := p.handle.read()
 		p.enter(to, data, &info, err)
@@ -60,7 +61,7 @@ func (p *pump) take(to *part) {
 		}
 		p.moved.Wait()
 	}
-	if p.empty() {
+	if p.closed {
 		to.err = os.ErrClosed
 		return
 	}
