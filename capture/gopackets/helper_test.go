@@ -164,7 +164,7 @@ func (s *script) ReadPacketData() (data []byte, info gopacket.CaptureInfo, err e
 }
 
 var (
-	errIdle   = errors.New("Timeout Expired")
+	errIdle   = errors.New("timeout expired")
 	errBroken = errors.New("broken")
 )
 

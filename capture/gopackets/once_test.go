@@ -134,7 +134,7 @@ func TestOnceErrors(t *testing.T) {
 				got = append(got, string(data))
 			}
 		}
-		if want := []string{"Timeout Expired", "a", "b", "Timeout Expired", "broken", "c", "EOF", "EOF"}; !slices.Equal(got, want) {
+		if want := []string{"timeout expired", "a", "b", "timeout expired", "broken", "c", "EOF", "EOF"}; !slices.Equal(got, want) {
 			t.Errorf("%d ahead: %v", ahead, got)
 		}
 	}
