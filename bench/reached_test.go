@@ -23,7 +23,7 @@ import (
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
 // helpers are packages that tests alone import.
-var helpers = []string{"capture/internal/capturetest"}
+var helpers = []string{"capture/internal/capturetest", "capture/internal/forge"}
 
 // references are the packages that tests reach.
 var references = []string{"engine/paper", "engine/theory"}
@@ -42,7 +42,7 @@ var unreached = map[string]string{
 	"capture/flow.Header.Protocol":       "is for programs that read headers",
 	"capture/flow.Keyers.Gather":         "is what Keyers.Digests does in two steps, for programs with digests of their own",
 	"capture/flow.KeyConfig.Validate":    "checks a configuration before a Keyer is made of it, which panics",
-	"capture/flow.Kind.DefaultIgnore":    "is what programs set IdentityConfig.Ignore to",
+	"capture/gopackets.ZeroCopy":         "is for handles that read without a copy, which are live",
 	"capture/outfile.Numbered":           "gives the names that outfile gives, to programs that make files otherwise",
 	"capture/ring.DefaultBlockBytes":     "is what a BlockBytes of 0 stands for",
 	"capture/ring.SenderConfig.Queue":    "is for interfaces that shape traffic, as those of the tests do",
@@ -56,6 +56,7 @@ var unreached = map[string]string{
 }
 
 const (
+	handles    = "is for programs with handles of gopacket, which flowdedup has none of"
 	blockType  = "is a type that blocks of a Batch have"
 	headerFlag = "is a flag of Header.Flags, for programs that read headers"
 )

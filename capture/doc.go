@@ -11,8 +11,12 @@
 //   - An [InputError] or a [ReadError] says where an input ended before its end.
 //
 // Batches hold their packets as pcap records or pcapng blocks. A Source that does not
-// read such a file makes them: [AppendSectionHeader], [AppendInterface] and
-// [AppendStatistics] write what is no packet.
+// read such a file makes them with [Batch.AppendInterface] and [Batch.Append], or writes
+// what is no packet with [AppendSectionHeader], [AppendInterface] and [AppendStatistics].
+//
+// Packages below take it from there: pipeline takes the batches of a source through
+// workers, flow finds headers and identities in them, dedup finds copies, and outfile
+// has files that appear whole or not at all. The example of dedup is a whole program.
 //
 // The package neither reads nor writes, and has no goroutines.
 package capture

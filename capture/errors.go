@@ -48,3 +48,16 @@ func (e *InputError) Error() string {
 
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
+
+// IsDamage reports whether err tells of a damaged input.
+func IsDamage(err error) bool {
+	var in *InputError
+	return errors.As(err, &in)
+}
+
+// IsUnread reports whether err tells of an input that was not read to its end, since it
+// is damaged or reading failed. Such an error names the input.
+func IsUnread(err error) bool {
+	var failed *ReadError
+	return IsDamage(err) || errors.As(err, &failed)
+}

@@ -52,7 +52,7 @@ func BenchmarkIdentity(b *testing.B) {
 				batch := benchBatch(size, false)
 				h := make([]Header, len(batch.Frames))
 				d := NewDecoder(Config{Inner: kind == Inner})
-				g := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()})
+				g := NewIdentity(IdentityConfig{Kind: kind})
 				b.SetBytes(int64(len(batch.Buf)))
 				for b.Loop() {
 					d.Decode(h, batch, 0)
@@ -102,7 +102,7 @@ func BenchmarkFramesWithoutIP(b *testing.B) {
 		frames = append(frames, goose(byte(i)), vlan(goose(byte(i))))
 	}
 	batch := newBatch(capture.LinkEthernet, frames...)
-	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	g := NewIdentity(IdentityConfig{Kind: L3})
 	protocols := make([]Protocol, len(frames))
 	for b.Loop() {
 		g.Read(protocols, batch, 0)

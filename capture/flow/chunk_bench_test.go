@@ -45,7 +45,7 @@ func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)
 	d := NewDecoder(Config{})
-	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	g := NewIdentity(IdentityConfig{Kind: L3})
 	digester := asm.NewAES([16]byte{1})
 	var h [step]Header
 	var digests [step]asm.Digest

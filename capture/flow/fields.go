@@ -30,21 +30,28 @@ var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow
 // FieldNames lists the names that ParseMask knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }
 
-// DefaultIgnore returns the fields that an identity leaves out unless told
+// defaultIgnore returns the fields that an identity leaves out unless told
 // otherwise: those that routers change.
-func (k Kind) DefaultIgnore() Fields {
+func (k Kind) defaultIgnore() Fields {
 	if k == Frame {
 		return 0
 	}
 	return TTL | DSCP | ECN | IPChecksum
 }
 
-// Mask is a user's wish which fields to leave out. The zero value asks for the
-// defaults.
+// Mask says which fields an identity leaves out. The zero value asks for the defaults:
+// nothing of whole frames, and of others what routers change (TTL, DSCP, ECN and
+// IPChecksum).
 type Mask struct {
 	fields     Fields
 	noDefaults bool
 }
+
+// IgnoreAlso leaves fields out beside the defaults.
+func IgnoreAlso(f Fields) Mask { return Mask{fields: f} }
+
+// IgnoreOnly leaves fields out instead of the defaults: nothing for 0.
+func IgnoreOnly(f Fields) Mask { return Mask{fields: f, noDefaults: true} }
 
 // ParseMask reads field names separated by commas: fields to leave out beside
 // the defaults, or instead of them where one of the words is "none".
@@ -69,7 +76,7 @@ func (m Mask) Apply(k Kind) Fields {
 	if m.noDefaults {
 		return m.fields
 	}
-	return m.fields | k.DefaultIgnore()
+	return m.fields | k.defaultIgnore()
 }
 
 // ipMasks are the bits that stay of the first bytes of an IP header, as

@@ -8,12 +8,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// IdentityConfig says what makes two packets the same packet.
+// IdentityConfig says what makes two packets the same packet. The zero value compares IP
+// datagrams, less what routers change.
 type IdentityConfig struct {
 	Kind   Kind
-	Ignore Fields // left out; Mask.Apply gives the defaults
-	Bytes  int    // how many bytes of the identity count; 0 or less means all
+	Ignore Mask // what is left out: IgnoreOnly(0) leaves out nothing
+	Bytes  int  // how many bytes of the identity count; 0 or less means all
 }
+
+// ignored returns the fields that are left out.
+func (c IdentityConfig) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 
 // Identity gathers the bytes by which packets are compared. It keeps its
 // buffers from call to call, so an Identity serves one goroutine.
@@ -48,12 +52,13 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	if int(cfg.Kind) >= len(kindNames) {
 		panic("flow: NewIdentity: unknown kind")
 	}
-	g := &Identity{kind: cfg.Kind, ignore: cfg.Ignore, masks: cfg.Ignore.ipMasks(), limit: math.MaxUint32}
+	ignore := cfg.ignored()
+	g := &Identity{kind: cfg.Kind, ignore: ignore, masks: ignore.ipMasks(), limit: math.MaxUint32}
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
-	g.place, g.places = canPlace(cfg), cfg.Ignore.places()
+	g.place, g.places = canPlace(cfg), ignore.places()
 	g.datagrams = asm.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
 	return g
 }

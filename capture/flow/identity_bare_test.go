@@ -204,8 +204,8 @@ var conversations = func() [][]tap {
 
 // bareConfigs are identities with and without copies of datagrams.
 var bareConfigs = []IdentityConfig{
-	{Kind: L3, Ignore: L3.DefaultIgnore()}, {Kind: Inner, Ignore: Inner.DefaultIgnore()},
-	{Kind: L3}, {Kind: L3, Ignore: L4Checksum | VLAN | TCPSeq}, {Kind: L3, Ignore: L3.DefaultIgnore(), Bytes: 300},
+	{Kind: L3}, {Kind: Inner},
+	{Kind: L3, Ignore: IgnoreOnly(0)}, {Kind: L3, Ignore: IgnoreOnly(L4Checksum | VLAN | TCPSeq)}, {Kind: L3, Bytes: 300},
 }
 
 // TestFramesWithoutIP compares all frames of all conversations with each other.
@@ -239,7 +239,7 @@ func TestFramesWithoutIPAndAddresses(t *testing.T) {
 		onEthernet("other", arp(3)),
 	})
 	for _, kind := range []Kind{L3, Inner} {
-		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore() | MAC}).Gather(b, 0, decode(Config{}, b)).all()
+		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreAlso(MAC)}).Gather(b, 0, decode(Config{}, b)).all()
 		if all[0] != all[1] || all[0] == all[2] {
 			t.Errorf("%v: %x", kind, all)
 		}
@@ -272,7 +272,7 @@ func TestIPBehindTags(t *testing.T) {
 		"prp, IPv6, VLAN": {v6, prp(vlan(v6), 18, 0xb, 5)},
 	} {
 		for _, kind := range []Kind{L3, Inner} {
-			cfg := IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}
+			cfg := IdentityConfig{Kind: kind}
 			a, b := identityOf(cfg, capture.LinkEthernet, pair[0]), identityOf(cfg, capture.LinkEthernet, pair[1])
 			if h := decodeOne(Config{}, capture.LinkEthernet, pair[1]); a != b || h.Version == 0 || h.Flags&FlagSrc == 0 {
 				t.Errorf("%s, %v: %+v, %x and %x", name, kind, h, a, b)
@@ -284,7 +284,7 @@ func TestIPBehindTags(t *testing.T) {
 // TestRadiotapCheckSequence leaves out what the header of a wireless frame announces.
 func TestRadiotapCheckSequence(t *testing.T) {
 	frame := join("\x08\x02\x00\x00", mac(1), mac(9), mac(2), "\x10\x00", snap(0x9000, make([]byte, 100)))
-	cfg := IdentityConfig{Kind: L3}
+	cfg := IdentityConfig{Kind: L3, Ignore: IgnoreOnly(0)}
 	a := identityOf(cfg, capture.LinkRadiotap, join("\x00\x00\x09\x00\x02\x00\x00\x00\x00", frame))
 	b := identityOf(cfg, capture.LinkRadiotap, join("\x00\x00\x09\x00\x02\x00\x00\x00\x10", frame, fcs))
 	if a != b {
@@ -308,7 +308,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			}
 		}
 	}
-	g := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	g := NewIdentity(IdentityConfig{Kind: L3})
 	f.Fuzz(func(t *testing.T, typ int, payload []byte, tag uint16, missing int) {
 		if slices.Contains(leading, typ&0xffff) || len(payload) < 8 || payload[0] == 0xaa || payload[0] == 6 {
 			return // a header might be found that was not there, in what is added

@@ -24,13 +24,14 @@ const routerFields = TTL | DSCP | ECN | IPChecksum
 
 // canPlace reports whether identities are digested in place.
 func canPlace(cfg IdentityConfig) bool {
+	ignore := cfg.ignored()
 	switch {
 	case cfg.Bytes > 0:
 		return false
 	case cfg.Kind == Frame:
-		return cfg.Ignore == 0
+		return ignore == 0
 	}
-	return cfg.Ignore&routerFields == routerFields && cfg.Ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
+	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
 }
 
 // place says what of the first 16 bytes of a datagram is in the tweak.

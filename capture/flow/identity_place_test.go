@@ -47,7 +47,7 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 			if kind == Frame && more != 0 {
 				continue
 			}
-			cfg := IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore() | more}
+			cfg := IdentityConfig{Kind: kind, Ignore: IgnoreAlso(more)}
 			placing, copying := NewIdentity(cfg), NewIdentity(cfg)
 			if !placing.place {
 				t.Fatalf("%+v is copied", cfg)
@@ -78,7 +78,7 @@ func TestPlaceLeavesBatch(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
 	before := slices.Clone(b.Buf)
 	for _, kind := range []Kind{Frame, L3} {
-		m := NewIdentity(IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}).Gather(b, 0, decode(Config{}, b))
+		m := NewIdentity(IdentityConfig{Kind: kind}).Gather(b, 0, decode(Config{}, b))
 		if &m.buf[0] != &b.Buf[0] || !slices.Equal(m.buf, before) {
 			t.Errorf("%v: the batch was copied or changed", kind)
 		}
@@ -118,7 +118,7 @@ func TestRead(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), plainFrames())...)
 	mixed := mixedLinks()
 	for _, kind := range []Kind{Frame, L3, Inner} {
-		for _, ignore := range []Fields{kind.DefaultIgnore(), kind.DefaultIgnore() | IPID | FlowLabel, kind.DefaultIgnore() | L4Checksum} {
+		for _, ignore := range []Mask{{}, IgnoreAlso(IPID | FlowLabel), IgnoreAlso(L4Checksum)} {
 			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)

@@ -110,7 +110,7 @@ func TestEqualPackets(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			cfg := IdentityConfig{Kind: c.kind, Ignore: mask.Apply(c.kind)}
+			cfg := IdentityConfig{Kind: c.kind, Ignore: mask}
 			a, b := identityOf(cfg, capture.LinkEthernet, c.a), identityOf(cfg, capture.LinkEthernet, c.b)
 			if (a == b) != c.equal {
 				t.Errorf("equal is %v, want %v\n%x %x\n%x %x", a == b, c.equal, a.text, a.tweak, b.text, b.tweak)
@@ -121,7 +121,7 @@ func TestEqualPackets(t *testing.T) {
 
 // TestTagsOfOtherLinks removes tags whose type field does not lie before them.
 func TestTagsOfOtherLinks(t *testing.T) {
-	ignore := IdentityConfig{Kind: Frame, Ignore: VLAN | MAC}
+	ignore := IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(VLAN | MAC)}
 	sll2 := func(typ int, rest ...any) []byte {
 		return join(be16(typ), "\x00\x00\x00\x00\x00\x01\x00\x01\x00\x06", mac(2), "\x00\x00", join(rest...))
 	}
@@ -150,7 +150,7 @@ func TestWireLength(t *testing.T) {
 	b.Frames[1].WireLen = 1500
 	b.Frames[2].WireLen = 2 // a lie: without IP the captured bytes count
 	for _, kind := range []Kind{Frame, L3, Inner} {
-		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: VLAN}).Gather(b, 0, decode(Config{}, b)).all()
+		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).Gather(b, 0, decode(Config{}, b)).all()
 		a, other, tiny := all[0], all[1], all[2]
 		if a.text != other.text || a == other || (a == tiny) != (kind != Frame) || other == tiny {
 			t.Errorf("%v: %v %v %v", kind, a, other, tiny)
@@ -178,8 +178,8 @@ func TestIdentityBytes(t *testing.T) {
 	h := decode(Config{}, b)
 	for _, kind := range []Kind{Frame, L3} {
 		for n := range 100 {
-			g := NewIdentity(IdentityConfig{Kind: kind, Bytes: n, Ignore: TTL | L4Checksum | MAC})
-			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: TTL | L4Checksum | MAC}).Gather(b, 0, h).all()
+			g := NewIdentity(IdentityConfig{Kind: kind, Bytes: n, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)})
+			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).Gather(b, 0, h).all()
 			m := g.Gather(b, 0, h)
 			checkLayout(t, m.buf, m.msgs)
 			for i, got := range m.all() {
@@ -218,7 +218,7 @@ func checkLayout(t *testing.T, buf []byte, msgs []asm.Message) {
 func TestBufferShrinks(t *testing.T) {
 	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
 	small := newBatch(capture.LinkEthernet, arpFrame)
-	g := NewIdentity(IdentityConfig{Kind: Frame, Ignore: MAC})
+	g := NewIdentity(IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(MAC)})
 	g.Gather(huge, 0, decode(Config{}, huge))
 	h := decode(Config{}, small)
 	for range scratchPatience + 1 {
@@ -250,6 +250,28 @@ func TestParseMask(t *testing.T) {
 	for _, bad := range []string{"", "TTL", "ttl,", "ttl vlan", "checksum"} {
 		if _, err := ParseMask(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+// TestZeroConfig leaves out what routers change unless told otherwise.
+func TestZeroConfig(t *testing.T) {
+	const router = TTL | DSCP | ECN | IPChecksum
+	for _, c := range []struct {
+		cfg  IdentityConfig
+		want Fields
+	}{
+		{IdentityConfig{}, router},
+		{IdentityConfig{Kind: L3}, router},
+		{IdentityConfig{Kind: Inner}, router},
+		{IdentityConfig{Kind: Frame}, 0},
+		{IdentityConfig{Ignore: IgnoreAlso(IPID)}, router | IPID},
+		{IdentityConfig{Ignore: IgnoreOnly(IPID)}, IPID},
+		{IdentityConfig{Ignore: IgnoreOnly(0)}, 0},
+		{IdentityConfig{Kind: Frame, Ignore: IgnoreAlso(MAC)}, MAC},
+	} {
+		if got := NewIdentity(c.cfg).ignore; got != c.want {
+			t.Errorf("%+v: %b, want %b", c.cfg, got, c.want)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func surveyOf(t *testing.T, name string) *survey {
 	s := &survey{whole: newTally(), hours: map[string]*tally{}, frames: newSeen(), l3: newSeen()}
 	d := NewDecoder(Config{})
 	frame := NewIdentity(IdentityConfig{Kind: Frame})
-	l3 := NewIdentity(IdentityConfig{Kind: L3, Ignore: L3.DefaultIgnore()})
+	l3 := NewIdentity(IdentityConfig{Kind: L3})
 	var keyers []*Keyer
 	for _, of := range []Of{Src, Dst, Flow, Biflow} {
 		keyers = append(keyers, NewKeyer(KeyConfig{Of: of}))
@@ -157,7 +157,7 @@ func surveyOf(t *testing.T, name string) *survey {
 	headers := make([]Header, 500)
 	eachBatch(t, name, func(b *capture.Batch) {
 		for _, kind := range []Kind{L3, Inner} {
-			checkRead(t, IdentityConfig{Kind: kind, Ignore: kind.DefaultIgnore()}, b, 0)
+			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
 			checkKeyers(t, []KeyConfig{{Of: IP}, {Of: Flow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(headers) {

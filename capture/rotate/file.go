@@ -28,7 +28,7 @@ type Options struct {
 	// with names of the same pattern among them, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
-	// Merged is what capture.NewWriter has to be told of the Source.
+	// Merged is what pcapfile.NewWriter has to be told of the Source.
 	Merged bool
 	// Output is for each file.
 	Output outfile.Options
@@ -50,7 +50,7 @@ type Stats struct {
 // File is a capture.Writer to one file after another, each of which can be read without the
 // others and appears under its name only when it is complete, as an outfile.File does.
 //
-// Files are those that capture.NewWriter would make of one, cut between packets: one behind
+// Files are those that pcapfile.NewWriter would make of one, cut between packets: one behind
 // the other they hold the same packets and blocks, each packet in the same bytes.
 // Each begins with the file header, or the section header and all descriptions of
 // interfaces, that its packets need. Name resolution and decryption secrets blocks of
@@ -99,8 +99,8 @@ type File struct {
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
-	err      error // of the file that failed, until Retry
-	ended    bool
+	err     error           // of the file that failed, until Retry
+	ended   bool
 
 	stats Stats
 }

@@ -107,3 +107,13 @@ func read(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestProgram finds the program of the example in the page on the library.
+func TestProgram(t *testing.T) {
+	const begin, end = "func removeCopies", "\n}\n"
+	_, program, _ := strings.Cut(read(t, root+"/capture/dedup/example_test.go"), begin)
+	program, _, found := strings.Cut(program, end)
+	if !found || !strings.Contains(read(t, "library.md"), begin+program+end) {
+		t.Error("library.md has another program than capture/dedup/example_test.go")
+	}
+}

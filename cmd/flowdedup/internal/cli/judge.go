@@ -101,7 +101,7 @@ func (f *judgeFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 		fpr = c.fpr
 	}
 	return dedup.Config{
-		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
+		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
 		Digest:   f.digest, Secret: c.secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.memory,
 		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
 	}

@@ -102,7 +102,7 @@ func dedupText(t *testing.T, in workersInput, workers int) string {
 	output := filepath.Join(t.TempDir(), "out")
 	summary, err := dedup.Run(context.Background(), dedup.Config{
 		Inputs: in.names, Input: in.options(&warnings), Output: output,
-		Identity: flow.IdentityConfig{Kind: flow.L3, Ignore: flow.L3.DefaultIgnore()},
+		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Digest:   "aes", Method: "auto", Window: engine.Window{Duration: time.Millisecond},
 		Across: len(in.names) > 1, Workers: workers, Log: slog.New(slog.DiscardHandler),
 	})

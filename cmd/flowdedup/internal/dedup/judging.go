@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -11,12 +12,10 @@ import (
 // Judging tells the copies of a stream from other packets, and keeps the books: what
 // the batches of a run have in common.
 type Judging struct {
-	cfg    *Config
-	where  *flow.Points
-	filter engine.PacketFilter
-	books  *books
-
-	tunnels tunnelSample
+	cfg      *Config
+	detector *dedup.Detector
+	books    *books
+	tunnels  tunnelSample
 }
 
 // NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
@@ -27,8 +26,16 @@ func NewJudging(cfg *Config, inputBytes int64) (*Judging, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newJudging(cfg, filter, nil), nil
+}
+
+// newJudging judges by a filter that may know packets of these points.
+func newJudging(cfg *Config, filter engine.PacketFilter, points []flow.Point) *Judging {
 	cfg.prepareFilter(filter)
-	return &Judging{cfg: cfg, where: flow.NewPoints(nil), filter: filter, books: newBooks()}, nil
+	detector := dedup.NewWith(dedup.Parts{
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewPoints(points),
+	})
+	return &Judging{cfg: cfg, detector: detector, books: newBooks()}
 }
 
 // prepareFilter tells a filter what kind of run it is in.
@@ -42,7 +49,7 @@ func (c *Config) prepareFilter(filter engine.PacketFilter) {
 // does so as packets come, and none may be able to wait for as long. It returns the error of
 // ctx, if that ends before.
 func (j *Judging) Populate(ctx context.Context) error {
-	if f, ok := j.filter.(interface{ Populate(context.Context) error }); ok {
+	if f, ok := j.detector.Filter().(interface{ Populate(context.Context) error }); ok {
 		return f.Populate(ctx)
 	}
 	return nil
@@ -50,7 +57,7 @@ func (j *Judging) Populate(ctx context.Context) error {
 
 // NewPackets makes what one batch at a time is judged with.
 func (j *Judging) NewPackets() *Packets {
-	return &Packets{judging: j, identity: flow.NewIdentity(j.cfg.Identity), digester: j.cfg.digester()}
+	return &Packets{judging: j, packets: j.detector.NewPackets()}
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
@@ -61,7 +68,7 @@ func (j *Judging) NewDecoder() *flow.Decoder {
 // Summary returns what was judged so far, in the given time. It is not for the moment
 // when a batch is judged.
 func (j *Judging) Summary(elapsed time.Duration) Summary {
-	stats := j.filter.Stats()
+	stats := j.detector.Stats()
 	s := j.books.close(elapsed)
 	s.Window = j.cfg.Window.String()
 	s.Identity = j.cfg.Identity.Kind.String()
@@ -73,13 +80,13 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s.EvictedLive = stats.EvictedLive
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
-	s.SharedPoints = j.where.Shared()
+	s.SharedPoints = j.detector.Points().Shared()
 	return s
 }
 
 // Close gives the filter's memory back; Summary still works.
-func (j *Judging) Close() error { return j.filter.Close() }
+func (j *Judging) Close() error { return j.detector.Close() }
 
 // Fill returns the share of the filter's memory that is in use: see
 // engine.PacketStats.
-func (j *Judging) Fill() float64 { return j.filter.Stats().Fill }
+func (j *Judging) Fill() float64 { return j.detector.Stats().Fill }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -34,7 +35,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	defer r.judging.Close()
 
-	err = in.Each(ctx, cfg.Workers, func() input.Task {
+	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
 		return &task{run: r, packets: r.judging.NewPackets()}
 	})
 	err = r.end(err, in)

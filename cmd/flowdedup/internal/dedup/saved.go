@@ -31,7 +31,7 @@ func (c *Config) label() string { return "packets, " + c.Digest }
 // Save writes the filter for ResumeJudging, and returns the books. It is not for the
 // moment when a batch is judged. Errors are those of w, or ErrNoSnapshot.
 func (j *Judging) Save(w io.Writer) (SavedBooks, error) {
-	f, ok := j.filter.(interface {
+	f, ok := j.detector.Filter().(interface {
 		Snapshot(w io.Writer, secret engine.Secret, label string) error
 	})
 	if !ok {
@@ -41,7 +41,7 @@ func (j *Judging) Save(w io.Writer) (SavedBooks, error) {
 	return SavedBooks{
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: j.books.Duplicates, Removed: j.books.removed,
-		ByProtocol: slices.Clone(j.books.duplicates[:]), Points: j.where.List(),
+		ByProtocol: slices.Clone(j.books.duplicates[:]), Points: j.detector.Points().List(),
 	}, f.Snapshot(w, j.cfg.Secret, j.cfg.label())
 }
 
@@ -55,15 +55,15 @@ func ResumeJudging(cfg *Config, r io.Reader, saved *SavedBooks) (*Judging, error
 	if len(saved.ByProtocol) != int(flow.Protocols) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", engine.ErrSnapshot, len(saved.ByProtocol)), filter.Close())
 	}
-	cfg.prepareFilter(filter)
-	b := newBooks()
+	j := newJudging(cfg, filter, saved.Points)
+	b := j.books
 	b.tally = tally{
 		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,
 		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
 	copy(b.duplicates[:], saved.ByProtocol)
-	return &Judging{cfg: cfg, where: flow.NewPoints(saved.Points), filter: filter, books: b}, nil
+	return j, nil
 }
 
 // restore reads the filter that cfg asks for.

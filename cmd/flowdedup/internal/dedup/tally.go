@@ -3,7 +3,6 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // tally counts what a run of packets shows without a look at any other.
@@ -15,24 +14,22 @@ type tally struct {
 
 func newTally() tally { return tally{first: capture.NoTime, last: capture.NoTime} }
 
-// packets enters packets behind those entered before, and writes the times that may be
-// relied on. It takes two passes, each of which has registers for all that it counts.
-func (t *tally) packets(times []int64, frames []capture.Frame, protocols []flow.Protocol) {
+// packets enters packets behind those entered before. It takes two passes, each of which
+// has registers for all that it counts.
+func (t *tally) packets(frames []capture.Frame, protocols []flow.Protocol) {
 	if t.last == capture.NoTime {
 		t.first = firstTime(frames)
 	}
-	t.clock(times, frames)
+	t.clock(frames)
 	t.sizes(frames, protocols)
 }
 
 // clock goes through the times. Its one branch is on what holds for all packets of a
 // capture or for none.
-func (t *tally) clock(times []int64, frames []capture.Frame) {
-	times = times[:len(frames)]
+func (t *tally) clock(frames []capture.Frame) {
 	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
 	for i := range frames {
 		at := frames[i].Time
-		times[i] = calendar.Usable(at)
 		if at == capture.NoTime {
 			untimed++
 			continue

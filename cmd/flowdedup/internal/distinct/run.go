@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -26,7 +27,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	}
 	defer in.Close()
 	c := NewCounting(&cfg)
-	err = in.Each(ctx, cfg.Workers, func() input.Task {
+	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
 		return &task{packets: c.NewPackets(), told: cfg.Told}
 	})
 	closed := c.Close()

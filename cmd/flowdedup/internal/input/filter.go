@@ -44,8 +44,8 @@ type linkFilter struct {
 	warned  bool
 }
 
-// sorted is what came of the packets of a batch.
-type sorted struct {
+// filterResult is what came of the packets of a batch.
+type filterResult struct {
 	filters  []*linkFilter // by interface, for all that packets of the batch came from
 	filtered int           // how many were left out
 	first    error         // why the first packet's link type is refused, if it is
@@ -62,9 +62,9 @@ func newFilter(wanted bpf.Filter, warn func(error)) *filter {
 
 // admit chooses the filters of a batch: the first link types that packets have, in the
 // order of the stream, get one each. It is called for one batch after another.
-func (f *filter) admit(b *capture.Batch) (s sorted) {
+func (f *filter) admit(b *capture.Batch) (r filterResult) {
 	if f.wanted.All() {
-		return s
+		return r
 	}
 	for len(f.byInterface) < len(b.Interfaces) {
 		f.byInterface = append(f.byInterface, nil)
@@ -74,8 +74,8 @@ func (f *filter) admit(b *capture.Batch) (s sorted) {
 			f.byInterface[at] = f.ofLink(b.Interfaces[at].LinkType)
 		}
 	}
-	s.filters = f.byInterface
-	return s
+	r.filters = f.byInterface
+	return r
 }
 
 // ofLink returns the filter of a link type, which need not be compiled yet. A program is
@@ -98,7 +98,7 @@ func (f *filter) ofLink(link capture.LinkType) *linkFilter {
 
 // keep takes the packets out of a batch that do not match, by the filters that admit has
 // chosen, each of which is compiled for the first packet that comes to it.
-func (f *filter) keep(ctx context.Context, b *capture.Batch, s *sorted) {
+func (f *filter) keep(ctx context.Context, b *capture.Batch, r *filterResult) {
 	if f.wanted.All() {
 		return
 	}
@@ -107,31 +107,31 @@ func (f *filter) keep(ctx context.Context, b *capture.Batch, s *sorted) {
 	for i := range b.Frames {
 		block = moveBlocks(b.Blocks, block, i, len(kept))
 		frame := &b.Frames[i]
-		if next := s.filters[frame.Interface]; next != l {
+		if next := r.filters[frame.Interface]; next != l {
 			if l = next; l.prepare(ctx, &f.wanted) != nil {
-				s.err = l.err
+				r.err = l.err
 				return
 			}
 		}
 		switch {
 		case l.machine == nil:
-			s.refuse(l, i)
+			r.refuse(l, i)
 		case l.machine.Run(b.Data(i), frame.WireLen) != 0:
 			kept = append(kept, *frame)
 		}
 	}
 	moveBlocks(b.Blocks, block, len(b.Frames), len(kept))
-	s.filtered = len(b.Frames) - len(kept)
+	r.filtered = len(b.Frames) - len(kept)
 	b.Frames = kept
 }
 
 // refuse notes that packet number i of a batch has a link type that is refused.
-func (s *sorted) refuse(l *linkFilter, i int) {
+func (r *filterResult) refuse(l *linkFilter, i int) {
 	if i == 0 {
-		s.first = l.refused
+		r.first = l.refused
 	}
-	if !slices.Contains(s.refused, l) {
-		s.refused = append(s.refused, l)
+	if !slices.Contains(r.refused, l) {
+		r.refused = append(r.refused, l)
 	}
 }
 
@@ -173,14 +173,14 @@ func (l *linkFilter) prepare(ctx context.Context, wanted *bpf.Filter) error {
 // judge looks at what came of a batch behind so many packets. An expression that has no
 // meaning for the first packet of all is an error; later ones of such a link type give
 // cause for a warning. Batches are looked at in the order of the stream.
-func (f *filter) judge(s *sorted, packets uint64) error {
+func (f *filter) judge(r *filterResult, packets uint64) error {
 	switch {
-	case s.err != nil:
-		return s.err
-	case packets == 0 && s.first != nil:
-		return s.first
+	case r.err != nil:
+		return r.err
+	case packets == 0 && r.first != nil:
+		return r.first
 	}
-	for _, l := range s.refused {
+	for _, l := range r.refused {
 		if !l.warned {
 			l.warned = true
 			f.warn(l.warning())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
 // evenBytes accepts frames that begin with an even octet.
@@ -32,7 +33,7 @@ func octets(n int, before ...uint32) *capture.Batch {
 }
 
 // sift takes a batch through a filter.
-func sift(f *filter, b *capture.Batch) sorted {
+func sift(f *filter, b *capture.Batch) filterResult {
 	s := f.admit(b)
 	f.keep(context.Background(), b, &s)
 	return s
@@ -171,22 +172,20 @@ func TestManyLinkTypesOneProgram(t *testing.T) {
 // TestEachFiltered counts what was left out, and ends where a filter cannot be had.
 func TestEachFiltered(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		s := newTestStream(&repeated10{n: 40})
-		s.filter = newFilter(evenBytes, nil)
+		s := newStream(&repeated10{n: 40}, newFilter(evenBytes, nil))
 		read := uint64(0)
 		s.progress = func(_, _ int64, packets uint64) { read = packets }
 		kept := 0
-		err := s.Each(context.Background(), workers, func() Task {
-			return InOrder(func(b *capture.Batch) error { kept += len(b.Frames); return nil })
+		err := s.Each(context.Background(), workers, func() pipeline.Task {
+			return pipeline.InOrder(func(b *capture.Batch) error { kept += len(b.Frames); return nil })
 		})
 		if err != nil || kept != 200 || s.Filtered() != 200 || read != 400 {
 			t.Errorf("%d kept, %d filtered of %d, %v", kept, s.Filtered(), read, err)
 		}
 
-		s = newTestStream(&repeated10{n: 40})
-		s.filter = newFilter(bpf.Filter{Program: []xbpf.RawInstruction{{}}}, nil)
-		err = s.Each(context.Background(), workers, func() Task {
-			return InOrder(func(*capture.Batch) error { t.Error("a batch without a filter"); return nil })
+		s = newStream(&repeated10{n: 40}, newFilter(bpf.Filter{Program: []xbpf.RawInstruction{{}}}, nil))
+		err = s.Each(context.Background(), workers, func() pipeline.Task {
+			return pipeline.InOrder(func(*capture.Batch) error { t.Error("a batch without a filter"); return nil })
 		})
 		if !errors.Is(err, bpf.ErrProgram) {
 			t.Error(err)
@@ -196,9 +195,11 @@ func TestEachFiltered(t *testing.T) {
 
 // repeated10 is a source of n batches of ten octets.
 type repeated10 struct {
-	numbered
+	capture.Source
 	n int
 }
+
+func (s *repeated10) Offset() (done, total int64) { return 0, 0 }
 
 func (s *repeated10) Next(b *capture.Batch) error {
 	if s.n == 0 {

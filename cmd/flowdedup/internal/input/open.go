@@ -3,7 +3,6 @@ package input
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -36,18 +35,6 @@ type Options struct {
 // ErrRepeatedStdin is returned when "-" is named more than once.
 var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
-// Stream is the one stream that all inputs make together.
-type Stream struct {
-	src      capture.Source
-	failed   []error
-	survived *survived
-	filter   *filter
-	progress func(done, total int64, packets uint64)
-	packets  uint64        // that were read
-	filtered uint64        // that were not wanted
-	ended    chan struct{} // closed when no worker of Each is left
-}
-
 // Open opens every named input; "-" is standard input. Inputs that cannot be
 // opened are left out and kept for Failed; the error is not nil only when
 // none is left, or when ctx is done before a pipe says what it holds.
@@ -55,17 +42,17 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if repeated(names, "-") {
 		return nil, ErrRepeatedStdin
 	}
-	survived := &survived{tell: opt.Warn}
+	warnings := &warnings{tell: opt.Warn}
 	ready := make(chan opened, 1)
 	go func() {
-		ready <- openAll(names, pcapfile.Options{Warn: survived.warn, ChunkSize: opt.chunkSize(len(names))})
+		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, ChunkSize: opt.chunkSize(len(names))})
 	}()
 	var o opened
 	select {
 	case o = <-ready:
 	case <-ctx.Done():
 		// What waits for a pipe may wait for long; it ends with the process.
-		survived.end()
+		warnings.end()
 		return nil, ctx.Err()
 	}
 	if len(o.sources) == 0 {
@@ -76,18 +63,9 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 			o.sources[i] = opt.Wrap(src)
 		}
 	}
-	s := New(join(o.sources, opt), opt.Progress)
-	s.failed, s.survived, s.filter = o.failed, survived, newFilter(opt.Filter, survived.note)
+	s := newStream(join(o.sources, opt), newFilter(opt.Filter, warnings.note))
+	s.failed, s.warnings, s.progress = o.failed, warnings, opt.Progress
 	return s, nil
-}
-
-// New makes a stream of a source that is open already, which the stream closes. progress
-// is that of Options.
-func New(src capture.Source, progress func(done, total int64, packets uint64)) *Stream {
-	return &Stream{
-		src: src, survived: &survived{}, filter: newFilter(bpf.Filter{}, nil), progress: progress,
-		ended: make(chan struct{}),
-	}
 }
 
 // repeated tells whether a name is there more than once.
@@ -139,54 +117,4 @@ func join(sources []capture.Source, opt Options) capture.Source {
 		return pcapfile.Concat(sources)
 	}
 	return pcapfile.Merge(sources, nil)
-}
-
-// Failed returns why inputs could not be opened, one error each.
-func (s *Stream) Failed() []error { return s.failed }
-
-// Inputs returns the names of the inputs that were opened.
-func (s *Stream) Inputs() []string { return s.src.Inputs() }
-
-// Filtered returns how many packets were left out since they were not wanted. It is
-// known when Each has returned.
-func (s *Stream) Filtered() uint64 { return s.filtered }
-
-// Size returns how many bytes of capture there are, 0 if unknown.
-func (s *Stream) Size() int64 { return s.src.Size() }
-
-// Close closes the inputs. It does not wait for a read that blocks on a silent pipe,
-// as one may that goes on after Each.
-func (s *Stream) Close() error {
-	s.survived.end()
-	select {
-	case <-s.ended:
-		return s.src.Close()
-	default:
-		return nil
-	}
-}
-
-// Damaged reports whether the inputs were damaged, where err is what ended the
-// stream.
-func (s *Stream) Damaged(err error) bool { return s.survived.any() || IsDamage(err) }
-
-// IsDamage reports whether err tells of a damaged input.
-func IsDamage(err error) bool {
-	var in *capture.InputError
-	return errors.As(err, &in)
-}
-
-// IsUnread reports whether err tells of an input that was not read to its end, since it
-// is damaged or reading failed.
-func IsUnread(err error) bool {
-	var failed *capture.ReadError
-	return IsDamage(err) || errors.As(err, &failed)
-}
-
-// describe gives the error of a stream its place in a sentence.
-func describe(err error) error {
-	if IsUnread(err) {
-		return err
-	}
-	return fmt.Errorf("read: %w", err)
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -37,11 +37,11 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	if cfg.Duration > 0 {
 		defer time.AfterFunc(cfg.Duration, r.capture.Stop).Stop()
 	}
-	stream := input.New(limit(r.capture, cfg.Packets), nil)
+	packets := pipeline.New(limit(r.capture, cfg.Packets))
 	// The end of ctx ends the capture, and not the work on what was captured.
-	err = stream.Each(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() input.Task { return newTask(r) })
+	err = packets.Each(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
-	err = errors.Join(err, r.end(), stream.Close())
+	err = errors.Join(err, r.end(), packets.Close())
 	return r.summary(), err
 }
 

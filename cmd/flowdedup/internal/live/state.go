@@ -61,7 +61,7 @@ func (c *Config) settings() []setting {
 		{"--filter", c.Filter.Expr}, {"--bpf-file", programSum(c.Filter.Program)},
 		{"--snaplen", strconv.Itoa(c.Ring.SnapLen)},
 		{"--window", d.Window.String()}, {"--identity", d.Identity.Kind.String()},
-		{"--identity-bytes", strconv.Itoa(d.Identity.Bytes)}, {"--ignore", fmt.Sprint(d.Identity.Ignore)},
+		{"--identity-bytes", strconv.Itoa(d.Identity.Bytes)}, {"--ignore", fmt.Sprint(d.Identity.Ignore.Apply(d.Identity.Kind))},
 		{"--digest", d.Digest}, {"--method", method}, {"--memory", strconv.Itoa(d.Memory)},
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},

@@ -34,7 +34,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	const packets = 1 << 12
 	secret := engine.Secret{1}
 	judging, err := dedup.NewJudging(&dedup.Config{
-		Identity: flow.IdentityConfig{Kind: flow.L3, Ignore: new(flow.Mask).Apply(flow.L3)},
+		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Window:   engine.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
 	}, 0)
 	if err != nil {

@@ -21,7 +21,7 @@ func newElements(c *Config) elements {
 	secret := engine.Secret{}
 	if c.Of.Packets {
 		return &identities{
-			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3, Ignore: flow.Mask{}.Apply(flow.L3)}),
+			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
 			digester: asm.NewAES(secret.AESKey(engine.KeyPackets)),
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -66,8 +67,8 @@ func Measure(ctx context.Context, c *Config) (*Measurement, error) {
 	}
 	defer in.Close()
 	m := newMeter(c, kind)
-	err = in.Each(ctx, 1, func() input.Task {
-		return input.InOrder(func(b *capture.Batch) error {
+	err = in.Each(ctx, 1, func() pipeline.Task {
+		return pipeline.InOrder(func(b *capture.Batch) error {
 			m.batch(b)
 			return nil
 		})

@@ -9,11 +9,11 @@ import (
 // middle of a read when the stream is closed.
 func TestNoWarningAfterClose(t *testing.T) {
 	told := 0
-	s := &survived{tell: func(error) { told++ }}
-	s.warn(errors.New("one"))
-	s.end()
-	s.warn(errors.New("two"))
-	if told != 1 || !s.any() {
-		t.Errorf("%d warnings told, any is %v", told, s.any())
+	w := &warnings{tell: func(error) { told++ }}
+	w.warn(errors.New("one"))
+	w.end()
+	w.warn(errors.New("two"))
+	if told != 1 || !w.any() {
+		t.Errorf("%d warnings told, any is %v", told, w.any())
 	}
 }

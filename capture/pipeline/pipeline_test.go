@@ -1,4 +1,4 @@
-package input
+package pipeline
 
 import (
 	"context"
@@ -7,7 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,9 +24,13 @@ type numbered struct {
 	err  error
 	next int
 	hang <-chan struct{} // what the batch after the last one waits for, if not nil
+
+	reading, closed atomic.Bool
 }
 
 func (s *numbered) Next(b *capture.Batch) error {
+	s.reading.Store(true)
+	defer s.reading.Store(false)
 	b.Reset()
 	if s.next == s.n {
 		if s.hang != nil {
@@ -37,12 +43,12 @@ func (s *numbered) Next(b *capture.Batch) error {
 	return nil
 }
 
-func (s *numbered) Offset() (done, total int64) { return 0, 0 }
-
-func (s *numbered) Close() error { return nil }
-
-func newTestStream(src capture.Source) *Stream {
-	return New(src, nil)
+func (s *numbered) Close() error {
+	s.closed.Store(true)
+	if s.reading.Load() {
+		return errors.New("closed during a read")
+	}
+	return nil
 }
 
 // recorder is a task that notes what it was given.
@@ -123,9 +129,7 @@ func TestEach(t *testing.T) {
 	} {
 		for _, workers := range []int{0, 1, 2, 3, 8} {
 			t.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(t *testing.T) {
-				s := newTestStream(&numbered{n: 300, err: c.end})
-				progress := uint64(0)
-				s.progress = func(_, _ int64, packets uint64) { progress = packets }
+				s := New(&numbered{n: 300, err: c.end})
 				applied, written := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}
 				err := s.Each(context.Background(), workers, func() Task {
 					return &recorder{t: t, applied: &applied, written: &written}
@@ -138,9 +142,6 @@ func TestEach(t *testing.T) {
 				}
 				if len(written.done) != c.written || !slices.IsSorted(written.done) {
 					t.Errorf("written %v", written.done)
-				}
-				if progress != uint64(len(applied.done)) {
-					t.Errorf("told of %d packets", progress)
 				}
 				if err := s.Close(); err != nil {
 					t.Error(err)
@@ -156,7 +157,8 @@ func TestEachCancelled(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		ctx, cancel := context.WithCancel(context.Background())
 		hang := make(chan struct{})
-		s := newTestStream(&numbered{n: 5, err: io.EOF, hang: hang})
+		src := &numbered{n: 5, err: io.EOF, hang: hang}
+		s := New(src)
 		applied := 0
 		err := s.Each(ctx, workers, func() Task {
 			return InOrder(func(*capture.Batch) error {
@@ -174,8 +176,75 @@ func TestEachCancelled(t *testing.T) {
 		}
 		close(hang)
 		<-s.ended
+		for !src.closed.Load() {
+			time.Sleep(time.Millisecond) // the source is closed behind the last read
+		}
 		if applied != 5 {
 			t.Errorf("%d workers: applied after the end", workers)
 		}
+	}
+}
+
+// TestFailedRead processes what was read before a read fails, and does not take that
+// for damage.
+func TestFailedRead(t *testing.T) {
+	for _, c := range []struct {
+		err             error
+		damaged, unread bool
+	}{
+		{err: &capture.InputError{Input: "x", Err: capture.ErrDamaged}, damaged: true, unread: true},
+		{err: &capture.ReadError{Input: "x", Err: syscall.EIO}, unread: true},
+		{err: errors.Join(&capture.ReadError{Input: "x", Err: syscall.EIO}, &capture.InputError{Input: "y", Err: capture.ErrDamaged}), damaged: true, unread: true},
+		{err: syscall.EIO},
+	} {
+		s := New(&numbered{n: 30, err: c.err})
+		packets := 0
+		err := s.Each(context.Background(), 2, func() Task {
+			return InOrder(func(b *capture.Batch) error { packets += len(b.Frames); return nil })
+		})
+		if packets != 30 || !errors.Is(err, c.err) || capture.IsDamage(err) != c.damaged || capture.IsUnread(err) != c.unread ||
+			c.unread == strings.HasPrefix(err.Error(), "read: ") {
+			t.Errorf("%d packets, then %v: damaged %v, unread %v", packets, err, capture.IsDamage(err), capture.IsUnread(err))
+		}
+	}
+}
+
+// admitting is a task that notes what it was shown before it prepares.
+type admitting struct {
+	recorder
+	admitted *record
+}
+
+func (a *admitting) Admit(b *capture.Batch) {
+	a.prepared = int(b.Frames[0].CapLen)
+	_ = a.admitted.add(a.t, a.prepared, a.prepared)
+}
+
+func (a *admitting) Prepare(b *capture.Batch) {
+	if n := int(b.Frames[0].CapLen); n != a.prepared {
+		a.t.Errorf("batch %d was admitted as %d", n, a.prepared)
+	}
+}
+
+// TestAdmit shows each batch in the order of the stream before it is prepared.
+func TestAdmit(t *testing.T) {
+	never := func(int) error { return nil }
+	for _, workers := range []int{1, 4} {
+		admitted, applied, written := record{stage: "admit", fail: never}, record{stage: "apply", fail: never}, record{stage: "write", fail: never}
+		s := New(&numbered{n: 100, err: io.EOF})
+		err := s.Each(context.Background(), workers, func() Task {
+			return &admitting{recorder{t: t, applied: &applied, written: &written}, &admitted}
+		})
+		if err != nil || len(admitted.done) != 100 || !slices.IsSorted(admitted.done) || len(applied.done) != 100 {
+			t.Errorf("%d workers: admitted %v, %v", workers, admitted.done, err)
+		}
+	}
+}
+
+// TestCloseUnused closes the source of a pipeline that was not started.
+func TestCloseUnused(t *testing.T) {
+	src := &numbered{}
+	if err := New(src).Close(); err != nil || !src.closed.Load() {
+		t.Errorf("closed %v, %v", src.closed.Load(), err)
 	}
 }

@@ -1,0 +1,94 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Config says which packets are copies. The zero value is what the command does by
+// default: an IP datagram, less what routers change in it, within a millisecond of an
+// equal one that was kept.
+type Config struct {
+	// Identity says what makes two packets the same packet.
+	Identity flow.IdentityConfig
+	// Filter says how far a copy may be from its original, and how much memory the
+	// packets in between may take. A zero Window stands for engine.DefaultWindow.
+	Filter engine.TimedConfig
+	// Secret keys the digests: nobody who does not know it can make packets that are
+	// taken for copies. The zero value stands for a random one.
+	Secret engine.Secret
+}
+
+// Detector judges the packets of one stream, in their order.
+type Detector struct {
+	identity flow.IdentityConfig
+	digester func() asm.MessageDigester
+	filter   engine.PacketFilter
+	across   bool
+	points   *flow.Points
+	single   *Packets // of Copies
+}
+
+// New makes a Detector. Errors are those of engine.NewTimed and engine.RandomSecret.
+func New(cfg Config) (*Detector, error) {
+	var err error
+	if cfg.Secret == (engine.Secret{}) {
+		if cfg.Secret, err = engine.RandomSecret(); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Filter.Window == (engine.Window{}) {
+		cfg.Filter.Window.Duration = engine.DefaultWindow
+	}
+	filter, err := engine.NewTimed(cfg.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return NewWith(Parts{
+		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Digester: func() asm.MessageDigester { return asm.NewAES(cfg.Secret.AESKey(engine.KeyPackets)) },
+	}), nil
+}
+
+// Parts are what a Detector is made of, for other filters and digests than those of New.
+type Parts struct {
+	Identity flow.IdentityConfig
+	Digester func() asm.MessageDigester // makes one for each batch that is under way
+	Filter   engine.PacketFilter
+	Across   bool         // the filter compares capture points
+	Points   *flow.Points // of packets before; nil for none
+}
+
+// NewWith makes a Detector of parts, which belong to it from then on.
+func NewWith(p Parts) *Detector {
+	if p.Points == nil {
+		p.Points = flow.NewPoints(nil)
+	}
+	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
+	d.single = d.NewPackets()
+	return d
+}
+
+// Copies judges the packets of the next batch, and returns a bitmap of those that are
+// copies: bit i%64 of word i/64 is that of packet i, as a capture.Writer wants it. The
+// bitmap is valid until the next call. How a stream is cut into batches makes no
+// difference.
+func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
+	d.single.Prepare(b)
+	return d.single.Judge(b)
+}
+
+// Filter returns the filter.
+func (d *Detector) Filter() engine.PacketFilter { return d.filter }
+
+// Points returns the numbers of the capture points.
+func (d *Detector) Points() *flow.Points { return d.points }
+
+// Stats returns what the filter did so far. It is not for the moment when a batch is
+// judged.
+func (d *Detector) Stats() engine.PacketStats { return d.filter.Stats() }
+
+// Close gives the filter's memory back; Stats still works.
+func (d *Detector) Close() error { return d.filter.Close() }

@@ -1,0 +1,112 @@
+package dedup_test
+
+import (
+	"context"
+	"fmt"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// removeCopies writes the packets of a capture, each once, to another file. That file
+// appears when all went well, and not at all otherwise.
+func removeCopies(ctx context.Context, in, out string) error {
+	src, err := pcapfile.Open(in, pcapfile.Options{})
+	if err != nil {
+		return err
+	}
+	packets := pipeline.New(src)
+	defer packets.Close()
+	detector, err := dedup.New(dedup.Config{Identity: flow.IdentityConfig{Kind: flow.L3}})
+	if err != nil {
+		return err
+	}
+	defer detector.Close()
+	file, err := outfile.Create(ctx, out, outfile.Options{})
+	if err != nil {
+		return err
+	}
+	defer file.Discard() // unless it is complete
+	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
+	if err := packets.Each(ctx, runtime.NumCPU(), detector.Tasks(w)); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return file.Commit()
+}
+
+// A whole program: it removes the copies that a router makes of the packets of a file.
+func Example() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "clean.pcapng")
+	if err := removeCopies(context.Background(), "../../testdata/pcaps/router-plain.pcapng", out); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(count(out), "of 612 packets stay")
+	// Output: 319 of 612 packets stay
+}
+
+// count returns how many packets a capture has.
+func count(name string) (packets int) {
+	src, err := pcapfile.Open(name, pcapfile.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer src.Close()
+	var b capture.Batch
+	for src.Next(&b) == nil {
+		packets += len(b.Frames)
+	}
+	return packets
+}
+
+// Without workers, batch by batch: what a packet's verdict is.
+func ExampleDetector_Copies() {
+	src, err := pcapfile.Open("../../testdata/pcaps/router-vlan.pcapng", pcapfile.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer src.Close()
+	detector, err := dedup.New(dedup.Config{
+		Filter: engine.TimedConfig{Window: engine.Window{Duration: 5 * time.Millisecond}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer detector.Close()
+
+	copies := map[string]int{}
+	var b capture.Batch
+	for {
+		if err := src.Next(&b); err == io.EOF {
+			break
+		} else if err != nil {
+			log.Fatal(err)
+		}
+		drop := detector.Copies(&b)
+		for i := range b.Frames {
+			if drop[i/64]>>(i%64)&1 != 0 {
+				copies[b.Interfaces[b.Frames[i].Interface].Name]++
+			}
+		}
+	}
+	fmt.Println(copies)
+	// Output: map[trunk0:37 trunk1:274 vlan10:281 vlan20:286]
+}

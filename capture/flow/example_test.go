@@ -1,0 +1,59 @@
+package flow_test
+
+import (
+	"fmt"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"log"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// first returns the first packets of a capture at both interfaces of a router.
+func first() *capture.Batch {
+	src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer src.Close()
+	var b capture.Batch
+	if err := src.Next(&b); err != nil {
+		log.Fatal(err)
+	}
+	return &b
+}
+
+// Two packets have the same identity if they have the same digest. What routers change
+// does not count, unless the configuration says so.
+func ExampleIdentity() {
+	b := first()
+	n := len(b.Frames)
+	for _, ignore := range []flow.Mask{{}, flow.IgnoreOnly(0)} {
+		identity := flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3, Ignore: ignore})
+		protocols, digests := make([]flow.Protocol, n), make([]asm.Digest, n)
+		identity.Read(protocols, b, 0).Sum(digests, asm.NewAES([16]byte{}))
+		different := map[asm.Digest]bool{}
+		for _, d := range digests {
+			different[d] = true
+		}
+		fmt.Println(n, "packets,", len(different), "identities")
+	}
+	// Output:
+	// 29 packets, 17 identities
+	// 29 packets, 29 identities
+}
+
+// Keys are records of fixed size: here the address that each packet came from.
+func ExampleKeyer() {
+	b := first()
+	headers := make([]flow.Header, len(b.Frames))
+	flow.NewDecoder(flow.Config{}).Decode(headers, b, 0)
+	keys := flow.NewKeyer(flow.KeyConfig{Of: flow.Src}).Gather(b, 0, headers)
+	different := map[uint32]bool{}
+	for _, address := range keys.Addr4 {
+		different[address] = true
+	}
+	fmt.Println(len(keys.Addr4), "IPv4 packets of", len(different), "sources,", len(keys.V6), "IPv6 packets")
+	// Output: 25 IPv4 packets of 2 sources, 0 IPv6 packets
+}

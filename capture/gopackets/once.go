@@ -1,0 +1,125 @@
+package gopackets
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+
+	"github.com/google/gopacket"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+)
+
+// Config configures Once. The zero value is ready to use.
+type Config struct {
+	// Detector says which packets are copies: one of the caller's, who closes it when
+	// no more packets are read. nil stands for one of dedup.Config{}.
+	Detector *dedup.Detector
+	// LinkType is that of all packets. 0 stands for what the handle says, of each packet
+	// or in its method LinkType, else for Ethernet.
+	LinkType capture.LinkType
+	// Ahead is how many packets a goroutine may read before they are asked for, so that
+	// those which are there are judged together, and no packet waits for others. With
+	// some hundreds that takes a quarter of the time. Then only such methods of the
+	// handle may be called as are safe during a read. 0 reads and judges packet by
+	// packet, on the caller's goroutine.
+	Ahead int
+}
+
+// Packets are those of a handle, each once. They are a gopacket.PacketDataSource, and a
+// ZeroCopyPacketDataSource. They serve one goroutine at a time.
+type Packets struct {
+	pump     *pump
+	detector *dedup.Detector
+	owned    bool // Close closes the detector
+
+	part   part
+	drop   []uint64 // the copies in part
+	next   int      // number in part
+	read   uint64
+	copies uint64
+}
+
+// Once wraps a handle. It panics if there is no memory for the detector that it makes
+// where cfg has none.
+func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
+	p := &Packets{pump: newPump(newHandle(src, cfg.LinkType), max(cfg.Ahead, 0), false), detector: cfg.Detector}
+	if p.detector == nil {
+		var err error
+		if p.detector, err = dedup.New(dedup.Config{}); err != nil {
+			panic(fmt.Sprintf("gopackets: Once: %v", err))
+		}
+		p.owned = true
+	}
+	return p
+}
+
+// ReadPacketData returns the next packet that is no copy of an earlier one. Errors are
+// those of the handle, at their place among the packets; the next call reads on.
+func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
+	i, err := p.advance()
+	switch {
+	case err != nil:
+		return nil, gopacket.CaptureInfo{}, err
+	case len(p.part.own) > 0:
+		return p.part.own[i], p.part.infos[i], nil
+	}
+	return bytes.Clone(p.part.batch.Data(i)), p.part.infos[i], nil
+}
+
+// ZeroCopyReadPacketData is ReadPacketData, but data is valid until the next call only.
+func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
+	i, err := p.advance()
+	if err != nil {
+		return nil, gopacket.CaptureInfo{}, err
+	}
+	return p.part.batch.Data(i), p.part.infos[i], nil
+}
+
+// Counts returns how many packets were judged, and how many of them were copies.
+func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
+
+// Close ends reading ahead, and gives back the memory of a detector that Once made. What
+// was read ahead is lost: further calls return os.ErrClosed. The handle stays the
+// caller's: a read of it that waits ends with the handle.
+func (p *Packets) Close() error {
+	p.pump.close()
+	p.part = part{}
+	if p.owned {
+		return p.detector.Close()
+	}
+	return nil
+}
+
+// advance returns the number of the next packet that stays.
+func (p *Packets) advance() (int, error) {
+	for {
+		for p.next < len(p.part.infos) {
+			i := p.next
+			p.next++
+			if p.drop[i/64]>>(i%64)&1 == 0 {
+				return i, nil
+			}
+		}
+		if err := p.part.err; err != nil {
+			p.part.err = nil
+			return 0, err
+		}
+		p.pump.take(&p.part)
+		p.judge()
+	}
+}
+
+// judge finds the copies among the packets that were taken.
+func (p *Packets) judge() {
+	p.next = 0
+	if len(p.part.infos) == 0 {
+		return
+	}
+	p.drop = p.detector.Copies(&p.part.batch)
+	p.read += uint64(len(p.part.infos))
+	for _, word := range p.drop {
+		p.copies += uint64(bits.OnesCount64(word))
+	}
+}

@@ -1,0 +1,108 @@
+package gopackets
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/google/gopacket"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// SourceConfig configures NewSource. The zero value is ready to use.
+type SourceConfig struct {
+	// Name is what Inputs and errors call the handle; "" stands for "gopacket".
+	Name string
+	// LinkType is as in Config.
+	LinkType capture.LinkType
+	// Temporary tells an error behind which there may be more packets, beside those
+	// with a method Timeout that returns true and syscall.EINTR. With libpcap that is
+	// pcap.NextErrorTimeoutExpired, with afpacket ErrTimeout.
+	Temporary func(error) bool
+}
+
+// maxBatch is how many packets make a batch of a Source, at most.
+const maxBatch = 4096
+
+// Source is a handle of gopacket as a capture.Source. Its batches are copies of the
+// packets, as records of one pcapng section with times in nanoseconds. A goroutine reads
+// the handle from the first call of Next on, so a batch has all packets that came since
+// the batch before, and none waits for others.
+type Source struct {
+	pump   *pump
+	cfg    SourceConfig
+	part   part
+	octets atomic.Int64
+	err    error // how it has ended
+}
+
+var _ capture.Source = (*Source)(nil)
+
+// NewSource makes a source of the packets that src returns.
+func NewSource(src gopacket.PacketDataSource, cfg SourceConfig) *Source {
+	cfg.Name = cmp.Or(cfg.Name, "gopacket")
+	return &Source{pump: newPump(newHandle(src, cfg.LinkType), maxBatch, true), cfg: cfg}
+}
+
+// Next returns the packets that have come, at least one, and about
+// capture.DefaultChunkSize bytes of them at most. An error of the handle comes behind the
+// packets before it: io.EOF as it is, io.ErrUnexpectedEOF as an InputError that wraps
+// capture.ErrTruncated, any other as a ReadError. See capture.Source.
+func (s *Source) Next(b *capture.Batch) error {
+	for s.err == nil {
+		s.part.batch = *b
+		s.pump.take(&s.part)
+		*b = s.part.batch
+		for i := range b.Frames {
+			s.octets.Add(int64(b.Frames[i].CapLen))
+		}
+		if err := s.part.err; err != nil && !s.temporary(err) {
+			s.err = s.located(err)
+		}
+		if len(b.Frames) > 0 {
+			return nil
+		}
+	}
+	b.Reset()
+	return s.err
+}
+
+// temporary reports whether there may be more packets behind an error.
+func (s *Source) temporary(err error) bool {
+	var wait interface{ Timeout() bool }
+	return errors.As(err, &wait) && wait.Timeout() || errors.Is(err, syscall.EINTR) ||
+		s.cfg.Temporary != nil && s.cfg.Temporary(err)
+}
+
+// located returns an error of the handle with its place.
+func (s *Source) located(err error) error {
+	at := s.octets.Load()
+	switch {
+	case err == io.EOF:
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &capture.InputError{Input: s.cfg.Name, Offset: at, Err: fmt.Errorf("%w: %w", capture.ErrTruncated, err)}
+	}
+	return &capture.ReadError{Input: s.cfg.Name, Offset: at, Err: err}
+}
+
+// Inputs returns the name of the handle.
+func (s *Source) Inputs() []string { return []string{s.cfg.Name} }
+
+// Offset returns how many captured bytes came; nobody knows how many there are. Offsets
+// in errors count the same.
+func (s *Source) Offset() (done, total int64) { return s.octets.Load(), 0 }
+
+// Size returns 0: it is not known.
+func (s *Source) Size() int64 { return 0 }
+
+// Close ends reading ahead, and a Next that waits. The handle stays the caller's: a read
+// of it that waits ends with the handle.
+func (s *Source) Close() error {
+	s.pump.close()
+	return nil
+}

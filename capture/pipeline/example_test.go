@@ -1,0 +1,47 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"log"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
+)
+
+// counting is the work on one batch: what it takes most time for goes into Prepare.
+type counting struct {
+	octets int  // of the batch
+	all    *int // of all batches
+}
+
+func (c *counting) Prepare(b *capture.Batch) {
+	c.octets = 0
+	for i := range b.Frames {
+		c.octets += len(b.Data(i))
+	}
+}
+
+func (c *counting) Apply(*capture.Batch) error {
+	*c.all += c.octets // one batch after another, so without a lock
+	return nil
+}
+
+func (c *counting) Write(*capture.Batch) error { return nil }
+
+// Four workers share the batches of a file.
+func Example() {
+	src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{ChunkSize: 16 << 10})
+	if err != nil {
+		log.Fatal(err)
+	}
+	packets := pipeline.New(src)
+	defer packets.Close()
+	all := 0
+	if err := packets.Each(context.Background(), 4, func() pipeline.Task { return &counting{all: &all} }); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(all, "bytes")
+	// Output: 179730 bytes
+}
