@@ -176,7 +176,7 @@ func TestSlidingWildClock(t *testing.T) {
 		}
 		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
 		got, _ := readRows(t, odd)
-		if late := fmt.Sprintf("%d packets came after the row", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
 			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
 		}
 	}
