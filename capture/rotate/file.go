@@ -99,8 +99,8 @@ type File struct {
 	// closing is the file before, nil once it is complete or has failed.
 	closing *closing
 	stuck   map[string]bool // files that could not be removed
-	err      error // of the file that failed, until Retry
-	ended    bool
+	err     error           // of the file that failed, until Retry
+	ended   bool
 
 	stats Stats
 }
