@@ -1,7 +1,6 @@
 package rotate
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // BenchmarkFile writes small packets to one file without end, and to files of 8 MiB.
@@ -24,16 +23,17 @@ func BenchmarkFile(b *testing.B) {
 	for i := range uint32(packets) {
 		g.Record(i, 0, make([]byte, 60), 60)
 	}
-	src, err := pcapfile.NewReader(bytes.NewReader(g.Bytes()), "bench", pcapfile.Options{ChunkSize: 1 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer src.Close()
 	batch := &capture.Batch{}
-	for len(batch.Frames) == 0 {
-		if err := src.Next(batch); err != nil {
-			b.Fatal(err)
+	if err := capturetest.Each(b, source(b, g.Bytes(), "bench"), func(part *capture.Batch) {
+		at := uint32(len(batch.Buf))
+		batch.Interfaces, batch.Sections = part.Interfaces, part.Sections
+		for _, f := range part.Frames {
+			f.Data, f.Record = f.Data+at, f.Record+at
+			batch.Frames = append(batch.Frames, f)
 		}
+		batch.Buf = append(batch.Buf, part.Buf...)
+	}); err != nil {
+		b.Fatal(err)
 	}
 	for _, size := range []int64{1 << 40, 8 << 20} {
 		for _, word := range []uint64{0, 1 << 40, 0x5555555555555555, ^uint64(0)} {
