@@ -3,8 +3,6 @@ package rotate
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -57,7 +56,7 @@ func rotate(t *testing.T, src capture.Source, opt Options, drop func() bool) rot
 	var names []string
 	opt.Completed = func(name string, _ uint64) { names = append(names, name) }
 	r := newFile(t, filepath.Join(dir, "out.cap"), opt)
-	_ = each(t, src, func(b *capture.Batch) { // up to damage
+	_ = capturetest.Each(t, src, func(b *capture.Batch) { // up to damage
 		if err := r.Write(b, bitmap(b, drop)); err != nil {
 			t.Fatal(err)
 		}
@@ -89,24 +88,6 @@ func source(tb testing.TB, data []byte, name string) capture.Source {
 	return src
 }
 
-// each calls f with every batch and closes src. It returns what reading ended with, nil for
-// a clean end.
-func each(tb testing.TB, src capture.Source, f func(b *capture.Batch)) error {
-	tb.Helper()
-	defer src.Close()
-	var b capture.Batch
-	for {
-		err := src.Next(&b)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		f(&b)
-	}
-}
-
 // bitmap asks drop for each frame of a batch.
 func bitmap(b *capture.Batch, drop func() bool) []uint64 {
 	words := make([]uint64, (len(b.Frames)+63)/64)
@@ -132,7 +113,7 @@ func one(t *testing.T, src capture.Source, merged bool, drop func() bool) []byte
 	t.Helper()
 	var out bytes.Buffer
 	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Merged: merged})
-	_ = each(t, src, func(b *capture.Batch) { // up to damage
+	_ = capturetest.Each(t, src, func(b *capture.Batch) { // up to damage
 		if err := w.Write(b, bitmap(b, drop)); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +130,7 @@ func none() bool { return false }
 // times returns the times of the packets of a capture.
 func times(t *testing.T, data []byte) (all []int64) {
 	t.Helper()
-	if err := each(t, source(t, data, "output"), func(b *capture.Batch) {
+	if err := capturetest.Each(t, source(t, data, "output"), func(b *capture.Batch) {
 		for i := range b.Frames {
 			all = append(all, b.Frames[i].Time)
 		}
@@ -162,7 +143,7 @@ func times(t *testing.T, data []byte) (all []int64) {
 // records returns the bytes of every packet of a capture, as stored.
 func records(t *testing.T, data []byte) (all []string) {
 	t.Helper()
-	if err := each(t, source(t, data, "output"), func(b *capture.Batch) {
+	if err := capturetest.Each(t, source(t, data, "output"), func(b *capture.Batch) {
 		for i := range b.Frames {
 			all = append(all, string(b.Record(i)))
 		}
@@ -185,7 +166,7 @@ func chunked(t *testing.T, g *forge.File, chunk int) capture.Source {
 // oneByOne makes a batch of each packet of a stream.
 func oneByOne(t *testing.T, g *forge.File) (batches []*capture.Batch) {
 	t.Helper()
-	if err := each(t, source(t, g.Bytes(), "in"), func(b *capture.Batch) {
+	if err := capturetest.Each(t, source(t, g.Bytes(), "in"), func(b *capture.Batch) {
 		pos := 0
 		for i := range b.Frames {
 			one := &capture.Batch{Buf: slices.Clone(b.Buf), Frames: slices.Clone(b.Frames[i : i+1]), Interfaces: b.Interfaces, Sections: b.Sections}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -203,7 +204,7 @@ func TestTick(t *testing.T) {
 		}
 	}
 	tick(hour, 0)
-	if err := each(t, source(t, g.Bytes(), "in"), func(b *capture.Batch) {
+	if err := capturetest.Each(t, source(t, g.Bytes(), "in"), func(b *capture.Batch) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
 		}

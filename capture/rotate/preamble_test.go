@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
@@ -17,7 +18,7 @@ func TestRepeats(t *testing.T) {
 		seen := map[uint32]int{}
 		for i, data := range got.files {
 			here := map[uint32]int{}
-			if err := each(t, source(t, data, "out"), func(b *capture.Batch) {
+			if err := capturetest.Each(t, source(t, data, "out"), func(b *capture.Batch) {
 				for _, k := range b.Blocks {
 					here[k.Type]++
 				}
@@ -57,7 +58,7 @@ func TestPreambleBound(t *testing.T) {
 	}
 	secrets := 0
 	for _, data := range got.files {
-		if err := each(t, source(t, data, "out"), func(b *capture.Batch) {
+		if err := capturetest.Each(t, source(t, data, "out"), func(b *capture.Batch) {
 			for _, k := range b.Blocks {
 				if k.Type == capture.BlockDecryption {
 					secrets++

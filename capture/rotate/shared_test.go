@@ -2,13 +2,11 @@ package rotate
 
 import (
 	"encoding/binary"
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -16,7 +14,14 @@ import (
 // TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and
 // merged with another.
 func TestSharedCapturesRotate(t *testing.T) {
-	eachShared(t, func(t *testing.T, name string) {
+	capturetest.EachShared(t, func(t *testing.T, name string) {
+		src, err := pcapfile.Open(name, pcapfile.Options{})
+		if err != nil {
+			t.Skip(err) // its header is damaged, or it is no capture
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
 		rotateShared(t, name, false)
 		rotateShared(t, name, true)
 	})
@@ -40,31 +45,4 @@ func rotateShared(t *testing.T, name string, merged bool) {
 	checkRotation(t, "rotated", func(chunk int) rotated {
 		return rotate(t, open(chunk), opt, drop())
 	}, opt, records(t, whole))
-}
-
-// eachShared runs a test on every shared capture of which anything can be read.
-func eachShared(t *testing.T, test func(t *testing.T, name string)) {
-	t.Helper()
-	dir := os.Getenv("FLOWDEDUP_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "pcaps")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
-	hostile, err2 := filepath.Glob(filepath.Join(dir, "hostile", "*.pcap*"))
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	if len(names) == 0 {
-		t.Skipf("no shared captures in %s; FLOWDEDUP_SHARED names their folder", dir)
-	}
-	for _, name := range append(names, hostile...) {
-		src, err := pcapfile.Open(name, pcapfile.Options{})
-		if err != nil {
-			continue // its header is damaged, or it is no capture
-		}
-		if err := src.Close(); err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) { test(t, name) })
-	}
 }
