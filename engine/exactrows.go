@@ -29,19 +29,24 @@ type exactKind[E any, W spillWord] struct {
 // where there is no more memory, and the books of them.
 type exactRows[E any, W spillWord] struct {
 	passRows[W]
+	exactBooks
 	kind     *exactKind[E, W]
 	apart    *apart[E] // nil before the first pass
-	held     uint64    // elements that are remembered
+	maxLines int       // lines after which a bitmap follows
+
+	spills [counterStep]uint32
+	seen   [counterStep / 64]uint64
+}
+
+// exactBooks are the books of exactRows.
+type exactBooks struct {
+	held     uint64 // elements that are remembered
 	firsts   [maxSampleLevel + 1]uint64
 	level    uint   // of the sample
 	limit    uint64 // the number of elements at which to grow
 	position int    // in the stream, modulo counterStep
 	first    int    // lines to start with
-	maxLines int    // lines after which a bitmap follows
 	most     int    // lines that are allowed, 0 for any number
-
-	spills [counterStep]uint32
-	seen   [counterStep / 64]uint64
 }
 
 // maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are

@@ -64,27 +64,31 @@ const (
 // must be keyed. A Sliding is not safe for concurrent use.
 type Sliding struct {
 	passRows[uint64]
-	apart   *apart[uint64] // nil before the first pass
-	most    int            // lines
-	window  int64
-	step    int64
-	steps   int64 // in a window, rounded up
-	started bool
-	front   int64                  // the running step
-	opened  int64                  // when it began
-	latest  int64                  // time
-	debt    int64                  // of lines to be swept, in parts of a window
-	taken   int                    // cells, and spilled ones
-	level   uint                   // 1 of 2^level elements is sampled
-	leveled int64                  // the step in which that changed
+	slidingBooks
+	apart   *apart[uint64]         // nil before the first pass
+	steps   int64                  // in a window, rounded up
+	opened  int64                  // when the running step began
 	counts  []uint32               // of elements by the date of their last sighting
 	thinned []uint32               // of those below the mark, while the sample is halved; else nil
 	levels  []uint8                // of the sample by date
 	recent  [slidingRecents]uint64 // by slot: the last element entered in the running step
 	held    []slidingElement
-	votes   int // for the clock of those held
 	pending slidingPending
-	ignored uint64
+}
+
+// slidingBooks are the books of a Sliding.
+type slidingBooks struct {
+	window, step int64
+	most         int // lines
+	started      bool
+	front        int64 // the running step
+	latest       int64 // time
+	debt         int64 // of lines to be swept, in parts of a window
+	taken        int   // cells, and spilled ones
+	level        uint  // 1 of 2^level elements is sampled
+	leveled      int64 // the step in which that changed
+	votes        int   // for the clock of those held
+	ignored      uint64
 }
 
 // slidingRecents is how many elements of the running step are known by their digests: those
@@ -184,8 +188,9 @@ func newSliding(window, step int64) (*Sliding, error) {
 		passRows: passRows[uint64]{
 			name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor,
 		},
-		most: asm.SlidingLines, window: window, step: step, steps: (window-1)/step + 1,
-		held: make([]slidingElement, 0, slidingHeld),
+		slidingBooks: slidingBooks{window: window, step: step, most: asm.SlidingLines},
+		steps:        (window-1)/step + 1,
+		held:         make([]slidingElement, 0, slidingHeld),
 	}
 	if err := s.open(asm.SlidingLines); err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ type snapshotWriter struct {
 }
 
 // newSnapshotWriter writes all that comes before the lines.
-func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields []uint64) *snapshotWriter {
+func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields snapshotFields) *snapshotWriter {
 	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart), err: checkLabel(label)}
 	if s.copy, _ = w.(*SnapshotCopy); s.copy != nil {
 		s.copy.add(func(out *snapshotWriter) { out.seal = newSeal(secret) })
@@ -106,8 +106,9 @@ func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label stri
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
-	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
-	s.words(len(fields), func(i int) uint64 { return fields[i] })
+	words := fields.words()
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
+	s.words(len(words), func(i int) uint64 { return words[i] })
 	s.sealed()
 	return s
 }

@@ -18,8 +18,8 @@ const maxDigestLines = 1 << 31
 // It panics after Close.
 func (r *DigestRows) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("DigestRows.Snapshot", r.table.arena)
-	fields, spilled := r.fields()
-	out := newSnapshotWriter(w, snapshotDigestRows, secret, label, fields)
+	s, spilled := r.state()
+	out := newSnapshotWriter(w, snapshotDigestRows, secret, label, s.fields())
 	r.save(out, spilled)
 	return out.end()
 }
@@ -30,11 +30,11 @@ func (r *DigestRows) Snapshot(w io.Writer, secret Secret, label string) error {
 // than c allows, or are those of r and of layout.NewArena. c bounds what the counter
 // takes now, not what it grows to.
 func RestoreDigestRows(r io.Reader, c RestoreConfig) (*DigestRows, error) {
-	in, words, err := newSnapshotReader(r, snapshotDigestRows, c, exactFieldCount, exactFieldCount)
+	var s savedExact
+	in, err := newSnapshotReader(r, snapshotDigestRows, c, s.fields())
 	if err != nil {
 		return nil, err
 	}
-	s := (&snapshotFields{words}).exact()
 	if err := s.check(minDigestLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
 		return nil, err
 	}

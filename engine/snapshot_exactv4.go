@@ -7,7 +7,16 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-const exactV4FieldCount = exactFieldCount + 2
+// savedExactV4 are the fields of an ExactV4 in a snapshot.
+type savedExactV4 struct {
+	savedExact
+	maxLines uint64
+	check    uint64 // of the permutation
+}
+
+func (s *savedExactV4) fields() snapshotFields {
+	return append(s.savedExact.fields(), &s.maxLines, &s.check)
+}
 
 // Snapshot writes all addresses that the counter remembers. A counter that
 // RestoreExactV4 makes of it goes on with the same verdicts and counts. The secret is that whose
@@ -17,8 +26,9 @@ const exactV4FieldCount = exactFieldCount + 2
 // label that does not fit. It panics after Close.
 func (e *ExactV4) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("ExactV4.Snapshot", e.table.arena)
-	fields, spilled := e.fields()
-	out := newSnapshotWriter(w, snapshotExactV4, secret, label, append(fields, uint64(e.maxLines), e.permutationCheck()))
+	exact, spilled := e.state()
+	s := savedExactV4{exact, uint64(e.maxLines), e.permutationCheck()}
+	out := newSnapshotWriter(w, snapshotExactV4, secret, label, s.fields())
 	e.save(out, spilled)
 	return out.end()
 }
@@ -36,19 +46,19 @@ func (e *ExactV4) permutationCheck() uint64 {
 // allows, or are those of r and of layout.NewArena. c bounds what the counter
 // takes now, not what it grows to.
 func RestoreExactV4(r io.Reader, c RestoreConfig) (*ExactV4, error) {
-	in, words, err := newSnapshotReader(r, snapshotExactV4, c, exactV4FieldCount, exactV4FieldCount)
+	var s savedExactV4
+	in, err := newSnapshotReader(r, snapshotExactV4, c, s.fields())
 	if err != nil {
 		return nil, err
 	}
-	f := &snapshotFields{words}
-	s, most, check := f.exact(), f.next(), f.next()
-	if err := s.check(minExactV4Lines, layout.ExactBitLines, layout.ExactBitLines); err != nil {
+	if err := s.savedExact.check(minExactV4Lines, layout.ExactBitLines, layout.ExactBitLines); err != nil {
 		return nil, err
 	}
+	most := s.maxLines
 	// A bitmap neither grows nor is thinned.
 	if s.first > layout.MaxExactLines || most < minExactV4Lines || most > layout.MaxExactLines || most&(most-1) != 0 ||
 		s.rows.lines == layout.ExactBitLines && (s.rows.wider > 0 || s.rows.thinning) {
-		return nil, errSavedTogether
+		return nil, errInconsistent
 	}
 	if err := s.rows.allowed(c); err != nil {
 		return nil, err
@@ -57,11 +67,11 @@ func RestoreExactV4(r io.Reader, c RestoreConfig) (*ExactV4, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.permutationCheck() != check {
+	if e.permutationCheck() != s.check {
 		e.Close()
 		return nil, fmt.Errorf("%w: the counter's permutation is not of this key", ErrSnapshot)
 	}
-	if err := e.load(in, &s); err != nil {
+	if err := e.load(in, &s.savedExact); err != nil {
 		e.Close()
 		return nil, err
 	}

@@ -8,12 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// The fields of a Landmark's snapshot: these, and then the set bits of each
-// sub-filter.
-const (
-	landmarkFieldCount = 8
-	maxLandmarkFilters = 48 // each has twice the lines of the one before
-)
+// maxLandmarkFilters is the most sub-filters that a snapshot may have: each has twice the lines
+// of the one before.
+const maxLandmarkFilters = 48
+
+// fields lists what is saved of the filter and, behind that, the set bits of each sub-filter.
+func (l *Landmark) fields(set *[]uint64) snapshotFields {
+	return snapshotFields{
+		&l.config.FPR, &l.config.Memory, &l.fullFPR, &l.rate, &l.missed, &l.count, &l.settled, &l.position,
+		restFields{set, 1, maxLandmarkFilters},
+	}
+}
 
 // Snapshot writes all that the filter remembers. A filter that RestoreLandmark makes
 // of it goes on with the same verdicts. The secret is what the digests were made under;
@@ -23,15 +28,11 @@ const (
 // It panics after Close.
 func (l *Landmark) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Landmark.Snapshot", l.active().arena)
-	fields := []uint64{
-		math.Float64bits(l.config.FPR), uint64(l.config.Memory),
-		math.Float64bits(l.fullFPR), math.Float64bits(l.rate), math.Float64bits(l.missed),
-		l.count, l.settled, uint64(l.position),
-	}
+	set := make([]uint64, len(l.filters))
 	for i := range l.filters {
-		fields = append(fields, l.filters[i].set)
+		set[i] = l.filters[i].set
 	}
-	out := newSnapshotWriter(w, snapshotLandmark, secret, label, fields)
+	out := newSnapshotWriter(w, snapshotLandmark, secret, label, l.fields(&set))
 	for i := range l.filters {
 		out.lines(l.filters[i].arena.Lines())
 	}
@@ -44,31 +45,24 @@ func (l *Landmark) Snapshot(w io.Writer, secret Secret, label string) error {
 // allows, or are those of r and of layout.NewArena. c bounds what the filter takes now,
 // not what it grows to.
 func RestoreLandmark(r io.Reader, c RestoreConfig) (*Landmark, error) {
-	in, words, err := newSnapshotReader(r, snapshotLandmark, c, landmarkFieldCount+1, landmarkFieldCount+maxLandmarkFilters)
+	var set []uint64
+	l := &Landmark{newArena: layout.NewArena}
+	in, err := newSnapshotReader(r, snapshotLandmark, c, l.fields(&set))
 	if err != nil {
 		return nil, err
 	}
-	f := &snapshotFields{words}
-	l, err := landmarkOf(f)
-	if err != nil {
+	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if err := l.load(in, f.rest, c); err != nil {
+	if err := l.load(in, set, c); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// landmarkOf makes a filter without sub-filters of a snapshot's first fields.
-func landmarkOf(f *snapshotFields) (*Landmark, error) {
-	l := &Landmark{newArena: layout.NewArena}
-	l.config = LandmarkConfig{FPR: math.Float64frombits(f.next()), Memory: int(int64(f.next()))}
-	l.fullFPR, l.rate = math.Float64frombits(f.next()), math.Float64frombits(f.next())
-	l.missed = math.Float64frombits(f.next())
-	l.count, l.settled = f.next(), f.next()
-	position := f.next()
-	l.position = int(min(position, counterStep))
+// check returns an error unless the numbers are those of a filter.
+func (l *Landmark) check() error {
 	for _, v := range []struct {
 		name       string
 		value      float64
@@ -77,14 +71,14 @@ func landmarkOf(f *snapshotFields) (*Landmark, error) {
 		{"false positive rate", l.config.FPR, minFPR, maxFPR},
 		{"rate of full parts", l.fullFPR, 0, 1}, {"rate", l.rate, 0, 1},
 		{"expected number of misses", l.missed, 0, math.MaxInt64},
-		{"position", float64(position), 0, counterStep},
+		{"position", float64(l.position), 0, counterStep},
 		{"settled elements", float64(l.settled), 0, float64(l.count)},
 	} {
 		if !(v.value >= v.least && v.value <= v.top) {
-			return nil, fmt.Errorf("%w: %s is %g, must be from %g to %g", ErrSnapshot, v.name, v.value, v.least, v.top)
+			return fmt.Errorf("%w: %s is %g, must be from %g to %g", ErrSnapshot, v.name, v.value, v.least, v.top)
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // load makes the sub-filters, with so many bits set, and reads their lines.

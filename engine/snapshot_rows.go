@@ -13,24 +13,21 @@ type savedRows struct {
 	spilled, spilledWider uint64 // words
 }
 
-const rowsFieldCount = 6
-
-// fields returns the fields of the rows, and the words that spilled from either table.
-func (p *passRows[W]) fields() (fields []uint64, spilled [2][]W) {
-	wider := 0
-	if p.growing() {
-		wider = p.final()
-	}
-	spilled = [2][]W{p.table.spilled.words(), p.wider.spilled.words()}
-	return []uint64{
-		uint64(p.lines()), uint64(wider), flagWord(p.thinning), uint64(p.passed),
-		uint64(len(spilled[0])), uint64(len(spilled[1])),
-	}, spilled
+func (s *savedRows) fields() snapshotFields {
+	return snapshotFields{&s.lines, &s.wider, &s.thinning, &s.passed, &s.spilled, &s.spilledWider}
 }
 
-// rows reads the fields of rows.
-func (f *snapshotFields) rows() savedRows {
-	return savedRows{f.next(), f.next(), f.flag(), f.next(), f.next(), f.next()}
+// state returns the fields of the rows, and the words that spilled from either table.
+func (p *passRows[W]) state() (s savedRows, spilled [2][]W) {
+	spilled = [2][]W{p.table.spilled.words(), p.wider.spilled.words()}
+	s = savedRows{
+		lines: uint64(p.lines()), thinning: p.thinning, passed: uint64(p.passed),
+		spilled: uint64(len(spilled[0])), spilledWider: uint64(len(spilled[1])),
+	}
+	if p.growing() {
+		s.wider = uint64(p.final())
+	}
+	return s, spilled
 }
 
 // moved returns how many lines of the wider table hold something.
@@ -70,13 +67,10 @@ func (s *savedRows) check(least, most, next uint64) error {
 	switch {
 	case s.wider != 0 && (s.thinning || s.wider != 2*s.lines && s.wider != next || s.wider <= s.lines),
 		s.passed >= s.lines, s.spilled > words*64, s.spilledWider > words*64:
-		return errSavedTogether
+		return errInconsistent
 	}
 	return nil
 }
-
-// errSavedTogether is what no counter has written.
-var errSavedTogether = fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
 
 // allowed returns an error if the rows take more than is allowed. Tables of what has spilled are at
 // most a quarter as large as that many lines.
@@ -87,7 +81,7 @@ func (s *savedRows) allowed(c RestoreConfig) error {
 // load reads the rows.
 func (p *passRows[W]) load(in *snapshotReader, s *savedRows) error {
 	if s.passed%uint64(p.group(int(s.lines))) != 0 {
-		return errSavedTogether
+		return errInconsistent
 	}
 	if int(s.lines) != p.lines() {
 		table, err := p.newTable(int(s.lines))
@@ -130,27 +124,18 @@ func (t *rowTable[W]) load(in *snapshotReader, words int) error {
 
 // savedExact are the fields of exactRows in a snapshot.
 type savedExact struct {
-	rows                                      savedRows
-	first, most, held, limit, position, level uint64
-	firsts                                    [maxSampleLevel + 1]uint64
+	rows savedRows
+	exactBooks
 }
 
-const exactFieldCount = rowsFieldCount + 6 + maxSampleLevel + 1
-
-// fields returns the fields of the counter, and its spilled words.
-func (x *exactRows[E, W]) fields() (fields []uint64, spilled [2][]W) {
-	fields, spilled = x.passRows.fields()
-	fields = append(fields, uint64(x.first), uint64(x.most), x.held, x.limit, uint64(x.position), uint64(x.level))
-	return append(fields, x.firsts[:]...), spilled
+func (s *savedExact) fields() snapshotFields {
+	return append(s.rows.fields(), &s.first, &s.most, &s.held, &s.limit, &s.position, &s.level, s.firsts[:])
 }
 
-// exact reads the fields of a counter.
-func (f *snapshotFields) exact() savedExact {
-	s := savedExact{f.rows(), f.next(), f.next(), f.next(), f.next(), f.next(), f.next(), [maxSampleLevel + 1]uint64{}}
-	for i := range s.firsts {
-		s.firsts[i] = f.next()
-	}
-	return s
+// state returns the fields of the counter, and its spilled words.
+func (x *exactRows[E, W]) state() (s savedExact, spilled [2][]W) {
+	rows, spilled := x.passRows.state()
+	return savedExact{rows, x.exactBooks}, spilled
 }
 
 // check returns an error unless the counter has from least to most lines, with next after
@@ -159,10 +144,11 @@ func (s *savedExact) check(least, most, next uint64) error {
 	if err := s.rows.check(least, most, next); err != nil {
 		return err
 	}
-	if n := s.first; n < least || n > most || n&(n-1) != 0 || n > s.rows.lines || s.position > counterStep || s.level > maxSampleLevel ||
-		s.rows.thinning && s.level == maxSampleLevel || s.most > maxDigestLines || s.rows.spilled+s.rows.spilledWider > s.held ||
-		s.rows.passed != 0 && s.rows.wider == 0 && !s.rows.thinning {
-		return errSavedTogether
+	if n := uint64(s.first); n < least || n > most || n&(n-1) != 0 || n > s.rows.lines ||
+		s.position < 0 || s.position > counterStep || s.level > maxSampleLevel ||
+		s.rows.thinning && s.level == maxSampleLevel || s.most < 0 || uint64(s.most) > maxDigestLines ||
+		s.rows.spilled+s.rows.spilledWider > s.held || s.rows.passed != 0 && s.rows.wider == 0 && !s.rows.thinning {
+		return errInconsistent
 	}
 	return nil
 }
@@ -172,8 +158,7 @@ func (x *exactRows[E, W]) load(in *snapshotReader, s *savedExact) error {
 	if err := x.passRows.load(in, &s.rows); err != nil {
 		return err
 	}
-	x.first, x.most, x.held, x.limit = int(s.first), int(s.most), s.held, s.limit
-	x.position, x.level, x.firsts = int(s.position), uint(s.level), s.firsts
+	x.exactBooks = s.exactBooks
 	if x.passing() || x.level > 0 {
 		x.apart = new(apart[E])
 	}

@@ -10,7 +10,21 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-const slidingFieldCount = rowsFieldCount + 15
+// savedSliding are the fields of a Sliding in a snapshot.
+type savedSliding struct {
+	rows savedRows
+	slidingBooks
+	position int // of what is pending
+	ring     int // the number of dates
+	held     int // elements
+}
+
+func (s *savedSliding) fields() snapshotFields {
+	return append(s.rows.fields(),
+		&s.window, &s.step, &s.most, &s.started, &s.front, &s.latest, &s.debt, &s.taken,
+		&s.level, &s.leveled, &s.votes, &s.ignored, &s.position, &s.ring, &s.held,
+	)
+}
 
 // Snapshot writes all elements that the counter remembers. A counter that RestoreSliding
 // makes of it goes on with the same counts. The secret is what the digests were
@@ -19,13 +33,9 @@ const slidingFieldCount = rowsFieldCount + 15
 // those of w, or wrap ErrSnapshot for a label that does not fit. It panics after Close.
 func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Sliding.Snapshot", s.table.arena)
-	fields, spilled := s.fields()
-	out := newSnapshotWriter(w, snapshotSliding, secret, label, append(fields,
-		uint64(s.window), uint64(s.step), uint64(s.most),
-		flagWord(s.started), uint64(s.front), uint64(s.latest), uint64(s.debt), uint64(s.taken),
-		uint64(s.level), uint64(s.leveled), uint64(s.votes), s.ignored, uint64(s.pending.position),
-		uint64(len(s.levels)), uint64(len(s.held)),
-	))
+	rows, spilled := s.state()
+	saved := savedSliding{rows, s.slidingBooks, s.pending.position, len(s.levels), len(s.held)}
+	out := newSnapshotWriter(w, snapshotSliding, secret, label, saved.fields())
 	s.save(out, spilled)
 	out.words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
 	out.words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
@@ -44,57 +54,60 @@ func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
 // are those of r and of layout.NewArena. c bounds what the counter takes now, not what it
 // grows to. Sliding.Advance lets what has left the window meanwhile go.
 func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
-	in, words, err := newSnapshotReader(r, snapshotSliding, c, slidingFieldCount, slidingFieldCount)
+	var saved savedSliding
+	in, err := newSnapshotReader(r, snapshotSliding, c, saved.fields())
 	if err != nil {
 		return nil, err
 	}
-	f := &snapshotFields{words}
-	rows := f.rows()
-	if err := rows.check(asm.SlidingLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
+	if err := saved.rows.check(asm.SlidingLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
 		return nil, err
 	}
-	if err := rows.allowed(c); err != nil {
+	if err := saved.rows.allowed(c); err != nil {
 		return nil, err
 	}
-	s, held, err := slidingOf(f)
+	s, err := saved.counter()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, &rows, held); err != nil {
+	if err := s.load(in, &saved.rows, saved.held); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// slidingOf makes the counter of a snapshot's fields, without its elements, and returns how
-// many of them are held.
-func slidingOf(f *snapshotFields) (s *Sliding, held int, err error) {
-	window, step, most := int64(f.next()), int64(f.next()), f.next()
-	if _, err := slidingStep(time.Duration(window), time.Duration(step)); err != nil || step == 0 ||
-		most < asm.SlidingLines || most > maxDigestLines || most&(most-1) != 0 {
-		return nil, 0, errSavedTogether
+// counter makes the counter that was saved, without its elements.
+func (s *savedSliding) counter() (*Sliding, error) {
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	if s, err = newSliding(window, step); err != nil {
-		return nil, 0, err
+	c, err := newSliding(s.window, s.step)
+	if err != nil {
+		return nil, err
 	}
-	s.most = int(min(most, math.MaxInt))
-	s.started, s.front, s.latest = f.flag(), int64(f.next()), int64(f.next())
-	s.debt, s.taken = int64(f.next()), int(f.next())
-	s.level, s.leveled, s.votes = uint(f.next()), int64(f.next()), int(f.next())
-	s.ignored, s.pending.position = f.next(), int(f.next())
-	ring := f.next()
-	held = int(f.next())
-	farthest := floorDiv(slidingTimes, step) + 1
+	if s.ring != len(c.levels) {
+		c.Close()
+		return nil, errInconsistent
+	}
+	c.slidingBooks, c.pending.position = s.slidingBooks, s.position
+	c.opened = s.front * s.step
+	return c, nil
+}
+
+// check returns an error unless all fits together.
+func (s *savedSliding) check() error {
+	if _, err := slidingStep(time.Duration(s.window), time.Duration(s.step)); err != nil || s.step == 0 {
+		return errInconsistent
+	}
+	farthest := floorDiv(slidingTimes, s.step) + 1
 	switch {
-	case s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
-		s.level > 64 || s.votes < 0 || s.votes > held || s.pending.position < 0 || s.pending.position >= counterStep,
-		ring != uint64(len(s.levels)) || held < 0 || held >= slidingHeld:
-		s.Close()
-		return nil, 0, errSavedTogether
+	case s.most < asm.SlidingLines || uint64(s.most) > maxDigestLines || s.most&(s.most-1) != 0,
+		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
+		s.level > 64 || s.votes < 0 || s.votes > s.held || s.position < 0 || s.position >= counterStep,
+		s.held < 0 || s.held >= slidingHeld:
+		return errInconsistent
 	}
-	s.opened = s.front * s.step
-	return s, held, nil
+	return nil
 }
 
 // load reads the elements.

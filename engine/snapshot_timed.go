@@ -3,20 +3,81 @@ package engine
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedFieldCount: 9 of the configuration, 5 of the stream, the demand, lateness, and growth.
-const timedFieldCount = 9 + 5 + demandFieldCount + lateFieldCount + growthFieldCount
+// timedState is what is saved of a filter beside its lines. Numbers that may be anything when
+// they are read are wider than those of the filter.
+type timedState struct {
+	window          Window
+	lines, fpBits   uint64
+	refresh, across bool
+	limit           uint64
+	all             uint64 // lines, with older ones
+	origin          int64
+	started         bool
+	position        uint64
+	counts          asm.TimedCounts
+	demand          demand
+	growAt, endAt   uint64
+	older           uint64
+	arenas          [maxOlder]olderState
+}
 
-const (
-	demandFieldCount = windowSlices + 1 + 12
-	lateFieldCount   = lateSegments + 10
-	growthFieldCount = 3 + 3*maxOlder
-)
+// olderState is what is saved of older lines.
+type olderState struct {
+	lines uint64
+	since int64
+	kept  uint64
+}
+
+func (s *timedState) fields() snapshotFields {
+	fields := snapshotFields{
+		&s.window.Duration, &s.window.Packets, &s.window.None,
+		&s.lines, &s.fpBits, &s.refresh, &s.across, &s.limit, &s.all,
+		&s.origin, &s.started, &s.position, &s.counts.Inserted, &s.counts.EvictedLive,
+	}
+	fields = append(fields, s.demand.fields()...)
+	fields = append(fields, s.demand.late.fields()...)
+	fields = append(fields, &s.growAt, &s.endAt, &s.older)
+	for i := range s.arenas {
+		older := &s.arenas[i]
+		fields = append(fields, &older.lines, &older.since, &older.kept)
+	}
+	return fields
+}
+
+func (m *demand) fields() snapshotFields {
+	return snapshotFields{
+		&m.start, m.kept[:], &m.now, &m.live, &m.peak, &m.size, &m.fresh, &m.first, &m.length,
+		&m.groups, &m.unsampled, &m.over, &m.pastAt,
+	}
+}
+
+func (l *lateness) fields() snapshotFields {
+	return snapshotFields{
+		l.least[:], &l.length, &l.closed, &l.low, &l.kept, &l.total,
+		&l.reached, &l.forgotten, &l.late, &l.first, &l.by,
+	}
+}
+
+// state returns what is saved.
+func (t *Timed) state() *timedState {
+	g := &t.growth
+	s := &timedState{
+		window: t.kind, lines: uint64(t.lines), fpBits: uint64(t.params.FPBits),
+		refresh: t.params.Refresh, across: t.params.Across,
+		limit: uint64(g.limit), all: uint64(t.memory / layout.LineSize),
+		origin: t.params.Origin, started: t.started, position: t.position, counts: t.counts(),
+		demand: t.demand, growAt: g.at, endAt: g.endAt, older: uint64(len(g.older)),
+	}
+	for i := range g.older {
+		s.arenas[i] = olderState{uint64(len(g.lines[i])), g.older[i].since, g.older[i].kept}
+	}
+	return s
+}
 
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
@@ -26,17 +87,7 @@ const (
 // It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Timed.Snapshot", t.arena)
-	counts := t.counts()
-	fields := []uint64{
-		uint64(t.kind.Duration), uint64(t.kind.Packets), flagWord(t.kind.None),
-		uint64(t.lines), uint64(t.params.FPBits),
-		flagWord(t.params.Refresh), flagWord(t.params.Across), uint64(t.growth.limit), uint64(t.memory / layout.LineSize),
-		uint64(t.params.Origin), flagWord(t.started), t.position, counts.Inserted, counts.EvictedLive,
-	}
-	fields = t.demand.save(fields)
-	fields = t.demand.late.save(fields)
-	fields = t.growth.save(fields)
-	out := newSnapshotWriter(w, snapshotTimed, secret, label, fields)
+	out := newSnapshotWriter(w, snapshotTimed, secret, label, t.state().fields())
 	t.copying = out.shared(t.arena, 0, t.lines)
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
@@ -51,11 +102,12 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 // than c allows, ErrWorkers if the workers do not fit, or are those of r and of
 // layout.NewArena.
 func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
-	in, words, err := newSnapshotReader(r, snapshotTimed, c, timedFieldCount, timedFieldCount)
+	var s timedState
+	in, err := newSnapshotReader(r, snapshotTimed, c, s.fields())
 	if err != nil {
 		return nil, err
 	}
-	t, err := timedOf(&snapshotFields{words}, c)
+	t, err := s.filter(c)
 	if err != nil {
 		return nil, err
 	}
@@ -73,131 +125,86 @@ func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
 	return t, nil
 }
 
-// timedOf makes the filter of a snapshot's fields, without what lines hold.
-func timedOf(f *snapshotFields, c RestoreConfig) (*Timed, error) {
-	window := Window{Duration: time.Duration(f.next()), Packets: int64(f.next()), None: f.flag()}
-	lines, fpBits := f.next(), f.next()
-	refresh, across, limit, all := f.flag(), f.flag(), f.next(), f.next()
-	if err := c.allow(all); err != nil {
+// filter makes the filter that was saved, without what its lines hold.
+func (s *timedState) filter(c RestoreConfig) (*Timed, error) {
+	if err := c.allow(s.all); err != nil {
 		return nil, err
 	}
-	if lines == 0 || lines > all || fpBits >= asm.TimedCellBits {
-		return nil, fmt.Errorf("%w: %d of %d lines, fingerprints of %d bits", ErrSnapshot, lines, all, fpBits)
+	if s.lines == 0 || s.lines > s.all || s.fpBits >= asm.TimedCellBits {
+		return nil, fmt.Errorf("%w: %d of %d lines, fingerprints of %d bits", ErrSnapshot, s.lines, s.all, s.fpBits)
 	}
 	config := TimedConfig{
-		Window: window, Memory: int(lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: refresh, Across: across, Workers: c.Workers,
+		Window: s.window, Memory: int(s.lines) * layout.LineSize,
+		FPR: timedFPR(uint(min(s.fpBits, 63))), Refresh: s.refresh, Across: s.across, Workers: c.Workers,
 	}
 	_, err := cellShape(config)
 	if err == nil {
-		err = window.check()
+		err = s.window.check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if limit > 0 { // that of this machine may be another one
-		config.Limit = int(min(limit, uint64(max(layout.MemoryBudget(), int(all)*layout.LineSize))))
+	if s.limit > 0 { // that of this machine may be another one
+		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
 	}
 	t, err := NewTimed(config)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.fill(f, fpBits, all); err != nil {
+	if err := t.resume(s); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-// fill takes over what the filter knows of its stream, and makes its older lines.
-func (t *Timed) fill(f *snapshotFields, fpBits, all uint64) error {
-	t.params.Origin = int64(f.next())
-	t.started = f.flag()
-	t.position = f.next()
-	t.kernels[0].counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
-	length := t.demand.length
-	t.demand.fill(f)
-	t.demand.late.fill(f)
-	if uint64(t.params.FPBits) != fpBits || t.demand.length != length || t.demand.now > windowSlices ||
-		t.demand.size >= demandGroup || t.demand.late.closed > lateSegments || t.demand.late.length == 0 {
-		return fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
+// resume takes over what was known of the stream, and makes older lines.
+func (t *Timed) resume(s *timedState) error {
+	if uint64(t.params.FPBits) != s.fpBits || !t.demand.resume(&s.demand) {
+		return errInconsistent
 	}
-	return t.fillGrowth(f, all)
+	t.params.Origin, t.started, t.position = s.origin, s.started, s.position
+	t.kernels[0].counts = s.counts
+	return t.resumeGrowth(s)
 }
 
-// fillGrowth makes older lines, so many with the present ones.
-func (t *Timed) fillGrowth(f *snapshotFields, all uint64) error {
+// resume takes over what was saved, and reports whether that is possible.
+func (m *demand) resume(saved *demand) bool {
+	l := &saved.late
+	if saved.length != m.length || saved.now < 0 || saved.now > windowSlices || saved.size < 0 || saved.size >= demandGroup ||
+		l.closed < 0 || l.closed > lateSegments || l.length == 0 {
+		return false
+	}
+	saved.most, saved.since, saved.until, l.window = m.most, m.since, m.until, m.late.window
+	*m = *saved
+	return true
+}
+
+// resumeGrowth makes older lines.
+func (t *Timed) resumeGrowth(s *timedState) error {
 	g := &t.growth
-	at, endAt, older := f.next(), f.next(), f.next()
-	rest := all - uint64(t.lines)
-	for i := range uint64(maxOlder) {
-		lines, since, kept := f.next(), int64(f.next()), f.next()
-		if i >= older {
-			continue
+	rest := s.all - uint64(t.lines)
+	for _, older := range s.arenas[:min(s.older, maxOlder)] {
+		if older.lines == 0 || older.lines > rest {
+			return fmt.Errorf("%w: %d older lines of %d", ErrSnapshot, older.lines, rest)
 		}
-		if lines == 0 || lines > rest {
-			return fmt.Errorf("%w: %d older lines of %d", ErrSnapshot, lines, rest)
-		}
-		rest -= lines
-		arena, err := layout.NewArena(int(lines))
+		rest -= older.lines
+		arena, err := layout.NewArena(int(older.lines))
 		if err != nil {
 			return err
 		}
-		g.older = append(g.older, olderArena{arena, since, kept})
+		g.older = append(g.older, olderArena{arena, older.since, older.kept})
 		g.lines = append(g.lines, arena.Lines())
 	}
-	if rest != 0 || older > maxOlder || g.limit == 0 && (at != 0 || older != 0) || at != 0 && at < t.position || endAt != 0 && (endAt < t.position || older == 0) {
+	if rest != 0 || s.older > maxOlder || g.limit == 0 && (s.growAt != 0 || s.older != 0) ||
+		s.growAt != 0 && s.growAt < t.position || s.endAt != 0 && (s.endAt < t.position || s.older == 0) {
 		return fmt.Errorf("%w: older lines that do not belong there", ErrSnapshot)
 	}
-	t.memory = int(all) * layout.LineSize
-	g.endAt = endAt
+	t.memory = int(s.all) * layout.LineSize
+	g.endAt = s.endAt
 	t.demand.since, t.demand.until = t.oldest()
-	if at != 0 && t.factor() > 1 {
-		g.at, g.next = at, prepareArena(t.factor()*t.lines)
+	if s.growAt != 0 && t.factor() > 1 {
+		g.at, g.next = s.growAt, prepareArena(t.factor()*t.lines)
 	}
 	return nil
-}
-
-func (m *demand) save(fields []uint64) []uint64 {
-	fields = append(append(fields, uint64(m.start)), m.kept[:]...)
-	return append(fields, uint64(m.now), m.live, m.peak, uint64(m.size), m.fresh, uint64(m.first), m.length,
-		m.groups, m.unsampled, m.over, m.pastAt)
-}
-
-func (m *demand) fill(f *snapshotFields) {
-	m.start = int64(f.next())
-	for i := range m.kept {
-		m.kept[i] = f.next()
-	}
-	m.now, m.live, m.peak = f.number(), f.next(), f.next()
-	m.size, m.fresh, m.first, m.length = f.number(), f.next(), int64(f.next()), f.next()
-	m.groups, m.unsampled, m.over, m.pastAt = f.next(), f.next(), f.next(), f.next()
-}
-
-func (l *lateness) save(fields []uint64) []uint64 {
-	for _, t := range l.least {
-		fields = append(fields, uint64(t))
-	}
-	return append(fields, l.length, uint64(l.closed), uint64(l.low), l.kept, l.total,
-		uint64(l.reached), uint64(l.forgotten), l.late, l.first, l.by)
-}
-
-func (l *lateness) fill(f *snapshotFields) {
-	for i := range l.least {
-		l.least[i] = int64(f.next())
-	}
-	l.length, l.closed, l.low, l.kept, l.total = f.next(), f.number(), int64(f.next()), f.next(), f.next()
-	l.reached, l.forgotten, l.late, l.first, l.by = int64(f.next()), int64(f.next()), f.next(), f.next(), f.next()
-}
-
-func (g *growth) save(fields []uint64) []uint64 {
-	fields = append(fields, g.at, g.endAt, uint64(len(g.older)))
-	for i := range maxOlder {
-		if i < len(g.older) {
-			fields = append(fields, uint64(len(g.lines[i])), uint64(g.older[i].since), g.older[i].kept)
-		} else {
-			fields = append(fields, 0, 0, 0)
-		}
-	}
-	return fields
 }

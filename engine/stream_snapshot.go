@@ -8,17 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// streamFields are the fields of a snapshot, in this order. They are all that is kept
-// of a filter but its lines.
-type streamFields struct {
-	method, shape, k, p, max, lines   uint64
-	elements, seen, occupied, evicted uint64
+// streamState is what is saved of a filter beside its lines.
+type streamState struct {
+	streamParams
+	elements, seen uint64
+	streamCounts
 }
 
-const streamFieldCount = 10
-
-func (f *streamFields) all() [streamFieldCount]*uint64 {
-	return [...]*uint64{&f.method, &f.shape, &f.k, &f.p, &f.max, &f.lines, &f.elements, &f.seen, &f.occupied, &f.evicted}
+func (s *streamState) fields() snapshotFields {
+	return snapshotFields{
+		&s.method, &s.shape, &s.k, &s.p, &s.max, &s.lines, &s.elements, &s.seen, &s.occupied, &s.evicted,
+	}
 }
 
 // Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
@@ -29,18 +29,8 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 // It panics after Close.
 func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Stream.Snapshot", s.arena)
-	c := s.counts()
-	f := streamFields{
-		method: uint64(s.params.method), shape: uint64(s.params.shape),
-		k: uint64(s.params.k), p: uint64(s.params.p), max: uint64(s.params.max),
-		lines: uint64(s.params.lines), elements: s.elements, seen: s.seen,
-		occupied: c.occupied, evicted: c.evicted,
-	}
-	var fields [streamFieldCount]uint64
-	for i, field := range f.all() {
-		fields[i] = *field
-	}
-	out := newSnapshotWriter(w, snapshotStream, secret, label, fields[:])
+	state := streamState{s.params, s.elements, s.seen, s.counts()}
+	out := newSnapshotWriter(w, snapshotStream, secret, label, state.fields())
 	s.copying = out.shared(s.arena, 0, s.params.lines)
 	return out.end()
 }
@@ -51,19 +41,15 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 // allows, ErrWorkers if the workers do not fit, or are those of r and of
 // layout.NewArena.
 func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
-	in, fields, err := newSnapshotReader(r, snapshotStream, c, streamFieldCount, streamFieldCount)
+	var saved streamState
+	in, err := newSnapshotReader(r, snapshotStream, c, saved.fields())
 	if err != nil {
 		return nil, err
 	}
-	var f streamFields
-	for i, field := range f.all() {
-		*field = fields[i]
-	}
-	p, err := f.params(c)
-	if err != nil {
+	if err := saved.check(c); err != nil {
 		return nil, err
 	}
-	s, err := newStream(p, c.Workers)
+	s, err := newStream(saved.streamParams, c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -75,57 +61,57 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 		s.Close()
 		return nil, err
 	}
-	s.elements, s.seen = f.elements, f.seen
-	s.kernels[0].add(streamCounts{occupied: f.occupied, evicted: f.evicted})
+	s.elements, s.seen = saved.elements, saved.seen
+	s.kernels[0].add(saved.streamCounts)
 	return s, nil
 }
 
-// params returns the parameters, or an error if no filter has such fields.
-func (f *streamFields) params(c RestoreConfig) (streamParams, error) {
+// check returns an error unless there is a filter with such fields, which c allows.
+func (s *streamState) check(c RestoreConfig) error {
 	// What newStreamParams never chooses does not fit one of these.
 	const most = asm.MaxCellK * 64
 	for _, v := range []struct {
 		name        string
 		value, most uint64
 	}{
-		{"method", f.method, uint64(len(streamMethods) - 1)}, {"shape", f.shape, uint64(asm.Lines8x64)},
-		{"K", f.k, most}, {"P", f.p, most}, {"Max", f.max, most}, {"number of lines", f.lines, maxStreamLines},
-		{"number of seen elements", f.seen, f.elements}, {"number of evictions", f.evicted, f.elements},
+		{"method", uint64(s.method), uint64(len(streamMethods) - 1)}, {"shape", uint64(s.shape), uint64(asm.Lines8x64)},
+		{"K", uint64(s.k), most}, {"P", uint64(s.p), most}, {"Max", uint64(s.max), most},
+		{"number of lines", uint64(s.lines), maxStreamLines},
+		{"number of seen elements", s.seen, s.elements}, {"number of evictions", s.evicted, s.elements},
 	} {
 		if v.value > v.most {
-			return streamParams{}, fmt.Errorf("%w: %s is %d, must be at most %d", ErrSnapshot, v.name, v.value, v.most)
+			return fmt.Errorf("%w: %s is %d, must be at most %d", ErrSnapshot, v.name, v.value, v.most)
 		}
 	}
-	if err := c.allow(f.lines); err != nil {
-		return streamParams{}, err
+	if err := c.allow(uint64(s.lines)); err != nil {
+		return err
 	}
-	return f.rebuild()
+	p, err := newStreamParams(s.config())
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	cells := uint64(p.lines) * uint64(p.lineCells())
+	if p != s.streamParams || s.occupied > cells || s.evicted > 0 && p.family() != familyRows {
+		return errInconsistent
+	}
+	return nil
 }
 
-// rebuild chooses the parameters again, as given ones, so that they are checked as
-// those of NewStream are.
-func (f *streamFields) rebuild() (streamParams, error) {
-	c := StreamConfig{Method: streamMethods[f.method].name, Memory: int(f.lines) * layout.LineSize}
+// config returns the configuration of which newStreamParams makes the parameters again, if it
+// can: so they are checked as those of NewStream are.
+func (s *streamState) config() StreamConfig {
+	c := StreamConfig{Method: streamMethods[s.method].name, Memory: s.lines * layout.LineSize}
 	switch {
-	case streamMethods[f.method].rows:
-		for _, s := range streamShapes {
-			if uint64(s.RowShape) == f.shape {
-				c.Shape = s.Name
+	case streamMethods[s.method].rows:
+		for _, shape := range streamShapes {
+			if shape.RowShape == s.shape {
+				c.Shape = shape.Name
 			}
 		}
 	case c.Method == "sbf":
-		c.K, c.P, c.Max = int(f.k), int(f.p), int(f.max)
+		c.K, c.P, c.Max = s.k, s.p, s.max
 	default:
-		c.K = int(f.k)
+		c.K = s.k
 	}
-	p, err := newStreamParams(c)
-	if err != nil {
-		return p, fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	cells := uint64(p.lines) * uint64(p.lineCells())
-	same := streamParams{int(f.method), asm.RowShape(f.shape), int(f.k), int(f.p), int(f.max), int(f.lines)} == p
-	if !same || f.occupied > cells || f.evicted > 0 && p.family() != familyRows {
-		return p, fmt.Errorf("%w: parameters that do not belong together", ErrSnapshot)
-	}
-	return p, nil
+	return c
 }
