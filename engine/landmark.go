@@ -11,10 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Bounds and defaults of a Landmark filter.
+// Bounds and defaults of a Landmark filter; that of its rate is DefaultFPR.
 const (
-	// DefaultFPR loses one of a billion distinct elements at most.
-	DefaultFPR = 1e-9
 	// minFPR is where the shares of later sub-filters still have a load.
 	minFPR = 1e-18
 	maxFPR = 0.5

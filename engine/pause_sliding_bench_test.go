@@ -35,7 +35,7 @@ func BenchmarkPauseSliding(b *testing.B) {
 			}
 		}
 		feed(2*pauseElements, hour/10, func() *pauseTimes {
-			if s.level > 0 || s.thinning {
+			if s.level > 0 || s.rows.thinning {
 				return &halving
 			}
 			return &growing

@@ -171,15 +171,15 @@ func TestSnapshotWithinPass(t *testing.T) {
 		r := newDigestRows(t, 0)
 		r.Limit(most)
 		digests := landmarkDigests(16, 60_000)
-		for at := 0; at < len(digests) && (r.lines() < 2048 || !r.passing() || r.passed == 0); at += 100 {
+		for at := 0; at < len(digests) && (r.rows.lines() < 2048 || !r.rows.passing() || r.rows.passed == 0); at += 100 {
 			r.TestAndSet(make([]uint64, 2), digests[at:at+100])
 		}
-		if !r.passing() || r.passed == 0 {
+		if !r.rows.passing() || r.rows.passed == 0 {
 			t.Fatalf("%s: no pass", name)
 		}
 		again := restart(t, r, snapshotDigestRows)
-		if !again.passing() || again.passed != r.passed || again.thinning != (name == "thinning") {
-			t.Errorf("%s: %d lines were passed, want %d", name, again.passed, r.passed)
+		if !again.rows.passing() || again.rows.passed != r.rows.passed || again.rows.thinning != (name == "thinning") {
+			t.Errorf("%s: %d lines were passed, want %d", name, again.rows.passed, r.rows.passed)
 		}
 		checkRestarts(t, r, again, snapshotDigestRows, digests)
 	}
@@ -220,8 +220,8 @@ func TestSlidingSampledSnapshot(t *testing.T) {
 				for _, s := range []*Sliding{whole, cut} {
 					s.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
 				}
-				within["growing"] = within["growing"] || cut.growing()
-				within["thinning"] = within["thinning"] || cut.thinning
+				within["growing"] = within["growing"] || cut.rows.growing()
+				within["thinning"] = within["thinning"] || cut.rows.thinning
 				within["sampled"] = within["sampled"] || cut.level > 0
 				cut = restart(t, cut, snapshotSliding)
 				now := stream.times[max(0, to-1)]

@@ -81,7 +81,7 @@ func (w *shard) flush(lines []layout.Line, r shardTask, n int) {
 	for i := range digests {
 		digests[i] = r.digests[order[i]]
 	}
-	w.kernel.testAndSet(lines, seen, digests, r.position, order)
+	w.kernel.TestAndSet(lines, seen, digests, r.position, order)
 	for i, word := range seen {
 		for _, at := range order[64*i : min(64*i+64, n)] {
 			p.verdicts[at%shardRound] = byte(word & 1)
@@ -108,7 +108,7 @@ func (w *shard) pack(words int) {
 // bytes returns the size of what the worker holds.
 func (w *shard) bytes() int {
 	if w.picked == nil {
-		return w.kernel.bytes()
+		return w.kernel.Bytes()
 	}
-	return w.kernel.bytes() + int(unsafe.Sizeof(*w.picked))
+	return w.kernel.Bytes() + int(unsafe.Sizeof(*w.picked))
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -15,9 +14,6 @@ import (
 
 // MaxWorkers is the most goroutines that share the work of a filter.
 const MaxWorkers = 256
-
-// ErrWorkers is what errors about a number of workers wrap.
-var ErrWorkers = errors.New("number of workers out of range")
 
 const (
 	// shardRound is how many elements are shared at a time, whose verdicts the
@@ -41,12 +37,12 @@ func shardWorkers(n, lines int) (int, error) {
 
 // lineKernel is a filter's kernel with what it counts.
 type lineKernel interface {
-	// testAndSet handles at most shardPart elements of those lines. Element i
+	// TestAndSet handles at most shardPart elements of those lines. Element i
 	// has the number position + i, or position + order[i] if order is not nil. It
 	// sets the words of seen that cover them.
-	testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32)
-	// bytes returns the size of what the kernel holds.
-	bytes() int
+	TestAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32)
+	// Bytes returns the size of what the kernel holds.
+	Bytes() int
 }
 
 // shards share the elements of each round among workers by the lines that they live
@@ -160,7 +156,7 @@ func (s *shards) testAndSet(seen []uint64, d []asm.Digest, position uint64) {
 	}
 	for at := 0; at < len(d); at += shardPart {
 		to := min(at+shardPart, len(d))
-		s.all[0].kernel.testAndSet(s.lines, seen[at/64:(to+63)/64], d[at:to], position+uint64(at), nil)
+		s.all[0].kernel.TestAndSet(s.lines, seen[at/64:(to+63)/64], d[at:to], position+uint64(at), nil)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestSized(t *testing.T) {
 		e.Populate()
 		first := e.Counts().MemoryBytes
 		e.TestAndSet(seen, addrs)
-		if got := len(e.table.arena.Lines()) * 64; got != first {
+		if got := len(e.rows.table.arena.Lines()) * 64; got != first {
 			t.Errorf("ExactV4 of %d bytes grew to %d with %d addresses", first, got, n)
 		}
 
@@ -31,7 +31,7 @@ func TestSized(t *testing.T) {
 		r.Populate()
 		first = r.Counts().MemoryBytes
 		r.TestAndSet(seen, digests)
-		if got := len(r.table.arena.Lines()) * 64; got != first {
+		if got := len(r.rows.table.arena.Lines()) * 64; got != first {
 			t.Errorf("DigestRows of %d bytes grew to %d with %d digests", first, got, n)
 		}
 

@@ -63,8 +63,8 @@ const (
 // What it remembers depends on the stream alone, not on how it is cut into calls. Digests
 // must be keyed. A Sliding is not safe for concurrent use.
 type Sliding struct {
-	passRows[uint64]
 	slidingBooks
+	rows    passRows[uint64]
 	apart   *apart[uint64]         // nil before the first pass
 	steps   int64                  // in a window, rounded up
 	opened  int64                  // when the running step began
@@ -185,14 +185,12 @@ func NewSliding(cfg SlidingConfig) (*Sliding, error) {
 // newSliding returns a counter that may not grow.
 func newSliding(window, step int64) (*Sliding, error) {
 	s := &Sliding{
-		passRows: passRows[uint64]{
-			name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor,
-		},
 		slidingBooks: slidingBooks{window: window, step: step, most: asm.SlidingLines},
 		steps:        (window-1)/step + 1,
 		held:         make([]slidingElement, 0, slidingHeld),
 	}
-	if err := s.open(asm.SlidingLines); err != nil {
+	shape := rowShape{name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor}
+	if err := s.rows.open(shape, asm.SlidingLines); err != nil {
 		return nil, err
 	}
 	ring := 1 << bits.Len(uint(s.steps+1))
@@ -227,7 +225,7 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
-	checkOpen("Sliding.TestAndSet", s.table.arena)
+	checkOpen("Sliding.TestAndSet", s.rows.table.arena)
 	if len(times) < len(d) {
 		panic("engine: Sliding.TestAndSet: times shorter than digests")
 	}
@@ -249,7 +247,7 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 // time, but sets the bits of those alone that were seen in that step before: nothing has changed
 // about them. Elements of which the rows hold a later sighting count as not seen.
 func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
-	checkOpen("Sliding.TestAndSetStep", s.table.arena)
+	checkOpen("Sliding.TestAndSetStep", s.rows.table.arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {
@@ -272,7 +270,7 @@ func (s *Sliding) running(t int64) bool { return uint64(t)-uint64(s.opened) < ui
 // atOnce counts the elements of the running step, of so many, up to where the size of the rows is
 // decided on, if they are all sampled and nobody asks for another clock: the usual case.
 func (s *Sliding) atOnce(elements int) int {
-	if !s.started || s.level > 0 || s.thinning || len(s.held) > 0 {
+	if !s.started || s.level > 0 || s.rows.thinning || len(s.held) > 0 {
 		return 0
 	}
 	return min(elements, counterStep-s.pending.position-s.pending.count)
@@ -325,7 +323,7 @@ func (s *Sliding) forgetRecent() {
 // enter makes an element wait for its turn at the rows, if it is sampled.
 func (s *Sliding) enter(m marks, d *asm.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
-	if s.thinning && d[0] < s.mark() {
+	if s.rows.thinning && d[0] < s.rows.mark() {
 		level = max(level, s.level+1)
 	}
 	if asm.SlidingCell(d[0])&sampleMask(level) != 0 {
@@ -358,10 +356,10 @@ func (s *Sliding) flush(m marks) {
 	if n == 0 {
 		return
 	}
-	if s.growing() {
+	if s.rows.growing() {
 		s.lookApart(n)
 	} else {
-		s.look(&s.table, p.before[:n], p.words[:n], p.dates[:n])
+		s.look(&s.rows.table, p.before[:n], p.words[:n], p.dates[:n])
 	}
 	i := 0
 	for ; i+4 <= n; i += 4 {
@@ -391,7 +389,7 @@ func (s *Sliding) book(word uint64, before, date uint16) sighting {
 		return seenInStep
 	}
 	counts, mask := s.counts, len(s.counts)-1
-	if s.thinning && word < s.mark() {
+	if s.rows.thinning && word < s.rows.mark() {
 		counts = s.thinned
 	}
 	if before == 0 {
@@ -435,7 +433,7 @@ func (s *Sliding) Reset() {
 
 // empty forgets all elements that are not held, and gives back what they took.
 func (s *Sliding) empty() {
-	s.restart(asm.SlidingLines)
+	s.rows.restart(asm.SlidingLines)
 	clear(s.counts)
 	s.thinned = nil
 	s.taken, s.debt = 0, 0
@@ -444,3 +442,6 @@ func (s *Sliding) empty() {
 
 // Ignored returns how many elements had no time, or one that was not believed in the end.
 func (s *Sliding) Ignored() uint64 { return s.ignored }
+
+// Close gives the memory back. Nothing may be called afterwards.
+func (s *Sliding) Close() error { return s.rows.close() }

@@ -25,7 +25,7 @@ func (s *SlidingSet) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 		clearBits(seen, len(d))
 	}
 	for i, t := range times[:len(d)] {
-		if t == noTime {
+		if t == NoTime {
 			continue
 		}
 		last, known := s.last[d[i]]
@@ -52,7 +52,7 @@ func (s *SlidingSet) Count(now int64) Counts {
 			delete(s.last, d)
 		}
 	}
-	return exactCounts(n, mapBytes(len(s.last), 24))
+	return Counts{Distinct: n, Low: n, High: n, MemoryBytes: mapBytes(len(s.last), 24), Method: "exact"}
 }
 
 // Close gives the memory back.

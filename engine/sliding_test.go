@@ -152,7 +152,7 @@ func TestSlidingConfigs(t *testing.T) {
 		}
 	}
 	s := compareSliding(t, slidingStreams(4, 200_000, time.Minute)["all new"], SlidingConfig{Window: time.Minute})
-	if lines := len(s.table.arena.Lines()); lines < 4*asm.SlidingLines {
+	if lines := len(s.rows.table.arena.Lines()); lines < 4*asm.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
 	for _, cfg := range []SlidingConfig{
@@ -174,7 +174,7 @@ func TestSlidingForgets(t *testing.T) {
 	digests := landmarkDigests(9, 1<<18)
 	times := steady(len(digests), time.Second/20_000)
 	s.TestAndSet(nil, digests, times)
-	if lines := len(s.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
+	if lines := len(s.rows.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
 		t.Errorf("%d lines for 20,000 elements", lines)
 	}
 	if s.taken > 25_100 {
@@ -185,7 +185,7 @@ func TestSlidingForgets(t *testing.T) {
 		t.Error("something is left")
 	}
 	s.Reset()
-	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.table.arena.Lines()) != asm.SlidingLines {
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.rows.table.arena.Lines()) != asm.SlidingLines {
 		t.Errorf("%+v after Reset", c)
 	}
 }
@@ -200,7 +200,7 @@ func TestSlidingBatchSizes(t *testing.T) {
 			case 0:
 				stream.times[i] = rng.Int64() - rng.Int64()
 			case 1:
-				stream.times[i] = noTime
+				stream.times[i] = NoTime
 			}
 		}
 		cfg := SlidingConfig{Window: window, Memory: 1 << 17}

@@ -76,7 +76,7 @@ func TestExactV4State(t *testing.T) {
 	}
 	e.Limit(64 << 10)
 	seen := make([]uint64, len(addrs)/64+1)
-	for at := 0; !e.thinning || e.level == 0; at += 512 {
+	for at := 0; !e.rows.thinning || e.level == 0; at += 512 {
 		e.TestAndSet(seen, addrs[at:at+512])
 	}
 	checkState(t, "thinning", e, "224d62e478e52c5b")
@@ -87,7 +87,7 @@ func TestDigestRowsState(t *testing.T) {
 	feed(r, oneLine(3000), 100)
 	checkState(t, "spilled", r, "4e612a86d4ae6550")
 	digests := landmarkDigests(83, 100_000)
-	for at := 0; !r.growing() || r.passed == 0; at += 512 {
+	for at := 0; !r.rows.growing() || r.rows.passed == 0; at += 512 {
 		feed(r, digests[at:at+512], 512)
 	}
 	checkState(t, "growing", r, "a0c1472a4ff7a483")
@@ -104,11 +104,11 @@ func TestSlidingState(t *testing.T) {
 	times := steady(len(digests), 20*time.Microsecond)
 	s := mustSliding(t, SlidingConfig{Window: time.Second, Memory: 2048 * layout.LineSize})
 	at := 0
-	for ; !s.growing(); at += 512 {
+	for ; !s.rows.growing(); at += 512 {
 		s.TestAndSet(nil, digests[at:at+512], times[at:])
 	}
 	checkState(t, "growing", s, "d4f020427de03e79")
-	for ; !s.thinning; at += 512 {
+	for ; !s.rows.thinning; at += 512 {
 		s.TestAndSet(nil, digests[at:at+512], times[at:])
 	}
 	checkState(t, "thinning", s, "6ec49653816f3de4")

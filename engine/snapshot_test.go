@@ -129,7 +129,7 @@ func TestExactV4Snapshot(t *testing.T) {
 	}
 	whole, cut := newSnapshotExactV4(t), newSnapshotExactV4(t)
 	checkRestarts(t, whole, cut, snapshotExactV4, addrs)
-	if len(whole.table.spilled.words()) == 0 || len(whole.table.arena.Lines()) == whole.first {
+	if len(whole.rows.table.spilled.words()) == 0 || len(whole.rows.table.arena.Lines()) == whole.first {
 		t.Error("nothing spilled, or nothing grew: that tests nothing")
 	}
 }
@@ -139,7 +139,7 @@ func TestDigestRowsSnapshot(t *testing.T) {
 	digests = append(digests, digests[:5000]...)
 	whole, cut := newDigestRows(t, 0), newDigestRows(t, 0)
 	checkRestarts(t, whole, cut, snapshotDigestRows, digests)
-	if len(whole.table.spilled.words()) == 0 || len(whole.table.arena.Lines()) == whole.first {
+	if len(whole.rows.table.spilled.words()) == 0 || len(whole.rows.table.arena.Lines()) == whole.first {
 		t.Error("nothing spilled, or nothing grew: that tests nothing")
 	}
 }

@@ -137,13 +137,6 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 // at a time when they are first used.
 func (s *Stream) Populate() { s.arena.Populate(0, len(s.arena.Lines())) }
 
-// checkOpen panics if the arena is closed.
-func checkOpen(method string, a *layout.Arena) {
-	if a.Lines() == nil {
-		panic("engine: " + method + " after Close")
-	}
-}
-
 // Close ends the filter's goroutines and gives its memory back; Stats still works.
 // Further calls do nothing.
 func (s *Stream) Close() error {

@@ -29,7 +29,7 @@ type rowKernel struct {
 	sum    asm.RowCounts
 }
 
-func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+func (k *rowKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
 	c := asm.TestAndSetRows(lines, seen, d, position, order, k.params)
 	k.sum.Filled += c.Filled
 	k.sum.Evicted += c.Evicted
@@ -44,7 +44,7 @@ func (k *rowKernel) add(c streamCounts) {
 	k.sum.Evicted += c.evicted
 }
 
-func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+func (k *rowKernel) Bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // bitKernel is that of bit lines.
 type bitKernel struct {
@@ -52,7 +52,7 @@ type bitKernel struct {
 	sum    asm.BitLineCounts
 }
 
-func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+func (k *bitKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
 	asm.TestAndSetBitLines(lines, seen, d, position, order, k.params, &k.sum)
 }
 
@@ -60,7 +60,7 @@ func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.
 
 func (k *bitKernel) add(c streamCounts) { k.sum.Ones += c.occupied }
 
-func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+func (k *bitKernel) Bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // cellKernel is that of cell lines.
 type cellKernel struct {
@@ -68,7 +68,7 @@ type cellKernel struct {
 	sum  asm.CellCounts
 }
 
-func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+func (k *cellKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
 	asm.TestAndSetCells(lines, seen, d, position, order, &k.rule, &k.sum)
 }
 
@@ -76,4 +76,4 @@ func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum
 
 func (k *cellKernel) add(c streamCounts) { k.sum.NonZero += c.occupied }
 
-func (k *cellKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+func (k *cellKernel) Bytes() int { return int(unsafe.Sizeof(*k)) }

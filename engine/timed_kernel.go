@@ -36,7 +36,7 @@ func newTimedKernel(p *asm.TimedParams, r *timedRound, workers int) *timedKernel
 	return k
 }
 
-func (k *timedKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
+func (k *timedKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
 	ticks, points := k.round.ticks[position:], k.round.points
 	if k.params.Across {
 		points = points[position:]
@@ -61,7 +61,7 @@ func (p *timedPicked) gather(ticks []int64, points []uint32, order []uint32) ([]
 	return p.ticks[:], p.points[:]
 }
 
-func (k *timedKernel) bytes() int {
+func (k *timedKernel) Bytes() int {
 	sum := int(unsafe.Sizeof(*k))
 	if k.picked != nil {
 		sum += int(unsafe.Sizeof(*k.picked))

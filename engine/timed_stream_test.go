@@ -26,7 +26,7 @@ func (s *packetStream) add(d asm.Digest, t int64, point uint32) {
 // are: then ticks of that length lose nothing.
 func (s *packetStream) round(unit int64) {
 	for i, t := range s.times {
-		if t != noTime {
+		if t != NoTime {
 			s.times[i] = t - t%unit
 		}
 	}
@@ -87,7 +87,7 @@ func randomPackets(seed uint64, n int, next clock) *packetStream {
 		}
 		t := now
 		if rng.IntN(100) == 0 {
-			t = noTime
+			t = NoTime
 		}
 		s.add(d, t, uint32(rng.IntN(3)))
 	}
@@ -179,7 +179,7 @@ func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across 
 		found := false
 		for _, k := range kept[d] {
 			a, b := s.times[k.position], s.times[i]
-			near := a != noTime && b != noTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
+			near := a != NoTime && b != NoTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
 			if w.Packets > 0 {
 				near = uint64(i-k.position) <= uint64(w.Packets)+c.slack
 			}

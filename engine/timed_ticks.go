@@ -73,7 +73,7 @@ func (d divisor) ofTimes(ticks, times []int64) {
 // tickOf returns the quotient as the tick of time ns, if that is one.
 func tickOf(ns int64, quotient uint64) int64 {
 	tick := int64(quotient)
-	if ns == noTime {
+	if ns == NoTime {
 		tick = asm.NoTick
 	}
 	return tick

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 )
+
+// NoTime is the time of an element that has none.
+const NoTime = math.MinInt64
 
 // PacketFilter tells which elements of a stream are copies of earlier ones,
 // within a window. It serves one goroutine at a time.
@@ -15,7 +19,7 @@ type PacketFilter interface {
 	// other too; how a stream is cut into calls makes no difference.
 	//
 	// d[i] is the digest of what makes two packets the same, times[i] the
-	// packet's time in nanoseconds or math.MinInt64 if it has none, points[i]
+	// packet's time in nanoseconds or NoTime, points[i]
 	// where it was seen, which only filters across points read. Nothing is
 	// kept of the slices. It panics if one of them is too short.
 	TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32)
@@ -56,17 +60,4 @@ type LateStats struct {
 	By       time.Duration // how far it lay behind the elements before it, about
 	// SuggestedMemory is how many bytes would have been enough to forget nothing.
 	SuggestedMemory int
-}
-
-// checkPacketArguments panics unless all slices cover the elements.
-func checkPacketArguments(method string, seen []uint64, d []asm.Digest, times []int64, points []uint32, across bool) {
-	n := len(d)
-	switch {
-	case len(seen) < (n+63)/64:
-		panic("engine: " + method + ": seen shorter than digests")
-	case len(times) < n:
-		panic("engine: " + method + ": times shorter than digests")
-	case across && len(points) < n:
-		panic("engine: " + method + ": points shorter than digests")
-	}
 }

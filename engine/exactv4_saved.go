@@ -25,11 +25,11 @@ func (s *savedExactV4) fields() snapshotFields {
 // restored with the same label. Errors are those of w, or wrap ErrSnapshot for a
 // label that does not fit. It panics after Close.
 func (e *ExactV4) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("ExactV4.Snapshot", e.table.arena)
+	checkOpen("ExactV4.Snapshot", e.rows.table.arena)
 	exact, spilled := e.state()
 	s := savedExactV4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := newSnapshotWriter(w, snapshotExactV4, secret, label, s.fields())
-	e.save(out, spilled)
+	e.rows.save(out, spilled)
 	return out.end()
 }
 

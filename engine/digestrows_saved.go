@@ -2,13 +2,7 @@ package engine
 
 import (
 	"io"
-	"math"
-
-	"github.com/flowdedup/flowdedup/layout"
 )
-
-// maxDigestLines is the most lines that a snapshot may have: 128 GiB.
-const maxDigestLines = 1 << 31
 
 // Snapshot writes all digests that the counter remembers. A counter that
 // RestoreDigestRows makes of it goes on with the same verdicts and counts. The secret is what the
@@ -17,10 +11,10 @@ const maxDigestLines = 1 << 31
 // same label. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
 // It panics after Close.
 func (r *DigestRows) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("DigestRows.Snapshot", r.table.arena)
+	checkOpen("DigestRows.Snapshot", r.rows.table.arena)
 	s, spilled := r.state()
 	out := newSnapshotWriter(w, snapshotDigestRows, secret, label, s.fields())
-	r.save(out, spilled)
+	r.rows.save(out, spilled)
 	return out.end()
 }
 
@@ -35,7 +29,7 @@ func RestoreDigestRows(r io.Reader, c RestoreConfig) (*DigestRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(minDigestLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
+	if err := s.check(minDigestLines, maxRowLines, 0); err != nil {
 		return nil, err
 	}
 	if err := s.rows.allowed(c); err != nil {

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"io"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // savedSliding are the fields of a Sliding in a snapshot.
@@ -32,11 +30,11 @@ func (s *savedSliding) fields() snapshotFields {
 // MaxLabel bytes at most; a counter can only be restored with the same label. Errors are
 // those of w, or wrap ErrSnapshot for a label that does not fit. It panics after Close.
 func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
-	checkOpen("Sliding.Snapshot", s.table.arena)
-	rows, spilled := s.state()
+	checkOpen("Sliding.Snapshot", s.rows.table.arena)
+	rows, spilled := s.rows.state()
 	saved := savedSliding{rows, s.slidingBooks, s.pending.position, len(s.levels), len(s.held)}
 	out := newSnapshotWriter(w, snapshotSliding, secret, label, saved.fields())
-	s.save(out, spilled)
+	s.rows.save(out, spilled)
 	out.words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
 	out.words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
 	out.words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })
@@ -59,7 +57,7 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.rows.check(asm.SlidingLines, min(maxDigestLines, math.MaxInt/layout.LineSize/2), 0); err != nil {
+	if err := saved.rows.check(asm.SlidingLines, maxRowLines, 0); err != nil {
 		return nil, err
 	}
 	if err := saved.rows.allowed(c); err != nil {
@@ -101,7 +99,7 @@ func (s *savedSliding) check() error {
 	}
 	farthest := floorDiv(slidingTimes, s.step) + 1
 	switch {
-	case s.most < asm.SlidingLines || uint64(s.most) > maxDigestLines || s.most&(s.most-1) != 0,
+	case s.most < asm.SlidingLines || uint64(s.most) > maxRowLines || s.most&(s.most-1) != 0,
 		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
 		s.level > 64 || s.votes < 0 || s.votes > s.held || s.position < 0 || s.position >= counterStep,
 		s.held < 0 || s.held >= slidingHeld:
@@ -112,13 +110,13 @@ func (s *savedSliding) check() error {
 
 // load reads the elements.
 func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
-	if err := s.passRows.load(in, rows); err != nil {
+	if err := s.rows.load(in, rows); err != nil {
 		return err
 	}
-	if s.passing() {
+	if s.rows.passing() {
 		s.apart = new(apart[uint64])
 	}
-	if s.thinning {
+	if s.rows.thinning {
 		s.thinned = make([]uint32, len(s.counts))
 	}
 	words := make([]uint64, 3*held)
