@@ -370,28 +370,6 @@ func TestSlidingSpills(t *testing.T) {
 	compareSliding(t, stream, SlidingConfig{Window: window})
 }
 
-// A counter that is restored goes on as if nothing had happened.
-func TestSlidingSnapshot(t *testing.T) {
-	for name, stream := range slidingStreams(8, 30_000, time.Minute) {
-		for _, memory := range []int{0, 1} {
-			cfg := SlidingConfig{Window: time.Minute, Memory: memory}
-			whole, cut := mustSliding(t, cfg), mustSliding(t, cfg)
-			rng := rand.New(rand.NewPCG(54, 54))
-			for at := 0; at < len(stream.digests); {
-				to := min(at+rng.IntN(8000), len(stream.digests))
-				whole.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
-				cut.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
-				cut = restart(t, cut, snapshotSliding)
-				now := stream.times[to-1]
-				if got, want := cut.Count(now), whole.Count(now); got != want {
-					t.Fatalf("%s: %+v after %d elements, want %+v", name, got, to, want)
-				}
-				at = to
-			}
-		}
-	}
-}
-
 func TestSlidingSeen(t *testing.T) {
 	s := mustSliding(t, SlidingConfig{Window: time.Second})
 	seen := []uint64{^uint64(0)}

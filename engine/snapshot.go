@@ -71,7 +71,7 @@ const (
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
 func newSeal(s Secret) hash.Hash {
-	key := s.longKey(keySnapshot)
+	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
 		panic("engine: " + err.Error()) // only for keys of a wrong size

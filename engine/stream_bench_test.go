@@ -34,3 +34,16 @@ func BenchmarkStream(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkStreamShards(b *testing.B) {
+	const n = 1 << 20
+	digests := repeating(31, n)
+	seen := make([]uint64, n/64)
+	for _, c := range []StreamConfig{{Method: "lru"}, {Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.1, Max: 3}} {
+		benchShards(b, fmt.Sprintf("%s/Max=%d/", c.Method, c.Max), n, func(b *testing.B, memory, workers int) func(at, batch int) {
+			c.Memory, c.Workers = memory, workers
+			s := mustStream(b, c)
+			return func(at, batch int) { s.TestAndSet(seen, digests[at:at+batch]) }
+		})
+	}
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -29,7 +30,7 @@ func TestStreamSnapshot(t *testing.T) {
 				}
 			}
 			at += n
-			restored, err := RestoreStream(bytes.NewReader(snapshotOf(t, s)), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 1 + rng.IntN(5)})
+			restored, err := RestoreStream(bytes.NewReader(saved(t, s)), RestoreConfig{Secret: savedSecret, Label: savedLabel, Workers: 1 + rng.IntN(5)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,10 +52,10 @@ func TestStreamSnapshot(t *testing.T) {
 // A snapshot ends where it ends: what follows stays for the next reader.
 func TestSnapshotsInARow(t *testing.T) {
 	s := mustStream(t, StreamConfig{Memory: 6400})
-	data := snapshotOf(t, s)
+	data := saved(t, s)
 	r := iotest.OneByteReader(io.MultiReader(bytes.NewReader(data), bytes.NewReader(data), strings.NewReader("rest")))
 	for range 2 {
-		restored, err := RestoreStream(r, snapshotRestore())
+		restored, err := RestoreStream(r, savedConfig)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func TestSnapshotsInARow(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	s := mustStream(t, StreamConfig{Method: "sbf", Memory: 6400})
 	streamVerdicts(s, repeating(13, 3000), constant(1000))
-	data := snapshotOf(t, s)
+	data := saved(t, s)
 	flipped := slices.Clone(data)
 	flipped[len(flipped)/2] ^= 4
 	failing := errors.New("the disk is gone")
@@ -104,7 +105,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"bits of more lines", sealAgain(changed(data, 27, 1<<36)), ErrSnapshot, "more than 100 lines"},
 		{"evicted", sealAgain(changed(data, 23, 1<<63)), ErrSnapshot, "evictions"},
 	} {
-		r, err := RestoreStream(bytes.NewReader(c.data), snapshotRestore())
+		r, err := RestoreStream(bytes.NewReader(c.data), savedConfig)
 		if err == nil {
 			r.Close()
 		}
@@ -116,17 +117,63 @@ func TestRestoreRefuses(t *testing.T) {
 		config RestoreConfig
 		is     error
 	}{
-		"another key": {RestoreConfig{Secret: Secret{9}, Label: snapshotLabel}, ErrSnapshot},
-		"too large":   {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: 6399}, ErrMemory},
-		"no memory":   {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Memory: -1}, ErrMemory},
-		"101 workers": {RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 101}, ErrWorkers},
+		"another key": {RestoreConfig{Secret: Secret{9}, Label: savedLabel}, ErrSnapshot},
+		"too large":   {RestoreConfig{Secret: savedSecret, Label: savedLabel, Memory: 6399}, ErrMemory},
+		"no memory":   {RestoreConfig{Secret: savedSecret, Label: savedLabel, Memory: -1}, ErrMemory},
+		"101 workers": {RestoreConfig{Secret: savedSecret, Label: savedLabel, Workers: 101}, ErrWorkers},
 	} {
 		if _, err := RestoreStream(bytes.NewReader(data), c.config); !errors.Is(err, c.is) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	broken := io.MultiReader(bytes.NewReader(data[:200]), iotest.ErrReader(failing))
-	if _, err := RestoreStream(broken, snapshotRestore()); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
+	if _, err := RestoreStream(broken, savedConfig); !errors.Is(err, failing) || errors.Is(err, ErrSnapshot) {
 		t.Errorf("a reader that fails: %v", err)
+	}
+}
+
+// smallStream returns a small filter, after some work.
+func smallStream(t testing.TB) *Stream {
+	s := mustStream(t, StreamConfig{Method: "sbf", Memory: 6400})
+	streamVerdicts(s, landmarkDigests(51, 3000), constant(1000))
+	return s
+}
+
+func TestStreamRestore(t *testing.T) { checkRestore(t, smallStream(t), RestoreStream) }
+
+func FuzzRestoreStream(f *testing.F) {
+	filters := []*Stream{smallStream(f)}
+	for _, c := range streamConfigs() {
+		c.Memory = 192
+		s := mustStream(f, c)
+		streamVerdicts(s, repeating(14, 100), constant(100))
+		filters = append(filters, s)
+	}
+	fuzzRestore(f, RestoreStream, func(s *Stream) {
+		s.TestAndSet(make([]uint64, 32), repeating(15, 2000))
+		s.Stats()
+	}, filters...)
+}
+
+func TestStreamState(t *testing.T) {
+	digests := repeating(81, 20_000)
+	for _, c := range []struct {
+		StreamConfig
+		want string
+	}{
+		{StreamConfig{Method: "lru", Shape: "8x8"}, "542589ac47303b73"},
+		{StreamConfig{Method: "qht", Shape: "4x16"}, "598e5ab118da25c9"},
+		{StreamConfig{Method: "qqhtd", Shape: "8x64"}, "382f21721719a3e6"},
+		{StreamConfig{Method: "sbf"}, "2b8146a3aa6fde6e"},
+		{StreamConfig{Method: "sbf", K: 3, P: 10, Max: 3}, "c9529ecc0a542cf4"},
+		{StreamConfig{Method: "rsbf"}, "26cc1ad84a29e74c"},
+		{StreamConfig{Method: "bsbf", K: 3}, "5059913eef6438fe"},
+		{StreamConfig{Method: "bsbfsd"}, "60fa561e1f86e239"},
+		{StreamConfig{Method: "rlbsbf"}, "26a1c9f328d07ddd"},
+	} {
+		c.Memory = 6400
+		s := mustStream(t, c.StreamConfig)
+		streamVerdicts(s, digests, constant(1000))
+		checkState(t, fmt.Sprintf("%s %s %d", c.Method, c.Shape, c.Max), s, c.want)
 	}
 }

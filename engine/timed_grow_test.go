@@ -128,7 +128,7 @@ func TestTimedGrowsAlike(t *testing.T) {
 		if at = to; len(f.growth.older) > 0 {
 			beside++
 		}
-		again, err := RestoreTimed(bytes.NewReader(snapshotOf(t, f)), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel})
+		again, err := RestoreTimed(bytes.NewReader(saved(t, f)), RestoreConfig{Secret: savedSecret, Label: savedLabel})
 		if err != nil {
 			t.Fatal(err)
 		}

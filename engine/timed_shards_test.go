@@ -62,13 +62,13 @@ func TestTimedSnapshotShards(t *testing.T) {
 			t.Fatalf("other verdicts from packet %d to %d", at, to)
 		}
 		at = to
-		c := RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel, Workers: 1 + rng.IntN(5)}
-		again, err := restorers[snapshotTimed](bytes.NewReader(snapshotOf(t, f)), c)
+		c := RestoreConfig{Secret: savedSecret, Label: savedLabel, Workers: 1 + rng.IntN(5)}
+		again, err := RestoreTimed(bytes.NewReader(saved(t, f)), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { again.Close() })
-		f = again.(*Timed)
+		f = again
 		f.shards.least = 1
 	}
 	if f.Stats() != one.Stats() {
@@ -83,4 +83,15 @@ func TestTimedWorkers(t *testing.T) {
 			t.Errorf("%d workers: %v", workers, err)
 		}
 	}
+}
+
+// BenchmarkTimedShards takes packets of a steady clock.
+func BenchmarkTimedShards(b *testing.B) {
+	const n = 1 << 20
+	p := randomPackets(14, n, clocks(1_000_000)["in order"])
+	seen := make([]uint64, n/64)
+	benchShards(b, "", n, func(b *testing.B, memory, workers int) func(at, batch int) {
+		f := newTimed(b, TimedConfig{Window: window(b, "1ms"), Memory: memory, Workers: workers})
+		return func(at, batch int) { f.TestAndSet(seen, p.digests[at:at+batch], p.times[at:at+batch], nil) }
+	})
 }

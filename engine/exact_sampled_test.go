@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 )
@@ -151,15 +149,15 @@ func TestLimit(t *testing.T) {
 // Counters that are saved and restored, also while they grow or are thinned, go on as one that was not.
 func TestSampledSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 15))
-	whole, cut := newSnapshotExactV4(t), newSnapshotExactV4(t)
+	whole, cut := newSavedExactV4(t), newSavedExactV4(t)
 	whole.Limit(sampledMemory)
 	cut.Limit(sampledMemory)
-	checkRestarts(t, whole, cut, snapshotExactV4, repeated(150_000, rng, freshAddress(rng)))
+	checkRestarts(t, whole, cut, RestoreExactV4, repeated(150_000, rng, freshAddress(rng)))
 	if whole.level == 0 {
 		t.Error("no sample")
 	}
 	rows := sampledDigests(t, 0).(*DigestRows)
-	checkRestarts(t, rows, sampledDigests(t, 0).(*DigestRows), snapshotDigestRows, repeated(150_000, rng, freshDigest(rng)))
+	checkRestarts(t, rows, sampledDigests(t, 0).(*DigestRows), RestoreDigestRows, repeated(150_000, rng, freshDigest(rng)))
 	if rows.level == 0 {
 		t.Error("no sample")
 	}
@@ -177,62 +175,10 @@ func TestSnapshotWithinPass(t *testing.T) {
 		if !r.rows.passing() || r.rows.passed == 0 {
 			t.Fatalf("%s: no pass", name)
 		}
-		again := restart(t, r, snapshotDigestRows)
+		again := restart(t, r, RestoreDigestRows)
 		if !again.rows.passing() || again.rows.passed != r.rows.passed || again.rows.thinning != (name == "thinning") {
 			t.Errorf("%s: %d lines were passed, want %d", name, again.rows.passed, r.rows.passed)
 		}
-		checkRestarts(t, r, again, snapshotDigestRows, digests)
-	}
-}
-
-// hotAndNew returns a stream of which half come again and again, and the others are new.
-func hotAndNew(n int, window time.Duration) *slidingStream {
-	rng := rand.New(rand.NewPCG(17, 18))
-	s := &slidingStream{times: steady(n, window/time.Duration(n))}
-	for i := range n {
-		d := asm.Digest{rng.Uint64()}
-		if i%2 == 0 {
-			d = asm.Digest{0x9e3779b97f4a7c15 * uint64(1+rng.IntN(60))}
-		}
-		s.digests = append(s.digests, d)
-	}
-	return s
-}
-
-// Sliding counters that are saved and restored at random moments, while they grow, halve their sample or
-// take all elements again, decide at the same places as one that was not: elements of the
-// running step that rows were not asked for again are known to both.
-func TestSlidingSampledSnapshot(t *testing.T) {
-	const window = time.Minute
-	const busy = 60_000
-	stream := hotAndNew(busy*11/10, window)
-	for i := busy; i < len(stream.times); i++ {
-		stream.times[i] += int64(i-busy) * int64(window) / 2000 // calm
-	}
-	for _, memory := range []int{1, 1 << 18, 1 << 20} {
-		t.Run(fmt.Sprint(memory), func(t *testing.T) {
-			cfg := SlidingConfig{Window: window, Step: window / 10, Memory: memory}
-			whole, cut := mustSliding(t, cfg), mustSliding(t, cfg)
-			rng := rand.New(rand.NewPCG(19, 20))
-			within := map[string]bool{}
-			for at := 0; at < len(stream.digests); {
-				to := min(at+rng.IntN(400), len(stream.digests))
-				for _, s := range []*Sliding{whole, cut} {
-					s.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
-				}
-				within["growing"] = within["growing"] || cut.rows.growing()
-				within["thinning"] = within["thinning"] || cut.rows.thinning
-				within["sampled"] = within["sampled"] || cut.level > 0
-				cut = restart(t, cut, snapshotSliding)
-				now := stream.times[max(0, to-1)]
-				if got, want := cut.Count(now), whole.Count(now); got != want || cut.pending.position != whole.pending.position {
-					t.Fatalf("%+v after %d elements, want %+v", got, to, want)
-				}
-				at = to
-			}
-			if memory < 1<<20 && (!within["thinning"] || !within["sampled"]) || memory > 1 && !within["growing"] {
-				t.Errorf("saved within %v: that tests too little", within)
-			}
-		})
+		checkRestarts(t, r, again, RestoreDigestRows, digests)
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -86,4 +87,62 @@ func measureCounter[K any](b *testing.B, c Counter[K], most int, key func(asm.Di
 		}
 		next(128)
 	}, func() { c.TestAndSet(seen, keys) })
+}
+
+// benchShards runs a benchmark with one and two workers, lines in a core's own cache and
+// in memory, and calls of some sizes. call handles that many elements from place at on
+// of the most.
+func benchShards(b *testing.B, name string, most int, filter func(b *testing.B, memory, workers int) (call func(at, batch int))) {
+	for _, mib := range []int{1, 128} {
+		for _, batch := range []int{1 << 12, 1 << 14, 1 << 16, 1 << 20} {
+			for _, workers := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%sMiB=%d/batch=%d/workers=%d", name, mib, batch, workers), func(b *testing.B) {
+					call, at := filter(b, mib<<20, workers), 0
+					for b.Loop() {
+						call(at, batch)
+						at = (at + batch) % most
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch), "ns/element")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	}
+}
+
+const (
+	// pauseBatch is how many elements a call gets where its longest time counts.
+	pauseBatch = 256
+	// pauseElements is how many elements the counter grows to.
+	pauseElements = 8 << 20
+)
+
+// measurePause has counters that create makes take random keys, and tells how long calls take.
+func measurePause[K any](b *testing.B, create func() Counter[K], key func(*rand.PCG) K) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	keys, seen := make([]K, pauseBatch), make([]uint64, pauseBatch/64)
+	times := make([]time.Duration, 0, pauseElements/pauseBatch)
+	var passed, longest, usual, sum time.Duration
+	for b.Loop() {
+		c, rng := create(), rand.NewPCG(81, 82)
+		times = times[:0]
+		for at := 0; at < pauseElements; at += pauseBatch {
+			for i := range keys {
+				keys[i] = key(rng)
+			}
+			wall, begin := time.Now(), threadTime()
+			c.TestAndSet(seen, keys)
+			times = append(times, threadTime()-begin)
+			sum, passed = sum+times[len(times)-1], max(passed, time.Since(wall))
+		}
+		slices.Sort(times)
+		longest, usual = max(longest, times[len(times)-1]), max(usual, times[len(times)-len(times)/1000])
+		c.Close()
+	}
+	b.ReportMetric(float64(passed.Nanoseconds()), "max-ns")
+	b.ReportMetric(float64(longest.Nanoseconds()), "max-cpu-ns")
+	b.ReportMetric(float64(usual.Nanoseconds()), "p99.9-cpu-ns")
+	b.ReportMetric(float64(sum.Nanoseconds())/float64(b.N)/pauseElements, "cpu-ns/element")
+	b.ReportMetric(0, "ns/op") // it would count the making of keys, too
 }
