@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -234,7 +235,7 @@ func (x *exactRows[E, W]) counts(missed float64) Counts {
 		c.Method = "sampled-rows"
 	}
 	c.Distinct = uint64(math.Round(sum.mean + missed))
-	c.Low, c.High = min(low, c.Distinct), max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	c.Low, c.High = min(low, c.Distinct), max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
 	return c
 }
 

@@ -282,7 +282,7 @@ func (l *Landmark) Counts() Counts {
 	c := Counts{
 		Distinct: l.count + uint64(math.Round(missed)),
 		Low:      l.count,
-		High:     l.count + poissonQuantile(missed, 0.95),
+		High:     l.count + theory.PoissonQuantile(0.95, missed),
 		FPR:      l.fpr(),
 		Method:   "bloom",
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // Count is CountSpan over the window.
@@ -35,7 +36,7 @@ func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 	low, high := sum.bounds()
 	c.Distinct = uint64(math.Round(sum.mean + missed))
 	c.Low = min(low, c.Distinct)
-	c.High = max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	c.High = max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
 	return c
 }
 
