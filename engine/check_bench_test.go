@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
 // benchBatch is how many elements a call gets.
@@ -131,9 +132,9 @@ func measurePause[K any](b *testing.B, create func() Counter[K], key func(*rand.
 			for i := range keys {
 				keys[i] = key(rng)
 			}
-			wall, begin := time.Now(), threadTime()
+			wall, begin := time.Now(), check.ThreadTime()
 			c.TestAndSet(seen, keys)
-			times = append(times, threadTime()-begin)
+			times = append(times, check.ThreadTime()-begin)
 			sum, passed = sum+times[len(times)-1], max(passed, time.Since(wall))
 		}
 		slices.Sort(times)

@@ -121,7 +121,7 @@ func checkPacketCopies(t *testing.T, f interface {
 	var c SnapshotCopy
 	at := 0
 	next := func(n int) {
-		part := &packetStream{s.digests[at : at+n], s.times[at : at+n], s.points[at : at+n]}
+		part := s.part(at, at+n)
 		part.verdicts(f, 300)
 		at += n
 	}

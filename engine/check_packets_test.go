@@ -19,6 +19,11 @@ func (s *packetStream) add(d asm.Digest, t int64, point uint32) {
 	s.points = append(s.points, point)
 }
 
+// part returns packets from to to-1.
+func (s *packetStream) part(from, to int) *packetStream {
+	return &packetStream{s.digests[from:to], s.times[from:to], s.points[from:to]}
+}
+
 // round makes times multiples of unit, as times of files with a coarser clock
 // are: then ticks of that length lose nothing.
 func (s *packetStream) round(unit int64) {

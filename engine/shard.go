@@ -17,8 +17,8 @@ const (
 	shardScan = shardPart / 2
 )
 
-// shard is one of several workers.
-type shard struct {
+// worker is one of those that share the elements.
+type worker struct {
 	kernel lineKernel
 	start  signal // of a round
 	first  uint64 // its digests have an element 1 from first
@@ -40,7 +40,7 @@ type shardPicked struct {
 
 // work handles a worker's part of a round. The kernel gets at least half of what it
 // may at a time, but for the last, so that it can fetch lines ahead.
-func (w *shard) work(lines []layout.Line, r shardTask) {
+func (w *worker) work(lines []layout.Line, r shardTask) {
 	n := 0
 	for at := 0; at < len(r.digests); at += shardScan {
 		n = w.pick(r.digests, at, n)
@@ -62,7 +62,7 @@ func (w *shard) work(lines []layout.Line, r shardTask) {
 // registers.
 //
 //go:noinline
-func (w *shard) pick(digests []asm.Digest, at, n int) int {
+func (w *worker) pick(digests []asm.Digest, at, n int) int {
 	order := &w.picked.order
 	first, span, next := w.first, w.span, uint64(n)
 	digests = digests[at:min(at+shardScan, len(digests))]
@@ -75,7 +75,7 @@ func (w *shard) pick(digests []asm.Digest, at, n int) int {
 }
 
 // flush handles the n digests that were picked.
-func (w *shard) flush(lines []layout.Line, r shardTask, n int) {
+func (w *worker) flush(lines []layout.Line, r shardTask, n int) {
 	p := w.picked
 	order, digests, seen := p.order[:n], p.digests[:n], p.seen[:(n+63)/64]
 	for i := range digests {
@@ -91,7 +91,7 @@ func (w *shard) flush(lines []layout.Line, r shardTask, n int) {
 }
 
 // pack turns the verdicts of so many words into bits, and clears them.
-func (w *shard) pack(words int) {
+func (w *worker) pack(words int) {
 	p := w.picked
 	for i := range words {
 		bytes := p.verdicts[64*i : 64*i+64]
@@ -106,7 +106,7 @@ func (w *shard) pack(words int) {
 }
 
 // bytes returns the size of what the worker holds.
-func (w *shard) bytes() int {
+func (w *worker) bytes() int {
 	if w.picked == nil {
 		return w.kernel.Bytes()
 	}

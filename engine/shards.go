@@ -59,8 +59,8 @@ type lineKernel interface {
 // core's own cache the caller is as fast alone, and alone it is.
 type shards struct {
 	lines  []layout.Line
-	all    []*shard // the first one is the goroutine that calls
-	least  int      // elements in a round that is worth sharing
+	all    []*worker // the first one is the goroutine that calls
+	least  int       // elements in a round that is worth sharing
 	task   shardTask
 	rounds uint64
 	busy   atomic.Int64 // workers, but the first, that are not done with the round
@@ -83,7 +83,7 @@ func (s *shards) start(lines []layout.Line, kernels []lineKernel, cached bool) {
 		s.least = math.MaxInt
 	}
 	for i, kernel := range kernels {
-		w := &shard{kernel: kernel}
+		w := &worker{kernel: kernel}
 		w.first, w.span = digestRange(len(lines), i, len(kernels))
 		if len(kernels) > 1 {
 			w.picked = new(shardPicked)
@@ -117,7 +117,7 @@ func firstOfLine(line, lines uint64) uint64 {
 	return x
 }
 
-func (s *shards) serve(w *shard) {
+func (s *shards) serve(w *worker) {
 	for round := uint64(1); ; round++ {
 		w.start.await(round)
 		if s.task.digests == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
 // BenchmarkPauseSliding has sliding rows take 16 million random elements in a tenth of a window, so
@@ -29,9 +30,9 @@ func BenchmarkPauseSliding(b *testing.B) {
 					now += span / int64(elements)
 					d[i], times[i] = asm.Digest{rng.Uint64(), rng.Uint64()}, now
 				}
-				begin := threadTime()
+				begin := check.ThreadTime()
 				s.TestAndSet(seen, d, times)
-				to().add(threadTime() - begin)
+				to().add(check.ThreadTime() - begin)
 			}
 		}
 		feed(2*pauseElements, hour/10, func() *pauseTimes {

@@ -78,7 +78,7 @@ func (c *StreamCounter) Reset() {
 	s.elements, s.seen = 0, 0
 	for _, k := range s.kernels {
 		n := k.counts()
-		k.add(streamCounts{occupied: -n.occupied, evicted: -n.evicted})
+		k.include(streamCounts{occupied: -n.occupied, evicted: -n.evicted})
 	}
 }
 

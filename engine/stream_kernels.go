@@ -13,8 +13,8 @@ type streamKernel interface {
 	// counts returns the changes so far, modulo 2^64: what one worker empties
 	// another one may have filled.
 	counts() streamCounts
-	// add changes what counts returns.
-	add(streamCounts)
+	// include adds to what counts returns.
+	include(streamCounts)
 }
 
 // streamCounts are the counts of all kernels.
@@ -39,7 +39,7 @@ func (k *rowKernel) counts() streamCounts {
 	return streamCounts{occupied: k.sum.Filled, evicted: k.sum.Evicted}
 }
 
-func (k *rowKernel) add(c streamCounts) {
+func (k *rowKernel) include(c streamCounts) {
 	k.sum.Filled += c.occupied
 	k.sum.Evicted += c.evicted
 }
@@ -58,7 +58,7 @@ func (k *bitKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Diges
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }
 
-func (k *bitKernel) add(c streamCounts) { k.sum.Ones += c.occupied }
+func (k *bitKernel) include(c streamCounts) { k.sum.Ones += c.occupied }
 
 func (k *bitKernel) Bytes() int { return int(unsafe.Sizeof(*k)) }
 
@@ -74,6 +74,6 @@ func (k *cellKernel) TestAndSet(lines []layout.Line, seen []uint64, d []asm.Dige
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }
 
-func (k *cellKernel) add(c streamCounts) { k.sum.NonZero += c.occupied }
+func (k *cellKernel) include(c streamCounts) { k.sum.NonZero += c.occupied }
 
 func (k *cellKernel) Bytes() int { return int(unsafe.Sizeof(*k)) }

@@ -62,7 +62,7 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 		return nil, err
 	}
 	s.elements, s.seen = saved.elements, saved.seen
-	s.kernels[0].add(saved.streamCounts)
+	s.kernels[0].include(saved.streamCounts)
 	return s, nil
 }
 

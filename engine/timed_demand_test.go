@@ -29,7 +29,7 @@ func TestDemandPeak(t *testing.T) {
 		{"1ms", 1000, 1000}, {"1ms", 10, 20_000}, {"1s", 1_000_000, 1000}, {"1ms", 2_000_000, 1},
 		{"n:500", 0, 500}, {"none", 5, 20_000}, {"3ns", 1, 3},
 	} {
-		f := newTimed(t, TimedConfig{Window: window(t, c.window), Memory: 1 << 12})
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, c.window), Memory: 1 << 12})
 		s := uniquePackets(20_000, c.interval)
 		s.verdicts(f, 512)
 		high := c.low + c.low/8 + windowSlices + demandGroup
@@ -59,7 +59,7 @@ func TestDemandSurvivesJumps(t *testing.T) {
 func TestSuggestedMemoryIsEnough(t *testing.T) {
 	for _, text := range []string{"1ms", "n:3000", "none"} {
 		s := uniquePackets(50_000, 300)
-		cfg := TimedConfig{Window: window(t, text), Memory: 10 * layout.LineSize}
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 10 * layout.LineSize}
 		small := newTimed(t, cfg)
 		s.verdicts(small, 512)
 		st := small.Stats()

@@ -11,14 +11,14 @@ import (
 func TestTimedSnapshot(t *testing.T) {
 	for _, text := range []string{"1ms", "999999937ns", "n:70", "none"} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
-			cfg := TimedConfig{Window: window(t, text), Memory: 1600, Refresh: refresh, Across: across, FPR: 3e-11}
+			cfg := TimedConfig{Window: mustWindow(t, text), Memory: 1600, Refresh: refresh, Across: across, FPR: 3e-11}
 			s := randomPackets(53, 6000, clocks(100_000)["jumps"])
 			whole, cut := newTimed(t, cfg), newTimed(t, cfg)
 			want := s.verdicts(whole, 1000)
 			rng := rand.New(rand.NewPCG(54, 54))
 			for at := 0; at < len(want); {
 				to := min(at+rng.IntN(2000), len(want))
-				part := &packetStream{s.digests[at:to], s.times[at:to], s.points[at:to]}
+				part := s.part(at, to)
 				if !slices.Equal(part.verdicts(cut, 300), want[at:to]) {
 					t.Fatalf("%s: other verdicts from %d on", text, at)
 				}
@@ -73,7 +73,7 @@ func TestTimedState(t *testing.T) {
 		{"n:70", "in order", 0, "2c1dd61c43c3a4d0"},
 		{"none", "in order", 0, "6398a4b74539f400"},
 	} {
-		f := newTimed(t, TimedConfig{Window: window(t, c.text), Memory: 6400, Across: c.limit == 0, Limit: c.limit})
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, c.text), Memory: 6400, Across: c.limit == 0, Limit: c.limit})
 		randomPackets(82, 20_000, clocks(100_000)[c.clock]).verdicts(f, 1000)
 		checkState(t, c.text, f, c.want)
 	}

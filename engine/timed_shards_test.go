@@ -25,7 +25,7 @@ func TestTimedShards(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			s := randomPackets(12, shardRound+9000, clocks(100_000)["jumps"])
 			eachMode(t, func(t *testing.T, refresh, across bool) {
-				cfg := TimedConfig{Window: window(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
+				cfg := TimedConfig{Window: mustWindow(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
 				one := newTimed(t, cfg)
 				want := s.verdicts(one, 1000)
 				for _, workers := range []int{1, 2, 3, 8} {
@@ -51,13 +51,13 @@ func TestTimedShards(t *testing.T) {
 // A filter goes on with other workers where a snapshot left it.
 func TestTimedSnapshotShards(t *testing.T) {
 	s := randomPackets(13, 20_000, clocks(100_000)["in order"])
-	cfg := TimedConfig{Window: window(t, "1ms"), Memory: 300 * layout.LineSize, Workers: 3}
+	cfg := TimedConfig{Window: mustWindow(t, "1ms"), Memory: 300 * layout.LineSize, Workers: 3}
 	one := newTimed(t, cfg)
 	want := s.verdicts(one, 1000)
 	f, rng := mustShareTimed(t, cfg), rand.New(rand.NewPCG(13, 13))
 	for at := 0; at < len(s.digests); {
 		to := min(at+1+rng.IntN(9000), len(s.digests))
-		part := packetStream{s.digests[at:to], s.times[at:to], s.points[at:to]}
+		part := s.part(at, to)
 		if !slices.Equal(part.verdicts(f, 2000), want[at:to]) {
 			t.Fatalf("other verdicts from packet %d to %d", at, to)
 		}
@@ -78,7 +78,7 @@ func TestTimedSnapshotShards(t *testing.T) {
 
 func TestTimedWorkers(t *testing.T) {
 	for _, workers := range []int{-1, 11, MaxWorkers + 1} {
-		_, err := NewTimed(TimedConfig{Window: window(t, "1ms"), Memory: 640, Workers: workers})
+		_, err := NewTimed(TimedConfig{Window: mustWindow(t, "1ms"), Memory: 640, Workers: workers})
 		if !errors.Is(err, ErrWorkers) {
 			t.Errorf("%d workers: %v", workers, err)
 		}
@@ -91,7 +91,7 @@ func BenchmarkTimedShards(b *testing.B) {
 	p := randomPackets(14, n, clocks(1_000_000)["in order"])
 	seen := make([]uint64, n/64)
 	benchShards(b, "", n, func(b *testing.B, memory, workers int) func(at, batch int) {
-		f := newTimed(b, TimedConfig{Window: window(b, "1ms"), Memory: memory, Workers: workers})
+		f := newTimed(b, TimedConfig{Window: mustWindow(b, "1ms"), Memory: memory, Workers: workers})
 		return func(at, batch int) { f.TestAndSet(seen, p.digests[at:at+batch], p.times[at:at+batch], nil) }
 	})
 }

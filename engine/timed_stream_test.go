@@ -32,7 +32,7 @@ func newExact(t testing.TB, cfg TimedConfig) *ExactWindow {
 }
 
 // window reads a window that is known to be right.
-func window(t testing.TB, text string) Window {
+func mustWindow(t testing.TB, text string) Window {
 	t.Helper()
 	w, err := ParseWindow(text)
 	if err != nil {

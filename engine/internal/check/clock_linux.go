@@ -1,4 +1,4 @@
-package engine
+package check
 
 import (
 	"time"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the time that the calling thread has been on a CPU: what else runs
+// ThreadTime returns the time that the calling thread has been on a CPU: what else runs
 // on the machine does not show in it.
-func threadTime() time.Duration {
+func ThreadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
 		return 0
