@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // packetStream is input for packet filters.
@@ -28,7 +29,7 @@ func (s *packetStream) part(from, to int) *packetStream {
 // are: then ticks of that length lose nothing.
 func (s *packetStream) round(unit int64) {
 	for i, t := range s.times {
-		if t != NoTime {
+		if t != calendar.NoTime {
 			s.times[i] = t - t%unit
 		}
 	}
@@ -89,7 +90,7 @@ func randomPackets(seed uint64, n int, next clock) *packetStream {
 		}
 		t := now
 		if rng.IntN(100) == 0 {
-			t = NoTime
+			t = calendar.NoTime
 		}
 		s.add(d, t, uint32(rng.IntN(3)))
 	}

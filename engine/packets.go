@@ -1,14 +1,10 @@
 package engine
 
 import (
-	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 )
-
-// NoTime is the time of an element that has none.
-const NoTime = math.MinInt64
 
 // PacketFilter tells which elements of a stream are copies of earlier ones,
 // within a window. It serves one goroutine at a time.
@@ -19,7 +15,7 @@ type PacketFilter interface {
 	// other too; how a stream is cut into calls makes no difference.
 	//
 	// d[i] is the digest of what makes two packets the same, times[i] the
-	// packet's time in nanoseconds or NoTime, points[i]
+	// packet's time in nanoseconds or math.MinInt64 if it has none, points[i]
 	// where it was seen, which only filters across points read. Nothing is
 	// kept of the slices. It panics if one of them is too short.
 	TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32)

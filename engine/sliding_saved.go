@@ -6,15 +6,18 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // savedSliding are the fields of a Sliding in a snapshot.
 type savedSliding struct {
 	rows savedRows
 	slidingBooks
-	position int // of what is pending
-	ring     int // the number of dates
-	held     int // elements
+	latest   int64 // time of the clock
+	votes    int   // of the clock
+	position int   // of what is pending
+	ring     int   // the number of dates
+	held     int   // elements
 }
 
 func (s *savedSliding) fields() snapshotFields {
@@ -32,7 +35,10 @@ func (s *savedSliding) fields() snapshotFields {
 func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Sliding.Snapshot", s.rows.table.arena)
 	rows, spilled := s.rows.state()
-	saved := savedSliding{rows, s.slidingBooks, s.pending.position, len(s.levels), len(s.held)}
+	saved := savedSliding{
+		rows: rows, slidingBooks: s.slidingBooks, latest: s.clock.Latest(), votes: s.clock.Votes(),
+		position: s.pending.position, ring: len(s.levels), held: len(s.held),
+	}
 	out := newSnapshotWriter(w, snapshotSliding, secret, label, saved.fields())
 	s.rows.save(out, spilled)
 	out.words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
@@ -67,7 +73,7 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, &saved.rows, saved.held); err != nil {
+	if err := s.load(in, &saved); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -97,20 +103,20 @@ func (s *savedSliding) check() error {
 	if _, err := slidingStep(time.Duration(s.window), time.Duration(s.step)); err != nil || s.step == 0 {
 		return errInconsistent
 	}
-	farthest := floorDiv(slidingTimes, s.step) + 1
+	farthest := calendar.Index(calendar.Farthest, s.step) + 1
 	switch {
 	case s.most < asm.SlidingLines || uint64(s.most) > maxRowLines || s.most&(s.most-1) != 0,
 		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
-		s.level > 64 || s.votes < 0 || s.votes > s.held || s.position < 0 || s.position >= counterStep,
-		s.held < 0 || s.held >= slidingHeld:
+		s.level > 64 || s.position < 0 || s.position >= counterStep,
+		s.held < 0 || s.held >= calendar.Quorum, !s.started && s.held > 0:
 		return errInconsistent
 	}
 	return nil
 }
 
 // load reads the elements.
-func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
-	if err := s.rows.load(in, rows); err != nil {
+func (s *Sliding) load(in *snapshotReader, saved *savedSliding) error {
+	if err := s.rows.load(in, &saved.rows); err != nil {
 		return err
 	}
 	if s.rows.passing() {
@@ -119,7 +125,7 @@ func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
 	if s.rows.thinning {
 		s.thinned = make([]uint32, len(s.counts))
 	}
-	words := make([]uint64, 3*held)
+	words := make([]uint64, 3*saved.held)
 	for _, part := range []struct {
 		name string
 		n    int
@@ -135,8 +141,13 @@ func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
 			return err
 		}
 	}
+	var times []int64
 	for h := range slices.Chunk(words, 3) {
-		s.held = append(s.held, slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])})
+		one := slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])}
+		s.held, times = append(s.held, one), append(times, one.time)
+	}
+	if s.started && !s.clock.Resume(max(saved.latest, s.opened), times, saved.votes) {
+		return errInconsistent
 	}
 	return in.checkSeal("lines")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 func newTimed(t testing.TB, cfg TimedConfig) *Timed {
@@ -93,7 +94,7 @@ func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across 
 		found := false
 		for _, k := range kept[d] {
 			a, b := s.times[k.position], s.times[i]
-			near := a != NoTime && b != NoTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
+			near := a != calendar.NoTime && b != calendar.NoTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
 			if w.Packets > 0 {
 				near = uint64(i-k.position) <= uint64(w.Packets)+c.slack
 			}

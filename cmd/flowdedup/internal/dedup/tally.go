@@ -3,7 +3,7 @@ package dedup
 import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // tally counts what a run of packets shows without a look at any other.
@@ -32,7 +32,7 @@ func (t *tally) clock(times []int64, frames []capture.Frame) {
 	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
 	for i := range frames {
 		at := frames[i].Time
-		times[i] = stamp.Usable(at)
+		times[i] = calendar.Usable(at)
 		if at == capture.NoTime {
 			untimed++
 			continue

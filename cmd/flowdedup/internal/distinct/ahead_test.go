@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // crowded makes a pcap of raw IPv4 headers, each from another source, so many in each of
@@ -55,7 +55,7 @@ func TestLookAhead(t *testing.T) {
 				_, err := Run(context.Background(), Config{
 					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 					Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}},
-					Calendar: engine.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
+					Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
 					Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 				})
 				if err != nil {
@@ -98,7 +98,7 @@ func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *
 func TestSpare(t *testing.T) {
 	const hour, packets = int64(time.Hour), 100_000
 	c := NewCounting(&Config{
-		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 		Rows: func([]Row) error { return nil },
 	})
 	fill := func(w *window) {

@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // greedy is a counter that always needs twice what it may have.
@@ -68,7 +69,7 @@ func TestBudget(t *testing.T) {
 			_, err := Run(context.Background(), Config{
 				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 				Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.Pair}},
-				Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9, Budget: total,
+				Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9, Budget: total,
 				Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 			})
 			if err != nil {
@@ -110,7 +111,7 @@ func TestBudgetPast(t *testing.T) {
 	const total, packets, batch = 12 << 20, 1 << 19, 2048
 	cfg := &Config{
 		Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}},
-		Calendar: engine.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
+		Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
 		Rows: func([]Row) error { return nil },
 	}
 	c := NewCounting(cfg)

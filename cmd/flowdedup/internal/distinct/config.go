@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Config says what a run counts. Everything in it is checked by the caller.
@@ -19,7 +20,7 @@ type Config struct {
 
 	// Calendar cuts time into windows. Its zero value counts over the whole
 	// input.
-	Calendar engine.Calendar
+	Calendar calendar.Calendar
 
 	// Slide makes windows slide instead: a row is told at each multiple of it, over the
 	// Window before that, which it divides into MaxSlides parts at most. The method is

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
@@ -21,7 +22,7 @@ type Counting struct {
 	cfg        *Config
 	loc        *time.Location
 	digest     digesters
-	windows    *engine.Windows[window]
+	windows    *calendar.Stream[window]
 	sliding    *slidingCounting // in place of windows
 	past       *past            // nil without
 	by         settling         // none without a past
@@ -40,7 +41,7 @@ func NewCounting(cfg *Config) *Counting {
 	if c.loc == nil {
 		c.loc = time.UTC
 	}
-	c.windows = engine.NewWindows(engine.WindowsConfig[window]{
+	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
 		Calendar: cfg.Calendar,
 		Open:     c.openWindow,
 		Close:    c.closeWindow,
@@ -124,7 +125,7 @@ func (c *Counting) shed(current *window) {
 				total += w.memory(c.cfg)
 			}
 		}
-		if total <= c.budget.othersLimit() || !c.windows.Shed() {
+		if total <= c.budget.othersLimit() || !c.windows.EvictOldest() {
 			return
 		}
 	}

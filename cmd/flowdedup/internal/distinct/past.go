@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so that
@@ -20,7 +21,7 @@ const pastSteps = 120
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
 	cfg       *Config
-	calendar  engine.Calendar
+	calendar  calendar.Calendar
 	step      int64 // that sightings are dated by
 	last      int64 // the latest time of the batch
 	sameStep  bool  // all of its times are of one step
@@ -99,10 +100,10 @@ func (s *past) settles(times []int64) bool {
 	for _, t := range times {
 		first, last = min(first, t), max(last, t)
 	}
-	if s.sameStep = false; first < -farthest || last > farthest {
+	if s.sameStep = false; !calendar.InRange(first) || !calendar.InRange(last) {
 		return false
 	}
-	step := first - floorMod(first, s.step)
+	step := first - calendar.Phase(first, s.step)
 	s.last, s.sameStep = last, last-step < s.step
 	start, end := s.calendar.Window(first)
 	return s.sameStep && step >= start && step <= end-s.step

@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
@@ -92,7 +92,7 @@ func measurePause(b *testing.B, over time.Duration, budget int) {
 	for b.Loop() {
 		c := NewCounting(&Config{
 			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
-			Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+			Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 			Past: over, Budget: budget,
 			Rows: func([]Row) error { return nil },
 		})

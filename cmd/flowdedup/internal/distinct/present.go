@@ -7,7 +7,7 @@ import (
 )
 
 // Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC: see
-// engine.Windows.Expire.
+// calendar.Stream.Expire.
 func (c *Counting) Expire(t int64) error {
 	c.windows.Expire(t)
 	if c.err != nil {

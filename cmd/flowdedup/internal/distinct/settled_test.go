@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // traffic is what TestSettled counts: packets of few hosts, IPv4 and IPv6, with and without
@@ -140,7 +141,7 @@ func TestSettled(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareSettled(t, b, Config{
-						Keys: keys, Calendar: engine.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
+						Keys: keys, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
 						Method: methodAuto, FPR: 1e-6, Secret: engine.Secret{byte(i)},
 					})
 				})

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // sightings are the first sightings of a window among packets of a batch. Elements are
@@ -51,7 +52,7 @@ func (s *sightings) tell(w *window, b *capture.Batch, zone *time.Location, each 
 	for _, one := range *s {
 		err := each(&Sighting{
 			WindowStart: from, Of: one.of, Value: one.value,
-			FirstSeen: stamp.Format(stamp.Usable(b.Frames[one.frame].Time), zone),
+			FirstSeen: stamp.Format(calendar.Usable(b.Frames[one.frame].Time), zone),
 		})
 		if err != nil {
 			return err

@@ -5,27 +5,19 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-const (
-	// MaxSlides is the most slides that a window has.
-	MaxSlides = 4096
-	// clockPackets is how many packets of another time set the clock. It is less than
-	// half of what engine.Sliding asks for: a packet has two addresses, and rows of the
-	// old time are told before a counter goes over to the new one.
-	clockPackets = 15
-	// farthest bounds times, so that sums of them and of a window fit.
-	farthest = 1 << 62
-)
+// MaxSlides is the most slides that a window has.
+const MaxSlides = 4096
 
-// slidingCounting counts the keys of a stream in windows that slide: at each multiple of the slide,
-// counted from 1970 UTC in the time of packets, over the window before it.
+// slidingCounting counts the keys of a stream in windows that slide: at each multiple of
+// the slide, counted from 1970 UTC in the time of packets, over the window before it.
 //
 // A row is told when the first packet of a later slide comes. A packet that comes even later
 // is missing from it, and is counted as late; windows to come have it, if it is in them. A
-// packet whose time is more than a window away from the latest one is held back until 15 of
-// them, not outnumbered by others, say that time goes on there, so that one wild clock
-// does not end all windows.
+// packet whose time is more than a window away from the latest one is an outlier, and is
+// held until the clock believes it: one wild clock must not end all windows.
 type slidingCounting struct {
 	cfg       *Config
 	loc       *time.Location
@@ -34,11 +26,11 @@ type slidingCounting struct {
 	slide     int64
 	keys      []slidingKey
 	packets   slidingPackets // all of them
+	clock     calendar.Clock
+	held      []heldPacket // in quarantine
 	started   bool
 	next      int64 // when the next row is due
-	latest    int64
-	held      []heldPacket
-	votes     int // for the time of packets held
+	latest    int64 // time in the windows
 	late      uint64
 	err       error
 
@@ -50,6 +42,7 @@ func newSlidingCounting(cfg *Config, loc *time.Location) *slidingCounting {
 	s := &slidingCounting{
 		cfg: cfg, loc: loc, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
+		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
 	s.packets.bySlide = make([]uint64, s.window/s.slide)
 	return s
@@ -63,7 +56,7 @@ func (s *slidingCounting) count(p *Packets) error {
 			s.enter(p, at, at+n)
 		} else {
 			n = 1
-			s.single(p, at)
+			s.observe(p, at)
 		}
 		at += n
 	}
@@ -79,35 +72,40 @@ func (s *slidingCounting) leading(times []int64) (n int) {
 		s.latest = max(s.latest, times[n])
 		n++
 	}
+	if n > 0 {
+		s.clock.Pass(s.latest)
+	}
 	return n
 }
 
-// single takes a packet that time may go on with.
-func (s *slidingCounting) single(p *Packets, at int) {
+// observe takes a packet that time may go on with.
+func (s *slidingCounting) observe(p *Packets, at int) {
 	t := p.times[at]
-	switch {
-	case t < -farthest || t > farthest:
+	if !calendar.InRange(t) {
 		s.late++
 		p.skip(uint32(at + 1))
-	case s.started && s.far(t):
-		s.hold(s.heldPacket(p, at))
-	default:
-		s.pass(t)
+		return
+	}
+	verdict, dropped := s.clock.Observe(t)
+	if dropped > 0 {
+		s.late += uint64(dropped)
+		s.held = nil
+	}
+	if verdict == calendar.Believed {
+		s.goTo(t)
 		s.enter(p, at, at+1)
+		return
+	}
+	s.held = append(s.held, s.heldPacket(p, at))
+	if verdict == calendar.Adopted {
+		s.adoptClock()
 	}
 }
 
-func (s *slidingCounting) far(t int64) bool { return apart(t, s.latest) > s.window }
-
-// pass lets time go on to a packet that is believed.
-func (s *slidingCounting) pass(t int64) {
-	if !s.started {
-		s.started, s.latest, s.next = true, t, s.endOf(t)
-	}
-	if len(s.held) > 0 {
-		if s.votes--; s.votes <= 0 {
-			s.drop()
-		}
+// goTo lets time go on to a packet that is believed.
+func (s *slidingCounting) goTo(t int64) {
+	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
+		s.restart(t)
 	}
 	for s.next <= t && s.packets.sum > 0 && s.err == nil {
 		s.tell()
@@ -119,65 +117,39 @@ func (s *slidingCounting) pass(t int64) {
 	s.latest = max(s.latest, t)
 }
 
-// endOf returns the end of the slide that holds t.
-func (s *slidingCounting) endOf(t int64) int64 { return t - floorMod(t, s.slide) + s.slide }
-
-// floorMod returns t modulo m in 0 to m-1.
-func floorMod(t, m int64) int64 { return (t%m + m) % m }
-
-// hold keeps a packet back. One that is far from those held decides on them: it drops them if it is
-// nearer to the time before.
-func (s *slidingCounting) hold(h heldPacket) {
-	if n := len(s.held); n > 0 {
-		last := s.held[n-1].time
-		switch away := apart(h.time, last); {
-		case away <= s.window:
-		case apart(h.time, s.latest) < away:
-			s.drop()
-		default:
-			s.release()
-		}
-	}
-	s.held = append(s.held, h)
-	if s.votes++; len(s.held) == clockPackets {
-		s.release()
-	}
-}
-
-// apart returns how far two times are from each other.
-func apart(a, b int64) int64 { return max(a, b) - min(a, b) }
-
-// drop gives up the packets that are held.
-func (s *slidingCounting) drop() {
-	s.late += uint64(len(s.held))
-	s.held, s.votes = s.held[:0], 0
-}
-
-// release believes the packets that are held: windows before them end, and time goes on with
-// the first of them. Some may be held again, if they are far from that.
-func (s *slidingCounting) release() {
-	held := s.held
-	s.held, s.votes = nil, 0
+// restart ends the windows before a clock was set, and begins time with t.
+func (s *slidingCounting) restart(t int64) {
 	for s.packets.sum > 0 && s.err == nil {
 		s.tell()
 	}
-	s.started = false
-	for _, h := range held {
-		if s.started && s.far(h.time) {
-			s.hold(h)
-			continue
+	for i := range s.keys {
+		for _, f := range s.keys[i].all() {
+			if f.counter != nil {
+				f.counter.Reset()
+			}
 		}
-		s.pass(h.time)
-		s.enterHeld(h)
 	}
+	s.started, s.latest, s.next = true, t, s.endOf(t)
 }
 
-// close tells the row of the running slide, and gives the memory back. The error is the first
-// failure of all.
-func (s *slidingCounting) close() error {
-	if len(s.held) > 0 {
-		s.release()
+// endOf returns the end of the slide that holds t.
+func (s *slidingCounting) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + s.slide }
+
+// adoptClock counts the packets that are held, which are believed now.
+func (s *slidingCounting) adoptClock() {
+	held := s.held
+	s.held = nil
+	for _, h := range held {
+		s.goTo(h.time)
+		s.enterHeld(h)
 	}
+	s.clock.Pass(s.latest)
+}
+
+// close counts what is held, tells the row of the running slide, and gives the memory back.
+// The error is the first failure of all.
+func (s *slidingCounting) close() error {
+	s.adoptClock()
 	if s.packets.sum > 0 && s.err == nil {
 		s.tell()
 	}

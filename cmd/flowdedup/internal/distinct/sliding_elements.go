@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // slidingKey are the counters of one key.
@@ -24,6 +25,8 @@ type slidingFamily struct {
 // slidingCounter is an engine.Sliding or an engine.SlidingSet.
 type slidingCounter interface {
 	TestAndSet(seen []uint64, d []asm.Digest, times []int64)
+	Advance(now int64)
+	Reset()
 	Count(now int64) engine.Counts
 	Close() error
 }
@@ -126,6 +129,7 @@ func (s *slidingCounting) set(f *slidingFamily, digests []asm.Digest, times []in
 		}
 		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
 	}
+	f.counter.Advance(s.latest) // no clock of its own: the family may have been silent
 	f.counter.TestAndSet(nil, digests, times)
 	f.current = false
 	f.packets.add(slot, packets)
@@ -136,7 +140,7 @@ func (s *slidingCounting) slot(t int64) int {
 	if t < s.next-s.window {
 		return -1
 	}
-	return int(floorMod(t-floorMod(t, s.slide), s.window) / s.slide)
+	return int(calendar.Phase(t-calendar.Phase(t, s.slide), s.window) / s.slide)
 }
 
 // newSliding makes a counter of a window that slides.

@@ -40,7 +40,7 @@ func TestSilentSlides(t *testing.T) {
 	family.counter, family.packets.bySlide = counter, make([]uint64, window)
 	for _, second := range []int64{0, 4000, 8095} {
 		at := second * int64(time.Second)
-		s.pass(at)
+		s.goTo(at)
 		s.enterHeld(heldPacket{time: at, counted: 1, elements: []heldElements{{family, []asm.Digest{{1, 2}}}}})
 	}
 	want := slices.Concat(slices.Repeat([]uint64{1}, 4000), slices.Repeat([]uint64{2}, 96), slices.Repeat([]uint64{1}, 3999), []uint64{2})

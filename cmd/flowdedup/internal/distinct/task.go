@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // step is how many packets are decoded at a time: what is known of them stays in the
@@ -22,7 +22,7 @@ type task struct {
 func usableTimes(times []int64, frames []capture.Frame) []int64 {
 	times = slices.Grow(times, len(frames))
 	for i := range frames {
-		times = append(times, stamp.Usable(frames[i].Time))
+		times = append(times, calendar.Usable(frames[i].Time))
 	}
 	return times
 }
