@@ -16,7 +16,7 @@ const maxLandmarkFilters = 48
 func (l *Landmark) fields(set *[]uint64) snapshotFields {
 	return snapshotFields{
 		&l.config.FPR, &l.config.Memory, &l.fullFPR, &l.rate, &l.missed, &l.count, &l.settled, &l.position,
-		restFields{set, 1, maxLandmarkFilters},
+		restFields{words: set, least: 1, most: maxLandmarkFilters},
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/layout"
@@ -9,6 +10,19 @@ import (
 
 // maxDefaultMemory is what a filter takes at most that is not told how much, in bytes.
 const maxDefaultMemory = 256 << 20
+
+// maxCellLines is the most lines of a filter with a kernel of cell lines, 256 GiB: what these can
+// address.
+const maxCellLines = 1<<32 - 1
+
+// cellLines returns how many lines fit memory. The error wraps ErrMemory.
+func cellLines(memory int) (int, error) {
+	const most = uint64(maxCellLines) * layout.LineSize
+	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
+		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", ErrMemory, memory, layout.LineSize, most)
+	}
+	return memory / layout.LineSize, nil
+}
 
 // populateStep is how many lines the system is asked for at a time: 64 MiB.
 const populateStep = 1 << 20

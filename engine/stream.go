@@ -41,10 +41,6 @@ type StreamConfig struct {
 	Max int
 }
 
-// maxStreamLines is the most lines of a Stream, 256 GiB, which is what kernels of cell
-// lines can address.
-const maxStreamLines = 1<<32 - 1
-
 // ErrStream is what errors about parameters of a Stream wrap, unless they wrap
 // ErrFPR, ErrMemory or ErrWorkers.
 var ErrStream = errors.New("parameter of a stream filter out of range")
@@ -81,9 +77,6 @@ type Stream struct {
 // NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
 // or what layout.NewArena says.
 func NewStream(c StreamConfig) (*Stream, error) {
-	if c.Memory == 0 {
-		c.Memory = maxDefaultMemory
-	}
 	p, err := newStreamParams(c)
 	if err != nil {
 		return nil, err

@@ -107,7 +107,10 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
 	c.Method = streamMethods[p.method].name
-	lines, err := streamLines(c.Memory)
+	if c.Memory == 0 {
+		c.Memory = maxDefaultMemory
+	}
+	lines, err := cellLines(c.Memory)
 	if err != nil {
 		return p, err
 	}
@@ -129,13 +132,24 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 	return p, err
 }
 
-// streamLines returns how many lines fit memory.
-func streamLines(memory int) (int, error) {
-	const most = uint64(maxStreamLines) * layout.LineSize
-	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
-		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", ErrMemory, memory, layout.LineSize, most)
+// Complete returns the configuration with all that NewStream chooses, and the rate that the
+// filter never exceeds as its FPR. Errors are those of NewStream, without the workers'.
+func (c StreamConfig) Complete() (StreamConfig, error) {
+	p, err := newStreamParams(c)
+	if err != nil {
+		return c, err
 	}
-	return memory / layout.LineSize, nil
+	c.Method, c.Memory, c.FPR = streamMethods[p.method].name, p.lines*layout.LineSize, p.bound()
+	switch {
+	case p.family() == familyRows:
+		i := slices.IndexFunc(streamShapes, func(s StreamShape) bool { return s.RowShape == p.shape })
+		c.Shape = streamShapes[i].Name
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = p.k, p.p, p.max
+	default:
+		c.K = p.k
+	}
+	return c, nil
 }
 
 // refuseForeign returns an error about a parameter that the method does not have.

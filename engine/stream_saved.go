@@ -76,7 +76,7 @@ func (s *streamState) check(c RestoreConfig) error {
 	}{
 		{"method", uint64(s.method), uint64(len(streamMethods) - 1)}, {"shape", uint64(s.shape), uint64(asm.Lines8x64)},
 		{"K", uint64(s.k), most}, {"P", uint64(s.p), most}, {"Max", uint64(s.max), most},
-		{"number of lines", uint64(s.lines), maxStreamLines},
+		{"number of lines", uint64(s.lines), maxCellLines},
 		{"number of seen elements", s.seen, s.elements}, {"number of evictions", s.evicted, s.elements},
 	} {
 		if v.value > v.most {

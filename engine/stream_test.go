@@ -178,10 +178,11 @@ func TestStreamExact(t *testing.T) {
 // occupiedCells counts what is in the lines.
 func occupiedCells(s *Stream) (occupied uint64) {
 	width := s.params.cellBits()
-	if s.params.family() == familyCells {
-		return asm.CountCells(s.arena.Lines(), width)
-	}
 	for _, line := range s.arena.Lines() {
+		if s.params.family() == familyCells {
+			occupied += nonZeroCells(&line, width)
+			continue
+		}
 		for _, word := range line {
 			for shift := 0; shift < 64; shift += width {
 				if word>>shift&(1<<width-1) != 0 {
@@ -191,6 +192,20 @@ func occupiedCells(s *Stream) (occupied uint64) {
 		}
 	}
 	return occupied
+}
+
+// nonZeroCells counts the cells of a cell line that are not zero: a cell has one bit in
+// each of the line's planes.
+func nonZeroCells(line *layout.Line, planes int) (cells uint64) {
+	words := len(line) / planes
+	for w := range words {
+		var word uint64
+		for plane := range planes {
+			word |= line[plane*words+w]
+		}
+		cells += uint64(bits.OnesCount64(word))
+	}
+	return cells
 }
 
 // What the kernels count on the way is what is there.
