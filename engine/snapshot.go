@@ -33,8 +33,8 @@ import (
 // value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
 // is believed before it is known to come from a holder of the secret.
 //
-// The label says what the elements are. A filter knows digests only, and would go on
-// with those of other keys, or of another hash, without a word.
+// The label says what the elements are. A filter knows digests only: restored with those
+// of another key or hash it would silently never match.
 const (
 	snapshotMagic   = "FLOWSNAP"
 	snapshotVersion = 3

@@ -24,9 +24,9 @@ func (s *streamState) fields() snapshotFields {
 // Snapshot writes all that the filter remembers. A filter that RestoreStream makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
 // snapshot is sealed with it. The label says what the elements are, as their key and
-// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
-// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
-// It panics after Close.
+// digest ("flow, aes"), in MaxLabel bytes at most; a filter can only
+// be restored with the same label. Errors are those of w, or wrap ErrSnapshot for a label
+// that does not fit. It panics after Close.
 func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Stream.Snapshot", s.arena)
 	state := streamState{s.params, s.elements, s.seen, s.counts()}

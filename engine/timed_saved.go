@@ -82,9 +82,9 @@ func (t *Timed) state() *timedState {
 // Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
 // goes on with the same verdicts. The secret is what the digests were made under; the
 // snapshot is sealed with it. The label says what the elements are, as their key and
-// digest ("flow, aes"), in MaxLabel bytes at most; only who gives the same can restore
-// the filter. Errors are those of w, or wrap ErrSnapshot for a label that does not fit.
-// It panics after Close.
+// digest ("flow, aes"), in MaxLabel bytes at most; a filter can only
+// be restored with the same label. Errors are those of w, or wrap ErrSnapshot for a label
+// that does not fit. It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Timed.Snapshot", t.arena)
 	out := newSnapshotWriter(w, snapshotTimed, secret, label, t.state().fields())
