@@ -138,7 +138,7 @@ func TestTimersBatches(t *testing.T) {
 			f, rng := newTimers(t, c), rand.New(rand.NewPCG(83, 83))
 			for at := 0; at < len(want); {
 				to := min(at+1+rng.IntN(3000), len(want))
-				part := packetStream{s.digests[at:to], s.times[at:to], s.points[at:to]}
+				part := s.part(at, to)
 				if !slices.Equal(part.verdicts(f, 1+rng.IntN(2000)), want[at:to]) {
 					t.Fatalf("%+v, %s: other verdicts from packet %d to %d", c, name, at, to)
 				}
