@@ -1,18 +1,18 @@
 package asm
 
-// MaxBitRounds is the most rounds that bit lines are tested with.
-const MaxBitRounds = 8
+// maxBitRounds is the most rounds that bit lines are tested with.
+const maxBitRounds = 8
 
 // saltTable has the multipliers of bits, and one word that kernels load a half of with the
 // last ones.
-type saltTable [8*MaxBitRounds + 1]uint64
+type saltTable [8*maxBitRounds + 1]uint64
 
 // bitSalts holds the odd multiplier of each word and round: entry 8*j+w serves
 // word w in round j. They are the outputs of SplitMix64 started at 0, made odd;
 // any fixed random numbers would do, since digests are keyed.
 var bitSalts = func() (salts saltTable) {
 	var state uint64
-	for i := range 8 * MaxBitRounds {
+	for i := range 8 * maxBitRounds {
 		salts[i] = splitMix64(&state) | 1
 	}
 	return salts
@@ -29,7 +29,7 @@ var bitSalts = func() (salts saltTable) {
 // one after the other on the same bits, cleared at first.
 //
 // It takes constant time for each element and round, does not allocate, and panics
-// if lines is empty, rounds is not in 1 to MaxBitRounds or seen holds fewer than
+// if lines is empty, rounds is not in 1 to maxBitRounds or seen holds fewer than
 // len(digests) bits.
 func TestBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
 	checkBits(lines, seen, digests, rounds)
@@ -47,7 +47,7 @@ func TestAndSetBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds i
 }
 
 func checkBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int) {
-	if len(lines) == 0 || rounds < 1 || rounds > MaxBitRounds || len(seen) < (len(digests)+63)/64 {
+	if len(lines) == 0 || rounds < 1 || rounds > maxBitRounds || len(seen) < (len(digests)+63)/64 {
 		panic("asm: bit lines: no lines, rounds out of range or seen too short")
 	}
 }

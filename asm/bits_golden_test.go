@@ -22,7 +22,7 @@ func TestGoldenBits(t *testing.T) {
 			Lines:   9, Elements: 1000,
 		}
 		digests := goldenDigests(g.Elements)
-		for rounds := 1; rounds <= MaxBitRounds; rounds++ {
+		for rounds := 1; rounds <= maxBitRounds; rounds++ {
 			lines, seen := make([][8]uint64, g.Lines), make([]uint64, (g.Elements+63)/64)
 			added := TestAndSetBits(lines, seen, digests, rounds)
 			g.Filters = append(g.Filters, goldenBloom{rounds, added, goldenWords(seen), goldenLines(lines)})

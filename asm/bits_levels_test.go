@@ -12,7 +12,7 @@ import (
 func TestBitLevels(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, batch := range digestBatches {
-			for rounds := 1; rounds <= MaxBitRounds; rounds++ {
+			for rounds := 1; rounds <= maxBitRounds; rounds++ {
 				t.Run(fmt.Sprintf("%s/rounds=%d", batch.name, rounds), func(t *testing.T) {
 					for _, front := range []bool{false, true} {
 						compareBits(t, rounds, front, batch.digest)

@@ -61,7 +61,7 @@ func TestBitLines(t *testing.T) { forEveryLevel(t, bitLines) }
 
 func bitLines(t *testing.T) {
 	for _, lines := range []int{1, 3, 100} {
-		for _, rounds := range []int{1, 2, 3, MaxBitRounds} {
+		for _, rounds := range []int{1, 2, 3, maxBitRounds} {
 			t.Run(fmt.Sprintf("lines=%d/rounds=%d", lines, rounds), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(11, uint64(rounds)))
 				filter := make([][8]uint64, lines)
@@ -121,10 +121,10 @@ func TestBitSalts(t *testing.T) {
 		t.Errorf("first salt %#x, want %#x", bitSalts[0], want)
 	}
 	different := map[uint64]bool{}
-	for _, salt := range bitSalts[:8*MaxBitRounds] {
+	for _, salt := range bitSalts[:8*maxBitRounds] {
 		different[salt] = true
 	}
-	if len(different) != 8*MaxBitRounds {
+	if len(different) != 8*maxBitRounds {
 		t.Error("two salts are equal")
 	}
 }

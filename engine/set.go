@@ -39,11 +39,6 @@ func (s *SetV4) Counts() Counts {
 	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
 }
 
-// Reset is as Counter says.
-func (s *SetV4) Reset() {
-	s.bitmap, s.count = roaring.New(), 0
-}
-
 // Close is as Counter says.
 func (s *SetV4) Close() error {
 	s.bitmap = nil
@@ -80,11 +75,6 @@ func (s *Set) TestAndSet(seen []uint64, digests []asm.Digest) {
 func (s *Set) Counts() Counts {
 	n := len(s.digests)
 	return exactCounts(uint64(n), mapBytes(n, 16))
-}
-
-// Reset is as Counter says.
-func (s *Set) Reset() {
-	s.digests = map[asm.Digest]struct{}{}
 }
 
 // Close is as Counter says.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 
@@ -77,6 +78,7 @@ type Stream struct {
 // NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
 // or what layout.NewArena says.
 func NewStream(c StreamConfig) (*Stream, error) {
+	c.Memory = cmp.Or(c.Memory, maxDefaultMemory)
 	p, err := newStreamParams(c)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -107,9 +108,6 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
 	c.Method = streamMethods[p.method].name
-	if c.Memory == 0 {
-		c.Memory = maxDefaultMemory
-	}
 	lines, err := cellLines(c.Memory)
 	if err != nil {
 		return p, err
@@ -135,6 +133,7 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 // Complete returns the configuration with all that NewStream chooses, and the rate that the
 // filter never exceeds as its FPR. Errors are those of NewStream, without the workers'.
 func (c StreamConfig) Complete() (StreamConfig, error) {
+	c.Memory = cmp.Or(c.Memory, maxDefaultMemory)
 	p, err := newStreamParams(c)
 	if err != nil {
 		return c, err
@@ -249,8 +248,11 @@ func (p *streamParams) cellBits() int {
 // take.
 func (p *streamParams) lineCells() int {
 	cells := 8 * layout.LineSize / p.cellBits()
-	if p.family() == familyBits {
-		cells -= cells % p.k
+	switch p.family() {
+	case familyBits:
+		return cells - cells%p.k
+	case familyCells:
+		return p.cells().Cells()
 	}
 	return cells
 }
