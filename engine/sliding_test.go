@@ -185,6 +185,10 @@ func TestSlidingForgets(t *testing.T) {
 	if s.taken != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
 		t.Error("something is left")
 	}
+	s.Reset()
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.rows.table.arena.Lines()) != asm.SlidingLines {
+		t.Errorf("%+v after Reset", c)
+	}
 }
 
 // What is counted does not depend on how the stream is cut, wild clocks or not.
