@@ -89,8 +89,8 @@ func TestDigestRowsGrow(t *testing.T) {
 			t.Fatalf("pass %d: %+v and %+v", pass, a.Counts(), b.Counts())
 		}
 	}
-	spilled := float64(len(a.table.spilled.words())) / float64(n)
-	if load := float64(n) / float64(len(a.table.arena.Lines())); load > digestLoad+1 || spilled > 0.03 {
+	spilled := float64(spilledWords(&a.rows)) / float64(n)
+	if load := float64(n) / float64(len(a.rows.table.arena.Lines())); load > digestLoad+1 || spilled > 0.03 {
 		t.Errorf("%.1f a line, %.4f spilled", load, spilled)
 	}
 }
@@ -99,7 +99,7 @@ func TestDigestRowsGrow(t *testing.T) {
 func TestDigestRowsWithoutMemory(t *testing.T) {
 	r := newDigestRows(t, 0)
 	refused := 0
-	r.newArena = func(lines int) (*layout.Arena, error) {
+	r.rows.newArena = func(lines int) (*layout.Arena, error) {
 		if refused++; refused > 1 {
 			return layout.NewArena(lines)
 		}

@@ -1,13 +1,32 @@
-// Package engine holds the filters: what remembers the digests of a stream,
-// within which window, in how much memory and with which probability of error.
-// Filters take batches, decide by stream positions and packet times alone, never
-// by moments of the run or the size of batches, and know nothing of packets.
+// Package engine holds the contracts of the filters: what remembers the digests of a stream,
+// within which window, in how much memory and with which probability of error. The filters
+// lie in the packages below. They take batches and know nothing of packets. Their verdicts
+// depend on stream positions and packet times alone, never on moments of the run or the
+// size of batches.
 //
-//   - Packets within a window: Timed, and ExactWindow in as much memory as it takes.
-//   - Distinct elements since a landmark: ExactV4, Landmark, and the exact Set and
-//     SetV4; package calendar cuts time.
-//   - Streams without end in constant memory: Stream.
+//	question                          type                    bytes an element  error
+//	is this a copy, within a window   window.Timed            11 to 256         5e-12 (Across 9e-11)
+//	                                  window.Exact            47 to 94          none
+//	                                  window.Timers           K of 1 or 2       grows with the load
+//	did it come before, without end   stream.Filter           fixed in all      6e-5 with rows of 4x16
+//	how many distinct, since a start
+//	  IPv4 addresses                  distinct.IPv4Rows       3 to 11           none
+//	                                  distinct.RoaringIPv4    as they lie       none
+//	  anything else                   distinct.DigestRows     13 to 26          n / 2^64 of n
+//	                                  distinct.ScalableBloom  4.5, 10, 20       1e-3, 1e-6, 1e-9
+//	                                  distinct.DigestMap      19 to 39          none
+//	  in fixed memory                 stream.Counter          fixed in all      the filter's
+//	how many distinct, the last W     sliding.Rows            13 to 32          n / 2^58 of n
+//	                                  sliding.Map             29 to 57          none
 //
-// Package paper below has the filters of the literature as printed, package theory
-// their closed forms, and package sizing what to choose.
+// The error is the probability that a new element is taken for one that came before; none
+// means none but equal digests of 128 bits. Where IPv4Rows, DigestRows and sliding.Rows may
+// not grow any more they count a sample, and say between which bounds the number lies.
+// window.Exact, RoaringIPv4, DigestMap and sliding.Map are the measure for the others: they
+// are plain, and take several cache misses an element.
+//
+// Package calendar cuts time into windows and is the one policy for wrong clocks. Package
+// secret derives the keys of digests, and package snapshot writes and reads what filters
+// remember. Package paper has the filters of the literature as printed, package theory their
+// closed forms, and package sizing what to choose.
 package engine

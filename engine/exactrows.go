@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -28,20 +29,25 @@ type exactKind[E any, W spillWord] struct {
 // exactRows is what counters in exact rows have in common: lines that double, or are thinned
 // where there is no more memory, and the books of them.
 type exactRows[E any, W spillWord] struct {
-	passRows[W]
+	exactBooks
+	rows     passRows[W]
 	kind     *exactKind[E, W]
 	apart    *apart[E] // nil before the first pass
-	held     uint64    // elements that are remembered
+	maxLines int       // lines after which a bitmap follows
+
+	spills [counterStep]uint32
+	seen   [counterStep / 64]uint64
+}
+
+// exactBooks are the books of exactRows.
+type exactBooks struct {
+	held     uint64 // elements that are remembered
 	firsts   [maxSampleLevel + 1]uint64
 	level    uint   // of the sample
 	limit    uint64 // the number of elements at which to grow
 	position int    // in the stream, modulo counterStep
 	first    int    // lines to start with
-	maxLines int    // lines after which a bitmap follows
 	most     int    // lines that are allowed, 0 for any number
-
-	spills [counterStep]uint32
-	seen   [counterStep / 64]uint64
 }
 
 // maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are
@@ -51,8 +57,8 @@ const maxSampleLevel = 32
 // start makes the first lines, a power of two.
 func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
 	x.kind, x.first, x.maxLines = kind, lines, maxLines
-	x.passRows = passRows[W]{name: kind.name, width: kind.width, cells: kind.cells, factor: factor}
-	if err := x.open(lines); err != nil {
+	shape := rowShape{name: kind.name, width: kind.width, cells: kind.cells, factor: factor}
+	if err := x.rows.open(shape, lines); err != nil {
 		return err
 	}
 	x.limit = kind.limit(lines)
@@ -71,8 +77,8 @@ func (x *exactRows[E, W]) room(elements int) int {
 
 // step handles elements between two decisions, and sets their bits of seen from bit at on.
 func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
-	if x.level == 0 && !x.passing() {
-		x.look(&x.table, x.seen[:], elements)
+	if x.level == 0 && !x.rows.passing() {
+		x.look(&x.rows.table, x.seen[:], elements)
 		x.count(0, x.seen[:], len(elements))
 	} else {
 		x.lookApart(elements)
@@ -94,7 +100,7 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 // look tests and sets elements in one table.
 func (x *exactRows[E, W]) look(table *rowTable[W], seen []uint64, elements []E) {
 	lines := table.arena.Lines()
-	keepWords(table.copying, elements, x.kind.word, x.shift(len(lines)))
+	keepWords(table.copying, elements, x.kind.word, x.rows.shift(len(lines)))
 	spills := x.kind.testAndSet(lines, seen, elements, x.spills[:])
 	for _, i := range x.spills[:spills] {
 		if table.spilled.testAndSet(x.kind.word(elements[i])) {
@@ -109,7 +115,7 @@ func sampleBits[W spillWord](level uint) W { return 1<<level - 1 }
 // levels returns the levels of the samples that words from the mark on belong to, and those
 // below it.
 func (x *exactRows[E, W]) levels() [2]uint {
-	if x.thinning {
+	if x.rows.thinning {
 		return [2]uint{x.level, x.level + 1}
 	}
 	return [2]uint{x.level, x.level}
@@ -119,12 +125,12 @@ func (x *exactRows[E, W]) levels() [2]uint {
 // others count as seen.
 func (x *exactRows[E, W]) lookApart(elements []E) {
 	a, levels := x.apart, x.levels()
-	n := split(a, elements, x.kind.word, x.mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
+	n := split(a, elements, x.kind.word, x.rows.mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
 	for w := range x.seen {
 		x.seen[w] = lowBits(len(elements) - 64*w)
 	}
 	var seen [counterStep / 64]uint64
-	for side, table := range []*rowTable[W]{&x.table, x.target()} {
+	for side, table := range []*rowTable[W]{&x.rows.table, x.rows.target()} {
 		x.look(table, seen[:], a.elements[side][:n[side]])
 		x.count(levels[side], seen[:], n[side])
 		for w, word := range seen[:(n[side]+63)/64] {
@@ -136,12 +142,9 @@ func (x *exactRows[E, W]) lookApart(elements []E) {
 	}
 }
 
-// lowBits returns a word of which the lowest n bits are set.
-func lowBits(n int) uint64 { return ^(^uint64(0) << min(max(n, 0), 64)) }
-
 // decide starts to grow, or to thin, where that is due, or goes on with it.
 func (x *exactRows[E, W]) decide() {
-	if !x.passing() && (x.held < x.limit || !x.begin()) {
+	if !x.rows.passing() && (x.held < x.limit || !x.begin()) {
 		return
 	}
 	x.work()
@@ -151,14 +154,14 @@ func (x *exactRows[E, W]) decide() {
 // there is a bound. Else further elements go to the sets of what has spilled, and growth is
 // tried again when there are twice as many.
 func (x *exactRows[E, W]) begin() bool {
-	next := 2 * x.lines()
+	next := 2 * x.rows.lines()
 	if next > x.maxLines {
 		next = layout.ExactBitLines
 	}
 	switch {
-	case (x.most == 0 || next <= x.most) && x.grow(next) == nil:
+	case (x.most == 0 || next <= x.most) && x.rows.grow(next) == nil:
 	case x.most > 0 && x.level < maxSampleLevel:
-		x.thin()
+		x.rows.thin()
 	default:
 		x.limit *= 2
 		return false
@@ -171,21 +174,21 @@ func (x *exactRows[E, W]) begin() bool {
 
 // work handles the next lines of the pass.
 func (x *exactRows[E, W]) work() {
-	from, to, spilled := x.next()
+	from, to, spilled := x.rows.next()
 	out := W(0)
-	if x.thinning {
+	if x.rows.thinning {
 		out = sampleBits[W](x.level + 1)
-		x.table.copying.keepRange(from, to)
-		x.held -= uint64(x.kind.thin(x.table.arena.Lines(), from, to, out))
+		x.rows.table.copying.keepRange(from, to)
+		x.held -= uint64(x.kind.thin(x.rows.table.arena.Lines(), from, to, out))
 	} else {
-		x.kind.move(x.wider.arena.Lines(), x.table.arena.Lines(), from, to)
+		x.kind.move(x.rows.wider.arena.Lines(), x.rows.table.arena.Lines(), from, to)
 	}
 	x.placeSpilled(spilled, out)
-	thinned := x.thinning
-	if !x.finish(from, to) {
+	thinned := x.rows.thinning
+	if !x.rows.finish(from, to) {
 		return
 	}
-	x.limit = x.kind.limit(x.lines())
+	x.limit = x.kind.limit(x.rows.lines())
 	if thinned {
 		x.level++
 	}
@@ -202,11 +205,11 @@ func (x *exactRows[E, W]) placeSpilled(spilled spillSet[W], out W) {
 		}
 		elements[n] = x.kind.element(y)
 		if n++; n == len(elements) {
-			x.look(x.target(), x.seen[:], elements[:n])
+			x.look(x.rows.target(), x.seen[:], elements[:n])
 			n = 0
 		}
 	}
-	x.look(x.target(), x.seen[:], elements[:n])
+	x.look(x.rows.target(), x.seen[:], elements[:n])
 }
 
 // sum returns what first sightings say of the number of elements. Each one of a sample of 2^level
@@ -226,13 +229,13 @@ func (x *exactRows[E, W]) sum() (sum sampleSum) {
 // counts returns what is known of the elements, of which so many are missing from the mean.
 func (x *exactRows[E, W]) counts(missed float64) Counts {
 	sum := x.sum()
-	c := Counts{MemoryBytes: x.bytes(), Method: x.kind.method}
+	c := Counts{MemoryBytes: x.rows.bytes(), Method: x.kind.method}
 	low, high := sum.bounds()
 	if sum.weight > 1 {
 		c.Method = "sampled-rows"
 	}
 	c.Distinct = uint64(math.Round(sum.mean + missed))
-	c.Low, c.High = min(low, c.Distinct), max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	c.Low, c.High = min(low, c.Distinct), max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
 	return c
 }
 
@@ -241,13 +244,13 @@ func (x *exactRows[E, W]) Limit(bytes int) { x.most = max(1, bytes/layout.LineSi
 
 // Needs is as Bounded says.
 func (x *exactRows[E, W]) Needs(more int) int {
-	lines := x.final()
+	lines := x.rows.final()
 	for more > 0 && x.kind.limit(lines) <= x.held+uint64(more) {
 		if lines *= 2; lines > x.maxLines {
 			lines = layout.ExactBitLines
 		}
 	}
-	return lines*layout.LineSize + x.table.spilled.bytes + x.wider.spilled.bytes
+	return lines*layout.LineSize + x.rows.table.spilled.bytes + x.rows.wider.spilled.bytes
 }
 
 // MemoryFor is as Sized says, as far as Limit allows.
@@ -261,5 +264,8 @@ func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 
 // Populate is as Sized says.
 func (x *exactRows[E, W]) Populate() {
-	x.table.arena.Populate(0, x.lines())
+	x.rows.table.arena.Populate(0, x.rows.lines())
 }
+
+// Close is as Counter says.
+func (x *exactRows[E, W]) Close() error { return x.rows.close() }

@@ -22,6 +22,12 @@ func newExactV4(t testing.TB, memory int) *ExactV4 {
 	return e
 }
 
+// spilledWords returns how many words found their line full.
+func spilledWords[W spillWord](rows *passRows[W]) int {
+	s, _ := rows.state()
+	return int(s.spilled)
+}
+
 // sameVerdicts feeds keys in batches and compares verdicts with a map's.
 func sameVerdicts[K comparable](t *testing.T, c Counter[K], known map[K]bool, keys []K, batch int) {
 	t.Helper()
@@ -143,11 +149,11 @@ func TestExactV4Grows(t *testing.T) {
 			t.Fatalf("counts depend on batches: %+v and %+v", a, b)
 		}
 	}
-	if got := len(e.table.arena.Lines()); got != lines {
+	if got := len(e.rows.table.arena.Lines()); got != lines {
 		t.Errorf("%d lines for %d addresses, want %d", got, n, lines)
 	}
 	// 0.5 % spill at a load of 3/4; it is less here.
-	if spilled := len(e.table.spilled.words()); spilled > n/200 {
+	if spilled := spilledWords(&e.rows); spilled > n/200 {
 		t.Errorf("%d of %d addresses spilled", spilled, n)
 	}
 }
@@ -164,10 +170,10 @@ func TestExactV4Bitmap(t *testing.T) {
 	}
 	e.permute.Invert(addrs, addrs)
 	sameVerdicts(t, e, map[uint32]bool{}, addrs, 777)
-	if n := len(e.table.arena.Lines()); n != layout.ExactBitLines {
+	if n := len(e.rows.table.arena.Lines()); n != layout.ExactBitLines {
 		t.Fatalf("%d lines, want the bitmap", n)
 	}
-	if len(e.table.spilled.words()) != 0 {
+	if spilledWords(&e.rows) != 0 {
 		t.Error("addresses are spilled beside a bitmap")
 	}
 	if got, want := e.Counts().MemoryBytes, 512<<20; got != want {
@@ -179,25 +185,25 @@ var errNoMemory = errors.New("no memory")
 
 func TestExactV4WithoutMemory(t *testing.T) {
 	e := newExactV4(t, 0)
-	e.newArena = func(int) (*layout.Arena, error) { return nil, errNoMemory }
+	e.rows.newArena = func(int) (*layout.Arena, error) { return nil, errNoMemory }
 	addrs := make([]uint32, 10_000)
 	for i := range addrs {
 		addrs[i] = uint32(i) / 2
 	}
 	known := map[uint32]bool{}
 	sameVerdicts(t, e, known, addrs, 512)
-	if spilled := len(e.table.spilled.words()); spilled < 3000 {
+	if spilled := spilledWords(&e.rows); spilled < 3000 {
 		t.Errorf("only %d addresses spilled", spilled)
 	}
-	if want := 64*64 + 4*len(e.table.spilled.sets[0].table); e.Counts().MemoryBytes != want {
+	if want := 64*64 + 4*len(e.rows.table.spilled.sets[0].table); e.Counts().MemoryBytes != want {
 		t.Errorf("%d bytes, want %d", e.Counts().MemoryBytes, want)
 	}
-	e.newArena = layout.NewArena
+	e.rows.newArena = layout.NewArena
 	for i := range addrs {
 		addrs[i] = 1 << 20 * uint32(i)
 	}
 	sameVerdicts(t, e, known, addrs, 512)
-	if len(e.table.arena.Lines()) == 64 {
+	if len(e.rows.table.arena.Lines()) == 64 {
 		t.Error("it never grew again")
 	}
 }

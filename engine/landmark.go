@@ -11,10 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Bounds and defaults of a Landmark filter.
+// Bounds and defaults of a Landmark filter; that of its rate is DefaultFPR.
 const (
-	// DefaultFPR loses one of a billion distinct elements at most.
-	DefaultFPR = 1e-9
 	// minFPR is where the shares of later sub-filters still have a load.
 	minFPR = 1e-18
 	maxFPR = 0.5
@@ -287,7 +285,7 @@ func (l *Landmark) Counts() Counts {
 	c := Counts{
 		Distinct: l.count + uint64(math.Round(missed)),
 		Low:      l.count,
-		High:     l.count + poissonQuantile(missed, 0.95),
+		High:     l.count + theory.PoissonQuantile(0.95, missed),
 		FPR:      l.fpr(),
 		Method:   "bloom",
 	}

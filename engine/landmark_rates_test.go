@@ -68,17 +68,9 @@ func (s *sample) z(want float64) float64 {
 	return (s.mean() - want) / math.Sqrt(variance/s.n)
 }
 
-func TestPoissonQuantile(t *testing.T) {
-	for _, c := range []struct {
-		mean float64
-		want uint64
-	}{{0, 0}, {1e-9, 0}, {0.05, 0}, {0.06, 1}, {1, 3}, {10, 15}, {100, 117}} {
-		if got := poissonQuantile(c.mean, 0.95); got != c.want {
-			t.Errorf("mean %g: %d, want %d", c.mean, got, c.want)
-		}
-	}
-	below, above := poissonQuantile(500, 0.95), poissonQuantile(500.001, 0.95)
-	if above < below || above > below+3 {
-		t.Errorf("the approximation goes on from %d with %d", below, above)
+// TestSplitBlockRounds holds the formulas' and the kernels' limit together.
+func TestSplitBlockRounds(t *testing.T) {
+	if theory.MaxSplitRounds != asm.MaxBitRounds {
+		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, asm.MaxBitRounds)
 	}
 }

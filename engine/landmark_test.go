@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,34 +20,6 @@ func newLandmark(t testing.TB, c LandmarkConfig) *Landmark {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
-}
-
-func landmarkDigests(seed uint64, n int) []asm.Digest {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	digests := make([]asm.Digest, n)
-	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
-	}
-	return digests
-}
-
-func countBits(seen []uint64) (n int) {
-	for _, word := range seen {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
-// feed returns all verdicts, as bits.
-func feed(c Counter[asm.Digest], digests []asm.Digest, batch int) []uint64 {
-	verdicts := make([]uint64, len(digests)/64+1)
-	seen := make([]uint64, batch/64+1)
-	for at := 0; at < len(digests); at += batch {
-		part := digests[at:min(at+batch, len(digests))]
-		c.TestAndSet(seen, part)
-		orBits(verdicts, at, seen, len(part))
-	}
-	return verdicts
 }
 
 // At the default rate nothing is confused in streams that fit a test.

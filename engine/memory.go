@@ -2,25 +2,27 @@ package engine
 
 import (
 	"context"
-	"time"
+	"fmt"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-const (
-	// linesForPacket keeps a line's load at a quarter of a live packet, at which
-	// one packet in four millions finds its line full.
-	linesForPacket = 4
-	// crowd is the packet rate that a default carries at that load. With
-	// windows up to shortWindow half of a usual second-level cache carries as
-	// much.
-	crowd       = 250_000 // packets a second
-	shortWindow = 8 * time.Millisecond
-	// maxDefaultMemory is where the default stops growing with the window.
-	maxDefaultMemory = 256 << 20
-	// minRecordSize is what the smallest usual packet takes in a file.
-	minRecordSize = 64
-)
+// maxDefaultMemory is what a filter takes at most that is not told how much, in bytes.
+const maxDefaultMemory = 256 << 20
+
+// maxCellLines is the most lines of a filter with a kernel of cell lines, 256 GiB: what these can
+// address.
+const maxCellLines = 1<<32 - 1
+
+// cellLines returns how many lines fit memory. The error wraps ErrMemory.
+func cellLines(memory int) (int, error) {
+	const most = uint64(maxCellLines) * layout.LineSize
+	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
+		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", ErrMemory, memory, layout.LineSize, most)
+	}
+	return memory / layout.LineSize, nil
+}
 
 // populateStep is how many lines the system is asked for at a time: 64 MiB.
 const populateStep = 1 << 20
@@ -38,28 +40,20 @@ func populate(ctx context.Context, a *layout.Arena) error {
 	return nil
 }
 
-// DefaultMemory chooses the memory that a packet filter begins with, in bytes, where the
-// user names none: half of the second-level cache for windows of some
-// milliseconds (512 KiB carry 2 million packets a second at 1 ms, and twice as
-// many with one in 70,000 forgotten), four lines for each packet that longer
-// windows hold at a quarter of a million packets a second, and 256 MiB at most
-// and for windows without an end. Inputs of a known size cap it at four lines
-// for each packet that they can hold, so that small inputs are
-// not forgotten. inputBytes is 0 if the size is unknown.
-func DefaultMemory(w Window, inputBytes int64) int {
-	const packet = linesForPacket * layout.LineSize
-	floor := layout.Caches().L2 / 2
-	want := maxDefaultMemory
-	switch {
-	case w.Packets > 0:
-		want = int(min(w.Packets, maxDefaultMemory/packet)) * packet
-	case !w.None && w.Duration <= shortWindow:
-		want = floor
-	case !w.None && w.Duration < maxDefaultMemory/packet*time.Second/crowd:
-		want = int(w.Duration.Seconds()*crowd) * packet
+// checkOpen panics if the arena is closed.
+func checkOpen(method string, a *layout.Arena) {
+	if a.Lines() == nil {
+		panic("engine: " + method + " after Close")
 	}
-	if inputBytes > 0 {
-		want = min(want, int(min(inputBytes/minRecordSize, maxDefaultMemory/packet))*packet)
+}
+
+// mapBytes estimates the size of a Go map of n keys and values of entry bytes
+// together, since maps do not tell: slots have a byte of control beside them,
+// come in groups of eight, and double when more than 7 of 8 are taken.
+func mapBytes(n, entry int) int {
+	slots := 8
+	if n > slots {
+		slots = 1 << bits.Len(uint((8*n-1)/7))
 	}
-	return max(want, floor)
+	return slots * (entry + 1)
 }

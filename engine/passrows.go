@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -16,6 +17,18 @@ type rowTable[W spillWord] struct {
 	copying *lineCopy // of the arena
 }
 
+// rowShape says what the words and the lines of rows are like.
+type rowShape struct {
+	name   string              // for errors
+	width  uint                // bits of a word; the top bits are the number of its line
+	cells  func(lines int) int // that each of so many lines has
+	dated  bool                // spilled words have dates
+	factor uint64              // of the sets of what has spilled
+}
+
+// maxRowLines is the most lines that rows have: 128 GiB, where so much can be addressed.
+const maxRowLines = min(1<<31, math.MaxInt/layout.LineSize/2)
+
 // passRows is a table of rows that is changed as a whole without a pause: from one decision to
 // the next a pass handles some lines, and what has spilled from these. A pass doubles the
 // lines: they move to a wider table. Or it thins them: they lose what is not in a sample.
@@ -23,11 +36,7 @@ type rowTable[W spillWord] struct {
 // Words below a mark, which rises, have their place in the lines that the pass is through with, and
 // the others in those as they were before, so each element is looked up in one place as always.
 type passRows[W spillWord] struct {
-	name     string
-	width    uint                // bits of a word; the top bits are the number of its line
-	cells    func(lines int) int // that each of so many lines has
-	dated    bool                // spilled words have dates
-	factor   uint64              // of the sets of what has spilled
+	rowShape
 	newArena func(lines int) (*layout.Arena, error)
 
 	table    rowTable[W]
@@ -38,14 +47,19 @@ type passRows[W spillWord] struct {
 	backing sync.WaitGroup
 }
 
+// counterStep is the number of elements between two decisions about the size of
+// a counter. They are taken at multiples of it in the counter's own stream,
+// so they do not depend on batches.
+const counterStep = 512
+
 // passCells is how many cells a pass handles between two decisions. So it ends when as many
 // elements have come as an eighth of the cells: until then the last lines must hold their share
 // of these, and more of it spills than usual.
 const passCells = 8 * counterStep
 
 // open makes the first lines, a power of two.
-func (p *passRows[W]) open(lines int) error {
-	p.newArena = layout.NewArena
+func (p *passRows[W]) open(shape rowShape, lines int) error {
+	p.rowShape, p.newArena = shape, layout.NewArena
 	table, err := p.newTable(lines)
 	if err != nil {
 		return err
@@ -203,8 +217,8 @@ func (p *passRows[W]) bytes() int {
 	return lines*layout.LineSize + p.table.spilled.bytes + p.wider.spilled.bytes
 }
 
-// Close gives the memory back. Nothing may be called afterwards.
-func (p *passRows[W]) Close() error {
+// close gives the memory back. Nothing may be called afterwards.
+func (p *passRows[W]) close() error {
 	p.backing.Wait()
 	err := p.table.arena.Close()
 	if p.growing() {
@@ -234,4 +248,14 @@ func split[E any, W spillWord](a *apart[E], elements []E, word func(E) W, mark W
 		}
 	}
 	return n
+}
+
+// keepWords copies the lines that words are looked up in: their numbers are what shift leaves.
+func keepWords[E any, W spillWord](l *lineCopy, elements []E, word func(E) W, shift uint) {
+	if !l.copying() {
+		return
+	}
+	for _, e := range elements {
+		l.keepLine(uint64(word(e) >> shift))
+	}
 }

@@ -60,7 +60,7 @@ const (
 	KeyMAC       KeyUse = 4 // keys of link-layer addresses
 	KeyBijection KeyUse = 5 // the permutation of IPv4 addresses in exact rows
 	keyHighway   KeyUse = 6
-	keySnapshot  KeyUse = 7 // what snapshots are sealed with
+	keySnapshot  KeyUse = 7
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret,
@@ -72,6 +72,9 @@ func (s Secret) AESKey(use KeyUse) [16]byte {
 // HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions,
 // under the secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
 func (s Secret) HighwayKey() [32]byte { return s.longKey(keyHighway) }
+
+// SnapshotKey derives the key that snapshots are sealed with, in the same way from the use 7.
+func (s Secret) SnapshotKey() [32]byte { return s.longKey(keySnapshot) }
 
 // longKey derives 32 bytes for a use.
 func (s Secret) longKey(use KeyUse) [32]byte {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"math/bits"
-
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -77,17 +75,6 @@ func (s *Set) TestAndSet(seen []uint64, digests []asm.Digest) {
 func (s *Set) Counts() Counts {
 	n := len(s.digests)
 	return exactCounts(uint64(n), mapBytes(n, 16))
-}
-
-// mapBytes estimates the size of a Go map of n keys and values of entry bytes
-// together, since maps do not tell: slots have a byte of control beside them,
-// come in groups of eight, and double when more than 7 of 8 are taken.
-func mapBytes(n, entry int) int {
-	slots := 8
-	if n > slots {
-		slots = 1 << bits.Len(uint((8*n-1)/7))
-	}
-	return slots * (entry + 1)
 }
 
 // Close is as Counter says.

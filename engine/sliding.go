@@ -64,27 +64,31 @@ const (
 // What it remembers depends on the stream alone, not on how it is cut into calls. Digests
 // must be keyed. A Sliding is not safe for concurrent use.
 type Sliding struct {
-	passRows[uint64]
+	slidingBooks
+	rows    passRows[uint64]
 	apart   *apart[uint64] // nil before the first pass
-	most    int            // lines
-	window  int64
-	step    int64
-	steps   int64 // in a window, rounded up
 	clock   calendar.Clock
-	started bool
-	front   int64                  // the running step
-	opened  int64                  // when it began
-	debt    int64                  // of lines to be swept, in parts of a window
-	taken   int                    // cells, and spilled ones
-	level   uint                   // 1 of 2^level elements is sampled
-	leveled int64                  // the step in which that changed
+	steps   int64                  // in a window, rounded up
+	opened  int64                  // when the running step began
 	counts  []uint32               // of elements by the date of their last sighting
 	thinned []uint32               // of those below the mark, while the sample is halved; else nil
 	levels  []uint8                // of the sample by date
 	recent  [slidingRecents]uint64 // by slot: the last element entered in the running step
 	held    []slidingElement       // in quarantine
 	pending slidingPending
-	ignored uint64
+}
+
+// slidingBooks are the books of a Sliding.
+type slidingBooks struct {
+	window, step int64
+	most         int // lines
+	started      bool
+	front        int64 // the running step
+	debt         int64 // of lines to be swept, in parts of a window
+	taken        int   // cells, and spilled ones
+	level        uint  // 1 of 2^level elements is sampled
+	leveled      int64 // the step in which that changed
+	ignored      uint64
 }
 
 // slidingRecents is how many elements of the running step are known by their digests: those
@@ -115,48 +119,6 @@ type slidingPending struct {
 	sideDates, sideBefore [counterStep]uint16
 }
 
-// marks is where a call tells of the elements that were seen before: a bit for each that was
-// seen at least so lately. bits may be nil.
-type marks struct {
-	bits  []uint64
-	least sighting
-}
-
-// sighting is how lately an element was seen.
-type sighting uint8
-
-const (
-	unseen     sighting = iota // not within the window
-	seenWithin                 // within the window
-	seenInStep                 // in the same step
-)
-
-// clear begins a call with so many elements.
-func (m marks) clear(elements int) {
-	if m.bits != nil {
-		clearBits(m.bits, elements)
-	}
-}
-
-func (m marks) enter(place uint32, s sighting) {
-	if m.bits != nil && s >= m.least {
-		m.bits[place/64] |= 1 << (place % 64)
-	}
-}
-
-// enter4 enters four places, unless they are not one behind the other in one word.
-func (m marks) enter4(places []uint32, s sighting) bool {
-	if m.bits == nil || s < m.least {
-		return true
-	}
-	first := places[0]
-	if places[3]-first != 3 || first%64 > 60 {
-		return false
-	}
-	m.bits[first/64] |= 0xF << (first % 64)
-	return true
-}
-
 // NewSliding returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
 // layout.NewArena says.
 func NewSliding(cfg SlidingConfig) (*Sliding, error) {
@@ -181,14 +143,13 @@ func NewSliding(cfg SlidingConfig) (*Sliding, error) {
 // newSliding returns a counter that may not grow.
 func newSliding(window, step int64) (*Sliding, error) {
 	s := &Sliding{
-		passRows: passRows[uint64]{
-			name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor,
-		},
-		most: asm.SlidingLines, window: window, step: step, steps: (window-1)/step + 1,
-		held:  make([]slidingElement, 0, calendar.Quorum),
-		clock: calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
+		slidingBooks: slidingBooks{window: window, step: step, most: asm.SlidingLines},
+		steps:        (window-1)/step + 1,
+		held:         make([]slidingElement, 0, calendar.Quorum),
+		clock:        calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
-	if err := s.open(asm.SlidingLines); err != nil {
+	shape := rowShape{name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor}
+	if err := s.rows.open(shape, asm.SlidingLines); err != nil {
 		return nil, err
 	}
 	ring := 1 << bits.Len(uint(s.steps+1))
@@ -223,7 +184,7 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
-	checkOpen("Sliding.TestAndSet", s.table.arena)
+	checkOpen("Sliding.TestAndSet", s.rows.table.arena)
 	if len(times) < len(d) {
 		panic("engine: Sliding.TestAndSet: times shorter than digests")
 	}
@@ -245,7 +206,7 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 // time, but sets the bits of those alone that were seen in that step before: nothing has changed
 // about them. Elements of which the rows hold a later sighting count as not seen.
 func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
-	checkOpen("Sliding.TestAndSetStep", s.table.arena)
+	checkOpen("Sliding.TestAndSetStep", s.rows.table.arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {
@@ -268,7 +229,7 @@ func (s *Sliding) running(t int64) bool { return uint64(t)-uint64(s.opened) < ui
 // atOnce counts the elements of the running step, of so many, up to where the size of the rows is
 // decided on, if they are all sampled and nobody asks for another clock: the usual case.
 func (s *Sliding) atOnce(elements int) int {
-	if !s.started || s.level > 0 || s.thinning || len(s.held) > 0 {
+	if !s.started || s.level > 0 || s.rows.thinning || len(s.held) > 0 {
 		return 0
 	}
 	return min(elements, counterStep-s.pending.position-s.pending.count)
@@ -323,7 +284,7 @@ func (s *Sliding) forgetRecent() {
 // enter makes an element wait for its turn at the rows, if it is sampled.
 func (s *Sliding) enter(m marks, d *asm.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
-	if s.thinning && d[0] < s.mark() {
+	if s.rows.thinning && d[0] < s.rows.mark() {
 		level = max(level, s.level+1)
 	}
 	if asm.SlidingCell(d[0])&sampleMask(level) != 0 {
@@ -356,10 +317,10 @@ func (s *Sliding) flush(m marks) {
 	if n == 0 {
 		return
 	}
-	if s.growing() {
+	if s.rows.growing() {
 		s.lookApart(n)
 	} else {
-		s.look(&s.table, p.before[:n], p.words[:n], p.dates[:n])
+		s.look(&s.rows.table, p.before[:n], p.words[:n], p.dates[:n])
 	}
 	i := 0
 	for ; i+4 <= n; i += 4 {
@@ -389,7 +350,7 @@ func (s *Sliding) book(word uint64, before, date uint16) sighting {
 		return seenInStep
 	}
 	counts, mask := s.counts, len(s.counts)-1
-	if s.thinning && word < s.mark() {
+	if s.rows.thinning && word < s.rows.mark() {
 		counts = s.thinned
 	}
 	if before == 0 {
@@ -434,7 +395,7 @@ func (s *Sliding) Reset() {
 
 // empty forgets all elements that are not held, and gives back what they took.
 func (s *Sliding) empty() {
-	s.restart(asm.SlidingLines)
+	s.rows.restart(asm.SlidingLines)
 	clear(s.counts)
 	s.thinned = nil
 	s.taken, s.debt = 0, 0
@@ -443,3 +404,6 @@ func (s *Sliding) empty() {
 
 // Ignored returns how many elements had no time, or one that was not believed in the end.
 func (s *Sliding) Ignored() uint64 { return s.ignored }
+
+// Close gives the memory back. Nothing may be called afterwards.
+func (s *Sliding) Close() error { return s.rows.close() }

@@ -75,12 +75,12 @@ func (s *Sliding) jumpTo(t int64) {
 func (s *Sliding) advance(step int64) {
 	by := step - s.front
 	mask := int64(len(s.counts) - 1)
-	if s.level > 0 && !s.thinning && s.taken < s.limit()/4 && s.front-s.leveled > s.steps {
+	if s.level > 0 && !s.rows.thinning && s.taken < s.limit()/4 && s.front-s.leveled > s.steps {
 		s.level, s.leveled = s.level-1, s.front
 	}
 	for i := s.front + 1; i <= step; i++ {
 		s.counts[i&mask], s.levels[i&mask] = 0, uint8(s.level)
-		if s.thinning {
+		if s.rows.thinning {
 			s.thinned[i&mask] = 0
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Sliding) advance(step int64) {
 // knows for sure: memory of what left the window is free for others, and elements in
 // quarantine are forgotten. It does nothing if now is not later than all elements.
 func (s *Sliding) Advance(now int64) {
-	checkOpen("Sliding.Advance", s.table.arena)
+	checkOpen("Sliding.Advance", s.rows.table.arena)
 	now = min(now, calendar.Farthest)
 	if !s.started || calendar.Index(now, s.step) <= s.front {
 		return

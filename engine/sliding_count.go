@@ -6,6 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // Count is countSpan over the window.
@@ -24,8 +25,8 @@ func (s *Sliding) Count(now int64) Counts { return s.countSpan(now, time.Duratio
 // normal approximation of what one of 2^level elements says of all. False positives, n/2^58
 // of n elements, are accounted for as DigestRows does.
 func (s *Sliding) countSpan(now int64, span time.Duration) Counts {
-	checkOpen("Sliding.countSpan", s.table.arena)
-	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
+	checkOpen("Sliding.countSpan", s.rows.table.arena)
+	c := Counts{MemoryBytes: s.rows.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
 	var sum sampleSum
@@ -36,7 +37,7 @@ func (s *Sliding) countSpan(now int64, span time.Duration) Counts {
 	low, high := sum.bounds()
 	c.Distinct = uint64(math.Round(sum.mean + missed))
 	c.Low = min(low, c.Distinct)
-	c.High = max(high+poissonQuantile(missed, 0.95), c.Distinct)
+	c.High = max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
 	return c
 }
 
@@ -45,46 +46,11 @@ func (s *Sliding) live() (sum float64) {
 	for age := range s.steps + 1 {
 		slot := (s.front - age) & int64(len(s.counts)-1)
 		sum += float64(s.counts[slot])
-		if s.thinning {
+		if s.rows.thinning {
 			sum += float64(s.thinned[slot])
 		}
 	}
 	return sum
-}
-
-// sampleSum adds numbers of elements up that were sampled at different levels: those of steps, or all that
-// one level had.
-type sampleSum struct {
-	mean, low, high float64
-	variance        float64
-	seen            uint64 // elements of the sample in the low sum
-	weight          float64
-}
-
-// add adds a step of which so many elements are known, each for 2^level. share of them are
-// within the span; all of them certainly if least is 1, none if 0.
-func (a *sampleSum) add(count uint64, level uint8, share, least float64) {
-	if count == 0 {
-		return
-	}
-	weight := math.Ldexp(1, int(level))
-	n := float64(count) * weight
-	a.mean += share * n
-	a.low += least * n
-	a.high += n
-	a.seen += uint64(least) * count
-	a.variance += n * (weight - 1)
-	if weight > 1 {
-		a.weight = max(a.weight, weight)
-	}
-}
-
-// bounds returns the bounds of the number. 4 elements of the sample are what it misses
-// at most where it has none, and more than the normal approximation lacks elsewhere.
-func (a *sampleSum) bounds() (low, high uint64) {
-	spread := 1.96 * math.Sqrt(a.variance)
-	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))
-	return low, uint64(math.Ceil(a.high + spread + 4*a.weight))
 }
 
 // sum adds the steps of a span up.
@@ -97,7 +63,7 @@ func (s *Sliding) sum(a *sampleSum, from, to int64) {
 		share, least := s.share(step, from, to)
 		level := s.levels[step&mask]
 		a.add(uint64(s.counts[step&mask]), level, share, least)
-		if s.thinning {
+		if s.rows.thinning {
 			a.add(uint64(s.thinned[step&mask]), max(level, uint8(s.level+1)), share, least)
 		}
 	}

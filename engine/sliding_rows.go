@@ -13,28 +13,28 @@ import (
 const slidingSpan = 1 << 12
 
 // limit is the number of cells at which lines double.
-func (s *Sliding) limit() int { return slidingLoad * s.lines() }
+func (s *Sliding) limit() int { return slidingLoad * s.rows.lines() }
 
 // Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
 func (s *Sliding) Limit(bytes int) {
-	lines := max(min(int64(bytes)/layout.LineSize, maxDigestLines), asm.SlidingLines)
+	lines := max(min(int64(bytes)/layout.LineSize, maxRowLines), asm.SlidingLines)
 	s.most = 1 << (bits.Len64(uint64(lines)) - 1)
 }
 
 // Needs is as Bounded says.
 func (s *Sliding) Needs(more int) int {
-	lines := s.final()
+	lines := s.rows.final()
 	for more > 0 && slidingLoad*lines <= s.taken+more {
 		lines *= 2
 	}
-	return lines*layout.LineSize + s.table.spilled.bytes + s.wider.spilled.bytes
+	return lines*layout.LineSize + s.rows.table.spilled.bytes + s.rows.wider.spilled.bytes
 }
 
 // look tests and sets words in one table.
 func (s *Sliding) look(table *rowTable[uint64], before []uint16, words []uint64, dates []uint16) {
 	p := &s.pending
 	lines := table.arena.Lines()
-	keepWords(table.copying, words, slidingWord, s.shift(len(lines)))
+	keepWords(table.copying, words, slidingWord, s.rows.shift(len(lines)))
 	spills := asm.TestAndSetSliding(lines, before, words, dates, p.spills[:])
 	for _, i := range p.spills[:spills] {
 		before[i] = spillDated(&table.spilled, words[i], dates[i])
@@ -47,8 +47,8 @@ func slidingWord(word uint64) uint64 { return word }
 // lookApart tests and sets the first n elements that wait, while some lines have moved.
 func (s *Sliding) lookApart(n int) {
 	p := &s.pending
-	sides := split(s.apart, p.words[:n], slidingWord, s.mark(), [2]uint64{})
-	for side, table := range []*rowTable[uint64]{&s.table, &s.wider} {
+	sides := split(s.apart, p.words[:n], slidingWord, s.rows.mark(), [2]uint64{})
+	for side, table := range []*rowTable[uint64]{&s.rows.table, &s.rows.wider} {
 		at := s.apart.at[side][:sides[side]]
 		for i, place := range at {
 			p.sideDates[i] = p.dates[place]
@@ -82,7 +82,7 @@ func spilledWord(word uint64) uint64 { return word | 63 }
 // spilled elements are full: passes fill them up.
 func (s *Sliding) place(table *rowTable[uint64], word uint64, date uint16) {
 	lines := table.arena.Lines()
-	row := &lines[word>>s.shift(len(lines))]
+	row := &lines[word>>s.rows.shift(len(lines))]
 	if at := slices.Index(row[:], 0); at >= 0 {
 		row[at] = asm.SlidingCell(word) | uint64(date)
 		return
@@ -93,18 +93,18 @@ func (s *Sliding) place(table *rowTable[uint64], word uint64, date uint16) {
 // decide begins a pass if the lines are full, which doubles them or, where there is no memory for
 // more, halves the sample; and goes on with that, or with sweeping.
 func (s *Sliding) decide() {
-	if !s.passing() && s.taken >= s.limit() {
+	if !s.rows.passing() && s.taken >= s.limit() {
 		s.begin()
 	}
-	if s.passing() || s.owed() > 0 {
+	if s.rows.passing() || s.owed() > 0 {
 		s.work()
 	}
 }
 
 // begin begins to grow, or to halve the sample. Lines that were to be swept are handled, too.
 func (s *Sliding) begin() {
-	if next := 2 * s.lines(); next > s.most || s.grow(next) != nil {
-		s.thin()
+	if next := 2 * s.rows.lines(); next > s.most || s.rows.grow(next) != nil {
+		s.rows.thin()
 		s.thinned = make([]uint32, len(s.counts))
 	}
 	if s.apart == nil {
@@ -114,18 +114,18 @@ func (s *Sliding) begin() {
 
 // work handles the next lines: those of the pass, or those that are swept next.
 func (s *Sliding) work() {
-	from, to, spilled := s.next()
+	from, to, spilled := s.rows.next()
 	s.debt = max(0, s.debt-int64(to-from)*s.steps)
-	if s.thinning {
+	if s.rows.thinning {
 		s.recount(from, to)
 	}
 	s.purge(from, to)
-	if s.growing() {
-		layout.SplitSlidingRows(s.wider.arena.Lines(), s.table.arena.Lines(), from, to)
+	if s.rows.growing() {
+		layout.SplitSlidingRows(s.rows.wider.arena.Lines(), s.rows.table.arena.Lines(), from, to)
 	}
 	s.placeSpilled(spilled)
-	thinned := s.thinning
-	if s.finish(from, to) && thinned {
+	thinned := s.rows.thinning
+	if s.rows.finish(from, to) && thinned {
 		s.halved()
 	}
 }
@@ -142,8 +142,8 @@ func (s *Sliding) halved() {
 // recount takes the elements of lines from to to-1 from one count to the other, those that stay
 // in the sample.
 func (s *Sliding) recount(from, to int) {
-	for i := range s.table.arena.Lines()[from:to] {
-		for _, cell := range s.table.arena.Lines()[from+i] {
+	for i := range s.rows.table.arena.Lines()[from:to] {
+		for _, cell := range s.rows.table.arena.Lines()[from+i] {
 			if cell != 0 {
 				s.recountCell(cell)
 			}
@@ -169,10 +169,10 @@ func (s *Sliding) owed() int64 { return s.debt / s.steps }
 // apart. Those are compared up to SlidingKnown/2 steps, and a line may wait for two sweeps if a
 // pass begins meanwhile.
 func (s *Sliding) sweep(steps int64) {
-	lines := int64(s.lines())
+	lines := int64(s.rows.lines())
 	s.debt = min(s.debt+steps*slidingSweeps*lines, lines*s.steps)
 	least := 2*steps*lines/(asm.SlidingKnown/2-s.steps) + 1
-	for todo := max(least, min(s.owed(), slidingSpan)); todo > 0; todo -= int64(s.group(int(lines))) {
+	for todo := max(least, min(s.owed(), slidingSpan)); todo > 0; todo -= int64(s.rows.group(int(lines))) {
 		s.work()
 	}
 }
@@ -182,7 +182,7 @@ type slidingTerm struct{ front, steps, sample uint64 }
 
 func (s *Sliding) term() slidingTerm {
 	level := s.level
-	if s.thinning {
+	if s.rows.thinning {
 		level++
 	}
 	return slidingTerm{uint64(s.front), uint64(s.steps), sampleMask(level)}
@@ -203,8 +203,8 @@ func (t slidingTerm) out(cell uint64) uint64 {
 // purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
 // nobody could guess which ones go.
 func (s *Sliding) purge(from, to int) {
-	s.table.copying.keepRange(from, to)
-	lines, term := s.table.arena.Lines()[from:to], s.term()
+	s.rows.table.copying.keepRange(from, to)
+	lines, term := s.rows.table.arena.Lines()[from:to], s.term()
 	freed := uint64(0)
 	for i := range lines {
 		row := &lines[i]
@@ -220,10 +220,10 @@ func (s *Sliding) purge(from, to int) {
 // placeSpilled gives spilled elements their places where those of their lines have theirs, but for
 // those that are out.
 func (s *Sliding) placeSpilled(spilled spillSet[uint64]) {
-	term, table := s.term(), s.target()
+	term, table := s.term(), s.rows.target()
 	for word, date := range spilled.all {
 		cell := asm.SlidingCell(word) | uint64(date)
-		if s.thinning {
+		if s.rows.thinning {
 			s.recountCell(cell)
 		}
 		if term.out(cell) == 0 {

@@ -53,7 +53,7 @@ func (s *SlidingSet) Count(now int64) Counts {
 			delete(s.last, d)
 		}
 	}
-	return exactCounts(n, mapBytes(len(s.last), 24))
+	return Counts{Distinct: n, Low: n, High: n, MemoryBytes: mapBytes(len(s.last), 24), Method: "exact"}
 }
 
 // Advance does nothing: see Count.

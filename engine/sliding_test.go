@@ -88,7 +88,12 @@ func slidingStreams(seed uint64, n int, window time.Duration) map[string]*slidin
 	}
 }
 
-func b64(b bool) int64 { return int64(flagWord(b)) }
+func b64(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 // TestSlidingEqualsMap compares counts with the reference, at the bounds of steps and
 // anywhere, over all of the window and parts of it.
@@ -148,7 +153,7 @@ func TestSlidingConfigs(t *testing.T) {
 		}
 	}
 	s := compareSliding(t, slidingStreams(4, 200_000, time.Minute)["all new"], SlidingConfig{Window: time.Minute})
-	if lines := len(s.table.arena.Lines()); lines < 4*asm.SlidingLines {
+	if lines := len(s.rows.table.arena.Lines()); lines < 4*asm.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
 	for _, cfg := range []SlidingConfig{
@@ -170,7 +175,7 @@ func TestSlidingForgets(t *testing.T) {
 	digests := landmarkDigests(9, 1<<18)
 	times := steady(len(digests), time.Second/20_000)
 	s.TestAndSet(nil, digests, times)
-	if lines := len(s.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
+	if lines := len(s.rows.table.arena.Lines()); lines*slidingLoad > 2*25_000 {
 		t.Errorf("%d lines for 20,000 elements", lines)
 	}
 	if s.taken > 25_100 {
@@ -179,6 +184,10 @@ func TestSlidingForgets(t *testing.T) {
 	s.Advance(times[len(times)-1] + int64(time.Hour))
 	if s.taken != 0 || s.Count(times[0]+int64(2*time.Hour)).Distinct != 0 {
 		t.Error("something is left")
+	}
+	s.Reset()
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.rows.table.arena.Lines()) != asm.SlidingLines {
+		t.Errorf("%+v after Reset", c)
 	}
 }
 
@@ -362,33 +371,6 @@ func TestSlidingSpills(t *testing.T) {
 	compareSliding(t, stream, SlidingConfig{Window: window})
 }
 
-// A counter that is restored goes on as if nothing had happened, wild clocks or not.
-func TestSlidingSnapshot(t *testing.T) {
-	for name, stream := range slidingStreams(8, 30_000, time.Minute) {
-		for i := range stream.times {
-			if i/10%20 == 7 {
-				stream.times[i] += int64(time.Hour)
-			}
-		}
-		for _, memory := range []int{0, 1} {
-			cfg := SlidingConfig{Window: time.Minute, Memory: memory}
-			whole, cut := mustSliding(t, cfg), mustSliding(t, cfg)
-			rng := rand.New(rand.NewPCG(54, 54))
-			for at := 0; at < len(stream.digests); {
-				to := min(at+rng.IntN(8000), len(stream.digests))
-				whole.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
-				cut.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
-				cut = restart(t, cut, snapshotSliding)
-				now := stream.times[to-1]
-				if got, want := cut.Count(now), whole.Count(now); got != want {
-					t.Fatalf("%s: %+v after %d elements, want %+v", name, got, to, want)
-				}
-				at = to
-			}
-		}
-	}
-}
-
 func TestSlidingSeen(t *testing.T) {
 	s := mustSliding(t, SlidingConfig{Window: time.Second})
 	seen := []uint64{^uint64(0)}
@@ -446,7 +428,7 @@ func TestSlidingStep(t *testing.T) {
 					if got != want && (got || name != "far apart") {
 						t.Fatalf("element %d: %v, want %v", at+i, got, want)
 					}
-					marked += int(flagWord(got))
+					marked += int(b64(got))
 					if !ok || step > before {
 						last[d] = step
 					}

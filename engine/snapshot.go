@@ -33,8 +33,8 @@ import (
 // value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
 // is believed before it is known to come from a holder of the secret.
 //
-// The label says what the elements are. A filter knows digests only, and would go on
-// with those of other keys, or of another hash, without a word.
+// The label says what the elements are. A filter knows digests only: restored with those
+// of another key or hash it would silently never match.
 const (
 	snapshotMagic   = "FLOWSNAP"
 	snapshotVersion = 3
@@ -72,7 +72,7 @@ const (
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
 func newSeal(s Secret) hash.Hash {
-	key := s.longKey(keySnapshot)
+	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
 		panic("engine: " + err.Error()) // only for keys of a wrong size
@@ -98,7 +98,7 @@ type snapshotWriter struct {
 }
 
 // newSnapshotWriter writes all that comes before the lines.
-func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields []uint64) *snapshotWriter {
+func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label string, fields snapshotFields) *snapshotWriter {
 	s := &snapshotWriter{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*snapshotPart), err: checkLabel(label)}
 	if s.copy, _ = w.(*SnapshotCopy); s.copy != nil {
 		s.copy.add(func(out *snapshotWriter) { out.seal = newSeal(secret) })
@@ -107,8 +107,9 @@ func newSnapshotWriter(w io.Writer, kind snapshotKind, secret Secret, label stri
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
-	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(fields))))
-	s.words(len(fields), func(i int) uint64 { return fields[i] })
+	words := fields.words()
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
+	s.words(len(words), func(i int) uint64 { return words[i] })
 	s.sealed()
 	return s
 }

@@ -215,16 +215,6 @@ func (l *lineCopy) keepRange(from, to int) {
 	}
 }
 
-// keepWords copies the lines that words are looked up in: their numbers are what shift leaves.
-func keepWords[E any, W spillWord](l *lineCopy, elements []E, word func(E) W, shift uint) {
-	if !l.copying() {
-		return
-	}
-	for _, e := range elements {
-		l.keepLine(uint64(word(e) >> shift))
-	}
-}
-
 // part copies the lines of so many words, and reports whether they were the last.
 func (l *lineCopy) part(words int) bool {
 	for end := min(l.next+words, len(l.kept)); l.next < end; l.next++ {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -49,43 +48,43 @@ type snapshotReader struct {
 	buf  []byte
 }
 
-// newSnapshotReader reads all that comes before the lines. The fields must be from
-// least to most.
-func newSnapshotReader(r io.Reader, kind snapshotKind, c RestoreConfig, least, most int) (*snapshotReader, []uint64, error) {
+// newSnapshotReader reads all that comes before the lines, and sets the fields.
+func newSnapshotReader(r io.Reader, kind snapshotKind, c RestoreConfig, fields snapshotFields) (*snapshotReader, error) {
 	if err := checkLabel(c.Label); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := &snapshotReader{r, newSeal(c.Secret), make([]byte, 8*snapshotPart)}
 	head := make([]byte, snapshotHead)
 	if err := s.read(head, "header"); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8*i:]) }
 	switch {
 	case string(head[:8]) != snapshotMagic:
-		return nil, nil, fmt.Errorf("%w: not a snapshot of a filter", ErrSnapshot)
+		return nil, fmt.Errorf("%w: not a snapshot of a filter", ErrSnapshot)
 	case word(1) != snapshotVersion:
-		return nil, nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrSnapshot, word(1), snapshotVersion)
+		return nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrSnapshot, word(1), snapshotVersion)
 	case word(2) != uint64(kind):
-		return nil, nil, fmt.Errorf("%w: of a filter of kind %d, must be of kind %d", ErrSnapshot, word(2), kind)
+		return nil, fmt.Errorf("%w: of a filter of kind %d, must be of kind %d", ErrSnapshot, word(2), kind)
 	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
-		return nil, nil, fmt.Errorf("%w: made under another key", ErrSnapshot)
+		return nil, fmt.Errorf("%w: made under another key", ErrSnapshot)
 	}
 	count := word(snapshotHead/8 - 1)
+	least, most := fields.count()
 	if count < uint64(least) || count > uint64(most) {
-		return nil, nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrSnapshot, count, least, most)
+		return nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrSnapshot, count, least, most)
 	}
-	fields := make([]uint64, count)
-	if err := s.words(len(fields), "header", func(i int, word uint64) { fields[i] = word }); err != nil {
-		return nil, nil, err
+	words := make([]uint64, count)
+	if err := s.words(len(words), "header", func(i int, word uint64) { words[i] = word }); err != nil {
+		return nil, err
 	}
 	if err := s.checkSeal("header"); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if label := strings.TrimRight(string(head[40:40+MaxLabel]), "\x00"); label != c.Label {
-		return nil, nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrSnapshot, label, c.Label)
+		return nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrSnapshot, label, c.Label)
 	}
-	return s, fields, nil
+	return s, fields.set(words)
 }
 
 // read fills b. part names what it reads, for errors.
@@ -148,28 +147,4 @@ func (s *snapshotReader) checkSeal(part string) error {
 		return fmt.Errorf("%w: its %s is damaged: the seal does not fit", ErrSnapshot, part)
 	}
 	return nil
-}
-
-// snapshotFields hands out fields in their order.
-type snapshotFields struct {
-	rest []uint64
-}
-
-func (f *snapshotFields) next() uint64 {
-	word := f.rest[0]
-	f.rest = f.rest[1:]
-	return word
-}
-
-// number returns a field that counts what an array has room for, or more than any has.
-func (f *snapshotFields) number() int { return int(min(f.next(), math.MaxInt32)) }
-
-func (f *snapshotFields) flag() bool { return f.next() != 0 }
-
-// flagWord is what a flag is written as.
-func flagWord(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }

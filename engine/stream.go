@@ -36,10 +36,6 @@ type StreamConfig struct {
 	Max int
 }
 
-// maxStreamLines is the most lines of a Stream, 256 GiB, which is what kernels of cell
-// lines can address.
-const maxStreamLines = 1<<32 - 1
-
 // ErrStream is what errors about parameters of a Stream wrap, unless they wrap
 // ErrFPR or ErrMemory.
 var ErrStream = errors.New("parameter of a stream filter out of range")
@@ -110,13 +106,6 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 // Populate has the system hand over all memory now, which it otherwise does a page
 // at a time when they are first used.
 func (s *Stream) Populate() { s.arena.Populate(0, len(s.arena.Lines())) }
-
-// checkOpen panics if the arena is closed.
-func checkOpen(method string, a *layout.Arena) {
-	if a.Lines() == nil {
-		panic("engine: " + method + " after Close")
-	}
-}
 
 // Close gives the filter's memory back; Stats still works. Further calls do nothing.
 func (s *Stream) Close() error { return s.arena.Close() }

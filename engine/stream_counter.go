@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // StreamCounter is a Stream as a counter of distinct digests, in a fixed amount of
@@ -35,7 +36,7 @@ func (c *StreamCounter) Counts() Counts {
 	return Counts{
 		Distinct:    noticed + uint64(math.Round(missedBeside(noticed, s.FPR, s.Seen))),
 		Low:         c.least(s),
-		High:        noticed + min(s.Seen, poissonQuantile(missedBeside(noticed, s.FPRBound, s.Seen), 0.95)),
+		High:        noticed + min(s.Seen, theory.PoissonQuantile(0.95, missedBeside(noticed, s.FPRBound, s.Seen))),
 		MemoryBytes: s.MemoryBytes, FPR: s.FPR, Method: s.Method,
 	}
 }

@@ -49,3 +49,19 @@ func TestNewStreamCounterErrors(t *testing.T) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
+
+// TestStreamCounterSized asks for what it has, and keeps what it remembers.
+func TestStreamCounterSized(t *testing.T) {
+	c, err := NewStreamCounter(StreamConfig{Method: "lru", Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	digests, seen := landmarkDigests(92, 64), make([]uint64, 1)
+	c.TestAndSet(seen, digests)
+	c.Populate()
+	c.TestAndSet(seen, digests)
+	if seen[0] != ^uint64(0) || c.MemoryFor(1<<40) != c.Counts().MemoryBytes {
+		t.Errorf("seen %x, memory for many %d, has %d", seen[0], c.MemoryFor(1<<40), c.Counts().MemoryBytes)
+	}
+}

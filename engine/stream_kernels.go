@@ -16,8 +16,8 @@ type streamKernel interface {
 	bytes() int
 	// counts returns the changes so far.
 	counts() streamCounts
-	// add changes what counts returns.
-	add(streamCounts)
+	// include adds to what counts returns.
+	include(streamCounts)
 }
 
 // streamCounts are the counts of all kernels.
@@ -42,7 +42,7 @@ func (k *rowKernel) counts() streamCounts {
 	return streamCounts{occupied: k.sum.Filled, evicted: k.sum.Evicted}
 }
 
-func (k *rowKernel) add(c streamCounts) {
+func (k *rowKernel) include(c streamCounts) {
 	k.sum.Filled += c.occupied
 	k.sum.Evicted += c.evicted
 }
@@ -61,7 +61,7 @@ func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Diges
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }
 
-func (k *bitKernel) add(c streamCounts) { k.sum.Ones += c.occupied }
+func (k *bitKernel) include(c streamCounts) { k.sum.Ones += c.occupied }
 
 func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
@@ -77,6 +77,6 @@ func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Dige
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }
 
-func (k *cellKernel) add(c streamCounts) { k.sum.NonZero += c.occupied }
+func (k *cellKernel) include(c streamCounts) { k.sum.NonZero += c.occupied }
 
 func (k *cellKernel) bytes() int { return int(unsafe.Sizeof(*k)) }

@@ -23,13 +23,18 @@ func TestStreamPacketsBound(t *testing.T) {
 }
 
 func TestStreamPackets(t *testing.T) {
+	const ample = 4 << 20
 	p := randomPackets(21, 5000, clocks(1000)["jumps"])
+	exact, err := NewExactWindow(ExactWindowConfig{Window: Window{None: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	f, err := NewStreamPackets(StreamConfig{Memory: ample})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	want := p.verdicts(newExact(t, TimedConfig{Window: Window{None: true}}), 700)
+	want := p.verdicts(exact, 700)
 	for i, isCopy := range p.verdicts(f, 700) {
 		if isCopy != want[i] {
 			t.Fatalf("packet %d: copy %v, want %v", i, isCopy, want[i])

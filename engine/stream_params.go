@@ -108,7 +108,7 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrStream, c.Method, strings.Join(StreamMethods(), ", "))
 	}
 	c.Method = streamMethods[p.method].name
-	lines, err := streamLines(c.Memory)
+	lines, err := cellLines(c.Memory)
 	if err != nil {
 		return p, err
 	}
@@ -149,15 +149,6 @@ func (c StreamConfig) Complete() (StreamConfig, error) {
 		c.K = p.k
 	}
 	return c, nil
-}
-
-// streamLines returns how many lines fit memory.
-func streamLines(memory int) (int, error) {
-	const most = uint64(maxStreamLines) * layout.LineSize
-	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
-		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", ErrMemory, memory, layout.LineSize, most)
-	}
-	return memory / layout.LineSize, nil
 }
 
 // refuseForeign returns an error about a parameter that the method does not have.

@@ -82,20 +82,5 @@ func (p *streamParams) estimate(fill float64) float64 {
 	if p.family() == familyRows {
 		return min(1, rowRate(p.shape, fill))
 	}
-	return lineRate(fill, p.k, p.lineCells())
-}
-
-// lineRate returns the false positive rate of lines with that share of their cells set,
-// of which an element has k.
-func lineRate(fill float64, k, cells int) float64 {
-	filter := theory.LineFilter{Cells: cells, K: k}
-	load, err := filter.Load(fill)
-	if err != nil { // all cells are set
-		return 1
-	}
-	fpr, err := filter.FPR(load)
-	if err != nil {
-		return 1
-	}
-	return fpr
+	return theory.LineFilter{Cells: p.lineCells(), K: p.k}.FPROfFill(fill)
 }

@@ -53,20 +53,6 @@ func mustStream(t testing.TB, c StreamConfig) *Stream {
 	return s
 }
 
-// repeating returns digests of which about half are new, and the others came up to
-// 3000 elements before.
-func repeating(seed uint64, n int) []asm.Digest {
-	rng := rand.New(rand.NewPCG(seed, 3))
-	digests := make([]asm.Digest, n)
-	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
-		if back := 1 + rng.IntN(1+rng.IntN(3000)); back <= i && rng.IntN(2) == 0 {
-			digests[i] = digests[i-back]
-		}
-	}
-	return digests
-}
-
 // streamVerdicts takes digests through the filter in batches of the sizes that size
 // returns, each with words of verdicts that are set before, and returns them as bits.
 func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {

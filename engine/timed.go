@@ -41,12 +41,6 @@ const (
 	chunk = 1024
 )
 
-// ErrFPR is what errors about a false positive rate wrap.
-var ErrFPR = errors.New("false positive rate out of range")
-
-// ErrMemory is what errors about too little memory wrap.
-var ErrMemory = errors.New("memory out of range")
-
 // Timed is the packet filter of bounded memory: rows of fingerprints with the
 // times at which they were kept, all that an element touches in one 64-byte
 // line (asm.TestAndSetTimed has the layout). It answers what ExactWindow

@@ -70,7 +70,7 @@ func TestTimedBorders(t *testing.T) {
 func TestTimedBordersBatches(t *testing.T) {
 	for _, memory := range []int{30 * layout.LineSize, 3000 * layout.LineSize} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
-			cfg := TimedConfig{Window: window(t, "1ms"), Memory: memory, Refresh: refresh, Across: across}
+			cfg := TimedConfig{Window: mustWindow(t, "1ms"), Memory: memory, Refresh: refresh, Across: across}
 			one := newTimed(t, cfg)
 			s := borderStream(one, int64(time.Millisecond), 100_000, 3000)
 			want := s.verdicts(one, 1)

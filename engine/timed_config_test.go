@@ -94,7 +94,7 @@ func TestTimedAllocations(t *testing.T) {
 	s := randomPackets(13, 2000, clocks(100_000)["in order"])
 	seen := make([]uint64, 32)
 	for _, text := range []string{"1ms", "1s", "n:50", "none"} {
-		f := newTimed(t, TimedConfig{Window: window(t, text), Memory: 1 << 16, Across: true})
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: 1 << 16, Across: true})
 		if n := testing.AllocsPerRun(5, func() { f.TestAndSet(seen, s.digests, s.times, s.points) }); n != 0 {
 			t.Errorf("window %s: %v allocations a batch", text, n)
 		}
@@ -107,7 +107,7 @@ func BenchmarkTimed(b *testing.B) {
 	benchSizes(b, func(b *testing.B, memory int) {
 		for _, text := range []string{"1ms", "1s", "none"} {
 			b.Run("window="+text, func(b *testing.B) {
-				w := window(b, text)
+				w := mustWindow(b, text)
 				f := newTimed(b, TimedConfig{Window: w, Memory: memory})
 				interval := max(1, w.Duration.Nanoseconds()/16384)
 				s, now := newBenchStream(), int64(1_700_000_000_000_000_000)

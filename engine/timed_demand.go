@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -154,21 +155,8 @@ func (m *demand) memory(inserted uint64) int {
 func spareLoad(inserted uint64) float64 {
 	const least, most, step = 0.25, 3.0, 1.0 / 16
 	load := most
-	for load > least && float64(inserted)*poissonTail(load, asm.TimedCells) > 1 {
+	for load > least && float64(inserted)*theory.PoissonTail(asm.TimedCells, load) > 1 {
 		load -= step
 	}
 	return load
-}
-
-// poissonTail returns P(X >= k) for a Poisson variable X of the given mean,
-// summed from its greatest terms down.
-func poissonTail(mean float64, k int) float64 {
-	logFactorial, _ := math.Lgamma(float64(k) + 1)
-	term := math.Exp(float64(k)*math.Log(mean) - mean - logFactorial)
-	sum := 0.0
-	for n := k + 1; term > sum*1e-12; n++ {
-		sum += term
-		term *= mean / float64(n)
-	}
-	return sum
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -28,7 +29,7 @@ func TestDemandPeak(t *testing.T) {
 		{"1ms", 1000, 1000}, {"1ms", 10, 20_000}, {"1s", 1_000_000, 1000}, {"1ms", 2_000_000, 1},
 		{"n:500", 0, 500}, {"none", 5, 20_000}, {"3ns", 1, 3},
 	} {
-		f := newTimed(t, TimedConfig{Window: window(t, c.window), Memory: 1 << 12})
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, c.window), Memory: 1 << 12})
 		s := uniquePackets(20_000, c.interval)
 		s.verdicts(f, 512)
 		high := c.low + c.low/8 + windowSlices + demandGroup
@@ -58,7 +59,7 @@ func TestDemandSurvivesJumps(t *testing.T) {
 func TestSuggestedMemoryIsEnough(t *testing.T) {
 	for _, text := range []string{"1ms", "n:3000", "none"} {
 		s := uniquePackets(50_000, 300)
-		cfg := TimedConfig{Window: window(t, text), Memory: 10 * layout.LineSize}
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 10 * layout.LineSize}
 		small := newTimed(t, cfg)
 		s.verdicts(small, 512)
 		st := small.Stats()
@@ -72,19 +73,9 @@ func TestSuggestedMemoryIsEnough(t *testing.T) {
 	}
 }
 
-func TestPoissonTail(t *testing.T) {
-	for _, mean := range []float64{0.1, 0.5, 1, 1.5, 3, 10} {
-		term, rest := math.Exp(-mean), 1.0
-		for k := range 20 {
-			if got := poissonTail(mean, k); math.Abs(got-rest) > 1e-13+1e-9*rest {
-				t.Errorf("P(Poisson(%v) >= %d) = %v, want %v", mean, k, got, rest)
-			}
-			rest -= term
-			term *= mean / float64(k+1)
-		}
-	}
+func TestSpareLoad(t *testing.T) {
 	for mean, want := range map[float64]float64{0.25: 2.7e-7, 0.5: 1.42e-5, 1: 5.94e-4, 1.5: 4.46e-3, 3: 8.39e-2} {
-		if got := poissonTail(mean, asm.TimedCells); math.Abs(got/want-1) > 0.02 {
+		if got := theory.PoissonTail(asm.TimedCells, mean); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("P(Poisson(%v) >= 6) = %.3g, documented as %v", mean, got, want)
 		}
 	}

@@ -39,7 +39,7 @@ func burstStream(n int, window, interval int64) *packetStream {
 
 // growing is a configuration that begins small.
 func growing(t *testing.T, text string) TimedConfig {
-	return TimedConfig{Window: window(t, text), Memory: 1024 * layout.LineSize, Limit: 16 << 20}
+	return TimedConfig{Window: mustWindow(t, text), Memory: 1024 * layout.LineSize, Limit: 16 << 20}
 }
 
 // TestTimedGrows compares a filter that grows, several times within a window, with one that
@@ -118,14 +118,14 @@ func TestTimedGrowsAlike(t *testing.T) {
 	f := newTimed(t, cfg)
 	for at, rng, beside := 0, rand.New(rand.NewPCG(52, 52)), 0; at < len(want); {
 		to := min(at+1+rng.IntN(900), len(want))
-		part := packetStream{s.digests[at:to], s.times[at:to], s.points[at:to]}
+		part := s.part(at, to)
 		if !slices.Equal(part.verdicts(f, 500), want[at:to]) {
 			t.Fatalf("restarted: other verdicts from packet %d to %d", at, to)
 		}
 		if at = to; len(f.growth.older) > 0 {
 			beside++
 		}
-		again, err := RestoreTimed(bytes.NewReader(snapshotOf(t, f)), RestoreConfig{Secret: snapshotSecret, Label: snapshotLabel})
+		again, err := RestoreTimed(bytes.NewReader(saved(t, f)), RestoreConfig{Secret: savedSecret, Label: savedLabel})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +144,8 @@ func TestTimedGrowsAlike(t *testing.T) {
 func TestTimedStays(t *testing.T) {
 	s := burstStream(20_000, 50_000_000, 20_000)
 	for _, cfg := range []TimedConfig{
-		{Window: window(t, "50ms"), Memory: 6400}, {Window: window(t, "50ms"), Memory: 6400, Limit: 6400},
-		{Window: window(t, "50ms"), Memory: 6400, Limit: 12800}, {Window: window(t, "none"), Memory: 6400, Limit: 1 << 20},
+		{Window: mustWindow(t, "50ms"), Memory: 6400}, {Window: mustWindow(t, "50ms"), Memory: 6400, Limit: 6400},
+		{Window: mustWindow(t, "50ms"), Memory: 6400, Limit: 12800}, {Window: mustWindow(t, "none"), Memory: 6400, Limit: 1 << 20},
 	} {
 		f := newTimed(t, cfg)
 		s.verdicts(f, 1000)
@@ -187,7 +187,7 @@ func TestTimedLate(t *testing.T) {
 				}
 				var want PacketStats
 				for i, batch := range []int{1, 999, 2 * n} {
-					f := newTimed(t, TimedConfig{Window: window(t, text), Memory: lines * layout.LineSize})
+					f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: lines * layout.LineSize})
 					missed := uint64(0)
 					for _, isCopy := range s.verdicts(f, batch)[n:] {
 						if !isCopy {
@@ -241,7 +241,7 @@ func TestTimedNotLate(t *testing.T) {
 			s.times[i] += 1e15
 		}
 	}
-	f := newTimed(t, TimedConfig{Window: window(t, "1ms"), Memory: 64 * layout.LineSize})
+	f := newTimed(t, TimedConfig{Window: mustWindow(t, "1ms"), Memory: 64 * layout.LineSize})
 	s.verdicts(f, 1000)
 	if late := f.Stats().Late; late != (LateStats{}) {
 		t.Errorf("%+v", late)

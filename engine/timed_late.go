@@ -11,7 +11,7 @@ import (
 const (
 	// lateSegments is how many parts lateness divides as many kept elements into as a filter has
 	// lines. When so many were kept after it, an element is forgotten with a probability of
-	// 6e-4 (poissonTail), and more after more.
+	// 6e-4 (theory.PoissonTail), and more after more.
 	lateSegments = 16
 	// leastSegment is the shortest part.
 	leastSegment = 64

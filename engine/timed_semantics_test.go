@@ -52,7 +52,7 @@ func TestWindowSemantics(t *testing.T) {
 		{"across and sliding: the point stays", "1ms", ms(0, 0.9, 1.8, 2.7), []uint32{1, 2, 1, 2}, true, true, "kckc"},
 		{"across: points that meet are one point", "1ms", ms(0, 0.1), []uint32{255, 255}, false, true, "kk"},
 	} {
-		cfg := TimedConfig{Window: window(t, c.window), Memory: 64, Refresh: c.refresh, Across: c.across}
+		cfg := TimedConfig{Window: mustWindow(t, c.window), Memory: 64, Refresh: c.refresh, Across: c.across}
 		s := &packetStream{}
 		for i, at := range c.times {
 			s.add(asm.Digest{3, 4}, at, c.points[i])

@@ -17,7 +17,7 @@ const ample = 4 << 20
 
 func TestTimedEqualsExact(t *testing.T) {
 	for _, text := range []string{"3us", "200us", "n:1", "n:30", "n:1000", "none"} {
-		w := window(t, text)
+		w := mustWindow(t, text)
 		for name, next := range clocks(max(int64(w.Duration), 1000)) {
 			t.Run(text+"/"+name, func(t *testing.T) {
 				eachMode(t, func(t *testing.T, refresh, across bool) {
@@ -49,7 +49,7 @@ func TestTimedEqualsExact(t *testing.T) {
 
 func TestTimedFull(t *testing.T) {
 	for _, text := range []string{"1ms", "n:500", "none"} {
-		w := window(t, text)
+		w := mustWindow(t, text)
 		for name, next := range clocks(1_000_000 / 50) {
 			t.Run(text+"/"+name, func(t *testing.T) {
 				for _, across := range []bool{false, true} {
@@ -99,7 +99,7 @@ func TestTimedHostile(t *testing.T) {
 
 func TestTimedBatchSizes(t *testing.T) {
 	for _, text := range []string{"1ms", "50ms", "n:70", "none"} {
-		cfg := TimedConfig{Window: window(t, text), Memory: 16 * layout.LineSize}
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 16 * layout.LineSize}
 		s := randomPackets(10, 3000, clocks(100_000)["jumps"])
 		var want []bool
 		var stats PacketStats
@@ -126,7 +126,7 @@ func TestTimedGolden(t *testing.T) {
 	} {
 		h := fnv.New32a()
 		for _, across := range []bool{false, true} {
-			f := newTimed(t, TimedConfig{Window: window(t, text), Memory: 100 * layout.LineSize, Across: across})
+			f := newTimed(t, TimedConfig{Window: mustWindow(t, text), Memory: 100 * layout.LineSize, Across: across})
 			for _, isCopy := range randomPackets(11, 5000, clocks(100_000)["jumps"]).verdicts(f, 512) {
 				fmt.Fprint(h, isCopy)
 			}
@@ -144,7 +144,7 @@ func TestTimedBatches(t *testing.T) {
 	for _, text := range []string{"1ms", "50ms", "n:700", "none"} {
 		s := randomPackets(12, 70_000, clocks(100_000)["jumps"])
 		eachMode(t, func(t *testing.T, refresh, across bool) {
-			cfg := TimedConfig{Window: window(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
+			cfg := TimedConfig{Window: mustWindow(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
 			one := newTimed(t, cfg)
 			want := s.verdicts(one, 1000)
 			for _, batch := range []int{700, 5000, len(s.digests)} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -72,15 +73,20 @@ type Timers struct {
 	window uint64 // in ticks, the present one included
 	most   uint64 // ticks between two sweeps
 
+	timersClock
+
+	batch   timedBatch
+	copying *lineCopy // of the arena
+}
+
+// timersClock is where a filter is in its stream.
+type timersClock struct {
 	position uint64 // of the next element
 	started  bool
 	now      uint64 // the latest tick
 	swept    uint64 // the tick of the last sweep
 	votes    uint64 // elements in a row that came from more than a window ago
 	peak     uint64 // timers that ran, the most at a sweep
-
-	batch   timedBatch
-	copying *lineCopy // of the arena
 }
 
 // timedBatch is elements for the kernel, and where their verdicts belong.
@@ -98,7 +104,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	lines, err := streamLines(c.Memory)
+	lines, err := cellLines(c.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -249,11 +255,12 @@ func (f *Timers) Stats() PacketStats {
 	if peak == 0 { // there was no sweep yet
 		peak = f.counts.NonZero
 	}
+	lines := theory.LineFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
 	return PacketStats{
 		Method:       "timers",
 		MemoryBytes:  f.bytes,
 		Fill:         float64(f.counts.NonZero) / timers,
-		PredictedFPR: lineRate(float64(peak)/timers, f.config.K, 8*layout.LineSize/f.config.TimerBits),
+		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
 	}
 }
 

@@ -29,8 +29,8 @@ func newTimers(t testing.TB, c TimersConfig) *Timers {
 // same ticks, where neither has false positives.
 func TestTimersAgainstPaper(t *testing.T) {
 	for _, c := range []TimersConfig{
-		{Window: window(t, "1us")}, {Window: window(t, "1ms")}, {Window: window(t, "1ms"), TimerBits: 16},
-		{Window: window(t, "1ms"), K: 3, Equal: 3}, {Window: window(t, "n:50")}, {Window: window(t, "n:1000")},
+		{Window: mustWindow(t, "1us")}, {Window: mustWindow(t, "1ms")}, {Window: mustWindow(t, "1ms"), TimerBits: 16},
+		{Window: mustWindow(t, "1ms"), K: 3, Equal: 3}, {Window: mustWindow(t, "n:50")}, {Window: mustWindow(t, "n:1000")},
 	} {
 		for _, name := range []string{"in order", "slow"} {
 			c.Memory = ample
@@ -65,7 +65,7 @@ func TestTimersAgainstPaper(t *testing.T) {
 func TestTimersWindow(t *testing.T) {
 	for _, text := range []string{"1ns", "126ns", "127ns", "1ms", "1h", "n:1", "n:1000"} {
 		for _, bits := range []int{8, 16} {
-			w := window(t, text)
+			w := mustWindow(t, text)
 			size := int64(w.Duration) + w.Packets
 			tick := int64(newTimers(t, TimersConfig{Window: w, Memory: 6400, TimerBits: bits}).tick.by)
 			for _, distance := range []int64{0, 1, size / 2, size - 1, size, size + 2*tick} {
@@ -92,7 +92,7 @@ func TestTimersWindow(t *testing.T) {
 // TestTimersClocks has packets come late, and clocks go back.
 func TestTimersClocks(t *testing.T) {
 	const ms = int64(time.Millisecond)
-	f := newTimers(t, TimersConfig{Window: window(t, "1ms"), Memory: 1 << 16})
+	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
 	s, want := &packetStream{}, []bool{}
 	add := func(id uint64, at int64, isCopy bool) {
 		s.add(asm.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
@@ -116,7 +116,7 @@ func TestTimersClocks(t *testing.T) {
 	for _, batch := range []int{1, 7, len(want)} {
 		f := f
 		if batch > 1 {
-			f = newTimers(t, TimersConfig{Window: window(t, "1ms"), Memory: 1 << 16})
+			f = newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
 		}
 		if got := s.verdicts(f, batch); !slices.Equal(got, want) {
 			t.Errorf("batches of %d: %v, want %v", batch, got, want)
@@ -127,8 +127,8 @@ func TestTimersClocks(t *testing.T) {
 // TestTimersBatches cuts a stream into calls, and restarts the filter between them.
 func TestTimersBatches(t *testing.T) {
 	for _, c := range []TimersConfig{
-		{Window: window(t, "100us")}, {Window: window(t, "1ms"), K: 4, Equal: 2}, {Window: window(t, "1us"), TimerBits: 16, Refresh: true},
-		{Window: window(t, "n:500"), K: 1},
+		{Window: mustWindow(t, "100us")}, {Window: mustWindow(t, "1ms"), K: 4, Equal: 2}, {Window: mustWindow(t, "1us"), TimerBits: 16, Refresh: true},
+		{Window: mustWindow(t, "n:500"), K: 1},
 	} {
 		for name, next := range clocks(100_000) {
 			c.Memory = 64 * layout.LineSize // enough for false positives
@@ -138,11 +138,11 @@ func TestTimersBatches(t *testing.T) {
 			f, rng := newTimers(t, c), rand.New(rand.NewPCG(83, 83))
 			for at := 0; at < len(want); {
 				to := min(at+1+rng.IntN(3000), len(want))
-				part := packetStream{s.digests[at:to], s.times[at:to], s.points[at:to]}
+				part := s.part(at, to)
 				if !slices.Equal(part.verdicts(f, 1+rng.IntN(2000)), want[at:to]) {
 					t.Fatalf("%+v, %s: other verdicts from packet %d to %d", c, name, at, to)
 				}
-				at, f = to, restart(t, f, snapshotTimers)
+				at, f = to, restart(t, f, RestoreTimers)
 			}
 			if f.Stats() != whole.Stats() || !slices.Equal(f.arena.Lines(), whole.arena.Lines()) {
 				t.Errorf("%+v, %s: %+v, want %+v", c, name, f.Stats(), whole.Stats())
@@ -207,3 +207,27 @@ func TestNewTimersErrors(t *testing.T) {
 		t.Errorf("%+v", f.Stats())
 	}
 }
+
+func TestTimersCopy(t *testing.T) {
+	const memory = 1<<20 + 64 // more than one part, and no whole words
+	checkPacketCopies(t, newTimers(t, TimersConfig{Window: Window{Duration: time.Second}, Memory: memory}))
+}
+
+// smallTimers returns a small filter, after some work.
+func smallTimers(t testing.TB) *Timers {
+	f := newTimers(t, TimersConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	randomPackets(57, 1000, clocks(100_000)["in order"]).verdicts(f, 100)
+	return f
+}
+
+func TestTimersRestore(t *testing.T) { checkRestore(t, smallTimers(t), RestoreTimers) }
+
+func FuzzRestoreTimers(f *testing.F) {
+	fuzzRestore(f, RestoreTimers, func(f *Timers) {
+		s := randomPackets(15, 2000, clocks(1000)["jumps"])
+		f.TestAndSet(make([]uint64, len(s.digests)/64+1), s.digests, s.times, s.points)
+		f.Stats()
+	}, smallTimers(f))
+}
+
+func TestTimersState(t *testing.T) { checkState(t, "in order", smallTimers(t), "989deab75812cc7a") }

@@ -1,11 +1,12 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
 )
 
 // DefaultWindow is the usual window for packets: copies made by a switch, a
@@ -19,9 +20,6 @@ type Window struct {
 	Packets  int64         // at most this many stream positions later
 	None     bool          // however far
 }
-
-// ErrWindow is what errors about windows wrap.
-var ErrWindow = errors.New("bad window")
 
 // ParseWindow reads a duration as time.ParseDuration does ("1ms", "1h30m"),
 // "n:" and a number of packets ("n:1000000"), or "none". Errors wrap ErrWindow.
@@ -77,4 +75,17 @@ func (w Window) check() error {
 		return fmt.Errorf("%w: duration %v, %d packets, none %v", ErrWindow, w.Duration, w.Packets, w.None)
 	}
 	return nil
+}
+
+// checkPacketArguments panics unless all slices cover the elements.
+func checkPacketArguments(method string, seen []uint64, d []asm.Digest, times []int64, points []uint32, across bool) {
+	n := len(d)
+	switch {
+	case len(seen) < (n+63)/64:
+		panic("engine: " + method + ": seen shorter than digests")
+	case len(times) < n:
+		panic("engine: " + method + ": times shorter than digests")
+	case across && len(points) < n:
+		panic("engine: " + method + ": points shorter than digests")
+	}
 }

@@ -27,7 +27,7 @@ func TestExactWindowPrunes(t *testing.T) {
 			}
 			s.add(d, at, 0)
 		}
-		cfg := TimedConfig{Window: window(t, text), Memory: 1}
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 1}
 		pruning, whole := newExact(t, cfg), newExact(t, cfg)
 		whole.pruneAt = math.MaxInt
 		got, want := s.verdicts(pruning, 1000), s.verdicts(whole, 1000)
@@ -51,7 +51,7 @@ func TestExactWindowGoesBack(t *testing.T) {
 		s.add(s.digests[i], s.times[i]+100, 0)
 	}
 	for _, memory := range []int{0, 1} {
-		f := newExact(t, TimedConfig{Window: window(t, "1ms"), Memory: memory})
+		f := newExact(t, TimedConfig{Window: mustWindow(t, "1ms"), Memory: memory})
 		missed := 0
 		for _, isCopy := range s.verdicts(f, 1000)[n:] {
 			if !isCopy {

@@ -14,15 +14,15 @@ import (
 // TestTimed compares timed rows with engine.Timed, over a window of elements and over an
 // unbounded stream.
 func TestTimed(t *testing.T) {
-	const elements, window = 120_000, 2000
-	s := newTestStream(elements, 0.6, window, 9)
+	const elements, size = 120_000, 2000
+	s := newTestStream(elements, 0.6, size, 9)
 	for _, c := range []struct {
 		kind   Kind
 		window engine.Window
-	}{{Count, engine.Window{Packets: window}}, {Unbounded, engine.Window{None: true}}} {
-		distinct, gaps := s.load(window)
+	}{{Count, engine.Window{Packets: size}}, {Unbounded, engine.Window{None: true}}} {
+		distinct, gaps := s.load(size)
 		const memory = 300 * lineBits
-		a, err := Plan(Question{Kind: c.kind, Elements: window, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed"})
+		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestTimed(t *testing.T) {
 		filter.TestAndSet(seen, s.elements, make([]int64, elements), nil)
 		missed, repeats := 0.0, 0.0
 		for i, g := range s.gap {
-			if i >= window && g > 0 {
+			if i >= size && g > 0 {
 				repeats++
 				if seen[i/64]>>(i%64)&1 == 0 {
 					missed++

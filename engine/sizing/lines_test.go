@@ -65,28 +65,28 @@ func TestLines(t *testing.T) {
 // TestTimersInLines compares the prediction with engine.Timers: no miss within the window,
 // and the FPR.
 func TestTimersInLines(t *testing.T) {
-	const elements, window = 60_000, 4000
-	s := newTestStream(elements, 0.7, window, 13)
-	distinct, gaps := s.load(window)
+	const elements, size = 60_000, 4000
+	s := newTestStream(elements, 0.7, size, 13)
+	distinct, gaps := s.load(size)
 	for _, fixed := range []Parameters{{}, {CellBits: 16}, {K: 3}} {
 		c := planned(t, Question{
-			Kind: Count, Elements: window, Distinct: distinct, Gaps: gaps, MemoryBits: 1000 * lineBits, FPR: 0.05, Fixed: fixed,
+			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: 1000 * lineBits, FPR: 0.05, Fixed: fixed,
 		}, "timers")
 		if !c.InLines || c.FNR != 0 {
 			t.Fatalf("%+v: %+v", fixed, c)
 		}
 		filter, err := engine.NewTimers(engine.TimersConfig{
-			Window: engine.Window{Packets: window}, Memory: c.MemoryBits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
+			Window: engine.Window{Packets: size}, Memory: c.MemoryBits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer filter.Close()
-		fpr, fnr := s.rates(packetsOneByOne{filter}, window)
+		fpr, fnr := s.rates(packetsOneByOne{filter}, size)
 		if fnr != 0 {
 			t.Errorf("%+v: FNR %g", fixed, fnr)
 		}
-		near(t, fmt.Sprintf("%+v FPR", fixed), c.FPR, fpr, 0.1, distinct*(elements-window), true)
+		near(t, fmt.Sprintf("%+v FPR", fixed), c.FPR, fpr, 0.1, distinct*(elements-size), true)
 		if fpr < c.FPR/2 {
 			t.Errorf("%+v: FPR %g, far below the %g planned", fixed, fpr, c.FPR)
 		}

@@ -123,13 +123,13 @@ func timedRows(r *request, memory int) (design, error) {
 // timedFPR asks the filter itself for its bound, which depends on how it divides its
 // cells for the FPR asked for. One that it cannot keep gives the lowest it can.
 func timedFPR(r *request) (float64, error) {
-	window := engine.Window{None: true}
+	w := engine.Window{None: true}
 	if r.Kind != Unbounded {
-		window = engine.Window{Packets: int64(math.Ceil(r.Elements))}
+		w = engine.Window{Packets: int64(math.Ceil(r.Elements))}
 	}
 	const lowest = 1e-12 // above what the widest fingerprints reach
 	for _, bound := range []float64{r.FPR, lowest} {
-		filter, err := engine.NewTimed(engine.TimedConfig{Window: window, Memory: lineBits / 8, FPR: bound})
+		filter, err := engine.NewTimed(engine.TimedConfig{Window: w, Memory: lineBits / 8, FPR: bound})
 		if errors.Is(err, engine.ErrFPR) {
 			continue
 		}

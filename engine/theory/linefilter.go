@@ -59,6 +59,20 @@ func (f LineFilter) Load(fill float64) (float64, error) {
 	return -math.Log1p(-fill) / f.share(), nil
 }
 
+// FPROfFill returns the false positive rate of lines with that share of their cells set, 1 where
+// there is none of that share.
+func (f LineFilter) FPROfFill(fill float64) float64 {
+	load, err := f.Load(fill)
+	if err != nil { // all cells are set
+		return 1
+	}
+	fpr, err := f.FPR(load)
+	if err != nil {
+		return 1
+	}
+	return fpr
+}
+
 // share returns the share of a line's cells that an element sets.
 func (f LineFilter) share() float64 { return float64(f.K) / float64(f.Cells) }
 

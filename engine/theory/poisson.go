@@ -32,3 +32,20 @@ func PoissonTail(k int, mean float64) float64 {
 	}
 	return math.Max(0, 1-sum)
 }
+
+// PoissonQuantile returns the smallest count that a Poisson variable of the given mean exceeds
+// with a probability of at most 1-p. For means above 500 it takes the normal approximation,
+// rounded up.
+func PoissonQuantile(p, mean float64) uint64 {
+	if mean > 500 {
+		return uint64(math.Ceil(mean + math.Sqrt2*math.Erfinv(2*p-1)*math.Sqrt(mean) + 1))
+	}
+	probability := math.Exp(-mean)
+	sum := probability
+	count := uint64(0)
+	for ; sum < p && probability > 0; count++ {
+		probability *= mean / float64(count+1)
+		sum += probability
+	}
+	return count
+}

@@ -34,3 +34,18 @@ func TestPoissonTail(t *testing.T) {
 		t.Errorf("P(X >= 0) is %g", got)
 	}
 }
+
+func TestPoissonQuantile(t *testing.T) {
+	for _, c := range []struct {
+		mean float64
+		want uint64
+	}{{0, 0}, {1e-9, 0}, {0.05, 0}, {0.06, 1}, {1, 3}, {10, 15}, {100, 117}} {
+		if got := PoissonQuantile(0.95, c.mean); got != c.want {
+			t.Errorf("mean %g: %d, want %d", c.mean, got, c.want)
+		}
+	}
+	below, above := PoissonQuantile(0.95, 500), PoissonQuantile(0.95, 500.001)
+	if above < below || above > below+3 {
+		t.Errorf("the approximation goes on from %d with %d", below, above)
+	}
+}

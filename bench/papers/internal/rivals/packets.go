@@ -12,8 +12,8 @@ import (
 // packetMethods are those that could tell copies of packets.
 func packetMethods() []method {
 	return []method{
-		product(false, func(window int64) engine.Window {
-			return engine.Window{Duration: time.Duration(window)}
+		product(false, func(ns int64) engine.Window {
+			return engine.Window{Duration: time.Duration(ns)}
 		}),
 		timedRows(8, 48, 16, lineBits),
 		timedRows(16, 24, 8, lineBits),

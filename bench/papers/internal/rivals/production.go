@@ -16,8 +16,8 @@ type production struct {
 }
 
 // newProduction returns the product's filter of the given memory, in bits.
-func newProduction(bits int, window engine.Window, refresh bool) (*production, error) {
-	filter, err := engine.NewTimed(engine.TimedConfig{Window: window, Memory: bits / 8, Refresh: refresh})
+func newProduction(bits int, w engine.Window, refresh bool) (*production, error) {
+	filter, err := engine.NewTimed(engine.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
 	if err != nil {
 		return nil, fmt.Errorf("the product's filter: %w", err)
 	}

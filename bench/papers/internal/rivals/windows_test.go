@@ -15,10 +15,10 @@ import (
 // of those that cover it counts. An age-partitioned filter loses an element's bits one
 // generation after the other, and the last one it may find with bits of others.
 func TestWindows(t *testing.T) {
-	const window = 1000
+	const size = 1000
 	rowsOf := func(stampBits, ticks int) func() (Windowed, error) {
 		return func() (Windowed, error) {
-			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: window})
+			return NewTimedRows(TimedRowsConfig{Rows: 37, RowBits: 1 << 15, Cells: 256, FingerprintBits: 48, StampBits: stampBits, Ticks: ticks, Window: size})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -26,30 +26,30 @@ func TestWindows(t *testing.T) {
 		unit int64 // what may be reported this much after the window
 	}{
 		"age-partitioned, anywhere": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: window})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 1, LineBits: 1 << 19, K: 9, L: 5, Window: size})
 		}, 9 * 200},
 		"age-partitioned, lines": {func() (Windowed, error) {
-			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: window})
+			return NewAgePartitioned(AgePartitionedConfig{Lines: 512, LineBits: 1 << 11, K: 12, L: 3, Window: size})
 		}, 12 * 334},
 		"jumping, anywhere": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: window})
+			return NewJumping(JumpingConfig{Lines: 1, LineBits: 1 << 19, Jumps: 7, K: 10, Window: size})
 		}, 143},
 		"jumping, lines": {func() (Windowed, error) {
-			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: window})
-		}, window},
+			return NewJumping(JumpingConfig{Lines: 512, LineBits: 1 << 13, Jumps: 1, K: 12, Window: size})
+		}, size},
 		"timers of 3 bits": {func() (Windowed, error) {
-			return NewTimers(TimersConfig{Lines: 1, LineBits: 1 << 17, TimerBits: 3, K: 9, Equal: 1, Window: window})
+			return NewTimers(TimersConfig{Lines: 1, LineBits: 1 << 17, TimerBits: 3, K: 9, Equal: 1, Window: size})
 		}, 168},
 		"timers of 8 bits in lines": {func() (Windowed, error) {
-			return NewTimers(TimersConfig{Lines: 64, LineBits: 1 << 12, TimerBits: 8, K: 10, Equal: 1, Window: window})
+			return NewTimers(TimersConfig{Lines: 64, LineBits: 1 << 12, TimerBits: 8, K: 10, Equal: 1, Window: size})
 		}, 19},
-		"timed rows of 2 bits":  {rowsOf(2, 1), window},
+		"timed rows of 2 bits":  {rowsOf(2, 1), size},
 		"timed rows of 3 bits":  {rowsOf(3, 5), 200},
 		"timed rows of 4 bits":  {rowsOf(4, 7), 143},
 		"timed rows of 8 bits":  {rowsOf(8, 253), 4},
 		"timed rows of 16 bits": {rowsOf(16, 1000), 1},
 		"this project": {func() (Windowed, error) {
-			return newProduction(1<<21, engine.Window{Duration: window}, true)
+			return newProduction(1<<21, engine.Window{Duration: size}, true)
 		}, 0},
 	} {
 		for pace := range 4 {
@@ -57,7 +57,7 @@ func TestWindows(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			requireWindow(t, fmt.Sprintf("%s, pace %d", name, pace), f, pace, window, c.unit)
+			requireWindow(t, fmt.Sprintf("%s, pace %d", name, pace), f, pace, size, c.unit)
 		}
 	}
 }

@@ -18,19 +18,19 @@ type elements interface {
 
 // newElements makes digests without a secret, so that a measurement can be repeated.
 func newElements(c *Config) elements {
-	secret := engine.Secret{}
+	key := engine.Secret{}
 	if c.Of.Packets {
 		return &identities{
 			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
-			digester: asm.NewAES(secret.AESKey(engine.KeyPackets)),
+			digester: asm.NewAES(key.AESKey(engine.KeyPackets)),
 		}
 	}
 	return &keys{
 		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Of.Key}),
 		addresses: c.Of.Key <= flow.IP,
 		ipv6:      c.IPv6,
-		v4:        asm.NewAES(secret.AESKey(engine.KeyIPv4)),
-		v6:        asm.NewAES(secret.AESKey(engine.KeyIPv6)),
+		v4:        asm.NewAES(key.AESKey(engine.KeyIPv4)),
+		v6:        asm.NewAES(key.AESKey(engine.KeyIPv6)),
 	}
 }
 

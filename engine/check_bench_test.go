@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+)
+
+// benchBatch is how many elements a call gets.
+const benchBatch = 1024
+
+// benchSizes runs a benchmark for filters of each size. The name of the size comes
+// first in that of a benchmark, so that the largest can be left out.
+func benchSizes(b *testing.B, run func(b *testing.B, memory int)) {
+	for _, kib := range []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10} {
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, kib<<10) })
+	}
+}
+
+// measure times call, which takes so many elements, and calls prepare before each
+// without timing it. It reports the median, which other work on the machine, at
+// moments, does not change.
+func measure(b *testing.B, elements int, prepare, call func()) {
+	var times []time.Duration
+	for b.Loop() {
+		prepare()
+		begin := time.Now()
+		call()
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/float64(elements), "ns/element")
+	b.ReportMetric(0, "ns/op") // it would count prepare, too
+}
+
+// benchStream is one batch after another of an endless stream.
+type benchStream struct {
+	rng    *rand.Rand
+	recent [8192]asm.Digest
+	at     int
+	batch  []asm.Digest
+}
+
+func newBenchStream() *benchStream {
+	return &benchStream{rng: rand.New(rand.NewPCG(1, 2)), batch: make([]asm.Digest, benchBatch)}
+}
+
+// next replaces the batch by the one after it. So many of 256 elements are new,
+// the others repeat one of the last few thousand new ones.
+func (s *benchStream) next(fresh uint64) {
+	for i := range s.batch {
+		if d := s.rng.Uint64(); s.at > 0 && d>>56 >= fresh {
+			s.batch[i] = s.recent[d%uint64(min(s.at, len(s.recent)))]
+		} else {
+			s.batch[i] = asm.Digest{d, s.rng.Uint64()}
+			s.recent[s.at%len(s.recent)] = s.batch[i]
+			s.at++
+		}
+	}
+}
+
+// measureCounter measures a counter while it holds from half of the most elements
+// to all of them, and then another one. key makes keys of a stream's digests.
+func measureCounter[K any](b *testing.B, empty func() Counter[K], most int, key func(asm.Digest) K) {
+	s, keys, seen := newBenchStream(), make([]K, benchBatch), make([]uint64, benchBatch/64)
+	next := func(fresh uint64) {
+		s.next(fresh)
+		for i, d := range s.batch {
+			keys[i] = key(d)
+		}
+	}
+	c := empty()
+	full := 0 // the length of the stream when the counter is
+	measure(b, benchBatch, func() {
+		if s.at >= full {
+			b.StopTimer()
+			c.Close()
+			c = empty()
+			for full = s.at + most; s.at < full-most/2; {
+				next(256)
+				c.TestAndSet(seen, keys)
+			}
+			b.StartTimer()
+		}
+		next(128)
+	}, func() { c.TestAndSet(seen, keys) })
+}
+
+const (
+	// pauseBatch is how many elements a call gets where its longest time counts.
+	pauseBatch = 256
+	// pauseElements is how many elements the counter grows to.
+	pauseElements = 8 << 20
+)
+
+// measurePause has counters that create makes take random keys, and tells how long calls take.
+func measurePause[K any](b *testing.B, create func() Counter[K], key func(*rand.PCG) K) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	keys, seen := make([]K, pauseBatch), make([]uint64, pauseBatch/64)
+	times := make([]time.Duration, 0, pauseElements/pauseBatch)
+	var passed, longest, usual, sum time.Duration
+	for b.Loop() {
+		c, rng := create(), rand.NewPCG(81, 82)
+		times = times[:0]
+		for at := 0; at < pauseElements; at += pauseBatch {
+			for i := range keys {
+				keys[i] = key(rng)
+			}
+			wall, begin := time.Now(), check.ThreadTime()
+			c.TestAndSet(seen, keys)
+			times = append(times, check.ThreadTime()-begin)
+			sum, passed = sum+times[len(times)-1], max(passed, time.Since(wall))
+		}
+		slices.Sort(times)
+		longest, usual = max(longest, times[len(times)-1]), max(usual, times[len(times)-len(times)/1000])
+		c.Close()
+	}
+	b.ReportMetric(float64(passed.Nanoseconds()), "max-ns")
+	b.ReportMetric(float64(longest.Nanoseconds()), "max-cpu-ns")
+	b.ReportMetric(float64(usual.Nanoseconds()), "p99.9-cpu-ns")
+	b.ReportMetric(float64(sum.Nanoseconds())/float64(b.N)/pauseElements, "cpu-ns/element")
+	b.ReportMetric(0, "ns/op") // it would count the making of keys, too
+}

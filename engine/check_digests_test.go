@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm"
+)
+
+func landmarkDigests(seed uint64, n int) []asm.Digest {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	digests := make([]asm.Digest, n)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+	}
+	return digests
+}
+
+func countBits(seen []uint64) (n int) {
+	for _, word := range seen {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// feed returns all verdicts, as bits.
+func feed(c Counter[asm.Digest], digests []asm.Digest, batch int) []uint64 {
+	verdicts := make([]uint64, len(digests)/64+1)
+	seen := make([]uint64, batch/64+1)
+	for at := 0; at < len(digests); at += batch {
+		part := digests[at:min(at+batch, len(digests))]
+		c.TestAndSet(seen, part)
+		orBits(verdicts, at, seen, len(part))
+	}
+	return verdicts
+}
+
+// repeating returns digests of which about half are new, and the others came up to
+// 3000 elements before.
+func repeating(seed uint64, n int) []asm.Digest {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	digests := make([]asm.Digest, n)
+	for i := range digests {
+		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		if back := 1 + rng.IntN(1+rng.IntN(3000)); back <= i && rng.IntN(2) == 0 {
+			digests[i] = digests[i-back]
+		}
+	}
+	return digests
+}

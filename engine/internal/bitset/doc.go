@@ -1,0 +1,2 @@
+// Package bitset has what verdicts need: bits in words.
+package bitset

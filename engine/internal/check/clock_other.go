@@ -1,0 +1,10 @@
+//go:build !linux
+
+package check
+
+import "time"
+
+var epoch = time.Now()
+
+// ThreadTime returns the time that has passed.
+func ThreadTime() time.Duration { return time.Since(epoch) }

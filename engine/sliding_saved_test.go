@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// hotAndNew returns a stream of which half come again and again, and the others are new.
+func hotAndNew(n int, window time.Duration) *slidingStream {
+	rng := rand.New(rand.NewPCG(17, 18))
+	s := &slidingStream{times: steady(n, window/time.Duration(n))}
+	for i := range n {
+		d := asm.Digest{rng.Uint64()}
+		if i%2 == 0 {
+			d = asm.Digest{0x9e3779b97f4a7c15 * uint64(1+rng.IntN(60))}
+		}
+		s.digests = append(s.digests, d)
+	}
+	return s
+}
+
+// Sliding counters that are saved and restored at random moments, while they grow, halve their sample or
+// take all elements again, decide at the same places as one that was not: elements of the
+// running step that rows were not asked for again are known to both.
+func TestSlidingSampledSnapshot(t *testing.T) {
+	const window = time.Minute
+	const busy = 60_000
+	stream := hotAndNew(busy*11/10, window)
+	for i := busy; i < len(stream.times); i++ {
+		stream.times[i] += int64(i-busy) * int64(window) / 2000 // calm
+	}
+	for _, memory := range []int{1, 1 << 18, 1 << 20} {
+		t.Run(fmt.Sprint(memory), func(t *testing.T) {
+			cfg := SlidingConfig{Window: window, Step: window / 10, Memory: memory}
+			whole, cut := mustSliding(t, cfg), mustSliding(t, cfg)
+			rng := rand.New(rand.NewPCG(19, 20))
+			within := map[string]bool{}
+			for at := 0; at < len(stream.digests); {
+				to := min(at+rng.IntN(400), len(stream.digests))
+				for _, s := range []*Sliding{whole, cut} {
+					s.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
+				}
+				within["growing"] = within["growing"] || cut.rows.growing()
+				within["thinning"] = within["thinning"] || cut.rows.thinning
+				within["sampled"] = within["sampled"] || cut.level > 0
+				cut = restart(t, cut, RestoreSliding)
+				now := stream.times[max(0, to-1)]
+				if got, want := cut.Count(now), whole.Count(now); got != want || cut.pending.position != whole.pending.position {
+					t.Fatalf("%+v after %d elements, want %+v", got, to, want)
+				}
+				at = to
+			}
+			if memory < 1<<20 && (!within["thinning"] || !within["sampled"]) || memory > 1 && !within["growing"] {
+				t.Errorf("saved within %v: that tests too little", within)
+			}
+		})
+	}
+}
+
+// A counter that is restored goes on as if nothing had happened, wild clocks or not.
+func TestSlidingSnapshot(t *testing.T) {
+	for name, stream := range slidingStreams(8, 30_000, time.Minute) {
+		for i := range stream.times {
+			if i/10%20 == 7 {
+				stream.times[i] += int64(time.Hour)
+			}
+		}
+		for _, memory := range []int{0, 1} {
+			cfg := SlidingConfig{Window: time.Minute, Memory: memory}
+			whole, cut := mustSliding(t, cfg), mustSliding(t, cfg)
+			rng := rand.New(rand.NewPCG(54, 54))
+			for at := 0; at < len(stream.digests); {
+				to := min(at+rng.IntN(8000), len(stream.digests))
+				whole.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
+				cut.TestAndSet(nil, stream.digests[at:to], stream.times[at:to])
+				cut = restart(t, cut, RestoreSliding)
+				now := stream.times[to-1]
+				if got, want := cut.Count(now), whole.Count(now); got != want {
+					t.Fatalf("%s: %+v after %d elements, want %+v", name, got, to, want)
+				}
+				at = to
+			}
+		}
+	}
+}
+
+// smallSliding returns a small counter, after some work.
+func smallSliding(t testing.TB) *Sliding {
+	s := mustSliding(t, SlidingConfig{Window: time.Second})
+	digests := landmarkDigests(51, 3000)
+	s.TestAndSet(nil, digests, steady(len(digests), time.Millisecond))
+	return s
+}
+
+func TestSlidingRestore(t *testing.T) { checkRestore(t, smallSliding(t), RestoreSliding) }
+
+func FuzzRestoreSliding(f *testing.F) {
+	fuzzRestore(f, RestoreSliding, func(s *Sliding) {
+		digests := repeating(15, 2000)
+		s.Count(slidingBegin)
+		s.TestAndSet(nil, digests, steady(len(digests), time.Millisecond))
+		s.Count(slidingBegin)
+	}, smallSliding(f))
+}
+
+// TestSlidingCopy copies counters while they grow, are thinned and swept: what comes out is
+// what they held at the start.
+func TestSlidingCopy(t *testing.T) {
+	const n = 400_000
+	digests, times := landmarkDigests(71, n), steady(n, 20*time.Microsecond)
+	seen := make([]uint64, n/64+1)
+	for name, cfg := range map[string]SlidingConfig{
+		"all": {Window: 2 * time.Second}, "sampled": {Window: 20 * time.Second, Memory: 1 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustSliding(t, cfg)
+			checkCopies(t, s, n/4, n, func(from, to int) { s.TestAndSet(seen, digests[from:to], times[from:to]) })
+		})
+	}
+}
+
+func TestSlidingState(t *testing.T) {
+	digests := landmarkDigests(85, 60_000)
+	times := steady(len(digests), 20*time.Microsecond)
+	s := mustSliding(t, SlidingConfig{Window: time.Second, Memory: 2048 * layout.LineSize})
+	at := 0
+	for ; !s.rows.growing(); at += 512 {
+		s.TestAndSet(nil, digests[at:at+512], times[at:])
+	}
+	checkState(t, "growing", s, "d4f020427de03e79")
+	for ; !s.rows.thinning; at += 512 {
+		s.TestAndSet(nil, digests[at:at+512], times[at:])
+	}
+	checkState(t, "thinning", s, "6ec49653816f3de4")
+	s.TestAndSet(nil, digests[:3], []int64{times[0] - 1e12, times[0] - 1e12, times[0] - 1e12})
+	checkState(t, "held", s, "f6a373154399a07f")
+}

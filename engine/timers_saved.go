@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// timersState is what is saved of a filter beside its lines. The number of lines may be anything
+// when it is read.
+type timersState struct {
+	config TimersConfig
+	lines  uint64
+	timersClock
+	counts asm.TimerCounts
+}
+
+func (s *timersState) fields() snapshotFields {
+	c := &s.config
+	return snapshotFields{
+		&c.Window.Duration, &c.Window.Packets, &s.lines, &c.K, &c.TimerBits, &c.Equal, &c.Refresh,
+		&s.position, &s.started, &s.now, &s.swept, &s.votes, &s.peak, &s.counts.NonZero, &s.counts.Missed,
+	}
+}
+
+// Snapshot writes all that the filter remembers. A filter that RestoreTimers makes of it
+// goes on with the same verdicts. The secret is what the digests were made under; the
+// snapshot is sealed with it. The label says what the elements are, in MaxLabel bytes at
+// most; a filter can only be restored with the same label. Errors are those of w, or wrap
+// ErrSnapshot for a label that does not fit. It panics after Close.
+func (f *Timers) Snapshot(w io.Writer, secret Secret, label string) error {
+	checkOpen("Timers.Snapshot", f.arena)
+	lines := len(f.arena.Lines())
+	state := timersState{f.config, uint64(lines), f.timersClock, f.counts}
+	out := newSnapshotWriter(w, snapshotTimers, secret, label, state.fields())
+	f.copying = out.shared(f.arena, 0, lines)
+	return out.end()
+}
+
+// RestoreTimers makes the filter that Timers.Snapshot wrote. It reads nothing behind the
+// snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version, kind
+// or label or made under another key, ErrMemory if it takes more memory than c allows, or
+// are those of r and of layout.NewArena.
+func RestoreTimers(r io.Reader, c RestoreConfig) (*Timers, error) {
+	var s timersState
+	in, err := newSnapshotReader(r, snapshotTimers, c, s.fields())
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.filter(c)
+	if err != nil {
+		return nil, err
+	}
+	err = in.lines(f.arena.Lines())
+	if err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// filter makes the filter that was saved, without what its lines hold.
+func (s *timersState) filter(c RestoreConfig) (*Timers, error) {
+	if err := c.allow(s.lines); err != nil {
+		return nil, err
+	}
+	config := s.config
+	config.Memory = int(s.lines) * layout.LineSize
+	if s.lines == 0 || config.K == 0 || config.TimerBits == 0 || config.Equal == 0 {
+		return nil, fmt.Errorf("%w: %d lines, %d timers of %d bits", ErrSnapshot, s.lines, config.K, config.TimerBits)
+	}
+	if err := config.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	f, err := NewTimers(config)
+	if err != nil {
+		return nil, err
+	}
+	f.timersClock, f.counts = s.timersClock, s.counts
+	if timers := f.timers(); f.swept > f.now || f.now-f.swept > f.most || f.votes >= timerVotes || f.peak > timers || f.counts.NonZero > timers {
+		f.Close()
+		return nil, errInconsistent
+	}
+	return f, nil
+}
