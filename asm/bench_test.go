@@ -3,10 +3,10 @@ package asm
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // benchBatch is how many elements a call of a kernel gets.
@@ -22,22 +22,6 @@ func benchSizes(b *testing.B, run func(b *testing.B, lines [][8]uint64)) {
 	for _, kib := range benchKiB {
 		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, benchArena(b, kib)) })
 	}
-}
-
-// measure times call, which takes so many elements, and calls prepare before each
-// without timing it. It reports the median, which other work on the machine, at
-// moments, does not change.
-func measure(b *testing.B, elements int, prepare, call func()) {
-	var times []time.Duration
-	for b.Loop() {
-		prepare()
-		begin := time.Now()
-		call()
-		times = append(times, time.Since(begin))
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/float64(elements), "ns/element")
-	b.ReportMetric(0, "ns/op") // it would count prepare, too
 }
 
 // untimed stops the clock that ends a benchmark, for work that takes longer than
@@ -89,7 +73,7 @@ func (s *digestBatch) next() {
 // measureDigests measures call with one batch after another.
 func measureDigests(b *testing.B, call func(digests []Digest)) {
 	s := newDigestBatch()
-	measure(b, benchBatch, s.next, func() { call(s.digests) })
+	kerneltest.Measure(b, benchBatch, s.next, func() { call(s.digests) })
 }
 
 // fillLines sets the first n words of each line to random ones, and the others to
@@ -101,24 +85,5 @@ func fillLines(lines [][8]uint64, n int) {
 		for w := range n {
 			lines[i][w] = rng.Uint64()
 		}
-	}
-}
-
-// named returns what an instruction set is called.
-func named(names map[int]string, level int) string {
-	if name, ok := names[level]; ok {
-		return name
-	}
-	return fmt.Sprint(level)
-}
-
-// benchLevels runs a benchmark with each instruction set that kernels of lines are
-// written for.
-func benchLevels(b *testing.B, run func(b *testing.B)) {
-	before := level
-	defer func() { level = before }()
-	for _, l := range levels() {
-		level = l
-		b.Run("level="+named(levelNames, l), run)
 	}
 }

@@ -4,18 +4,20 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // TestBijectionLevels compares every batch length from 0 to 300, in place and not,
 // with guard pages around the buffers.
 func TestBijectionLevels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	forLevels(t, func(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		for _, key := range bijectionKeys {
 			b := NewBijection(key)
 			for _, front := range []bool{false, true} {
 				const most = 300
-				src, dst := guardedOf[uint32](t, most, front), guardedOf[uint32](t, most, front)
+				src, dst := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint32](t, most, front)
 				want := make([]uint32, most)
 				for n := range most + 1 {
 					from := most - n

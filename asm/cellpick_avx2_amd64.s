@@ -3,10 +3,10 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func pickBlockAVX2(b *lineBlock, p *cellPick)
+// func pickCellsAVX2(b *batch, p *cellPick)
 //
 // A rotation is two shifts, of which one is by up to 64, which leaves nothing.
-TEXT ·pickBlockAVX2(SB), NOSPLIT, $0-16
+TEXT ·pickCellsAVX2(SB), NOSPLIT, $0-16
 	MOVQ b+0(FP), DI
 	MOVQ p+8(FP), SI
 	VMOVQ cellPick_shift(SI), X3
@@ -22,7 +22,7 @@ TEXT ·pickBlockAVX2(SB), NOSPLIT, $0-16
 	LEAQ 512(DI), DX
 
 group:
-	VMOVDQU lineBlock_low(DI), Y0
+	VMOVDQU batch_low(DI), Y0
 	VPSLLQ $23, Y0, Y1
 	VBLENDVPD Y1, Y8, Y5, Y9
 	VPSRLQ X3, Y0, Y1
@@ -34,7 +34,7 @@ group:
 	VPSRLVQ Y2, Y9, Y2
 	VPOR   Y0, Y1, Y1
 	VPOR   Y2, Y1, Y1
-	VMOVDQU Y1, lineBlock_low(DI)
+	VMOVDQU Y1, batch_low(DI)
 	ADDQ $32, DI
 	CMPQ DI, DX
 	JNE  group

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // someFrame draws the first n bytes of a frame that is plain, or nearly so.
@@ -44,7 +46,7 @@ func someFrame(rng *rand.Rand, n int) []byte {
 // someFrames draws a buffer, and messages that are frames in it.
 func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []Message, buf []byte) {
 	var all []byte
-	msgs = guardedOf[Message](t, n, n%2 == 0)
+	msgs = kerneltest.Guarded[Message](t, n, n%2 == 0)
 	for i := range msgs {
 		size := rng.IntN(128)
 		if i+1 == len(msgs) && rng.IntN(2) == 0 {
@@ -56,7 +58,7 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []Message, buf []byte
 			msgs[i].Len = rng.Uint32() >> rng.UintN(32)
 		}
 	}
-	buf = guardedOf[byte](t, len(all), n%2 == 1)
+	buf = kerneltest.Guarded[byte](t, len(all), n%2 == 1)
 	copy(buf, all)
 	return msgs, buf
 }
@@ -73,13 +75,13 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 
 // TestPlaceDatagramsLevels holds every instruction set against the plain one.
 func TestPlaceDatagramsLevels(t *testing.T) {
-	forLevels(t, func(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		placed := 0
 		for n := range 301 {
 			d := someDatagrams(rng)
 			msgs, buf := someFrames(t, rng, n)
-			numbers, rest := guardedOf[uint16](t, n, n%2 == 0), guardedOf[uint64](t, (n+63)/64, n%2 == 1)
+			numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
 			wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
 			d.placeGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
 			for i := range rest {
@@ -129,7 +131,7 @@ func TestPlaceDatagrams(t *testing.T) {
 		{join(type4, ip4[:23]), 0, Message{}, 0},
 	}
 	rare := [2][256]bool{1: {44: true}}
-	forEveryLevel(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for i, c := range cases {
 			var msgs [17]Message
 			for at := range msgs {
@@ -177,7 +179,7 @@ func BenchmarkPlaceDatagrams(b *testing.B) {
 	msgs := slices.Clone(frames)
 	d := NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{})
 	numbers, rest := make([]uint16, len(msgs)), make([]uint64, len(msgs)/64)
-	benchLevels(b, func(b *testing.B) {
+	kerneltest.BenchLevels(b, func(b *testing.B) {
 		measureDigester(b, len(msgs), func() {
 			copy(msgs, frames)
 			PlaceDatagrams(d, msgs, numbers, rest, buf)

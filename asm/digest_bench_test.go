@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // benchAES runs a benchmark with each implementation of AES.
 func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
-	for _, level := range aesLevels() {
+	for _, level := range cpu.AESLevels() {
 		a := NewAES([16]byte{})
 		a.level = level
-		b.Run("level="+named(aesLevelNames, level), func(b *testing.B) { run(b, a) })
+		b.Run("level="+level.String(), func(b *testing.B) { run(b, a) })
 	}
 }
 
@@ -19,7 +22,7 @@ func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
 // caches. It is called several times between two looks at the clock.
 func measureDigester(b *testing.B, n int, call func()) {
 	const calls = 8
-	measure(b, calls*n, func() {}, func() {
+	kerneltest.Measure(b, calls*n, func() {}, func() {
 		for range calls {
 			call()
 		}
@@ -67,7 +70,7 @@ func BenchmarkSumMessages(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("bytes=%s/method=highway", identity.name), func(b *testing.B) {
 			h := NewHighway([32]byte{})
-			benchLevels(b, func(b *testing.B) {
+			kerneltest.BenchLevels(b, func(b *testing.B) {
 				measureDigester(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
 			})
 		})
@@ -89,7 +92,7 @@ func benchMessages(lengths []uint32) (buf []byte, msgs []Message) {
 // BenchmarkPermute has the words in the first cache.
 func BenchmarkPermute(b *testing.B) {
 	p, words := NewBijection(bijectionKeys[3]), make([]uint32, benchBatch)
-	benchLevels(b, func(b *testing.B) {
+	kerneltest.BenchLevels(b, func(b *testing.B) {
 		measureDigester(b, len(words), func() { p.Permute(words, words) })
 	})
 }

@@ -1,0 +1,129 @@
+package asm
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// MaxCellK is the most cells that an element of a cell line or timer line has.
+const MaxCellK = 8
+
+// ErrCellParams is wrapped by the errors of NewCellRule and NewTimerRule.
+var ErrCellParams = errors.New("parameter out of range")
+
+// CellParams says what the lines of a stable Bloom filter hold and how they change.
+type CellParams struct {
+	// Bits is the width of a cell: 2 (256 cells in a line) or 4 (128).
+	Bits int
+	// Max is what an element sets its cells to, from 1 to 2^Bits - 1.
+	Max int
+	// K is how many cells an element has, from 1 to MaxCellK.
+	K int
+	// MissP is how many adjacent cells lose one when an element is not found, from
+	// 1 to the number of cells in a line.
+	MissP int
+	// HitP is the same for elements that are found, from 0 to MissP.
+	HitP int
+}
+
+// Cells returns how many cells a line has.
+func (p CellParams) Cells() int { return 512 / p.Bits }
+
+func (p CellParams) check() error {
+	if p.Bits != 2 && p.Bits != 4 {
+		return fmt.Errorf("asm: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrCellParams)
+	}
+	for _, v := range []struct {
+		name             string
+		value, low, high int
+	}{
+		{"Max", p.Max, 1, 1<<p.Bits - 1},
+		{"K", p.K, 1, MaxCellK},
+		{"MissP", p.MissP, 1, p.Cells()},
+		{"HitP", p.HitP, 0, p.MissP},
+	} {
+		if v.value < v.low || v.value > v.high {
+			return fmt.Errorf("asm: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrCellParams)
+		}
+	}
+	return nil
+}
+
+// CellCounts is what TestAndSetCells adds to.
+type CellCounts struct {
+	// NonZero grows by the cells that were zero before the call and are not after
+	// it, less those for which it is the other way round. Counted from a filter
+	// without elements it is the number of cells that are not zero.
+	NonZero uint64
+	// Missed counts the elements that were not found.
+	Missed uint64
+}
+
+// TestAndSetCells takes digests, in order, through a stable Bloom filter (Deng and
+// Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable Bloom
+// Filters", section 3.2) all of whose work for an element happens in one line. It
+// sets bit i of seen if none of the K cells of element i is zero, and clears the
+// bits of the others in the words that cover len(digests) elements. Of an element
+// that is found HitP adjacent cells of its line lose one, of others MissP, but none
+// falls below zero; then the element's K cells are set to Max.
+//
+// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
+// Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
+// has cells in the eighths e = (h(0) + o(j)) mod 8 of the line, or e = (h(0) - o(j)) mod
+// 8 if h(5) is odd, for j < K and o = 0, 3, 1, 4, 7, 2, 5, 6, and in each of these the
+// cell
+//
+//	floor(h(e) * (N/8) / 256)
+//
+// So every cell has the same probability of being one of the element's, and no two of
+// these are in one eighth. They come of different bits of the digest.
+//
+// A line consists of Bits planes of N bits. Plane p has bit p of all cells, those of eighth
+// e in its bits e*N/8 and up; bit b of a plane is bit b%64 of word b/64. So steps that
+// are the same for all cells need few and narrow registers.
+//
+// Runs go through a plane's bytes: the cell number c of their order lies in byte m-1-c%m of
+// m = N/8, bit floor(c/m) of it, so that one unaligned load fetches the mask of a run.
+// The first cell that loses one is number floor(r1 * N / 2^64), for the element's random word
+// r1, which comes of position and order (see the package comment). The run goes on with cell
+// 0 after the last one.
+//
+// The stable point. Be z the share of cells that are zero, and f = (1-z)^K the rate at
+// which new elements are found. An element decrements a cell with probability p =
+// (MissP (1-f) + HitP f) / N and sets it with probability K / N; that one which does
+// not own the cell is found does not depend on the cell's value. Theorem 2 of the
+// paper holds with this p, and so for a stream of new elements in the limit
+//
+//	z = (g / (g+1))^Max, g = (MissP (1-f) + HitP f) (1/K - 1/N), f = (1-z)^K
+//
+// The largest solution is what an empty filter comes to. With HitP = MissP it is the
+// paper's stable point, and f its bound on the false positive rate of all streams.
+// With HitP = 0 frequent elements do not wear out their line. For Max = 1 their cells
+// are all set, so that a hit changes nothing and f remains a bound. For Max > 1 true
+// duplicates refresh their cells at no cost to others, and there is no bound: on a stream
+// with Zipf's distribution Max = 7 and K = 3 had up to 1.6 times f. Then z = 0 is a
+// solution too that draws in what comes near, as a line without zeros has no more misses,
+// and the only one if MissP is small (below about 25 with Max = 7 and K = 3). Any HitP
+// above 0 gives back a bound, that of the paper with P = HitP.
+//
+// It panics if lines is empty, or seen or order is too short. It takes constant time
+// for an element and allocates nothing.
+func TestAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
+	n := len(digests)
+	checkArguments("TestAndSetCells", lines, seen, order, n)
+	if n == 0 {
+		return
+	}
+	c.Missed += uint64(n)
+	var w pipeline
+	w.begin(lines, elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true})
+	for at := range seen[:bitWords(n)] {
+		current, ahead, size := w.next()
+		r.pick.cells(current, size)
+		found, filled := testAndSetCellBatch(lines, current, ahead, size, r)
+		seen[at] = inOrder(found, size)
+		c.NonZero += filled
+		c.Missed -= uint64(bits.OnesCount64(found))
+	}
+}

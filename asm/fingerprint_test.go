@@ -1,0 +1,138 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// forRows runs a test with all shapes and evictions.
+func forRows(t *testing.T, test func(t *testing.T, p RowParams)) {
+	t.Helper()
+	for shape := range RowShapes {
+		for eviction := range evictions {
+			p := RowParams{shape, eviction}
+			t.Run(fmt.Sprintf("%dx%d eviction=%d", p.Shape.Cells(), p.Shape.CellBits(), eviction), func(t *testing.T) { test(t, p) })
+		}
+	}
+}
+
+// TestRowsAgainstModel cuts streams into calls of all sizes and compares verdicts,
+// counts and memory with the model.
+func TestRowsAgainstModel(t *testing.T) {
+	forRows(t, func(t *testing.T, p RowParams) {
+		rng := rand.New(rand.NewPCG(uint64(p.Shape), uint64(p.Eviction)))
+		for _, stream := range rowStreams {
+			for _, lineCount := range []int{1, 2, 5} {
+				digests := makeDigests(1500, rng, stream.digest)
+				checkRows(t, p, lineCount, rng.Uint64(), digests, func() int { return rng.IntN(200) })
+			}
+		}
+	})
+}
+
+// checkRows runs a stream through kernel and model, in calls of the sizes that
+// batch returns.
+func checkRows(t *testing.T, p RowParams, lineCount int, position uint64, digests []Digest, batch func() int) {
+	t.Helper()
+	model := newRowModel(lineCount, p)
+	lines := make([][8]uint64, lineCount)
+	var counts RowCounts
+	for done := 0; done < len(digests); {
+		part := digests[done:min(len(digests), done+batch())]
+		seen := make([]uint64, (len(part)+63)/64+1)
+		for i := range seen {
+			seen[i] = math.MaxUint64
+		}
+		c := TestAndSetRows(lines, seen, part, position+uint64(done), nil, p)
+		counts.Filled += c.Filled
+		counts.Evicted += c.Evicted
+		want := make([]uint64, len(seen))
+		want[len(want)-1] = math.MaxUint64
+		for i, d := range part {
+			if model.testAndSet(d, position+uint64(done+i)) {
+				want[i/64] |= 1 << (i % 64)
+			}
+		}
+		if !slices.Equal(seen, want) {
+			t.Fatalf("%d elements from %d on: seen %x, want %x", len(part), done, seen, want)
+		}
+		done += len(part)
+	}
+	if counts != model.counts {
+		t.Fatalf("counts %+v, want %+v", counts, model.counts)
+	}
+	for i := range lines {
+		if want := model.line(i); lines[i] != want {
+			t.Fatalf("line %d\n%x, want\n%x", i, lines[i], want)
+		}
+	}
+}
+
+// TestRowsSharded gives each of three workers the elements of a third of the
+// lines: together they must say what one says.
+func TestRowsSharded(t *testing.T) {
+	forRows(t, func(t *testing.T, p RowParams) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		const n, lineCount, position, shards = 3000, 7, math.MaxUint64 - 1000, 3
+		digests := makeDigests(n, rng, rowStreams[1].digest)
+		want, lines := make([]uint64, (n+63)/64), make([][8]uint64, lineCount)
+		counts := TestAndSetRows(lines, want, digests, position, nil, p)
+		got, sharded := make([]uint64, len(want)), make([][8]uint64, lineCount)
+		for shard := range uint64(shards) {
+			var part []Digest
+			var order []uint32
+			for i, d := range digests {
+				if line := scaled(d[1], big.NewInt(lineCount)); line*shards/lineCount == shard {
+					part, order = append(part, d), append(order, uint32(i))
+				}
+			}
+			seen := make([]uint64, (len(part)+63)/64)
+			c := TestAndSetRows(sharded, seen, part, position, order, p)
+			counts.Filled -= c.Filled
+			counts.Evicted -= c.Evicted
+			for i, at := range order {
+				got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
+			}
+		}
+		if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != (RowCounts{}) {
+			t.Errorf("three workers do not do what one does; counts differ by %+v", counts)
+		}
+	})
+}
+
+func TestRowsPanics(t *testing.T) {
+	for _, c := range []struct {
+		want               string
+		lines, seen, order int
+		p                  RowParams
+	}{
+		{"unknown", 1, 2, 65, RowParams{RowShapes, EvictLRU}},
+		{"unknown", 1, 2, 65, RowParams{Rows8x8, evictions}},
+		{"no lines", 0, 2, 65, RowParams{}},
+		{"seen", 1, 1, 65, RowParams{}},
+		{"order", 1, 2, 64, RowParams{}},
+	} {
+		got := func() (got string) {
+			defer func() { got = fmt.Sprint(recover()) }()
+			TestAndSetRows(make([][8]uint64, c.lines), make([]uint64, c.seen), make([]Digest, 65), 0, make([]uint32, c.order), c.p)
+			return ""
+		}()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: panic %q", c, got)
+		}
+	}
+}
+
+func TestRowsDoNotAllocate(t *testing.T) {
+	lines, seen, digests := make([][8]uint64, 4), make([]uint64, 2), make([]Digest, 100)
+	forRows(t, func(t *testing.T, p RowParams) {
+		if got := testing.AllocsPerRun(10, func() { TestAndSetRows(lines, seen, digests, 0, nil, p) }); got != 0 {
+			t.Errorf("%v allocations", got)
+		}
+	})
+}

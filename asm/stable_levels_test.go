@@ -1,0 +1,110 @@
+package asm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+)
+
+// bitLineShapes are parameters at their ends and as they are used.
+var bitLineShapes = func() (shapes []BitLineParams) {
+	for k := 1; k <= MaxBitParts; k++ {
+		for method := range BitMethod(bitMethods) {
+			runs := []int{0}
+			if method == BitsSBF {
+				runs = []int{1, 4, 11, MaxBitRun - 1, MaxBitRun}
+			}
+			for _, p := range runs {
+				shapes = append(shapes, BitLineParams{Method: method, K: k, P: p})
+			}
+		}
+	}
+	return shapes
+}()
+
+// TestBitLineLevels compares verdicts, counts and memory for every batch length
+// from 0 to 300, with guard pages around all buffers.
+func TestBitLineLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		for _, p := range bitLineShapes {
+			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+				for _, front := range []bool{false, true} {
+					compareBitLines(t, p, front)
+				}
+			})
+		}
+	})
+}
+
+// compareBitLines takes the kinds of batches in turn.
+func compareBitLines(t *testing.T, p BitLineParams, front bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
+	const lines, most = 7, 300
+	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([][8]uint64, lines)
+	memory, numbers := kerneltest.Guarded[Digest](t, most, front), kerneltest.Guarded[uint32](t, most, front)
+	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	var counts, want BitLineCounts
+	for n := range most + 1 {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		digests, order, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
+		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
+		for i := range order {
+			order[i] = rng.Uint32() >> rng.UintN(32)
+		}
+		if n%2 == 0 {
+			order = nil
+		}
+		position := rng.Uint64() >> rng.UintN(64)
+		for i := range seen {
+			seen[i] = rng.Uint64()
+		}
+		wanted := make([]uint64, len(seen))
+		TestAndSetBitLines(filter, seen, digests, position, order, p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetBitLines(plain, wanted, digests, position, order, p, &want) })
+		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
+			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
+		}
+	}
+}
+
+// TestBitLinesSharded gives each of three workers the elements of a third of the
+// lines: together they must say what one says.
+func TestBitLinesSharded(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		const n, lineCount, position, shards = 3000, 7, 1000, 3
+		digests := make([]Digest, n)
+		fillDigests(rng, digests, digestBatches[1].digest)
+		for _, p := range bitLineShapes {
+			var counts, wanted BitLineCounts
+			want, lines := make([]uint64, (n+63)/64), make([][8]uint64, lineCount)
+			TestAndSetBitLines(lines, want, digests, position, nil, p, &wanted)
+			got, sharded := make([]uint64, len(want)), make([][8]uint64, lineCount)
+			for shard := range uint64(shards) {
+				var part []Digest
+				var order []uint32
+				for i, d := range digests {
+					if share(d[1], lineCount)*shards/lineCount == shard {
+						part, order = append(part, d), append(order, uint32(i))
+					}
+				}
+				seen := make([]uint64, (len(part)+63)/64)
+				TestAndSetBitLines(sharded, seen, part, position, order, p, &counts)
+				for i, at := range order {
+					got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
+				}
+			}
+			if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != wanted {
+				t.Errorf("%+v: three workers do not do what one does", p)
+			}
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package asm
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+)
+
+// timedDigests are the streams of digestBatches, and that of few elements that
+// randomTimedStream has.
+func timedDigests(rng *rand.Rand, n int, p *TimedParams, kind int) *timedStream {
+	s := randomTimedStream(rng, n, p)
+	if kind < len(digestBatches) {
+		fillDigests(rng, s.digests, digestBatches[kind].digest)
+	}
+	return s
+}
+
+// TestTimedLevels compares verdicts, counts and memory for every batch length from
+// 0 to 300, one after the other on the same lines, with guard pages around all buffers.
+func TestTimedLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(21, 22))
+		for _, p := range timedShapes {
+			for mode := range 4 {
+				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
+				for kind := range len(digestBatches) + 1 {
+					compareTimed(t, rng, &p, (mode+kind)%2 == 0, kind)
+				}
+			}
+		}
+	})
+}
+
+func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind int) {
+	t.Helper()
+	const lines, most = 13, 300
+	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([][8]uint64, lines)
+	memory, times := kerneltest.Guarded[Digest](t, most, front), kerneltest.Guarded[int64](t, most, front)
+	places, words := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	var counts, want TimedCounts
+	for n := range most + 1 {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		s := timedDigests(rng, n, p, kind)
+		copy(memory[from:], s.digests)
+		copy(times[from:], s.ticks)
+		copy(places[from:], s.points)
+		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
+		TestAndSetTimed(filter, seen, memory[from:from+n], times[from:from+n], places[from:from+n], p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
+		if !slices.Equal(seen, wanted) || counts != want {
+			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
+		}
+		if !slices.Equal(filter, plain) {
+			t.Fatalf("%+v: %d elements: memory differs", *p, n)
+		}
+	}
+}
+
+// TestTimedLevelsAnyMemory starts from lines that no call has made, of which only the top
+// bits of the last two words are 0 as they have to be, and that have one cell for a
+// fingerprint.
+func TestTimedLevelsAnyMemory(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(23, 24))
+		for _, p := range timedShapes {
+			for mode := range 4 {
+				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
+				lines := make([][8]uint64, 200)
+				fillLines(lines, 8)
+				for i := range lines {
+					for w := range TimedCells {
+						lines[i][w] = lines[i][w]&^(7<<61) | uint64(w)<<61
+						if rng.IntN(16) == 0 {
+							lines[i][w] = 0
+						}
+					}
+					lines[i][6] &^= 1 << 63
+					lines[i][7] &^= 1 << 63
+				}
+				plain := slices.Clone(lines)
+				s := randomTimedStream(rng, 2000, &p)
+				for i := range s.digests {
+					d := rng.Uint64()
+					at, _ := bits.Mul64(d, uint64(len(lines)))
+					s.digests[i] = Digest{lines[at][rng.IntN(TimedCells)], d}
+					s.ticks[i] = p.Origin + rng.Int64N(1<<(p.TickBits-1)) // era 0 leaves fingerprints as they are
+				}
+				var counts, want TimedCounts
+				seen, wanted := make([]uint64, 32), make([]uint64, 32)
+				TestAndSetTimed(lines, seen, s.digests, s.ticks, s.points, &p, &counts)
+				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, &p, &want) })
+				if !slices.Equal(seen, wanted) || counts != want || !slices.Equal(lines, plain) {
+					t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
+				}
+			}
+		}
+	})
+}

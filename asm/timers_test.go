@@ -1,0 +1,171 @@
+package asm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+)
+
+// checkTimers runs a stream through kernel and model and compares verdicts and, at the
+// end, every line. It sweeps as late as the contract allows, and no verdict may depend
+// on that; a call ends at a sweep, or else after batch elements.
+func checkTimers(t *testing.T, p TimerParams, lineCount, batch int, digests []Digest, ticks []uint64) {
+	t.Helper()
+	rule, model := timerRule(t, p), newTimerModel(p, lineCount)
+	lines := make([][8]uint64, lineCount)
+	var c TimerCounts
+	missed, swept := uint64(0), ticks[0]
+	interval := uint64(p.SweepInterval())
+	for from := 0; from < len(digests); {
+		for ticks[from]-swept > interval {
+			swept += interval
+			SweepTimers(lines, swept, rule, &c)
+			if c.NonZero == 0 {
+				swept = ticks[from]
+			}
+		}
+		to := from + 1
+		for to < len(digests) && to < from+batch && ticks[to]-swept <= interval {
+			to++
+		}
+		seen := slices.Repeat([]uint64{math.MaxUint64}, (to-from+63)/64+1)
+		TestAndSetTimers(lines, seen, digests[from:to], ticks[from:to], rule, &c)
+		for i := from; i < to; i++ {
+			want := model.testAndSet(digests[i], ticks[i])
+			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
+				t.Fatalf("%+v: element %d at tick %d: seen %v, want %v", p, i, ticks[i], got, want)
+			}
+			if !want {
+				missed++
+			}
+		}
+		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
+			t.Fatalf("bits beyond %d elements are set", to-from)
+		}
+		if seen[len(seen)-1] != math.MaxUint64 {
+			t.Fatalf("words beyond those of %d elements were written", to-from)
+		}
+		from = to
+	}
+	last := ticks[len(ticks)-1]
+	SweepTimers(lines, last, rule, &c)
+	total := uint64(0)
+	for i := range lines {
+		want, live := model.line(i, last)
+		total += live
+		if lines[i] != want {
+			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
+		}
+	}
+	if want := (TimerCounts{NonZero: total, Missed: missed}); c != want {
+		t.Fatalf("%+v: counts %+v, want %+v", p, c, want)
+	}
+}
+
+func TestTimersAgainstModel(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(61, 62))
+		for _, p := range timerShapes {
+			for _, lines := range []int{1, 5} {
+				for _, batch := range []int{1, 65, 1000} {
+					digests := bitsDigests(rng, 500)
+					checkTimers(t, p, lines, batch, digests, timerTicks(rng, len(digests), rng.Uint64()>>30, p.Window+p.Window/4+2))
+				}
+			}
+		}
+	})
+}
+
+// An element has to be found in every one of its Window ticks and in none after them,
+// whatever its stamp, with other elements about.
+func TestTimersWindow(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for _, p := range []TimerParams{{Bits: 8, K: 3, Window: 250}, {Bits: 8, K: 2, Window: 7}, {Bits: 8, K: 1, Window: 254}, {Bits: 16, K: 3, Window: 65534}} {
+			rule := timerRule(t, p)
+			period := uint64(1)<<p.Bits - 1
+			step := period/255*7 + 1
+			for start := uint64(0); start < 2*period; start += step {
+				for _, late := range []uint64{0, 1, uint64(p.Window) - 1, uint64(p.Window), period - 1} {
+					lines, seen := make([][8]uint64, 1), make([]uint64, 1)
+					element := []Digest{{start * 0x9e3779b97f4a7c15, 0}}
+					var c TimerCounts
+					TestAndSetTimers(lines, seen, element, []uint64{start}, rule, &c)
+					TestAndSetTimers(lines, seen, element, []uint64{start + late}, rule, &c)
+					if got, want := seen[0] == 1, late < uint64(p.Window); got != want {
+						t.Fatalf("%+v: set at %d, %d ticks later: seen %v, want %v", p, start, late, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func FuzzTimers(f *testing.F) {
+	f.Add(uint8(0), uint8(1), uint64(0), []byte{0, 0})
+	f.Add(uint8(5), uint8(3), uint64(1)<<50, kerneltest.Pattern(300))
+	f.Add(uint8(7), uint8(0), uint64(65534), []byte("again and again and again"))
+	f.Fuzz(func(t *testing.T, shape, lines uint8, tick uint64, data []byte) {
+		var digests []Digest
+		var ticks []uint64
+		tick >>= 1
+		for ; len(data) >= 2; data = data[2:] {
+			v := binary.LittleEndian.Uint16(data)
+			tick += uint64(v&15) << (v >> 4 & 15) >> 3
+			low := uint64(v>>8) * 0x9e3779b97f4a7c15
+			digests, ticks = append(digests, Digest{low, low * 0xbf58476d1ce4e5b9}), append(ticks, tick)
+		}
+		if len(ticks) > 0 {
+			checkTimers(t, timerShapes[int(shape)%len(timerShapes)], 1+int(lines%4), 64, digests, ticks)
+		}
+	})
+}
+
+func TestTimerParamsErrors(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		p    TimerParams
+	}{
+		{"12 bits", TimerParams{Bits: 12, K: 1, Window: 1}},
+		{"K is 0", TimerParams{Bits: 8, Window: 1}},
+		{"K is 9", TimerParams{Bits: 8, K: 9, Window: 1}},
+		{"Window is 255, must be from 1 to 254", TimerParams{Bits: 8, K: 1, Window: 255}},
+		{"Window is 0, must be from 1 to 65534", TimerParams{Bits: 16, K: 1}},
+		{"Equal is 4, must be from 0 to 3", TimerParams{Bits: 16, K: 3, Window: 1, Equal: 4}},
+		{"Equal is -1", TimerParams{Bits: 16, K: 3, Window: 1, Equal: -1}},
+	} {
+		_, err := NewTimerRule(c.p)
+		if !errors.Is(err, ErrCellParams) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
+		}
+	}
+}
+
+func TestTimersPanics(t *testing.T) {
+	rule := timerRule(t, timerShapes[0])
+	for _, c := range []struct {
+		want        string
+		lines, seen int
+		ticks       []uint64
+	}{
+		{"no lines", 0, 1, []uint64{1, 1}},
+		{"seen", 1, 0, []uint64{1, 1}},
+		{"ticks shorter", 1, 1, []uint64{1}},
+		{"ticks fall", 1, 1, []uint64{math.MaxUint64, 0}},
+	} {
+		got := func() (got string) {
+			defer func() { got = fmt.Sprint(recover()) }()
+			TestAndSetTimers(make([][8]uint64, c.lines), make([]uint64, c.seen), make([]Digest, 2), c.ticks, rule, &TimerCounts{})
+			return ""
+		}()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("panic %q, want %q", got, c.want)
+		}
+	}
+}
