@@ -1,4 +1,4 @@
-// What the kernels for cell lines have in common. Registers are those of common_amd64.h, but
+// What the kernels for cells have in common. Registers are those of common_amd64.h, but
 // that R8 collects the elements that are found; R12 and R13 are the masks of runs
 // after elements that are missed and that are found.
 

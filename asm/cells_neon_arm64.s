@@ -9,7 +9,7 @@
 // the numbers from 0 to 7. R10 and R11 are the masks of runs after elements that are
 // missed and that are found, V28 and V29 count the cells that are not zero.
 
-// Where the block has an element's cells and the upper byte of its random word, when R1 has
+// Where the batch has an element's cells and the upper byte of its random word, when R1 has
 // moved on by one element.
 #define CELLS (batch_low-8)
 #define FIRST (batch_random-1)

@@ -1,5 +1,5 @@
-// What the kernels for fingerprint rows have in common. A block is done in two
-// halves. While one is looked up, the rows of the next half are fetched, which is 32
+// What the kernels of lines have in common, those of fingerprint rows most. A batch is done
+// in two halves. While one is looked up, the rows of the next half are fetched, which is 32
 // elements ahead: farther ahead, lines leave the first cache before their turn.
 //
 // DI is the first line. SI and R9 are the ends of this half and of the next one,
@@ -18,7 +18,7 @@
 	BEGINHALVES                 \
 	MOVBLZX eviction+32(FP), AX
 
-// BEGINHALVES is BEGIN for kernels of other lines, whose blocks have the same layout.
+// BEGINHALVES is BEGIN for kernels of other lines, whose batches have the same layout.
 #define BEGINHALVES \
 	MOVQ lines+0(FP), DI        \
 	MOVQ current+8(FP), SI        \
@@ -78,3 +78,15 @@
 	MOVQ R10, filled+48(FP) \
 	VZEROUPPER              \
 	RET
+
+// BEGINTIMED is BEGINHALVES for timed rows: R15 is the end of this half of the timedBatch,
+// R13 of its bytes, and R14 is the timedTable.
+#define BEGINTIMED \
+	BEGINHALVES                   \
+	MOVQ b+32(FP), R15            \
+	LEAQ timedBatch_found(R15), R13 \
+	SUBQ CX, R13                  \
+	MOVQ CX, DX                   \
+	SHLQ $3, DX                   \
+	SUBQ DX, R15                  \
+	MOVQ ·timedTables(SB), R14

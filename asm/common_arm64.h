@@ -1,4 +1,4 @@
-// What the kernels for lines have in common. R0 is the first line. A block is done in two
+// What the kernels for lines have in common. R0 is the first line. A batch is done in two
 // halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3
 // is the number of elements that are left of the first one, R13 that of the second
 // half, then 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from

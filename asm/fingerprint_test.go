@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // forRows runs a test with all shapes and evictions.
@@ -135,4 +137,104 @@ func TestRowsDoNotAllocate(t *testing.T) {
 			t.Errorf("%v allocations", got)
 		}
 	})
+}
+
+// rowModel is the contract of TestAndSetRows without packed words: a row is a
+// list of fingerprints from its front on.
+type rowModel struct {
+	p      RowParams
+	rows   [][]uint64
+	counts RowCounts
+}
+
+func newRowModel(lines int, p RowParams) *rowModel {
+	return &rowModel{p: p, rows: make([][]uint64, lines*p.Shape.RowsPerLine())}
+}
+
+// scaled returns floor(x * n / 2^64).
+func scaled(x uint64, n *big.Int) uint64 {
+	v := new(big.Int).Mul(new(big.Int).SetUint64(x), n)
+	return v.Rsh(v, 64).Uint64()
+}
+
+func (m *rowModel) testAndSet(d Digest, position uint64) (found bool) {
+	row := &m.rows[scaled(d[1], big.NewInt(int64(len(m.rows))))]
+	values := new(big.Int).Sub(power(uint(m.p.Shape.CellBits())), big.NewInt(1))
+	fingerprint := 1 + scaled(d[0], values)
+	cells := m.p.Shape.Cells()
+	at := slices.Index(*row, fingerprint)
+	if found = at >= 0; found && m.p.Eviction != EvictQueue {
+		if m.p.Eviction == EvictLRU {
+			*row = slices.Insert(slices.Delete(*row, at, at+1), 0, fingerprint)
+		}
+		return true
+	}
+	full := len(*row) == cells
+	if full {
+		m.counts.Evicted++
+	} else {
+		m.counts.Filled++
+	}
+	switch {
+	case m.p.Eviction != EvictRandom:
+		*row = slices.Insert(*row, 0, fingerprint)
+		*row = (*row)[:min(cells, len(*row))]
+	case full:
+		h := prng(d[0], position)
+		(*row)[scaled(h, big.NewInt(int64(cells)))] = fingerprint
+	default:
+		*row = append(*row, fingerprint)
+	}
+	return found
+}
+
+// line returns the words that a line must hold.
+func (m *rowModel) line(i int) (words [8]uint64) {
+	rows := m.p.Shape.RowsPerLine()
+	width := m.p.Shape.CellBits()
+	for r, row := range m.rows[i*rows : (i+1)*rows] {
+		for c, fingerprint := range row {
+			bit := r*512/rows + c*width
+			words[bit/64] |= fingerprint << (bit % 64)
+		}
+	}
+	return words
+}
+
+// goldenRows are verdicts and memory as TestAndSetRows defines them, for other
+// implementations and CPUs to reproduce.
+type goldenRows struct {
+	Comment         string
+	Lines, Elements int
+	Position        uint64
+	Rows            []goldenRow
+}
+
+type goldenRow struct {
+	Cells, CellBits int
+	Eviction        Eviction
+	Filled, Evicted uint64
+	Seen, Memory    kerneltest.Hex
+}
+
+func makeGoldenRows() goldenRows {
+	g := goldenRows{
+		Comment: goldenElements + "evictions are 0 random, 1 LRU, 2 queue; seen and memory are little-endian words",
+		Lines:   3, Elements: 1000, Position: 1 << 40,
+	}
+	digests := goldenDigests(g.Elements)
+	for shape := range RowShapes {
+		for eviction := range evictions {
+			lines, seen := make([][8]uint64, g.Lines), make([]uint64, (g.Elements+63)/64)
+			c := TestAndSetRows(lines, seen, digests, g.Position, nil, RowParams{shape, eviction})
+			row := goldenRow{Cells: shape.Cells(), CellBits: shape.CellBits(), Eviction: eviction, Filled: c.Filled, Evicted: c.Evicted}
+			row.Seen, row.Memory = kerneltest.Words(seen), goldenLines(lines)
+			g.Rows = append(g.Rows, row)
+		}
+	}
+	return g
+}
+
+func TestGoldenRows(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) { kerneltest.CheckGolden(t, "rows.json", makeGoldenRows()) })
 }

@@ -1,4 +1,4 @@
-// The draw of random words on vectors (see draw).
+// Random words on vectors (see prng).
 
 // PRNG512 makes X the words r1 of eight elements: X has the low halves of their digests
 // and P their positions times golden, which it overwrites. MIX is prngMix.

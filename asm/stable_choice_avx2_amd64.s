@@ -4,7 +4,7 @@
 #include "go_asm.h"
 #include "prng_amd64.h"
 
-// What the kernels of bit lines look for, made of the words of a block (AVX2), four
+// What the kernels of lines of bits look for, made of the words of a batch (AVX2), four
 // elements at a time, in the way of the AVX-512 code.
 
 // CHOOSE makes 16-bit words X what their bytes are made of. Y12 to Y15 are size,
@@ -21,7 +21,7 @@
 	VMOVQ AX, X    \
 	VPBROADCASTQ X, Y
 
-// CHOOSER loads what CHOOSE takes. DI is the block, SI the lanes, and CX counts groups
+// CHOOSER loads what CHOOSE takes. DI is the batch, SI the lanes, and CX counts groups
 // of four elements. Y11 is what has the lower byte of each 16 bits.
 #define CHOOSER \
 	MOVQ b+0(FP), DI                           \

@@ -3,7 +3,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// What the kernels of bit lines look for, made of the words of a block (AVX-512).
+// What the kernels of lines of bits look for, made of the words of a batch (AVX-512).
 
 // CHOOSE makes 16-bit words X what their bytes are made of. Z24 to Z27 are size,
 // spread, start and most of stableLanes.
@@ -13,7 +13,7 @@
 	VPADDW   Z26, X, X \
 	VPMINUW  Z27, X, X
 
-// CHOOSER loads what CHOOSE takes. DI is the block, SI the lanes, and CX counts groups
+// CHOOSER loads what CHOOSE takes. DI is the batch, SI the lanes, and CX counts groups
 // of eight elements. Z31 is what has the lower byte of each 16 bits.
 #define CHOOSER \
 	MOVQ b+0(FP), DI                       \

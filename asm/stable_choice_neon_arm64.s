@@ -3,7 +3,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// What the kernels of bit lines look for, made of the words of a block (Advanced SIMD),
+// What the kernels of lines of bits look for, made of the words of a batch (Advanced SIMD),
 // two elements at a time. R0 goes through the digests, R1 through the random words, R2
 // counts pairs of elements.
 

@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "timed_amd64.h"
 #include "prng_amd64.h"
 
 // Timed rows, a line two registers (AVX2; BMI1 and BMI2 for scalars). All cells are
@@ -164,7 +163,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
 // func timedRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, found, evicted uint64)
 TEXT ·timedRowsAVX2(SB), NOSPLIT, $8-72
-	START
+	BEGINTIMED
 	CONSTANTS
 	CMPB timedRule_refresh(BP), $0
 	JNE  refresh

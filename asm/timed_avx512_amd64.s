@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "timed_amd64.h"
 
 // Timed rows, a line a register (AVX-512 F, BW, DQ, VL, VBMI2; BMI1 and BMI2 for scalars).
 // All marks of a line are put together and compared at once. What bounds this is that there
@@ -120,7 +119,7 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 
 // func timedRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64)
 TEXT ·timedRowsAVX512(SB), NOSPLIT, $0-72
-	START
+	BEGINTIMED
 	CONSTANTS
 	CMPB timedRule_refresh(AX), $0
 	JNE  refresh

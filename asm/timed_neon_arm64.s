@@ -5,7 +5,7 @@
 #include "common_arm64.h"
 
 // Timed rows in general registers, which have conditional compares and shifts within an
-// operation: vectors of two words would gain nothing. R0 is the first line. A block is done in
+// operation: vectors of two words would gain nothing. R0 is the first line. A batch is done in
 // two halves: R1 goes through its offsets and R4 through its timedBatch, R2 through the next
 // half, whose lines are fetched; R3 is the number of elements that are left.
 // R5 collects copies: each bit is shifted in from below. R6 counts the elements

@@ -15,7 +15,7 @@ DATA timerPowers<>+0(SB)/8, $0x8040201008040201
 DATA timerPowers<>+8(SB)/8, $0
 GLOBL timerPowers<>(SB), RODATA|NOPTR, $16
 
-// MASKS makes the block's cells masks of timers.
+// MASKS makes the batch's cells masks of timers.
 #define MASKS(PACK, MASKED) \
 	MOVQ current+8(FP), R14                     \
 	LEAQ 512(R14), R15                        \
@@ -95,6 +95,71 @@ TIMER:                               \
 	VPADDQ X0, X14, X14           \
 	VMOVQ X14, AX
 
+// Stamps of ticks (AVX-512).
+
+// BEGINSTAMPS loads the arguments, and Z0 to Z5: 1, 2^bits - 1, the window, the window
+// less 1, 2^32 - 1, and how to bring a stamp to all timers of its word.
+#define BEGINSTAMPS(PERIOD, EACH) \
+	MOVQ s+0(FP), DI             \
+	MOVQ ticks+8(FP), SI         \
+	MOVQ groups+16(FP), CX       \
+	VPBROADCASTQ window+24(FP), Z2 \
+	MOVL $1, AX                  \
+	VPBROADCASTQ AX, Z0          \
+	MOVL $PERIOD, AX             \
+	VPBROADCASTQ AX, Z1          \
+	VPSUBQ Z0, Z2, Z3            \
+	MOVL $-1, AX                 \
+	VPBROADCASTQ AX, Z4          \
+	VBROADCASTI64X4 EACH<>(SB), Z5
+
+// FOLD replaces Z6 by a smaller number that is equal modulo 2^SHIFT - 1, MASK: the upper
+// bits are added to the lower ones. It never makes 0 of another number.
+#define FOLD(SHIFT, MASK) \
+	VPSRLQ $SHIFT, Z6, Z7        \
+	VPANDQ MASK, Z6, Z6          \
+	VPADDQ Z7, Z6, Z6
+
+// PUTSTAMPS stores the stamps Z6 and the differences that belong to them.
+#define PUTSTAMPS(LOOP) \
+	VPCMPUQ $1, Z2, Z6, K1       \
+	VPBLENDMQ Z2, Z3, K1, Z7     \
+	VPSHUFB Z5, Z6, Z6           \
+	VPSHUFB Z5, Z7, Z7           \
+	VMOVDQU64 Z6, (DI)           \
+	VMOVDQU64 Z7, timerStamps_oldest(DI)     \
+	ADDQ $64, SI                 \
+	ADDQ $64, DI                 \
+	DECQ CX                      \
+	JNZ  LOOP                    \
+	VZEROUPPER                   \
+	RET
+
+// SWEEP clears the timers of all lines that are not live and returns how many.
+#define SWEEP(TEST, SUB, COMPARE, KMOV, MOVE) \
+	MOVQ lines+0(FP), DI                               \
+	MOVQ count+8(FP), CX                               \
+	VPBROADCASTQ now+16(FP), Z1                        \
+	VPBROADCASTQ oldest+24(FP), Z2                     \
+	VPXORQ Z4, Z4, Z4                                  \
+	XORL BX, BX                                        \
+line:                                                  \
+	VMOVDQU64 (DI), Z0                                 \
+	TEST Z0, Z0, K1                                    \
+	SUB  Z0, Z1, Z3                                    \
+	COMPARE $6, Z2, Z3, K1, K2                         \
+	MOVE Z4, K2, Z0                                    \
+	VMOVDQU64 Z0, (DI)                                 \
+	KMOV K2, AX                                        \
+	POPCNTQ AX, AX                                     \
+	ADDQ AX, BX                                        \
+	ADDQ $64, DI                                       \
+	DECQ CX                                            \
+	JNZ  line                                          \
+	MOVQ BX, cleared+32(FP)                            \
+	VZEROUPPER                                         \
+	RET
+
 // func timers8AVX512(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 TEXT ·timers8AVX512(SB), NOSPLIT, $0-64
 	BEGINTIMERS
@@ -151,3 +216,58 @@ done:
 	VPSADBW Z0, Z14, Z14
 	SUM
 	ENDTIMERS
+
+// func stamps8AVX512(s *timerStamps, ticks *uint64, groups int, window uint64)
+//
+// The stamps are tick + 1, not 0, folded until it fits. The sum of a number's bytes is
+// equal to it modulo 255.
+TEXT ·stamps8AVX512(SB), NOSPLIT, $0-32
+	BEGINSTAMPS(255, eachByte)
+	VPXORQ Z8, Z8, Z8
+
+group:
+	VMOVDQU64 (SI), Z6
+	VPSADBW Z8, Z6, Z6
+	VPADDQ Z0, Z6, Z6
+	FOLD(8, Z1)
+	FOLD(8, Z1)
+	PUTSTAMPS(group)
+
+// func stamps16AVX512(s *timerStamps, ticks *uint64, groups int, window uint64)
+TEXT ·stamps16AVX512(SB), NOSPLIT, $0-32
+	BEGINSTAMPS(65535, eachPair)
+
+group:
+	VMOVDQU64 (SI), Z6
+	FOLD(32, Z4)
+	FOLD(16, Z1)
+	VPADDQ Z0, Z6, Z6
+	FOLD(16, Z1)
+	FOLD(16, Z1)
+	PUTSTAMPS(group)
+
+// func fallAVX512(ticks *uint64, groups int) (fell bool)
+TEXT ·fallAVX512(SB), NOSPLIT, $0-17
+	MOVQ ticks+0(FP), SI
+	MOVQ groups+8(FP), CX
+	KXORB K2, K2, K2
+
+group:
+	VMOVDQU64 (SI), Z0
+	VPCMPUQ $6, 8(SI), Z0, K1
+	KORB K1, K2, K2
+	ADDQ $64, SI
+	DECQ CX
+	JNZ  group
+	KORTESTB K2, K2
+	SETNE fell+16(FP)
+	VZEROUPPER
+	RET
+
+// func sweepTimers8AVX512(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
+TEXT ·sweepTimers8AVX512(SB), NOSPLIT, $0-40
+	SWEEP(VPTESTMB, VPSUBB, VPCMPUB, KMOVQ, VMOVDQU8)
+
+// func sweepTimers16AVX512(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
+TEXT ·sweepTimers16AVX512(SB), NOSPLIT, $0-40
+	SWEEP(VPTESTMW, VPSUBW, VPCMPUW, KMOVD, VMOVDQU16)
