@@ -224,3 +224,12 @@ func TestBijectionLevels(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkPermute has the words in the first cache.
+func BenchmarkPermute(b *testing.B) {
+	const batch = 1024
+	p, words := NewBijection(bijectionKeys[3]), make([]uint32, batch)
+	kerneltest.BenchLevels(b, func(b *testing.B) {
+		measureDigester(b, len(words), func() { p.Permute(words, words) })
+	})
+}

@@ -6,9 +6,6 @@ import (
 	"math/bits"
 )
 
-// MaxCellK is the most cells that an element of a cell line or timer line has.
-const MaxCellK = 8
-
 // ErrCellParams is wrapped by the errors of NewCellRule and NewTimerRule.
 var ErrCellParams = errors.New("parameter out of range")
 
@@ -79,12 +76,9 @@ type CellCounts struct {
 // So every cell has the same probability of being one of the element's, and no two of
 // these are in one eighth. They come of different bits of the digest.
 //
-// A line consists of Bits planes of N bits. Plane p has bit p of all cells, those of eighth
-// e in its bits e*N/8 and up; bit b of a plane is bit b%64 of word b/64. So steps that
-// are the same for all cells need few and narrow registers.
-//
-// Runs go through a plane's bytes: the cell number c of their order lies in byte m-1-c%m of
-// m = N/8, bit floor(c/m) of it, so that one unaligned load fetches the mask of a run.
+// Cells are decremented in runs through a plane's bytes (layout_cells.go has the planes). Cell
+// number c of a run's order lies in byte m-1-c%m of m = N/8, bit floor(c/m) of it, so that one
+// unaligned load fetches the mask of a run.
 // The first cell that loses one is number floor(r1 * N / 2^64), for the element's random word
 // r1, which comes of position and order (see the package comment). The run goes on with cell
 // 0 after the last one.

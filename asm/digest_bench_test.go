@@ -88,11 +88,3 @@ func benchMessages(lengths []uint32) (buf []byte, msgs []Message) {
 	}
 	return make([]byte, end), msgs
 }
-
-// BenchmarkPermute has the words in the first cache.
-func BenchmarkPermute(b *testing.B) {
-	p, words := NewBijection(bijectionKeys[3]), make([]uint32, benchBatch)
-	kerneltest.BenchLevels(b, func(b *testing.B) {
-		measureDigester(b, len(words), func() { p.Permute(words, words) })
-	})
-}

@@ -2,6 +2,12 @@ package asm
 
 import "math/bits"
 
+// A line of sliding rows is eight cells of 64 bits. From the top down a cell holds
+//
+//	the bits of a word behind its first ten (48) | 1 | date (15)
+//
+// and 0 where it is empty. With 2^L lines the top L bits of the word are the number of the
+// line, so line and cell together hold 58 bits of the word.
 const (
 	// SlidingLines is the least number of lines of sliding rows: a line's number holds the
 	// ten bits of a word that its cells leave out at the top.

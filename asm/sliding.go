@@ -3,13 +3,8 @@ package asm
 // TestAndSetSliding looks up words, the low halves of digests, in sliding rows, in stream
 // order, adds those that are missing, and keeps of each the latest date.
 //
-// With 2^L lines the top L bits of words[i] choose the line, which has eight cells of
-// 64 bits. From the top down a cell holds
-//
-//	the bits of the word behind its first ten (48) | 1 | date (15)
-//
-// and 0 where it is empty. Line and cell together hold 58 bits of a word, and as
-// lines double a cell's next bit says which half it belongs to.
+// With 2^L lines the top L bits of words[i] choose the line. What its cells look like is said
+// beside SlidingLines. As lines double, a cell's next bit says which half it belongs to.
 //
 // Dates are counted modulo 2^15 and compared the short way round: a is later than b if
 // a-b modulo 2^15 is from 1 to 2^14-1. dates[i] is that of element i, below 2^15. If a cell

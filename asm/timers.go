@@ -62,11 +62,9 @@ type TimerCounts struct {
 // is not found, or with Refresh of every one, are set to ticks[i].
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 / Bits
-// timers, and has those of them that TestAndSetCells describes for cells. Timer c lies in
-// bits Bits*c up to Bits*(c+1) of the line, so that an eighth is a word.
+// timers, and has those of them that TestAndSetCells describes for cells.
 //
-// A timer does not run down: it holds a stamp, 1 + t mod (2^Bits - 1) for the tick t
-// when it was set, and 0 if it never was or was swept. Its age at tick t is less than
+// A timer does not run down: it holds a stamp of the tick when it was set. Its age is less than
 // 2^Bits - 1, so it is known if it was swept in time, and it is live if its age is
 // below Window. So an element is found in the tick in which it is set and in the
 // Window - 1 ticks after it: exactly, if Equal asks for nothing, as then no other

@@ -24,3 +24,27 @@ func SplitDigestRows(dst, src []Line, from, to int) {
 		}
 	}
 }
+
+// ThinDigestRows takes those digests from lines from to to-1 of rows of digests
+// (asm.TestAndSetExact64) that have one of the bits of out, and returns how many. The others
+// keep their order. It panics unless 0 <= from <= to <= len(rows).
+func ThinDigestRows(rows []Line, from, to int, out uint64) (removed int) {
+	for i := range rows[from:to] {
+		line := &rows[from+i]
+		var kept Line
+		n := 0
+		for _, digest := range line {
+			if digest == 0 {
+				break
+			}
+			if digest&out != 0 {
+				removed++
+				continue
+			}
+			kept[n&7] = digest
+			n++
+		}
+		*line = kept
+	}
+	return removed
+}

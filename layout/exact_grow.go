@@ -1,33 +1,6 @@
 package layout
 
-import (
-	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
-)
-
-// Bounds of the number of lines of exact rows. Rows of more than MaxExactLines
-// lines would take as much memory as a bitmap of all 2^32 words, which fills
-// ExactBitLines lines (512 MiB) and never spills.
-const (
-	MinExactLines = 2
-	MaxExactLines = ExactBitLines / 2
-	ExactBitLines = 1 << 23
-)
-
-// ExactCells returns how many words a line holds where exact rows have the
-// given number of lines: 32 cells of 16 bits from asm.Exact16Lines on, where the
-// remainder and the code for empty fit them, else 16 cells of 32 bits.
-func ExactCells(lines int) int {
-	return 512 / int(exactCellBits(lines))
-}
-
-func exactCellBits(lines int) uint {
-	if lines >= asm.Exact16Lines {
-		return 16
-	}
-	return 32
-}
+import "github.com/flowdedup/flowdedup/asm"
 
 // SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
 // lines: the top bit of the remainder becomes the lowest bit of the line number, so what
@@ -39,8 +12,8 @@ func SplitExactRows(dst, src []Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < MinExactLines || len(dst) > MaxExactLines {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
-	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
-	asm.SplitExact(dst[2*from:2*to], src[from:to], wide, narrow, exactRemainderBits(len(dst)))
+	wide, narrow := ExactCellBits(len(src)), ExactCellBits(len(dst))
+	asm.SplitExact(dst[2*from:2*to], src[from:to], wide, narrow, asm.ExactRemainderBits(len(dst)))
 }
 
 // ExactRowsToBits sets in a bitmap of all 32-bit words those that lines from to to-1 of
@@ -51,7 +24,7 @@ func ExactRowsToBits(bitmap, rows []Line, from, to int) {
 	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < MinExactLines || len(rows) > MaxExactLines {
 		panic("layout: ExactRowsToBits: a number of lines out of range")
 	}
-	width, shift := exactCellBits(len(rows)), exactRemainderBits(len(rows))
+	width, shift := ExactCellBits(len(rows)), asm.ExactRemainderBits(len(rows))
 	for i := from; i < to; i++ {
 		for at := uint(0); at < 512; at += width {
 			cell := exactCell(&rows[i], at, width)
@@ -69,7 +42,28 @@ func exactCell(line *Line, at, width uint) uint64 {
 	return line[at/64] >> (at % 64) & (1<<width - 1)
 }
 
-// exactRemainderBits returns how many bits of a word the line number leaves.
-func exactRemainderBits(lines int) uint {
-	return uint(33 - bits.Len(uint(lines)))
+// ThinExactRows takes those words from lines from to to-1 of exact rows that have one of the
+// bits of out, and returns how many. The others keep their order. Bits of out must be
+// ones that cells hold. It panics unless 0 <= from <= to <= len(rows).
+func ThinExactRows(rows []Line, from, to int, out uint32) (removed int) {
+	width := ExactCellBits(len(rows))
+	for i := range rows[from:to] {
+		line := &rows[from+i]
+		var kept Line
+		fill := uint(0)
+		for at := uint(0); at < 512; at += width {
+			cell := exactCell(line, at, width)
+			if cell == 0 {
+				break
+			}
+			if (cell-1)&uint64(out) != 0 {
+				removed++
+				continue
+			}
+			kept[fill/64&7] |= cell << (fill % 64)
+			fill += width
+		}
+		*line = kept
+	}
+	return removed
 }

@@ -32,7 +32,7 @@ func exactRun(rows []Line, seen []uint64, words, spill []uint32) int {
 
 func cellsTaken(rows []Line) (n int) {
 	for i := range rows {
-		width := exactCellBits(len(rows))
+		width := ExactCellBits(len(rows))
 		for at := uint(0); at < 512; at += width {
 			if exactCell(&rows[i], at, width) != 0 {
 				n++
@@ -93,14 +93,6 @@ func TestExactRowsToBits(t *testing.T) {
 			}
 		}
 		arena.Close()
-	}
-}
-
-func TestExactCells(t *testing.T) {
-	for lines, want := range map[int]int{2: 16, 1 << 16: 16, 1 << 17: 32, MaxExactLines: 32} {
-		if got := ExactCells(lines); got != want {
-			t.Errorf("%d lines: %d cells, want %d", lines, got, want)
-		}
 	}
 }
 
