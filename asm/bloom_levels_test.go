@@ -26,7 +26,7 @@ func TestBitLevels(t *testing.T) {
 	})
 }
 
-func compareBits(t *testing.T, rounds int, front bool, digest func(*rand.Rand, []Digest) Digest) {
+func compareBits(t *testing.T, rounds int, front bool, next func(*rand.Rand, []Digest) Digest) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(rounds), 1))
 	const lines, most = 37, 300
@@ -38,7 +38,7 @@ func compareBits(t *testing.T, rounds int, front bool, digest func(*rand.Rand, [
 			from, used = 0, 0
 		}
 		digests, seen := memory[from:from+n], words[used:used+(n+63)/64]
-		fillDigests(rng, digests, digest)
+		fillDigests(rng, digests, next)
 		for i := range seen {
 			seen[i] = rng.Uint64() & rng.Uint64() & rng.Uint64()
 		}

@@ -53,7 +53,7 @@ func batchStep(rng *rand.Rand) int {
 	return 1
 }
 
-func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, digest func(*rand.Rand, []Digest) Digest) {
+func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, next func(*rand.Rand, []Digest) Digest) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 2))
 	const lines, most = 5, 300
@@ -67,7 +67,7 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, digest fun
 			from, used = 0, 0
 		}
 		digests, order := memory[from:from+n], numbers[from:from+n]
-		fillDigests(rng, digests, digest)
+		fillDigests(rng, digests, next)
 		for i := range order {
 			order[i] = rng.Uint32()
 		}

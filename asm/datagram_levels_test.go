@@ -180,7 +180,7 @@ func BenchmarkPlaceDatagrams(b *testing.B) {
 	d := NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{})
 	numbers, rest := make([]uint16, len(msgs)), make([]uint64, len(msgs)/64)
 	kerneltest.BenchLevels(b, func(b *testing.B) {
-		measureDigester(b, len(msgs), func() {
+		kerneltest.MeasureCached(b, len(msgs), func() {
 			copy(msgs, frames)
 			PlaceDatagrams(d, msgs, numbers, rest, buf)
 		})

@@ -18,22 +18,11 @@ func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
 	}
 }
 
-// measureDigester measures call, which computes n digests of inputs that stay in the
-// caches. It is called several times between two looks at the clock.
-func measureDigester(b *testing.B, n int, call func()) {
-	const calls = 8
-	kerneltest.Measure(b, calls*n, func() {}, func() {
-		for range calls {
-			call()
-		}
-	})
-}
-
 // BenchmarkSum16 has keys and digests in the first cache.
 func BenchmarkSum16(b *testing.B) {
 	keys, dst := make([][16]byte, 512), make([]Digest, 512)
 	benchAES(b, func(b *testing.B, a *AES) {
-		measureDigester(b, len(keys), func() { a.Sum16(dst, keys) })
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum16(dst, keys) })
 	})
 }
 
@@ -41,7 +30,7 @@ func BenchmarkSum16(b *testing.B) {
 func BenchmarkSum48(b *testing.B) {
 	keys, dst := make([][48]byte, 256), make([]Digest, 256)
 	benchAES(b, func(b *testing.B, a *AES) {
-		measureDigester(b, len(keys), func() { a.Sum48(dst, keys) })
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum48(dst, keys) })
 	})
 }
 
@@ -65,13 +54,13 @@ func BenchmarkSumMessages(b *testing.B) {
 		dst := make([]Digest, len(msgs))
 		b.Run(fmt.Sprintf("bytes=%s/method=aes", identity.name), func(b *testing.B) {
 			benchAES(b, func(b *testing.B, a *AES) {
-				measureDigester(b, len(msgs), func() { a.SumMessages(dst, buf, msgs) })
+				kerneltest.MeasureCached(b, len(msgs), func() { a.SumMessages(dst, buf, msgs) })
 			})
 		})
 		b.Run(fmt.Sprintf("bytes=%s/method=highway", identity.name), func(b *testing.B) {
 			h := NewHighway([32]byte{})
 			kerneltest.BenchLevels(b, func(b *testing.B) {
-				measureDigester(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
+				kerneltest.MeasureCached(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
 			})
 		})
 	}

@@ -30,9 +30,9 @@ var digestBatches = []struct {
 }
 
 // fillDigests draws a batch into digests.
-func fillDigests(rng *rand.Rand, digests []Digest, digest func(*rand.Rand, []Digest) Digest) {
+func fillDigests(rng *rand.Rand, digests []Digest, next func(*rand.Rand, []Digest) Digest) {
 	for i := range digests {
-		digests[i] = digest(rng, digests[:i])
+		digests[i] = next(rng, digests[:i])
 	}
 }
 

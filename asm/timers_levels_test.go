@@ -47,7 +47,7 @@ func TestTimerLevels(t *testing.T) {
 	})
 }
 
-func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front bool, digest func(*rand.Rand, []Digest) Digest) {
+func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front bool, next func(*rand.Rand, []Digest) Digest) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
 	const lines, most = 5, 300
@@ -61,7 +61,7 @@ func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front
 			from, used = 0, 0
 		}
 		digests, ticks := memory[from:from+n], times[from:from+n]
-		fillDigests(rng, digests, digest)
+		fillDigests(rng, digests, next)
 		// The kernels agree even if nobody sweeps.
 		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
 		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)

@@ -156,7 +156,7 @@ func BenchmarkTuples(b *testing.B) {
 			if _, can := tuples.List(&four, &six, nil, 0, nil); !can {
 				b.Skip("no kernel")
 			}
-			measureDigester(b, len(msgs), func() {
+			kerneltest.MeasureCached(b, len(msgs), func() {
 				four.Resize(0)
 				six.Resize(0)
 				tuples.List(&four, &six, msgs, 0, buf)

@@ -21,3 +21,14 @@ func Measure(b *testing.B, elements int, prepare, call func()) {
 	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/float64(elements), "ns/element")
 	b.ReportMetric(0, "ns/op") // it would count prepare, too
 }
+
+// MeasureCached measures call, which takes so many elements that stay in the caches. It is
+// called several times between two looks at the clock.
+func MeasureCached(b *testing.B, elements int, call func()) {
+	const calls = 8
+	Measure(b, calls*elements, func() {}, func() {
+		for range calls {
+			call()
+		}
+	})
+}
