@@ -276,9 +276,9 @@ func setQuarter(lines [][8]uint64) {
 	}
 }
 
-// usualBitLines are the methods as they are usually run, all for a few percent to
+// usualStable are the methods as they are usually run, all for a few percent to
 // a quarter of new elements taken for seen.
-var usualBitLines = []struct {
+var usualStable = []struct {
 	name   string
 	params BitLineParams
 }{
@@ -296,7 +296,7 @@ var usualBitLines = []struct {
 func BenchmarkBitLines(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
 		var seen [benchBatch / 64]uint64
-		for _, m := range usualBitLines {
+		for _, m := range usualStable {
 			clear(lines)
 			b.Run(m.name, func(b *testing.B) {
 				kerneltest.BenchLevels(b, func(b *testing.B) {

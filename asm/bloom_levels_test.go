@@ -10,15 +10,15 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// TestBitLevels compares verdicts, counts and memory for every batch length from 0
+// TestBloomLevels compares verdicts, counts and memory for every batch length from 0
 // to 300, with guard pages around all buffers.
-func TestBitLevels(t *testing.T) {
+func TestBloomLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for _, batch := range digestBatches {
 			for rounds := 1; rounds <= MaxBitRounds; rounds++ {
 				t.Run(fmt.Sprintf("%s/rounds=%d", batch.name, rounds), func(t *testing.T) {
 					for _, front := range []bool{false, true} {
-						compareBits(t, rounds, front, batch.digest)
+						compareBloom(t, rounds, front, batch.digest)
 					}
 				})
 			}
@@ -26,7 +26,7 @@ func TestBitLevels(t *testing.T) {
 	})
 }
 
-func compareBits(t *testing.T, rounds int, front bool, next func(*rand.Rand, []Digest) Digest) {
+func compareBloom(t *testing.T, rounds int, front bool, next func(*rand.Rand, []Digest) Digest) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(rounds), 1))
 	const lines, most = 37, 300
@@ -83,8 +83,8 @@ func TestSpreadBits(t *testing.T) {
 	})
 }
 
-// goldenBits are those of TestAndSetBits.
-type goldenBits struct {
+// goldenBloomFile are those of TestAndSetBits.
+type goldenBloomFile struct {
 	Comment         string
 	Lines, Elements int
 	Filters         []goldenBloom
@@ -96,9 +96,9 @@ type goldenBloom struct {
 	Seen, Memory kerneltest.Hex
 }
 
-func TestGoldenBits(t *testing.T) {
+func TestGoldenBloom(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
-		g := goldenBits{
+		g := goldenBloomFile{
 			Comment: goldenElements + "nothing is seen before; seen and memory are little-endian words",
 			Lines:   9, Elements: 1000,
 		}

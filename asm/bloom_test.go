@@ -9,14 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// bitsModel is the filter as its description reads, one big set of bits and
+// bloomModel is the filter as its description reads, one big set of bits and
 // arithmetic without tricks.
-type bitsModel struct {
+type bloomModel struct {
 	lines, rounds int
 	set           map[[3]uint64]bool // line, word, bit
 }
 
-func (m *bitsModel) places(d Digest) (places [][3]uint64) {
+func (m *bloomModel) places(d Digest) (places [][3]uint64) {
 	product := new(big.Int).Mul(new(big.Int).SetUint64(d[1]), big.NewInt(int64(m.lines)))
 	line := product.Rsh(product, 64).Uint64()
 	for j := range m.rounds {
@@ -27,7 +27,7 @@ func (m *bitsModel) places(d Digest) (places [][3]uint64) {
 	return places
 }
 
-func (m *bitsModel) test(d Digest) bool {
+func (m *bloomModel) test(d Digest) bool {
 	for _, p := range m.places(d) {
 		if !m.set[p] {
 			return false
@@ -37,7 +37,7 @@ func (m *bitsModel) test(d Digest) bool {
 }
 
 // testAndSet returns how many bits became 1; 0 means that the element was found.
-func (m *bitsModel) testAndSet(d Digest) (added uint64) {
+func (m *bloomModel) testAndSet(d Digest) (added uint64) {
 	for _, p := range m.places(d) {
 		if !m.set[p] {
 			m.set[p] = true
@@ -47,7 +47,7 @@ func (m *bitsModel) testAndSet(d Digest) (added uint64) {
 	return added
 }
 
-func bitsDigests(rng *rand.Rand, n int) []Digest {
+func bloomDigests(rng *rand.Rand, n int) []Digest {
 	digests := make([]Digest, n)
 	for i := range digests {
 		if i > 0 && rng.IntN(3) == 0 {
@@ -59,24 +59,24 @@ func bitsDigests(rng *rand.Rand, n int) []Digest {
 	return digests
 }
 
-func TestBitLines(t *testing.T) { kerneltest.ForEveryLevel(t, bitLines) }
+func TestBloomLines(t *testing.T) { kerneltest.ForEveryLevel(t, bloomLines) }
 
-func bitLines(t *testing.T) {
+func bloomLines(t *testing.T) {
 	for _, lines := range []int{1, 3, 100} {
 		for _, rounds := range []int{1, 2, 3, MaxBitRounds} {
 			t.Run(fmt.Sprintf("lines=%d/rounds=%d", lines, rounds), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(11, uint64(rounds)))
 				filter := make([][8]uint64, lines)
-				model := &bitsModel{lines: lines, rounds: rounds, set: map[[3]uint64]bool{}}
+				model := &bloomModel{lines: lines, rounds: rounds, set: map[[3]uint64]bool{}}
 				for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 200} {
-					checkBitLines(t, filter, model, bitsDigests(rng, n), rng)
+					checkBloom(t, filter, model, bloomDigests(rng, n), rng)
 				}
 			})
 		}
 	}
 }
 
-func checkBitLines(t *testing.T, filter [][8]uint64, model *bitsModel, digests []Digest, rng *rand.Rand) {
+func checkBloom(t *testing.T, filter [][8]uint64, model *bloomModel, digests []Digest, rng *rand.Rand) {
 	t.Helper()
 	words := (len(digests) + 63) / 64
 	before, seen := make([]uint64, words+1), make([]uint64, words+1)
@@ -118,7 +118,7 @@ func checkBitLines(t *testing.T, filter [][8]uint64, model *bitsModel, digests [
 
 // The salts are part of what a filter is: the first output of SplitMix64 from 0
 // is a published one.
-func TestBitSalts(t *testing.T) {
+func TestBloomSalts(t *testing.T) {
 	if want := uint64(0xe220a8397b1dcdaf); salts[0] != want {
 		t.Errorf("first salt %#x, want %#x", salts[0], want)
 	}
@@ -131,7 +131,7 @@ func TestBitSalts(t *testing.T) {
 	}
 }
 
-func TestBitsPanics(t *testing.T) {
+func TestBloomPanics(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no lines":   func() { TestBits(nil, nil, nil, 1) },
 		"no rounds":  func() { TestBits(make([][8]uint64, 1), nil, nil, 0) },
@@ -149,10 +149,10 @@ func TestBitsPanics(t *testing.T) {
 	}
 }
 
-func TestBitsDoNotAllocate(t *testing.T) {
+func TestBloomDoesNotAllocate(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 43))
-		lines, digests, seen := make([][8]uint64, 100), bitsDigests(rng, 1000), make([]uint64, 16)
+		lines, digests, seen := make([][8]uint64, 100), bloomDigests(rng, 1000), make([]uint64, 16)
 		if n := testing.AllocsPerRun(2, func() {
 			TestBits(lines, seen, digests, 2)
 			TestAndSetBits(lines, seen, digests, 2)

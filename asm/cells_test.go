@@ -63,7 +63,7 @@ func TestCellsAgainstModel(t *testing.T) {
 		for _, p := range cellShapes {
 			for _, lines := range []int{1, 3, 16} {
 				for _, batch := range []int{1, 63, 64, 65, 1000} {
-					digests := bitsDigests(rng, 500)
+					digests := bloomDigests(rng, 500)
 					order := make([]uint32, len(digests))
 					for i := range order {
 						order[i] = rng.Uint32()

@@ -149,8 +149,8 @@ func TestExactRowsGolden(t *testing.T) {
 }
 
 // The bitmap is 512 MiB of which few pages are ever touched.
-// TestExactBits has guard pages around all buffers.
-func TestExactBits(t *testing.T) {
+// TestBitmap has guard pages around all buffers.
+func TestBitmap(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, front := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(7, 8))

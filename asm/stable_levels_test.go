@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// bitLineShapes are parameters at their ends and as they are used.
-var bitLineShapes = func() (shapes []BitLineParams) {
+// stableShapes are parameters at their ends and as they are used.
+var stableShapes = func() (shapes []BitLineParams) {
 	for k := 1; k <= MaxBitParts; k++ {
 		for method := range BitMethod(bitMethods) {
 			runs := []int{0}
@@ -26,22 +26,22 @@ var bitLineShapes = func() (shapes []BitLineParams) {
 	return shapes
 }()
 
-// TestBitLineLevels compares verdicts, counts and memory for every batch length
+// TestStableLevels compares verdicts, counts and memory for every batch length
 // from 0 to 300, with guard pages around all buffers.
-func TestBitLineLevels(t *testing.T) {
+func TestStableLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
-		for _, p := range bitLineShapes {
+		for _, p := range stableShapes {
 			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
 				for _, front := range []bool{false, true} {
-					compareBitLines(t, p, front)
+					compareStable(t, p, front)
 				}
 			})
 		}
 	})
 }
 
-// compareBitLines takes the kinds of batches in turn.
-func compareBitLines(t *testing.T, p BitLineParams, front bool) {
+// compareStable takes the kinds of batches in turn.
+func compareStable(t *testing.T, p BitLineParams, front bool) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
 	const lines, most = 7, 300
@@ -75,15 +75,15 @@ func compareBitLines(t *testing.T, p BitLineParams, front bool) {
 	}
 }
 
-// TestBitLinesSharded gives each of three workers the elements of a third of the
+// TestStableSharded gives each of three workers the elements of a third of the
 // lines: together they must say what one says.
-func TestBitLinesSharded(t *testing.T) {
+func TestStableSharded(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		const n, lineCount, position, shards = 3000, 7, 1000, 3
 		digests := make([]Digest, n)
 		fillDigests(rng, digests, digestBatches[1].digest)
-		for _, p := range bitLineShapes {
+		for _, p := range stableShapes {
 			var counts, wanted BitLineCounts
 			want, lines := make([]uint64, (n+63)/64), make([][8]uint64, lineCount)
 			TestAndSetBitLines(lines, want, digests, position, nil, p, &wanted)
@@ -109,33 +109,33 @@ func TestBitLinesSharded(t *testing.T) {
 	})
 }
 
-// goldenBitLines are verdicts and memory as TestAndSetBitLines defines them, for other
+// goldenStableFile are verdicts and memory as TestAndSetBitLines defines them, for other
 // implementations and CPUs to reproduce.
-type goldenBitLines struct {
+type goldenStableFile struct {
 	Comment         string
 	Lines, Elements int
 	Position        uint64
-	Filters         []goldenBitLine
+	Filters         []goldenStable
 }
 
-type goldenBitLine struct {
+type goldenStable struct {
 	Method       BitMethod
 	K, P         int
 	Ones         uint64
 	Seen, Memory kerneltest.Hex
 }
 
-func TestGoldenBitLines(t *testing.T) {
+func TestGoldenStable(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
-		g := goldenBitLines{
+		g := goldenStableFile{
 			Comment: goldenElements + "methods are 0 SBF, 1 RSBF, 2 BSBF, 3 BSBFSD, 4 RLBSBF; seen and memory are little-endian words",
 			Lines:   5, Elements: 1000, Position: 1,
 		}
 		digests := goldenDigests(g.Elements)
-		for _, p := range bitLineShapes {
+		for _, p := range stableShapes {
 			lines, seen, c := make([][8]uint64, g.Lines), make([]uint64, (g.Elements+63)/64), BitLineCounts{}
 			TestAndSetBitLines(lines, seen, digests, g.Position, nil, p, &c)
-			g.Filters = append(g.Filters, goldenBitLine{p.Method, p.K, p.P, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
+			g.Filters = append(g.Filters, goldenStable{p.Method, p.K, p.P, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
 		}
 		kerneltest.CheckGolden(t, "bitlines.json", g)
 	})

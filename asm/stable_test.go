@@ -11,21 +11,21 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// TestBitLineRates holds the number of bits that an insertion clears against what
+// TestStableRates holds the number of bits that an insertion clears against what
 // the methods promise, in a line whose parts are filled unevenly. Means may be off
 // by Hoeffding's bound for a chance of 1e-6.
-func TestBitLineRates(t *testing.T) {
-	for _, p := range bitLineShapes {
+func TestStableRates(t *testing.T) {
+	for _, p := range stableShapes {
 		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
-			checkBitLineRate(t, p, 1000)
+			checkStableRate(t, p, 1000)
 			if p.Method == BitsRSBF {
-				checkBitLineRate(t, p, 64) // the reservoir is not full yet
+				checkStableRate(t, p, 64) // the reservoir is not full yet
 			}
 		})
 	}
 }
 
-func checkBitLineRate(t *testing.T, p BitLineParams, position uint64) {
+func checkStableRate(t *testing.T, p BitLineParams, position uint64) {
 	const n = 20_000
 	rng := rand.New(rand.NewPCG(31, uint64(p.K)))
 	var line [8]uint64
@@ -47,7 +47,7 @@ func checkBitLineRate(t *testing.T, p BitLineParams, position uint64) {
 			sum += p.K - int(int64(counts.Ones))
 		}
 	}
-	want, most := bitLineRate(p, loads, position)
+	want, most := stableRate(p, loads, position)
 	got := float64(sum) / n
 	if bound := most * math.Sqrt(math.Log(2/1e-6)/(2*n)); math.Abs(got-want) > bound {
 		t.Errorf("%.4f bits cleared for an element, want %.4f within %.4f", got, want, bound)
@@ -70,7 +70,7 @@ func fillParts(rng *rand.Rand, line *[8]uint64, k int) (loads []float64) {
 }
 
 func holdsAny(line *[8]uint64, low uint64, p BitLineParams) bool {
-	model := bitLineModel{BitLineParams: p}
+	model := stableModel{BitLineParams: p}
 	for _, bit := range model.choose(low) {
 		if line[bit/64]>>(bit%64)&1 != 0 {
 			return true
@@ -79,8 +79,8 @@ func holdsAny(line *[8]uint64, low uint64, p BitLineParams) bool {
 	return false
 }
 
-// bitLineRate returns how many bits an element clears on average, and at most.
-func bitLineRate(p BitLineParams, loads []float64, position uint64) (mean, most float64) {
+// stableRate returns how many bits an element clears on average, and at most.
+func stableRate(p BitLineParams, loads []float64, position uint64) (mean, most float64) {
 	sum, squares := 0.0, 0.0
 	for _, load := range loads {
 		sum += load
@@ -101,10 +101,10 @@ func bitLineRate(p BitLineParams, loads []float64, position uint64) (mean, most 
 	}
 }
 
-// TestBitRandom checks that the words are uniform on inputs that are not: for
+// TestStableRandom checks that the words are uniform on inputs that are not: for
 // an element that comes again and again, and for elements that only count up.
 // Each part's 16 bits are tested by their upper 8, and so are pairs of r1 and r2.
-func TestBitRandom(t *testing.T) {
+func TestStableRandom(t *testing.T) {
 	const n = 1 << 16
 	for name, input := range map[string]func(i uint64) (low, position uint64){
 		"one element":   func(i uint64) (uint64, uint64) { return 0x0123456789abcdef, i },
@@ -151,7 +151,7 @@ func chiSquareBound(freedom float64) float64 {
 	return freedom * math.Pow(1-a+5.2*math.Sqrt(a), 3)
 }
 
-func TestBitLinesPanic(t *testing.T) {
+func TestStablePanics(t *testing.T) {
 	line, good := make([][8]uint64, 1), BitLineParams{BitsSBF, 2, 5}
 	call := func(lines [][8]uint64, words, digests, order int, p BitLineParams) func() {
 		return func() {
@@ -181,12 +181,12 @@ func TestBitLinesPanic(t *testing.T) {
 	}
 }
 
-func TestBitLinesDoNotAllocate(t *testing.T) {
+func TestStableDoesNotAllocate(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
-		lines, digests := make([][8]uint64, 100), bitsDigests(rng, 1000)
+		lines, digests := make([][8]uint64, 100), bloomDigests(rng, 1000)
 		seen, counts := make([]uint64, 16), BitLineCounts{}
-		for _, p := range bitLineShapes {
+		for _, p := range stableShapes {
 			run := func() { TestAndSetBitLines(lines, seen, digests, 1, nil, p, &counts) }
 			if n := testing.AllocsPerRun(2, run); n != 0 {
 				t.Errorf("%+v: %v allocations", p, n)
@@ -195,9 +195,9 @@ func TestBitLinesDoNotAllocate(t *testing.T) {
 	})
 }
 
-// bitLineModel is the filter as its description reads: one big set of bits, and
+// stableModel is the filter as its description reads: one big set of bits, and
 // arithmetic without tricks.
-type bitLineModel struct {
+type stableModel struct {
 	BitLineParams
 	lines int
 	set   map[[2]uint64]bool // line and bit of the line
@@ -209,10 +209,10 @@ func share(a, b uint64) uint64 {
 	return product.Rsh(product, 64).Uint64()
 }
 
-func (m *bitLineModel) size() uint64 { return uint64(512 / m.K) }
+func (m *stableModel) size() uint64 { return uint64(512 / m.K) }
 
 // choose returns the bit of each part that a word chooses.
-func (m *bitLineModel) choose(word uint64) (chosen []uint64) {
+func (m *stableModel) choose(word uint64) (chosen []uint64) {
 	for j := range uint64(m.K) {
 		h := word >> (16 * j) % (1 << 16)
 		chosen = append(chosen, j*m.size()+h*m.size()/(1<<16))
@@ -221,7 +221,7 @@ func (m *bitLineModel) choose(word uint64) (chosen []uint64) {
 }
 
 // cleared returns the bits that an element clears if it is inserted.
-func (m *bitLineModel) cleared(line, r1, r2 uint64) (cleared []uint64) {
+func (m *stableModel) cleared(line, r1, r2 uint64) (cleared []uint64) {
 	switch m.Method {
 	case BitsSBF:
 		for i := range uint64(m.P) {
@@ -242,7 +242,7 @@ func (m *bitLineModel) cleared(line, r1, r2 uint64) (cleared []uint64) {
 	return cleared
 }
 
-func (m *bitLineModel) testAndSet(d Digest, position uint64) (isSeen bool) {
+func (m *stableModel) testAndSet(d Digest, position uint64) (isSeen bool) {
 	line := share(d[1], uint64(m.lines))
 	isSeen = true
 	for _, bit := range m.choose(d[0]) {
@@ -265,7 +265,7 @@ func (m *bitLineModel) testAndSet(d Digest, position uint64) (isSeen bool) {
 	return isSeen
 }
 
-func (m *bitLineModel) compare(t *testing.T, filter [][8]uint64, c BitLineCounts) {
+func (m *stableModel) compare(t *testing.T, filter [][8]uint64, c BitLineCounts) {
 	t.Helper()
 	if c.Ones != uint64(len(m.set)) {
 		t.Errorf("%d bits counted, %d are set", c.Ones, len(m.set))
@@ -280,25 +280,25 @@ func (m *bitLineModel) compare(t *testing.T, filter [][8]uint64, c BitLineCounts
 	}
 }
 
-// TestBitLineModel also shows that verdicts do not depend on how a stream is cut
+// TestStableModel also shows that verdicts do not depend on how a stream is cut
 // into calls.
-func TestBitLineModel(t *testing.T) {
+func TestStableModel(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
-		for _, p := range bitLineShapes {
+		for _, p := range stableShapes {
 			for _, lines := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%+v/lines=%d", p, lines), func(t *testing.T) {
-					streamBitLines(t, p, lines)
+					streamStable(t, p, lines)
 				})
 			}
 		}
 	})
 }
 
-func streamBitLines(t *testing.T, p BitLineParams, lines int) {
+func streamStable(t *testing.T, p BitLineParams, lines int) {
 	rng := rand.New(rand.NewPCG(uint64(lines), 5))
 	filter, counts := make([][8]uint64, lines), BitLineCounts{}
-	model := &bitLineModel{BitLineParams: p, lines: lines, set: map[[2]uint64]bool{}}
-	digests := bitsDigests(rng, 3000)
+	model := &stableModel{BitLineParams: p, lines: lines, set: map[[2]uint64]bool{}}
+	digests := bloomDigests(rng, 3000)
 	for at := 0; at < len(digests); {
 		n := min(rng.IntN(200), len(digests)-at)
 		seen := make([]uint64, n/64+2)

@@ -45,7 +45,7 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPSLLVQ Z0, Z26, Z26
 
 // FIND makes Z0 the line, Z2 the new cell in each word, AX and K1 the cells that have its
-// fingerprint, and Z3 the words that have the upper bits of the marks, turned.
+// fingerprint, and Z3 the words that have the upper bits of the marks, rotated.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -247,7 +247,7 @@ done:
 // func fillTimedAVX512(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 //
 // Eight elements at a time. Without points, a mark is a time alone: shifted to the top, it
-// is the mark turned, and its upper bits are where they have to be.
+// is the mark rotated, and its upper bits are where they have to be.
 TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI
 	MOVQ low+8(FP), SI

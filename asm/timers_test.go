@@ -75,7 +75,7 @@ func TestTimersAgainstModel(t *testing.T) {
 		for _, p := range timerShapes {
 			for _, lines := range []int{1, 5} {
 				for _, batch := range []int{1, 65, 1000} {
-					digests := bitsDigests(rng, 500)
+					digests := bloomDigests(rng, 500)
 					checkTimers(t, p, lines, batch, digests, timerTicks(rng, len(digests), rng.Uint64()>>30, p.Window+p.Window/4+2))
 				}
 			}
