@@ -9,20 +9,20 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Which kernel runs at which level. Where a column is empty, the one to its left runs. The
-// suffix of a function is its level, and the file of a function has that suffix too.
+// Which kernel runs at which level. Where there is none, the one to its left runs. The suffix
+// of a function is its level, and so is that of its file.
 //
-//	for                   Generic                       AVX2              AVX512
-//	batches               batch.fill...                 fill...AVX2       fill...AVX512
-//	fingerprint, exact    testAndSetRowBatchGeneric     words..., lines...   the same
-//	bitmap                testAndSetBitmapGeneric       ...AMD64
-//	exact rows that grow  SplitExact                                      splitExact...
-//	timed                 testAndSetTimedBatchGeneric   timedRowsAVX2     timedRowsAVX512
-//	sliding               testAndSetSlidingBatchGeneric slidingRowsAVX2   slidingRowsAVX512
-//	bloom                 testBloomGeneric, ...         ...BloomAVX2      ...BloomAVX512
-//	stable                stableRule.testAndSetGeneric  clear...AVX2      clear...AVX512
-//	cells                 testAndSetCellBatchGeneric    cells...AVX2      cells...AVX512
-//	timers                testAndSetTimerBatchGeneric   timers...AVX2     timers...AVX512
+//	kind                Generic                         AVX2                     AVX512
+//	batches             fill in batch.go, ...           fillBatchAVX2, ...       fillBatchAVX512, ...
+//	fingerprint, exact  testAndSetRowBatchGeneric       words..., lines...AVX2   words..., lines...AVX512
+//	exact rows to more  SplitExact                      -                        splitExact...AVX512
+//	bitmap              testAndSetBitmapGeneric         testAndSetBitmapAMD64    -
+//	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
+//	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
+//	bloom               test[AndSet]BloomGeneric        test[AndSet]BloomAVX2    test[AndSet]BloomAVX512
+//	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
+//	cells               testAndSetCellBatchGeneric      cells...AVX2             cells...AVX512
+//	timers              testAndSetTimerBatchGeneric     timers...AVX2            timers...AVX512
 
 // vectorGroups returns how many groups of eight elements vectors take.
 func vectorGroups(elements int) int {
