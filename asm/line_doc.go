@@ -8,10 +8,10 @@
 //	was it seen (fingerprints, evicted)   TestAndSetRows         fingerprint.go  fingerprint_generic.go
 //	was it seen (exact, of 32 bits)       TestAndSetExact32, 16  exact.go        fingerprint_generic.go
 //	was it seen (exact, of 64 bits)       TestAndSetExact64      exact.go        fingerprint_generic.go
-//	was it seen (a bit for each word)     TestAndSetExactBits    bitmap.go       bitmap.go
+//	was it seen (a bit for each word)     TestAndSetBitmap       bitmap.go       bitmap.go
 //	when was it seen last                 TestAndSetSliding      sliding.go      sliding_generic.go
-//	was it seen (Bloom filter)            TestAndSetBits         bloom.go        bloom_generic.go
-//	was it seen (bits that wear out)      TestAndSetBitLines     stable.go       stable_generic.go
+//	was it seen (Bloom filter)            TestAndSetBloom        bloom.go        bloom_generic.go
+//	was it seen (bits that wear out)      TestAndSetStable       stable.go       stable_generic.go
 //	was it seen (cells that wear out)     TestAndSetCells        cells.go        cells_generic.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //
