@@ -57,7 +57,8 @@ func takeBits(lines [][8]uint64, seen []uint64, digests []Digest, rounds int, se
 		return 0
 	}
 	var w pipeline
-	w.begin(lines, elements{kind: unseen, count: len(digests), digests: digests, seen: seen})
+	w.elements = elements{kind: unseen, count: len(digests), digests: digests, seen: seen}
+	w.begin(lines)
 	for at := range seen[:bitWords(len(digests))] {
 		current, ahead, n := w.next()
 		if n == 0 {

@@ -111,7 +111,8 @@ func TestAndSetCells(lines [][8]uint64, seen []uint64, digests []Digest, positio
 	}
 	c.Missed += uint64(n)
 	var w pipeline
-	w.begin(lines, elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true})
+	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true}
+	w.begin(lines)
 	for at := range seen[:bitWords(n)] {
 		current, ahead, size := w.next()
 		r.pick.cells(current, size)

@@ -61,7 +61,8 @@ func testAndSetExact(lines [][8]uint64, seen []uint64, e elements, spill []uint3
 	g := newRowGeometry(shape)
 	e.geometry = &g
 	var w pipeline
-	w.begin(lines, e)
+	w.elements = e
+	w.begin(lines)
 	for at := range seen[:bitWords(e.count)] {
 		current, ahead, n := w.next()
 		missed, filled := testAndSetRowBatch(lines, current, ahead, n, &g, RowParams{shape, EvictRandom})

@@ -139,7 +139,8 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 		kind = inWords
 	}
 	var w pipeline
-	w.begin(lines, elements{kind: kind, count: len(digests), digests: digests, position: position, order: order, random: random})
+	w.elements = elements{kind: kind, count: len(digests), digests: digests, position: position, order: order, random: random}
+	w.begin(lines)
 	for at := range seen {
 		current, ahead, n := w.next()
 		current.fingerprint(n, &g, random)

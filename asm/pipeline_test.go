@@ -33,7 +33,8 @@ func TestPipeline(t *testing.T) {
 func checkPipeline(t *testing.T, lines [][8]uint64, digests []Digest, position uint64, order []uint32) {
 	t.Helper()
 	var w pipeline
-	w.begin(lines, elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true})
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true}
+	w.begin(lines)
 	ahead := &w.batches[0]
 	for at := 0; at < len(digests); {
 		current, next, n := w.next()

@@ -28,7 +28,8 @@ func TestAndSetSliding(lines [][8]uint64, before []uint16, words []uint64, dates
 		return 0
 	}
 	var w pipeline
-	w.begin(lines, elements{kind: sliding, count: count, lows: words, dates: dates})
+	w.elements = elements{kind: sliding, count: count, lows: words, dates: dates}
+	w.begin(lines)
 	for base := 0; base < count; base += 64 {
 		current, ahead, n := w.next()
 		held := testAndSetSlidingBatch(lines, current, ahead, before[base:base+n])

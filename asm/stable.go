@@ -126,7 +126,8 @@ func testAndSetStable(lines [][8]uint64, seen []uint64, digests []Digest, positi
 	}
 	k := newStableKernel(p, lines)
 	var w pipeline
-	w.begin(lines, elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true})
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests, position: position, order: order, random: true}
+	w.begin(lines)
 	for at := range seen {
 		current, ahead, n := w.next()
 		var inserted uint64

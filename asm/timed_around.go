@@ -29,7 +29,8 @@ func TestAndSetTimedAround(lines [][8]uint64, older [][][8]uint64, seen []uint64
 	if len(digests) == 0 {
 		return
 	}
-	a.pipeline.begin(lines, elements{kind: inLines, count: len(digests), digests: digests})
+	a.pipeline.elements = elements{kind: inLines, count: len(digests), digests: digests}
+	a.pipeline.begin(lines)
 	for at := 0; at < len(digests); at += 64 {
 		to := min(at+64, len(digests))
 		part := []uint32(nil)

@@ -28,7 +28,8 @@ func testAndSetTimed(lines [][8]uint64, seen []uint64, digests []Digest, ticks [
 	}
 	r := newTimedRule(p)
 	var w pipeline
-	w.begin(lines, elements{kind: inLines, count: len(digests), digests: digests})
+	w.elements = elements{kind: inLines, count: len(digests), digests: digests}
+	w.begin(lines)
 	// Vectors that lie in two cache lines would take twice as long.
 	var memory [unsafe.Sizeof(timedBatch{}) + 56]byte
 	b := (*timedBatch)(unsafe.Pointer(&memory[-uintptr(unsafe.Pointer(&memory))%64]))

@@ -98,7 +98,8 @@ func TestAndSetTimers(lines [][8]uint64, seen []uint64, digests []Digest, ticks 
 	c.Missed += uint64(n)
 	var w pipeline
 	var stamps timerStamps
-	w.begin(lines, elements{kind: inLines, count: n, digests: digests})
+	w.elements = elements{kind: inLines, count: n, digests: digests}
+	w.begin(lines)
 	for at := range seen[:bitWords(n)] {
 		current, ahead, size := w.next()
 		r.pick.cells(current, size)
