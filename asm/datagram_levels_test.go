@@ -118,12 +118,12 @@ func TestPlaceDatagrams(t *testing.T) {
 		want   Message
 		number uint16
 	}{
-		{join(type4, ip4), 0, Message{26, 12, tweak4}, 17},
-		{join(type4, ip4), 9, Message{26, 12, tweak4}, 17},
-		{join(tag, type4, ip4), 0, Message{30, 12, tweak4}, 17},
-		{join(tag, tag, type6, ip6), 0, Message{34, 32, tweak6}, 6},
-		{join(type6, ip6), 0, Message{26, 32, tweak6}, 6},
-		{join(type6, with(ip6, 5, 5)), 0, Message{22, 36, 0x7002_0304_0005_0600}, 6},
+		{join(type4, ip4), 0, Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(type4, ip4), 9, Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, type4, ip4), 0, Message{Off: 30, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, tag, type6, ip6), 0, Message{Off: 34, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, ip6), 0, Message{Off: 26, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, with(ip6, 5, 5)), 0, Message{Off: 22, Len: 36, Tweak: 0x7002_0304_0005_0600}, 6},
 		{join(tag, tag, tag, type4, ip4), 0, Message{}, 0},
 		{join(type4, with(ip4, 0, 0x46)), 0, Message{}, 0},
 		{join(type6, with(ip6, 6, 44)), 0, Message{}, 0},
