@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "cells_amd64.h"
 
 // Cell lines, a plane a register (AVX2). Registers are those of cells_amd64.h.
 
@@ -59,7 +58,7 @@ element:
 	VPSLLVD Y2, Y15, Y2
 	VPOR Y0, Y1, Y3
 	MOVBLZX (batch_random+7)(SI)(CX*8), AX
-	JUDGE(Y2, Y3)
+	JUDGECELL(Y2, Y3)
 	VPAND (DX)(AX*1), Y3, Y4
 	VPANDN Y2, Y3, Y5
 	VPCMPEQD Y8, Y5, Y5
@@ -137,7 +136,7 @@ element:
 	VPOR X7, X5, X5
 	MOVBLZX (batch_random+7)(SI)(CX*8), AX
 	SHRL $1, AX
-	JUDGE(X4, X5)
+	JUDGECELL(X4, X5)
 	VPAND (DX)(AX*1), X5, X6
 	VPANDN X4, X5, X7
 	VPCMPEQW X8, X7, X7

@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "cells_amd64.h"
 
 // Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are those of
 // cells_amd64.h.
@@ -29,7 +28,7 @@ element:
 	VPSLLVD Y2, Y15, Y2
 	VPOR Y0, Y1, Y3
 	MOVBLZX (batch_random+7)(SI)(CX*8), AX
-	JUDGE(Y2, Y3)
+	JUDGECELL(Y2, Y3)
 	VPAND (DX)(AX*1), Y3, Y4
 	VPXOR Y4, Y0, Y0
 	VPTERNLOGQ $0x78, Y0, Y4, Y1
@@ -87,7 +86,7 @@ element:
 	VPTERNLOGQ $0xfe, X2, X3, X5
 	MOVBLZX (batch_random+7)(SI)(CX*8), AX
 	SHRL $1, AX
-	JUDGE(X4, X5)
+	JUDGECELL(X4, X5)
 	VPAND (DX)(AX*1), X5, X6
 	SUBTRACT(X6, X0, X1, X2, X3)
 	VPTERNLOGQ $0xb8, X11, X4, X0

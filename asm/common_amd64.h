@@ -90,3 +90,85 @@
 	SHLQ $3, DX                   \
 	SUBQ DX, R15                  \
 	MOVQ ·timedTables(SB), R14
+
+// What the kernels for cells have in common. Registers are as above, but that R8 collects the elements that are found; R12 and R13 are the masks of runs
+// after elements that are missed and that are found.
+
+// BEGINCELLS leaves the rule in DX.
+#define BEGINCELLS \
+	BEGINHALVES                 \
+	MOVQ r+32(FP), DX           \
+	LEAQ CellRule_run(DX), R12  \
+	LEAQ const_cellWindows(R12), R13
+
+// JUDGECELL makes DX the masks of runs, by the cells that are not zero in FILLED and the
+// element's own in OWN: it is found if none of these is missing, which sets the
+// carry.
+#define JUDGECELL(OWN, FILLED) \
+	VPTEST  OWN, FILLED \
+	MOVQ    R12, DX     \
+	CMOVQCS R13, DX     \
+	ADCQ    R8, R8
+
+// ENDCELLS returns the elements that are found, and AX, by how much the number of
+// cells that are not zero grew.
+#define ENDCELLS \
+	VZEROUPPER              \
+	MOVQ R8, found+40(FP)   \
+	MOVQ AX, filled+48(FP)  \
+	RET
+
+// What the kernels for sliding rows have in common. R15 is the end of
+// this half of before. R8 collects the elements that have a cell in the end.
+
+// BEGINSLIDING makes R15, and Y or Z register MASK the bits of cells that are compared.
+#define BEGINSLIDING(MASK) \
+	BEGINHALVES                \
+	MOVQ before+32(FP), R15    \
+	MOVQ CX, AX                \
+	ADDQ AX, AX                \
+	SUBQ AX, R15               \
+	MOVQ $-0x8000, AX          \
+	MOVQ AX, X1                \
+	VPBROADCASTQ X1, MASK
+
+// CHOOSECELL makes DX the cell of an element: the one that matches, of which AX has a bit,
+// or else the first empty one, of which DX has a bit. It goes to FULL if there is none.
+#define CHOOSECELL(FULL) \
+	SHLL   $8, DX                \
+	LEAL   0x10000(AX)(DX*1), AX \
+	TZCNTL AX, DX                \
+	CMPL   DX, $16               \
+	JCC    FULL                  \
+	ADCQ   R8, R8                \
+	ANDL   $7, DX
+
+// LATERDATE writes what the cell held before, and makes R13 what it holds from now on: the later
+// one of both dates. A cell that was empty has no bit above that of a date.
+#define LATERDATE \
+	MOVQ    (BX)(DX*8), R12         \
+	MOVQ    PATTERN(SI)(CX*8), R13  \
+	MOVW    R12, (R15)(CX*2)        \
+	MOVQ    R13, R14                \
+	SUBQ    R12, R14                \
+	MOVQ    R12, AX                 \
+	SHRQ    $1, AX                  \
+	ANDQ    AX, R14                 \
+	TESTL   $0x4000, R14            \
+	CMOVQNE R12, R13
+
+// NEXTSLIDING goes on with the next element.
+#define NEXTSLIDING(LOOP) \
+	INCQ CX                \
+	JNE  LOOP              \
+	LEAQ (R15)(R11*2), R15 \
+	HALF(LOOP)             \
+	MOVQ R8, held+40(FP)   \
+	VZEROUPPER             \
+	RET
+
+// FULLSLIDING is where an element finds no cell.
+#define FULLSLIDING(LOOP) \
+	ADDQ R8, R8          \
+	MOVW $0, (R15)(CX*2) \
+	NEXTSLIDING(LOOP)

@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "sliding_amd64.h"
 
 // Sliding rows, a line two registers (AVX2; BMI1 for scalars).
 
@@ -34,7 +33,7 @@ element:
 	CELLS(Y3, Y2, AX)
 	CELLS(Y0, Y1, DX)
 	CHOOSECELL(full)
-	LATER
+	LATERDATE
 	MOVQ R13, (BX)(DX*8)
 	NEXTSLIDING(element)
 

@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "go_asm.h"
 #include "common_amd64.h"
-#include "sliding_amd64.h"
 
 // Sliding rows, a line a register (AVX-512 F, DQ; BMI1 and BMI2 for scalars). The line is
 // written as a whole, so that the next element of it can read it from the store.
@@ -23,7 +22,7 @@ element:
 	KMOVB K1, AX
 	KMOVB K2, DX
 	CHOOSECELL(full)
-	LATER
+	LATERDATE
 	MOVL $1, AX
 	SHLXL DX, AX, AX
 	KMOVB AX, K3
