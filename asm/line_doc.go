@@ -36,9 +36,9 @@
 //
 // Some kernels leave something to chance. What they draw for an element comes of its digest and
 // its position in the stream alone (see prng). Element i has number position + i of the stream,
-// modulo 2^64, if order is nil: the call has consecutive elements. If not, it has number
-// position + order[i]: the call has the elements of one worker, which owns a range of lines, and
-// order says where in the stream they come from. So verdicts and memory depend neither on how a
+// modulo 2^64, if order is nil: the call has consecutive elements, as all calls of the engine
+// have. If not, it has number position + order[i]: the call has the elements of one worker, which
+// owns a range of lines, and order says where in the stream they come from. So verdicts and memory depend neither on how a
 // stream is cut into calls nor on how lines are shared between workers.
 //
 // # Inside

@@ -419,15 +419,6 @@ func (s *Sliding) age(date uint16) int64 {
 // Step returns how finely sightings are dated: see SlidingConfig.
 func (s *Sliding) Step() time.Duration { return time.Duration(s.step) }
 
-// Reset forgets everything and gives back what the counter grew by.
-func (s *Sliding) Reset() {
-	s.empty()
-	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
-	s.opened, s.latest, s.front = 0, 0, 0
-	clear(s.levels)
-	s.held, s.votes = s.held[:0], 0
-}
-
 // empty forgets all elements that are not held, and gives back what they took.
 func (s *Sliding) empty() {
 	s.restart(asm.SlidingLines)

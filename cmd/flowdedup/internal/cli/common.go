@@ -40,7 +40,7 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; for measurements, with --window none: " + strings.Join(measuring, ", ")
+		usage += "; for measurements (with --window none, but for timers): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR

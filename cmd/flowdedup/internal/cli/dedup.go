@@ -93,7 +93,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
 	f.judgeFlags.register(fs)
-	f.common.register(fs, usualMethods, engine.StreamMethods()...)
+	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeJudging(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
@@ -102,7 +102,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common)); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}

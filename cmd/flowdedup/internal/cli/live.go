@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -94,7 +93,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
 	f.judgeFlags.register(fs)
-	f.registerFilter(fs, usualMethods, engine.StreamMethods()...)
+	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
@@ -141,7 +140,7 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{

@@ -28,7 +28,10 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   engine.Secret
 
-	Method  string // "auto", "timed", "exact" or one of engine.StreamMethods, which have no window
+	// Method is "auto", "timed", "exact", MethodTimers, or one of engine.StreamMethods, which
+	// have no window.
+	Method  string
+	Params  Params // of the method
 	Window  engine.Window
 	Memory  int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR     float64 // 0 is the method's own choice
@@ -63,8 +66,15 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 			memory = min(memory, limit)
 		}
 	}
-	if engine.IsStreamMethod(c.Method) {
-		return engine.NewStreamPackets(engine.StreamConfig{Method: c.Method, Memory: memory, FPR: c.FPR})
+	switch {
+	case c.Method == MethodTimers:
+		return engine.NewTimers(c.timers(memory))
+	case engine.IsStreamMethod(c.Method):
+		s, err := c.stream(memory)
+		if err != nil {
+			return nil, err
+		}
+		return engine.NewStreamPackets(s)
 	}
 	return engine.NewTimed(engine.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,

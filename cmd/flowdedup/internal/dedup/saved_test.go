@@ -61,6 +61,48 @@ func TestSavedStays(t *testing.T) {
 	}
 }
 
+// TestSavedMethods goes on with filters of methods for measurements.
+func TestSavedMethods(t *testing.T) {
+	for _, c := range []struct {
+		method, window string
+		params         Params
+	}{{"timers", "1h", Params{"K": 4, "equal": 2}}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}}, {"lru", "none", Params{"cells": 16}}} {
+		window, err := engine.ParseWindow(c.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16}
+		b := routed(t)
+		judge := func(j *Judging) Summary {
+			p := j.NewPackets()
+			p.Reset(len(b.Frames))
+			p.Read(b, 0, len(b.Frames))
+			p.Judge(b)
+			return j.Summary(0)
+		}
+		first, err := NewJudging(cfg, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		judge(first)
+		var snapshot bytes.Buffer
+		saved, err := first.Save(&snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := ResumeJudging(cfg, &snapshot, &saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		want := judge(first)
+		if got := judge(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.method {
+			t.Errorf("%s: %+v, want %+v", c.method, got, want)
+		}
+	}
+}
+
 // routed returns the first packets of a capture from a router's interfaces.
 func routed(t *testing.T) *capture.Batch {
 	t.Helper()

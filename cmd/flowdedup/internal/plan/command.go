@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -13,7 +14,7 @@ import (
 // not run it, or not with such parameters, or has no such filter in the memory.
 func (c *Config) command(from *sizing.Candidate) *string {
 	kind, err := c.kind()
-	if err != nil || from.MemoryBits == 0 || c.Fixed != (sizing.Parameters{}) {
+	if err != nil || from.MemoryBits == 0 {
 		return nil
 	}
 	var words []string
@@ -39,11 +40,30 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
 	case "lru":
 		words = append(words, "--method", "lru")
+		if c.Fixed != (sizing.Parameters{}) {
+			words = append(words, "--param", params(from).String())
+		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	return nil
+	if !from.InLines {
+		return nil
+	}
+	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
+	return append(words, c.bounds(from, false)...)
+}
+
+// params returns the parameters of a candidate that --param takes; the others follow from
+// the memory.
+func params(from *sizing.Candidate) dedup.Params {
+	all := dedup.Params{}
+	for _, p := range from.Parameters {
+		if name := strings.ReplaceAll(p.Name, " ", "-"); dedup.HasParam(from.Method.Name, name) {
+			all[name] = p.Value
+		}
+	}
+	return all
 }
 
 func (c *Config) distinct(from *sizing.Candidate) []string {
@@ -63,7 +83,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
 		return append(words, c.bounds(from, c.FPR != 0)...)
-	case from.Method.Name == "lru" && c.key() == sizing.Other:
+	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	}
