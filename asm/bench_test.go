@@ -97,7 +97,7 @@ func BenchmarkRows(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
 		seen := make([]uint64, benchBatch/64)
 		fillLines(lines, 8)
-		for shape := range RowShapes {
+		for shape := range rowShapes {
 			for eviction := range evictions {
 				p := RowParams{shape, eviction}
 				for _, level := range cpu.Levels() {

@@ -75,7 +75,7 @@ type RowCounts struct {
 // seen or order is too short or p is out of range.
 func TestAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position uint64, order []uint32, p RowParams) (c RowCounts) {
 	n := len(digests)
-	if p.Shape >= RowShapes || p.Eviction >= evictions {
+	if p.Shape >= rowShapes || p.Eviction >= evictions {
 		panic("asm: TestAndSetRows: unknown shape or eviction")
 	}
 	checkArguments("TestAndSetRows", lines, seen, order, n)
@@ -117,7 +117,7 @@ func newRowGeometry(s RowShape) (g rowGeometry) {
 	g.spread[1] = g.spread[0] + 8*bytes
 	g.choose = uint64(65 - bits.Len(uint(s.Cells())))
 	g.top = 1
-	if s.InWords() && topVictims() {
+	if s.inWords() && topVictims() {
 		g.spacing = uint64(bits.TrailingZeros(uint(width)))
 		g.top <<= width - 1
 	}
@@ -135,7 +135,7 @@ func testAndSetRows(lines [][8]uint64, seen []uint64, digests []Digest, position
 	}
 	g, random := newRowGeometry(p.Shape), p.Eviction == EvictRandom
 	kind := inLines
-	if p.Shape.InWords() {
+	if p.Shape.inWords() {
 		kind = inWords
 	}
 	var w pipeline

@@ -15,7 +15,7 @@ func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, 
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
 	}
-	words := p.Shape.InWords()
+	words := p.Shape.inWords()
 	switch {
 	case p.Eviction == EvictRandom && words:
 		return wordsRandomGeneric(lines, current, n, g)

@@ -151,8 +151,8 @@ func TestRowBlockBorders(t *testing.T) {
 	most := uint64(math.MaxInt)
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, 10))
-		for shape := range RowShapes {
-			g, words := newRowGeometry(shape), shape.InWords()
+		for shape := range rowShapes {
+			g, words := newRowGeometry(shape), shape.inWords()
 			for _, lines := range []uint64{1, 2, 3, 5, 1000, 1<<32 - 1, 1 << 32, 1<<40 + 7} {
 				if lines > most {
 					continue
@@ -191,7 +191,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(uint8(7), uint64(1)<<63, kerneltest.Pattern(300))
 	f.Add(uint8(14), ^uint64(0), []byte("rows of rows of rows of rows of rows, and nothing but rows"))
 	f.Fuzz(func(t *testing.T, kind uint8, position uint64, data []byte) {
-		p := RowParams{RowShape(kind % uint8(RowShapes)), Eviction(kind / uint8(RowShapes) % uint8(evictions))}
+		p := RowParams{RowShape(kind % uint8(rowShapes)), Eviction(kind / uint8(rowShapes) % uint8(evictions))}
 		digests := make([]Digest, len(data))
 		for i, b := range data {
 			digests[i] = Digest{uint64(b) * 0x9e3779b97f4a7c15, uint64(b) << 62}

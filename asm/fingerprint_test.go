@@ -16,7 +16,7 @@ import (
 // forRows runs a test with all shapes and evictions.
 func forRows(t *testing.T, test func(t *testing.T, p RowParams)) {
 	t.Helper()
-	for shape := range RowShapes {
+	for shape := range rowShapes {
 		for eviction := range evictions {
 			p := RowParams{shape, eviction}
 			t.Run(fmt.Sprintf("%dx%d eviction=%d", p.Shape.Cells(), p.Shape.CellBits(), eviction), func(t *testing.T) { test(t, p) })
@@ -114,7 +114,7 @@ func TestRowsPanics(t *testing.T) {
 		lines, seen, order int
 		p                  RowParams
 	}{
-		{"unknown", 1, 2, 65, RowParams{RowShapes, EvictLRU}},
+		{"unknown", 1, 2, 65, RowParams{rowShapes, EvictLRU}},
 		{"unknown", 1, 2, 65, RowParams{Rows8x8, evictions}},
 		{"no lines", 0, 2, 65, RowParams{}},
 		{"seen", 1, 1, 65, RowParams{}},
@@ -224,7 +224,7 @@ func makeGoldenRows() goldenRows {
 		Lines:   3, Elements: 1000, Position: 1 << 40,
 	}
 	digests := goldenDigests(g.Elements)
-	for shape := range RowShapes {
+	for shape := range rowShapes {
 		for eviction := range evictions {
 			lines, seen := make([][8]uint64, g.Lines), make([]uint64, (g.Elements+63)/64)
 			c := TestAndSetRows(lines, seen, digests, g.Position, nil, RowParams{shape, eviction})
@@ -311,10 +311,10 @@ func TestRowsSaturationFPR(t *testing.T) {
 // positions, and of many elements at one position.
 func TestRowVictims(t *testing.T) {
 	const blocks = 1000
-	for shape := range RowShapes {
+	for shape := range rowShapes {
 		for _, sameElement := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(uint64(shape), 30))
-			g, cells, words := newRowGeometry(shape), shape.Cells(), shape.InWords()
+			g, cells, words := newRowGeometry(shape), shape.Cells(), shape.inWords()
 			counts := make(map[uint64]int)
 			var b batch
 			digests := make([]Digest, 64)

@@ -17,14 +17,14 @@ const (
 	Lines16x32
 	// Lines8x64 has one row in a line: 8 cells of 64 bits.
 	Lines8x64
-	// RowShapes is how many shapes there are.
-	RowShapes
+	// rowShapes is how many shapes there are.
+	rowShapes
 )
 
 // rowCellBits and rowWords are the shapes' bits a cell and words a row.
 var (
-	rowCellBits = [RowShapes]uint8{8, 16, 16, 32, 64}
-	rowWords    = [RowShapes]uint8{1, 1, 8, 8, 8}
+	rowCellBits = [rowShapes]uint8{8, 16, 16, 32, 64}
+	rowWords    = [rowShapes]uint8{1, 1, 8, 8, 8}
 )
 
 // CellBits returns how many bits a cell has, w in what follows. It panics
@@ -38,6 +38,6 @@ func (s RowShape) Cells() int { return int(rowWords[s]) * 64 / int(rowCellBits[s
 // of the constants.
 func (s RowShape) RowsPerLine() int { return 8 / int(rowWords[s]) }
 
-// InWords tells whether rows are words, and not lines. It panics if s is none of the
+// inWords tells whether rows are words, and not lines. It panics if s is none of the
 // constants.
-func (s RowShape) InWords() bool { return rowWords[s] == 1 }
+func (s RowShape) inWords() bool { return rowWords[s] == 1 }

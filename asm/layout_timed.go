@@ -19,8 +19,8 @@ const NoTick = math.MinInt64
 const (
 	// TimedCells is how many cells a timed row has.
 	TimedCells = 6
-	// TimedHighBits is how many bits of a cell are in one of the last two words.
-	TimedHighBits = 21
+	// timedHighBits is how many bits of a cell are in one of the last two words.
+	timedHighBits = 21
 	// TimedCellBits is the size of a cell: a word, and 21 bits of the last two.
-	TimedCellBits = 64 + TimedHighBits
+	TimedCellBits = 64 + timedHighBits
 )

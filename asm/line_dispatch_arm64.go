@@ -11,7 +11,7 @@ import "github.com/flowdedup/flowdedup/asm/internal/cpu"
 // in a register already.
 func testAndSetRowBatch(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	switch {
-	case cpu.Best == cpu.Generic || p.Shape.InWords():
+	case cpu.Best == cpu.Generic || p.Shape.inWords():
 		return testAndSetRowBatchGeneric(lines, current, ahead, n, g, p)
 	case p.Shape == Lines32x16:
 		return lines32x16NEON(&lines[0], current, ahead, n, p.Eviction)

@@ -104,7 +104,7 @@ type stableRule struct {
 }
 
 func newStableRule(p BitLineParams, lines int) stableRule {
-	size := uint64(LineBits / p.K)
+	size := uint64(lineBits / p.K)
 	r := stableRule{
 		method: p.Method,
 		k:      uint(p.K),
@@ -114,7 +114,7 @@ func newStableRule(p BitLineParams, lines int) stableRule {
 		span:   size * uint64(p.K),
 	}
 	if p.Method == BitsSBF {
-		r.run, r.span = ^uint64(0)>>((64-p.P)&63), LineBits
+		r.run, r.span = ^uint64(0)>>((64-p.P)&63), lineBits
 	}
 	return r
 }

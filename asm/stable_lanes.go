@@ -53,7 +53,7 @@ func (l *stableLanes) placeLanes() {
 	if parts == 4 {
 		width = 2 // lanes of a part
 	}
-	size := LineBits / parts
+	size := lineBits / parts
 	for lane := range 8 {
 		l.flip[lane] = uint64(lane%width) * 64 * 0x0101010101010101
 		first, last := 64*lane/size, min((64*lane+63)/size, parts-1)
@@ -66,7 +66,7 @@ func (l *stableLanes) placeLanes() {
 
 // placeParts says of each part, in 16 bits, what concerns it.
 func (l *stableLanes) placeParts() {
-	size := LineBits / int(l.k)
+	size := lineBits / int(l.k)
 	for j := range 4 {
 		from, start, most, first := 2*j, 0, 0xffff, j*size
 		switch l.k {

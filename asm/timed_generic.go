@@ -3,7 +3,7 @@ package asm
 import "math/bits"
 
 // The last two words of a line hold three times 21 bits each.
-const highMask = 1<<TimedHighBits - 1
+const highMask = 1<<timedHighBits - 1
 
 func testAndSetTimedBatchGeneric(lines [][8]uint64, current *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
 	touchLines(lines, current.offset[:n])
@@ -71,6 +71,6 @@ func (r *timedRule) move(line *[8]uint64, number, cell, mark uint64) {
 	line[3] = c3 ^ (c3^c2)&moves[3]
 	line[4] = c4 ^ (c4^c3)&moves[4]
 	line[5] = c5 ^ (c5^c4)&moves[5]
-	line[6] = h ^ (h^(h<<TimedHighBits|mark>>(r.lowBits&63)))&moves[6]
-	line[7] = h2 ^ (h2^(h2<<TimedHighBits|h>>(2*TimedHighBits)))&moves[7]
+	line[6] = h ^ (h^(h<<timedHighBits|mark>>(r.lowBits&63)))&moves[6]
+	line[7] = h2 ^ (h2^(h2<<timedHighBits|h>>(2*timedHighBits)))&moves[7]
 }

@@ -44,7 +44,7 @@ func newTimedRule(p *TimedParams) timedRule {
 		eraBits:       uint64(p.TickBits - 1),
 		window:        uint64(p.Window),
 		rotation:      uint64(rotation),
-		shift:         uint64(p.FPBits - TimedHighBits),
+		shift:         uint64(p.FPBits - timedHighBits),
 		windowRotated: uint64(p.Window) << rotation,
 		aboveWindow:   (uint64(p.Window) + 1) << rotation,
 		aboveWindows:  (2*uint64(p.Window) + 1) << rotation,
@@ -73,15 +73,15 @@ type timedLanes struct {
 
 func (l *timedLanes) set(r *timedRule) {
 	for i := range uint64(TimedCells) {
-		l.highRotations[i] = (i%3*TimedHighBits - r.lowBits - r.rotation) & 63
+		l.highRotations[i] = (i%3*timedHighBits - r.lowBits - r.rotation) & 63
 		l.lowRotations[i] = r.rotation
 		l.lows[i] = bits.RotateLeft64(r.low, int(r.rotation))
 		l.backs[i] = ^uint64(0)
 	}
-	l.highRotations[7] = 2 * TimedHighBits
-	l.lowRotations[6], l.lowRotations[7] = TimedHighBits, TimedHighBits
+	l.highRotations[7] = 2 * timedHighBits
+	l.lowRotations[6], l.lowRotations[7] = timedHighBits, timedHighBits
 	l.lows[6], l.lows[7] = ^uint64(0), ^uint64(highMask)
-	l.backRotations[0], l.backRotations[6], l.backRotations[7] = r.rotation, (r.rotation+r.lowBits)&63, 2*TimedHighBits
+	l.backRotations[0], l.backRotations[6], l.backRotations[7] = r.rotation, (r.rotation+r.lowBits)&63, 2*timedHighBits
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
 }
 
@@ -121,11 +121,11 @@ func newTimedTable() *timedTable {
 	t := new(timedTable)
 	for i := range t.places {
 		cell, move := min(uint8(i), TimedCells-1), &t.moves[i]
-		t.places[i] = timedPlace{8 * cell, 48 + cell/3*8, cell % 3 * TimedHighBits, 0}
+		t.places[i] = timedPlace{8 * cell, 48 + cell/3*8, cell % 3 * timedHighBits, 0}
 		move.from = [8]uint64{uint64(i), 8, 9, 10, 11, 12, uint64(i), 14}
 		for j := range cell + 1 {
 			move.bits[j] = ^uint64(0)
-			move.bits[6+j/3] |= highMask << (j % 3 * TimedHighBits)
+			move.bits[6+j/3] |= highMask << (j % 3 * timedHighBits)
 		}
 	}
 	t.moves[8+TimedCells] = t.moves[TimedCells]

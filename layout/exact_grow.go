@@ -9,14 +9,14 @@ import (
 // SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
 // lines: the top bit of the remainder becomes the lowest bit of the line number, so what
 // line i holds goes to lines 2i and 2i+1, in address order. Everything finds
-// a cell there. It panics unless src has 2^k lines, MinExactLines
+// a cell there. It panics unless src has 2^k lines, minExactLines
 // to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
 // 2*to-1 of dst must be empty.
 func SplitExactRows(dst, src []Line, from, to int) {
-	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < MinExactLines || len(dst) > MaxExactLines {
+	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < minExactLines || len(dst) > MaxExactLines {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
-	wide, narrow := ExactCellBits(len(src)), ExactCellBits(len(dst))
+	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
 	asm.SplitExact(dst[2*from:2*to], src[from:to], wide, narrow, asm.ExactRemainderBits(len(dst)))
 }
 
@@ -25,10 +25,10 @@ func SplitExactRows(dst, src []Line, from, to int) {
 // bitmap has ExactBitLines lines, rows a number that exact rows may have, and
 // 0 <= from <= to <= len(rows).
 func ExactRowsToBits(bitmap, rows []Line, from, to int) {
-	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < MinExactLines || len(rows) > MaxExactLines {
+	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < minExactLines || len(rows) > MaxExactLines {
 		panic("layout: ExactRowsToBits: a number of lines out of range")
 	}
-	width, shift := ExactCellBits(len(rows)), asm.ExactRemainderBits(len(rows))
+	width, shift := exactCellBits(len(rows)), asm.ExactRemainderBits(len(rows))
 	for i := from; i < to; i++ {
 		for at := uint(0); at < 512; at += width {
 			cell := exactCell(&rows[i], at, width)
@@ -50,7 +50,7 @@ func exactCell(line *Line, at, width uint) uint64 {
 // bits of out, and returns how many. The others keep their order. Bits of out must be
 // ones that cells hold. It panics unless 0 <= from <= to <= len(rows).
 func ThinExactRows(rows []Line, from, to int, out uint32) (removed int) {
-	width := ExactCellBits(len(rows))
+	width := exactCellBits(len(rows))
 	for i := range rows[from:to] {
 		line := &rows[from+i]
 		var kept Line

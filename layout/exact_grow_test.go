@@ -32,7 +32,7 @@ func exactRun(rows []Line, seen []uint64, words, spill []uint32) int {
 
 func cellsTaken(rows []Line) (n int) {
 	for i := range rows {
-		width := ExactCellBits(len(rows))
+		width := exactCellBits(len(rows))
 		for at := uint(0); at < 512; at += width {
 			if exactCell(&rows[i], at, width) != 0 {
 				n++
