@@ -3,6 +3,8 @@ package asm
 import (
 	"crypto/aes"
 	"crypto/cipher"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
 // AES computes digests with AES-128 (FIPS 197) under one secret key.
@@ -24,7 +26,7 @@ import (
 type AES struct {
 	block    cipher.Block
 	schedule *aesSchedule
-	level    int // the implementation, one of aesLevels
+	level    cpu.Level
 }
 
 // NewAES expands key.
@@ -33,8 +35,7 @@ func NewAES(key [16]byte) *AES {
 	if err != nil {
 		panic("asm: NewAES: " + err.Error()) // only for keys of a wrong size
 	}
-	levels := aesLevels()
-	return &AES{block: block, schedule: newAESSchedule(key), level: levels[len(levels)-1]}
+	return &AES{block: block, schedule: newAESSchedule(key), level: cpu.BestAES}
 }
 
 // Sum16 sets dst[i] to E(keys[i]), one AES-128 encryption. It panics if dst is

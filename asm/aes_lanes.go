@@ -5,6 +5,8 @@ package asm
 import (
 	"encoding/binary"
 	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
 // aesLanes is how many messages a kernel takes forward side by side.
@@ -29,7 +31,7 @@ func (a *AES) encrypt(dst, src []Digest) {
 }
 
 func (a *AES) sum16(dst []Digest, keys [][16]byte) {
-	if a.level == aesGeneric {
+	if a.level == cpu.Generic {
 		a.sum16Generic(dst, keys)
 		return
 	}
@@ -37,7 +39,7 @@ func (a *AES) sum16(dst []Digest, keys [][16]byte) {
 }
 
 func (a *AES) sum48(dst []Digest, keys [][48]byte) {
-	if a.level == aesGeneric {
+	if a.level == cpu.Generic {
 		a.sum48Generic(dst, keys)
 		return
 	}
@@ -48,7 +50,7 @@ func (a *AES) sum48(dst []Digest, keys [][48]byte) {
 
 // sumMessages digests parts of the batch one after another.
 func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
-	if a.level == aesGeneric {
+	if a.level == cpu.Generic {
 		a.sumMessagesGeneric(dst, buf, msgs)
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // cbcMAC is the definition in terms of the standard library's CBC mode.
@@ -63,7 +65,7 @@ func TestAESKeys(t *testing.T) {
 func TestAESMessages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	key := [16]byte{9: 9}
-	buf := pattern(5000)
+	buf := kerneltest.Pattern(5000)
 	check := func(t *testing.T, msgs []Message) {
 		t.Helper()
 		before := bytes.Clone(buf)
@@ -132,7 +134,7 @@ func TestKeysPanic(t *testing.T) {
 }
 
 func TestDigestsDoNotAllocate(t *testing.T) {
-	buf := pattern(5000)
+	buf := kerneltest.Pattern(5000)
 	msgs := randomMessages(rand.New(rand.NewPCG(5, 6)), 100, 200, len(buf))
 	dst := make([]Digest, len(msgs))
 	k16, k48 := make([][16]byte, 100), make([][48]byte, 100)
@@ -149,7 +151,7 @@ func TestDigestsDoNotAllocate(t *testing.T) {
 
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte{}, uint16(0), uint64(0))
-	f.Add(pattern(33), uint16(1), uint64(7))
+	f.Add(kerneltest.Pattern(33), uint16(1), uint64(7))
 	f.Fuzz(func(t *testing.T, buf []byte, off uint16, tweak uint64) {
 		o := min(int(off), len(buf))
 		msgs := []Message{{Off: uint32(o), Len: uint32(len(buf) - o), Tweak: tweak}, {Len: uint32(len(buf))}}

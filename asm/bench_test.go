@@ -2,11 +2,13 @@ package asm
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // benchBatch is how many elements a call of a kernel gets.
@@ -20,24 +22,8 @@ var benchKiB = []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10}
 // benchSizes runs a benchmark with lines of each size.
 func benchSizes(b *testing.B, run func(b *testing.B, lines [][8]uint64)) {
 	for _, kib := range benchKiB {
-		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, benchArena(b, kib)) })
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, kerneltest.Lines(b, kib)) })
 	}
-}
-
-// measure times call, which takes so many elements, and calls prepare before each
-// without timing it. It reports the median, which other work on the machine, at
-// moments, does not change.
-func measure(b *testing.B, elements int, prepare, call func()) {
-	var times []time.Duration
-	for b.Loop() {
-		prepare()
-		begin := time.Now()
-		call()
-		times = append(times, time.Since(begin))
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Nanoseconds())/float64(elements), "ns/element")
-	b.ReportMetric(0, "ns/op") // it would count prepare, too
 }
 
 // untimed stops the clock that ends a benchmark, for work that takes longer than
@@ -89,7 +75,7 @@ func (s *digestBatch) next() {
 // measureDigests measures call with one batch after another.
 func measureDigests(b *testing.B, call func(digests []Digest)) {
 	s := newDigestBatch()
-	measure(b, benchBatch, s.next, func() { call(s.digests) })
+	kerneltest.Measure(b, benchBatch, s.next, func() { call(s.digests) })
 }
 
 // fillLines sets the first n words of each line to random ones, and the others to
@@ -104,21 +90,286 @@ func fillLines(lines [][8]uint64, n int) {
 	}
 }
 
-// named returns what an instruction set is called.
-func named(names map[int]string, level int) string {
-	if name, ok := names[level]; ok {
-		return name
-	}
-	return fmt.Sprint(level)
+var evictionNames = [evictions]string{EvictRandom: "random", EvictLRU: "lru", EvictQueue: "queue"}
+
+// BenchmarkRows finds all rows full, as they are for most of a stream's time.
+func BenchmarkRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		seen := make([]uint64, benchBatch/64)
+		fillLines(lines, 8)
+		for shape := range rowShapes {
+			for eviction := range evictions {
+				p := RowParams{shape, eviction}
+				for _, level := range cpu.Levels() {
+					b.Run(fmt.Sprintf("shape=%dx%d/eviction=%s/level=%s", p.Shape.Cells(), p.Shape.CellBits(),
+						evictionNames[eviction], level), func(b *testing.B) {
+						position := uint64(0)
+						kerneltest.AtLevel(level, func() {
+							measureDigests(b, func(digests []Digest) {
+								TestAndSetRows(lines, seen, digests, position, nil, p)
+								position += benchBatch
+							})
+						})
+					})
+				}
+			}
+		}
+	})
 }
 
-// benchLevels runs a benchmark with each instruction set that kernels of lines are
-// written for.
-func benchLevels(b *testing.B, run func(b *testing.B)) {
-	before := level
-	defer func() { level = before }()
-	for _, l := range levels() {
-		level = l
-		b.Run("level="+named(levelNames, l), run)
+// BenchmarkExactRows takes rows from half of their cells taken to two thirds, and
+// from there on to a bitmap of all words. With hash=true the words are permuted
+// within the measured time.
+func BenchmarkExactRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		for _, hash := range []string{"false", "true"} {
+			b.Run("hash="+hash, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) { measureExact(b, lines, hash == "true") })
+			})
+		}
+	})
+}
+
+func measureExact(b *testing.B, lines [][8]uint64, hash bool) {
+	s, permutation := newDigestBatch(), NewBijection([16]byte{7: 1})
+	words, spill := make([]uint32, benchBatch), make([]uint32, benchBatch)
+	seen := make([]uint64, benchBatch/64)
+	testAndSet, cells := exactKernel(len(lines))
+	room := 0
+	kerneltest.Measure(b, benchBatch, func() {
+		if room -= benchBatch / 2; room < 0 {
+			untimed(b, func() { fillLines(lines, 4) })
+			room = len(lines) * cells / 6
+		}
+		s.next()
+		for i, d := range s.digests {
+			words[i] = uint32(d[1] >> 32)
+		}
+	}, func() {
+		if hash {
+			permutation.Permute(words, words)
+		}
+		testAndSet(lines, seen, words, spill)
+	})
+}
+
+// exactKernel returns the kernel for so many lines, and how many words a line of
+// rows holds.
+func exactKernel(lines int) (testAndSet func(lines [][8]uint64, seen []uint64, permuted, spill []uint32) int, cells int) {
+	switch {
+	case lines == bitmapLines:
+		return func(lines [][8]uint64, seen []uint64, permuted, _ []uint32) int {
+			TestAndSetExactBits(lines, seen, permuted)
+			return 0
+		}, 512
+	case lines >= Exact16Lines:
+		return TestAndSetExact16, 32
+	default:
+		return TestAndSetExact32, 16
+	}
+}
+
+// BenchmarkTestAndSetTimed finds all cells taken, most of them out of the window,
+// which holds all that is repeated: 8192 elements, 4 for each line of the smallest
+// size.
+func BenchmarkTestAndSetTimed(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		fillLines(lines, 8)
+		for i := range lines {
+			lines[i][6] &^= 1 << 63
+			lines[i][7] &^= 1 << 63
+		}
+		for _, p := range timedBenches {
+			b.Run(p.name, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) { measureTimed(b, lines, &p.TimedParams) })
+			})
+		}
+	})
+}
+
+// timedBenches are the kinds of elements that kernels have loops of their own for. With
+// window=none all times are the same, as those of engine.Timed are then.
+var timedBenches = []struct {
+	name string
+	TimedParams
+}{
+	{"window=some", TimedParams{FPBits: 40, TickBits: 45, Window: 1_000_000}},
+	{"window=none", TimedParams{FPBits: 40, TickBits: 45, Window: 0, Refresh: true}},
+	{"refresh", TimedParams{FPBits: 40, TickBits: 45, Window: 1_000_000, Refresh: true}},
+	{"across", TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1_000_000, Across: true}},
+	{"across/refresh", TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1_000_000, Across: true, Refresh: true}},
+}
+
+func measureTimed(b *testing.B, lines [][8]uint64, p *TimedParams) {
+	s, position := newDigestBatch(), int64(0)
+	ticks, points, seen := make([]int64, benchBatch), make([]uint32, benchBatch), make([]uint64, benchBatch/64)
+	var c TimedCounts
+	kerneltest.Measure(b, benchBatch, func() {
+		s.next()
+		for i := range ticks {
+			ticks[i] = (position + int64(i)) * p.Window / 8192
+			points[i] = uint32(s.digests[i][1]>>7^uint64(ticks[i])) & 1 // repeats are seen at both
+		}
+		position += benchBatch
+	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
+}
+
+// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of the
+// elements are there already.
+func BenchmarkSlidingRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		kerneltest.BenchLevels(b, func(b *testing.B) { measureSliding(b, lines) })
+	})
+}
+
+func measureSliding(b *testing.B, lines [][8]uint64) {
+	s := newDigestBatch()
+	dates, before, spill := make([]uint16, benchBatch), make([]uint16, benchBatch), make([]uint32, benchBatch)
+	words := make([]uint64, benchBatch)
+	room, date := 0, uint16(0)
+	kerneltest.Measure(b, benchBatch, func() {
+		if room -= benchBatch / 2; room < 0 {
+			untimed(b, func() { fillLines(lines, 2) })
+			room = 2 * len(lines)
+		}
+		date = (date + 1) % SlidingKnown
+		for i := range dates {
+			dates[i] = date
+		}
+		s.next()
+		for i := range words {
+			words[i] = s.digests[i][0]
+		}
+	}, func() { TestAndSetSliding(lines, before, words, dates, spill) })
+}
+
+// BenchmarkBits takes filters from a quarter of their bits set to three eighths,
+// the middle of their life as parts of a growing filter.
+func BenchmarkBits(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		seen := make([]uint64, benchBatch/64)
+		for _, rounds := range []int{1, 2, 3} {
+			b.Run(fmt.Sprintf("rounds=%d", rounds), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					s, room := newDigestBatch(), 0
+					kerneltest.Measure(b, benchBatch, func() {
+						if room -= benchBatch / 2; room < 0 {
+							untimed(b, func() { setQuarter(lines) })
+							room = len(lines) * 12 / rounds // new elements, of 8*rounds bits each
+						}
+						s.next()
+						clear(seen)
+					}, func() { TestAndSetBits(lines, seen, s.digests, rounds) })
+				})
+			})
+		}
+	})
+}
+
+// setQuarter sets a quarter of all bits.
+func setQuarter(lines [][8]uint64) {
+	fillLines(lines, 8)
+	for i := range lines {
+		for w, word := range lines[i] {
+			lines[i][w] = word & bits.RotateLeft64(word, 23)
+		}
+	}
+}
+
+// usualStable are the methods as they are usually run, all for a few percent to
+// a quarter of new elements taken for seen.
+var usualStable = []struct {
+	name   string
+	params BitLineParams
+}{
+	{"SBF/K=2/P=5", BitLineParams{BitsSBF, 2, 5}},
+	{"SBF/K=3/P=11", BitLineParams{BitsSBF, 3, 11}},
+	{"RSBF/K=2", BitLineParams{BitsRSBF, 2, 0}},
+	{"BSBF/K=2", BitLineParams{BitsBSBF, 2, 0}},
+	{"BSBFSD/K=2", BitLineParams{BitsBSBFSD, 2, 0}},
+	{"RLBSBF/K=2", BitLineParams{BitsRLBSBF, 2, 0}},
+	{"RLBSBF/K=3", BitLineParams{BitsRLBSBF, 3, 0}},
+}
+
+// BenchmarkBitLines starts from empty lines, which are in their steady state after a
+// part of the first digests.
+func BenchmarkBitLines(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		var seen [benchBatch / 64]uint64
+		for _, m := range usualStable {
+			clear(lines)
+			b.Run(m.name, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					var counts BitLineCounts
+					position := uint64(1)
+					measureDigests(b, func(digests []Digest) {
+						TestAndSetBitLines(lines, seen[:], digests, position, nil, m.params, &counts)
+						position += benchBatch
+					})
+				})
+			})
+		}
+	})
+}
+
+// cellBenchSizes are the sizes of filters that passes over all lines are measured
+// with, in KiB.
+var cellBenchSizes = []int{128, 1 << 10, 16 << 10, 128 << 10}
+
+func BenchmarkCells(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		seen := make([]uint64, benchBatch/64)
+		for _, p := range []CellParams{cellShapes[0], {Bits: 2, Max: 3, K: 3, MissP: 20}, cellShapes[4]} {
+			b.Run(fmt.Sprintf("bits=%d/k=%d", p.Bits, p.K), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					rule, position, c := cellRule(b, p), uint64(0), CellCounts{}
+					clear(lines)
+					measureDigests(b, func(digests []Digest) {
+						TestAndSetCells(lines, seen, digests, position, nil, rule, &c)
+						position += benchBatch
+					})
+				})
+			})
+		}
+	})
+}
+
+func BenchmarkTimers(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
+		seen, ticks := make([]uint64, benchBatch/64), make([]uint64, benchBatch)
+		for _, p := range []TimerParams{timerShapes[0], timerShapes[3], {Bits: 16, K: 3, Window: 60000}} {
+			// A window has the elements that make half of the timers live.
+			perTick := uint64(max(1, len(lines)*512/p.Bits/p.K/p.Window))
+			b.Run(fmt.Sprintf("bits=%d/equal=%d", p.Bits, p.Equal), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					rule, element, c := timerRule(b, p), uint64(0), TimerCounts{}
+					clear(lines)
+					s := newDigestBatch()
+					prepare := func() {
+						s.next()
+						for i := range ticks {
+							ticks[i] = element / perTick
+							element++
+						}
+					}
+					kerneltest.Measure(b, benchBatch, prepare, func() { TestAndSetTimers(lines, seen, s.digests, ticks, rule, &c) })
+				})
+			})
+		}
+	})
+}
+
+func BenchmarkSweepTimers(b *testing.B) {
+	for _, kib := range cellBenchSizes {
+		lines := make([][8]uint64, kib<<10/64)
+		rule := timerRule(b, timerShapes[0])
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
+			kerneltest.BenchLevels(b, func(b *testing.B) {
+				b.SetBytes(int64(kib) << 10)
+				for b.Loop() {
+					SweepTimers(lines, 0, rule, &TimerCounts{})
+				}
+			})
+		})
 	}
 }

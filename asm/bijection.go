@@ -1,6 +1,10 @@
 package asm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+)
 
 // bijectionRounds is one more than it takes for every input bit to reach every
 // output bit whatever the multipliers: the first round leaves a difference in
@@ -37,7 +41,7 @@ func NewBijection(key [16]byte) *Bijection {
 	var random uint64
 	for i := range bijectionRounds {
 		if i%2 == 0 {
-			random = splitMix64(&state)
+			random = splitmix.Next(&state)
 		}
 		b.xor[i] = binary.LittleEndian.Uint32(key[4*i:])
 		b.mul[i] = uint32(random) | 1
@@ -50,7 +54,9 @@ func NewBijection(key [16]byte) *Bijection {
 // Permute writes the images of src to dst, which may be src itself. It panics
 // if dst is shorter than src.
 func (b *Bijection) Permute(dst, src []uint32) {
-	permute(dst[:len(src)], src, b)
+	dst = dst[:len(src)]
+	done := permuteVectors(dst, src, b)
+	permuteGeneric(dst[done:], src[done:], b)
 }
 
 // Invert undoes Permute: it writes to dst, which may be src itself, the words
@@ -67,14 +73,4 @@ func inverse32(m uint32) uint32 {
 		x *= 2 - m*x
 	}
 	return x
-}
-
-// splitMix64 is the generator of Steele, Lea and Flood: it advances the state
-// and returns the next output.
-func splitMix64(state *uint64) uint64 {
-	*state += 0x9e3779b97f4a7c15
-	z := *state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // someFrame draws the first n bytes of a frame that is plain, or nearly so.
@@ -44,7 +46,7 @@ func someFrame(rng *rand.Rand, n int) []byte {
 // someFrames draws a buffer, and messages that are frames in it.
 func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []Message, buf []byte) {
 	var all []byte
-	msgs = guardedOf[Message](t, n, n%2 == 0)
+	msgs = kerneltest.Guarded[Message](t, n, n%2 == 0)
 	for i := range msgs {
 		size := rng.IntN(128)
 		if i+1 == len(msgs) && rng.IntN(2) == 0 {
@@ -56,7 +58,7 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []Message, buf []byte
 			msgs[i].Len = rng.Uint32() >> rng.UintN(32)
 		}
 	}
-	buf = guardedOf[byte](t, len(all), n%2 == 1)
+	buf = kerneltest.Guarded[byte](t, len(all), n%2 == 1)
 	copy(buf, all)
 	return msgs, buf
 }
@@ -73,13 +75,13 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 
 // TestPlaceDatagramsLevels holds every instruction set against the plain one.
 func TestPlaceDatagramsLevels(t *testing.T) {
-	forLevels(t, func(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		placed := 0
 		for n := range 301 {
 			d := someDatagrams(rng)
 			msgs, buf := someFrames(t, rng, n)
-			numbers, rest := guardedOf[uint16](t, n, n%2 == 0), guardedOf[uint64](t, (n+63)/64, n%2 == 1)
+			numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
 			wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
 			d.placeGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
 			for i := range rest {
@@ -116,12 +118,12 @@ func TestPlaceDatagrams(t *testing.T) {
 		want   Message
 		number uint16
 	}{
-		{join(type4, ip4), 0, Message{26, 12, tweak4}, 17},
-		{join(type4, ip4), 9, Message{26, 12, tweak4}, 17},
-		{join(tag, type4, ip4), 0, Message{30, 12, tweak4}, 17},
-		{join(tag, tag, type6, ip6), 0, Message{34, 32, tweak6}, 6},
-		{join(type6, ip6), 0, Message{26, 32, tweak6}, 6},
-		{join(type6, with(ip6, 5, 5)), 0, Message{22, 36, 0x7002_0304_0005_0600}, 6},
+		{join(type4, ip4), 0, Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(type4, ip4), 9, Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, type4, ip4), 0, Message{Off: 30, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, tag, type6, ip6), 0, Message{Off: 34, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, ip6), 0, Message{Off: 26, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, with(ip6, 5, 5)), 0, Message{Off: 22, Len: 36, Tweak: 0x7002_0304_0005_0600}, 6},
 		{join(tag, tag, tag, type4, ip4), 0, Message{}, 0},
 		{join(type4, with(ip4, 0, 0x46)), 0, Message{}, 0},
 		{join(type6, with(ip6, 6, 44)), 0, Message{}, 0},
@@ -129,7 +131,7 @@ func TestPlaceDatagrams(t *testing.T) {
 		{join(type4, ip4[:23]), 0, Message{}, 0},
 	}
 	rare := [2][256]bool{1: {44: true}}
-	forEveryLevel(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for i, c := range cases {
 			var msgs [17]Message
 			for at := range msgs {
@@ -177,8 +179,8 @@ func BenchmarkPlaceDatagrams(b *testing.B) {
 	msgs := slices.Clone(frames)
 	d := NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{})
 	numbers, rest := make([]uint16, len(msgs)), make([]uint64, len(msgs)/64)
-	benchLevels(b, func(b *testing.B) {
-		measureDigester(b, len(msgs), func() {
+	kerneltest.BenchLevels(b, func(b *testing.B) {
+		kerneltest.MeasureCached(b, len(msgs), func() {
 			copy(msgs, frames)
 			PlaceDatagrams(d, msgs, numbers, rest, buf)
 		})

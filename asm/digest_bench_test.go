@@ -4,33 +4,25 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // benchAES runs a benchmark with each implementation of AES.
 func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
-	for _, level := range aesLevels() {
+	for _, level := range cpu.AESLevels() {
 		a := NewAES([16]byte{})
 		a.level = level
-		b.Run("level="+named(aesLevelNames, level), func(b *testing.B) { run(b, a) })
+		b.Run("level="+level.String(), func(b *testing.B) { run(b, a) })
 	}
-}
-
-// measureDigester measures call, which computes n digests of inputs that stay in the
-// caches. It is called several times between two looks at the clock.
-func measureDigester(b *testing.B, n int, call func()) {
-	const calls = 8
-	measure(b, calls*n, func() {}, func() {
-		for range calls {
-			call()
-		}
-	})
 }
 
 // BenchmarkSum16 has keys and digests in the first cache.
 func BenchmarkSum16(b *testing.B) {
 	keys, dst := make([][16]byte, 512), make([]Digest, 512)
 	benchAES(b, func(b *testing.B, a *AES) {
-		measureDigester(b, len(keys), func() { a.Sum16(dst, keys) })
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum16(dst, keys) })
 	})
 }
 
@@ -38,7 +30,7 @@ func BenchmarkSum16(b *testing.B) {
 func BenchmarkSum48(b *testing.B) {
 	keys, dst := make([][48]byte, 256), make([]Digest, 256)
 	benchAES(b, func(b *testing.B, a *AES) {
-		measureDigester(b, len(keys), func() { a.Sum48(dst, keys) })
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum48(dst, keys) })
 	})
 }
 
@@ -62,13 +54,13 @@ func BenchmarkSumMessages(b *testing.B) {
 		dst := make([]Digest, len(msgs))
 		b.Run(fmt.Sprintf("bytes=%s/method=aes", identity.name), func(b *testing.B) {
 			benchAES(b, func(b *testing.B, a *AES) {
-				measureDigester(b, len(msgs), func() { a.SumMessages(dst, buf, msgs) })
+				kerneltest.MeasureCached(b, len(msgs), func() { a.SumMessages(dst, buf, msgs) })
 			})
 		})
 		b.Run(fmt.Sprintf("bytes=%s/method=highway", identity.name), func(b *testing.B) {
 			h := NewHighway([32]byte{})
-			benchLevels(b, func(b *testing.B) {
-				measureDigester(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
+			kerneltest.BenchLevels(b, func(b *testing.B) {
+				kerneltest.MeasureCached(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
 			})
 		})
 	}
@@ -84,12 +76,4 @@ func benchMessages(lengths []uint32) (buf []byte, msgs []Message) {
 		msgs = append(msgs, m)
 	}
 	return make([]byte, end), msgs
-}
-
-// BenchmarkPermute has the words in the first cache.
-func BenchmarkPermute(b *testing.B) {
-	p, words := NewBijection(bijectionKeys[3]), make([]uint32, benchBatch)
-	benchLevels(b, func(b *testing.B) {
-		measureDigester(b, len(words), func() { p.Permute(words, words) })
-	})
 }

@@ -1,20 +1,22 @@
 package asm
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // forAESLevels runs a test with each implementation that the CPU can run but the
 // plain one, which is what they are held against.
 func forAESLevels(t *testing.T, key [16]byte, test func(t *testing.T, a, generic *AES)) {
 	t.Helper()
-	for _, level := range aesLevels()[1:] {
-		t.Run(fmt.Sprintf("level=%d", level), func(t *testing.T) {
+	for _, level := range cpu.AESLevels()[1:] {
+		t.Run("level="+level.String(), func(t *testing.T) {
 			a, generic := NewAES(key), NewAES(key)
-			a.level, generic.level = level, aesGeneric
+			a.level, generic.level = level, cpu.Generic
 			test(t, a, generic)
 		})
 	}
@@ -27,8 +29,8 @@ func TestAESKeyLevels(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		const most = 300
 		for _, front := range []bool{false, true} {
-			keys16, keys48 := guardedOf[[16]byte](t, most, front), guardedOf[[48]byte](t, most, front)
-			got := guardedOf[Digest](t, most, front)
+			keys16, keys48 := kerneltest.Guarded[[16]byte](t, most, front), kerneltest.Guarded[[48]byte](t, most, front)
+			got := kerneltest.Guarded[Digest](t, most, front)
 			want := make([]Digest, most)
 			for i := range most {
 				for j := range 48 {
@@ -87,7 +89,7 @@ func TestAESMessageLevels(t *testing.T) {
 // TestHighwayLevels does the same for HighwayHash.
 func TestHighwayLevels(t *testing.T) {
 	h := NewHighway([32]byte{7: 9})
-	forLevels(t, func(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		compareMessages(t, h, genericHighway{h})
 		compareShortBuffers(t, h, genericHighway{h})
 	})
@@ -105,8 +107,8 @@ func compareMessages(t *testing.T, d, generic MessageDigester) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const size = 5000
 	for _, front := range []bool{false, true} {
-		buf := guarded(t, size, front)
-		copy(buf, pattern(size))
+		buf := kerneltest.Guarded[byte](t, size, front)
+		copy(buf, kerneltest.Pattern(size))
 		for _, batch := range messageBatches {
 			for n := 0; n <= 300; n += 1 + rng.IntN(8) {
 				msgs := make([]Message, n)
@@ -136,8 +138,8 @@ func compareShortBuffers(t *testing.T, d, generic MessageDigester) {
 			}
 		}
 		for _, front := range []bool{false, true} {
-			buf := guarded(t, size, front)
-			copy(buf, pattern(size))
+			buf := kerneltest.Guarded[byte](t, size, front)
+			copy(buf, kerneltest.Pattern(size))
 			got, want := make([]Digest, len(msgs)), make([]Digest, len(msgs))
 			d.SumMessages(got, buf, msgs)
 			generic.SumMessages(want, buf, msgs)

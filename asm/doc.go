@@ -1,8 +1,19 @@
-// Package asm holds the batch kernels: digests, and the test-and-set of lines.
-// A kernel takes raw slices, chooses no parameters, keeps no state between
-// calls and does not allocate. Each has one exported function, which checks its
-// arguments, and one plain Go implementation named Generic, which every other
-// implementation must equal bit for bit. Which one runs is decided once, by what
-// the CPU has, and changes nothing but the time; the build tag purego leaves the
-// plain ones alone.
+// Package asm has no code of its own: it is the index of the kernels below it. A kernel takes
+// raw slices, chooses no parameters, keeps no state between calls and does not allocate. Each
+// has one exported function, which checks its arguments (the contract), one implementation in
+// plain Go named Generic (the twin), and kernels in assembly that equal the twin bit for bit.
+//
+//	question                                          package           file
+//	is an element a copy, was it seen                 asm/line          doc.go has each kind of line
+//	what a line looks like                            layout            a file for each kind
+//	the digest of a key or of a packet                asm/digest        aes.go, highway.go
+//	where an IPv4 address goes in exact rows          asm/permute       bijection.go
+//	the datagrams in a batch of Ethernet frames       asm/headers       datagram.go, tuple.go
+//	what the CPU has, and what is AVX-512 here        asm/internal/cpu  level_amd64.go, level_arm64.go
+//	which kernel runs at which level                  each              dispatch_amd64.go, dispatch_arm64.go
+//	what position and order of a call mean            asm/line          doc.go
+//	what tests of kernels share                       asm/internal/kerneltest
+//
+// The suffix of a file and of the functions in it is the level: _avx2_amd64.s, _avx512_amd64.s,
+// _neon_arm64.s, and _generic.go for the twin. The build tag purego leaves the twins alone.
 package asm

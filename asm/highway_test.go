@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // plainState is HighwayHash written down from the paper and the project's
@@ -105,10 +107,10 @@ func highwayInput(buf []byte, m Message) []byte {
 
 func TestPublishedHighway(t *testing.T) {
 	var v struct {
-		Key     hexBytes
-		Digests []hexBytes
+		Key     kerneltest.Hex
+		Digests []kerneltest.Hex
 	}
-	readVectors(t, "highwayhash128.json", &v)
+	kerneltest.ReadVectors(t, "highwayhash128.json", &v)
 	var input []byte
 	for i, want := range v.Digests {
 		if got := plainHighway([32]byte(v.Key), input); got != digestOf(want) {
@@ -121,7 +123,7 @@ func TestPublishedHighway(t *testing.T) {
 func TestHighwayMessages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	key := [32]byte{31: 1}
-	buf := pattern(3000)
+	buf := kerneltest.Pattern(3000)
 	for n := range 40 {
 		msgs := randomMessages(rng, n, 300, len(buf))
 		for i := range msgs {

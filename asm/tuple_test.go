@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
 // tuple is what a list tells of a datagram.
@@ -54,15 +56,15 @@ func tupleModel(m Message, buf []byte, rare *[2][256]bool, ports *[256]bool) (t 
 func guardedList(t *testing.T, n int) *TupleList {
 	room := n + tupleSlack
 	return &TupleList{
-		Frame: guardedOf[uint32](t, room, false)[:0],
-		At:    guardedOf[uint32](t, room, false)[:0],
-		Tail:  guardedOf[uint64](t, room, false)[:0],
+		Frame: kerneltest.Guarded[uint32](t, room, false)[:0],
+		At:    kerneltest.Guarded[uint32](t, room, false)[:0],
+		Tail:  kerneltest.Guarded[uint64](t, room, false)[:0],
 	}
 }
 
 // TestTuples holds lists against the model, with few rare frames and many.
 func TestTuples(t *testing.T) {
-	forEveryLevel(t, func(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
 		listed := 0
 		for n := range 301 {
@@ -154,7 +156,7 @@ func BenchmarkTuples(b *testing.B) {
 			if _, can := tuples.List(&four, &six, nil, 0, nil); !can {
 				b.Skip("no kernel")
 			}
-			measureDigester(b, len(msgs), func() {
+			kerneltest.MeasureCached(b, len(msgs), func() {
 				four.Resize(0)
 				six.Resize(0)
 				tuples.List(&four, &six, msgs, 0, buf)

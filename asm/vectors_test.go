@@ -2,41 +2,11 @@ package asm
 
 import (
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
-
-var update = flag.Bool("update", false, "write the golden digests instead of checking them")
-
-const vectorDir = "../testdata/vectors"
-
-// hexBytes is a JSON string of hex digits.
-type hexBytes []byte
-
-func (h *hexBytes) UnmarshalText(text []byte) (err error) {
-	*h, err = hex.DecodeString(string(text))
-	return err
-}
-
-func (h hexBytes) MarshalText() ([]byte, error) {
-	return []byte(hex.EncodeToString(h)), nil
-}
-
-func readVectors(t *testing.T, name string, v any) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(vectorDir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-}
 
 // digestOf reads a digest from the 16 bytes that it is defined by.
 func digestOf(b []byte) Digest {
@@ -50,11 +20,11 @@ func bytesOf(d Digest) []byte {
 
 func TestPublishedAES(t *testing.T) {
 	var v struct {
-		Encrypt []struct{ Key, Plain, Cipher hexBytes }
-		CBC     struct{ Key, IV, Plain, Cipher hexBytes }
-		CMAC40  struct{ Key, K2, Message, MAC hexBytes }
+		Encrypt []struct{ Key, Plain, Cipher kerneltest.Hex }
+		CBC     struct{ Key, IV, Plain, Cipher kerneltest.Hex }
+		CMAC40  struct{ Key, K2, Message, MAC kerneltest.Hex }
 	}
-	readVectors(t, "aes128.json", &v)
+	kerneltest.ReadVectors(t, "aes128.json", &v)
 	dst := make([]Digest, 1)
 	for _, e := range v.Encrypt {
 		NewAES([16]byte(e.Key)).Sum16(dst, [][16]byte{[16]byte(e.Plain)})
@@ -78,38 +48,29 @@ func TestPublishedAES(t *testing.T) {
 	}
 }
 
-// golden are digests as this package defines them, for other implementations
-// and CPUs to reproduce. Input byte i of all inputs is byte i of pattern.
-type golden struct {
+// digestVectors are digests as this package defines them, for other implementations
+// and CPUs to reproduce. Input byte i of all inputs is byte i of kerneltest.Pattern.
+type digestVectors struct {
 	Comment  string
-	AESKey   hexBytes
-	Key      hexBytes
-	Sum16    []hexBytes // of pattern[16i:16i+16]
-	Sum48    []hexBytes // of pattern[48i:48i+48]
+	AESKey   kerneltest.Hex
+	Key      kerneltest.Hex
+	Sum16    []kerneltest.Hex // of pattern[16i:16i+16]
+	Sum48    []kerneltest.Hex // of pattern[48i:48i+48]
 	Messages []goldenMessage
 }
 
 type goldenMessage struct {
 	Off, Len     uint32
 	Tweak        uint64
-	AES, Highway hexBytes
+	AES, Highway kerneltest.Hex
 }
 
-// pattern is byte i = the low byte of (i*i + 7i) / 4.
-func pattern(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte((i*i + 7*i) / 4)
-	}
-	return b
-}
-
-func makeGolden() golden {
-	g := golden{
+func makeDigestVectors() digestVectors {
+	g := digestVectors{
 		Comment: "input byte i is the low byte of (i*i + 7*i) / 4, rounded down",
-		AESKey:  pattern(16), Key: pattern(32),
+		AESKey:  kerneltest.Pattern(16), Key: kerneltest.Pattern(32),
 	}
-	buf := pattern(4096)
+	buf := kerneltest.Pattern(4096)
 	aes, highway := NewAES([16]byte(g.AESKey)), NewHighway([32]byte(g.Key))
 	for i := range 4 {
 		d := make([]Digest, 2)
@@ -131,30 +92,7 @@ func makeGolden() golden {
 	return g
 }
 
-func TestGoldenDigests(t *testing.T) { checkGolden(t, "digests.json", makeGolden()) }
-
-// checkGolden compares with what a file has, or writes it there with -update.
-func checkGolden(t *testing.T, name string, golden any) {
-	t.Helper()
-	got, err := json.MarshalIndent(golden, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got = append(got, '\n')
-	name = filepath.Join(vectorDir, name)
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("level %d: differs from %s:\n%s", level, name, got)
-	}
-}
+func TestGoldenDigests(t *testing.T) { kerneltest.CheckGolden(t, "digests.json", makeDigestVectors()) }
 
 // randomMessages makes n messages of up to maxLen bytes anywhere in buf.
 func randomMessages(rng *rand.Rand, n, maxLen, size int) []Message {

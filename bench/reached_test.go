@@ -26,7 +26,7 @@ var libraries = []string{"layout", "asm", "engine", "capture"}
 var helpers = []string{"capture/internal/capturetest", "capture/internal/forge"}
 
 // references are the packages that tests reach.
-var references = []string{"engine/internal/check", "engine/paper", "engine/theory"}
+var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
 
 // unreached are exported names that need no user in this module. Each has its reason.
 var unreached = map[string]string{
@@ -89,7 +89,8 @@ var unreachedKernels = map[string]string{
 //
 // Of fields, those of types called Config are looked at: an option that nobody sets is none.
 //
-// The papers' formulas and filters, and what tests share, are references: where no program runs one, tests hold
+// The papers' formulas and filters, and what tests share, are references: where no program
+// runs one, tests hold
 // others against it, and these count.
 func TestReached(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -99,7 +100,7 @@ func TestReached(t *testing.T) {
 	for _, p := range m.packages {
 		m.noteUses(t, p)
 	}
-	inTests := testNames(t, "../engine", ".")
+	inTests := testNames(t, "../asm", "../engine", ".")
 	for _, p := range m.packages {
 		if !covers(libraries, p.name()) || covers(helpers, p.name()) {
 			continue

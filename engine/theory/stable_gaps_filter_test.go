@@ -49,8 +49,8 @@ func gapsOf(elements []uint64) []theory.Gap {
 	return gaps
 }
 
-// digest stands for a keyed hash.
-func digest(element uint64) asm.Digest {
+// digestOf stands for a keyed hash.
+func digestOf(element uint64) asm.Digest {
 	random := rand.NewPCG(element, 1)
 	return asm.Digest{random.Uint64(), random.Uint64()}
 }
@@ -59,7 +59,7 @@ func digest(element uint64) asm.Digest {
 func countErrors(f paper.Filter, elements []uint64) (fpr, fnr float64) {
 	distinct, duplicates := 0.0, 0.0
 	for _, element := range elements {
-		seen := f.TestAndSet(digest(element))
+		seen := f.TestAndSet(digestOf(element))
 		if element == uint64(distinct) { // numbered by first occurrence
 			distinct++
 			if seen {

@@ -95,4 +95,4 @@ func (d dataset) draw(count int) streams {
 }
 
 // digest gives every run's ids hash values of their own.
-func digest(run, id uint64) asm.Digest { return stream.Digest(run<<40 | id) }
+func digestOf(run, id uint64) asm.Digest { return stream.Digest(run<<40 | id) }

@@ -51,7 +51,7 @@ func (f failure) run(run uint64) (rates, error) {
 	}
 	next := uint64(webLog.distinct)
 	for id := range next {
-		filter.TestAndSet(digest(run, id))
+		filter.TestAndSet(digestOf(run, id))
 	}
 	for _, slice := range rand.New(rand.NewPCG(run, 1)).Perm(f.config.Slices)[:f.failed] {
 		if err := filter.Fail(slice); err != nil {
@@ -60,10 +60,10 @@ func (f failure) run(run uint64) (rates, error) {
 	}
 	missed, reported := 0, 0
 	for i := range uint64(probes) {
-		if !filter.TestAndSet(digest(run, i)) {
+		if !filter.TestAndSet(digestOf(run, i)) {
 			missed++
 		}
-		if filter.TestAndSet(digest(run, next+i)) {
+		if filter.TestAndSet(digestOf(run, next+i)) {
 			reported++
 		}
 	}

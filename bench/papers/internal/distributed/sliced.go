@@ -89,7 +89,7 @@ func (j job) run(s streams, run int) (outcome, error) {
 	var score stream.Score
 	known := stream.NewKnown(s.domain)
 	for _, id := range s.ids[run] {
-		score.Add(known.Add(id), filter.TestAndSet(digest(uint64(run), id)))
+		score.Add(known.Add(id), filter.TestAndSet(digestOf(uint64(run), id)))
 	}
 	if score.FalseNegatives > 0 {
 		return outcome{}, fmt.Errorf("%v slices missed %d duplicates", j.way, score.FalseNegatives)

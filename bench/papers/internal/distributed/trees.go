@@ -75,7 +75,7 @@ func (j treeJob) run(s streams, run int) (treeOutcome, error) {
 	var score stream.Score
 	known := stream.NewKnown(s.domain)
 	for _, id := range s.ids[run] {
-		seen := tree.TestAndSetFrom(leafOf[leaves.Next()], digest(uint64(run), id))
+		seen := tree.TestAndSetFrom(leafOf[leaves.Next()], digestOf(uint64(run), id))
 		score.Add(known.Add(id), seen)
 	}
 	outcome := treeOutcome{fpr: 100 * score.FPR(), fnr: 100 * score.FNR()}

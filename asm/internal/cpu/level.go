@@ -1,0 +1,31 @@
+// Package cpu says which instruction sets the kernels of this module can use here.
+package cpu
+
+import "slices"
+
+// Level is an instruction set that kernels are written for.
+type Level int
+
+// Kernels of lines, headers and permutations are written for the first four levels, those
+// of AES for Generic and the last three.
+const (
+	Generic Level = iota // plain Go
+	AVX2                 // AVX2, BMI1, BMI2, POPCNT
+	AVX512               // AVX-512 F, DQ, BW, VL, VBMI2, VPOPCNTDQ
+	NEON                 // arm64's vectors
+	AESNI                // AES-NI and AVX: a block at a time
+	VAES                 // AES on registers of 512 bits
+	AESARM               // AES instructions of arm64
+)
+
+// String returns the name that benchmarks show.
+func (l Level) String() string {
+	return [...]string{"generic", "avx2", "avx512", "neon", "aesni", "vaes", "aesarm"}[l]
+}
+
+// Best is the level that kernels run at, the best one that the CPU has. What has no kernel
+// for it runs the next plainer one. Only tests change it.
+var Best = slices.Max(Levels())
+
+// BestAES is the best level for AES that the CPU has.
+var BestAES = slices.Max(AESLevels())

@@ -1,0 +1,30 @@
+//go:build amd64 && !purego
+
+package cpu
+
+import "github.com/klauspost/cpuid/v2"
+
+// Levels returns the levels that the CPU has, the best last.
+func Levels() []Level {
+	all := []Level{Generic}
+	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.BMI1, cpuid.BMI2, cpuid.POPCNT) {
+		return all
+	}
+	all = append(all, AVX2)
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VBMI2, cpuid.AVX512VPOPCNTDQ) {
+		all = append(all, AVX512)
+	}
+	return all
+}
+
+// AESLevels returns the levels for AES that the CPU has, the best last.
+func AESLevels() []Level {
+	all := []Level{Generic}
+	if cpuid.CPU.Supports(cpuid.AESNI, cpuid.AVX) {
+		all = append(all, AESNI)
+	}
+	if cpuid.CPU.Supports(cpuid.VAES, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.BMI2) {
+		all = append(all, VAES)
+	}
+	return all
+}

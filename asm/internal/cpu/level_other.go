@@ -1,0 +1,9 @@
+//go:build (!amd64 && !arm64) || purego
+
+package cpu
+
+// Levels returns the levels that the CPU has: plain Go alone.
+func Levels() []Level { return []Level{Generic} }
+
+// AESLevels returns the levels for AES that the CPU has: plain Go alone.
+func AESLevels() []Level { return []Level{Generic} }

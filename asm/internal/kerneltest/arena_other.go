@@ -1,0 +1,8 @@
+//go:build !linux
+
+package kerneltest
+
+import "testing"
+
+// Lines returns lines of zeros, of so many KiB.
+func Lines(_ *testing.B, kib int) [][8]uint64 { return make([][8]uint64, kib<<10/64) }

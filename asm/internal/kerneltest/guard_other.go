@@ -1,0 +1,8 @@
+//go:build !unix
+
+package kerneltest
+
+import "testing"
+
+// guarded returns n bytes: there are no guard pages here.
+func guarded(_ testing.TB, n int, _ bool) []byte { return make([]byte, n) }

@@ -1,0 +1,216 @@
+//go:build arm64 && !purego
+
+#include "textflag.h"
+#include "go_asm.h"
+#include "common_arm64.h"
+
+// Timed rows in general registers, which have conditional compares and shifts within an
+// operation: vectors of two words would gain nothing. R0 is the first line. A batch is done in
+// two halves: R1 goes through its offsets and R4 through its timedBatch, R2 through the next
+// half, whose lines are fetched; R3 is the number of elements that are left.
+// R5 collects copies: each bit is shifted in from below. R6 counts the elements
+// that are pushed out too early and, in its upper half, those that are inserted.
+// R12 is the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low,
+// R26 aboveWindows.
+
+// BEGIN leaves the number of elements of the second half in the frame.
+#define BEGIN \
+	BEGINHALVES                         \
+	MOVD R13, half-8(SP)                \
+	MOVD b+32(FP), R4                   \
+	MOVD r+40(FP), R17                  \
+	MOVD t+48(FP), R12                  \
+	MOVD timedRule_lowBits(R17), R15     \
+	MOVD timedRule_rotation(R17), R16        \
+	MOVD timedRule_low(R17), R25         \
+	MOVD timedRule_aboveWindows(R17), R26
+
+// MISS goes on to the next cell if none of those before is the one.
+#define MISS(CELL) \
+	EOR  CELL, R9, R10          \
+	CCMP HI, R10, R25, $0       \
+	CINC HI, R8, R8
+
+// FIND loads the cells of a line to R19 to R24 and makes R7 its address, R8 the number of the
+// cell that has the fingerprint, R11 the mark of the cell that counts, with bits of others
+// above, and R10 how far it is after the first time within the window, at the top.
+// It counts the element.
+#define FIND \
+	MOVD.P 8(R2), R9                         \
+	ADD    R0, R9, R9                        \
+	PRFM   (R9), PLDL1KEEP                   \
+	MOVD.P 8(R1), R7                         \
+	ADD    R0, R7, R7                        \
+	MOVD.P 8(R4), R9                         \
+	LDP    (R7), (R19, R20)                  \
+	LDP    16(R7), (R21, R22)                \
+	LDP    32(R7), (R23, R24)                \
+	EOR    R19, R9, R10                      \
+	CMP    R25, R10                          \
+	CSET   HI, R8                            \
+	MISS(R20)                                \
+	MISS(R21)                                \
+	MISS(R22)                                \
+	MISS(R23)                                \
+	MISS(R24)                                \
+	ADD    R8<<2, R12, R10                   \
+	MOVWU  timedTable_places(R10), R10       \
+	UBFX   $8, R10, $8, R11                  \
+	MOVD   (R7)(R11), R11                    \
+	UBFX   $16, R10, $8, R13                 \
+	LSR    R13, R11, R11                     \
+	AND    $0xff, R10, R10                   \
+	MOVD   (R7)(R10), R10                    \
+	LSL    R15, R11, R11                     \
+	AND    R25, R10, R10                     \
+	ORR    R10, R11, R11                     \
+	LSL    R16, R11, R10                     \
+	MOVD   timedBatch_earliest-8(R4), R13    \
+	SUB    R13, R10, R10                     \
+	CMP    $6, R8                            \
+	CSET   HS, R13                           \
+	ADD    R13<<32, R6, R6                   \
+	CCMP   HS, R10, R26, $2                  \
+	CCMP   LO, R24, ZR, $4                   \
+	CINC   NE, R6, R6
+
+// NEAR makes R13 whether the element is found and within the window, and AWAY also
+// whether it is at another point: whether both marks, of which R11 is the difference, differ
+// there.
+#define NEAR \
+	CMP  $6, R8           \
+	CCMP LO, R10, R26, $2 \
+	CSET LO, R13          \
+	ADD  R5<<1, R13, R5
+
+#define AWAY \
+	MOVD timedRule_points(R17), R13 \
+	AND  R11, R13, R13             \
+	CMP  $6, R8                    \
+	CCMP LO, R10, R26, $2          \
+	CCMP LO, R13, ZR, $4           \
+	CSET NE, R13                   \
+	ADD  R5<<1, R13, R5
+
+// KEEP makes a copy change nothing: no cell is before number -1. R10 is the new cell, R9
+// the upper bits of its mark.
+#define KEEP \
+	NEG  R13, R13                   \
+	ORR  R13, R8, R8                \
+	MOVD -8(R4), R10                \
+	MOVD timedBatch_high-8(R4), R9
+
+// LATER makes R11 what the mark of a copy that is remembered differs in from R9, that of the
+// element: the time is the later one of both.
+#define LATER \
+	MOVD timedBatch_mark-8(R4), R9      \
+	MOVD timedRule_aboveWindow(R17), R13 \
+	MOVD timedRule_tickMask(R17), R14    \
+	EOR  R9, R11, R11                   \
+	BIC  R14, R11, R14                  \
+	CMP  R13, R10                       \
+	CSEL LO, R14, R11, R11
+
+// RENEW makes the new cell of a copy one of such a mark.
+#define RENEW \
+	NEG  R13, R13                \
+	AND  R13, R11, R11           \
+	EOR  R11, R9, R9             \
+	MOVD timedRule_shift(R17), R14 \
+	LSL  R14, R9, R9             \
+	AND  R25, R11, R11           \
+	MOVD -8(R4), R10             \
+	EOR  R11, R10, R10
+
+// STEP moves a cell on if the one that is taken out is not before it.
+#define STEP(NUMBER, BEFORE, CELL) \
+	CMP  $NUMBER, R8           \
+	CSEL GE, BEFORE, CELL, CELL
+
+// MOVE moves cells, and the upper bits of their marks, and stores the line.
+#define MOVE(LOOP) \
+	STEP(5, R23, R24)            \
+	STEP(4, R22, R23)            \
+	STEP(3, R21, R22)            \
+	STEP(2, R20, R21)            \
+	STEP(1, R19, R20)            \
+	STEP(0, R10, R19)            \
+	LDP  48(R7), (R11, R13)      \
+	AND  $15, R8, R8             \
+	ADD  R8<<7, R12, R8          \
+	LDP  48(R8), (R10, R8)       \
+	LSR  $43, R9, R9             \
+	ORR  R11<<21, R9, R9         \
+	LSR  $42, R11, R14           \
+	ORR  R13<<21, R14, R14       \
+	EOR  R11, R9, R9             \
+	EOR  R13, R14, R14           \
+	AND  R10, R9, R9             \
+	AND  R8, R14, R14            \
+	EOR  R11, R9, R9             \
+	EOR  R13, R14, R14           \
+	STP  (R19, R20), (R7)        \
+	STP  (R21, R22), 16(R7)      \
+	STP  (R23, R24), 32(R7)      \
+	STP  (R9, R14), 48(R7)       \
+	SUBS $1, R3, R3              \
+	BNE  LOOP
+
+// HALF goes on with the second half, if there is one.
+#define HALF(LOOP) \
+	MOVD ahead+16(FP), R2  \
+	MOVD half-8(SP), R3   \
+	MOVD ZR, half-8(SP)   \
+	CBNZ R3, LOOP
+
+#define END \
+	MOVD R5, copies+56(FP) \
+	MOVD R6, counts+64(FP) \
+	RET
+
+// func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, counts uint64)
+TEXT ·timedRowsNEON(SB), NOSPLIT, $16-72
+	BEGIN
+	MOVBU timedRule_refresh(R17), R8
+	MOVBU timedRule_across(R17), R9
+	CBNZ  R8, refresh
+	CBNZ  R9, across
+
+plain:
+	FIND
+	NEAR
+	KEEP
+	MOVE(plain)
+	HALF(plain)
+	END
+
+across:
+	FIND
+	MOVD timedBatch_mark-8(R4), R9
+	EOR  R9, R11, R11
+	AWAY
+	KEEP
+	MOVE(across)
+	HALF(across)
+	END
+
+refresh:
+	CBNZ R9, refreshAcross
+
+renew:
+	FIND
+	LATER
+	NEAR
+	RENEW
+	MOVE(renew)
+	HALF(renew)
+	END
+
+refreshAcross:
+	FIND
+	LATER
+	AWAY
+	RENEW
+	MOVE(refreshAcross)
+	HALF(refreshAcross)
+	END
