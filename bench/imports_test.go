@@ -14,6 +14,7 @@ var layers = map[string][]string{
 	"asm":             {},
 	"layout":          {"asm"},
 	"engine":          {"engine/theory", "layout", "asm"},
+	"engine/distinct": {"engine", "asm"},
 	"engine/paper":    {"engine/theory", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // The rates that engine.NewLandmark takes.
@@ -99,10 +100,10 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
 	groupCount.add(fs, "window", "slide", "inner")
 	groupOutput.add(fs, "list", "csv")
-	f.common.register(fs, distinct.Methods())
+	f.common.register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
-		"window": {"none", "1h"}, "slide": {"1m"}, "method": distinct.Methods(),
+		"window": {"none", "1h"}, "slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // slidingWindow is what --window of distinct says.
@@ -47,8 +47,8 @@ func (f *distinctFlags) checkSliding() error {
 		return &usageError{fmt.Errorf("--window %v needs --slide, how often to count, such as --slide 1m; --window none counts over the whole input", length)}
 	case f.slide > length:
 		return &usageError{errors.New("--slide must not be longer than --window; --every counts in windows that do not overlap")}
-	case length%f.slide != 0 || length/f.slide > distinct.MaxSlides:
-		return &usageError{fmt.Errorf("--slide must divide --window, into %d parts at most", distinct.MaxSlides)}
+	case length%f.slide != 0 || length/f.slide > multikey.MaxSlides:
+		return &usageError{fmt.Errorf("--slide must divide --window, into %d parts at most", multikey.MaxSlides)}
 	case f.list:
 		return &usageError{errors.New("--list has no meaning with --slide: windows overlap, so no sighting is the first of one alone")}
 	case !slices.Contains(slidingMethods, f.method):

@@ -52,7 +52,7 @@ type runner struct {
 	begin    time.Time
 	capture  *ring.Capture
 	judging  *dedup.Judging
-	counting *distinct.Counting // nil where nothing is counted
+	counting *distinct.Counter // nil where nothing is counted
 	reasons  *reasons
 	outputs  *sink.Set
 	reports  *reports      // nil without

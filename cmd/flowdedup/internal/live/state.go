@@ -152,12 +152,12 @@ func newJudging(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.
 	return dedup.ResumeJudging(cfg, snapshots, &h.Books)
 }
 
-func newCounting(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*distinct.Counting, error) {
-	c := distinct.NewCounting(cfg)
+func newCounting(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*distinct.Counter, error) {
+	c := distinct.NewCounter(cfg)
 	if h == nil {
 		return c, nil
 	}
-	return c, c.Resume(snapshots, &h.Open)
+	return c, c.Resume(snapshots, &h.Open, time.Now().UnixNano())
 }
 
 // openState prepares to save the run, if it is to be saved. A file that cannot be written at all is

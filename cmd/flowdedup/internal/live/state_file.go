@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // A state file holds
@@ -50,7 +50,7 @@ type stateHeader struct {
 	// Names are those of the interfaces at Books.Points.
 	Names   []string
 	Reasons Reasons
-	Open    distinct.Saved
+	Open    multikey.Saved
 }
 
 // write writes a state file, and returns how long it is.

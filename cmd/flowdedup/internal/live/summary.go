@@ -89,10 +89,10 @@ func (r *runner) status(now time.Time) Status {
 // present returns what the open window has counted, and the past span.
 func (r *runner) present(now time.Time) []Distinct {
 	var all []Distinct
-	start, end, counts := r.counting.Present()
+	start, end, counts := r.counting.Current()
 	past := r.counting.Past(now.UnixNano())
 	for i := range counts {
-		d := Distinct{Of: counts[i].Of, Family: counts[i].Family, Window: counts[i].Distinct}
+		d := Distinct{Of: counts[i].Key, Family: counts[i].Family, Window: counts[i].Distinct}
 		if end > start {
 			d.WindowStart, d.WindowEnd = time.Unix(0, start).UTC(), time.Unix(0, end).UTC()
 		}

@@ -49,7 +49,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 			Rows: func([]distinct.Row) error { return nil },
 		}
 		change(&cfg)
-		r.counting = distinct.NewCounting(&cfg)
+		r.counting = distinct.NewCounter(&cfg)
 		defer r.counting.Close()
 	}
 	t := newTask(r)

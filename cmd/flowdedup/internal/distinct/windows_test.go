@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // crowded makes a pcap of raw IPv4 headers, each from another source, so many in each of
@@ -47,7 +48,7 @@ func crowded(t *testing.T, packets int, hours ...int) string {
 func TestLookAhead(t *testing.T) {
 	const packets = 50_000
 	name := crowded(t, packets, 0, 1, 2, 5, 6)
-	for _, method := range Methods() {
+	for _, method := range multikey.Methods() {
 		var want []Row
 		for _, c := range []struct{ workers, chunk int }{{1, 0}, {3, 100_000}} {
 			t.Run(fmt.Sprintf("%s/workers=%d/chunk=%d", method, c.workers, c.chunk), func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestLookAhead(t *testing.T) {
 
 // lruMemory has rows that forget hold everything.
 func lruMemory(method string) int {
-	if method == methodRows {
+	if method == "lru" {
 		return 32 << 20
 	}
 	return 0
@@ -93,52 +94,52 @@ func equalRows(a, b Row) bool {
 
 func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// TestSpare makes counters of the right size for the next window, once, gives them to it
-// alone, and gives back those that no window comes for.
-func TestSpare(t *testing.T) {
-	const hour, packets = int64(time.Hour), 100_000
-	c := NewCounting(&Config{
-		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
-		Rows: func([]Row) error { return nil },
-	})
-	fill := func(w *window) {
-		addrs, seen := make([]uint32, packets), make([]uint64, packets/64+1)
-		for i := range addrs {
-			addrs[i] = uint32(i)
-		}
-		if err := w.keys[0].addr4.begin(c.cfg.newAddresses); err != nil {
-			t.Fatal(err)
-		}
-		w.keys[0].addr4.TestAndSet(seen, addrs)
-	}
-	first := c.openWindow(0, hour)
-	fill(first)
-	if c.lookAhead(first, hour/8*7-1); c.spare != nil {
-		t.Error("counters are made before the last eighth of a window")
-	}
-	c.lookAhead(first, hour/8*7)
-	made := c.spare
-	if c.lookAhead(first, hour-1); made == nil || c.spare != made {
-		t.Fatalf("counters are not made once: %v, %v", made, c.spare)
-	}
-	if other := c.openWindow(5*hour, 6*hour); other.keys[0].addr4.ahead != nil || c.spare != made {
-		t.Error("another window than the next takes them")
-	}
-	next := c.openWindow(hour, 2*hour)
-	ahead := next.keys[0].addr4.ahead
-	if ahead == nil || c.spare != nil {
-		t.Fatal("the next window does not take them")
-	}
-	before := ahead.Counts().MemoryBytes
-	fill(next)
-	if got := next.keys[0].addr4.Counts(); next.keys[0].addr4.Counter != ahead || got.Distinct != packets || got.MemoryBytes > before+before/8 {
-		t.Errorf("%+v of %d bytes", got, before)
-	}
-	c.lookAhead(next, 2*hour-1)
-	for _, w := range []*window{first, next} {
-		c.closeWindow(w.start, w.end, w)
-	}
-	if err := c.Close(); err != nil || c.spare != nil {
-		t.Errorf("after Close: %v, spare %v", err, c.spare)
+// TestBudget counts hours of many sources and flows in little memory. What is told does not depend on
+// workers and batches, takes no more than it may, and has bounds: at this key all hold, of
+// which each does with 95 %.
+func TestBudget(t *testing.T) {
+	const packets, total = 300_000, 8 << 20
+	name := crowded(t, packets, 0, 1, 2)
+	var want []Row
+	for _, c := range []struct{ workers, chunk int }{{1, 0}, {3, 100_000}, {1, 70_001}} {
+		t.Run(fmt.Sprintf("workers=%d/chunk=%d", c.workers, c.chunk), func(t *testing.T) {
+			var rows []Row
+			_, err := Run(context.Background(), Config{
+				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
+				Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.Pair}},
+				Calendar: engine.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
+				Rows: func(r []Row) error { rows = append(rows, r...); return nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sampled, memory := 0, map[string]int{}
+			for _, r := range rows {
+				if r.Family != "all" {
+					continue
+				}
+				if r.Low > packets || r.High < packets || r.High-r.Low > packets/10 {
+					t.Errorf("%s: %d (%d to %d), want %d", r.Of, r.Distinct, r.Low, r.High, packets)
+				}
+				if r.Low < r.High {
+					sampled++
+				}
+				memory[*r.WindowStart] += r.MemoryBytes
+			}
+			for window, bytes := range memory {
+				if bytes > total {
+					t.Errorf("%s: %d bytes, may have %d", window, bytes, total)
+				}
+			}
+			if sampled == 0 || sampled == 9 {
+				t.Errorf("%d of 9 counts are of samples: that tests nothing", sampled)
+			}
+			if want == nil {
+				want = rows
+			}
+			if !slices.EqualFunc(rows, want, equalRows) {
+				t.Errorf("rows %+v, want %+v", rows, want)
+			}
+		})
 	}
 }

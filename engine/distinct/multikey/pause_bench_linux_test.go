@@ -1,7 +1,6 @@
-package distinct
+package multikey
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -10,8 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -20,37 +17,6 @@ const (
 	pauseWindow  = 2 << 20 // packets, each of another flow
 	pauseWindows = 4
 )
-
-// pauseStream makes batches of raw UDP packets of random flows.
-type pauseStream struct {
-	rng   *rand.Rand
-	batch capture.Batch
-	made  int // packets
-}
-
-func newPauseStream() *pauseStream {
-	const size = 28
-	s := &pauseStream{rng: rand.New(rand.NewPCG(31, 32))}
-	s.batch.Buf = make([]byte, pauseBatch*size)
-	s.batch.Interfaces = []capture.Interface{{LinkType: capture.LinkRaw}}
-	s.batch.Sections = make([]capture.Section, 1)
-	for i := range pauseBatch {
-		copy(s.batch.Buf[i*size:], []byte{0x45, 0, 0, size, 0, 0, 0, 0, 64, 17})
-		s.batch.Frames = append(s.batch.Frames, capture.Frame{Data: uint32(i * size), CapLen: size, WireLen: size})
-	}
-	return s
-}
-
-func (s *pauseStream) next() *capture.Batch {
-	for i := range s.batch.Frames {
-		f := &s.batch.Frames[i]
-		f.Time = int64(s.made) * (int64(time.Hour) / pauseWindow)
-		binary.LittleEndian.PutUint64(s.batch.Buf[f.Data+12:], s.rng.Uint64())
-		binary.LittleEndian.PutUint32(s.batch.Buf[f.Data+20:], s.rng.Uint32())
-		s.made++
-	}
-	return &s.batch
-}
 
 // pauses are times of calls.
 type pauses struct{ times []time.Duration }
@@ -75,9 +41,10 @@ func threadTime(b *testing.B) time.Duration {
 }
 
 // BenchmarkPause counts sources, destinations and flows in windows of 2 million packets, all
-// of them new, and tells the CPU time that counting a batch takes at most: in the first
-// window, when nothing is known of the size of windows, and in the others. Live runs count over the
-// past as well, in rows that slide, and with a bound that makes all counters go over to samples.
+// of them new. It reports the CPU time that counting a batch takes at most: in the first
+// window, when nothing is known of the size of windows, and in the others. The variants
+// count over the past as well, and with a bound that makes all counters go over to
+// samples.
 func BenchmarkPause(b *testing.B) {
 	b.Run("windows", func(b *testing.B) { measurePause(b, 0, 0) })
 	b.Run("past", func(b *testing.B) { measurePause(b, time.Hour, 0) })
@@ -90,23 +57,27 @@ func measurePause(b *testing.B, over time.Duration, budget int) {
 	var first, later pauses
 	sum := time.Duration(0)
 	for b.Loop() {
-		c := NewCounting(&Config{
-			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
+		c := New(&Config{
+			Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "dst", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
+			Implies:  func(i, j int) bool { return i == 2 || i == j },
 			Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 			Past: over, Budget: budget,
-			Rows: func([]Row) error { return nil },
+			Emit: func(int64, int64, []Count) error { return nil },
 		})
-		t := &task{packets: c.NewPackets()}
-		for s := newPauseStream(); s.made < pauseWindow*pauseWindows; {
-			batch := s.next()
-			t.Prepare(batch)
+		rng, batch, times := rand.New(rand.NewPCG(31, 32)), c.NewBatch(), make([]int64, pauseBatch)
+		for made := 0; made < pauseWindow*pauseWindows; {
+			for i := range times {
+				times[i] = int64(made) * (int64(time.Hour) / pauseWindow)
+				made++
+			}
+			randomBatch(batch, rng, times)
 			begin := threadTime(b)
-			if err := t.Apply(batch); err != nil {
+			if err := c.Count(batch, nil); err != nil {
 				b.Fatal(err)
 			}
 			took := threadTime(b) - begin
 			sum += took
-			if s.made <= pauseWindow {
+			if made <= pauseWindow {
 				first.add(took)
 			} else {
 				later.add(took)

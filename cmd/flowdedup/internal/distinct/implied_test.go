@@ -11,9 +11,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// traffic is what TestSettled counts: packets of few hosts, IPv4 and IPv6, with and without
+// traffic is what TestImpliedKeys counts: packets of few hosts, IPv4 and IPv6, with and without
 // a VLAN tag, and some that are not IP.
 func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batch {
 	b := &capture.Batch{
@@ -51,14 +52,14 @@ func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batc
 
 // counts counts keys in batches of random sizes, a part of whose packets are copies, and
 // saves and resumes in between. It returns the rows of windows, and the past at the end.
-func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []Count) {
+func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []multikey.Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 1))
 	cfg.Rows = func(of []Row) error {
 		rows = append(rows, of...)
 		return nil
 	}
-	c := NewCounting(&cfg)
+	c := NewCounter(&cfg)
 	for at, half := 0, len(b.Frames)/2; at < len(b.Frames); {
 		n := min(1+rng.IntN(200), len(b.Frames)-at)
 		part := *b
@@ -88,15 +89,15 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []Coun
 }
 
 // moved returns what counts on from what c has saved, for a configuration of its own.
-func moved(t *testing.T, c *Counting, cfg Config) *Counting {
+func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	t.Helper()
 	var file bytes.Buffer
 	saved, err := c.Save(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := NewCounting(&cfg)
-	if err := next.Resume(&file, &saved); err != nil {
+	next := NewCounter(&cfg)
+	if err := next.Resume(&file, &saved, time.Now().UnixNano()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Abandon(); err != nil {
@@ -105,9 +106,9 @@ func moved(t *testing.T, c *Counting, cfg Config) *Counting {
 	return next
 }
 
-// TestSettled compares the counts of keys that settle one another with those of each key
+// TestImpliedKeys compares the counts of keys that imply one another with those of each key
 // alone: in windows without a past, and in the past without other keys.
-func TestSettled(t *testing.T) {
+func TestImpliedKeys(t *testing.T) {
 	// Later than now, so that nothing leaves the past when it is resumed.
 	begin := time.Now().Add(time.Hour).Truncate(time.Hour).UnixNano()
 	rng := rand.New(rand.NewPCG(2, 6))
@@ -139,9 +140,9 @@ func TestSettled(t *testing.T) {
 			for _, every := range []time.Duration{0, time.Hour, 97 * time.Second} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
-					compareSettled(t, b, Config{
+					compareWithAlone(t, b, Config{
 						Keys: keys, Calendar: engine.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
-						Method: methodAuto, FPR: 1e-6, Secret: engine.Secret{byte(i)},
+						Method: "auto", FPR: 1e-6, Secret: engine.Secret{byte(i)},
 					})
 				})
 			}
@@ -149,7 +150,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-func compareSettled(t *testing.T, b *capture.Batch, cfg Config) {
+func compareWithAlone(t *testing.T, b *capture.Batch, cfg Config) {
 	t.Helper()
 	rows, past := counts(t, cfg, b)
 	alone := cfg
@@ -164,7 +165,7 @@ func compareSettled(t *testing.T, b *capture.Batch, cfg Config) {
 	if !slices.EqualFunc(rows, want, equalRows) {
 		t.Errorf("windows\n%+v\nwant\n%+v", rows, want)
 	}
-	var each []Count
+	var each []multikey.Count
 	for _, key := range cfg.Keys {
 		alone := cfg
 		alone.Keys = []flow.KeyConfig{key}
@@ -172,32 +173,12 @@ func compareSettled(t *testing.T, b *capture.Batch, cfg Config) {
 		each = append(each, one...)
 	}
 	for i := range each {
-		if past[i].Of != each[i].Of || past[i].Family != each[i].Family || past[i].Distinct != each[i].Distinct ||
+		if past[i].Key != each[i].Key || past[i].Family != each[i].Family || past[i].Distinct != each[i].Distinct ||
 			past[i].Low != each[i].Low || past[i].High != each[i].High {
 			t.Errorf("past %+v, want %+v", past[i], each[i])
 		}
 	}
 	if len(rows) == 0 || len(past) != len(each) {
 		t.Errorf("%d rows, %d counts over the past, want %d", len(rows), len(past), len(each))
-	}
-}
-
-// TestSettling checks which key settles which.
-func TestSettling(t *testing.T) {
-	for _, c := range []struct {
-		keys []flow.KeyConfig
-		want settling
-	}{
-		{[]flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}}, settling{2, 2, 2}},
-		{[]flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}}, settling{0, 1}},
-		{[]flow.KeyConfig{{Of: flow.IP}, {Of: flow.MACs}}, settling{-1, -1}},
-		{[]flow.KeyConfig{{Of: flow.IP}, {Of: flow.Biflow}, {Of: flow.Src}}, settling{1, 1, 2}},
-		{[]flow.KeyConfig{{Of: flow.Pair}, {Of: flow.Flow}, {Of: flow.Biflow}}, settling{1, 1, 1}},
-		{[]flow.KeyConfig{{Of: flow.Flow, Mask4: 24}, {Of: flow.Src}, {Of: flow.Dst, Mask4: 16}}, settling{0, 1, 0}},
-		{[]flow.KeyConfig{{Of: flow.Src, VLAN: true}, {Of: flow.Flow}}, settling{0, 1}},
-	} {
-		if got := newSettling(c.keys); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v, want %v", c.keys, got, c.want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package distinct
+package multikey
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -21,33 +20,33 @@ func (c *counterOfCounts) Count(now int64) engine.Counts {
 	return c.slidingCounter.Count(now)
 }
 
-// TestSilentSlides tells a row at each slide of a silent stretch without counting anew, as
+// TestSilentSlides emits counts at each slide of a silent stretch without counting anew, as
 // nothing enters or leaves the window.
 func TestSilentSlides(t *testing.T) {
 	const window = 4096 // slides
 	var packets []uint64
-	s := newSlidingCounting(&Config{
-		Keys: []flow.KeyConfig{{Of: flow.MACs}}, Window: window * time.Second, Slide: time.Second, Method: methodExact,
-		Rows: func(told []Row) error {
-			if packets = append(packets, told[0].Packets); len(told) != 1 || told[0].Distinct != 1 {
-				t.Errorf("row %d: %+v", len(packets), told)
-			}
-			return nil
-		},
-	}, time.UTC)
+	emit := func(_, _ int64, counts []Count) error {
+		if packets = append(packets, counts[0].Packets); len(counts) != 1 || counts[0].Distinct != 1 {
+			t.Errorf("slide %d: %+v", len(packets), counts)
+		}
+		return nil
+	}
+	s := newSlides(&Config{
+		Keys: []Key{{Name: "mac", MAC: true, PerPacket: 2}}, Window: window * time.Second, Slide: time.Second, Method: methodExact,
+	}, emit)
 	counter := &counterOfCounts{slidingCounter: engine.NewSlidingSet(window * time.Second)}
 	family := &s.keys[0].mac
 	family.counter, family.packets.bySlide = counter, make([]uint64, window)
 	for _, second := range []int64{0, 4000, 8095} {
 		at := second * int64(time.Second)
-		s.pass(at)
-		s.enterHeld(heldPacket{time: at, counted: 1, elements: []heldElements{{family, []asm.Digest{{1, 2}}}}})
+		s.advance(at)
+		s.addHeld(heldPacket{time: at, counted: 1, elements: []heldElements{{family, []asm.Digest{{1, 2}}}}})
 	}
 	want := slices.Concat(slices.Repeat([]uint64{1}, 4000), slices.Repeat([]uint64{2}, 96), slices.Repeat([]uint64{1}, 3999), []uint64{2})
 	if err := s.close(); err != nil || !slices.Equal(packets, want) {
-		t.Errorf("%d rows, want %d, %v", len(packets), len(want), err)
+		t.Errorf("%d counts, want %d, %v", len(packets), len(want), err)
 	}
 	if counter.asked > 8 {
-		t.Errorf("counted %d times for %d rows", counter.asked, len(packets))
+		t.Errorf("counted %d times for %d slides", counter.asked, len(packets))
 	}
 }
