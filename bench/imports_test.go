@@ -22,6 +22,7 @@ var layers = map[string][]string{
 	"capture/outfile": {},
 	"capture/bpf":     {"capture"},
 	"capture/flow":    {"capture", "asm"},
+	"capture/diffs":   {"capture", "capture/flow", "asm"},
 	"capture/ring":    {"capture"},
 	"cmd":             {"capture", "engine", "layout", "asm", "cmd"},
 	"bench":           {"capture", "engine", "layout", "asm", "bench"},

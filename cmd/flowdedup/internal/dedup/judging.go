@@ -16,7 +16,7 @@ type Judging struct {
 	filter engine.PacketFilter
 	books  *books
 
-	tunnels tunnelSample
+	tunnels flow.TunnelSample
 }
 
 // NewJudging makes the filter that cfg asks for, and for which inputBytes counts if
@@ -65,7 +65,7 @@ func (j *Judging) Summary(elapsed time.Duration) Summary {
 	s := j.books.close(elapsed)
 	s.Window = j.cfg.Window.String()
 	s.Identity = j.cfg.Identity.Kind.String()
-	s.InTunnels, s.Tunnels = j.tunnels.share()
+	s.InTunnels, s.Tunnels = j.tunnels.Share()
 	s.Digest = j.cfg.Digest
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes

@@ -54,7 +54,7 @@ func (p *Packets) Judge(b *capture.Batch) (drop []uint64) {
 	j.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	j.books.batch(&p.tally, b.Frames, p.protocols, p.drop)
 	if j.cfg.Identity.Kind == flow.L3 {
-		j.tunnels.packets(b)
+		j.tunnels.Add(b)
 	}
 	return p.drop
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -53,7 +54,7 @@ type runner struct {
 	capture  *ring.Capture
 	judging  *dedup.Judging
 	counting *distinct.Counter // nil where nothing is counted
-	reasons  *reasons
+	diffs    diffs.Counter
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -67,7 +68,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())

@@ -128,7 +128,7 @@ func (r *runner) resume(ctx context.Context) error {
 	if err := r.openFilter(ctx, header, snapshots); err != nil {
 		return stateError(cfg.State, err)
 	}
-	r.begin, r.reasons.counts = header.Begin, header.Reasons
+	r.begin, r.diffs.Counts = header.Begin, header.Diffs
 	r.log.Info("resumed", "state", cfg.State, "saved", header.Saved, "packets", header.Books.Packets)
 	return nil
 }
@@ -255,7 +255,7 @@ func (s *state) background(do func()) {
 func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
 	s.copy.Reset()
-	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Reasons: r.reasons.counts}
+	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Diffs: r.diffs.Counts}
 	if !r.cfg.KeyGiven {
 		h.Secret = r.cfg.Dedup.Secret[:]
 	}

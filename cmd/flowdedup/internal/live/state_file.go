@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
@@ -48,9 +49,9 @@ type stateHeader struct {
 	Begin  time.Time
 	Books  dedup.SavedBooks
 	// Names are those of the interfaces at Books.Points.
-	Names   []string
-	Reasons Reasons
-	Open    multikey.Saved
+	Names []string
+	Diffs diffs.Counts `json:"Reasons"`
+	Open  multikey.Saved
 }
 
 // write writes a state file, and returns how long it is.

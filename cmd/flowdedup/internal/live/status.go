@@ -3,6 +3,7 @@ package live
 import (
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -19,26 +20,13 @@ type Status struct {
 	Duplicates           uint64
 	BytesOut             uint64 // of the packets kept
 	DuplicatesByProtocol map[string]uint64
-	Reasons              Reasons
+	Diffs                diffs.Counts // of the duplicates sampled
 
 	Filter   Filter
 	Distinct []Distinct // by key and family, in the order of the command line
-	Outputs  []Output
-	Forward  *Forward // nil without
-	State    *State   // nil without
-}
-
-// Reasons counts, over a sample of the duplicates that is chosen by digest, how each
-// differed from the packet that it copies. One may differ in several ways; one that
-// differs in none is exact.
-type Reasons struct {
-	Sampled   uint64 `json:"sampled"`
-	VLAN      uint64 `json:"vlan"`
-	TTL       uint64 `json:"ttl"`
-	MAC       uint64 `json:"mac"`
-	Interface uint64 `json:"interface"`
-	Other     uint64 `json:"other"`
-	Exact     uint64 `json:"exact"`
+	Outputs  []sink.Output
+	Forward  *sink.Forward // nil without
+	State    *State        // nil without
 }
 
 // Filter is the filter of duplicates.
@@ -62,12 +50,6 @@ type Distinct struct {
 	Span               time.Duration
 	Sliding, Low, High uint64
 }
-
-// Output and Forward are where packets go.
-type (
-	Output  = sink.Output
-	Forward = sink.Forward
-)
 
 // State is the file that the run can be resumed from.
 type State struct {

@@ -3,6 +3,7 @@ package live
 import (
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -13,8 +14,8 @@ import (
 // one, to the end of the capture, and its packets a second are the traffic's over this time.
 type Summary struct {
 	dedup.Summary
-	Interfaces []Interface `json:"interfaces"`
-	Reasons    Reasons     `json:"reasons"`
+	Interfaces []Interface  `json:"interfaces"`
+	Diffs      diffs.Counts `json:"reasons"` // of the duplicates sampled
 	// Late counts packets that came so long after their window that they are in no
 	// row.
 	Late    uint64        `json:"late"`
@@ -57,7 +58,7 @@ func (r *runner) summary() Summary {
 	s := Summary{
 		Summary:    r.judging.Summary(r.watch.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats()),
-		Reasons:    r.reasons.counts,
+		Diffs:      r.diffs.Counts,
 		Forward:    r.outputs.Forwarded(),
 	}
 	if r.counting != nil {
@@ -72,7 +73,7 @@ func (r *runner) status(now time.Time) Status {
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: sum.BytesOut,
-		DuplicatesByProtocol: sum.DuplicatesByProtocol, Reasons: sum.Reasons,
+		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: r.judging.Fill(), PredictedFPR: sum.PredictedFPR,

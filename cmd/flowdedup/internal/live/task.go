@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
@@ -17,12 +18,12 @@ type task struct {
 	run     *runner
 	judged  *dedup.Packets
 	counted *distinct.Packets // nil where nothing is counted
-	sampler *sampler
+	sampler *diffs.Sampler
 	drop    []uint64
 }
 
 func newTask(r *runner) *task {
-	t := &task{run: r, judged: r.judging.NewPackets(), sampler: newSampler(r.judging.NewDecoder())}
+	t := &task{run: r, judged: r.judging.NewPackets(), sampler: diffs.NewSampler(r.judging.NewDecoder())}
 	if r.counting != nil {
 		t.counted = r.counting.NewPackets()
 	}
@@ -33,13 +34,13 @@ func newTask(r *runner) *task {
 func (t *task) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
 	t.judged.Reset(n)
-	t.sampler.reset(n)
+	t.sampler.Reset(n)
 	if t.counted != nil {
 		t.counted.Reset(t.judged.Times())
 	}
 	for from := 0; from < n; from += step {
 		to := min(from+step, n)
-		t.sampler.add(b, from, t.judged.Read(b, from, to))
+		t.sampler.Add(b, from, t.judged.Read(b, from, to))
 		if t.counted != nil {
 			t.counted.Read(b, from, to)
 		}
@@ -50,7 +51,7 @@ func (t *task) Prepare(b *capture.Batch) {
 func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
 	t.drop = t.judged.Judge(b)
-	r.reasons.enter(t.sampler.samples, t.drop)
+	r.diffs.Add(t.sampler, t.drop)
 	if t.counted != nil {
 		if err := t.counted.Count(b, t.drop); err != nil {
 			return err

@@ -40,7 +40,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 		b.Fatal(err)
 	}
 	defer judging.Close()
-	r := &runner{judging: judging, reasons: newReasons()}
+	r := &runner{judging: judging}
 	if change != nil {
 		cfg := distinct.Config{
 			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
@@ -93,7 +93,7 @@ func fill(b *capture.Batch, number uint64, packets int) uint64 {
 func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	t.Prepare(batch)
 	t.drop = t.judged.Judge(batch)
-	r.reasons.enter(t.sampler.samples, t.drop)
+	r.diffs.Add(t.sampler, t.drop)
 	if t.counted != nil {
 		if err := t.counted.Count(batch, t.drop); err != nil {
 			b.Fatal(err)

@@ -88,7 +88,7 @@ func describe(h *history) *board {
 		b.Up = "up " + spell(age(s.Started, s.Now))
 	}
 	b.Panels = append(b.Panels, ratesOf(h))
-	for _, of := range []func(*live.Status) panel{filterOf, ringsOf, outputsOf, distinctOf, reasonsOf} {
+	for _, of := range []func(*live.Status) panel{filterOf, ringsOf, outputsOf, distinctOf, diffsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Panels = append(b.Panels, p)
 		}

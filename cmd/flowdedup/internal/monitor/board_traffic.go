@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 )
@@ -74,32 +75,32 @@ func within(window string) string {
 	return "in " + window
 }
 
-// reasonsOf is how the sampled duplicates differ from what they copy, the most
+// diffsOf is how the sampled duplicates differ from what they copy, the most
 // frequent first.
-func reasonsOf(s *live.Status) panel {
-	n := &s.Reasons
+func diffsOf(s *live.Status) panel {
+	n := &s.Diffs
 	if n.Sampled == 0 {
 		return panel{}
 	}
-	reasons := reasonCounts(n)
-	slices.SortStableFunc(reasons, func(a, b reasonCount) int { return cmp.Compare(b.count, a.count) })
+	kinds := diffCounts(n)
+	slices.SortStableFunc(kinds, func(a, b diffCount) int { return cmp.Compare(b.count, a.count) })
 	p := panel{Columns: []column{{Name: "copies differ in", Left: true}}, Rows: [][]cell{row(count(n.Sampled) + " sampled")}, Least: 1}
-	for _, r := range reasons {
+	for _, r := range kinds {
 		p.Columns = append(p.Columns, column{Name: r.title})
 		p.Rows[0] = append(p.Rows[0], words(percent(float64(r.count), float64(n.Sampled))))
 	}
 	return p
 }
 
-// reasonCount is how often there was one reason.
-type reasonCount struct {
+// diffCount is how many copies differ in one way.
+type diffCount struct {
 	name  string // in metrics
 	title string
 	count uint64
 }
 
-func reasonCounts(n *live.Reasons) []reasonCount {
-	return []reasonCount{
+func diffCounts(n *diffs.Counts) []diffCount {
+	return []diffCount{
 		{"vlan", "VLAN", n.VLAN},
 		{"ttl", "TTL", n.TTL},
 		{"mac", "MAC", n.MAC},

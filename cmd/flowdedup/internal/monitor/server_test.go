@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // get asks a server without a network.
@@ -83,7 +84,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
 		requireHealth(t, s, "no status yet")
-		well := live.Status{Outputs: []live.Output{{Name: "a.pcap"}}, State: &live.State{Name: "b.state"}}
+		well := live.Status{Outputs: []sink.Output{{Name: "a.pcap"}}, State: &live.State{Name: "b.state"}}
 		s.Update(well)
 		requireHealth(t, s)
 		time.Sleep(fresh)
@@ -91,7 +92,7 @@ func TestHealth(t *testing.T) {
 		time.Sleep(time.Second)
 		requireHealth(t, s, "no status for 11s")
 		ill := well
-		ill.Outputs = []live.Output{{Name: "a.pcap", Failed: "disk full"}}
+		ill.Outputs = []sink.Output{{Name: "a.pcap", Failed: "disk full"}}
 		ill.State = &live.State{Name: "b.state", Failed: "read-only"}
 		s.Update(ill)
 		requireHealth(t, s, "output a.pcap: disk full", "state b.state: read-only")
@@ -106,7 +107,7 @@ func TestHealthLosses(t *testing.T) {
 		s := new(Server)
 		update := func(lost uint64, f ring.SenderStats) {
 			s.Update(live.Status{
-				Outputs: []live.Output{{Name: "a.pcap", Lost: lost}}, Forward: &live.Forward{Interface: "out", SenderStats: f},
+				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forward: &sink.Forward{Interface: "out", SenderStats: f},
 			})
 		}
 		const (

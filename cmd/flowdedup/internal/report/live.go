@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -25,8 +26,8 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 		return err
 	}
 	var t strings.Builder
-	if s.Reasons.Sampled > 0 {
-		fmt.Fprintf(&t, "  copies      %s\n", reasons(&s.Reasons))
+	if s.Diffs.Sampled > 0 {
+		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
 	}
 	for i := range s.Interfaces {
 		n := &s.Interfaces[i]
@@ -66,8 +67,8 @@ func ofInterface(n *live.Interface) string {
 			part{n.Merged, "merged by receive offload"}, part{n.NoChecksum, "with unfilled checksums"})
 }
 
-// reasons tells how copies differed, as shares of the sample.
-func reasons(r *live.Reasons) string {
+// diffsText tells how copies differed, as shares of the sample.
+func diffsText(r *diffs.Counts) string {
 	var words []string
 	for _, one := range []part{
 		{r.Exact, "exact"}, {r.VLAN, "of another VLAN"}, {r.TTL, "of another TTL"}, {r.MAC, "of other MAC addresses"},

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // TestLiveTextEscapes shows names of interfaces without what a terminal would obey.
 func TestLiveTextEscapes(t *testing.T) {
 	var out strings.Builder
-	s := live.Summary{Interfaces: []live.Interface{{Name: "eth\x1b[2J"}}, Forward: &live.Forward{Interface: "mon\u009b8m"}}
+	s := live.Summary{Interfaces: []live.Interface{{Name: "eth\x1b[2J"}}, Forward: &sink.Forward{Interface: "mon\u009b8m"}}
 	if err := LiveText(&out, &s, true); err != nil {
 		t.Fatal(err)
 	}

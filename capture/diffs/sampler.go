@@ -1,4 +1,4 @@
-package live
+package diffs
 
 import (
 	"encoding/binary"
@@ -13,33 +13,34 @@ import (
 // seed is that of all hashes of traits: only those of one process are compared.
 var seed = maphash.MakeSeed()
 
-// sampler takes samples of one batch at a time.
-type sampler struct {
+// Sampler takes samples of one batch at a time. It serves one goroutine.
+type Sampler struct {
 	decoder *flow.Decoder
-	mask    uint64 // digests with these bits 0 are looked at
+	mask    uint64 // digests with these bits 0 are sampled
 	header  [1]flow.Header
 	samples []sample
 	scratch []byte // what is hashed of a frame
 }
 
-func newSampler(d *flow.Decoder) *sampler { return &sampler{decoder: d} }
+// NewSampler returns a Sampler of packets whose digests are of the datagram that d finds.
+func NewSampler(d *flow.Decoder) *Sampler { return &Sampler{decoder: d} }
 
-// reset begins a batch of so many packets, and decides how many of them are looked at: all
-// with certain bits of their digests 0, so that those of a large batch are among those of a
+// Reset begins a batch of so many packets, and decides which of them are sampled: all with
+// certain bits of their digests 0, so that those of a large batch are among those of a
 // small one.
-func (s *sampler) reset(packets int) {
+func (s *Sampler) Reset(packets int) {
 	s.samples = s.samples[:0]
-	s.mask = max(sampled, uint64(1)<<bits.Len(uint(packets/samplesPerBatch))) - 1
+	s.mask = max(sampleEvery, uint64(1)<<bits.Len(uint(packets/samplesPerBatch))) - 1
 }
 
-// add takes samples of the packets of b that have the given digests, the first of which
+// Add takes samples of the packets of b that have the given digests, the first of which
 // is number from.
-func (s *sampler) add(b *capture.Batch, from int, digests []asm.Digest) {
+func (s *Sampler) Add(b *capture.Batch, from int, digests []asm.Digest) {
 	for i := range digests {
 		if digests[i][1]&s.mask == 0 {
 			s.decoder.Decode(s.header[:], b, from+i)
 			s.samples = append(s.samples, sample{
-				digest: digests[i], frame: uint32(from + i), trait: s.traitOf(b, from+i, &s.header[0]),
+				digest: digests[i], frame: uint32(from + i), traits: s.traitsOf(b, from+i, &s.header[0]),
 			})
 		}
 	}
@@ -52,10 +53,10 @@ const (
 	cookedLen     = 20
 )
 
-// traitOf describes packet i of b.
-func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
+// traitsOf describes packet i of b.
+func (s *Sampler) traitsOf(b *capture.Batch, i int, h *flow.Header) traits {
 	f, data := &b.Frames[i], b.Data(i)
-	t := trait{point: uint64(f.Interface) << 32}
+	t := traits{point: uint64(f.Interface) << 32}
 	start := h.Start
 	if h.Version == 0 {
 		start = h.End // without IP all is of the link
@@ -80,7 +81,7 @@ func (s *sampler) traitOf(b *capture.Batch, i int, h *flow.Header) trait {
 }
 
 // link returns a copy of the bytes before the IP header, if there is one.
-func (s *sampler) link(header []byte) []byte {
+func (s *Sampler) link(header []byte) []byte {
 	s.scratch = append(s.scratch[:0], header...)
 	return s.scratch
 }

@@ -1,4 +1,4 @@
-package dedup
+package flow
 
 import (
 	"math"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
 // Packets of raw IP, alone and in tunnels.
@@ -45,11 +44,11 @@ func TestTunnelSample(t *testing.T) {
 				tunnels++
 			}
 		}
-		var first *tunnelSample
+		var first *TunnelSample
 		for range 3 {
-			s := &tunnelSample{}
+			s := &TunnelSample{}
 			for _, b := range batches(r, packets) {
-				s.packets(b)
+				s.Add(b)
 			}
 			if first == nil {
 				first = s
@@ -58,18 +57,18 @@ func TestTunnelSample(t *testing.T) {
 				t.Fatalf("%d packets: the sample depends on batches", n)
 			}
 		}
-		share, kinds := first.share()
+		share, kinds := first.Share()
 		if first.seen != uint64(n) || n <= 4096 && share != float64(tunnels)/math.Max(1, float64(n)) {
 			t.Errorf("%d packets: share %v of %d", n, share, first.seen)
 		}
 		if n < 4096 {
 			continue
 		}
-		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []flow.Tunnel{flow.GRE, flow.IPinIP}) { // five standard errors
+		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{GRE, IPinIP}) { // five standard errors
 			t.Errorf("%d packets: share %v, %v", n, share, kinds)
 		}
 		for i := range first.n {
-			if got, want := first.kinds[i] == flow.NoTunnel, packets[i<<first.shift] == plainUDP; got != want {
+			if got, want := first.kinds[i] == NoTunnel, packets[i<<first.shift] == plainUDP; got != want {
 				t.Fatalf("%d packets: sample %d is of another packet", n, i)
 			}
 		}
