@@ -47,8 +47,8 @@ type stateHeader struct {
 	// Secret is the key that the run drew, nil where --key gave it.
 	Secret []byte `json:",omitempty"`
 	Begin  time.Time
-	Books  dedup.SavedBooks
-	// Names are those of the interfaces at Books.Points.
+	Stats  dedup.SavedStats `json:"Books"`
+	// Names are those of the interfaces at Stats.Points.
 	Names []string
 	Diffs diffs.Counts `json:"Reasons"`
 	Open  multikey.Saved

@@ -6,13 +6,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// places keeps the names of the interfaces that the points of a run have by index: for
+// ifaceNames keeps the names of the interfaces that the points of a run have by index: for
 // the next one they may have other indices.
-type places struct{ names []string }
+type ifaceNames struct{ names []string }
 
 // of returns the names for a list of points, which only grows; "" stands for a point
 // that has no index, and for one whose interface went before it could be asked.
-func (p *places) of(points []flow.Point) []string {
+func (p *ifaceNames) of(points []flow.Point) []string {
 	for _, at := range points[len(p.names):] {
 		name := ""
 		if at.Index != 0 {
@@ -28,7 +28,7 @@ func (p *places) of(points []flow.Point) []string {
 // resume takes in the names for the points of the run before, and returns these with the
 // indices that the interfaces have now. An interface that is not there keeps its index,
 // unless that is another one's by now: then no packet is of its point any more.
-func (p *places) resume(points []flow.Point, names []string) ([]flow.Point, error) {
+func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, err

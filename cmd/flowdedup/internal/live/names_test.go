@@ -20,7 +20,7 @@ func TestPlaces(t *testing.T) {
 	saved := []flow.Point{{}, {Interface: 1}, here, elsewhere, here, away, away}
 	names := []string{"", "", all[0].Name, all[0].Name, "another one", "far away", ""}
 	want := []flow.Point{{}, {Interface: 1}, here, here, {}, away, away}
-	var p places
+	var p ifaceNames
 	got, err := p.resume(saved, names)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, want %v, %v", got, want, err)

@@ -14,8 +14,8 @@ const (
 	grace = 2 * time.Second
 )
 
-// watch is what is done as time goes by.
-type watch struct {
+// ticker is what is done as time goes by.
+type ticker struct {
 	run  *runner
 	now  time.Time // as of the last batch
 	next time.Time
@@ -27,15 +27,15 @@ type watch struct {
 	told   chan struct{} // closed after the last one
 }
 
-func newWatch(r *runner) *watch {
-	w := &watch{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
+func newTicker(r *runner) *ticker {
+	w := &ticker{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
 	go w.tell()
 	return w
 }
 
 // tell hands on one status after another, so that whoever shows them holds up no
 // packets.
-func (w *watch) tell() {
+func (w *ticker) tell() {
 	defer close(w.told)
 	for s := range w.status {
 		if w.run.cfg.Status != nil {
@@ -44,15 +44,15 @@ func (w *watch) tell() {
 	}
 }
 
-// look does what is due. It is called after each batch, in the order of the stream.
-func (w *watch) look(now time.Time) error {
+// tick does what is due. It is called after each batch, in the order of the stream.
+func (w *ticker) tick(now time.Time) error {
 	w.now = now
 	if now.Before(w.next) {
 		return nil
 	}
 	w.next = now.Add(every)
 	w.rings()
-	if c := w.run.counting; c != nil {
+	if c := w.run.counter; c != nil {
 		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
 			return err
 		}
@@ -68,9 +68,9 @@ func (w *watch) look(now time.Time) error {
 }
 
 // slide tells the counts over the past, at each multiple of the slide.
-func (w *watch) slide(now time.Time) error {
+func (w *ticker) slide(now time.Time) error {
 	r := w.run
-	if r.counting == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
+	if r.counter == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
 		return nil
 	}
 	first := w.slides.IsZero()
@@ -78,14 +78,14 @@ func (w *watch) slide(now time.Time) error {
 	if first {
 		return nil
 	}
-	return r.reports.past(now, r.cfg.Distinct.Past, r.counting.Past(now.UnixNano()))
+	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
 }
 
 // grace is at least twice what rings hold packets back for.
-func (w *watch) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
+func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
 
 // rings tells what has happened at the rings since the last look.
-func (w *watch) rings() {
+func (w *ticker) rings() {
 	now := w.run.capture.Stats()
 	for i := range now {
 		s, before := &now[i], &w.last[i]
@@ -107,7 +107,7 @@ func (w *watch) rings() {
 }
 
 // end tells the last status.
-func (w *watch) end() {
+func (w *ticker) end() {
 	w.rings()
 	s := w.run.status(time.Now())
 	s.Stopping = true

@@ -24,21 +24,21 @@ func TestSavedStays(t *testing.T) {
 			b.Frames[i].Interface = (b.Frames[i].Interface + 1) % uint32(len(b.Interfaces))
 		}
 	}
-	first, err := NewJudging(cfg, 0)
+	first, err := New(cfg, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	judge := func(j *Judging) Summary {
-		p := j.NewPackets()
+	find := func(d *Detector) Summary {
+		p := d.NewPackets()
 		p.Reset(len(b.Frames))
 		p.Read(b, 0, len(b.Frames))
-		p.Judge(b)
-		return j.Summary(0)
+		p.Verdicts(b)
+		return d.Summary(0)
 	}
-	judge(first)
+	find(first)
 	elsewhere()
-	judge(first)
+	find(first)
 	var snapshot bytes.Buffer
 	saved, err := first.Save(&snapshot)
 	if err != nil {
@@ -47,16 +47,16 @@ func TestSavedStays(t *testing.T) {
 	atOnce := saved
 	atOnce.ByProtocol = append([]uint64(nil), saved.ByProtocol...)
 	elsewhere()
-	want := judge(first)
+	want := find(first)
 	if !reflect.DeepEqual(saved, atOnce) || saved.Duplicates == 0 || want.Duplicates == saved.Duplicates {
 		t.Errorf("%d duplicates were saved, then there were %d: %+v, and was %+v", saved.Duplicates, want.Duplicates, saved, atOnce)
 	}
-	second, err := ResumeJudging(cfg, &snapshot, &saved)
+	second, err := Resume(cfg, &snapshot, &saved)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	if got := judge(second); !reflect.DeepEqual(got, want) {
+	if got := find(second); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

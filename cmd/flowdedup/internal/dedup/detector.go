@@ -1,0 +1,228 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Detector tells the copies of a stream from other packets, and counts what happens: what
+// the batches of a run have in common.
+type Detector struct {
+	cfg    *Config
+	points *flow.Points
+	filter engine.PacketFilter
+	stats  *runStats
+
+	tunnels flow.TunnelSample
+}
+
+// New makes the filter that cfg asks for, and for which inputBytes counts if
+// that is not 0. Of cfg, which must not change any more, it needs nothing that is about
+// inputs and outputs. Errors are those of the engine.
+func New(cfg *Config, inputBytes int64) (*Detector, error) {
+	filter, err := cfg.filter(inputBytes)
+	if err != nil {
+		return nil, err
+	}
+	cfg.prepareFilter(filter)
+	return &Detector{cfg: cfg, points: flow.NewPoints(nil), filter: filter, stats: newRunStats()}, nil
+}
+
+// prepareFilter tells a filter what kind of run it is in.
+func (c *Config) prepareFilter(filter engine.PacketFilter) {
+	if f, ok := filter.(interface{ GrowWhenReady() }); ok && c.Live {
+		f.GrowWhenReady()
+	}
+}
+
+// Populate has the system hand over the filter's memory now, where that has a bound. Else it
+// does so as packets come, and none may be able to wait for as long. It returns the error of
+// ctx, if that ends before.
+func (d *Detector) Populate(ctx context.Context) error {
+	if f, ok := d.filter.(interface{ Populate(context.Context) error }); ok {
+		return f.Populate(ctx)
+	}
+	return nil
+}
+
+// NewPackets makes what one batch at a time is compared with.
+func (d *Detector) NewPackets() *Packets {
+	return &Packets{detector: d, identity: flow.NewIdentity(d.cfg.Identity), digester: d.cfg.digester()}
+}
+
+// NewDecoder returns a decoder of the headers that identities begin with.
+func (d *Detector) NewDecoder() *flow.Decoder {
+	return flow.NewDecoder(flow.Config{Inner: d.cfg.Identity.Kind == flow.Inner})
+}
+
+// Summary returns what was found so far, in the given time. It must not be called while
+// verdicts are made.
+func (d *Detector) Summary(elapsed time.Duration) Summary {
+	stats := d.filter.Stats()
+	s := d.stats.close(elapsed)
+	s.Window = d.cfg.Window.String()
+	s.Identity = d.cfg.Identity.Kind.String()
+	s.InTunnels, s.Tunnels = d.tunnels.Share()
+	s.Digest = d.cfg.Digest
+	s.Method = stats.Method
+	s.MemoryBytes = stats.MemoryBytes
+	s.PredictedFPR = stats.PredictedFPR
+	s.EvictedLive = stats.EvictedLive
+	s.SuggestedMemory = stats.SuggestedMemory
+	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
+	s.SharedPoints = d.points.Shared()
+	return s
+}
+
+// Close gives the filter's memory back; Summary still works.
+func (d *Detector) Close() error { return d.filter.Close() }
+
+// Fill returns the share of the filter's memory that is in use: see
+// engine.PacketStats.
+func (d *Detector) Fill() float64 { return d.filter.Stats().Fill }
+
+// Packets are those of one batch on their way to verdicts: Reset and Read take what
+// the batches before have no part in, Verdicts the rest. It keeps its memory from batch
+// to batch, and serves one goroutine at a time.
+type Packets struct {
+	detector *Detector
+	identity *flow.Identity
+	digester asm.MessageDigester
+
+	stats     batchStats
+	digests   []asm.Digest
+	times     []int64
+	protocols []flow.Protocol
+	points    []uint32 // empty unless points matter
+	drop      []uint64 // a bit for each packet that is a copy
+}
+
+// Reset makes room for a batch of n packets.
+func (p *Packets) Reset(n int) {
+	p.digests = resize(p.digests, n)
+	p.times = resize(p.times, n)
+	p.protocols = resize(p.protocols, n)
+	p.drop = resize(p.drop, (n+63)/64)
+	p.stats = newBatchStats()
+}
+
+// Read decodes and digests the packets from to to-1 of b, and returns the digests. All
+// packets are to be read, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
+	p.identity.Read(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	p.stats.packets(p.times[from:to], b.Frames[from:to], p.protocols[from:to])
+	return p.digests[from:to]
+}
+
+// Times returns the times of the packets, as far as they may be relied on: of those that were read.
+func (p *Packets) Times() []int64 { return p.times }
+
+// Verdicts compares the packets, and returns a bitmap of those that are copies, which is
+// valid until the next Reset. Batches are compared one after another, in the order of
+// their stream.
+func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
+	d := p.detector
+	if d.cfg.Across {
+		p.points = resize(p.points, len(b.Frames))
+		d.points.Gather(p.points, b, 0)
+	}
+	d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	d.stats.batch(&p.stats, b.Frames, p.protocols, p.drop)
+	if d.cfg.Identity.Kind == flow.L3 {
+		d.tunnels.Add(b)
+	}
+	return p.drop
+}
+
+// resize returns s with n elements, whatever they are.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/8)
+	}
+	return s[:n]
+}
+
+// ErrNoSnapshot is returned for a filter that cannot be saved.
+var ErrNoSnapshot = errors.New("this method cannot be saved")
+
+// SavedStats are the counts of a run for another one to go on with.
+type SavedStats struct {
+	Packets, Bytes                      uint64
+	NonIP, Snapped, OutOfOrder, Untimed uint64
+	First, Last                         int64
+	Duplicates, Removed                 uint64 // packets and their bytes
+	ByProtocol                          []uint64
+	// Points are the places of packets, by the numbers that the filter knows them by.
+	Points []flow.Point
+}
+
+// label names the elements of the filter in its snapshot.
+func (c *Config) label() string { return "packets, " + c.Digest }
+
+// Save writes the filter for Resume, and returns the counts. It must not be
+// called while verdicts are made. Errors are those of w, or ErrNoSnapshot.
+func (d *Detector) Save(w io.Writer) (SavedStats, error) {
+	f, ok := d.filter.(interface {
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
+	})
+	if !ok {
+		return SavedStats{}, ErrNoSnapshot
+	}
+	t := &d.stats.batches
+	return SavedStats{
+		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
+		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
+		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.points.List(),
+	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
+}
+
+// Resume goes on where Judging.Save left off. It reads nothing behind what that
+// wrote. Errors are those of r and of the engine.
+func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
+	filter, err := cfg.restore(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(saved.ByProtocol) != int(flow.Protocols) {
+		return nil, errors.Join(fmt.Errorf("%w: %d protocols", engine.ErrSnapshot, len(saved.ByProtocol)), filter.Close())
+	}
+	cfg.prepareFilter(filter)
+	b := newRunStats()
+	b.batches = batchStats{
+		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,
+		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
+	}
+	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
+	copy(b.duplicates[:], saved.ByProtocol)
+	return &Detector{cfg: cfg, points: flow.NewPoints(saved.Points), filter: filter, stats: b}, nil
+}
+
+// restore reads the filter that cfg asks for.
+func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
+	if err := c.fits(); err != nil {
+		return nil, err
+	}
+	restore := engine.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
+	if engine.IsStreamMethod(c.Method) {
+		f, err := engine.RestoreStreamPackets(r, restore)
+		if err != nil { // a nil pointer is no nil filter
+			return nil, err
+		}
+		return f, nil
+	}
+	f, err := engine.RestoreTimed(r, restore)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
