@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -65,7 +64,7 @@ func (d *Detector) prepare(ctx context.Context, inputBytes int64) error {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
-		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
+		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
 	}
 	return d.Populate(ctx)
 }

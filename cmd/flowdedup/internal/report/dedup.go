@@ -1,17 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // DedupJSON writes the summary as one object on one line.
@@ -36,23 +36,23 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if written {
 		verb = "removed"
 	}
-	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%.2f %%), %s packets %s\n",
-		count(s.PacketsIn), count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), count(s.PacketsOut),
+	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut),
 		map[bool]string{true: "written", false: "left"}[written])
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
 	t.WriteString(inputs(s.Inputs))
 	if s.Filtered > 0 {
-		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", count(s.Filtered))
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
-	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, humanize.IBytes(uint64(s.MemoryBytes)), risk(s.PredictedFPR))
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := oddities(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
 	if s.Files != nil {
-		fmt.Fprintf(&t, "  files       %s\n", count(*s.Files))
+		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
 	}
 	if s.FirstTimestamp != nil {
 		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
@@ -74,21 +74,11 @@ func inputs(all []dedup.InputCount) string {
 	title := "inputs"
 	for i := range all {
 		n := &all[i]
-		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%.2f %%): %s\n",
-			title, count(n.Packets), count(n.Duplicates), share(n.Duplicates, n.Packets), printable(n.Input))
+		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%s): %s\n",
+			title, show.Count(n.Packets), show.Count(n.Duplicates), share(n.Duplicates, n.Packets), show.Printable(n.Input))
 		title = ""
 	}
 	return t.String()
-}
-
-// printable keeps control characters in a name from a terminal.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, name)
 }
 
 // within puts a window into words.
@@ -110,54 +100,31 @@ func risk(fpr float64) string {
 	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
 }
 
-func share(part, whole uint64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return 100 * float64(part) / float64(whole)
-}
+// share writes the percentage that part has of whole.
+func share(part, whole uint64) string { return show.Percent(float64(part), float64(whole), 2) }
 
 // protocols lists counts, the largest first.
 func protocols(m map[string]uint64) string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if m[a] != m[b] {
-			if m[a] > m[b] {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
+	names := slices.Collect(maps.Keys(m))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
 	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %s", name, count(m[name]))
+		names[i] = fmt.Sprintf("%s %s", name, show.Count(m[name]))
 	}
 	return strings.Join(names, ", ")
 }
 
 // oddities names what the user may not expect of the input.
 func oddities(s *dedup.Summary) string {
-	var notes []string
-	for _, n := range []struct {
-		count uint64
-		what  string
-	}{
-		{s.NonIP, "without IP"},
-		{s.Snapped, "captured in part"},
-		{s.OutOfOrder, "out of time order"},
-		{s.NoTimestamp, "without a timestamp"},
-		{s.EvictedLive, "forgotten too early"},
-		{s.LateForgotten, "too late for what was remembered"},
-	} {
-		if n.count > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s", count(n.count), n.what))
-		}
-	}
+	notes := show.Notes(
+		show.Note{Count: s.NonIP, What: "without IP"},
+		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.OutOfOrder, What: "out of time order"},
+		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
+		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
+	)
 	if s.Damaged {
-		notes = append(notes, "damaged input")
+		notes = strings.TrimPrefix(notes+", damaged input", ", ")
 	}
-	return strings.Join(notes, ", ")
+	return notes
 }

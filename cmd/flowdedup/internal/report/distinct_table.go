@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // DistinctTable writes counts for people: a line for each window and key, when the window
@@ -85,7 +86,7 @@ func (d *DistinctTable) Close(filtered uint64) error {
 		text.WriteString("no packets\n")
 	}
 	if filtered > 0 {
-		fmt.Fprintf(&text, "%s packets filtered out\n", count(filtered))
+		fmt.Fprintf(&text, "%s packets filtered out\n", show.Count(filtered))
 	}
 	_, err := io.WriteString(d.out, text.String())
 	return err
@@ -96,9 +97,9 @@ func lineOf(rows []distinct.Row) tableLine {
 	line := tableLine{window(&rows[0]), rows[0].Of}
 	for i := range rows {
 		r := &rows[i]
-		cell := count(r.Distinct)
+		cell := show.Count(r.Distinct)
 		if r.Low != r.High {
-			cell = fmt.Sprintf("%s (%s to %s)", cell, count(r.Low), count(r.High))
+			cell = fmt.Sprintf("%s (%s to %s)", cell, show.Count(r.Low), show.Count(r.High))
 		}
 		switch r.Family {
 		case "ipv4":
@@ -106,7 +107,7 @@ func lineOf(rows []distinct.Row) tableLine {
 		case "ipv6":
 			line[3] = cell
 		default:
-			line[4], line[5] = cell, count(r.Packets)
+			line[4], line[5] = cell, show.Count(r.Packets)
 		}
 	}
 	return line

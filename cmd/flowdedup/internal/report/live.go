@@ -21,7 +21,7 @@ func LiveJSON(w io.Writer, s *live.Summary) error {
 // somewhere.
 func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	// How fast it could go is not known: it goes as fast as packets come.
-	rate := fmt.Sprintf("traffic     %s packets/s over %s", count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
+	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
 	if err := dedupText(w, &s.Summary, written, rate); err != nil {
 		return err
 	}
@@ -34,48 +34,40 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
 	if f := s.Forward; f != nil {
-		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", count(f.Sent), show.Printable(f.Interface),
-			also(", ", part{f.Lost, "lost while it was away"}, part{f.Refused, "refused"}, part{f.Cut, "cut"}, part{f.TooLong, "too long"}))
+		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Cut, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
 	}
 	if s.Late > 0 {
-		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", count(s.Late))
+		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
 }
 
-// part is a number of things that happened.
-type part struct {
-	count uint64
-	what  string
-}
-
-// also lists what happened at all, each after the separator.
-func also(separator string, parts ...part) string {
-	var t strings.Builder
-	for _, p := range parts {
-		if p.count > 0 {
-			fmt.Fprintf(&t, "%s%s %s", separator, count(p.count), p.what)
-		}
+// also lists what happened at all behind a comma.
+func also(notes ...show.Note) string {
+	if text := show.Notes(notes...); text != "" {
+		return ", " + text
 	}
-	return t.String()
+	return ""
 }
 
+// ofInterface tells what happened at an interface.
 func ofInterface(n *live.Interface) string {
-	return fmt.Sprintf("%s received, %s dropped by the kernel", count(n.Received), count(n.Dropped)) +
-		also(", ", part{n.Outages, "times down or away"}, part{n.Cut, "cut"},
-			part{n.Merged, "merged by receive offload"}, part{n.NoChecksum, "with unfilled checksums"})
+	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
+		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Cut, What: "cut"},
+			show.Note{Count: n.Merged, What: "merged by receive offload"}, show.Note{Count: n.NoChecksum, What: "with unfilled checksums"})
 }
 
 // diffsText tells how copies differed, as shares of the sample.
 func diffsText(r *diffs.Counts) string {
 	var words []string
-	for _, one := range []part{
-		{r.Exact, "exact"}, {r.VLAN, "of another VLAN"}, {r.TTL, "of another TTL"}, {r.MAC, "of other MAC addresses"},
-		{r.Interface, "of another interface"}, {r.Other, "otherwise different"},
+	for _, one := range []show.Note{
+		{Count: r.Exact, What: "exact"}, {Count: r.VLAN, What: "of another VLAN"}, {Count: r.TTL, What: "of another TTL"}, {Count: r.MAC, What: "of other MAC addresses"},
+		{Count: r.Interface, What: "of another interface"}, {Count: r.Other, What: "otherwise different"},
 	} {
-		if one.count > 0 {
-			words = append(words, fmt.Sprintf("%.1f %% %s", share(one.count, r.Sampled), one.what))
+		if one.Count > 0 {
+			words = append(words, show.Percent(float64(one.Count), float64(r.Sampled), 1)+" "+one.What)
 		}
 	}
 	return strings.Join(words, ", ")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 var update = flag.Bool("update", false, "write the golden frames instead of checking them")
@@ -34,7 +35,7 @@ func TestFrame(t *testing.T) {
 		{"nothing", new(history), nil, 80, 23},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.Join(frame(describe(c.history), c.lines, c.width, c.height, false), "\n") + "\n"
+			got := strings.Join(frame(newDashboard(c.history), c.lines, c.width, c.height, false), "\n") + "\n"
 			golden(t, "frame-"+c.name+".txt", got)
 		})
 	}
@@ -83,7 +84,7 @@ func TestFrameFits(t *testing.T) {
 		"nothing": {}, "empty": {last: &live.Status{}}, "full": past(), "many": {last: many},
 		"hostile": {last: hostile(), rates: []rate{{packets: math.MaxFloat64}, {}}},
 	} {
-		b := describe(h)
+		b := newDashboard(h)
 		for width := 0; width < 140; width += 1 + width/4 {
 			for _, height := range []int{0, 1, 2, 5, 23, 60} {
 				for _, p := range []painter{false, true} {
@@ -107,7 +108,7 @@ func requireFits(t *testing.T, line string, width int) {
 	if n := text.StringWidth(bare); n > max(0, width-1) {
 		t.Fatalf("%d columns of %d: %q", n, width, line)
 	}
-	if bare != clean(bare) {
+	if bare != show.Printable(bare) {
 		t.Fatalf("%q has what is not printable", line)
 	}
 }
@@ -119,7 +120,7 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 		s.Rings = append(s.Rings, ring.Stats{Interface: fmt.Sprint("calm", i)})
 	}
 	s.Rings = append(s.Rings, ring.Stats{Interface: "alarming", Dropped: 5})
-	out := strings.Join(frame(describe(&history{last: s}), nil, 80, 23, false), "\n")
+	out := strings.Join(frame(newDashboard(&history{last: s}), nil, 80, 23, false), "\n")
 	for _, want := range []string{"alarming", "eth0/1", "1,234 lost, failed: write", " more)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -130,8 +131,8 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 // TestPainted wants the same frame in colours.
 func TestPainted(t *testing.T) {
 	text.EnableColors()
-	bare := frame(describe(past()), nil, 100, 30, false)
-	coloured := frame(describe(past()), nil, 100, 30, true)
+	bare := frame(newDashboard(past()), nil, 100, 30, false)
+	coloured := frame(newDashboard(past()), nil, 100, 30, true)
 	for i := range bare {
 		if got := text.StripEscape(coloured[i]); got != bare[i] {
 			t.Errorf("%q, want %q", got, bare[i])
@@ -139,27 +140,5 @@ func TestPainted(t *testing.T) {
 	}
 	if all := strings.Join(coloured, ""); !strings.Contains(all, "\x1b[1;31m") {
 		t.Errorf("nothing in red: %q", all)
-	}
-}
-
-func TestSparkline(t *testing.T) {
-	rising := make([]float64, remembered)
-	for i := range rising {
-		rising[i] = float64(i)
-	}
-	for _, c := range []struct {
-		series  []float64
-		columns int
-		want    string
-	}{
-		{rising, 12, "▁▁▂▃▃▄▅▆▆▇██"},
-		{rising, 14, "▁▁▂▃▃▄▅▆▆▇██"},
-		{[]float64{0, 0}, 60, strings.Repeat(" ", 58) + "▁▁"},
-		{[]float64{5}, 10, "         █"},
-		{nil, 10, "          "},
-	} {
-		if got := sparkline(c.series, c.columns); got != c.want {
-			t.Errorf("%v in %d: %q, want %q", c.series, c.columns, got, c.want)
-		}
 	}
 }
