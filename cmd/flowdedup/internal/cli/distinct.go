@@ -161,7 +161,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		cfg.Calendar.Every = 0
 	}
 	if f.list {
-		cfg.Sighting, cfg.Told = out.sighting, out.out.Flush
+		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()

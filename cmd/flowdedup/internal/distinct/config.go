@@ -32,12 +32,12 @@ type Config struct {
 
 	// Rows is told the counts of each window when it closes.
 	Rows func([]Row) error
-	// Sighting is told each first sighting, unless it is nil: packet by packet in the order
+	// FirstSeen is told each first sighting, unless it is nil: packet by packet in the order
 	// of the stream, and those of one packet in the order of Keys.
-	Sighting func(*Sighting) error
-	// Told is called after the rows and sightings of each batch, unless it is nil: whoever
+	FirstSeen func(*Sighting) error
+	// Flush is called after the rows and sightings of each batch, unless it is nil: whoever
 	// gathers them may pass them on.
-	Told func() error
+	Flush func() error
 }
 
 // counters describes the counters of a run.
@@ -54,7 +54,7 @@ func (c *Config) counters() *multikey.Config {
 		Implies:  func(i, j int) bool { return c.Keys[i].Determines(c.Keys[j]) },
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
 		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
-		FirstSeen: c.Sighting != nil,
+		FirstSeen: c.FirstSeen != nil,
 		Emit: func(start, end int64, counts []multikey.Count) error {
 			return c.Rows(rowsOf(start, end, c.zone(), counts))
 		},

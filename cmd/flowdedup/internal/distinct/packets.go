@@ -52,7 +52,7 @@ func (c *Counter) NewPackets() *Packets {
 	for _, group := range p.batch.Derived() {
 		p.derived = append(p.derived, c.cfg.keyers(group.Keys))
 	}
-	if c.cfg.Sighting != nil {
+	if c.cfg.FirstSeen != nil {
 		p.keys = make([]keys, len(c.cfg.Keys))
 	}
 	return p
@@ -128,7 +128,7 @@ func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
 	from := stamp.Format(start, cfg.zone())
 	for i := range first {
 		one := &first[i]
-		err := cfg.Sighting(&Sighting{
+		err := cfg.FirstSeen(&Sighting{
 			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
 			FirstSeen: stamp.Format(stamp.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 		})

@@ -30,7 +30,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	defer in.Close()
 	c := NewCounter(&cfg)
 	err = in.Each(ctx, cfg.Workers, func() input.Task {
-		return &task{packets: c.NewPackets(), told: cfg.Told}
+		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := outputError(c.Close())
 	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
@@ -62,7 +62,7 @@ const step = 512
 // task is the work on one batch.
 type task struct {
 	packets *Packets
-	told    func() error // Config.Told
+	flush   func() error // Config.Told
 	times   []int64
 }
 
@@ -86,10 +86,10 @@ func (t *task) Prepare(b *capture.Batch) {
 
 // Apply counts the elements.
 func (t *task) Apply(b *capture.Batch) error {
-	if err := t.packets.Count(b, nil); err != nil || t.told == nil {
+	if err := t.packets.Count(b, nil); err != nil || t.flush == nil {
 		return err
 	}
-	return outputError(t.told())
+	return outputError(t.flush())
 }
 
 // Write does nothing: a list is written while elements are counted.

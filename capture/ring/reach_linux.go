@@ -1,47 +1,25 @@
-package live
+package ring
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// ErrLoop is what the refusal to forward in a circle wraps.
-var ErrLoop = errors.New("would capture again what it forwards")
-
-// refuseForward returns an error if what is sent to an interface shows up at one that is
-// captured from: at itself, at the other end of a veth pair, at other macvlans of its
-// interface, and at whatever lies over or under these, as bonds, bridges and VLANs do;
-// or if one that is captured from has frames that cannot be sent.
-func refuseForward(captured []string, to string) error {
-	if to == "" {
-		return nil
-	}
+// ReachedFrom returns the names of the interfaces at which frames that are sent to one may
+// show up: that interface, the other end of a veth pair, other macvlans of its interface,
+// and whatever lies over or under these, as bonds, bridges and VLANs do. An interface that
+// does not exist reaches none. The error is the kernel's.
+func ReachedFrom(to string) (map[string]bool, error) {
 	links, err := readLinks()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	seen := links.showing(to)
-	for _, name := range captured {
-		switch {
-		case name == ring.Any || name == to:
-			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
-		case seen[name]:
-			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
-		}
-		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
-			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
-		}
-	}
-	return nil
+	return links.reachedFrom(to), nil
 }
 
 // link is an interface and what it is tied to, by index; 0 for none.
@@ -54,9 +32,7 @@ type link struct {
 // links are the interfaces of a network namespace.
 type links []link
 
-// showing returns the names of the interfaces at which frames that are sent to one may
-// show up.
-func (l links) showing(to string) map[string]bool {
+func (l links) reachedFrom(to string) map[string]bool {
 	w := loopWalk{links: l, sent: map[int]bool{}, received: map[int]bool{}}
 	for i := range l {
 		if l[i].name == to {

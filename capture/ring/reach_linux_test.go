@@ -1,8 +1,8 @@
-package live
+package ring
 
 import (
 	"encoding/binary"
-	"errors"
+
 	"slices"
 	"strings"
 	"syscall"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestLoops follows frames through interfaces that lie on each other.
-func TestLoops(t *testing.T) {
+// TestReached follows frames through interfaces that lie on each other.
+func TestReached(t *testing.T) {
 	veth := links{{index: 2, lower: 3, name: "left"}, {index: 3, lower: 2, name: "right"}}
 	other := link{index: 90, name: "other"}
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestLoops(t *testing.T) {
 	} {
 		for to, want := range c.want {
 			var got []string
-			for name, seen := range append(c.links, other).showing(to) {
+			for name, seen := range append(c.links, other).reachedFrom(to) {
 				if seen {
 					got = append(got, name)
 				}
@@ -57,22 +57,6 @@ func TestLoops(t *testing.T) {
 			if strings.Join(got, " ") != want {
 				t.Errorf("%s: sent to %s, seen at %q, want %q", c.name, to, got, want)
 			}
-		}
-	}
-}
-
-// TestRefuseForward asks the kernel for what is connected, unless the names tell.
-func TestRefuseForward(t *testing.T) {
-	for _, c := range []struct {
-		captured []string
-		to       string
-		refused  bool
-	}{
-		{[]string{"lo"}, "", false}, {[]string{"any"}, "", false}, {[]string{"nope"}, "lo", false},
-		{[]string{"nope", "lo"}, "lo", true}, {[]string{"any"}, "lo", true}, {[]string{"nope"}, "nope", true},
-	} {
-		if err := refuseForward(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
-			t.Errorf("-i %q --forward %q: %v", c.captured, c.to, err)
 		}
 	}
 }
