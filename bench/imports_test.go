@@ -13,8 +13,10 @@ const module = "github.com/flowdedup/flowdedup/"
 var layers = map[string][]string{
 	"asm":             {},
 	"layout":          {"asm"},
-	"engine":          {"engine/theory", "layout", "asm"},
-	"engine/distinct": {"engine", "asm"},
+	"engine":          {"engine/calendar", "engine/theory", "layout", "asm"},
+	"engine/distinct": {"engine", "engine/calendar", "asm"},
+	// Both sides of a run follow times: the calendar knows of neither.
+	"engine/calendar": {},
 	"engine/paper":    {"engine/theory", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // SlidingConfig configures NewSliding.
@@ -56,9 +57,9 @@ const (
 //     the one that came last. What is later than that, and elements without a time
 //     or with one before 1824 or after 2115, are not counted.
 //   - A time that is more than W away from the latest one is not believed at once: one wild
-//     clock must not empty the window. Its element is held, and 32 of them within W of
-//     each other, if not outnumbered by others meanwhile, set the clock, forward or back.
-//     Until then they are counted as far as they lie in the span that is asked for.
+//     clock must not empty the window. Its element is quarantined by a calendar.Clock, which
+//     a quorum of them sets, forward or back. Until then they are counted as far as they lie
+//     in the span that is asked for.
 //
 // What it remembers depends on the stream alone, not on how it is cut into calls. Digests
 // must be keyed. A Sliding is not safe for concurrent use.
@@ -69,10 +70,10 @@ type Sliding struct {
 	window  int64
 	step    int64
 	steps   int64 // in a window, rounded up
+	clock   calendar.Clock
 	started bool
 	front   int64                  // the running step
 	opened  int64                  // when it began
-	latest  int64                  // time
 	debt    int64                  // of lines to be swept, in parts of a window
 	taken   int                    // cells, and spilled ones
 	level   uint                   // 1 of 2^level elements is sampled
@@ -81,8 +82,7 @@ type Sliding struct {
 	thinned []uint32               // of those below the mark, while the sample is halved; else nil
 	levels  []uint8                // of the sample by date
 	recent  [slidingRecents]uint64 // by slot: the last element entered in the running step
-	held    []slidingElement
-	votes   int // for the clock of those held
+	held    []slidingElement       // in quarantine
 	pending slidingPending
 	ignored uint64
 }
@@ -95,7 +95,7 @@ const slidingRecents = 1 << 10
 // recentSlot returns where an element is known.
 func recentSlot(digest uint64) uint64 { return digest >> 33 % slidingRecents }
 
-// slidingElement is an element that is held.
+// slidingElement is an element in quarantine.
 type slidingElement struct {
 	digest asm.Digest
 	time   int64
@@ -185,7 +185,8 @@ func newSliding(window, step int64) (*Sliding, error) {
 			name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor,
 		},
 		most: asm.SlidingLines, window: window, step: step, steps: (window-1)/step + 1,
-		held: make([]slidingElement, 0, slidingHeld),
+		held:  make([]slidingElement, 0, calendar.Quorum),
+		clock: calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
 	if err := s.open(asm.SlidingLines); err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 			i += n
 			continue
 		}
-		s.clock(m, &d[i], times[i], i)
+		s.observe(m, &d[i], times[i], i)
 		i++
 	}
 	s.flush(m)
@@ -250,11 +251,11 @@ func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
 	for i := 0; i < len(d); {
 		n := s.atOnce(len(d) - i)
 		if n == 0 || !s.running(t) {
-			s.clock(m, &d[i], t, i)
+			s.observe(m, &d[i], t, i)
 			i++
 			continue
 		}
-		s.latest = max(s.latest, t)
+		s.clock.Pass(t)
 		s.enterAll(m, d[i:i+n], i)
 		i += n
 	}
@@ -277,12 +278,14 @@ func (s *Sliding) atOnce(elements int) int {
 // they may be entered at once.
 func (s *Sliding) leading(times []int64) (n int) {
 	times = times[:s.atOnce(len(times))]
-	latest := s.latest
+	latest := s.clock.Latest()
 	for n < len(times) && s.running(times[n]) {
 		latest = max(latest, times[n])
 		n++
 	}
-	s.latest = latest
+	if n > 0 {
+		s.clock.Pass(latest)
+	}
 	return n
 }
 
@@ -423,9 +426,10 @@ func (s *Sliding) Step() time.Duration { return time.Duration(s.step) }
 func (s *Sliding) Reset() {
 	s.empty()
 	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
-	s.opened, s.latest, s.front = 0, 0, 0
+	s.opened, s.front = 0, 0
+	s.clock.Reset()
 	clear(s.levels)
-	s.held, s.votes = s.held[:0], 0
+	s.held = s.held[:0]
 }
 
 // empty forgets all elements that are not held, and gives back what they took.

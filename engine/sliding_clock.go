@@ -1,91 +1,74 @@
 package engine
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
 
-// slidingHeld is how many elements set the clock.
-const slidingHeld = 32
-
-// slidingTimes bounds times, as the years 1824 and 2115 do, so that sums of them and a window fit.
-const slidingTimes = 1 << 62
-
-// clock takes an element that time may go on with.
-func (s *Sliding) clock(m marks, d *asm.Digest, t int64, place int) {
-	if t < -slidingTimes || t > slidingTimes {
+// observe takes an element that time may go on with.
+func (s *Sliding) observe(m marks, d *asm.Digest, t int64, place int) {
+	if !calendar.InRange(t) {
 		s.ignored++
 		return
 	}
-	step := floorDiv(t, s.step)
-	if !s.started {
-		s.start(step)
+	verdict, dropped := s.clock.Observe(t)
+	if dropped > 0 {
+		s.ignored += uint64(dropped)
+		s.held = s.held[:0]
 	}
-	ahead := step - s.front
-	if ahead > s.steps || ahead < -s.steps {
-		s.hold(m, d, t)
+	if verdict == calendar.Believed {
+		s.enter(m, d, s.goTo(m, t), place)
 		return
 	}
-	if len(s.held) > 0 {
-		if s.votes--; s.votes <= 0 {
-			s.ignored += uint64(len(s.held))
-			s.drop()
-		}
+	s.held = append(s.held, slidingElement{*d, t})
+	if verdict == calendar.Adopted {
+		s.flush(m)
+		s.adoptClock()
 	}
-	if ahead > 0 {
+}
+
+// goTo makes the step of t the running one, if it is later, and returns it. t is near the
+// time before it, if there is one.
+func (s *Sliding) goTo(m marks, t int64) (step int64) {
+	step = calendar.Index(t, s.step)
+	switch {
+	case !s.started:
+		s.start(step)
+	case step > s.front:
 		s.flush(m) // what waits came before
 		s.advance(step)
 	}
-	s.latest = max(s.latest, t)
-	s.enter(m, d, step, place)
-}
-
-// floorDiv returns the greatest multiple of by that is not above t, divided by it.
-func floorDiv(t, by int64) int64 {
-	q := t / by
-	if t%by < 0 {
-		q--
-	}
-	return q
+	return step
 }
 
 // start begins time with a step.
 func (s *Sliding) start(step int64) {
-	s.started, s.front, s.opened, s.latest = true, step, step*s.step, step*s.step
+	s.started, s.front, s.opened = true, step, step*s.step
 	s.leveled = step
 	for i := range s.levels {
 		s.levels[i] = uint8(s.level)
 	}
 }
 
-// hold keeps an element whose time is far from all others. It has no window in common with
-// one that is far from its own time.
-func (s *Sliding) hold(m marks, d *asm.Digest, t int64) {
-	if n := len(s.held); n > 0 && max(t, s.held[n-1].time)-min(t, s.held[n-1].time) > s.window {
-		s.drop()
-	}
-	s.held = append(s.held, slidingElement{*d, t})
-	s.votes++
-	if len(s.held) == slidingHeld {
-		s.flush(m)
-		s.believe()
-	}
-}
-
-// drop forgets the elements that are held.
-func (s *Sliding) drop() {
-	s.held, s.votes = s.held[:0], 0
-}
-
-// believe sets the clock to that of the elements that are held, and enters them. Some may
-// be held again, if they are more than a window away from the first.
-func (s *Sliding) believe() {
-	var held [slidingHeld]slidingElement
-	copy(held[:], s.held)
-	s.held, s.votes = s.held[:0], 0
-	s.empty()
-	s.start(floorDiv(held[0].time, s.step))
+// adoptClock forgets the time before the clock was set, and enters the elements that were
+// quarantined, as far as they are within a window of the new time.
+func (s *Sliding) adoptClock() {
+	held := s.held
+	s.held = s.held[:0]
+	s.jumpTo(s.clock.Latest())
 	for i := range held {
-		s.clock(marks{}, &held[i].digest, held[i].time, 0)
+		if t := held[i].time; s.clock.Near(t) {
+			s.clock.Pass(t)
+			s.enter(marks{}, &held[i].digest, s.goTo(marks{}, t), 0)
+		}
 	}
 	s.flush(marks{})
+}
+
+// jumpTo forgets all elements, and begins time with the step of t.
+func (s *Sliding) jumpTo(t int64) {
+	s.empty()
+	s.start(calendar.Index(t, s.step))
 }
 
 // advance makes a later step the running one, at most a window ahead.
@@ -107,19 +90,20 @@ func (s *Sliding) advance(step int64) {
 }
 
 // Advance tells the counter that time has gone on to now without elements, as the caller
-// knows for sure: memory of what left the window is free for others. Clocks that are
-// held are forgotten. It does nothing if now is not later than all elements.
+// knows for sure: memory of what left the window is free for others, and elements in
+// quarantine are forgotten. It does nothing if now is not later than all elements.
 func (s *Sliding) Advance(now int64) {
 	checkOpen("Sliding.Advance", s.table.arena)
-	step := floorDiv(min(now, slidingTimes), s.step)
-	if !s.started || step <= s.front {
+	now = min(now, calendar.Farthest)
+	if !s.started || calendar.Index(now, s.step) <= s.front {
 		return
 	}
-	s.drop()
-	if step-s.front <= s.steps {
-		s.advance(step)
-		return
+	near := s.clock.Near(now)
+	s.held = s.held[:0]
+	s.clock.Set(now)
+	if near {
+		s.goTo(marks{}, now)
+	} else {
+		s.jumpTo(now)
 	}
-	s.empty()
-	s.start(step)
 }

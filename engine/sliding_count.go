@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Count is CountSpan over the window.
@@ -25,7 +26,7 @@ func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duratio
 func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
 	checkOpen("Sliding.CountSpan", s.table.arena)
 	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
-	now = max(-slidingTimes, min(now, slidingTimes))
+	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
 	var sum sampleSum
 	s.sum(&sum, from, now)
@@ -92,7 +93,7 @@ func (s *Sliding) sum(a *sampleSum, from, to int64) {
 		return
 	}
 	mask := int64(len(s.counts) - 1)
-	for step := max(floorDiv(from, s.step), s.front-s.steps); step <= s.front; step++ {
+	for step := max(calendar.Index(from, s.step), s.front-s.steps); step <= s.front; step++ {
 		share, least := s.share(step, from, to)
 		level := s.levels[step&mask]
 		a.add(uint64(s.counts[step&mask]), level, share, least)
@@ -107,7 +108,7 @@ func (s *Sliding) sum(a *sampleSum, from, to int64) {
 func (s *Sliding) share(step, from, to int64) (share, least float64) {
 	first := step * s.step
 	last := first + s.step - 1
-	if step == s.front && to >= s.latest {
+	if step == s.front && to >= s.clock.Latest() {
 		to = max(to, last)
 	}
 	if first >= from && last <= to {
@@ -117,9 +118,9 @@ func (s *Sliding) share(step, from, to int64) (share, least float64) {
 	return float64(max(0, covered)) / float64(s.step), 0
 }
 
-// heldWithin counts the distinct elements that are held and were seen in a span.
+// heldWithin counts the distinct elements in quarantine that were seen in a span.
 func (s *Sliding) heldWithin(from, to int64) (count uint64) {
-	var known [slidingHeld]asm.Digest
+	var known [calendar.Quorum]asm.Digest
 	for i := range s.held {
 		if t := s.held[i].time; t < from || t > to {
 			continue

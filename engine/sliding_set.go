@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // SlidingSet counts the distinct elements of the last W in a map of last sightings: exact up
@@ -25,7 +26,7 @@ func (s *SlidingSet) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 		clearBits(seen, len(d))
 	}
 	for i, t := range times[:len(d)] {
-		if t == noTime {
+		if t == calendar.NoTime {
 			continue
 		}
 		last, known := s.last[d[i]]
@@ -54,6 +55,12 @@ func (s *SlidingSet) Count(now int64) Counts {
 	}
 	return exactCounts(n, mapBytes(len(s.last), 24))
 }
+
+// Advance does nothing: see Count.
+func (s *SlidingSet) Advance(int64) {}
+
+// Reset forgets all elements.
+func (s *SlidingSet) Reset() { clear(s.last) }
 
 // Close gives the memory back.
 func (s *SlidingSet) Close() error {

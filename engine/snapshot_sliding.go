@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -22,8 +23,8 @@ func (s *Sliding) Snapshot(w io.Writer, secret Secret, label string) error {
 	fields, spilled := s.fields()
 	out := newSnapshotWriter(w, snapshotSliding, secret, label, append(fields,
 		uint64(s.window), uint64(s.step), uint64(s.most),
-		flagWord(s.started), uint64(s.front), uint64(s.latest), uint64(s.debt), uint64(s.taken),
-		uint64(s.level), uint64(s.leveled), uint64(s.votes), s.ignored, uint64(s.pending.position),
+		flagWord(s.started), uint64(s.front), uint64(s.clock.Latest()), uint64(s.debt), uint64(s.taken),
+		uint64(s.level), uint64(s.leveled), uint64(s.clock.Votes()), s.ignored, uint64(s.pending.position),
 		uint64(len(s.levels)), uint64(len(s.held)),
 	))
 	s.save(out, spilled)
@@ -56,49 +57,55 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 	if err := rows.allowed(c); err != nil {
 		return nil, err
 	}
-	s, held, err := slidingOf(f)
+	s, clock, err := slidingOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, &rows, held); err != nil {
+	if err := s.load(in, &rows, clock); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// slidingOf makes the counter of a snapshot's fields, without its elements, and returns how
-// many of them are held.
-func slidingOf(f *snapshotFields) (s *Sliding, held int, err error) {
+// savedClock is what the fields of a snapshot tell of the clock.
+type savedClock struct {
+	latest      int64
+	votes, held int
+}
+
+// slidingOf makes the counter of a snapshot's fields, without its elements and its clock.
+func slidingOf(f *snapshotFields) (s *Sliding, clock savedClock, err error) {
 	window, step, most := int64(f.next()), int64(f.next()), f.next()
 	if _, err := slidingStep(time.Duration(window), time.Duration(step)); err != nil || step == 0 ||
 		most < asm.SlidingLines || most > maxDigestLines || most&(most-1) != 0 {
-		return nil, 0, errSavedTogether
+		return nil, clock, errSavedTogether
 	}
 	if s, err = newSliding(window, step); err != nil {
-		return nil, 0, err
+		return nil, clock, err
 	}
 	s.most = int(min(most, math.MaxInt))
-	s.started, s.front, s.latest = f.flag(), int64(f.next()), int64(f.next())
+	s.started, s.front, clock.latest = f.flag(), int64(f.next()), int64(f.next())
 	s.debt, s.taken = int64(f.next()), int(f.next())
-	s.level, s.leveled, s.votes = uint(f.next()), int64(f.next()), int(f.next())
+	s.level, s.leveled, clock.votes = uint(f.next()), int64(f.next()), int(f.next())
 	s.ignored, s.pending.position = f.next(), int(f.next())
 	ring := f.next()
-	held = int(f.next())
-	farthest := floorDiv(slidingTimes, step) + 1
+	clock.held = int(f.next())
+	farthest := calendar.Index(calendar.Farthest, step) + 1
 	switch {
 	case s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
-		s.level > 64 || s.votes < 0 || s.votes > held || s.pending.position < 0 || s.pending.position >= counterStep,
-		ring != uint64(len(s.levels)) || held < 0 || held >= slidingHeld:
+		s.level > 64 || s.pending.position < 0 || s.pending.position >= counterStep,
+		ring != uint64(len(s.levels)) || clock.held < 0 || clock.held >= calendar.Quorum,
+		!s.started && clock.held > 0:
 		s.Close()
-		return nil, 0, errSavedTogether
+		return nil, clock, errSavedTogether
 	}
 	s.opened = s.front * s.step
-	return s, held, nil
+	return s, clock, nil
 }
 
 // load reads the elements.
-func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
+func (s *Sliding) load(in *snapshotReader, rows *savedRows, clock savedClock) error {
 	if err := s.passRows.load(in, rows); err != nil {
 		return err
 	}
@@ -108,7 +115,7 @@ func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
 	if s.thinning {
 		s.thinned = make([]uint32, len(s.counts))
 	}
-	words := make([]uint64, 3*held)
+	words := make([]uint64, 3*clock.held)
 	for _, part := range []struct {
 		name string
 		n    int
@@ -124,8 +131,13 @@ func (s *Sliding) load(in *snapshotReader, rows *savedRows, held int) error {
 			return err
 		}
 	}
+	var times []int64
 	for h := range slices.Chunk(words, 3) {
-		s.held = append(s.held, slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])})
+		one := slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])}
+		s.held, times = append(s.held, one), append(times, one.time)
+	}
+	if s.started && !s.clock.Resume(max(clock.latest, s.opened), times, clock.votes) {
+		return errSavedTogether
 	}
 	return in.checkSeal("lines")
 }

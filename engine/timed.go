@@ -272,7 +272,7 @@ func (t *Timed) toTicks(times []int64) []int64 {
 			ticks[i] = int64(tick.divide(t.position + uint64(i)))
 		}
 	case t.tick.by == 1:
-		return times // noTime is asm.NoTick
+		return times // calendar.NoTime is asm.NoTick
 	default:
 		t.tick.ofTimes(ticks, times)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -41,9 +42,9 @@ func TestWindowSemantics(t *testing.T) {
 		{"before counts like after", "1ms", ms(5, 4, 3.999, 4.999), same, false, false, "kckc"},
 		{"the latest kept counts", "1ms", ms(10, 5, 10.5), same, false, false, "kkk"},
 		{"sliding keeps the later time", "1ms", ms(1, 0, 1.9, 2.95), same, true, false, "kcck"},
-		{"without a time never a copy", "1ms", []int64{noTime, noTime, 0, noTime, 1}, same, false, false, "kkkkc"},
-		{"a count window needs no times", "n:2", []int64{noTime, noTime, 5, noTime, 1}, same, false, false, "kcckc"},
-		{"without a window time does not matter", "none", []int64{noTime, 9e18, -9e18, 0}, same, false, false, "kccc"},
+		{"without a time never a copy", "1ms", []int64{calendar.NoTime, calendar.NoTime, 0, calendar.NoTime, 1}, same, false, false, "kkkkc"},
+		{"a count window needs no times", "n:2", []int64{calendar.NoTime, calendar.NoTime, 5, calendar.NoTime, 1}, same, false, false, "kcckc"},
+		{"without a window time does not matter", "none", []int64{calendar.NoTime, 9e18, -9e18, 0}, same, false, false, "kccc"},
 		{"across: repeats at one point stay", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 1, 1, 1}, false, true, "kkkk"},
 		{"across: another point's copy goes", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 2, 2, 1}, false, true, "kcck"},
 		{"across: each repeat has its copy", "1ms", ms(0, 0.1, 0.2, 0.3), []uint32{1, 2, 1, 2}, false, true, "kckc"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // packetStream is input for packet filters.
@@ -26,7 +27,7 @@ func (s *packetStream) add(d asm.Digest, t int64, point uint32) {
 // are: then ticks of that length lose nothing.
 func (s *packetStream) round(unit int64) {
 	for i, t := range s.times {
-		if t != noTime {
+		if t != calendar.NoTime {
 			s.times[i] = t - t%unit
 		}
 	}
@@ -87,7 +88,7 @@ func randomPackets(seed uint64, n int, next clock) *packetStream {
 		}
 		t := now
 		if rng.IntN(100) == 0 {
-			t = noTime
+			t = calendar.NoTime
 		}
 		s.add(d, t, uint32(rng.IntN(3)))
 	}
@@ -179,7 +180,7 @@ func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across 
 		found := false
 		for _, k := range kept[d] {
 			a, b := s.times[k.position], s.times[i]
-			near := a != noTime && b != noTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
+			near := a != calendar.NoTime && b != calendar.NoTime && c.distance(a, b) <= uint64(w.Duration)+c.slack
 			if w.Packets > 0 {
 				near = uint64(i-k.position) <= uint64(w.Packets)+c.slack
 			}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // leastTick returns the shortest tick, in nanoseconds, for a window of time: a
@@ -73,7 +74,7 @@ func (d divisor) ofTimes(ticks, times []int64) {
 // tickOf returns the quotient as the tick of time ns, if that is one.
 func tickOf(ns int64, quotient uint64) int64 {
 	tick := int64(quotient)
-	if ns == noTime {
+	if ns == calendar.NoTime {
 		tick = asm.NoTick
 	}
 	return tick

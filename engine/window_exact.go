@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -100,12 +101,12 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 		switch {
 		case e.cfg.Window.Packets > 0:
 			now.time = now.position
-		case now.time == noTime && !e.cfg.Window.None:
+		case now.time == calendar.NoTime && !e.cfg.Window.None:
 			continue
 		}
 		if e.testAndSet(d[i], now) {
 			seen[i/64] |= 1 << (i % 64)
-		} else if e.late.forgotten != noTime {
+		} else if e.late.forgotten != calendar.NoTime {
 			e.late.count(1, times[i:i+1], uint64(now.position))
 		}
 	}

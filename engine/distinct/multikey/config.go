@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Config says what a Counter counts. The caller has checked all of it.
@@ -16,7 +17,7 @@ type Config struct {
 
 	// Calendar cuts time into windows. Its zero value makes one window of the whole
 	// stream.
-	Calendar engine.Calendar
+	Calendar calendar.Calendar
 	// Slide makes windows slide instead: counts are emitted at each multiple of it, over
 	// the Window before that, which holds MaxSlides slides at most. The method is auto or
 	// exact then, and there are no first sightings.

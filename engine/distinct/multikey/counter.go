@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // noTime is the time of a packet without a timestamp.
@@ -16,7 +17,7 @@ const noTime = math.MinInt64
 type Counter struct {
 	cfg       *Config
 	emit      func(start, end int64, counts []Count) error
-	windows   *engine.Windows[window]
+	windows   *calendar.Stream[window]
 	slides    *slides // in place of windows, or nil
 	past      *past   // nil without
 	impliedBy impliedBy
@@ -41,7 +42,7 @@ type Count struct {
 // New makes a Counter. cfg must not change any more.
 func New(cfg *Config) *Counter {
 	c := &Counter{cfg: cfg, emit: cfg.Emit, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
-	c.windows = engine.NewWindows(engine.WindowsConfig[window]{
+	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
 		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
 	})
 	if cfg.Slide > 0 {
@@ -155,7 +156,7 @@ func (c *Counter) counts(w *window) []Count {
 }
 
 // Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC: see
-// engine.Windows.Expire. The error is the first failure of all.
+// calendar.Stream.Expire. The error is the first failure of all.
 func (c *Counter) Expire(t int64) error {
 	c.windows.Expire(t)
 	return c.err

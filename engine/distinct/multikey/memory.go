@@ -52,7 +52,7 @@ func (c *Counter) evictWindows(current *window) {
 				total += w.memory(c.cfg)
 			}
 		}
-		if total <= c.budget.othersLimit() || !c.windows.Shed() {
+		if total <= c.budget.othersLimit() || !c.windows.EvictOldest() {
 			return
 		}
 	}

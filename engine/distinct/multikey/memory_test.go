@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // TestPreallocate makes counters of the right size for the next window, once, gives them to
@@ -14,7 +15,7 @@ import (
 func TestPreallocate(t *testing.T) {
 	const hour, packets = int64(time.Hour), 100_000
 	c := New(&Config{
-		Keys: []Key{{Name: "src", PerPacket: 1}}, Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+		Keys: []Key{{Name: "src", PerPacket: 1}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 		Emit: func(int64, int64, []Count) error { return nil },
 	})
 	fill := func(w *window) {
@@ -132,7 +133,7 @@ func TestBudgetPast(t *testing.T) {
 	c := New(&Config{
 		Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
 		Implies:  func(i, j int) bool { return i == 1 || i == j },
-		Calendar: engine.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
+		Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour, Method: methodAuto, FPR: 1e-9, Budget: total,
 		Emit: func(int64, int64, []Count) error { return nil },
 	})
 	defer c.Close()

@@ -7,16 +7,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-const (
-	// pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
-	// that counts at full minutes are exact; with more steps each element would be looked
-	// up more often.
-	pastSteps = 120
-	// farthest bounds times, so that sums of them and of a window fit.
-	farthest = 1 << 62
-)
+// pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
+// that counts at full minutes are exact; with more steps each element would be looked
+// up more often.
+const pastSteps = 120
 
 // past counts keys over the span before any moment, beside the windows.
 type past struct {
@@ -83,17 +80,14 @@ func (s *past) begin(times []int64) bool {
 	for _, t := range times {
 		first, last = min(first, t), max(last, t)
 	}
-	if s.sameStep = false; first < -farthest || last > farthest {
+	if s.sameStep = false; !calendar.InRange(first) || !calendar.InRange(last) {
 		return false
 	}
-	step := first - floorMod(first, s.step)
+	step := first - calendar.Phase(first, s.step)
 	s.last, s.sameStep = last, last-step < s.step
 	start, end := s.cfg.Calendar.Window(first)
 	return s.sameStep && step >= start && step <= end-s.step
 }
-
-// floorMod returns t modulo m in 0 to m-1.
-func floorMod(t, m int64) int64 { return (t%m + m) % m }
 
 // count takes the elements of a key in a batch. Unless known is nil, it enters the packets
 // there whose elements have come in the same step before.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 const (
@@ -60,7 +60,7 @@ func measurePause(b *testing.B, over time.Duration, budget int) {
 		c := New(&Config{
 			Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "dst", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
 			Implies:  func(i, j int) bool { return i == 2 || i == j },
-			Calendar: engine.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
+			Calendar: calendar.Calendar{Every: time.Hour}, Method: methodAuto, FPR: 1e-9,
 			Past: over, Budget: budget,
 			Emit: func(int64, int64, []Count) error { return nil },
 		})

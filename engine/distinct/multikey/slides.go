@@ -6,25 +6,19 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-const (
-	// MaxSlides is the most slides that a window has.
-	MaxSlides = 4096
-	// clockPackets is how many packets of another time set the clock. It is less than
-	// half of what engine.Sliding asks for: a packet has two addresses, and counts of the
-	// old time are emitted before a counter goes over to the new one.
-	clockPackets = 15
-)
+// MaxSlides is the most slides that a window has.
+const MaxSlides = 4096
 
 // slides counts the keys of a stream in windows that slide: at each multiple of the slide,
 // counted from 1970 UTC in the time of packets, over the window before it.
 //
 // Counts are emitted when the first packet of a later slide comes. A packet that comes even
 // later is missing from them, and is counted as late; windows to come have it, if it is in
-// them. A packet whose time is more than a window away from the latest one is held back
-// until 15 of them, not outnumbered by others, say that time goes on there. So one wild
-// clock does not end all windows.
+// them. A packet whose time is more than a window away from the latest one is an outlier,
+// and is held until the clock believes it: one wild clock must not end all windows.
 type slides struct {
 	cfg       *Config
 	out       func(start, end int64, counts []Count) error
@@ -33,11 +27,11 @@ type slides struct {
 	slide     int64
 	keys      []slidingKey
 	packets   slidePackets // all of them
+	clock     calendar.Clock
+	held      []heldPacket // in quarantine
 	started   bool
 	next      int64 // when the next counts are due
-	latest    int64
-	held      []heldPacket
-	votes     int // for the time of packets held
+	latest    int64 // time in the windows
 	late      uint64
 	err       error
 
@@ -49,6 +43,7 @@ func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *s
 	s := &slides{
 		cfg: cfg, out: out, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
+		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
 	s.packets.bySlide = make([]uint64, s.window/s.slide)
 	return s
@@ -62,7 +57,7 @@ func (s *slides) count(b *Batch) error {
 			s.add(b, at, at+n)
 		} else {
 			n = 1
-			s.single(b, at)
+			s.observe(b, at)
 		}
 		at += n
 	}
@@ -78,35 +73,40 @@ func (s *slides) leading(times []int64) (n int) {
 		s.latest = max(s.latest, times[n])
 		n++
 	}
+	if n > 0 {
+		s.clock.Pass(s.latest)
+	}
 	return n
 }
 
-// single takes a packet that time may go on with.
-func (s *slides) single(b *Batch, at int) {
+// observe takes a packet that time may go on with.
+func (s *slides) observe(b *Batch, at int) {
 	t := b.times[at]
-	switch {
-	case t < -farthest || t > farthest:
+	if !calendar.InRange(t) {
 		s.late++
 		b.skip(uint32(at + 1))
-	case s.started && s.far(t):
-		s.hold(s.takeOut(b, at))
-	default:
+		return
+	}
+	verdict, dropped := s.clock.Observe(t)
+	if dropped > 0 {
+		s.late += uint64(dropped)
+		s.held = nil
+	}
+	if verdict == calendar.Believed {
 		s.advance(t)
 		s.add(b, at, at+1)
+		return
+	}
+	s.held = append(s.held, s.takeOut(b, at))
+	if verdict == calendar.Adopted {
+		s.adoptClock()
 	}
 }
 
-func (s *slides) far(t int64) bool { return distance(t, s.latest) > s.window }
-
 // advance lets time go on to a packet that is believed.
 func (s *slides) advance(t int64) {
-	if !s.started {
-		s.started, s.latest, s.next = true, t, s.endOf(t)
-	}
-	if len(s.held) > 0 {
-		if s.votes--; s.votes <= 0 {
-			s.drop()
-		}
+	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
+		s.restart(t)
 	}
 	for s.next <= t && s.packets.sum > 0 && s.err == nil {
 		s.emit()
@@ -118,62 +118,39 @@ func (s *slides) advance(t int64) {
 	s.latest = max(s.latest, t)
 }
 
-// endOf returns the end of the slide that holds t.
-func (s *slides) endOf(t int64) int64 { return t - floorMod(t, s.slide) + s.slide }
-
-// hold keeps a packet back. One that is far from those held decides on them: it drops them if it is
-// nearer to the time before.
-func (s *slides) hold(h heldPacket) {
-	if n := len(s.held); n > 0 {
-		last := s.held[n-1].time
-		switch away := distance(h.time, last); {
-		case away <= s.window:
-		case distance(h.time, s.latest) < away:
-			s.drop()
-		default:
-			s.release()
-		}
-	}
-	s.held = append(s.held, h)
-	if s.votes++; len(s.held) == clockPackets {
-		s.release()
-	}
-}
-
-// distance returns how far two times are from each other.
-func distance(a, b int64) int64 { return max(a, b) - min(a, b) }
-
-// drop gives up the packets that are held.
-func (s *slides) drop() {
-	s.late += uint64(len(s.held))
-	s.held, s.votes = s.held[:0], 0
-}
-
-// release believes the packets that are held: windows before them end, and time goes on with
-// the first of them. Some may be held again, if they are far from that.
-func (s *slides) release() {
-	held := s.held
-	s.held, s.votes = nil, 0
+// restart ends the windows before a clock was set, and begins time with t.
+func (s *slides) restart(t int64) {
 	for s.packets.sum > 0 && s.err == nil {
 		s.emit()
 	}
-	s.started = false
-	for _, h := range held {
-		if s.started && s.far(h.time) {
-			s.hold(h)
-			continue
+	for i := range s.keys {
+		for _, f := range s.keys[i].families() {
+			if f.counter != nil {
+				f.counter.Reset()
+			}
 		}
+	}
+	s.started, s.latest, s.next = true, t, s.endOf(t)
+}
+
+// endOf returns the end of the slide that holds t.
+func (s *slides) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + s.slide }
+
+// adoptClock counts the packets that are held, which are believed now.
+func (s *slides) adoptClock() {
+	held := s.held
+	s.held = nil
+	for _, h := range held {
 		s.advance(h.time)
 		s.addHeld(h)
 	}
+	s.clock.Pass(s.latest)
 }
 
-// close emits the counts of the current slide, and returns the memory. The error is the
-// first failure of all.
+// close counts what is held, emits the counts of the current slide, and returns the memory.
+// The error is the first failure of all.
 func (s *slides) close() error {
-	if len(s.held) > 0 {
-		s.release()
-	}
+	s.adoptClock()
 	if s.packets.sum > 0 && s.err == nil {
 		s.emit()
 	}
@@ -207,6 +184,8 @@ type slidingFamily struct {
 // slidingCounter is an engine.Sliding or an engine.SlidingSet.
 type slidingCounter interface {
 	TestAndSet(seen []uint64, d []asm.Digest, times []int64)
+	Advance(now int64)
+	Reset()
 	Count(now int64) engine.Counts
 	Close() error
 }
@@ -300,6 +279,7 @@ func (s *slides) addFamily(f *slidingFamily, digests []asm.Digest, times []int64
 		}
 		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
 	}
+	f.counter.Advance(s.latest) // no clock of its own: the family may have been silent
 	f.counter.TestAndSet(nil, digests, times)
 	f.current = false
 	f.packets.add(slot, packets)
@@ -310,7 +290,7 @@ func (s *slides) slot(t int64) int {
 	if t < s.next-s.window {
 		return -1
 	}
-	return int(floorMod(t-floorMod(t, s.slide), s.window) / s.slide)
+	return int(calendar.Phase(t-calendar.Phase(t, s.slide), s.window) / s.slide)
 }
 
 // newSliding makes a counter of a window that slides.

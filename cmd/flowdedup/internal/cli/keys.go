@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // keyFlags say what distinct keys to count, and in which windows.
@@ -65,8 +65,8 @@ func (f *keyFlags) keys() []flow.KeyConfig {
 	return keys
 }
 
-func (f *keyFlags) calendar() engine.Calendar {
-	return engine.Calendar{Every: f.every, Location: f.location}
+func (f *keyFlags) calendar() calendar.Calendar {
+	return calendar.Calendar{Every: f.every, Location: f.location}
 }
 
 func parseKeys(s string) ([]flow.Of, error) {

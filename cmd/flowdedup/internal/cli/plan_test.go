@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // planResult is what scripts read of "plan --json".
@@ -22,6 +26,7 @@ type planResult struct {
 	FPR, FNR         float64
 	Measured         *struct {
 		Packets, Elements uint64
+		Seconds, Rate     float64
 		WindowElements    float64 `json:"window_elements"`
 		DistinctShare     float64 `json:"distinct_share"`
 		SampledShare      float64 `json:"sampled_share"`
@@ -156,6 +161,24 @@ func TestPlanFrom(t *testing.T) {
 	half := runPlan(t, "--from", in, "--window", "10ms", "--rate", "1M", "--distinct", "50%")
 	if half.Elements != 10_000 || half.DistinctShare != 0.5 {
 		t.Errorf("%g elements, %g new, which flags say otherwise", half.Elements, half.DistinctShare)
+	}
+}
+
+// TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of 2100,
+// the first of all among them.
+func TestPlanFalseTime(t *testing.T) {
+	stream := randomStream(rand.New(rand.NewPCG(3, 3)), 300, 1, time.Second)
+	want := runPlan(t, "--from", writeStream(t, stream, 1), "--window", "1s").Measured
+	for _, at := range []int{0, 150, 300} {
+		for _, year := range []int{1970, 2100} {
+			odd := stream[0]
+			odd.time = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+			in := writeStream(t, slices.Insert(slices.Clone(stream), at, odd), 1)
+			got := runPlan(t, "--from", in, "--window", "1s").Measured
+			if got.Seconds != want.Seconds || math.Abs(got.Rate/want.Rate-1) > 0.01 || got.WindowElements > want.WindowElements+1 {
+				t.Errorf("%d at %d: %+v, want %+v", year, at, got, want)
+			}
+		}
 	}
 }
 

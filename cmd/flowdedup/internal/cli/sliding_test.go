@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // slidingModel is what distinct promises of windows that slide, by brute force: for each row
@@ -146,36 +148,36 @@ func checkClockSet(t *testing.T, in string, records []record) {
 			}
 		}
 	}
-	out, errs, code := run("distinct", "--json", "--of", "src", "--window", "5m", "--slide", "1m", in)
-	if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
-		t.Errorf("exit code %d: %s\n got %v\nwant %v", code, errs, got, want)
+	for _, method := range []string{"auto", "exact"} {
+		out, errs, code := run("distinct", "--json", "--of", "src", "--window", "5m", "--slide", "1m", "--method", method, in)
+		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
+			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
+		}
 	}
 }
 
-// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among others:
-// rows are those that there are without them.
+// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among others
+// or in bursts that are just no quorum: rows are those that there are without them.
 func TestSlidingWildClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
-	var wild []seen
-	for i := range stream {
-		wild = append(wild, stream[i])
-		if i%50 == 25 {
-			odd := stream[i]
-			odd.time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-			wild = append(wild, odd)
-		}
-	}
 	args := []string{"distinct", "--no-merge", "--json", "--window", "5m", "--slide", "1m"}
 	good, _, _ := run(append(args, writeStream(t, stream, 1))...)
-	odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
 	want, _ := readRows(t, good)
-	if got, _ := readRows(t, odd); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, "6 packets came after the row") {
-		t.Errorf("exit code %d: %s", code, errs)
-		for c, n := range got {
-			if want[c] != n {
-				t.Errorf("%v: %v, want %v", c, n, want[c])
+	for _, burst := range []int{1, calendar.Quorum - 1} {
+		var wild []seen
+		for i := range stream {
+			wild = append(wild, stream[i])
+			if i%50 == 25 {
+				odd := stream[i]
+				odd.time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+				wild = append(wild, slices.Repeat([]seen{odd}, burst)...)
 			}
+		}
+		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
+		got, _ := readRows(t, odd)
+		if late := fmt.Sprintf("%d packets came after the row", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
 		}
 	}
 }

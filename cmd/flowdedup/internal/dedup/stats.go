@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Summary is what a run found; its JSON form is part of the command line's
@@ -132,7 +133,7 @@ func (t *batchStats) clock(times []int64, frames []capture.Frame) {
 	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
 	for i := range frames {
 		at := frames[i].Time
-		times[i] = stamp.Usable(at)
+		times[i] = calendar.Usable(at)
 		if at == capture.NoTime {
 			untimed++
 			continue

@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -19,7 +20,7 @@ type Config struct {
 	Inner bool
 
 	// What follows is as in multikey.Config.
-	Calendar      engine.Calendar
+	Calendar      calendar.Calendar
 	Slide, Window time.Duration
 	Past          time.Duration
 	Method        string

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -141,7 +142,7 @@ func TestImpliedKeys(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareWithAlone(t, b, Config{
-						Keys: keys, Calendar: engine.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
+						Keys: keys, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
 						Method: "auto", FPR: 1e-6, Secret: engine.Secret{byte(i)},
 					})
 				})

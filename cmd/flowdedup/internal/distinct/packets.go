@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -130,7 +131,7 @@ func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
 			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
-			FirstSeen: stamp.Format(stamp.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			FirstSeen: stamp.Format(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 		})
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Result is what a run leaves beside its rows.
@@ -70,7 +70,7 @@ type task struct {
 func usableTimes(times []int64, frames []capture.Frame) []int64 {
 	times = slices.Grow(times, len(frames))
 	for i := range frames {
-		times = append(times, stamp.Usable(frames[i].Time))
+		times = append(times, calendar.Usable(frames[i].Time))
 	}
 	return times
 }

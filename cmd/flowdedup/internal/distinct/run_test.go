@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // hourly makes a pcap of raw IPv4 headers, one an hour.
@@ -42,7 +42,7 @@ func TestFailedRowsEndRun(t *testing.T) {
 	calls := 0
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{hourly(t, packets)}, Input: input.Options{Warn: func(error) {}},
-		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: engine.Calendar{Every: time.Hour}, Method: "exact",
+		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
 		Rows: func([]Row) error { calls++; return full },
 	})
 	var failed *OutputError

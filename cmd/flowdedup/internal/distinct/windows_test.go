@@ -12,7 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -56,7 +56,7 @@ func TestLookAhead(t *testing.T) {
 				_, err := Run(context.Background(), Config{
 					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 					Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}},
-					Calendar: engine.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
+					Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
 					Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 				})
 				if err != nil {
@@ -107,7 +107,7 @@ func TestBudget(t *testing.T) {
 			_, err := Run(context.Background(), Config{
 				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 				Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.Pair}},
-				Calendar: engine.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
+				Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
 				Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 			})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // BenchmarkTask measures what a run does with a packet once its batch is there, for the
@@ -44,7 +45,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	if change != nil {
 		cfg := distinct.Config{
 			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
-			Calendar: engine.Calendar{Every: time.Hour}, Past: time.Hour,
+			Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour,
 			Method: "auto", Secret: secret, FPR: 1e-6,
 			Rows: func([]distinct.Row) error { return nil },
 		}

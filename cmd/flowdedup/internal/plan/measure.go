@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -18,7 +18,7 @@ type Measurement struct {
 	Packets  uint64  `json:"packets"`
 	Filtered uint64  `json:"filtered"` // packets that were not wanted, and are counted nowhere else
 	Elements uint64  `json:"elements"`
-	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest
+	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest, without false times
 	// Rate is the mean number of elements a second, 0 where there is no time.
 	Rate float64 `json:"rate"`
 	// WindowElements is the largest number of elements in a window, by the rate where
@@ -87,8 +87,7 @@ type meter struct {
 	source  elements
 	track   *tracker
 	packets uint64
-	first   int64
-	last    int64
+	span    span
 	headers [step]flow.Header
 }
 
@@ -97,8 +96,7 @@ func newMeter(c *Config, kind sizing.Kind) *meter {
 		decoder: flow.NewDecoder(flow.Config{}),
 		source:  newElements(c),
 		track:   newTracker(c.Window, kind == sizing.Landmark, followed),
-		first:   capture.NoTime,
-		last:    capture.NoTime,
+		span:    newSpan(),
 	}
 }
 
@@ -107,23 +105,13 @@ func (m *meter) batch(b *capture.Batch) {
 		n := min(step, len(b.Frames)-from)
 		m.decoder.Decode(m.headers[:n], b, from)
 		for i := range n {
-			m.time(stamp.Usable(b.Frames[from+i].Time))
+			m.span.add(calendar.Usable(b.Frames[from+i].Time))
 		}
 		m.packets += uint64(n)
 		m.source.each(b, from, m.headers[:n], func(d asm.Digest, frame int) {
-			m.track.add(d, stamp.Usable(b.Frames[from+frame].Time))
+			m.track.add(d, calendar.Usable(b.Frames[from+frame].Time))
 		})
 	}
-}
-
-func (m *meter) time(t int64) {
-	if t == capture.NoTime {
-		return
-	}
-	if m.first == capture.NoTime || t < m.first {
-		m.first = t
-	}
-	m.last = max(m.last, t)
 }
 
 func (m *meter) result() *Measurement {
@@ -135,8 +123,8 @@ func (m *meter) result() *Measurement {
 	}
 	r.Gaps = bins(r.gaps, 1)
 	r.GapSeconds = bins(t.times.Gaps(), 1e-9)
-	if m.last > m.first {
-		r.Seconds = float64(m.last)/1e9 - float64(m.first)/1e9
+	m.span.finish()
+	if r.Seconds = m.span.seconds(); r.Seconds > 0 {
 		r.Rate = float64(t.position) / r.Seconds
 	}
 	r.WindowElements = t.windowElements(r.gaps)

@@ -1,15 +1,19 @@
 package plan
 
-import "github.com/flowdedup/flowdedup/engine"
+import (
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
 
-// slices is how many slices of a window peak counts in.
-const slices = 8
+// windowSlices is how many slices of a window peak counts in.
+const windowSlices = 8
 
 // peak finds the largest number of elements in a window of time that is aligned to the
-// clock or, for others, to an eighth of the window. Elements that come late by less than
-// a window count in the running slice; a clock that jumps starts the count again. In all
-// other windows it counts all.
+// clock or, for others, to an eighth of the window. Elements that are late by less than a
+// window count in the running slice; later ones begin the count of a window again.
+// Outliers count once the clock believes them. In all other windows it counts all.
 type peak struct {
+	clock   calendar.Clock
 	length  int64 // of a slice, 0 without time
 	ring    []uint64
 	now     int64 // number of the running slice
@@ -19,26 +23,52 @@ type peak struct {
 }
 
 func newPeak(window engine.Window, landmark bool) peak {
-	p := peak{length: int64(window.Duration), ring: make([]uint64, 1)}
-	if !landmark && p.length >= slices {
-		p.length /= slices
-		p.ring = make([]uint64, slices)
+	reach := max(window.Duration, calendar.Tolerance)
+	p := peak{
+		clock:  calendar.Clock{Ahead: reach, Behind: reach},
+		length: int64(window.Duration), ring: make([]uint64, 1),
+	}
+	if !landmark && p.length >= windowSlices {
+		p.length /= windowSlices
+		p.ring = make([]uint64, windowSlices)
 	}
 	return p
 }
 
+// add takes an element.
 func (p *peak) add(at int64) {
-	if p.length > 0 {
-		p.turn(floorDiv(at, p.length))
-		p.ring[p.place(p.now)]++
+	if p.length == 0 {
+		p.sum++
+		p.most = p.sum
+		return
 	}
+	switch verdict, _ := p.clock.Observe(at); verdict {
+	case calendar.Believed:
+		p.count(at)
+	case calendar.Adopted:
+		p.countAll(p.clock.Adopted())
+	}
+}
+
+// finish counts the elements that the stream ends with before the clock believes them.
+func (p *peak) finish() { p.countAll(p.clock.Held()) }
+
+func (p *peak) countAll(times []int64) {
+	for _, at := range times {
+		p.count(at)
+	}
+}
+
+func (p *peak) count(at int64) {
+	p.turn(calendar.Index(at, p.length))
+	p.ring[p.place(p.now)]++
 	p.sum++
 	p.most = max(p.most, p.sum)
 }
 
 // turn makes a slice the running one, and ends those that it pushes out of the window.
 func (p *peak) turn(slice int64) {
-	if !p.started || distance(p.now, slice) >= uint64(len(p.ring)) {
+	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
 		clear(p.ring)
 		p.now, p.sum, p.started = slice, 0, true
 		return
@@ -52,7 +82,4 @@ func (p *peak) turn(slice int64) {
 }
 
 // place is where a slice is counted.
-func (p *peak) place(slice int64) int64 {
-	n := int64(len(p.ring))
-	return slice - floorDiv(slice, n)*n
-}
+func (p *peak) place(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }

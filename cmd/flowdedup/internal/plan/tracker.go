@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -59,7 +60,7 @@ func (t *tracker) add(d asm.Digest, at int64) {
 		t.repeats += weight
 		t.gaps.Add(float64(now.position-before.position), weight)
 		if now.time != capture.NoTime && before.time != capture.NoTime {
-			t.times.Add(float64(distance(before.time, now.time)), weight)
+			t.times.Add(float64(calendar.Distance(before.time, now.time)), weight)
 		}
 	} else {
 		t.fresh += weight
@@ -79,9 +80,9 @@ func (t *tracker) within(before, now sighting) bool {
 	case t.window.Packets > 0:
 		return now.position-before.position <= uint64(t.window.Packets)
 	case t.window.Duration > 0 && t.landmark:
-		return floorDiv(before.time, int64(t.window.Duration)) == floorDiv(now.time, int64(t.window.Duration))
+		return calendar.Index(before.time, int64(t.window.Duration)) == calendar.Index(now.time, int64(t.window.Duration))
 	case t.window.Duration > 0:
-		return distance(before.time, now.time) <= uint64(t.window.Duration)
+		return calendar.Distance(before.time, now.time) <= uint64(t.window.Duration)
 	}
 	return true
 }
@@ -110,15 +111,6 @@ func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 	if t.window.Packets > 0 {
 		return float64(t.window.Packets)
 	}
+	t.peak.finish()
 	return max(1, float64(t.peak.most), gaps.Quantile(1))
-}
-
-func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

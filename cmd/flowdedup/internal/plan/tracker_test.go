@@ -3,12 +3,14 @@ package plan
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // TestTrackerSamples follows a hundredth of the elements and wants what following all gives.
@@ -96,13 +98,16 @@ func TestPeak(t *testing.T) {
 		{"far apart", false, []int64{0, 0, 100, 200}, 2},
 		{"before 1970", false, []int64{-9, -8, -2, -1, 0}, 3},
 		{"late", false, []int64{5, 3, 4}, 3},
-		{"a wild clock", false, []int64{0, math.MaxInt64, 1, math.MinInt64 + 1, 2, 3}, 2},
+		{"a wild clock", false, []int64{0, math.MaxInt64, 1, math.MinInt64 + 1, 2, 3}, 4},
+		{"a clock that was set", false, slices.Concat([]int64{0, 1, 2}, repeat(-1e15, calendar.Quorum+2)), calendar.Quorum + 2},
+		{"set at the end", false, slices.Concat([]int64{0, 1, 2}, repeat(1e15, 5)), 5},
 		{"aligned", true, []int64{6, 7, 8, 9, 10}, 3},
 	} {
 		p := newPeak(engine.Window{Duration: 8}, c.landmark)
 		for _, at := range c.times {
 			p.add(at)
 		}
+		p.finish()
 		if p.most != c.want {
 			t.Errorf("%s: %d elements, want %d", c.name, p.most, c.want)
 		}
@@ -112,6 +117,46 @@ func TestPeak(t *testing.T) {
 	p.add(5)
 	if p.most != 2 {
 		t.Errorf("without a window: %d elements", p.most)
+	}
+}
+
+// repeat returns n times the same instant.
+func repeat(at int64, n int) []int64 { return slices.Repeat([]int64{at}, n) }
+
+// TestSpan measures streams with false times, which have no part in it.
+func TestSpan(t *testing.T) {
+	const s, year = int64(time.Second), int64(8766 * time.Hour)
+	steady := func(from int64, n int) (times []int64) {
+		for i := range int64(n) {
+			times = append(times, from+i*s)
+		}
+		return times
+	}
+	for _, c := range []struct {
+		name  string
+		times []int64
+		want  float64
+	}{
+		{"nothing", nil, 0},
+		{"no time", []int64{capture.NoTime, 0, capture.NoTime, 9 * s}, 9},
+		{"in order", steady(50*year, 100), 99},
+		{"a false time among others", slices.Concat(steady(50*year, 50), []int64{0}, steady(50*year+50*s, 50)), 99},
+		{"a false time first", slices.Concat([]int64{0}, steady(50*year, 100)), 99},
+		{"a false time last", slices.Concat(steady(50*year, 100), []int64{math.MaxInt64 - 1}), 99},
+		{"a false time first of few", slices.Concat([]int64{0}, steady(50*year, 10)), 9},
+		{"a false time last of few", slices.Concat(steady(50*year, 10), []int64{0}), 9},
+		{"two packets", []int64{0, year}, float64(year / s)},
+		{"a pause", slices.Concat(steady(0, 100), steady(year, 100)), float64(year/s) + 99},
+		{"a clock that was set back", slices.Concat(steady(year, 100), steady(0, 100)), float64(year/s) + 99},
+	} {
+		m := newSpan()
+		for _, at := range c.times {
+			m.add(at)
+		}
+		m.finish()
+		if got := m.seconds(); math.Abs(got-c.want) > 1e-3 {
+			t.Errorf("%s: %g s, want %g", c.name, got, c.want)
+		}
 	}
 }
 

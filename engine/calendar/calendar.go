@@ -1,4 +1,4 @@
-package engine
+package calendar
 
 import (
 	"math"
@@ -118,7 +118,7 @@ func zoneOffset(local time.Time) time.Duration {
 // clocks had always been as they are in this period.
 func (p *zonePeriod) phase(t int64, every time.Duration) uint64 {
 	m := uint64(every)
-	return (floorMod(t, m) + floorMod(int64(p.offset)-weekStart*int64(time.Second), m)) % m
+	return (uint64(Phase(t, int64(m))) + uint64(Phase(int64(p.offset)-weekStart*int64(time.Second), int64(m)))) % m
 }
 
 // repeated returns how long from its begin the period repeats readings that
@@ -163,13 +163,4 @@ func (p *zonePeriod) first(t int64, every time.Duration) (int64, bool) {
 		return 0, false
 	}
 	return from + int64(wait), true
-}
-
-// floorMod returns t modulo m in 0 to m-1; m is at most math.MaxInt64.
-func floorMod(t int64, m uint64) uint64 {
-	r := t % int64(m)
-	if r < 0 {
-		r += int64(m)
-	}
-	return uint64(r)
 }

@@ -1,4 +1,4 @@
-package engine
+package calendar
 
 import (
 	"cmp"
@@ -26,8 +26,8 @@ type recorder struct {
 	most   int
 }
 
-func (r *recorder) windows(every time.Duration) *Windows[bin] {
-	return NewWindows(WindowsConfig[bin]{
+func (r *recorder) windows(every time.Duration) *Stream[bin] {
+	return NewStream(StreamConfig[bin]{
 		Calendar: Calendar{Every: every},
 		Open: func(start, end int64) *bin {
 			r.open++
@@ -50,7 +50,7 @@ func (r *recorder) windows(every time.Duration) *Windows[bin] {
 }
 
 // feedTimes sends times in batches and checks that runs are what they claim.
-func feedTimes(t *testing.T, w *Windows[bin], times []int64, batch int) {
+func feedTimes(t *testing.T, w *Stream[bin], times []int64, batch int) {
 	t.Helper()
 	for at := 0; at < len(times); at += batch {
 		part := times[at:min(at+batch, len(times))]
@@ -62,7 +62,7 @@ func feedTimes(t *testing.T, w *Windows[bin], times []int64, batch int) {
 			if content != nil {
 				content.packets += n
 				for _, at := range part[:n] {
-					if at != noTime && !within(at, content.start, content.end) || at == noTime && content.start != noTime {
+					if at != NoTime && !within(at, content.start, content.end) || at == NoTime && content.start != NoTime {
 						t.Fatalf("%d is put into %d to %d", at, content.start, content.end)
 					}
 				}
@@ -73,7 +73,7 @@ func feedTimes(t *testing.T, w *Windows[bin], times []int64, batch int) {
 }
 
 // windowAt runs a single packet.
-func windowAt(w *Windows[bin], t int64) *bin {
+func windowAt(w *Stream[bin], t int64) *bin {
 	_, content := w.Run([]int64{t})
 	return content
 }
@@ -82,27 +82,27 @@ func windowAt(w *Windows[bin], t int64) *bin {
 func naive(times []int64, every int64) []bin {
 	counts := map[int64]int{}
 	for _, at := range times {
-		if at == noTime {
-			counts[noTime]++
+		if at == NoTime {
+			counts[NoTime]++
 			continue
 		}
-		counts[at-int64(floorMod(at, uint64(every)))]++
+		counts[at-Phase(at, every)]++
 	}
 	var bins []bin
 	for start, n := range counts {
-		if start != noTime {
+		if start != NoTime {
 			bins = append(bins, bin{start, start + every, n})
 		}
 	}
 	slices.SortFunc(bins, func(a, b bin) int { return cmp.Compare(a.start, b.start) })
-	if n := counts[noTime]; n > 0 {
-		bins = append(bins, bin{noTime, noTime, n})
+	if n := counts[NoTime]; n > 0 {
+		bins = append(bins, bin{NoTime, NoTime, n})
 	}
 	return bins
 }
 
 // Streams within the limits are sorted as a map would sort them.
-func TestWindowsAgainstMap(t *testing.T) {
+func TestStreamAgainstMap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(81, seed))
 		times := make([]int64, 20_000)
@@ -112,7 +112,7 @@ func TestWindowsAgainstMap(t *testing.T) {
 			times[i] = now - rng.Int64N(hour/2)
 			switch rng.IntN(500) {
 			case 0:
-				times[i] = noTime
+				times[i] = NoTime
 			case 1:
 				times[i] = now + rng.Int64N(20)*hour*1000 // some from far ahead
 			}
@@ -132,10 +132,10 @@ func TestWindowsAgainstMap(t *testing.T) {
 	}
 }
 
-func TestWindowsExtremes(t *testing.T) {
+func TestStreamExtremes(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
-	times := []int64{math.MaxInt64, math.MinInt64 + 1, noTime, 0, -1, math.MaxInt64 - 1, noTime, math.MaxInt64}
+	times := []int64{math.MaxInt64, math.MinInt64 + 1, NoTime, 0, -1, math.MaxInt64 - 1, NoTime, math.MaxInt64}
 	feedTimes(t, w, times, 3)
 	w.Close()
 	var packets []int
@@ -155,7 +155,7 @@ func repeat(at int64, n int) []int64 {
 	return slices.Repeat([]int64{at}, n)
 }
 
-func TestWindowsCloseWhenIdle(t *testing.T) {
+func TestStreamCloseWhenIdle(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
 	feedTimes(t, w, repeat(0, 10), 100)
@@ -188,7 +188,7 @@ func TestWindowsCloseWhenIdle(t *testing.T) {
 
 // A burst of a thousand wrong stamps between good ones: the window of the good
 // ones stays, memory is bounded, and no window comes back.
-func TestWindowsSurviveWildStamps(t *testing.T) {
+func TestStreamSurviveWildStamps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(83, 84))
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
@@ -219,7 +219,7 @@ func TestWindowsSurviveWildStamps(t *testing.T) {
 }
 
 // A sparse capture of many hours closes them in order.
-func TestWindowsOfALongCapture(t *testing.T) {
+func TestStreamOfALongCapture(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
 	var times []int64
@@ -237,7 +237,7 @@ func TestWindowsOfALongCapture(t *testing.T) {
 }
 
 // What closes does not depend on how the stream is cut.
-func TestWindowsBatches(t *testing.T) {
+func TestStreamBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(85, 86))
 	var times []int64
 	for range 3000 {
@@ -262,29 +262,29 @@ func TestWindowsBatches(t *testing.T) {
 	}
 }
 
-func TestWindowsShed(t *testing.T) {
+func TestEvictOldest(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
-	if w.Shed() {
+	if w.EvictOldest() {
 		t.Error("nothing was open")
 	}
-	feedTimes(t, w, []int64{noTime, 5 * hour, 3 * hour, 4 * hour, 5 * hour}, 2)
+	feedTimes(t, w, []int64{NoTime, 5 * hour, 3 * hour, 4 * hour, 5 * hour}, 2)
 	var open []int64
 	for b := range w.All() {
 		open = append(open, b.start)
 	}
-	if want := []int64{3 * hour, 4 * hour, 5 * hour, noTime}; !slices.Equal(open, want) {
+	if want := []int64{3 * hour, 4 * hour, 5 * hour, NoTime}; !slices.Equal(open, want) {
 		t.Errorf("open are %v", open)
 	}
 	for _, want := range []int64{3 * hour, 4 * hour} {
-		if !w.Shed() || r.closed[len(r.closed)-1].start != want {
+		if !w.EvictOldest() || r.closed[len(r.closed)-1].start != want {
 			t.Errorf("closed %v, want window %d last", r.closed, want)
 		}
 	}
-	if w.Shed() {
+	if w.EvictOldest() {
 		t.Error("the window in use was closed")
 	}
-	if windowAt(w, 3*hour) != nil || windowAt(w, 5*hour) == nil || windowAt(w, noTime) == nil {
+	if windowAt(w, 3*hour) != nil || windowAt(w, 5*hour) == nil || windowAt(w, NoTime) == nil {
 		t.Error("the wrong windows are closed")
 	}
 	w.Close()
@@ -332,7 +332,7 @@ func TestTimeSpansAreBounded(t *testing.T) {
 	}
 }
 
-func FuzzWindows(f *testing.F) {
+func FuzzStream(f *testing.F) {
 	f.Add(uint64(1), uint16(100), uint8(0))
 	f.Add(uint64(2), uint16(3000), uint8(7))
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16, wildness uint8) {
@@ -355,7 +355,7 @@ func FuzzWindows(f *testing.F) {
 	})
 }
 
-func BenchmarkWindows(b *testing.B) {
+func BenchmarkStream(b *testing.B) {
 	for _, run := range []int{1, 16, 1024} {
 		b.Run(fmt.Sprintf("run=%d", run), func(b *testing.B) {
 			r := &recorder{}

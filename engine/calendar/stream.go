@@ -1,14 +1,10 @@
-package engine
+package calendar
 
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
 )
-
-// noTime is the time of a packet without a timestamp.
-const noTime = math.MinInt64
 
 // Limits of the open windows.
 const (
@@ -27,8 +23,8 @@ const (
 	shelteredWindows = 8
 )
 
-// WindowsConfig describes what a Windows manages.
-type WindowsConfig[T any] struct {
+// StreamConfig describes what a Stream manages.
+type StreamConfig[T any] struct {
 	Calendar Calendar
 	// Open returns the content of a new window, never nil. Both bounds are
 	// math.MinInt64 for the window of packets without a timestamp.
@@ -37,7 +33,7 @@ type WindowsConfig[T any] struct {
 	Close func(start, end int64, content *T)
 }
 
-// Windows sorts the packets of a stream into the windows of a calendar, and
+// Stream sorts the packets of a stream into the windows of a calendar, and
 // decides when one is complete.
 //
 // Packets may be out of order, and stamps may be wrong; so nothing is concluded
@@ -50,7 +46,7 @@ type WindowsConfig[T any] struct {
 //     when its turn comes;
 //   - when 64 are open and another is needed: the one that has been without a
 //     packet for longest, among all but the eight with the most packets;
-//   - when the user calls Shed for want of memory;
+//   - when the user calls EvictOldest for want of memory;
 //   - at the end, oldest first.
 //
 // Every window is opened once at most. Packets of a window that has closed are
@@ -59,11 +55,13 @@ type WindowsConfig[T any] struct {
 // two with the smallest gap between them become one, and what falls in the gap is
 // late as well. That takes a thousand holes in the stream's time to happen.
 //
+// A Stream needs no Clock: the window of a wrong stamp is its quarantine.
+//
 // All these decisions are taken at positions in the stream. They depend neither on the
-// wall clock nor on how the stream is cut into calls; only Expire does. A Windows is not safe for
-// concurrent use.
-type Windows[T any] struct {
-	config  WindowsConfig[T]
+// wall clock nor on how the stream is cut into calls; only Expire does. A Stream is not
+// safe for concurrent use.
+type Stream[T any] struct {
+	config  StreamConfig[T]
 	open    []openWindow[T] // ascending
 	current int             // index of the window of the last timed packet, or -1
 	untimed openWindow[T]   // of packets without a timestamp; content is nil before the first
@@ -80,61 +78,61 @@ type openWindow[T any] struct {
 	content    *T
 }
 
-// NewWindows returns a Windows without an open window.
-func NewWindows[T any](c WindowsConfig[T]) *Windows[T] {
-	return &Windows[T]{config: c, current: -1}
+// NewStream returns a Stream without an open window.
+func NewStream[T any](c StreamConfig[T]) *Stream[T] {
+	return &Stream[T]{config: c, current: -1}
 }
 
 // Run takes the packets with the given times, in stream order and in nanoseconds
 // since 1970 UTC (math.MinInt64: none), up to the first one of another window.
 // It returns how many these are, at least one unless times is empty, and the
 // content of their window, or nil if they are late. The content belongs to the
-// caller until a window closes, which only Run, Shed and Close bring about.
+// caller until a window closes, which only Run, EvictOldest and Close bring about.
 //
 // A run also ends where idle windows are looked for, so the next may be of the
 // same window.
-func (w *Windows[T]) Run(times []int64) (n int, content *T) {
+func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	if len(times) == 0 {
 		return 0, nil
 	}
-	untilSweep := sweepPackets - w.packets%sweepPackets
+	untilSweep := sweepPackets - s.packets%sweepPackets
 	if untilSweep == sweepPackets {
-		w.sweep()
+		s.sweep()
 	}
 	times = times[:min(int64(len(times)), untilSweep)]
-	if times[0] == noTime {
-		return w.runUntimed(times)
+	if times[0] == NoTime {
+		return s.runUntimed(times)
 	}
-	if !w.find(times[0]) {
-		start, end := w.config.Calendar.Window(times[0])
-		if w.closed.holds(start) {
+	if !s.find(times[0]) {
+		start, end := s.config.Calendar.Window(times[0])
+		if s.closed.holds(start) {
 			n = leading(times, start, end)
-			w.packets += int64(n)
-			w.late += uint64(n)
+			s.packets += int64(n)
+			s.late += uint64(n)
 			return n, nil
 		}
-		w.add(start, end)
+		s.add(start, end)
 	}
-	o := &w.open[w.current]
-	return w.take(o, leading(times, o.start, o.end)), o.content
+	o := &s.open[s.current]
+	return s.take(o, leading(times, o.start, o.end)), o.content
 }
 
 // take books n packets to a window and returns n.
-func (w *Windows[T]) take(o *openWindow[T], n int) int {
-	w.packets += int64(n)
+func (s *Stream[T]) take(o *openWindow[T], n int) int {
+	s.packets += int64(n)
 	o.packets += int64(n)
-	o.touched = w.packets
+	o.touched = s.packets
 	return n
 }
 
-func (w *Windows[T]) runUntimed(times []int64) (n int, content *T) {
-	if w.untimed.content == nil {
-		w.untimed.content = w.config.Open(noTime, noTime)
+func (s *Stream[T]) runUntimed(times []int64) (n int, content *T) {
+	if s.untimed.content == nil {
+		s.untimed.content = s.config.Open(NoTime, NoTime)
 	}
-	for n < len(times) && times[n] == noTime {
+	for n < len(times) && times[n] == NoTime {
 		n++
 	}
-	return w.take(&w.untimed, n), w.untimed.content
+	return s.take(&s.untimed, n), s.untimed.content
 }
 
 // leading counts the packets up to the first that is not in a window.
@@ -154,59 +152,59 @@ func within(t, start, end int64) bool {
 
 // find makes the open window that holds t the current one, and reports whether
 // there is one.
-func (w *Windows[T]) find(t int64) bool {
-	if w.current >= 0 && within(t, w.open[w.current].start, w.open[w.current].end) {
+func (s *Stream[T]) find(t int64) bool {
+	if s.current >= 0 && within(t, s.open[s.current].start, s.open[s.current].end) {
 		return true
 	}
-	i, found := slices.BinarySearchFunc(w.open, t, func(o openWindow[T], t int64) int {
+	i, found := slices.BinarySearchFunc(s.open, t, func(o openWindow[T], t int64) int {
 		return cmp.Compare(o.start, t)
 	})
 	if !found {
 		i-- // the last one that starts before t
 	}
-	if i < 0 || !within(t, w.open[i].start, w.open[i].end) {
+	if i < 0 || !within(t, s.open[i].start, s.open[i].end) {
 		return false
 	}
-	w.current = i
+	s.current = i
 	return true
 }
 
 // add opens a window and makes it the current one.
-func (w *Windows[T]) add(start, end int64) {
-	if len(w.open) == maxOpenWindows {
-		w.close(w.leastNeeded())
+func (s *Stream[T]) add(start, end int64) {
+	if len(s.open) == maxOpenWindows {
+		s.close(s.leastNeeded())
 	}
-	i, _ := slices.BinarySearchFunc(w.open, start, func(o openWindow[T], start int64) int {
+	i, _ := slices.BinarySearchFunc(s.open, start, func(o openWindow[T], start int64) int {
 		return cmp.Compare(o.start, start)
 	})
-	w.open = slices.Insert(w.open, i, openWindow[T]{start: start, end: end, content: w.config.Open(start, end)})
-	w.current = i
+	s.open = slices.Insert(s.open, i, openWindow[T]{start: start, end: end, content: s.config.Open(start, end)})
+	s.current = i
 }
 
 // leastNeeded returns the index of the window that makes room for another.
-func (w *Windows[T]) leastNeeded() int {
-	byPackets := make([]int, len(w.open))
+func (s *Stream[T]) leastNeeded() int {
+	byPackets := make([]int, len(s.open))
 	for i := range byPackets {
 		byPackets[i] = i
 	}
 	slices.SortFunc(byPackets, func(a, b int) int {
-		return cmp.Or(cmp.Compare(w.open[b].packets, w.open[a].packets), cmp.Compare(w.open[b].touched, w.open[a].touched))
+		return cmp.Or(cmp.Compare(s.open[b].packets, s.open[a].packets), cmp.Compare(s.open[b].touched, s.open[a].touched))
 	})
 	return slices.MinFunc(byPackets[shelteredWindows:], func(a, b int) int {
-		return cmp.Compare(w.open[a].touched, w.open[b].touched)
+		return cmp.Compare(s.open[a].touched, s.open[b].touched)
 	})
 }
 
 // sweep closes idle windows, oldest first.
-func (w *Windows[T]) sweep() {
-	newest := len(w.open) - 1
-	for newest >= 0 && w.packets-w.open[newest].touched > idlePackets {
+func (s *Stream[T]) sweep() {
+	newest := len(s.open) - 1
+	for newest >= 0 && s.packets-s.open[newest].touched > idlePackets {
 		newest--
 	}
 	// Windows after the newest one in use stay.
 	for i := 0; i < newest; {
-		if w.packets-w.open[i].touched > idlePackets {
-			w.close(i)
+		if s.packets-s.open[i].touched > idlePackets {
+			s.close(i)
 			newest--
 		} else {
 			i++
@@ -215,64 +213,64 @@ func (w *Windows[T]) sweep() {
 }
 
 // close closes open window i.
-func (w *Windows[T]) close(i int) {
-	o := w.open[i]
-	w.open = slices.Delete(w.open, i, i+1)
-	w.closed.add(o.start, o.end)
+func (s *Stream[T]) close(i int) {
+	o := s.open[i]
+	s.open = slices.Delete(s.open, i, i+1)
+	s.closed.add(o.start, o.end)
 	switch {
-	case w.current == i:
-		w.current = -1
-	case w.current > i:
-		w.current--
+	case s.current == i:
+		s.current = -1
+	case s.current > i:
+		s.current--
 	}
-	w.config.Close(o.start, o.end, o.content)
+	s.config.Close(o.start, o.end, o.content)
 }
 
-// Shed closes the window that has been without a packet for longest, apart from
+// EvictOldest closes the window that has been without a packet for longest, apart from
 // the one of the last packet, and reports whether there was one. Callers
 // that watch their memory call it between runs, at positions in the stream of
 // their choice.
-func (w *Windows[T]) Shed() bool {
+func (s *Stream[T]) EvictOldest() bool {
 	oldest := -1
-	for i := range w.open {
-		if i != w.current && (oldest < 0 || w.open[i].touched < w.open[oldest].touched) {
+	for i := range s.open {
+		if i != s.current && (oldest < 0 || s.open[i].touched < s.open[oldest].touched) {
 			oldest = i
 		}
 	}
 	if oldest < 0 {
 		return false
 	}
-	w.close(oldest)
+	s.close(oldest)
 	return true
 }
 
 // Close closes all windows, oldest first, and the one of packets without a
 // timestamp last. All but those packets are late from now on where they
 // fall in a window that was open.
-func (w *Windows[T]) Close() {
-	for len(w.open) > 0 {
-		w.close(0)
+func (s *Stream[T]) Close() {
+	for len(s.open) > 0 {
+		s.close(0)
 	}
-	if content := w.untimed.content; content != nil {
-		w.untimed.content = nil
-		w.config.Close(noTime, noTime, content)
+	if content := s.untimed.content; content != nil {
+		s.untimed.content = nil
+		s.config.Close(NoTime, NoTime, content)
 	}
 }
 
 // All yields the contents of the open windows, oldest first, that of packets
 // without a timestamp last. No window may close meanwhile.
-func (w *Windows[T]) All() iter.Seq[*T] {
+func (s *Stream[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
-		for i := range w.open {
-			if !yield(w.open[i].content) {
+		for i := range s.open {
+			if !yield(s.open[i].content) {
 				return
 			}
 		}
-		if w.untimed.content != nil {
-			yield(w.untimed.content)
+		if s.untimed.content != nil {
+			yield(s.untimed.content)
 		}
 	}
 }
 
 // Late returns how many packets fell in a window that had closed.
-func (w *Windows[T]) Late() uint64 { return w.late }
+func (s *Stream[T]) Late() uint64 { return s.late }

@@ -1,4 +1,4 @@
-package engine
+package calendar
 
 import (
 	"slices"
@@ -48,8 +48,8 @@ func TestExpireWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestResumeWindows goes on with windows of another run.
-func TestResumeWindows(t *testing.T) {
+// TestResume goes on with windows of another run.
+func TestResume(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(time.Hour)
 	w.Resume(hour, 2*hour, 3, &bin{start: hour, end: 2 * hour, packets: 3})

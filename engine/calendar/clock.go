@@ -1,0 +1,159 @@
+package calendar
+
+import "time"
+
+// Quorum is how many outliers set a Clock. It is more than a few packets, each with two
+// addresses, of one source that is wrong. Many more would cost too much where captures were
+// put one behind the other: packets of a part that is shorter are lost.
+const Quorum = 16
+
+// Tolerance is the least that a Clock should be allowed: by less than that, clocks that
+// are right and packets in other order than their times differ.
+const Tolerance = time.Minute
+
+// Clock follows the times of a stream, and tells outliers from a clock that was set. It
+// is the one policy for wrong clocks:
+//
+//   - A time near the latest one is believed at once. Near is at most Behind before it,
+//     or at most Ahead after it. Where the wall clock is known, a time is near too that
+//     is at most Ahead after that.
+//   - Any other time is an outlier, in the past or in the future, and is quarantined.
+//   - Each time that is believed votes against the quarantine, each outlier for it. Where
+//     outliers are outnumbered, they are dropped: they were false.
+//   - An outlier that is no nearer to the outlier before it than to the clock drops those
+//     before it, and is quarantined alone.
+//   - When the quarantine holds a Quorum, the clock was set: the times in it are
+//     believed, and the last of them is the latest time.
+//
+// So fewer than a Quorum of outliers in a row change nothing if as many times follow that
+// are right, and a clock that was set is followed after a Quorum, forward or back. A pause
+// that is longer than Ahead looks like a clock that was set. Callers for which that must
+// not wait choose a large Ahead.
+//
+// What has the times is held by the caller, which Observe tells what to do with it. At
+// the end of the stream, Held may be believed or not: nobody knows.
+//
+// The first time is believed, whatever it is. The zero value believes nothing but the
+// latest time. No time overflows, but NoTime is for the caller to leave out. All takes
+// constant time. A Clock is not safe for concurrent use.
+type Clock struct {
+	Ahead, Behind time.Duration
+
+	started  bool
+	latest   int64
+	wall     int64 // by the wall clock, if it is known
+	walled   bool
+	believed int // times since the clock was set, at most Quorum
+	held     [Quorum]int64
+	holds    int
+	votes    int // for those held
+}
+
+// Verdict is what a Clock says of a time.
+type Verdict uint8
+
+const (
+	// Believed is a time that goes on with those before it.
+	Believed Verdict = iota
+	// Quarantined is an outlier: what has the time has to wait.
+	Quarantined
+	// Adopted is an outlier that completes a Quorum: what was quarantined and what has
+	// this time are believed, in their order. See Clock.Adopted.
+	Adopted
+)
+
+// Observe takes the next time of the stream. It returns how many outliers before it were
+// dropped from the quarantine: all that were in it, or none.
+func (c *Clock) Observe(t int64) (v Verdict, dropped int) {
+	if !c.started {
+		c.Set(t)
+	}
+	if c.Near(t) {
+		c.latest = max(c.latest, t)
+		c.believed = min(c.believed+1, Quorum)
+		if c.votes--; c.votes <= 0 {
+			dropped = c.drop()
+		}
+		return Believed, dropped
+	}
+	if n := c.holds; n > 0 && Distance(t, c.held[n-1]) >= Distance(t, c.latest) {
+		dropped = c.drop()
+	}
+	c.held[c.holds] = t
+	c.votes++
+	if c.holds++; c.holds < Quorum {
+		return Quarantined, dropped
+	}
+	c.Set(t)
+	c.believed = Quorum
+	return Adopted, dropped
+}
+
+// Near reports whether Observe would believe t at once. The clock must have started.
+func (c *Clock) Near(t int64) bool {
+	if t < c.latest {
+		return Distance(t, c.latest) <= uint64(c.Behind)
+	}
+	from := c.latest
+	if c.walled {
+		from = max(from, c.wall)
+	}
+	return t <= from || Distance(t, from) <= uint64(c.Ahead)
+}
+
+// drop empties the quarantine.
+func (c *Clock) drop() (dropped int) {
+	dropped, c.holds, c.votes = c.holds, 0, 0
+	return dropped
+}
+
+// Pass lets time go on to t, or leaves it if that is earlier, and drops the quarantine. It
+// is for times that the caller knows to be near.
+func (c *Clock) Pass(t int64) {
+	c.latest = max(c.latest, t)
+	c.drop()
+}
+
+// Set sets the clock to t, forward or back, and drops the quarantine.
+func (c *Clock) Set(t int64) {
+	c.started, c.latest, c.believed = true, t, 0
+	c.drop()
+}
+
+// Reset returns to the state before the first time.
+func (c *Clock) Reset() { *c = Clock{Ahead: c.Ahead, Behind: c.Behind} }
+
+// Wall tells the clock what the wall clock shows.
+func (c *Clock) Wall(now int64) { c.wall, c.walled = now, true }
+
+// Started reports whether the clock has a time.
+func (c *Clock) Started() bool { return c.started }
+
+// Latest returns the latest time that was believed since the clock was set, 0 before the
+// first.
+func (c *Clock) Latest() int64 { return c.latest }
+
+// Count returns how many times were believed since the clock was set, counted up to Quorum.
+func (c *Clock) Count() int { return c.believed }
+
+// Held returns the times in quarantine. They are valid until the next call.
+func (c *Clock) Held() []int64 { return c.held[:c.holds] }
+
+// Votes returns how many more outliers than times that were believed came since the
+// quarantine was empty.
+func (c *Clock) Votes() int { return c.votes }
+
+// Resume goes on from what Latest, Held and Votes told of a clock that had started. It
+// reports false, and does nothing, if no clock can have told that.
+func (c *Clock) Resume(latest int64, held []int64, votes int) bool {
+	if len(held) >= Quorum || votes < min(len(held), 1) || votes > len(held) {
+		return false
+	}
+	c.Set(latest)
+	c.holds, c.votes = copy(c.held[:], held), votes
+	return true
+}
+
+// Adopted returns the times that Observe has just adopted. They are valid until the next
+// call.
+func (c *Clock) Adopted() []int64 { return c.held[:] }

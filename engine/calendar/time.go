@@ -1,0 +1,47 @@
+package calendar
+
+import "math"
+
+// NoTime is the time of a packet without a timestamp. It comes before all times.
+const NoTime = math.MinInt64
+
+// Usable returns t, or NoTime if t does not say when something was: times beyond what 64
+// bits hold, in 2262, were cut to the greatest number, which tells neither an hour nor how
+// far apart two packets were.
+func Usable(t int64) int64 {
+	if t == math.MaxInt64 {
+		return NoTime
+	}
+	return t
+}
+
+// HasTime reports whether t is usable and not NoTime.
+func HasTime(t int64) bool { return Usable(t) != NoTime }
+
+// Farthest bounds the times that may be added to any window without overflow: the years
+// 1824 to 2115.
+const Farthest = 1 << 62
+
+// InRange reports whether t lies within Farthest.
+func InRange(t int64) bool { return -Farthest <= t && t <= Farthest }
+
+// Distance returns how far two times lie apart.
+func Distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+
+// Index returns which interval holds t, of those of the given length that begin at 1970.
+func Index(t, length int64) int64 {
+	i := t / length
+	if t%length < 0 {
+		i--
+	}
+	return i
+}
+
+// Phase returns how long before t its interval began: see Index.
+func Phase(t, length int64) int64 {
+	phase := t % length
+	if phase < 0 {
+		phase += length
+	}
+	return phase
+}
