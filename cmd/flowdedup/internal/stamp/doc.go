@@ -1,2 +1,2 @@
-// Package stamp writes packet times for reports.
+// Package stamp says which packet times may be relied on.
 package stamp
