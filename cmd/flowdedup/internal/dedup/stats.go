@@ -6,7 +6,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -93,7 +93,7 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	s.PacketsIn, s.PacketsOut = t.count, t.count-s.Duplicates
 	s.BytesIn, s.BytesOut = t.bytes, t.bytes-k.removed
 	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.nonIP, t.snapped, t.outOfOrder, t.untimed
-	s.FirstTimestamp, s.LastTimestamp = stamp.Format(t.first, time.UTC), stamp.Format(t.last, time.UTC)
+	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.first, time.UTC), show.Timestamp(t.last, time.UTC)
 	s.DuplicatesByProtocol = map[string]uint64{}
 	for p, n := range k.duplicates {
 		if n > 0 {

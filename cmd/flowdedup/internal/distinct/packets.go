@@ -6,7 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
@@ -126,12 +126,12 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 // tell tells first sightings.
 func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
 	cfg := p.counter.cfg
-	from := stamp.Format(start, cfg.zone())
+	from := show.Timestamp(start, cfg.zone())
 	for i := range first {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
 			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
-			FirstSeen: stamp.Format(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 		})
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package distinct
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -38,7 +38,7 @@ type Sighting struct {
 
 // rowsOf returns the rows of the counts of a window.
 func rowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Row {
-	from, to := stamp.Format(start, zone), stamp.Format(end, zone)
+	from, to := show.Timestamp(start, zone), show.Timestamp(end, zone)
 	rows := make([]Row, len(counts))
 	for i := range counts {
 		c := &counts[i]

@@ -12,8 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
@@ -74,7 +74,7 @@ func (r *reports) rows(rows []distinct.Row) error {
 
 // past writes the counts of the span before now.
 func (r *reports) past(now time.Time, span time.Duration, counts []multikey.Count) error {
-	from, to := stamp.Format(now.Add(-span).UnixNano(), r.loc), stamp.Format(now.UnixNano(), r.loc)
+	from, to := show.Timestamp(now.Add(-span).UnixNano(), r.loc), show.Timestamp(now.UnixNano(), r.loc)
 	lines := make([]any, len(counts))
 	for i := range counts {
 		c := &counts[i]

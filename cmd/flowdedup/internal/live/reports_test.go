@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // hour is an hour of 1970 in UTC as rows have it.
 func hour(n int) *string {
-	return stamp.Format(int64(time.Duration(n)*time.Hour), time.UTC)
+	return show.Timestamp(int64(time.Duration(n)*time.Hour), time.UTC)
 }
 
 func testRows(n int) []distinct.Row {

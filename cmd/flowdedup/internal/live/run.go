@@ -175,14 +175,14 @@ func (r *runner) end() error {
 	}
 	r.ticker.end()
 	if r.counter != nil {
-		errs = append(errs, r.endCounting(saved), r.reports.close())
+		errs = append(errs, r.endCounter(saved), r.reports.close())
 	}
 	return errors.Join(append(errs, r.detector.Close())...)
 }
 
-// endCounting tells the counts of windows that are open, unless they were saved: then
+// endCounter tells the counts of windows that are open, unless they were saved: then
 // the next run does so when they end.
-func (r *runner) endCounting(saved bool) error {
+func (r *runner) endCounter(saved bool) error {
 	if saved {
 		return r.counter.Abandon()
 	}

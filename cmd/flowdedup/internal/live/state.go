@@ -144,7 +144,7 @@ func stateError(name string, err error) error {
 	return fmt.Errorf("--state: %w", err)
 }
 
-// newDetector and newCounting begin anew, or go on from a state.
+// newDetector and newCounter begin anew, or go on from a state.
 func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.Detector, error) {
 	if h == nil {
 		return dedup.New(cfg, 0)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Count writes a number with its thousands apart: 1,234,567.
@@ -79,6 +81,19 @@ func Duration(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+// timestamp is RFC 3339 with all nine digits, so that columns line up.
+const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
+
+// Timestamp writes a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the zone. It
+// is nil, which JSON shows as null, for capture.NoTime.
+func Timestamp(t int64, zone *time.Location) *string {
+	if t == capture.NoTime {
+		return nil
+	}
+	s := time.Unix(0, t).In(zone).Format(timestamp)
+	return &s
 }
 
 // Note is how often something happened that mostly does not.

@@ -28,6 +28,17 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestTimestamp writes nine digits, in the zone.
+func TestTimestamp(t *testing.T) {
+	if got := Timestamp(math.MinInt64, time.UTC); got != nil {
+		t.Errorf("no time is %s", *got)
+	}
+	zone := time.FixedZone("", 3600)
+	if got := Timestamp(1500, zone); *got != "1970-01-01T01:00:00.000001500+01:00" {
+		t.Errorf("%s", *got)
+	}
+}
+
 // TestTable aligns cells, and ends no line with spaces.
 func TestTable(t *testing.T) {
 	columns := []Column{{Name: "name", Left: true}, {Name: "packets"}, {Left: true}}
