@@ -1,9 +1,22 @@
 # Everything here runs with a plain Go toolchain; what else a target needs is
 # said beside it.
-.PHONY: build test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
+.PHONY: build install man test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
 
+# One static file, which needs no C library.
 build:
-	go build -o flowdedup ./cmd/flowdedup
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o flowdedup ./cmd/flowdedup
+
+# The program and its man pages; DESTDIR goes before all of it, for packages.
+PREFIX ?= /usr/local
+install: build man
+	install -D flowdedup $(DESTDIR)$(PREFIX)/bin/flowdedup
+	for page in man/*.[17]; do \
+		install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/} || exit; \
+	done
+
+# Man pages from the commands' help and the manual, into man/.
+man:
+	go run ./cmd/flowdedup/doc/man man
 
 test:
 	go test ./...

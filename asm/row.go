@@ -45,14 +45,12 @@ const (
 	// EvictRandom fills the first empty cell, or else a pseudo-random one. The
 	// others stay where they are.
 	EvictRandom Eviction = iota
-	// EvictFIFO puts new fingerprints in front and pushes the last one out.
-	// Fingerprints that are found stay where they are.
-	EvictFIFO
-	// EvictLRU does as EvictFIFO does, and moves a fingerprint that is found to the
-	// front, so that the one which was not seen for longest is pushed out.
+	// EvictLRU puts new fingerprints in front and pushes the last one out. It moves a
+	// fingerprint that is found to the front, so that the one which was not seen for
+	// longest is pushed out.
 	EvictLRU
-	// EvictQueue does as EvictFIFO does, for every element: one that is found is put
-	// in front as well, so a row may hold a fingerprint more than once.
+	// EvictQueue puts every fingerprint in front and pushes the last one out. One that is
+	// found is put in front as well, so a row may hold it more than once.
 	EvictQueue
 	evictions
 )

@@ -36,8 +36,6 @@
 // BRANCH goes to the loop of the eviction, random being the next one.
 #define BRANCH \
 	CMPL AX, $1 \
-	JEQ  fifo   \
-	CMPL AX, $2 \
 	JEQ  lru    \
 	JGT  queue
 

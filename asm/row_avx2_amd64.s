@@ -97,15 +97,14 @@
 	VMOVDQU    Y0, (BX)               \
 	VMOVDQU    Y1, 32(BX)
 
-// KERNEL is the four loops over lines of CELLS cells of SIZE bytes: COMPARE compares cells,
+// KERNEL is the three loops over lines of CELLS cells of SIZE bytes: COMPARE compares cells,
 // BITS and BOTH are those of the cells, CMP compares the cell LAST and CMPBITS a register
-// of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The loops but the first leave in AX how many cells stay where they are, at
-// the end of the line.
+// of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The loops but
+// the first leave in AX how many cells stay where they are, at the end of the line.
 #define KERNEL(CELLS, SIZE, COMPARE, BITS, BOTH, CMPBITS, CMP, LAST, CELL) \
 	VPXOR   Y15, Y15, Y15           \
 	VMOVDQU packedOrder<>(SB), Y14  \
 	LEAQ    lineMasks<>(SB), R13    \
-	MOVL    $CELLS, R14             \
 	BRANCH                          \
 	LEAQ    CELL, R13               \
 random:                                 \
@@ -117,17 +116,6 @@ random:                                 \
 	PUT(SIZE)                       \
 	NEXT(random)                    \
 	NOTQ    R10                     \
-	END                             \
-fifo:                                   \
-	LINE(COMPARE)                   \
-	BITS                            \
-	LASTEMPTY(CMP, LAST)            \
-	CMPL    AX, $1                  \
-	SBBL    AX, AX                  \
-	ADCQ    R8, R8                  \
-	ANDNL   R14, AX, AX             \
-	MOVE(SIZE)                      \
-	NEXT(fifo)                      \
 	END                             \
 lru:                                    \
 	LINE(COMPARE)                   \

@@ -31,7 +31,7 @@
 	CMOVLCC R12, DX              \
 	ADCQ    R8, R8
 
-// KERNEL is the four loops over rows in register A, with the pattern in B. EQUAL and
+// KERNEL is the three loops over rows in register A, with the pattern in B. EQUAL and
 // OTHER compare cells, EMPTY finds the empty ones among those of K3, KMOV and KORTEST
 // are for as many bits as there are cells, PUT sets cells, MOVE moves those of K1 on
 // by one, and the pattern in front. In K1, bits of cells that A does not have do no harm.
@@ -48,18 +48,6 @@ random:                        \
 	PUT   B, K1, A         \
 	STORE A, (DI)(BX*1)    \
 	NEXT(random)           \
-	END                    \
-fifo:                          \
-	LOAD                   \
-	OTHER $4, B, A, K1     \
-	LASTEMPTY(CMP, LAST)   \
-	KORTEST K1, K1         \
-	SBBL  AX, AX           \
-	ADCQ  R8, R8           \
-	KMOV  AX, K1           \
-	MOVE                   \
-	STORE A, (DI)(BX*1)    \
-	NEXT(fifo)             \
 	END                    \
 lru:                           \
 	LOAD                   \

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-var evictionNames = [evictions]string{EvictRandom: "random", EvictFIFO: "fifo", EvictLRU: "lru", EvictQueue: "queue"}
+var evictionNames = [evictions]string{EvictRandom: "random", EvictLRU: "lru", EvictQueue: "queue"}
 
 // BenchmarkRows finds all rows full, as they are for most of a stream's time.
 func BenchmarkRows(b *testing.B) {

@@ -48,7 +48,7 @@
 	XORQ AX, DX          \
 	MOVQ DX, (DI)(BX*1)
 
-// KERNEL is the four loops over words of cells of WIDTH bits.
+// KERNEL is the three loops over words of cells of WIDTH bits.
 #define KERNEL(WIDTH, TOPS, ONES, MOV, CMP, LAST) \
 	MOVQ $TOPS, R12               \
 	MOVQ $-ONES, R13              \
@@ -59,17 +59,6 @@ random:                               \
 	STORE(R14)                         \
 	NEXT(random)                  \
 	NOTQ R10                      \
-	END                           \
-fifo:                                 \
-	MATCH                         \
-	LASTEMPTY(CMP, LAST)          \
-	CMPQ R15, $1                  \
-	SBBQ R15, R15                 \
-	ADCQ R8, R8                   \
-	MOVED(WIDTH, MOV)             \
-	XORQ AX, DX                   \
-	STORE(R15)                    \
-	NEXT(fifo)                    \
 	END                           \
 lru:                                  \
 	MATCH                         \

@@ -21,10 +21,6 @@ func testAndSetBlockGeneric(lines [][8]uint64, block, ahead *lineBlock, n int, g
 		return wordsRandomGeneric(lines, block, n, g)
 	case p.Eviction == EvictRandom:
 		return linesRandomGeneric(lines, block, n, g)
-	case p.Eviction == EvictFIFO && words:
-		return wordsFIFOGeneric(lines, block, n, g)
-	case p.Eviction == EvictFIFO:
-		return linesFIFOGeneric(lines, block, n, g)
 	case p.Eviction == EvictQueue && words:
 		return wordsQueueGeneric(lines, block, n, g)
 	case p.Eviction == EvictQueue:
@@ -56,24 +52,6 @@ func wordsLRUGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (mi
 		filled = filled<<1 | isZero(match|last)
 		moved := turned ^ last ^ pattern&cell
 		*word = row ^ (row^moved)&upTo(match|1<<63)
-	}
-	return missed, filled
-}
-
-func wordsFIFOGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
-	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
-	for i := range n {
-		offset, pattern := b.offset[i&63], b.low[i&63]
-		word := &lines[offset/64][offset/8%8]
-		row := *word
-		v := row ^ pattern
-		miss := isZero((v - ones) &^ v & tops)
-		missed = missed<<1 | miss
-		turned := bits.RotateLeft64(row, width)
-		last := turned & cell
-		filled = filled<<1 | miss&isZero(last)
-		moved := turned ^ last ^ pattern&cell
-		*word = row ^ (row^moved)&-miss
 	}
 	return missed, filled
 }
@@ -128,18 +106,6 @@ func linesLRUGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (mi
 		miss, last := g.toFront(&lines[b.offset[i&63]/64], b.low[i&63])
 		missed = missed<<1 | miss
 		filled = filled<<1 | miss&isZero(last)
-	}
-	return missed, filled
-}
-
-func linesFIFOGeneric(lines [][8]uint64, b *lineBlock, n int, g *rowGeometry) (missed, filled uint64) {
-	for i := range n {
-		line, pattern := &lines[b.offset[i&63]/64], b.low[i&63]
-		missed, filled = missed<<1, filled<<1
-		if !g.holds(line, pattern) {
-			missed |= 1
-			filled |= isZero(g.push(line, pattern))
-		}
 	}
 	return missed, filled
 }

@@ -56,7 +56,7 @@ func goldenDigests(n int) []Digest {
 
 func makeGoldenRows() goldenRows {
 	g := goldenRows{
-		Comment: goldenElements + "evictions are 0 random, 1 FIFO, 2 LRU, 3 queue; seen and memory are little-endian words",
+		Comment: goldenElements + "evictions are 0 random, 1 LRU, 2 queue; seen and memory are little-endian words",
 		Lines:   3, Elements: 1000, Position: 1 << 40,
 	}
 	digests := goldenDigests(g.Elements)

@@ -111,16 +111,13 @@
 	MOVD R6, filled+48(FP) \
 	RET
 
-// KERNEL is the four loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES are
+// KERNEL is the three loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES are
 // a register's cells, BITS is that of the cells, GET and PUT load and store one,
-// and LAST is the last. Each loop
-// but the first leaves in R8 how many cells stay where they are, at the end of the line.
+// and LAST is the last. Each loop but the first leaves in R8 how many cells stay where
+// they are, at the end of the line.
 #define KERNEL(CELLS, SIZE, SHIFT, LANES, BITS, GET, PUT, LAST) \
 	BEGIN                        \
-	MOVD $CELLS, R14             \
 	CMP  $1, R4                  \
-	BEQ  fifo                    \
-	CMP  $2, R4                  \
 	BEQ  lru                     \
 	BGT  queue                   \
 	MOVD $missed+40(FP), R11     \
@@ -137,18 +134,6 @@ random:                              \
 	PUT  R8, (R7)                \
 	NEXT(random)                 \
 	BIC  R6, R5, R6              \
-	END                          \
-fifo:                                \
-	LINE                         \
-	COMPARE(V4, LANES)           \
-	BITS(R8)                     \
-	GET  LAST, R10               \
-	COLLECT(R10, R6)             \
-	COLLECT(R8, R5)              \
-	CSEL EQ, ZR, R14, R8         \
-	MOVE(SIZE, SHIFT)            \
-	NEXT(fifo)                   \
-	AND  R5, R6, R6              \
 	END                          \
 lru:                                 \
 	LINE                         \

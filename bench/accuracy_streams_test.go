@@ -9,10 +9,10 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// streamErrors takes a stream through a filter of so many lines, with three workers.
+// streamErrors takes a stream through a filter of so many lines.
 func (s *bitLineStream) streamErrors(t *testing.T, c engine.StreamConfig, lines int) (bitLineErrors, engine.StreamStats) {
 	t.Helper()
-	c.Memory, c.Workers = 64*lines, 3
+	c.Memory = 64 * lines
 	f, err := engine.NewStream(c)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,6 @@
 package capture
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // NoTime is the Time of a frame that carries no timestamp (a pcapng simple
 // packet block).
@@ -32,8 +29,10 @@ type Batch struct {
 	Interfaces []Interface
 	Sections   []Section
 
-	room  []byte // where a reader has the bytes of Buf
-	piece filePiece
+	// SourceState belongs to the Source: what it keeps with the batch from call to
+	// call, such as the memory below Buf, or a part of the input that is read for this
+	// batch. A Source replaces the state of another one; nobody else uses it.
+	SourceState any
 }
 
 // Frame is one captured packet. Offsets are in bytes from the start of
@@ -79,24 +78,7 @@ func (b *Batch) Block(i int) []byte {
 	return b.Buf[k.Offset:end:end]
 }
 
-// walk appends to Frames what describe finds in Buf from pos on, and returns where
-// that ends. describe writes to no more frames than it is given, and returns how
-// many it wrote and where the last of them ends.
-func (b *Batch) walk(pos int, describe func(frames []Frame, buf []byte, pos uint32) (found int, end uint32)) int {
-	const least = 1024 // the frames of a chunk of small packets take few turns
-	for {
-		b.Frames = slices.Grow(b.Frames, least)
-		room := b.Frames[len(b.Frames):cap(b.Frames)]
-		found, end := describe(room, b.Buf, uint32(pos))
-		b.Frames = b.Frames[:len(b.Frames)+found]
-		pos = int(end)
-		if found < len(room) {
-			return pos
-		}
-	}
-}
-
-// Reset empties the batch and keeps its memory.
+// Reset empties the batch, and keeps its memory and SourceState.
 func (b *Batch) Reset() {
 	b.Buf = b.Buf[:0]
 	b.Frames = b.Frames[:0]

@@ -1,22 +1,18 @@
-// Package capture reads and writes packet captures in batches.
+// Package capture says what packets are to all other packages: the contracts between
+// where packets come from and where they go.
 //
-// A [Source] fills a [Batch] with whole records: one large read goes straight
-// into Batch.Buf, and Frames and Blocks say what lies where in it. No packet
-// is copied on its own and nothing is allocated per packet. [Open] reads pcap
-// and pcapng files, pipes and standard input, plain or compressed with gzip,
-// zstd or lz4, whatever their names are; [NewReader] does the same for any
-// io.Reader. [Merge] and [Concat] make one Source of several, the former in
-// the order of the packets' times.
+//   - A [Batch] is a run of packets, with everything else of their stream that must not
+//     get lost. No packet is copied on its own, and nothing is allocated per packet.
+//   - A [Source] fills batches: package pcapfile reads files and pipes, and merges
+//     several; package ring captures from interfaces. A [Preloader] is a Source that
+//     several goroutines can read at once.
+//   - A [Writer] takes batches, and a bitmap of the frames that are to be left out:
+//     package pcapfile writes one file, package rotate one after another.
+//   - An [InputError] or a [ReadError] says where an input ended before its end.
 //
-// Formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng,
-// with the older variants that libpcap reads.
+// Batches hold their packets as pcap records or pcapng blocks. A Source that does not
+// read such a file makes them: [AppendSectionHeader], [AppendInterface] and
+// [AppendStatistics] write what is no packet.
 //
-// A pcap file has no mark that tells records from what was never written: two records
-// in a row without time, length and captured bytes are damage, as is one that zeros
-// follow to the end.
-//
-// Inputs are not trusted. No length field sizes an allocation before the bytes
-// it speaks of have arrived, every length has a ceiling, and damage ends an
-// input with an [InputError] only after all that was sound before it has been
-// delivered.
+// The package neither reads nor writes, and has no goroutines.
 package capture

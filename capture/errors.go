@@ -3,8 +3,6 @@ package capture
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 )
 
 // Reasons why an input cannot be read to its end; test with errors.Is.
@@ -42,36 +40,6 @@ func (e *ReadError) Error() string {
 
 // Unwrap returns the reason.
 func (e *ReadError) Unwrap() error { return e.Err }
-
-// readFailure marks an error of the stream of bytes itself, on its way through
-// decompressors, to tell it from theirs.
-type readFailure struct{ err error }
-
-func (f *readFailure) Error() string { return f.err.Error() }
-func (f *readFailure) Unwrap() error { return f.err }
-
-// failedRead marks err, unless it tells where the stream ends. Operation and path of
-// an error of the system are left out, for what marks are turned into names the input.
-func failedRead(err error) error {
-	if err == nil || err == io.EOF || errors.Is(err, ErrTruncated) {
-		return err
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return &readFailure{err}
-}
-
-// located gives an error that ended an input its place: err as a ReadError if it is
-// marked, else as an InputError.
-func located(err error, input string, offset int64, header bool) error {
-	var failed *readFailure
-	if errors.As(err, &failed) {
-		return &ReadError{Input: input, Offset: offset, Err: failed.err}
-	}
-	return &InputError{Input: input, Offset: offset, Header: header, Err: err}
-}
 
 // Error returns one line that names the input and the offset.
 func (e *InputError) Error() string {

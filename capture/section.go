@@ -1,5 +1,7 @@
 package capture
 
+import "github.com/flowdedup/flowdedup/capture/internal/encoding"
+
 // Format is a capture file format.
 type Format uint8
 
@@ -28,6 +30,7 @@ const (
 	BlockNameResolution uint32 = 4
 	BlockStatistics     uint32 = 5
 	BlockEnhancedPacket uint32 = 6
+	BlockJournal        uint32 = 9 // systemd: text, and no options
 	BlockDecryption     uint32 = 10
 	BlockCustom         uint32 = 0x00000BAD
 	BlockCustomNoCopy   uint32 = 0x40000BAD
@@ -62,4 +65,50 @@ type Interface struct {
 	// in seconds.
 	TicksPerSecond uint64
 	OffsetSeconds  int64
+}
+
+// The flags of a pcapng packet (draft-ietf-opsawg-pcapng, section 4.3.1): four bits are
+// the length of the frame check sequence in bytes, 0 where it is not known.
+const fcsShift, fcsMask = 5, 0xf
+
+// leastFCSBits is where an interface's length must be one in bits, as the text of the
+// specification has it, although its example and Wireshark have bytes.
+const leastFCSBits = 16
+
+// FCSLen returns how many bytes of frame check sequence frame i had at its end on the
+// wire: by its own flags where pcapng gives such, else by its interface. It is 0 where
+// the capture says nothing.
+func (b *Batch) FCSLen(i int) int {
+	if n := b.packetFlags(i) >> fcsShift & fcsMask; n > 0 {
+		return int(n)
+	}
+	n := int(b.Interfaces[b.Frames[i].Interface].FCSLen)
+	if n >= leastFCSBits {
+		return n / 8
+	}
+	return n
+}
+
+// packetFlags returns the flags of a pcapng packet, 0 if it has none.
+func (b *Batch) packetFlags(i int) uint32 {
+	f := &b.Frames[i]
+	section := &b.Sections[b.Interfaces[f.Interface].Section]
+	options, end := int(f.Data)+int((f.CapLen+3)&^3), int(f.Record)+int(f.RecordLen)-4
+	if section.Format != FormatPcapNG || options >= end {
+		return 0
+	}
+	switch encoding.Uint32(b.Buf[f.Record:], section.BigEndian) {
+	case BlockEnhancedPacket, BlockPacket:
+	default:
+		return 0
+	}
+	for o := (encoding.Options{Rest: b.Buf[options:end], Big: section.BigEndian}); ; {
+		code, value, err := o.Next()
+		switch {
+		case err != nil, code == encoding.OptEnd:
+			return 0
+		case code == encoding.OptFlags && len(value) >= 4:
+			return encoding.Uint32(value, section.BigEndian)
+		}
+	}
 }

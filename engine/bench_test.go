@@ -64,8 +64,8 @@ func (s *benchStream) next(fresh uint64) {
 }
 
 // measureCounter measures a counter while it holds from half of the most elements
-// to all of them, again and again. key makes keys of a stream's digests.
-func measureCounter[K any](b *testing.B, c Counter[K], most int, key func(asm.Digest) K) {
+// to all of them, and then another one. key makes keys of a stream's digests.
+func measureCounter[K any](b *testing.B, empty func() Counter[K], most int, key func(asm.Digest) K) {
 	s, keys, seen := newBenchStream(), make([]K, benchBatch), make([]uint64, benchBatch/64)
 	next := func(fresh uint64) {
 		s.next(fresh)
@@ -73,11 +73,13 @@ func measureCounter[K any](b *testing.B, c Counter[K], most int, key func(asm.Di
 			keys[i] = key(d)
 		}
 	}
+	c := empty()
 	full := 0 // the length of the stream when the counter is
 	measure(b, benchBatch, func() {
 		if s.at >= full {
 			b.StopTimer()
-			c.Reset()
+			c.Close()
+			c = empty()
 			for full = s.at + most; s.at < full-most/2; {
 				next(256)
 				c.TestAndSet(seen, keys)

@@ -28,8 +28,6 @@ type Counter[K any] interface {
 	TestAndSet(seen []uint64, keys []K)
 	// Counts returns what is known after the last call.
 	Counts() Counts
-	// Reset forgets everything and gives back what the counter grew by.
-	Reset()
 	// Close releases the memory. Nothing may be called afterwards.
 	Close() error
 }

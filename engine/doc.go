@@ -5,7 +5,7 @@
 //
 //   - Packets within a window: Timed, and ExactWindow in as much memory as it takes.
 //   - Distinct elements since a landmark: ExactV4, Landmark, and the exact Set and
-//     SetV4; Windows and Calendar cut time.
+//     SetV4; package calendar cuts time.
 //   - Streams without end in constant memory: Stream.
 //
 // Package paper below has the filters of the literature as printed, package theory

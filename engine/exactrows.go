@@ -263,12 +263,3 @@ func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 func (x *exactRows[E, W]) Populate() {
 	x.table.arena.Populate(0, x.lines())
 }
-
-// Reset is as Counter says. A counter that cannot have its first lines back keeps
-// those it has.
-func (x *exactRows[E, W]) Reset() {
-	x.restart(x.first)
-	x.held, x.position, x.level = 0, 0, 0
-	x.firsts = [maxSampleLevel + 1]uint64{}
-	x.limit = x.kind.limit(x.lines())
-}

@@ -30,6 +30,9 @@ const (
 	aheadLines = 4096
 )
 
+// Kernels have all the rounds that formulas choose: else this does not compile.
+const _ = uint(asm.MaxBitRounds - theory.MaxSplitRounds)
+
 // LandmarkConfig describes a Landmark filter.
 type LandmarkConfig struct {
 	// FPR bounds the probability that a new element is taken for one seen
@@ -297,20 +300,6 @@ func (l *Landmark) bytes() (n int) {
 		n += l.filters[i].arena.Bytes()
 	}
 	return n
-}
-
-// Reset is as Counter says.
-func (l *Landmark) Reset() {
-	for i := range l.filters[1:] {
-		l.filters[i+1].close()
-	}
-	l.ahead.close()
-	l.ahead, l.touched = bitFilter{}, 0
-	l.filters = l.filters[:1]
-	l.filters[0].arena.Clear()
-	l.filters[0].set = 0
-	l.fullFPR, l.rate, l.missed = 0, 0, 0
-	l.count, l.settled, l.position = 0, 0, 0
 }
 
 // Close is as Counter says.

@@ -82,10 +82,3 @@ func TestPoissonQuantile(t *testing.T) {
 		t.Errorf("the approximation goes on from %d with %d", below, above)
 	}
 }
-
-// TestSplitBlockRounds holds the formulas' and the kernels' limit together.
-func TestSplitBlockRounds(t *testing.T) {
-	if theory.MaxSplitRounds != asm.MaxBitRounds {
-		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, asm.MaxBitRounds)
-	}
-}

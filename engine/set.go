@@ -41,11 +41,6 @@ func (s *SetV4) Counts() Counts {
 	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
 }
 
-// Reset is as Counter says.
-func (s *SetV4) Reset() {
-	s.bitmap, s.count = roaring.New(), 0
-}
-
 // Close is as Counter says.
 func (s *SetV4) Close() error {
 	s.bitmap = nil
@@ -93,11 +88,6 @@ func mapBytes(n, entry int) int {
 		slots = 1 << bits.Len(uint((8*n-1)/7))
 	}
 	return slots * (entry + 1)
-}
-
-// Reset is as Counter says.
-func (s *Set) Reset() {
-	s.digests = map[asm.Digest]struct{}{}
 }
 
 // Close is as Counter says.

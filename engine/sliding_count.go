@@ -8,10 +8,10 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// Count is CountSpan over the window.
-func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duration(s.window)) }
+// Count is countSpan over the window.
+func (s *Sliding) Count(now int64) Counts { return s.countSpan(now, time.Duration(s.window)) }
 
-// CountSpan returns the number of elements whose last sighting is within (now-span, now].
+// countSpan returns the number of elements whose last sighting is within (now-span, now].
 // span is cut to W. It costs a look at one number for each step of the span.
 //
 // It is exact where now+1 and span are multiples of the step, so that no step lies
@@ -23,8 +23,8 @@ func (s *Sliding) Count(now int64) Counts { return s.CountSpan(now, time.Duratio
 // Where the rows were sampled, Low and High bound the number with 95 % confidence, by the
 // normal approximation of what one of 2^level elements says of all. False positives, n/2^58
 // of n elements, are accounted for as DigestRows does.
-func (s *Sliding) CountSpan(now int64, span time.Duration) Counts {
-	checkOpen("Sliding.CountSpan", s.table.arena)
+func (s *Sliding) countSpan(now int64, span time.Duration) Counts {
+	checkOpen("Sliding.countSpan", s.table.arena)
 	c := Counts{MemoryBytes: s.bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span

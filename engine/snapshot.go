@@ -67,6 +67,7 @@ const (
 	snapshotLandmark
 	snapshotDigestRows
 	snapshotSliding
+	snapshotTimers
 )
 
 // newSeal returns the hash that snapshots under a secret are sealed with.

@@ -44,9 +44,10 @@ func TestSnapshotCopyPackets(t *testing.T) {
 	for name, filter := range map[string]PacketFilter{
 		"timed":          newTimed(t, TimedConfig{Window: Window{Duration: time.Second}, Memory: memory, Across: true}),
 		"timed, growing": newTimed(t, TimedConfig{Window: Window{Duration: time.Hour}, Memory: memory, Limit: 64 << 20}),
-		"timed, count":   newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory, Workers: 2}),
+		"timed, count":   newTimed(t, TimedConfig{Window: Window{Packets: 5000}, Memory: memory}),
+		"timers":         newTimers(t, TimersConfig{Window: Window{Duration: time.Second}, Memory: memory}),
 		"lru":            &StreamPackets{mustStream(t, StreamConfig{Method: "lru", Memory: memory})},
-		"sbf":            &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory, Workers: 2})},
+		"sbf":            &StreamPackets{mustStream(t, StreamConfig{Method: "sbf", Memory: memory})},
 	} {
 		var c SnapshotCopy
 		at := 0
@@ -222,21 +223,19 @@ func TestSnapshotCopyCounters(t *testing.T) {
 	times := steady(n, 20*time.Microsecond)
 	exact, rows, thinned := newSnapshotExactV4(t), newDigestRows(t, 0), newDigestRows(t, 0)
 	thinned.Limit(1 << 20)
-	large := newDigestRows(t, 16<<20)
 	sliding := mustSliding(t, SlidingConfig{Window: 2 * time.Second})
 	sampled := mustSliding(t, SlidingConfig{Window: 20 * time.Second, Memory: 1 << 20})
 	seen := make([]uint64, n/64+1)
 	for name, c := range map[string]struct {
 		filter snapshotter
 		enter  func(from, to int)
-		reset  func()
+		empty  func()
 	}{
-		"exact rows":  {exact, func(from, to int) { exact.TestAndSet(seen, addrs[from:to]) }, exact.Reset},
-		"digest rows": {rows, func(from, to int) { rows.TestAndSet(seen, digests[from:to]) }, rows.Reset},
-		"cleared":     {large, func(from, to int) { large.TestAndSet(seen, digests[from:to]) }, large.Reset},
-		"thinned":     {thinned, func(from, to int) { thinned.TestAndSet(seen, digests[from:to]) }, thinned.Reset},
-		"sliding":     {sliding, func(from, to int) { sliding.TestAndSet(seen, digests[from:to], times[from:to]) }, sliding.Reset},
-		"sampled":     {sampled, func(from, to int) { sampled.TestAndSet(seen, digests[from:to], times[from:to]) }, sampled.Reset},
+		"exact rows":  {exact, func(from, to int) { exact.TestAndSet(seen, addrs[from:to]) }, nil},
+		"digest rows": {rows, func(from, to int) { rows.TestAndSet(seen, digests[from:to]) }, nil},
+		"thinned":     {thinned, func(from, to int) { thinned.TestAndSet(seen, digests[from:to]) }, nil},
+		"sliding":     {sliding, func(from, to int) { sliding.TestAndSet(seen, digests[from:to], times[from:to]) }, sliding.empty},
+		"sampled":     {sampled, func(from, to int) { sampled.TestAndSet(seen, digests[from:to], times[from:to]) }, sampled.empty},
 	} {
 		var copies SnapshotCopy
 		rounds, parts, at := 0, 0, n/4
@@ -251,8 +250,8 @@ func TestSnapshotCopyCounters(t *testing.T) {
 					break
 				}
 			}
-			if at+40_000 >= n {
-				c.reset()
+			if at+40_000 >= n && c.empty != nil {
+				c.empty()
 			}
 			for !copies.Copy(0) {
 			}

@@ -25,9 +25,6 @@ type RestoreConfig struct {
 	// Memory is what the filter's lines may take at most, in bytes; 0 stands for
 	// 256 MiB.
 	Memory int
-	// Workers is that of StreamConfig and TimedConfig, which may be another than
-	// before; other filters have none.
-	Workers int
 }
 
 func (c RestoreConfig) memory() uint64 {

@@ -34,6 +34,7 @@ var restorers = map[snapshotKind]func(r io.Reader, c RestoreConfig) (snapshotter
 	snapshotExactV4:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreExactV4(r, c)) },
 	snapshotLandmark:   func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreLandmark(r, c)) },
 	snapshotDigestRows: func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreDigestRows(r, c)) },
+	snapshotTimers:     func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreTimers(r, c)) },
 	snapshotSliding:    func(r io.Reader, c RestoreConfig) (snapshotter, error) { return restored(RestoreSliding(r, c)) },
 }
 
@@ -72,6 +73,8 @@ func snapshotFilters(t testing.TB) map[snapshotKind]snapshotter {
 	streamVerdicts(stream, digests, constant(1000))
 	timed := newTimed(t, TimedConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
 	randomPackets(52, 1000, clocks(100_000)["in order"]).verdicts(timed, 100)
+	timers := newTimers(t, TimersConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	randomPackets(57, 1000, clocks(100_000)["in order"]).verdicts(timers, 100)
 	exact := newSnapshotExactV4(t)
 	exact.TestAndSet(make([]uint64, 64), aimed(2000))
 	landmark := newLandmark(t, LandmarkConfig{FPR: 0.1, Memory: 1})
@@ -82,7 +85,7 @@ func snapshotFilters(t testing.TB) map[snapshotKind]snapshotter {
 	sliding.TestAndSet(nil, digests, steady(len(digests), time.Millisecond))
 	return map[snapshotKind]snapshotter{
 		snapshotStream: stream, snapshotTimed: timed, snapshotExactV4: exact, snapshotLandmark: landmark,
-		snapshotDigestRows: rows, snapshotSliding: sliding,
+		snapshotDigestRows: rows, snapshotSliding: sliding, snapshotTimers: timers,
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 // It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Timed.Snapshot", t.arena)
-	counts := t.counts()
+	counts := t.counts
 	fields := []uint64{
 		uint64(t.kind.Duration), uint64(t.kind.Packets), flagWord(t.kind.None),
 		uint64(t.lines), uint64(t.params.FPBits),
@@ -48,8 +48,7 @@ func (t *Timed) Snapshot(w io.Writer, secret Secret, label string) error {
 // RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind
 // the snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another
 // version, kind or label or made under another key, ErrMemory if it takes more memory
-// than c allows, ErrWorkers if the workers do not fit, or are those of r and of
-// layout.NewArena.
+// than c allows, or are those of r and of layout.NewArena.
 func RestoreTimed(r io.Reader, c RestoreConfig) (*Timed, error) {
 	in, words, err := newSnapshotReader(r, snapshotTimed, c, timedFieldCount, timedFieldCount)
 	if err != nil {
@@ -86,7 +85,7 @@ func timedOf(f *snapshotFields, c RestoreConfig) (*Timed, error) {
 	}
 	config := TimedConfig{
 		Window: window, Memory: int(lines) * layout.LineSize,
-		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: refresh, Across: across, Workers: c.Workers,
+		FPR: timedFPR(uint(min(fpBits, 63))), Refresh: refresh, Across: across,
 	}
 	_, err := cellShape(config)
 	if err == nil {
@@ -114,7 +113,7 @@ func (t *Timed) fill(f *snapshotFields, fpBits, all uint64) error {
 	t.params.Origin = int64(f.next())
 	t.started = f.flag()
 	t.position = f.next()
-	t.kernels[0].counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
+	t.counts = asm.TimedCounts{Inserted: f.next(), EvictedLive: f.next()}
 	length := t.demand.length
 	t.demand.fill(f)
 	t.demand.late.fill(f)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 
@@ -14,19 +15,13 @@ type StreamConfig struct {
 	// Method is one of StreamMethods; "" stands for "lru".
 	Method string
 	// Memory is what the lines may take, in bytes, rounded down to whole lines
-	// of 64; 0 stands for 256 MiB. Workers have tables beside them, which
-	// StreamStats.MemoryBytes includes.
+	// of 64; 0 stands for 256 MiB.
 	Memory int
 	// FPR bounds the probability that an element that never came is taken for
 	// seen, for ever: the other parameters are chosen so that it holds, and an
 	// error says so if those that are given do not keep it. 0 stands for 1e-4 with
 	// rows and 0.01 with "sbf", and asks for no bound from the others.
 	FPR float64
-	// Workers is the number of goroutines that share the work, the caller's
-	// included, from 1 to the number of lines and at most MaxWorkers; 0 stands for 1.
-	// They share calls of 4096 elements and more, if the lines do not fit a
-	// core's second-level cache. It changes neither verdicts nor memory.
-	Workers int
 	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times
 	// bits: "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
 	Shape string
@@ -46,7 +41,7 @@ type StreamConfig struct {
 const maxStreamLines = 1<<32 - 1
 
 // ErrStream is what errors about parameters of a Stream wrap, unless they wrap
-// ErrFPR, ErrMemory or ErrWorkers.
+// ErrFPR or ErrMemory.
 var ErrStream = errors.New("parameter of a stream filter out of range")
 
 // Stream is the filter of unbounded streams: it remembers recent elements in a fixed
@@ -64,53 +59,37 @@ var ErrStream = errors.New("parameter of a stream filter out of range")
 //
 // The comments of asm.TestAndSetRows, asm.TestAndSetBitLines and asm.TestAndSetCells
 // say exactly what each does. Verdicts depend on the digests and their order
-// alone: neither on how the stream is cut into calls, nor on the number of workers,
-// nor on the machine. A Stream serves one goroutine at a time; with more than one
-// worker it has goroutines of its own until Close.
+// alone: neither on how the stream is cut into calls, nor on the machine. A Stream
+// serves one goroutine at a time.
 type Stream struct {
 	params   streamParams
 	arena    *layout.Arena
 	bytes    int
-	kernels  []streamKernel // of the workers
-	shards   shards
+	kernel   streamKernel
 	elements uint64 // so far; an element's number in the stream is from 1 on
 	seen     uint64
 	copying  *lineCopy // of the arena
 }
 
-// NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory, ErrWorkers
-// or what layout.NewArena says.
+// NewStream makes an empty filter. Errors wrap ErrStream, ErrFPR, ErrMemory or what
+// layout.NewArena says.
 func NewStream(c StreamConfig) (*Stream, error) {
-	if c.Memory == 0 {
-		c.Memory = maxDefaultMemory
-	}
+	c.Memory = cmp.Or(c.Memory, maxDefaultMemory)
 	p, err := newStreamParams(c)
 	if err != nil {
 		return nil, err
 	}
-	return newStream(p, c.Workers)
+	return newStream(p)
 }
 
-// newStream makes the filter of parameters that are known to be right, but for the
-// number of workers.
-func newStream(p streamParams, workers int) (*Stream, error) {
-	workers, err := shardWorkers(workers, p.lines)
-	if err != nil {
-		return nil, err
-	}
+// newStream makes the filter of parameters that are known to be right.
+func newStream(p streamParams) (*Stream, error) {
 	arena, err := layout.NewArena(p.lines)
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{params: p, arena: arena}
-	kernels := make([]lineKernel, workers)
-	for i := range kernels {
-		k := p.newKernel()
-		kernels[i], s.kernels = k, append(s.kernels, k)
-	}
-	s.shards.start(arena.Lines(), kernels, true)
-	s.bytes = arena.Bytes() + s.shards.bytes()
-	return s, nil
+	k := p.newKernel()
+	return &Stream{params: p, arena: arena, kernel: k, bytes: arena.Bytes() + k.bytes()}, nil
 }
 
 // TestAndSet sets bit i of seen if d[i] is taken for an element that came before, in an
@@ -121,16 +100,11 @@ func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
 	clearBits(seen, len(d))
 	checkOpen("Stream.TestAndSet", s.arena)
 	s.copying.keep(d)
-	for len(d) > 0 {
-		n := min(len(d), shardRound)
-		words := seen[:(n+63)/64]
-		s.shards.testAndSet(words, d[:n], s.elements+1)
-		for _, word := range words {
-			s.seen += uint64(bits.OnesCount64(word))
-		}
-		s.elements += uint64(n)
-		d, seen = d[n:], seen[len(words):]
+	s.kernel.testAndSet(s.arena.Lines(), seen, d, s.elements+1)
+	for _, word := range seen[:(len(d)+63)/64] {
+		s.seen += uint64(bits.OnesCount64(word))
 	}
+	s.elements += uint64(len(d))
 }
 
 // Populate has the system hand over all memory now, which it otherwise does a page
@@ -144,9 +118,5 @@ func checkOpen(method string, a *layout.Arena) {
 	}
 }
 
-// Close ends the filter's goroutines and gives its memory back; Stats still works.
-// Further calls do nothing.
-func (s *Stream) Close() error {
-	s.shards.stop()
-	return s.arena.Close()
-}
+// Close gives the filter's memory back; Stats still works. Further calls do nothing.
+func (s *Stream) Close() error { return s.arena.Close() }

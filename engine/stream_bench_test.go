@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 )
 
@@ -17,20 +16,15 @@ func BenchmarkStream(b *testing.B) {
 		{Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.1, Max: 3}, {Method: "rsbf"}, {Method: "bsbf"}, {Method: "rlbsbf"},
 	} {
 		for _, c.Memory = range []int{1 << 20, 128 << 20} {
-			for _, c.Workers = range []int{1, 2} {
-				b.Run(fmt.Sprintf("%s%s/Max=%d/MiB=%d/workers=%d", c.Method, c.Shape, c.Max, c.Memory>>20, c.Workers), func(b *testing.B) {
-					if runtime.GOMAXPROCS(0) < c.Workers {
-						b.Skip("fewer processors than workers")
-					}
-					s := mustStream(b, c)
-					at := 0
-					for b.Loop() {
-						s.TestAndSet(seen, digests[at:at+batch])
-						at = (at + batch) % n
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/element")
-				})
-			}
+			b.Run(fmt.Sprintf("%s%s/Max=%d/MiB=%d", c.Method, c.Shape, c.Max, c.Memory>>20), func(b *testing.B) {
+				s := mustStream(b, c)
+				at := 0
+				for b.Loop() {
+					s.TestAndSet(seen, digests[at:at+batch])
+					at = (at + batch) % n
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/element")
+			})
 		}
 	}
 }

@@ -70,16 +70,5 @@ func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 	return min(float64(noticed)*rate/(1-rate), float64(seen))
 }
 
-// Reset is as Counter says.
-func (c *StreamCounter) Reset() {
-	s := c.stream
-	s.arena.Clear()
-	s.elements, s.seen = 0, 0
-	for _, k := range s.kernels {
-		n := k.counts()
-		k.add(streamCounts{occupied: -n.occupied, evicted: -n.evicted})
-	}
-}
-
 // Close is as Counter says.
 func (c *StreamCounter) Close() error { return c.stream.Close() }

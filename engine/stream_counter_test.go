@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -45,25 +44,7 @@ func TestStreamCounterBounds(t *testing.T) {
 	}
 }
 
-func TestStreamCounterReset(t *testing.T) {
-	digests := repeating(62, 9000)
-	forStreams(t, 50, func(t *testing.T, c StreamConfig) {
-		c.Workers = 3
-		fresh := mustShare(t, c)
-		want := streamVerdicts(fresh, digests, constant(5000))
-		counter := &StreamCounter{mustShare(t, c)}
-		streamVerdicts(counter.stream, repeating(63, 7000), constant(5000))
-		counter.Reset()
-		if n := counter.Counts(); n.Distinct != 0 || n.Low != 0 || n.High != 0 {
-			t.Errorf("empty: %+v", n)
-		}
-		if !slices.Equal(streamVerdicts(counter.stream, digests, constant(5000)), want) {
-			t.Error("other verdicts than those of a new counter")
-		}
-		if counter.stream.Stats() != fresh.Stats() {
-			t.Errorf("%+v, want %+v", counter.stream.Stats(), fresh.Stats())
-		}
-	})
+func TestNewStreamCounterErrors(t *testing.T) {
 	if c, err := NewStreamCounter(StreamConfig{Memory: 1}); !errors.Is(err, ErrMemory) || c != nil {
 		t.Errorf("%v, %v", c, err)
 	}

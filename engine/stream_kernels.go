@@ -9,9 +9,12 @@ import (
 
 // streamKernel is a method's kernel.
 type streamKernel interface {
-	lineKernel
-	// counts returns the changes so far, modulo 2^64: what one worker empties
-	// another one may have filled.
+	// testAndSet handles elements, of which the first has the number position in the stream.
+	// It sets the words of seen that cover them.
+	testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64)
+	// bytes returns the size of what the kernel holds.
+	bytes() int
+	// counts returns the changes so far.
 	counts() streamCounts
 	// add changes what counts returns.
 	add(streamCounts)
@@ -29,8 +32,8 @@ type rowKernel struct {
 	sum    asm.RowCounts
 }
 
-func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	c := asm.TestAndSetRows(lines, seen, d, position, order, k.params)
+func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
+	c := asm.TestAndSetRows(lines, seen, d, position, nil, k.params)
 	k.sum.Filled += c.Filled
 	k.sum.Evicted += c.Evicted
 }
@@ -52,8 +55,8 @@ type bitKernel struct {
 	sum    asm.BitLineCounts
 }
 
-func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetBitLines(lines, seen, d, position, order, k.params, &k.sum)
+func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
+	asm.TestAndSetBitLines(lines, seen, d, position, nil, k.params, &k.sum)
 }
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }
@@ -68,8 +71,8 @@ type cellKernel struct {
 	sum  asm.CellCounts
 }
 
-func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64, order []uint32) {
-	asm.TestAndSetCells(lines, seen, d, position, order, &k.rule, &k.sum)
+func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
+	asm.TestAndSetCells(lines, seen, d, position, nil, &k.rule, &k.sum)
 }
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }

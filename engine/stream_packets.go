@@ -15,10 +15,10 @@ var _ PacketFilter = (*StreamPackets)(nil)
 
 // NewStreamPackets makes the filter. With methods that keep a chosen false positive
 // rate in any memory, those of rows, an FPR of 0 stands for DefaultFPR as it does with
-// other packet filters; it stands for what StreamConfig says with the others. Errors are
-// those of NewStream.
+// other packet filters, unless a Shape is given; it stands for what StreamConfig says
+// with the others. Errors are those of NewStream.
 func NewStreamPackets(c StreamConfig) (*StreamPackets, error) {
-	if i := streamMethod(c.Method); c.FPR == 0 && i >= 0 && streamMethods[i].rows {
+	if i := streamMethod(c.Method); c.FPR == 0 && c.Shape == "" && i >= 0 && streamMethods[i].rows {
 		c.FPR = DefaultFPR
 	}
 	s, err := NewStream(c)

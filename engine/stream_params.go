@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -129,6 +130,27 @@ func newStreamParams(c StreamConfig) (streamParams, error) {
 	return p, err
 }
 
+// Complete returns the configuration with all that NewStream chooses, and the rate that the
+// filter never exceeds as its FPR. Errors are those of NewStream, without the workers'.
+func (c StreamConfig) Complete() (StreamConfig, error) {
+	c.Memory = cmp.Or(c.Memory, maxDefaultMemory)
+	p, err := newStreamParams(c)
+	if err != nil {
+		return c, err
+	}
+	c.Method, c.Memory, c.FPR = streamMethods[p.method].name, p.lines*layout.LineSize, p.bound()
+	switch {
+	case p.family() == familyRows:
+		i := slices.IndexFunc(streamShapes, func(s StreamShape) bool { return s.RowShape == p.shape })
+		c.Shape = streamShapes[i].Name
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = p.k, p.p, p.max
+	default:
+		c.K = p.k
+	}
+	return c, nil
+}
+
 // streamLines returns how many lines fit memory.
 func streamLines(memory int) (int, error) {
 	const most = uint64(maxStreamLines) * layout.LineSize
@@ -235,8 +257,11 @@ func (p *streamParams) cellBits() int {
 // take.
 func (p *streamParams) lineCells() int {
 	cells := 8 * layout.LineSize / p.cellBits()
-	if p.family() == familyBits {
-		cells -= cells % p.k
+	switch p.family() {
+	case familyBits:
+		return cells - cells%p.k
+	case familyCells:
+		return p.cells().Cells()
 	}
 	return cells
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // bound returns the false positive rate that the filter never exceeds by more than
@@ -76,28 +77,25 @@ func saturatedBits(method asm.BitMethod, k int) float64 {
 
 // estimate returns the false positive rate of lines of which that share of the cells
 // is occupied, as far as it tells. In rows it is exact in the mean over keys. In lines
-// of bits or cells it is that of a blocked Bloom filter with as many set, whose lines
-// have loads of Poisson's distribution: with e^(-a) of the cells empty, and an
-// element's cell in each of the K parts of N/K cells empty with probability
-// (1-K/N)^j after j elements,
-//
-//	sum over i from 0 to K of (-1)^i C(K,i) exp(-a N/K (1 - (1-K/N)^i))
-//
-// Crowded lines make this up to K! times fill^K while lines are nearly empty, and
-// little more than fill^K when they are not.
+// of bits or cells it is that of a blocked Bloom filter with as many set.
 func (p *streamParams) estimate(fill float64) float64 {
 	if p.family() == familyRows {
 		return min(1, rowRate(p.shape, fill))
 	}
-	if fill >= 1 {
+	return lineRate(fill, p.k, p.lineCells())
+}
+
+// lineRate returns the false positive rate of lines with that share of their cells set,
+// of which an element has k.
+func lineRate(fill float64, k, cells int) float64 {
+	filter := theory.LineFilter{Cells: cells, K: k}
+	load, err := filter.Load(fill)
+	if err != nil { // all cells are set
 		return 1
 	}
-	share := float64(p.k) / float64(p.lineCells())
-	load := -math.Log1p(-fill) / share
-	sum, sign, choose := 0.0, 1.0, 1.0
-	for i := 0; i <= p.k; i++ {
-		sum += sign * choose * math.Exp(load*math.Expm1(float64(i)*math.Log1p(-share)))
-		sign, choose = -sign, choose*float64(p.k-i)/float64(i+1)
+	fpr, err := filter.FPR(load)
+	if err != nil {
+		return 1
 	}
-	return min(1, max(sum, math.Pow(fill, float64(p.k))))
+	return fpr
 }

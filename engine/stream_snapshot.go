@@ -29,7 +29,7 @@ func (f *streamFields) all() [streamFieldCount]*uint64 {
 // It panics after Close.
 func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 	checkOpen("Stream.Snapshot", s.arena)
-	c := s.counts()
+	c := s.kernel.counts()
 	f := streamFields{
 		method: uint64(s.params.method), shape: uint64(s.params.shape),
 		k: uint64(s.params.k), p: uint64(s.params.p), max: uint64(s.params.max),
@@ -48,8 +48,7 @@ func (s *Stream) Snapshot(w io.Writer, secret Secret, label string) error {
 // RestoreStream makes the filter that Snapshot wrote. It reads nothing behind the
 // snapshot. Errors wrap ErrSnapshot if it is damaged, cut short, of another version,
 // kind or label or made under another key, ErrMemory if it takes more memory than c
-// allows, ErrWorkers if the workers do not fit, or are those of r and of
-// layout.NewArena.
+// allows, or are those of r and of layout.NewArena.
 func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 	in, fields, err := newSnapshotReader(r, snapshotStream, c, streamFieldCount, streamFieldCount)
 	if err != nil {
@@ -63,7 +62,7 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStream(p, c.Workers)
+	s, err := newStream(p)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 		return nil, err
 	}
 	s.elements, s.seen = f.elements, f.seen
-	s.kernels[0].add(streamCounts{occupied: f.occupied, evicted: f.evicted})
+	s.kernel.add(streamCounts{occupied: f.occupied, evicted: f.evicted})
 	return s, nil
 }
 

@@ -21,15 +21,14 @@ type StreamStats struct {
 	// FPRBound is what FPR never exceeds, or comes to on a long stream with methods
 	// that keep no chosen rate.
 	FPRBound float64
-	// MemoryBytes is the size of the lines and of the workers' tables: if there are
-	// several, some 93 KiB each for what they pick of a batch.
+	// MemoryBytes is the size of the lines and of the kernel's tables.
 	MemoryBytes int
 }
 
 // Stats returns what the filter did so far. It takes constant time: cells are counted
 // as they change.
 func (s *Stream) Stats() StreamStats {
-	c := s.counts()
+	c := s.kernel.counts()
 	cells := uint64(s.params.lines) * uint64(s.params.lineCells())
 	fill := float64(c.occupied) / float64(cells)
 	bound := s.params.bound()
@@ -46,14 +45,4 @@ func (s *Stream) Stats() StreamStats {
 		FPRBound:    bound,
 		MemoryBytes: s.bytes,
 	}
-}
-
-// counts returns the sum of all workers' counts.
-func (s *Stream) counts() (sum streamCounts) {
-	for _, k := range s.kernels {
-		c := k.counts()
-		sum.occupied += c.occupied
-		sum.evicted += c.evicted
-	}
-	return sum
 }

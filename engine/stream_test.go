@@ -6,10 +6,8 @@ import (
 	"maps"
 	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm"
@@ -55,14 +53,6 @@ func mustStream(t testing.TB, c StreamConfig) *Stream {
 	return s
 }
 
-// mustShare makes a filter whose workers share even what is not worth it.
-func mustShare(t testing.TB, c StreamConfig) *Stream {
-	t.Helper()
-	s := mustStream(t, c)
-	s.shards.least = 1
-	return s
-}
-
 // repeating returns digests of which about half are new, and the others came up to
 // 3000 elements before.
 func repeating(seed uint64, n int) []asm.Digest {
@@ -96,24 +86,22 @@ func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {
 
 func constant(n int) func() int { return func() int { return n } }
 
-// randomSizes returns sizes of batches, of which some are longer than a round, and some
-// 0.
+// randomSizes returns sizes of batches, of which some are long, and some 0.
 func randomSizes(seed uint64) func() int {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	return func() int {
 		if rng.IntN(8) == 0 {
-			return shardRound + rng.IntN(shardRound/4)
+			return 1<<16 + rng.IntN(1<<14)
 		}
 		return rng.IntN(1 << (1 + rng.IntN(15)))
 	}
 }
 
-// Neither the number of workers nor the sizes of batches change verdicts, memory or
-// statistics.
-func TestStreamShards(t *testing.T) {
-	n := 2 * shardRound
+// The sizes of batches change neither verdicts nor memory nor statistics.
+func TestStreamBatches(t *testing.T) {
+	n := 1 << 17
 	if testing.Short() {
-		n = shardRound + 5000
+		n = 70_000
 	}
 	digests := repeating(1, n)
 	forStreams(t, 300, func(t *testing.T, c StreamConfig) {
@@ -123,20 +111,13 @@ func TestStreamShards(t *testing.T) {
 		if stats.Seen == 0 || stats.Seen == stats.Elements || stats.Elements != uint64(len(digests)) {
 			t.Errorf("the stream tests nothing: %+v", stats)
 		}
-		for _, workers := range []int{1, 2, 3, 8} {
-			c.Workers = workers
-			s := mustShare(t, c)
-			got := streamVerdicts(s, digests, randomSizes(uint64(workers)))
-			if !slices.Equal(got, want) {
-				t.Errorf("%d workers: other verdicts", workers)
+		for seed := range uint64(2) {
+			s := mustStream(t, c)
+			if !slices.Equal(streamVerdicts(s, digests, randomSizes(seed)), want) {
+				t.Error("other verdicts")
 			}
-			if !slices.Equal(s.arena.Lines(), one.arena.Lines()) {
-				t.Errorf("%d workers: other memory", workers)
-			}
-			theirs := s.Stats()
-			theirs.MemoryBytes = stats.MemoryBytes
-			if theirs != stats {
-				t.Errorf("%d workers: %+v, want %+v", workers, theirs, stats)
+			if !slices.Equal(s.arena.Lines(), one.arena.Lines()) || s.Stats() != stats {
+				t.Errorf("other memory, or %+v, want %+v", s.Stats(), stats)
 			}
 		}
 	})
@@ -171,20 +152,18 @@ func TestStreamGolden(t *testing.T) {
 func TestStreamExact(t *testing.T) {
 	digests := repeating(2, 60_000)
 	for _, method := range []string{"lru", "qht"} {
-		for _, workers := range []int{1, 4} {
-			s := mustShare(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20, Workers: workers})
-			known := map[asm.Digest]bool{}
-			got := streamVerdicts(s, digests, constant(5000))
-			for i, d := range digests {
-				if seen := got[i/64]>>(i%64)&1 == 1; seen != known[d] {
-					t.Fatalf("%s: element %d is seen %v, want %v", method, i, seen, known[d])
-				}
-				known[d] = true
+		s := mustStream(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20})
+		known := map[asm.Digest]bool{}
+		got := streamVerdicts(s, digests, constant(5000))
+		for i, d := range digests {
+			if seen := got[i/64]>>(i%64)&1 == 1; seen != known[d] {
+				t.Fatalf("%s: element %d is seen %v, want %v", method, i, seen, known[d])
 			}
-			st := s.Stats()
-			if st.Evicted != 0 || st.Occupied != uint64(len(known)) || st.Elements-st.Seen != uint64(len(known)) {
-				t.Errorf("%s: %d different elements, but %+v", method, len(known), st)
-			}
+			known[d] = true
+		}
+		st := s.Stats()
+		if st.Evicted != 0 || st.Occupied != uint64(len(known)) || st.Elements-st.Seen != uint64(len(known)) {
+			t.Errorf("%s: %d different elements, but %+v", method, len(known), st)
 		}
 	}
 }
@@ -192,10 +171,11 @@ func TestStreamExact(t *testing.T) {
 // occupiedCells counts what is in the lines.
 func occupiedCells(s *Stream) (occupied uint64) {
 	width := s.params.cellBits()
-	if s.params.family() == familyCells {
-		return asm.CountCells(s.arena.Lines(), width)
-	}
 	for _, line := range s.arena.Lines() {
+		if s.params.family() == familyCells {
+			occupied += nonZeroCells(&line, width)
+			continue
+		}
 		for _, word := range line {
 			for shift := 0; shift < 64; shift += width {
 				if word>>shift&(1<<width-1) != 0 {
@@ -207,12 +187,25 @@ func occupiedCells(s *Stream) (occupied uint64) {
 	return occupied
 }
 
+// nonZeroCells counts the cells of a cell line that are not zero: a cell has one bit in
+// each of the line's planes.
+func nonZeroCells(line *layout.Line, planes int) (cells uint64) {
+	words := len(line) / planes
+	for w := range words {
+		var word uint64
+		for plane := range planes {
+			word |= line[plane*words+w]
+		}
+		cells += uint64(bits.OnesCount64(word))
+	}
+	return cells
+}
+
 // What the kernels count on the way is what is there.
 func TestStreamCounts(t *testing.T) {
 	digests := repeating(3, 20_000)
 	forStreams(t, 64, func(t *testing.T, c StreamConfig) {
-		c.Workers = 3
-		s := mustShare(t, c)
+		s := mustStream(t, c)
 		streamVerdicts(s, digests, constant(4096))
 		st, occupied := s.Stats(), occupiedCells(s)
 		if st.Occupied != occupied || st.Occupied > st.Cells || st.Fill != float64(occupied)/float64(st.Cells) {
@@ -224,48 +217,18 @@ func TestStreamCounts(t *testing.T) {
 	})
 }
 
-func TestDigestRange(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	for _, lines := range []int{1, 2, 3, 7, 64, 1000, 1<<31 - 1} {
-		for _, workers := range []int{1, 2, 3, 8, 255} {
-			if workers > lines {
-				continue
-			}
-			next := uint64(0)
-			for i := range workers {
-				first, span := digestRange(lines, i, workers)
-				if first != next {
-					t.Fatalf("%d lines: worker %d of %d begins at %x, want %x", lines, i, workers, first, next)
-				}
-				next = first + span + 1
-				from, to := uint64(i)*uint64(lines)/uint64(workers), uint64(i+1)*uint64(lines)/uint64(workers)
-				for _, x := range []uint64{first, first + span, first + rng.Uint64N(max(span, 1))} {
-					if line, _ := bits.Mul64(x, uint64(lines)); line < from || line >= to {
-						t.Fatalf("%d lines: worker %d of %d has line %d", lines, i, workers, line)
-					}
-				}
-			}
-			if next != 0 {
-				t.Errorf("%d lines: %d workers leave digests from %x on", lines, workers, next)
-			}
-		}
-	}
-}
-
-// Memory is accounted to the byte: lines, counts, and what several workers pick into.
+// Memory is accounted to the byte: lines, parameters and counts.
 func TestStreamMemory(t *testing.T) {
 	if bits.UintSize == 32 {
 		t.Skip("int is half as long here")
 	}
-	const picked = shardPart*(16+4) + shardPart/8 + shardRound + shardRound/8
 	for _, c := range []struct {
 		config StreamConfig
 		want   int
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
-		{StreamConfig{Memory: 6400, Workers: 3}, 6400 + 3*(24+picked)},
 		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 32},
-		{StreamConfig{Method: "sbf", Max: 3, Memory: 640, Workers: 2}, 640 + 2*(picked+16) + 2*int(unsafe.Sizeof(asm.CellRule{}))},
+		{StreamConfig{Method: "sbf", Max: 3, Memory: 640}, 640 + 16 + int(unsafe.Sizeof(asm.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
 			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
@@ -277,42 +240,15 @@ func TestStreamDoesNotAllocate(t *testing.T) {
 	digests := repeating(5, 5000)
 	seen := make([]uint64, len(digests)/64+1)
 	forStreams(t, 100, func(t *testing.T, c StreamConfig) {
-		for _, c.Workers = range []int{1, 3} {
-			s := mustShare(t, c)
-			if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
-				t.Errorf("%d workers: %v allocations", c.Workers, got)
-			}
+		s := mustStream(t, c)
+		if got := testing.AllocsPerRun(5, func() { s.TestAndSet(seen, digests) }); got != 0 {
+			t.Errorf("%v allocations", got)
 		}
 	})
 }
 
-// Goroutines end with Close. They may be counted for a moment more.
-func TestStreamCloseEndsGoroutines(t *testing.T) {
-	before := runtime.NumGoroutine()
-	digests := repeating(6, 2000)
-	var all []*Stream
-	for range 50 {
-		s := mustShare(t, StreamConfig{Memory: 1 << 10, Workers: 9})
-		streamVerdicts(s, digests, constant(2000))
-		all = append(all, s)
-	}
-	if during := runtime.NumGoroutine(); during < before+300 {
-		t.Errorf("%d goroutines more, want 400", during-before)
-	}
-	for _, s := range all {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines more after Close", runtime.NumGoroutine()-before)
-		}
-	}
-}
-
 func TestStreamClosed(t *testing.T) {
-	s := mustShare(t, StreamConfig{Memory: 1 << 16, Workers: 2})
+	s := mustStream(t, StreamConfig{Memory: 1 << 16})
 	digests := repeating(7, 10_000)
 	streamVerdicts(s, digests, constant(3000))
 	want := s.Stats()

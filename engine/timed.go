@@ -28,11 +28,6 @@ type TimedConfig struct {
 	Refresh bool
 	// Across makes only elements seen at another point copies.
 	Across bool
-	// Workers is the number of goroutines that share the work, the caller's
-	// included, from 1 to the number of lines and at most MaxWorkers; 0 stands for 1.
-	// They share calls of 4096 elements and more. It changes neither verdicts nor
-	// memory.
-	Workers int
 }
 
 const (
@@ -41,8 +36,8 @@ const (
 	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
-	// chunk is how many elements are turned to ticks at a time where nobody shares
-	// them: whole words of verdicts, and a buffer that stays in the first-level cache.
+	// chunk is how many elements are turned to ticks at a time: whole words of verdicts,
+	// and a buffer that stays in the first-level cache.
 	chunk = 1024
 )
 
@@ -87,22 +82,20 @@ type Timed struct {
 	lines    int
 	memory   int // of all lines, in bytes, older ones among them
 	params   asm.TimedParams
-	kernels  []*timedKernel // of the workers
-	shards   shards
+	counts   asm.TimedCounts
 	kind     Window
 	tick     divisor
 	position uint64 // of the next element
 	started  bool   // params.Origin is set
 	demand   demand
 	growth   growth
-	ticks    []int64 // of a round; stays all zero without a window
-	round    timedRound
+	ticks    []int64   // of a chunk; stays all zero without a window
 	word     [1]uint64 // verdicts that begin within a word
 	copying  *lineCopy // of the arena
 }
 
-// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory, ErrWorkers or
-// what layout.NewArena says.
+// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
+// layout.NewArena says.
 func NewTimed(cfg TimedConfig) (*Timed, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
@@ -124,10 +117,6 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	}
 	params.Window = window
 	lines := cfg.Memory / layout.LineSize
-	workers, err := shardWorkers(cfg.Workers, lines)
-	if err != nil {
-		return nil, err
-	}
 	arena, err := layout.NewArena(lines)
 	if err != nil {
 		return nil, err
@@ -140,33 +129,18 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		kind:   cfg.Window,
 		tick:   newDivisor(uint64(tick)),
 		demand: newDemand(window, lines),
+		ticks:  make([]int64, chunk),
 	}
 	if !cfg.Window.None && cfg.Limit > t.memory {
 		t.growth.limit = cfg.Limit
 		t.demand.setMost(uint64(lines / growLoad))
 	}
-	t.share(workers)
 	return t, nil
 }
 
 // Populate has the system hand over all memory now, which it otherwise does a page
 // at a time when they are first used. It returns the error of ctx, if that ends before.
 func (t *Timed) Populate(ctx context.Context) error { return populate(ctx, t.arena) }
-
-// share makes the workers.
-func (t *Timed) share(workers int) {
-	round := chunk
-	if workers > 1 {
-		round = shardRound
-	}
-	t.ticks = make([]int64, round)
-	kernels := make([]lineKernel, workers)
-	for i := range kernels {
-		k := newTimedKernel(&t.params, &t.round, workers)
-		kernels[i], t.kernels = k, append(t.kernels, k)
-	}
-	t.shards.start(t.arena.Lines(), kernels, false)
-}
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in
 // ticks.
@@ -217,33 +191,31 @@ func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points 
 		if from%64 != 0 {
 			n = min(n, 64-from%64) // from where a word begins they go there directly
 		}
-		r := timedRound{ticks: t.toTicks(times[from : from+n])}
+		ticks, at := t.toTicks(times[from:from+n]), []uint32(nil)
 		if t.params.Across {
-			r.points = points[from : from+n]
+			at = points[from : from+n]
 		}
 		if from%64 == 0 {
-			t.testAndSet(seen[from/64:(from+n+63)/64], d[from:from+n], r)
+			t.testAndSet(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
 			continue
 		}
-		t.testAndSet(t.word[:], d[from:from+n], r)
+		t.testAndSet(t.word[:], d[from:from+n], ticks, at)
 		seen[from/64] |= t.word[0] << (from % 64)
 	}
-	t.round = timedRound{}
 }
 
 // testAndSet handles a piece of the stream.
-func (t *Timed) testAndSet(seen []uint64, d []asm.Digest, r timedRound) {
+func (t *Timed) testAndSet(seen []uint64, d []asm.Digest, ticks []int64, points []uint32) {
 	if !t.started {
-		t.start(r.ticks)
+		t.start(ticks)
 	}
-	unusual := !t.kind.None && t.unusual(r.ticks)
-	if len(t.growth.older) > 0 || unusual && t.bordering(r.ticks) {
-		asm.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, r.ticks, r.points, &t.params, &t.kernels[0].counts)
+	unusual := !t.kind.None && t.unusual(ticks)
+	if len(t.growth.older) > 0 || unusual && t.bordering(ticks) {
+		asm.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
-		t.round = r
-		t.shards.testAndSet(seen, d, 0)
+		asm.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
 	}
-	t.demand.observe(seen, r.ticks, unusual)
+	t.demand.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))
 	if t.growth.limit > 0 {
 		t.plan()
@@ -286,26 +258,16 @@ func (t *Timed) Stats() PacketStats {
 		MemoryBytes:  t.memory,
 		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*t.lines)),
 		PredictedFPR: timedFPR(t.params.FPBits),
-		EvictedLive:  t.counts().EvictedLive,
+		EvictedLive:  t.counts.EvictedLive,
 		Late:         t.demand.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.demand.memory(t.counts().Inserted), 2*t.memory)
+		s.SuggestedMemory = max(t.demand.memory(t.counts.Inserted), 2*t.memory)
 	}
 	return s
 }
 
-// counts returns the sum of all workers' counts.
-func (t *Timed) counts() (sum asm.TimedCounts) {
-	for _, k := range t.kernels {
-		sum.Inserted += k.counts.Inserted
-		sum.EvictedLive += k.counts.EvictedLive
-	}
-	return sum
-}
-
 // Close implements PacketFilter.
 func (t *Timed) Close() error {
-	t.shards.stop()
 	return errors.Join(t.arena.Close(), t.growth.close())
 }

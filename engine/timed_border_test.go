@@ -74,13 +74,10 @@ func TestTimedBordersBatches(t *testing.T) {
 			one := newTimed(t, cfg)
 			s := borderStream(one, int64(time.Millisecond), 100_000, 3000)
 			want := s.verdicts(one, 1)
-			for _, workers := range []int{1, 3} {
-				cfg.Workers = workers
-				for _, batch := range []int{7, 64, 1000, len(want)} {
-					f := mustShareTimed(t, cfg)
-					if got := s.verdicts(f, batch); fmt.Sprint(got) != fmt.Sprint(want) || f.Stats() != one.Stats() {
-						t.Errorf("%d workers, batches of %d: other verdicts, or %+v, want %+v", workers, batch, f.Stats(), one.Stats())
-					}
+			for _, batch := range []int{7, 64, 1000, len(want)} {
+				f := newTimed(t, cfg)
+				if got := s.verdicts(f, batch); fmt.Sprint(got) != fmt.Sprint(want) || f.Stats() != one.Stats() {
+					t.Errorf("batches of %d: other verdicts, or %+v, want %+v", batch, f.Stats(), one.Stats())
 				}
 			}
 		})

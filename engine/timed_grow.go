@@ -191,7 +191,6 @@ func (t *Timed) grow() {
 	t.demand.late.grow(len(next.arena.Lines()) / t.lines)
 	g.older = append([]olderArena{{t.arena, since, t.demand.late.total}}, g.older...)
 	t.arena = next.arena
-	t.shards.relocate(t.arena.Lines())
 	t.olderChanged()
 }
 

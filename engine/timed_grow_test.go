@@ -109,13 +109,10 @@ func TestTimedGrowsAlike(t *testing.T) {
 	if one.Stats().EvictedLive == 0 || one.memory > cfg.Limit {
 		t.Errorf("the limit was not reached, or passed: %+v", one.Stats())
 	}
-	for _, workers := range []int{1, 3} {
-		cfg.Workers = workers
-		for _, batch := range []int{33, 4096, len(want)} {
-			f := mustShareTimed(t, cfg)
-			if got := s.verdicts(f, batch); !slices.Equal(got, want) || f.Stats() != one.Stats() || !slices.Equal(f.arena.Lines(), one.arena.Lines()) {
-				t.Errorf("%d workers, batches of %d: other verdicts or lines, or %+v, want %+v", workers, batch, f.Stats(), one.Stats())
-			}
+	for _, batch := range []int{33, 4096, len(want)} {
+		f := newTimed(t, cfg)
+		if got := s.verdicts(f, batch); !slices.Equal(got, want) || f.Stats() != one.Stats() || !slices.Equal(f.arena.Lines(), one.arena.Lines()) {
+			t.Errorf("batches of %d: other verdicts or lines, or %+v, want %+v", batch, f.Stats(), one.Stats())
 		}
 	}
 	f := newTimed(t, cfg)

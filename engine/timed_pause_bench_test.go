@@ -33,5 +33,4 @@ func (c *timedCounter) TestAndSet(seen []uint64, d []asm.Digest) {
 }
 
 func (c *timedCounter) Counts() Counts { return Counts{} }
-func (c *timedCounter) Reset()         {}
 func (c *timedCounter) Close() error   { return c.filter.Close() }

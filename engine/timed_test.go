@@ -137,3 +137,22 @@ func TestTimedGolden(t *testing.T) {
 		}
 	}
 }
+
+// TestTimedBatches cuts a stream into calls of some sizes: verdicts, memory and statistics
+// stay the same.
+func TestTimedBatches(t *testing.T) {
+	for _, text := range []string{"1ms", "50ms", "n:700", "none"} {
+		s := randomPackets(12, 70_000, clocks(100_000)["jumps"])
+		eachMode(t, func(t *testing.T, refresh, across bool) {
+			cfg := TimedConfig{Window: window(t, text), Memory: 300 * layout.LineSize, Refresh: refresh, Across: across}
+			one := newTimed(t, cfg)
+			want := s.verdicts(one, 1000)
+			for _, batch := range []int{700, 5000, len(s.digests)} {
+				f := newTimed(t, cfg)
+				if !slices.Equal(s.verdicts(f, batch), want) || !slices.Equal(f.arena.Lines(), one.arena.Lines()) || f.Stats() != one.Stats() {
+					t.Errorf("window %s, batches of %d: other verdicts or memory, or %+v, want %+v", text, batch, f.Stats(), one.Stats())
+				}
+			}
+		})
+	}
+}

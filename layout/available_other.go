@@ -2,4 +2,4 @@
 
 package layout
 
-func memoryAvailable() (int64, bool) { return MemoryLimit() }
+func memoryAvailable() (int64, bool) { return memoryLimit() }

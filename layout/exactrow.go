@@ -10,7 +10,7 @@ import (
 // lines would take as much memory as a bitmap of all 2^32 words, which fills
 // ExactBitLines lines (512 MiB) and never spills.
 const (
-	MinExactLines = 2
+	minExactLines = 2
 	MaxExactLines = ExactBitLines / 2
 	ExactBitLines = 1 << 23
 )
@@ -32,11 +32,11 @@ func exactCellBits(lines int) uint {
 // SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
 // lines: the top bit of the remainder becomes the lowest bit of the line number, so what
 // line i holds goes to lines 2i and 2i+1, in address order. Everything finds
-// a cell there. It panics unless src has 2^k lines, MinExactLines
+// a cell there. It panics unless src has 2^k lines, minExactLines
 // to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
 // 2*to-1 of dst must be empty.
 func SplitExactRows(dst, src []Line, from, to int) {
-	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < MinExactLines || len(dst) > MaxExactLines {
+	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < minExactLines || len(dst) > MaxExactLines {
 		panic("layout: SplitExactRows: not twice as many lines, or a number of lines out of range")
 	}
 	wide, narrow := exactCellBits(len(src)), exactCellBits(len(dst))
@@ -48,7 +48,7 @@ func SplitExactRows(dst, src []Line, from, to int) {
 // bitmap has ExactBitLines lines, rows a number that exact rows may have, and
 // 0 <= from <= to <= len(rows).
 func ExactRowsToBits(bitmap, rows []Line, from, to int) {
-	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < MinExactLines || len(rows) > MaxExactLines {
+	if len(bitmap) != ExactBitLines || len(rows)&(len(rows)-1) != 0 || len(rows) < minExactLines || len(rows) > MaxExactLines {
 		panic("layout: ExactRowsToBits: a number of lines out of range")
 	}
 	width, shift := exactCellBits(len(rows)), exactRemainderBits(len(rows))

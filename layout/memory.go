@@ -12,9 +12,9 @@ const (
 )
 
 // MemoryBudget returns how many bytes may be taken by default by what grows with the traffic:
-// an eighth of MemoryLimit, or 1 GiB where that is not known.
+// an eighth of memoryLimit, or 1 GiB where that is not known.
 func MemoryBudget() int {
-	limit, ok := MemoryLimit()
+	limit, ok := memoryLimit()
 	if !ok {
 		return unknownBudget
 	}

@@ -2,8 +2,8 @@ package layout
 
 import "golang.org/x/sys/unix"
 
-// MemoryLimit returns how many bytes of memory the machine has.
-func MemoryLimit() (limit int64, ok bool) {
+// memoryLimit returns how many bytes of memory the machine has.
+func memoryLimit() (limit int64, ok bool) {
 	n, err := unix.SysctlUint64("hw.memsize")
 	return addressable(int64(n)), err == nil && n > 0
 }

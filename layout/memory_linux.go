@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// MemoryLimit returns how many bytes of memory this process can have: the machine's, or
+// memoryLimit returns how many bytes of memory this process can have: the machine's, or
 // what the memory cgroup of the process or one above it allows, whichever is least. It reads
 // version 2 (memory.max, and memory.high, which throttles) and version 1
 // (memory.limit_in_bytes) below /proc and /sys/fs/cgroup (cgroups(7)); it reports false
 // where nothing is told.
-func MemoryLimit() (limit int64, ok bool) {
-	return memoryLimit(os.DirFS("/"))
+func memoryLimit() (limit int64, ok bool) {
+	return memoryLimitIn(os.DirFS("/"))
 }
 
-// memoryLimit reads the files below root.
-func memoryLimit(root fs.FS) (limit int64, ok bool) {
+// memoryLimitIn reads the files below root.
+func memoryLimitIn(root fs.FS) (limit int64, ok bool) {
 	limit, ok = totalMemory(root)
 	for _, dir := range memoryCgroups(root) {
 		for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {

@@ -87,7 +87,7 @@ func TestMemoryLimit(t *testing.T) {
 			for name, data := range c.files {
 				root[name] = &fstest.MapFile{Data: []byte(data)}
 			}
-			got, ok := memoryLimit(root)
+			got, ok := memoryLimitIn(root)
 			if ok != (c.want >= 0) || ok && got != addressable(c.want) {
 				t.Errorf("%d, %v, want %d", got, ok, c.want)
 			}

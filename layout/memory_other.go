@@ -2,5 +2,5 @@
 
 package layout
 
-// MemoryLimit reports false: this system is not asked.
-func MemoryLimit() (limit int64, ok bool) { return 0, false }
+// memoryLimit reports false: this system is not asked.
+func memoryLimit() (limit int64, ok bool) { return 0, false }

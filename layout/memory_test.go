@@ -3,7 +3,7 @@ package layout
 import "testing"
 
 func TestMemoryBudget(t *testing.T) {
-	limit, ok := MemoryLimit()
+	limit, ok := memoryLimit()
 	want := int64(unknownBudget)
 	if ok {
 		want = limit / 8

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // errnos are the errors that calls are made to return. Calls that the Go runtime makes
@@ -232,7 +233,7 @@ func (s *scenario) judgeCapture(name string, content []byte, want outcome, wrong
 
 // packets returns the bytes of all packets of a capture.
 func packets(content []byte) (all []string, err error) {
-	src, err := capture.NewReader(bytes.NewReader(content), "output", capture.Options{})
+	src, err := pcapfile.NewReader(bytes.NewReader(content), "output", pcapfile.Options{})
 	if err != nil {
 		return nil, err
 	}

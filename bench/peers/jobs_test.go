@@ -68,7 +68,6 @@ func streamRivals(memory int, window uint64) []rival[key] {
 	rivals := []rival[key]{
 		{"flowdedup-rows-32x16-lru", rows(asm.Lines32x16, asm.EvictLRU)},
 		{"flowdedup-rows-16x32-lru", rows(asm.Lines16x32, asm.EvictLRU)},
-		{"flowdedup-rows-8x64-fifo", rows(asm.Lines8x64, asm.EvictFIFO)},
 		{"flowdedup-timed", func() (filter[key], error) { return openTimed(memory, window) }},
 		{"boom-stable-1-bit", func() (filter[key], error) { return openBoomStable(memory, 1, 1e-3) }},
 		{"boom-stable-3-bits", func() (filter[key], error) { return openBoomStable(memory, 3, 1e-3) }},

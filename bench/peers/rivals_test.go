@@ -17,7 +17,7 @@ func TestRivals(t *testing.T) {
 		run(t, r, stream{4, elements}, denseAddress, 2*elements, limits{})
 	}
 	forgetting := map[string]float64{
-		"flowdedup-rows-16x32-lru": 1e-3, "flowdedup-rows-8x64-fifo": 0.1, "flowdedup-timed": 0.1,
+		"flowdedup-rows-16x32-lru": 1e-3, "flowdedup-timed": 0.1,
 		"boom-stable-1-bit": 0.2, "boom-stable-3-bits": 0.2, "boom-inverse": 0.6,
 	}
 	for _, r := range streamRivals(memory, window) {

@@ -3,9 +3,13 @@ package bpf
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/bpf"
 
@@ -75,6 +79,89 @@ func TestCompileCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Compile(ctx, "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// standIn puts a shell script in tcpdump's place. No test opens an interface with the
+// true one: that takes root, and a kernel in order.
+func standIn(t *testing.T, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no shell scripts")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tcpdump"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// TestCompileLive wants tcpdump to open the interface for what only the kernel knows of
+// a packet, where the link type has no place for that.
+func TestCompileLive(t *testing.T) {
+	said := filepath.Join(t.TempDir(), "said")
+	standIn(t, `echo "$*" >'`+said+`'; echo '1
+6 0 0 96'`)
+	const file = "-r - -ddd -- "
+	for _, c := range []struct {
+		expr string
+		link capture.LinkType
+		want string
+	}{
+		{"tcp port 443", capture.LinkEthernet, file},
+		{"vlan 5 and tcp port 443", capture.LinkEthernet, "-i lo -p -y EN10MB -s 1500 -ddd -- "},
+		{"inbound", capture.LinkRaw, "-i lo -p -y RAW -s 1500 -ddd -- "},
+		{"outbound and ip6", capture.LinkEthernet, "-i lo -p -y EN10MB -s 1500 -ddd -- "},
+		{"inbound", capture.LinkLinuxSLL2, file},
+	} {
+		program, err := Compile(context.Background(), c.expr, c.link, 1500, "lo")
+		if err != nil || len(program) != 1 {
+			t.Errorf("%q: %v, %v", c.expr, program, err)
+		}
+		args, err := os.ReadFile(said)
+		if want := c.want + c.expr + "\n"; err != nil || string(args) != want {
+			t.Errorf("%q: tcpdump %s, want %s (%v)", c.expr, args, want, err)
+		}
+	}
+}
+
+// TestCompilerFails wants an error, soon, from a tcpdump that is not as it should be.
+func TestCompilerFails(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"silent":          {"exit 0", "instructions"},
+		"garbage":         {"echo hello", "line 1"},
+		"endless":         {"exec yes", "compile the filter with tcpdump"},
+		"slow":            {"exec sleep 60", "deadline"},
+		"fails":           {"echo oops >&2; exit 3", "exit status 3"},
+		"bad program":     {"echo 1; echo '0 0 0 0'", "return"},
+		"last words":      {"echo 'tcpdump: listening' >&2; echo 'tcpdump: syntax error' >&2; exit 1", ": tcpdump: syntax error"},
+		"says and prints": {"echo 'tcpdump: warning' >&2; echo 1; echo '6 0 0 1'", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standIn(t, c.script)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			defer cancel()
+			_, err := Compile(ctx, "tcp", capture.LinkEthernet, 1500, "")
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestNoCompiler wants to be told what to do where there is no tcpdump.
+func TestNoCompiler(t *testing.T) {
+	for _, name := range beyondPath {
+		if _, err := os.Stat(name); err == nil {
+			t.Skip(name + " is found without PATH")
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Compile(context.Background(), "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, ErrNoCompiler) {
 		t.Error(err)
 	}
 }

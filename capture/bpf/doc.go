@@ -1,12 +1,11 @@
 // Package bpf turns filter expressions of libpcap (man 7 pcap-filter) into classic
 // BPF programs, and runs such programs on captured frames.
 //
-// [Compile] leaves the language to libpcap: to the tcpdump that is installed or, with
-// the build tag libpcap, to the library itself. No compiler in Go agrees with it; the
-// one tried was wrong in 66 of 112 expressions. [Parse] reads a program that somebody
-// compiled elsewhere, as tcpdump -ddd prints it, and needs neither.
+// [Compile] leaves the language to the tcpdump that is installed. No compiler in Go
+// agrees with libpcap; the one tried was wrong in 66 of 112 expressions. [Parse] reads a
+// program that tcpdump -ddd printed elsewhere, and needs no tcpdump here.
 //
-// A program can be attached to a socket (ring.Config.Filters) if [Check] says so, where
-// the kernel runs it, or run here by a [Machine], whose verdicts are those of
-// tcpdump -r. [Filter] is either an expression or a program, as users give them.
+// The kernel runs a program on a socket (ring.Config.Filters). A [Machine] runs it on
+// frames of files; its verdicts are those of tcpdump -r. [Filter] is either an
+// expression or a program, as users give them.
 package bpf

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // expressions ask for what man 7 pcap-filter knows of, and most people use.
@@ -227,7 +228,7 @@ func framesByLink(t *testing.T) map[capture.LinkType][]sample {
 	}
 	all := map[capture.LinkType][]sample{}
 	for _, name := range names {
-		src, err := capture.Open(name, capture.Options{})
+		src, err := pcapfile.Open(name, pcapfile.Options{})
 		if err != nil {
 			continue
 		}

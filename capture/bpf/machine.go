@@ -6,11 +6,11 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// maxJumpsBack is above what any expression takes: protochain passes at least 8 bytes
-// of the frame before it jumps back.
+// maxJumpsBack is more than any expression needs: protochain passes at least 8 bytes of
+// the frame before it jumps back.
 const maxJumpsBack = 1 << 20
 
-// Machine runs one program on captured frames. It keeps nothing of them, and any
+// Machine runs one program on captured frames. It keeps no state between frames, so any
 // number of goroutines may use it.
 type Machine struct{ steps []step }
 
@@ -24,9 +24,10 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 
 // Run returns what the program returns for a frame of which wireLen bytes were on the
 // wire: how many bytes to accept, 0 if none. A load that reaches beyond the captured
-// bytes ends the program with 0, as does a division by zero; so does a load of what
-// only the kernel knows, and the jump back that is one too many for a program that comes
-// to an end. Nothing is allocated. A simple expression takes some 10 ns (BenchmarkRun). Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
+// bytes ends the program with 0. So do a division by zero, a load of what only the
+// kernel knows, and more than maxJumpsBack jumps back. Run allocates nothing. A simple
+// expression takes some 10 ns (BenchmarkRun).
+// Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32
 	var memory [scratchWords]uint32
@@ -236,4 +237,132 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 		}
 		s = &steps[next]
 	}
+}
+
+// step is an instruction as a Machine runs it. Operations are numbered without gaps, so
+// that the switch becomes one jump; targets count from the start of the program.
+type step struct {
+	do      do
+	yes, no uint16 // the next step; no is for branches
+	at      uint32 // where to load
+	k       uint32 // the operand otherwise
+}
+
+// do is what a step does.
+type do uint8
+
+const (
+	doReturn do = iota
+	doReturnA
+	doLoadWord
+	doLoadHalf
+	doLoadByte
+	doLoadWordAtX
+	doLoadHalfAtX
+	doLoadByteAtX
+	doLoadNibble
+	doLoadWordEqual
+	doLoadHalfEqual
+	doLoadByteEqual
+	doLoadHalfAnyBit
+	doLoadHalfAtXEqual
+	doJump
+	doJumpBack
+	doEqual
+	doGreater
+	doAtLeast
+	doAnyBit
+	doEqualX
+	doGreaterX
+	doAtLeastX
+	doAnyBitX
+	doSet
+	doSetX
+	doLength
+	doLengthX
+	doReload
+	doReloadX
+	doStore
+	doStoreX
+	doToX
+	doFromX
+	doAdd
+	doSub
+	doMul
+	doDiv
+	doMod
+	doOr
+	doAnd
+	doXor
+	doShl
+	doShr
+	doNeg
+	doAddX
+	doSubX
+	doMulX
+	doDivX
+	doModX
+	doOrX
+	doAndX
+	doXorX
+	doShlX
+	doShrX
+)
+
+// does maps every operation code of classic BPF (chk_code_allowed) to its do.
+var does = map[uint16]do{
+	opReturn | constant: doReturn, opReturn | returnA: doReturnA,
+
+	opLoad | word | absolute: doLoadWord, opLoad | halfword | absolute: doLoadHalf, opLoad | octet | absolute: doLoadByte,
+	opLoad | word | indirect: doLoadWordAtX, opLoad | halfword | indirect: doLoadHalfAtX, opLoad | octet | indirect: doLoadByteAtX,
+	opLoadX | octet | nibble: doLoadNibble,
+
+	opJump | jumpAlways: doJump, opJump | jumpEqual: doEqual, opJump | jumpGreater: doGreater,
+	opJump | jumpAtLeast: doAtLeast, opJump | jumpAnyBit: doAnyBit, opJump | jumpEqual | byX: doEqualX,
+	opJump | jumpGreater | byX: doGreaterX, opJump | jumpAtLeast | byX: doAtLeastX, opJump | jumpAnyBit | byX: doAnyBitX,
+
+	opLoad | constant: doSet, opLoadX | constant: doSetX, opLoad | wireLength: doLength, opLoadX | wireLength: doLengthX,
+	opLoad | scratch: doReload, opLoadX | scratch: doReloadX, opStore: doStore, opStoreX: doStoreX,
+	opTransfer | toX: doToX, opTransfer | fromX: doFromX,
+
+	opALU | aluAdd: doAdd, opALU | aluSub: doSub, opALU | aluMul: doMul, opALU | aluDiv: doDiv, opALU | aluMod: doMod,
+	opALU | aluOr: doOr, opALU | aluAnd: doAnd, opALU | aluXor: doXor, opALU | aluShl: doShl, opALU | aluShr: doShr,
+	opALU | aluNeg: doNeg, opALU | aluAdd | byX: doAddX, opALU | aluSub | byX: doSubX, opALU | aluMul | byX: doMulX,
+	opALU | aluDiv | byX: doDivX, opALU | aluMod | byX: doModX, opALU | aluOr | byX: doOrX, opALU | aluAnd | byX: doAndX,
+	opALU | aluXor | byX: doXorX, opALU | aluShl | byX: doShlX, opALU | aluShr | byX: doShrX,
+}
+
+// fused are pairs of a load and a branch that run as one step: most programs are made
+// of them.
+var fused = map[[2]do]do{
+	{doLoadWord, doEqual}:    doLoadWordEqual,
+	{doLoadHalf, doEqual}:    doLoadHalfEqual,
+	{doLoadByte, doEqual}:    doLoadByteEqual,
+	{doLoadHalf, doAnyBit}:   doLoadHalfAnyBit,
+	{doLoadHalfAtX, doEqual}: doLoadHalfAtXEqual,
+}
+
+// decode makes the steps of a program that check accepts. It begins with the last, since
+// a load takes over the branch behind it. The branch stays, for jumps to it.
+func decode(program []bpf.RawInstruction) []step {
+	steps := make([]step, len(program))
+	for at := len(program) - 1; at >= 0; at-- {
+		ins, s := program[at], &steps[at]
+		*s = step{do: does[ins.Op], yes: uint16(at + 1), at: ins.K, k: ins.K}
+		switch {
+		case s.do == doJump:
+			s.yes += uint16(ins.K)
+			if int32(ins.K) < 0 {
+				s.do = doJumpBack
+			}
+		case isBranch(ins.Op):
+			s.yes, s.no = s.yes+uint16(ins.Jt), s.yes+uint16(ins.Jf)
+		case ins.Op&classMask == opReturn:
+		default:
+			if both, found := fused[[2]do{s.do, steps[at+1].do}]; found {
+				s.do, s.yes, s.no, s.k = both, steps[at+1].yes, steps[at+1].no, steps[at+1].k
+			}
+		}
+	}
+	return steps
 }

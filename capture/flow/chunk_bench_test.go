@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // smallPackets returns a pcap file of n frames of 64 bytes, or what IPv6 and VLAN
@@ -63,7 +64,7 @@ func BenchmarkChunks(b *testing.B) {
 		b.Run("to="+stage.name, func(b *testing.B) {
 			var batch capture.Batch
 			for b.Loop() {
-				src, err := capture.NewReader(bytes.NewReader(file), "memory", capture.Options{})
+				src, err := pcapfile.NewReader(bytes.NewReader(file), "memory", pcapfile.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // newBatch returns a batch of frames of one link type.
@@ -97,7 +98,7 @@ func readJSON(t *testing.T, name string, into any) {
 // without complaint.
 func eachBatch(t *testing.T, name string, do func(b *capture.Batch)) {
 	t.Helper()
-	src, err := capture.Open(name, capture.Options{})
+	src, err := pcapfile.Open(name, pcapfile.Options{})
 	var damage *capture.InputError
 	if errors.As(err, &damage) {
 		return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // testPacket is a packet as the kernel puts it into a ring block.
@@ -126,7 +127,7 @@ func checkRecords(t *testing.T, w *walker, b *capture.Batch) {
 	for range w.iface + 1 {
 		file = capture.AppendInterface(file, &capture.Interface{LinkType: capture.LinkEthernet}, true)
 	}
-	src, err := capture.NewReader(bytes.NewReader(append(file, b.Buf...)), "test", capture.Options{})
+	src, err := pcapfile.NewReader(bytes.NewReader(append(file, b.Buf...)), "test", pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

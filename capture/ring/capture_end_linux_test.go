@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -236,7 +237,8 @@ func TestOpenErrors(t *testing.T) {
 		{Config{Interfaces: []string{"a-name-that-is-too-long"}}, ErrNoInterface},
 		{Config{Interfaces: []string{"right", "left"}}, ErrDown},
 		{Config{Interfaces: []string{Any}, Filters: filters(capture.LinkLinuxSLL2, bpf.RawInstruction{Op: 0x30, K: 12}, bpf.RawInstruction{Op: 6})}, ErrFilter},
-		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, bpf.RawInstruction{Op: 0xFFFF})}, syscall.EINVAL},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, bpf.RawInstruction{Op: 0xFFFF})}, ErrKernelFilter},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, slices.Repeat(closedFilter, 1<<16+1)...)}, ErrKernelFilter},
 		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkRaw, closedFilter...)}, ErrNoFilter},
 		{Config{Interfaces: []string{"right"}, BlockBytes: maxBlockBytes + 1}, nil},
 		{Config{Interfaces: []string{"right", Any}}, nil},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 func TestCapturedIsSent(t *testing.T) { bothPlaces(t, testCapturedIsSent) }
@@ -66,7 +67,7 @@ func TestHold(t *testing.T) {
 // checkFile reads what was written of a capture of one interface.
 func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 	t.Helper()
-	src, err := capture.NewReader(bytes.NewReader(got.file.Bytes()), "file", capture.Options{})
+	src, err := pcapfile.NewReader(bytes.NewReader(got.file.Bytes()), "file", pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,9 @@ var (
 	// ErrFilter is returned where the kernel cannot run the program on this kind of
 	// interface.
 	ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
+	// ErrKernelFilter is returned where the kernel refuses the program: it takes 4096
+	// instructions and no jump back, which protochain needs, and a file may have both.
+	ErrKernelFilter = errors.New("the kernel refuses the filter (it takes no loops, as of protochain, and 4096 instructions at most)")
 	// ErrNoFilter is returned where others have a program, and this link type has none.
 	ErrNoFilter = errors.New("there is no filter for its link type")
 )

@@ -1,6 +1,9 @@
 package ring
 
 import (
+	"errors"
+	"fmt"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -45,6 +48,27 @@ func openGate(fd int, d *device, c *Config, program []bpf.RawInstruction) error 
 	return nil
 }
 
+// tryFilter has the kernel check the user's program before anything else is opened: once
+// packets are let in, files exist already. The socket takes no packets.
+func tryFilter(d *device, c *Config, program []bpf.RawInstruction) error {
+	if c.Filters == nil {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, noProtocol)
+	if err != nil {
+		return describe(d.name, "socket", err)
+	}
+	defer unix.Close(fd)
+	err = setFilter(fd, program)
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("%s: %w: %w", d.name, ErrKernelFilter, err)
+	}
+	if err != nil {
+		return describe(d.name, "SO_ATTACH_FILTER", err)
+	}
+	return nil
+}
+
 // bind ties the socket to its device, for the packets of a protocol.
 func bind(fd int, d *device, protocol uint16) error {
 	address := unix.SockaddrLinklayer{Protocol: networkOrder(protocol), Ifindex: d.index}
@@ -57,6 +81,9 @@ func bind(fd int, d *device, protocol uint16) error {
 // setFilter puts a filter on the socket, in place of the one before. No packet
 // passes between the two.
 func setFilter(fd int, program []bpf.RawInstruction) error {
+	if len(program) > unix.BPF_MAXINSNS {
+		return unix.EINVAL // as the kernel says, which is told 16 bits of the length
+	}
 	code := make([]unix.SockFilter, len(program))
 	for i, ins := range program {
 		code[i] = unix.SockFilter{Code: ins.Op, Jt: ins.Jt, Jf: ins.Jf, K: ins.K}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // enterLab moves the test's thread into a network namespace of its own with a pair
@@ -127,7 +128,7 @@ type taken struct {
 func take(t testing.TB, src *Capture, n int) *taken {
 	t.Helper()
 	got := &taken{}
-	w := capture.NewWriter(&got.file, false)
+	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
 	watch := time.AfterFunc(20*time.Second, src.Stop)
 	defer watch.Stop()
 	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {

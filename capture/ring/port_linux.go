@@ -48,6 +48,9 @@ func newPort(d device, c *Config, number uint32) (*port, error) {
 
 // open makes the rings, which take nothing in before admit.
 func (p *port) open() error {
+	if err := tryFilter(&p.dev, p.conf, p.code); err != nil {
+		return err
+	}
 	for _, r := range p.rings {
 		if err := r.open(&p.dev, p.conf); err != nil {
 			return err

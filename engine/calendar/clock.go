@@ -126,9 +126,6 @@ func (c *Clock) Reset() { *c = Clock{Ahead: c.Ahead, Behind: c.Behind} }
 // Wall tells the clock what the wall clock shows.
 func (c *Clock) Wall(now int64) { c.wall, c.walled = now, true }
 
-// Started reports whether the clock has a time.
-func (c *Clock) Started() bool { return c.started }
-
 // Latest returns the latest time that was believed since the clock was set, 0 before the
 // first.
 func (c *Clock) Latest() int64 { return c.latest }

@@ -5,17 +5,23 @@ import "math"
 // mostBiasedK is enough for a FPR of 1e-9 with arrays that are half full.
 const mostBiasedK = 64
 
-// biased returns the model of a filter that clears, for what it reports as distinct,
-// bits at the rate that clearing gives: the clearings of one bit for each report, where
-// arrays have s bits of which a share is set.
-func biased(clearing func(k int, s, set float64) float64) model {
-	return func(r *request, bits int) (design, error) {
-		return biasedBest(r, bits, func(k int, s float64) rates {
-			return settle(r.load, k, 1/s, 1/s, func(at rates) float64 {
-				return clearing(k, s, at.set) * at.distinctReports(r.load)
-			})
+// biasedRates are the rates of a filter of k arrays of s bits.
+type biasedRates func(r *request, k int, s float64) rates
+
+// biased returns the rates of a filter that clears, for what it reports as distinct, bits
+// at the rate that clearing gives: the clearings of one bit for each report, where arrays
+// have s bits of which a share is set.
+func biased(clearing func(k int, s, set float64) float64) biasedRates {
+	return func(r *request, k int, s float64) rates {
+		return settle(r.load, k, 1/s, 1/s, func(at rates) float64 {
+			return clearing(k, s, at.set) * at.distinctReports(r.load)
 		})
 	}
+}
+
+// model returns the model of the filter as published.
+func (at biasedRates) model(r *request, bits int) (design, error) {
+	return biasedBest(r, bits, func(k int, s float64) rates { return at(r, k, s) })
 }
 
 // bsbf clears one bit of each array.
@@ -33,14 +39,12 @@ func rlbsbf(_ int, s, set float64) float64 { return set / s }
 // less in a stream with many repeats, of which only the clearings counted. So the FPR is a
 // bound, and the FNR some 15 % too low where most elements are repeats. Bits are
 // cleared at the rate that leads to half of them.
-func rsbf(r *request, bits int) (design, error) {
-	return biasedBest(r, bits, func(k int, s float64) (at rates) {
-		root(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
-			at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
-			return at.set - 0.5
-		})
-		return at
+func rsbf(r *request, k int, s float64) (at rates) {
+	root(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
+		at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
+		return at.set - 0.5
 	})
+	return at
 }
 
 // biasedBest takes the smallest number of arrays that keeps the bound on the FPR, which

@@ -32,7 +32,7 @@ func TestDifferent(t *testing.T) {
 // TestCellAgainstStable compares the model of cells with the closed form of the stable Bloom
 // filter for a stream of new elements.
 func TestCellAgainstStable(t *testing.T) {
-	l := newLoad(1, LogGaps(1<<20))
+	l := newLoad(1, logGaps(1<<20))
 	for _, filter := range []theory.Stable{
 		{Cells: 10_000, K: 1, P: 5, Max: 1},
 		{Cells: 10_000, K: 3, P: 12, Max: 3},
@@ -69,7 +69,7 @@ func TestCellAgainstStable(t *testing.T) {
 // elements where its share x of set bits solves x^2 + x = 1: an insertion sets
 // 2(1-x)/(1-x^2) bits on average and clears 2x.
 func TestSettled(t *testing.T) {
-	l := newLoad(1, LogGaps(1<<10))
+	l := newLoad(1, logGaps(1<<10))
 	const s = 1 << 20
 	r := settle(l, 2, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / s })
 	if want := (math.Sqrt(5) - 1) / 2; math.Abs(r.set-want) > 1e-3 {

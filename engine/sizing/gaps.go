@@ -16,8 +16,8 @@ type Gaps []Bin
 
 const binsPerOctave = 4
 
-// UniformGaps spreads gaps evenly from 1 to longest, which is at least 1.
-func UniformGaps(longest float64) Gaps {
+// uniformGaps spreads gaps evenly from 1 to longest, which is at least 1.
+func uniformGaps(longest float64) Gaps {
 	const bins = 64
 	n := math.Min(bins, math.Max(1, math.Floor(longest)))
 	gaps := make(Gaps, 0, int(n))
@@ -27,9 +27,9 @@ func UniformGaps(longest float64) Gaps {
 	return gaps
 }
 
-// LogGaps spreads gaps evenly over orders of magnitude, from 1 to longest, which is
+// logGaps spreads gaps evenly over orders of magnitude, from 1 to longest, which is
 // at least 1.
-func LogGaps(longest float64) Gaps {
+func logGaps(longest float64) Gaps {
 	octaves := math.Log2(math.Max(longest, 2))
 	n := math.Ceil(octaves * binsPerOctave)
 	var gaps Gaps

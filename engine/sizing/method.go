@@ -23,8 +23,9 @@ type Method struct {
 	Name   string // as in [Question]
 	Title  string
 	Source string // where it comes from
-	// Engine is the constructor of package engine that makes it, Reference the type
-	// of package engine/paper, both empty where there is none.
+	// Engine is the constructor of package engine that makes it, but for filters that are
+	// there to be measured (see [Candidate].InLines), Reference the type of package
+	// engine/paper, both empty where there is none.
 	Engine, Reference string
 	Certainty         Certainty
 	// Takes lists the fields of [Parameters] that the method takes.
@@ -37,6 +38,9 @@ type Method struct {
 	// betterThan names the method that makes this one none where that is as good.
 	betterThan string
 	model      model
+	// inLines is the model of package engine's own form of a paper's filter, which is there
+	// to be measured; nil where there is none. See request.plannedBy.
+	inLines model
 }
 
 // The sources of methods.
@@ -67,21 +71,21 @@ var methods = []Method{
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, betterThan: "lru", model: anyRows},
 	{Name: "sbf", Title: "stable Bloom filter", Source: deng, Reference: "Stable", Certainty: Bound, Takes: []string{"K", "P", "CellBits"},
-		kinds: unbounded, model: stable},
+		kinds: unbounded, model: stable, inLines: stableLines},
 	{Name: "rsbf", Title: "reservoir sampling based Bloom filter", Source: bera, Reference: "RSBF", Certainty: Bound, Takes: []string{"K"},
-		kinds: unbounded, model: rsbf},
+		kinds: unbounded, model: biasedRates(rsbf).model}, // that in lines has no last phase, and ends up missing everything
 	{Name: "bsbf", Title: "biased sampling based Bloom filter", Source: bera, Reference: "BSBF", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(bsbf)},
+		kinds: unbounded, model: biased(bsbf).model, inLines: biasedLines("bsbf", biased(bsbf))},
 	{Name: "bsbfsd", Title: "the same with single deletion", Source: bera, Reference: "BSBFSD", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(bsbfsd)},
+		kinds: unbounded, model: biased(bsbfsd).model, inLines: biasedLines("bsbfsd", biased(bsbfsd))},
 	{Name: "rlbsbf", Title: "the same, load balanced", Source: bera, Reference: "RLBSBF", Certainty: Estimate, Takes: []string{"K"},
-		kinds: unbounded, model: biased(rlbsbf)},
+		kinds: unbounded, model: biased(rlbsbf).model, inLines: biasedLines("rlbsbf", biased(rlbsbf))},
 	{Name: "qht", Title: "quotient hash table", Source: geraud, Reference: "QHT", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
-		kinds: unbounded, model: qht},
+		kinds: unbounded, model: qht, inLines: quotientLines(randomLines)},
 	{Name: "qhtd", Title: "the same with duplicates", Source: geraud, Reference: "QHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: qhtd},
 	{Name: "qqhtd", Title: "the same, queued", Source: geraud, Reference: "QQHTD", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
-		kinds: unbounded, model: qqhtd},
+		kinds: unbounded, model: qqhtd, inLines: quotientLines(queuedLines)},
 	{Name: "sqf", Title: "streaming quotient filter", Source: "Dutta, Narang, Bera, VLDB 2013", Reference: "SQF", Certainty: Estimate, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: sqf},
 	{Name: "cuckoo", Title: "cuckoo filter that forgets", Source: "Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014", Reference: "Cuckoo", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
@@ -105,7 +109,7 @@ var methods = []Method{
 	{Name: "bdbf", Title: "block decaying Bloom filter", Source: "Shen, Zhang, JCST 2008", Reference: "BDBF", Certainty: Bound, Takes: []string{"K", "CellBits"},
 		kinds: jumps, model: decaying},
 	{Name: "timers", Title: "Bloom filter of timers", Source: koloniari, Reference: "TimerBloom", Certainty: Bound, Takes: []string{"K", "CellBits"},
-		kinds: slides, model: timers},
+		kinds: slides, model: timers, inLines: timersLines},
 	{Name: "counting", Title: "counting Bloom filter and queue", Source: metwally, Reference: "SlidingBloom", Certainty: Exact, Takes: []string{"K", "CellBits"},
 		kinds: []Kind{Count}, model: countingQueue},
 	{Name: "exact", Title: "map of digests", Source: "the yardstick", Engine: "NewExactWindow, NewSet", Certainty: Exact,

@@ -9,7 +9,10 @@ import (
 
 // Candidate is a method with its best parameters.
 type Candidate struct {
-	Method     *Method
+	Method *Method
+	// InLines tells that package engine has the filter, with all of an element in one cache
+	// line, and that this is what was planned.
+	InLines    bool
 	Parameters []Parameter
 	MemoryBits int // in use; 0 if there is no design at all
 	FPR, FNR   float64
@@ -96,29 +99,20 @@ func Plan(question Question) (Answer, error) {
 
 // plan finds a method's candidate. The error says why there is no design at all.
 func (r *request) plan(m *Method) (Candidate, error) {
-	c := Candidate{Method: m}
-	needed, found := r.needed(m)
-	if found {
-		c.NeededBits = needed
-	}
-	bits := r.MemoryBits
-	switch {
-	case bits == 0 && found:
-		bits = needed
-	case bits == 0:
-		bits = maxSearched
-	}
-	d, err := m.model(r, bits)
+	of, needed, inLines := r.plannedBy(m)
+	c := Candidate{Method: m, InLines: inLines, NeededBits: needed}
+	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
+	d, err := of(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
-		if !found {
+		if needed == 0 {
 			c.Why = fmt.Sprintf("needs more than %d GiB", maxSearched>>33)
 		}
 		return c, err
 	}
 	r.fill(&c, d)
 	if r.Curves {
-		c.Curve = r.curve(m, bits)
+		c.Curve = r.curve(of, bits)
 	}
 	return c, nil
 }

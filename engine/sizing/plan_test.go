@@ -70,12 +70,16 @@ func checkCandidate(t *testing.T, r *request, c *Candidate) {
 	if c.NeededBits == 0 {
 		return
 	}
-	d, err := c.Method.model(r, c.NeededBits)
+	of := c.Method.model
+	if c.InLines {
+		of = c.Method.inLines
+	}
+	d, err := of(r, c.NeededBits)
 	if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
 		t.Errorf("%s: the %d bits needed are not enough: %+v, %v", name, c.NeededBits, d.fpr, err)
 	}
 	less := c.NeededBits*19/20 - lineBits
-	if d, err := c.Method.model(r, max(less, 1)); err == nil && d.fpr <= r.FPR && d.fnr <= r.FNR && less > 0 {
+	if d, err := of(r, max(less, 1)); err == nil && d.fpr <= r.FPR && d.fnr <= r.FNR && less > 0 {
 		t.Errorf("%s: %d bits are enough, %d were said to be needed", name, less, c.NeededBits)
 	}
 }

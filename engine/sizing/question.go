@@ -52,12 +52,12 @@ const (
 
 // Defaults of a [Question].
 const (
-	DefaultFPR   = 1e-9
-	DefaultFNR   = 1e-4
+	defaultFPR   = 1e-9
+	defaultFNR   = 1e-4
 	DefaultParts = 8
-	// DefaultHorizon is how far repeats lie back at most in an unbounded stream of
+	// defaultHorizon is how far repeats lie back at most in an unbounded stream of
 	// which nothing else is known.
-	DefaultHorizon = 1 << 24
+	defaultHorizon = 1 << 24
 )
 
 // Parameters fixes parameters of a method. Those that are 0 are chosen.
@@ -73,7 +73,7 @@ type Question struct {
 	Kind Kind
 	// Elements is the number of elements, repeats included, in the window, from 1
 	// to 2^60. An unbounded stream has no such number: there it is how far repeats
-	// lie back at most, and 0 stands for DefaultHorizon. Gaps replace it.
+	// lie back at most, and 0 stands for 2^24. Gaps replace it.
 	Elements float64
 	// Distinct is the share of elements that are new, above 0 and at most 1; 0
 	// stands for 1, the worst case.
@@ -89,9 +89,9 @@ type Question struct {
 	// MemoryBits is the memory there is, at most 2^46 bits; 0 asks how much is
 	// needed.
 	MemoryBits int
-	FPR        float64 // bound, between 0 and 1; 0 stands for DefaultFPR
+	FPR        float64 // bound, between 0 and 1; 0 stands for 1e-9
 	// FNR is the bound of what counts as hardly any misses, between 0 and 1; 0
-	// stands for DefaultFNR. It bounds the memory where that is asked for, and
+	// stands for 1e-4. It bounds the memory where that is asked for, and
 	// makes equals of methods that miss less where it is given.
 	FNR float64
 
@@ -113,9 +113,9 @@ func (q Question) complete() (Question, error) {
 		return q, err
 	}
 	if q.Gaps == nil {
-		q.Gaps = UniformGaps(q.Elements)
+		q.Gaps = uniformGaps(q.Elements)
 		if q.Kind == Unbounded {
-			q.Gaps = LogGaps(q.Elements)
+			q.Gaps = logGaps(q.Elements)
 		}
 	}
 	return q, q.Gaps.check(q)
@@ -123,12 +123,12 @@ func (q Question) complete() (Question, error) {
 
 func (q *Question) fill() {
 	if q.Elements == 0 && q.Kind == Unbounded {
-		q.Elements = DefaultHorizon
+		q.Elements = defaultHorizon
 	}
 	for _, d := range []struct {
 		value *float64
 		usual float64
-	}{{&q.Distinct, 1}, {&q.FPR, DefaultFPR}, {&q.FNR, DefaultFNR}} {
+	}{{&q.Distinct, 1}, {&q.FPR, defaultFPR}, {&q.FNR, defaultFNR}} {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}

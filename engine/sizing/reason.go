@@ -47,7 +47,11 @@ func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
 			if c.FNR <= r.FNR {
 				what = fmt.Sprintf("%.3g MiB", float64(r.memory(other))/8/(1<<20))
 			}
-			return fmt.Sprintf("; %s would do with %s, but only as a model or reference", other.Method.Name, what)
+			why := "only as a model or reference"
+			if other.InLines {
+				why = "it is there to be measured"
+			}
+			return fmt.Sprintf("; %s would do with %s, but %s", other.Method.Name, what, why)
 		}
 	}
 	return ""

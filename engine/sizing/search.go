@@ -1,6 +1,9 @@
 package sizing
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 const (
 	// maxSearched is the largest memory that is looked at where the question is how
@@ -12,12 +15,35 @@ const (
 	curvePoints = 21
 )
 
-// needed returns the least memory in which a method keeps both bounds, up to whole
-// lines and 0.2 %.
-func (r *request) needed(m *Method) (bits int, found bool) {
+// mostForLines is how many times the memory of the published filter its form in lines may
+// need to be planned in place of it.
+const mostForLines = 2
+
+// plannedBy returns the model to plan a method with, the least memory in which that keeps
+// both bounds, and whether it is that of the filter in lines, which package engine has:
+// where that keeps the bound on the FPR, and needs not much more memory.
+func (r *request) plannedBy(m *Method) (chosen model, needed int, inLines bool) {
+	needed = r.needed(m.model)
+	if m.inLines == nil {
+		return m.model, needed, false
+	}
+	least := r.needed(m.inLines)
+	d, err := m.inLines(r, cmp.Or(r.MemoryBits, least, maxSearched))
+	switch {
+	case err != nil, d.fpr > r.FPR && r.Fixed == (Parameters{}):
+		return m.model, needed, false
+	case r.MemoryBits == 0 && needed > 0 && (least == 0 || least > mostForLines*needed):
+		return m.model, needed, false
+	}
+	return m.inLines, least, true
+}
+
+// needed returns the least memory in which a model keeps both bounds, up to whole lines
+// and 0.2 %, or 0 if none is enough.
+func (r *request) needed(of model) (bits int) {
 	used := 0
 	enough := func(bits int) bool {
-		d, err := m.model(r, bits)
+		d, err := of(r, bits)
 		if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
 			return false
 		}
@@ -27,7 +53,7 @@ func (r *request) needed(m *Method) (bits int, found bool) {
 	high := lineBits
 	for !enough(high) {
 		if high >= maxSearched {
-			return 0, false
+			return 0
 		}
 		high = min(8*high, maxSearched)
 	}
@@ -44,11 +70,11 @@ func (r *request) needed(m *Method) (bits int, found bool) {
 			low = middle
 		}
 	}
-	return used, true
+	return used
 }
 
-// curve evaluates a method from a 32nd of the memory to 32 times as much.
-func (r *request) curve(m *Method, bits int) []Point {
+// curve evaluates a model from a 32nd of the memory to 32 times as much.
+func (r *request) curve(of model, bits int) []Point {
 	const span = 5 // powers of two on both sides
 	var points []Point
 	for i := range curvePoints {
@@ -56,7 +82,7 @@ func (r *request) curve(m *Method, bits int) []Point {
 		if at < 1 || at > maxMemory {
 			continue
 		}
-		if d, err := m.model(r, int(at)); err == nil {
+		if d, err := of(r, int(at)); err == nil {
 			points = append(points, Point{MemoryBits: d.bits, FPR: d.fpr, FNR: d.fnr})
 		}
 	}

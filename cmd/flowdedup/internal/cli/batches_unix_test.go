@@ -186,12 +186,12 @@ var cutCommands = []string{
 	"distinct",
 	"distinct --list --of mac,flow,ip --every 7m",
 	"distinct --json --list --of flow,src,ip,dst,mac --every 10m",
-	"distinct --json --list --method lru --memory 64KiB --of biflow,pair --window none",
+	"distinct --json --list --method lru --memory 64KiB --of biflow,pair --every none",
 	"distinct --json --method bloom --of src,flow,biflow --every 20s",
 	"distinct --json --method exact --of flow --tz Europe/Berlin --csv OUT.csv.gz",
 	"distinct --quiet --csv OUT.csv --of src,flow",
-	"distinct --csv OUT.csv --window 10m --slide 1m --of src,flow,mac",
-	"distinct --json --window 1h --slide 15s --of ip,pair --method exact",
+	"distinct --csv OUT.csv --every 10m --slide 1m --of src,flow,mac",
+	"distinct --json --every 1h --slide 15s --of ip,pair --method exact",
 	"distinct --json --list --no-merge --of src,dst --every 5m",
 }
 

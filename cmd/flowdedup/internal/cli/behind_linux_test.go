@@ -65,7 +65,7 @@ func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
 	}
 	for _, part := range []string{
 		"time goes back by about ", fmt.Sprintf("s at packet %d, and %d packets", packets+1, r.Late),
-		"inputs of their own", "--memory ", "--method exact",
+		"separate inputs", "--memory ", "--method exact",
 	} {
 		if !strings.Contains(errs, part) {
 			t.Errorf("no %q in %q", part, errs)

@@ -28,9 +28,9 @@ type common struct {
 func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string) {
 	c.filter.register(f)
 	c.registerFilter(f, usual, measuring...)
-	f.BoolVar(&c.noMerge, "no-merge", false, "read several inputs one after another, not in time order")
+	f.BoolVar(&c.noMerge, "no-merge", false, "read inputs one after another, not in time order")
 	c.registerRun(f)
-	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress even on a terminal")
+	f.BoolVar(&c.noProgress, "no-progress", false, "show no progress on a terminal")
 	groupInput.add(f, "no-merge")
 	groupAdvanced.add(f, "no-progress")
 }
@@ -40,23 +40,23 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; for measurements, with --window none: " + strings.Join(measuring, ", ")
+		usage += "; for measurements (with --window none, but for timers): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
 	f.Var(newParsed(&c.method, "auto", "method", oneOf(slices.Concat(usual, measuring)...)), "method", usage)
 	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
-	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "bound for the false positive rate")
-	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random in each run)")
+	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate")
+	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random)")
 	groupAdvanced.add(f, "method", "memory", "fpr", "key")
 }
 
 // registerRun adds the flags of how a command runs and what it prints.
 func (c *common) registerRun(f *pflag.FlagSet) {
 	c.workers = defaultWorkers()
-	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "threads that share the work; the result is the same (0: as many as there are processors)")
+	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads, whatever it is the result is the same (0: one per processor)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no warnings and no summary; errors only")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(f, "json", "quiet")
 	groupAdvanced.add(f, "workers")
 }

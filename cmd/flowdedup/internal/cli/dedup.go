@@ -35,48 +35,47 @@ func newDedup(e *env) *cobra.Command {
 		Use:   "dedup [flags] INPUT...",
 		Short: "Remove duplicate packets from captures",
 		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
-(gzip, zstd, lz4); - is standard input or output. Without -w packets are only
+(gzip, zstd, lz4). - is standard input or output. Without -w packets are only
 counted. Several inputs are merged in time order.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
-within the window, before or after it. Removed packets do not extend the
-window (--refresh lets them), so nothing is silenced for ever.
+within the window, before or after it. A removed packet does not extend the
+window unless --refresh is given, so nothing is silenced for ever.
 
 Identities:
-  l3     from the outermost IP header on, without TTL or hop limit, DSCP, ECN
-         and IPv4 header checksum: copies seen on another VLAN or behind a
-         router are found. Frames without IP are compared by hardware
-         addresses, ethertype and payload: tags of VLANs and of HSR rings, PRP
-         trailers, padding, and the frame check sequence where the capture says
-         that there is one, do not count. Frames of an "any" capture have no
-         destination address, so they equal only each other.
-  frame  the whole frame with its original length
-  inner  like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
+  l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
+         ECN and the IPv4 header checksum do not count, so copies on another
+         VLAN or behind a router are found. Frames without IP are compared by
+         hardware addresses, ethertype and payload. Tags of VLANs and HSR
+         rings, PRP trailers, padding and a known frame check sequence do not
+         count. Frames of an "any" capture have no destination address, so
+         they equal only each other.
+  frame  The whole frame and its original length.
+  inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP.
          VNI, TEID and GRE key do not count: equal packets of two tenants with
          the same addresses are copies.
 
---ignore tcp-seq finds copies behind a firewall that renumbers TCP: sequence
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP. Sequence
 and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
 count then. Segments that differ in nothing else become copies of each other.
 
-The output keeps the input's format, and in pcapng every block and option. A
-name that ends with .pcap or .pcapng (also .pcap.gz and the like) asks for that
-format.
-With --rotate-size or --rotate-every it is several files with the time of their
-first packet in their names, each of which can be read alone.`,
-		Example: `  # what a SPAN port delivered twice; count only
+The output has the input's format, and in pcapng every block and option. A name
+that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the format.
+--rotate-size and --rotate-every write several files. Each has the time of its
+first packet in its name and can be read alone.`,
+		Example: `  # count what a SPAN port delivered twice
   flowdedup dedup span.pcap
 
-  # write the survivors and the removed packets
+  # write the kept and the removed packets
   flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
 
-  # the last day of a long capture, an hour a file
+  # keep the last day of a long capture, an hour a file
   flowdedup dedup - -w clean.pcapng --rotate-every 1h --rotate-keep 24
 
-  # two taps of one link: only a packet from the other tap is a copy
+  # join two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
 
-  # in a pipe
+  # de-duplicate in a pipe
   zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
 		Args: f.named.check,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
@@ -89,12 +88,12 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.named.register(fs)
-	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
-	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
+	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
 	f.judgeFlags.register(fs)
-	f.common.register(fs, usualMethods, engine.StreamMethods()...)
+	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeJudging(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
@@ -103,7 +102,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common)); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
@@ -125,34 +124,34 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
-	warnForgotten(e, &summary, "give captures that were put behind each other as inputs of their own, which are merged by time")
+	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
-// lost tells of an output that went with another one whose reader left early:
-// that is no failure unless the run had more to do.
+// lost reports an incomplete output beside one whose reader left early. With one output
+// alone that is no failure.
 func (f *dedupFlags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
-	return fmt.Errorf("-w %s and --duplicates %s are not complete: the reader of one of them left", f.output, f.duplicates)
+	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten tells what was forgotten, and how much memory would have been enough. Where
-// time goes back, what can be done about that comes first.
+// warnForgotten reports what was forgotten, and how much memory would have been enough.
+// Advice about time that goes back comes first.
 func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
-		e.warn(fmt.Errorf("%d packets were forgotten for newer ones, so duplicates may remain", s.EvictedLive))
+		e.warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
 	case s.EvictedLive > 0:
-		e.warn(fmt.Errorf("%d packets were forgotten before their window ended, so duplicates may remain: use --memory %s or more",
+		e.warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
 		e.warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
-		e.warn(fmt.Errorf("there are more than %d capture points: %d packets were seen at points that count as one, so duplicates among those remain",
+		e.warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
 			flow.MaxPoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
@@ -160,7 +159,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 }
 
-// lateWarning tells what time went back behind, and what can be done.
+// lateWarning says how far time went back, and what can be done.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
@@ -173,8 +172,8 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	return errors.New(text)
 }
 
-// print writes the summary where the packets do not go. Nothing is printed for
-// a run that ended before it read anything, or could not write what it read.
+// print writes the summary where the packets do not go. It prints nothing for a run that
+// read nothing, or that could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {

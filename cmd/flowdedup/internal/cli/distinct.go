@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,11 +27,10 @@ type distinctFlags struct {
 	common
 	named inputFlags
 	keyFlags
-	window slidingWindow
-	slide  time.Duration
-	inner  bool
-	list   bool
-	csv    string
+	slide time.Duration
+	inner bool
+	list  bool
+	csv   string
 }
 
 func newDistinct(e *env) *cobra.Command {
@@ -39,10 +39,11 @@ func newDistinct(e *env) *cobra.Command {
 		Use:   "distinct [flags] INPUT...",
 		Short: "Count distinct addresses and flows per hour",
 		Long: `Count the distinct source and destination addresses, flows and other keys of
-pcap and pcapng captures in windows aligned to the clock, an hour long unless
---every says otherwise. - is standard input. Several inputs are merged in time
-order. With --window 1h --slide 1m windows slide: the past hour is counted at
-each full minute of the packets' time.
+pcap and pcapng captures per hour, or per --every. Windows are aligned to the
+clock. --every none makes one window of all inputs. With --slide 1m windows
+slide: each full minute of packet time reports the past hour.
+
+- is standard input. Several inputs are merged in time order.
 
 Keys:
   src, dst      source, destination address
@@ -52,35 +53,36 @@ Keys:
   mac           hardware address of a station
 
 Addresses are those of the outermost IP header; --inner opens tunnels first.
-Distinct IPv4 addresses are counted exactly. Other keys are counted by 64 bits
-of a digest each, of which two are alike once in 10^10 at a billion keys.
---method bloom takes less memory for more of that: a Bloom filter that grows,
-and whose rate of false positives stays under --fpr. --method exact counts
-everything exactly in as much memory as it takes.
---method lru remembers the keys that came last in as much as --memory says, and
-counts and lists the others again when they return.
 
---memory bounds what the counters of a run hold together; what does not fit is
-counted by a sample, and low and high tell how well (95 %). It is what each
-counter holds with --slide and --method lru, and what each starts with with
---method bloom.
+Methods:
+  auto   IPv4 addresses are counted exactly, other keys by 64 bits of a digest:
+         two are alike once in 10^10 at a billion keys.
+  bloom  A Bloom filter that grows counts other keys than IPv4 addresses. It
+         takes less memory, and keeps the false positive rate under --fpr.
+  exact  Everything is counted exactly, in as much memory as that takes.
+  lru    The filter remembers the latest keys in --memory. It counts and lists
+         the others again when they return.
 
-Windows without packets give no line. Packets that have no timestamp are
-counted in a window of their own.`,
-		Example: `  # who was on the network in each hour, and where did they go?
+--memory bounds all counters of a run together. What does not fit is counted by
+a sample; low and high bound the true number (95 %). With --slide and --method
+lru it bounds each counter. With --method bloom each counter starts with it.
+
+Windows without packets have no line. Packets without a timestamp are counted
+in a window of their own.`,
+		Example: `  # count who was on the network in each hour, and where they went
   flowdedup distinct capture.pcapng
 
-  # networks instead of hosts, per day of the office's time zone
+  # count networks instead of hosts, per day of a time zone
   flowdedup distinct --mask4 24 --every 1d --tz Europe/Berlin *.pcap.gz
 
-  # every source in the hour of its first packet, for scripts
+  # list every source in the hour of its first packet, for scripts
   flowdedup distinct --of src --list --json capture.pcapng
 
-  # the past hour, at every minute
-  flowdedup distinct --window 1h --slide 1m --of src,flow capture.pcapng
+  # count the past hour, at every minute
+  flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
 
-  # one count for the whole capture, as CSV too
-  flowdedup distinct --window none --of src,flow --csv counts.csv span.pcap`,
+  # count the whole capture once, as CSV too
+  flowdedup distinct --every none --of src,flow --csv counts.csv span.pcap`,
 		Args: f.named.check,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, f.named.all(args)) },
 	}
@@ -93,17 +95,22 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.named.register(fs)
 	f.keyFlags.register(fs, flow.Src, flow.Dst)
-	fs.Var(newParsed(&f.window, "", "window", parseSlidingWindow), "window", "none: one window over the whole input instead of --every; or a duration, with --slide")
-	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "count over the past --window at each multiple of this, which divides it")
+	every := fs.Lookup("every")
+	every.Value = newParsed(&f.every, "1h", "duration", parseSpan)
+	every.Usage += ", none"
+	fs.Var(every.Value, "window", "former name of --every")
+	fs.Lookup("window").DefValue = ""
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "report the past --every at each multiple of this")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
-	fs.BoolVar(&f.list, "list", false, "print each key with the time of its first packet in the window")
-	fs.StringVar(&f.csv, "csv", "", "write the counts to `FILE` as CSV too")
-	groupCount.add(fs, "window", "slide", "inner")
+	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
+	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
+	groupCount.add(fs, "slide", "inner")
+	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
 	f.common.register(fs, multikey.Methods())
-	fs.Lookup("quiet").Usage = "print no warnings and no progress; no table beside --list or --csv"
+	fs.Lookup("quiet").Usage = "print errors and the result only; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
-		"window": {"none", "1h"}, "slide": {"1m"}, "method": multikey.Methods(),
+		"slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)
@@ -112,15 +119,15 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 func (f *distinctFlags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case cmd.Flags().Changed("window") && cmd.Flags().Changed("every"):
-		return &usageError{errors.New("--window and --every exclude each other")}
+		return &usageError{errors.New("--window is the former name of --every: use one of them")}
 	case f.method == "exact" && f.memory != 0:
-		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+		return &usageError{errors.New("--memory excludes --method exact, which takes what it needs")}
 	case f.bounded() && f.list:
-		return &usageError{errors.New("--list needs all keys, of which --memory would keep a sample; --method lru lists keys again that it forgot")}
+		return &usageError{errors.New("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")}
 	case f.method != "exact" && (f.fpr < minDistinctFPR || f.fpr > maxDistinctFPR):
 		return &usageError{fmt.Errorf("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)}
 	case outfile.IsStdout(f.csv) && (f.json || f.list || !f.quiet):
-		return &usageError{errors.New("--csv on standard output needs --quiet, without --json and --list: they print there too")}
+		return &usageError{errors.New("--csv on standard output needs --quiet and excludes --json and --list, which print there too")}
 	}
 	named := files{outputs: []namedFile{{"--csv", f.csv}}, inputs: append(f.filter.files(), inputs...)}
 	for _, err := range []error{checkNamed(cmd.Flags()), named.check(), f.keyFlags.check()} {
@@ -150,15 +157,12 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	defer bar.close()
 	cfg := distinct.Config{
 		Inputs: args, Input: f.inputs(e, bar), Inner: f.inner,
-		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.window.length,
+		Keys: f.keys(), Calendar: f.calendar(), Slide: f.slide, Window: f.every,
 		Method: f.method, Memory: f.memory, FPR: f.fpr, Secret: f.secret, Workers: f.workers,
 		Rows: out.rows,
 	}
 	if f.bounded() {
 		cfg.Budget = f.memory
-	}
-	if f.window.none {
-		cfg.Calendar.Every = 0
 	}
 	if f.list {
 		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
@@ -173,13 +177,13 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
-// lost tells of a CSV file that is not complete because the reader of standard
-// output left, which alone is no failure.
+// lost reports a CSV file that is incomplete because the reader of standard output left.
+// That alone is no failure.
 func (f *distinctFlags) lost(err error) error {
 	if f.csv == "" || outfile.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
-	return fmt.Errorf("%s is not complete: the reader of standard output left", f.csv)
+	return fmt.Errorf("%s is incomplete: the reader of standard output left", f.csv)
 }
 
 // outputs are where the counts of a run go.
@@ -242,8 +246,8 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 	return report.SightingText(o.out, s)
 }
 
-// close completes the outputs after a clean end. After any other, the rows that were read
-// stay, beside a file that exists.
+// close completes the outputs after a clean end. After any other end it keeps the rows
+// that there are, beside a file that exists.
 func (o *outputs) close(clean, read bool, filtered uint64) error {
 	var err error
 	if o.table != nil && (clean || read) {
@@ -262,4 +266,57 @@ func (o *outputs) closeCSV(clean, read bool) error {
 		return sink.KeepFile(o.file, nil)
 	}
 	return o.file.Discard()
+}
+
+// parseSpan reads the length of the windows of counts; none is 0, one window for all.
+func parseSpan(s string) (time.Duration, error) {
+	if s == "none" {
+		return 0, nil
+	}
+	d, err := parseEvery(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or none", err)
+	}
+	return d, nil
+}
+
+const (
+	// longestSlide bounds windows that slide, as engine.Sliding does.
+	longestSlide = 366 * day
+	// slidingFPR is kept by up to 2.8e8 keys in a window.
+	slidingFPR = 1e-9
+)
+
+// slidingMethods are those that can forget at every instant.
+var slidingMethods = []string{"auto", "exact"}
+
+// checkSliding checks the flags of windows that slide.
+func (f *distinctFlags) checkSliding() error {
+	switch {
+	case f.slide == 0:
+		return nil
+	case f.every == 0:
+		return &usageError{errors.New("--slide needs windows of some length: --every 1h, not --every none")}
+	case f.every > longestSlide:
+		return &usageError{errors.New("--every must be at most 366 days with --slide")}
+	case f.slide > f.every:
+		return &usageError{errors.New("--slide must not be longer than --every")}
+	case f.every%f.slide != 0 || f.every/f.slide > multikey.MaxSlides:
+		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", multikey.MaxSlides)}
+	case f.list:
+		return &usageError{errors.New("--list excludes --slide: windows overlap, so a key is first seen in several")}
+	case !slices.Contains(slidingMethods, f.method):
+		return &usageError{fmt.Errorf("--slide needs --method auto or exact, not %s", f.method)}
+	case f.method == "auto" && f.fpr < slidingFPR:
+		return &usageError{fmt.Errorf("--fpr must be at least %g with --slide, or --method exact", slidingFPR)}
+	}
+	return nil
+}
+
+// lateText says what happened to a number of late packets.
+func (f *distinctFlags) lateText() string {
+	if f.slide > 0 {
+		return "%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written"
+	}
+	return "%d packets are not counted: they came long after their window had closed"
 }

@@ -71,3 +71,15 @@ func TestDistinctStreams(t *testing.T) {
 		})
 	}
 }
+
+// TestDistinctWindowName takes the name that --every had.
+func TestDistinctWindowName(t *testing.T) {
+	for _, span := range [][]string{{"none"}, {"15m"}, {"1h", "--slide", "10m"}} {
+		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), bundled("router-plain.pcapng")}
+		want, errs, code := run(append(append(args, "--every"), span...)...)
+		got, _, _ := run(append(append(args, "--window"), span...)...)
+		if code != exitDone || errs != "" || got == "" || got != want {
+			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
+		}
+	}
+}

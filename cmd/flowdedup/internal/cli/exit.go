@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
@@ -22,20 +23,20 @@ const (
 	exitSignal  = 128
 )
 
-// usageError marks what the user can mend by writing the command differently.
+// usageError marks an error that another command line avoids.
 type usageError struct{ err error }
 
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
-// damagedError marks a run that processed everything before (or around) the
-// damage of its inputs.
+// damagedError marks a run that processed everything before, or around, the damage of its
+// inputs.
 type damagedError struct{ err error }
 
 func (d *damagedError) Error() string { return d.err.Error() }
 func (d *damagedError) Unwrap() error { return d.err }
 
-// errDamageReported ends a run whose damage was told in warnings already.
+// errDamageReported ends a run whose damage warnings have reported.
 var errDamageReported = errors.New("input damaged")
 
 func (e *env) exitCode(err error) int {
@@ -49,8 +50,7 @@ func (e *env) exitCode(err error) int {
 	return worst
 }
 
-// graver puts failure before damage: a missing input weighs more than a
-// damaged one.
+// graver puts failure before damage: a missing input weighs more than a damaged one.
 func graver(a, b int) int {
 	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
 		if a == code || b == code {
@@ -65,7 +65,7 @@ func (e *env) codeOf(err error) int {
 	var damaged *damagedError
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
-		errors.Is(err, capture.ErrCannotRotate), errors.Is(err, bpf.ErrExpression):
+		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression):
 		return exitUsage
 	case errors.As(err, &damaged):
 		return exitDamaged
@@ -75,22 +75,21 @@ func (e *env) codeOf(err error) int {
 	return exitFailed
 }
 
-// isNote tells where the packets are of a run that did not end well; why it did not is
-// told beside.
+// isNote tells whether an error only says where the packets of a failed run are. Another
+// error says why it failed.
 func isNote(err error) bool {
 	var kept *sink.Kept
 	return errors.As(err, &kept) && kept.Err == nil
 }
 
-// isQuietEnd tells errors that need no line of their own: a reader that closed
-// the pipe has what it wanted, a signal was sent by the user, and damage that
-// was survived has been told.
+// isQuietEnd tells errors that need no line of their own: a reader closed the pipe since
+// it had enough, the user sent a signal, or warnings have reported the damage.
 func isQuietEnd(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported)
 }
 
-// joined is what errors.Join returns: errors that happened side by side, unlike
-// those of fmt.Errorf, which also may wrap several but are one sentence.
+// joined is the type that errors.Join returns: several errors side by side. Those of
+// fmt.Errorf may wrap several too, but are one sentence.
 var joined = reflect.TypeOf(errors.Join(errDamageReported))
 
 // flatten takes joined errors apart.
@@ -108,8 +107,7 @@ func flatten(err error) []error {
 	return out
 }
 
-// judge gives the errors of a run their meaning: damage after readable packets
-// is damage, before the first one it is failure.
+// judge tells damage from failure: damage before the first packet is failure.
 func judge(err error, packets uint64, damaged bool) error {
 	var out []error
 	for _, one := range flatten(err) {

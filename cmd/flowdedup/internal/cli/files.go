@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -21,8 +23,7 @@ type files struct {
 // namedFile is the file that a flag names, "" for none.
 type namedFile struct{ flag, name string }
 
-// check refuses two names of one file: one output would take the other's place, or that
-// of an input.
+// check refuses two names of one file: one output would replace the other, or an input.
 func (f *files) check() error {
 	for i, a := range f.outputs {
 		for _, b := range f.outputs[:i] {
@@ -45,7 +46,7 @@ func (f *files) checkInputs() error {
 	for i, name := range f.inputs {
 		info, err := os.Stat(name)
 		if name == "-" || err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			continue // told elsewhere
+			continue // opening it reports the error
 		}
 		infos[i] = info
 		for j, other := range infos[:i] {
@@ -60,7 +61,7 @@ func (f *files) checkInputs() error {
 // fileFlags are those whose values are names.
 var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "html", "forward", "bpf-file", "user"}
 
-// checkNamed refuses flags with an empty name, as an unset variable of a shell gives.
+// checkNamed refuses flags with an empty name: an unset shell variable gives one.
 func checkNamed(fs *pflag.FlagSet) error {
 	for _, flag := range fileFlags {
 		if f := fs.Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
@@ -68,4 +69,27 @@ func checkNamed(fs *pflag.FlagSet) error {
 		}
 	}
 	return nil
+}
+
+// inputFlags name captures, as arguments do.
+type inputFlags struct{ read []string }
+
+func (f *inputFlags) register(fs *pflag.FlagSet) {
+	fs.StringArrayVarP(&f.read, "read", "r", nil, "read capture `FILE`; may be repeated")
+	groupInput.add(fs, "read")
+}
+
+// all returns the inputs in reading order: those of flags first.
+func (f *inputFlags) all(args []string) []string { return slices.Concat(f.read, args) }
+
+// check wants at least one input, a name for each, and no expression among them.
+func (f *inputFlags) check(_ *cobra.Command, args []string) error {
+	inputs := f.all(args)
+	switch {
+	case len(inputs) == 0:
+		return &usageError{errors.New("name a capture, or - for standard input")}
+	case slices.Contains(inputs, ""):
+		return &usageError{errors.New("an input's name is empty")}
+	}
+	return checkExpression(args)
 }

@@ -1,13 +1,20 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	xbpf "golang.org/x/net/bpf"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // filterFlags say which packets are wanted.
@@ -16,12 +23,16 @@ type filterFlags struct {
 	wanted bpf.Filter // complete once load was called
 }
 
-// filterWords begin expressions.
-var filterWords = []string{"ip", "ip6", "tcp", "udp", "icmp", "arp", "vlan", "host", "net", "port", "not"}
+// filterWords are the words of pcap-filter(7) that an expression begins with.
+var filterWords = []string{
+	"arp", "broadcast", "decnet", "dst", "ether", "gateway", "geneve", "greater", "host", "icmp", "icmp6", "igmp", "inbound",
+	"ip", "ip6", "less", "link", "mpls", "multicast", "net", "not", "outbound", "port", "portrange", "ppp", "pppoed", "pppoes",
+	"proto", "rarp", "sctp", "src", "tcp", "udp", "vlan", "vxlan", "wlan",
+}
 
 func (f *filterFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.wanted.Expr, "filter", "", "take only the packets that match `EXPR`, as with tcpdump: 'tcp port 443'")
-	fs.StringVar(&f.file, "bpf-file", "", "take only those that the program in `FILE` accepts: what tcpdump -ddd prints")
+	fs.StringVar(&f.wanted.Expr, "filter", "", "take only packets that match `EXPR`: 'tcp port 443'")
+	fs.StringVar(&f.file, "bpf-file", "", "filter by the tcpdump -ddd program in `FILE`")
 	groupInput.add(fs, "filter", "bpf-file")
 }
 
@@ -31,6 +42,19 @@ func (f *filterFlags) files() []string {
 		return nil
 	}
 	return []string{f.file}
+}
+
+// takeExpression sets --filter from the arguments of live, which are an expression as
+// those of tcpdump are.
+func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
+	expression := strings.TrimSpace(strings.Join(args, " "))
+	switch {
+	case expression == "":
+		return nil
+	case f.wanted.Expr != "" || f.file != "":
+		return &usageError{errors.New("an expression as arguments excludes --filter and --bpf-file")}
+	}
+	return cmd.Flags().Set("filter", expression)
 }
 
 // load reads the file.
@@ -54,4 +78,78 @@ func (f *filterFlags) load() error {
 		return fmt.Errorf("--bpf-file: %w", err)
 	}
 	return nil
+}
+
+// programs returns the program that the kernel runs for each link type of the
+// interfaces, nil for all packets.
+func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
+	if f.wanted.All() {
+		return nil, nil
+	}
+	all := map[capture.LinkType][]xbpf.RawInstruction{}
+	for _, name := range c.Interfaces {
+		link, err := ring.LinkTypeOf(name)
+		if err != nil {
+			return nil, err
+		}
+		if _, known := all[link]; known {
+			continue
+		}
+		if len(all) > 0 && f.file != "" {
+			return nil, &usageError{fmt.Errorf("--bpf-file is a program for one link type, but %s has %v and %s another: use --filter",
+				name, link, c.Interfaces[0])}
+		}
+		if all[link], err = f.program(ctx, link, c.SnapLen, name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// program returns the program for the link type of an interface. snapLen 0 is no limit.
+func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
+	if snapLen == 0 {
+		snapLen = ring.MaxSnapLen
+	}
+	p, err := f.wanted.For(ctx, link, snapLen, iface)
+	if err == nil {
+		return p, nil
+	}
+	err = fmt.Errorf("--filter for %s (%v): %w", iface, link, err)
+	if errors.Is(err, bpf.ErrExpression) {
+		return nil, &usageError{err}
+	}
+	return nil, err
+}
+
+// looksLikeExpression reports whether a text begins as an expression does.
+func looksLikeExpression(text string) bool {
+	word := strings.TrimLeft(text, "!( ")
+	if at := strings.IndexAny(word, " [()&|=!<>"); at >= 0 {
+		word = word[:at]
+	}
+	return slices.Contains(filterWords, word)
+}
+
+// checkExpression refuses inputs that are not files but an expression, which other
+// programs take there.
+func checkExpression(args []string) error {
+	missing := func(name string) bool {
+		_, err := os.Stat(name)
+		return name != "-" && err != nil
+	}
+	from := slices.IndexFunc(args, func(a string) bool { return looksLikeExpression(a) && missing(a) })
+	if from < 0 {
+		return nil
+	}
+	to := from + 1
+	for to < len(args) && missing(args[to]) {
+		to++
+	}
+	return &usageError{fmt.Errorf("there is no file %s; did you mean --filter '%s'?", args[from], strings.Join(args[from:to], " "))}
+}
+
+// completeExpression lets the shell complete the first words of expressions.
+func completeExpression(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return filterWords, cobra.ShellCompDirectiveNoFileComp
 }

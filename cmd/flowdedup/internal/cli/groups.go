@@ -78,19 +78,39 @@ func shorten(line string) string {
 func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.FlagSet) string) string {
 	var parts []string
 	for _, g := range groups {
-		some := pflag.NewFlagSet("", pflag.ContinueOnError)
-		some.SortFlags = fs.SortFlags
-		fs.VisitAll(func(f *pflag.Flag) {
-			if groupOf(f) == g {
-				some.AddFlag(f)
-			}
-		})
-		if some.HasAvailableFlags() {
-			heading := strings.TrimSpace(string(g) + " flags")
-			parts = append(parts, fmt.Sprintf("%s%s:\n%s", strings.ToUpper(heading[:1]), heading[1:], explain(some)))
+		if some := g.of(fs); some.HasAvailableFlags() {
+			parts = append(parts, fmt.Sprintf("%s:\n%s", g.heading(), explain(some)))
 		}
 	}
 	return strings.TrimRight(strings.Join(parts, "\n"), "\n")
+}
+
+// of returns the flags of the group.
+func (g flagGroup) of(fs *pflag.FlagSet) *pflag.FlagSet {
+	some := pflag.NewFlagSet("", pflag.ContinueOnError)
+	some.SortFlags = fs.SortFlags
+	fs.VisitAll(func(f *pflag.Flag) {
+		if groupOf(f) == g {
+			some.AddFlag(f)
+		}
+	})
+	return some
+}
+
+func (g flagGroup) heading() string {
+	if g == groupNone {
+		return "Flags"
+	}
+	return string(g) + " flags"
+}
+
+// EachGroup calls f with the flags under each heading of help, in order.
+func EachGroup(fs *pflag.FlagSet, f func(heading string, flags *pflag.FlagSet)) {
+	for _, g := range flagGroups {
+		if some := g.of(fs); some.HasAvailableFlags() {
+			f(g.heading(), some)
+		}
+	}
 }
 
 // hasGroups tells the commands whose short help is shorter.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// setHelp has -h print a line for each flag that most runs need, and --help all of them with what
-// the command does and examples.
+// setHelp makes -h print one line for each flag that most runs need, and --help all flags,
+// what the command does, and examples.
 func setHelp(root *cobra.Command) {
-	root.PersistentFlags().BoolP("help", "h", false, "-h explains the main flags, --help everything")
+	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	template := root.UsageTemplate()
 	for _, change := range [][2]string{
@@ -37,8 +37,8 @@ func wantsShort(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
 }
 
-// newHelp returns "flowdedup help", which unlike that of cobra fails for a command that
-// does not exist, and names the nearest one.
+// newHelp returns "flowdedup help". Unlike cobra's it fails for an unknown command, and
+// names the nearest one.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [command]",
@@ -70,4 +70,13 @@ func completeCommands(cmd *cobra.Command, args []string, begun string) ([]cobra.
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWords lets the shell complete the values of flags.
+func completeWords(cmd *cobra.Command, words map[string][]string) {
+	for flag, list := range words {
+		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic("cli: " + err.Error()) // a flag that was never defined
+		}
+	}
 }

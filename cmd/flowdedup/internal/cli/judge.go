@@ -22,25 +22,29 @@ type judgeFlags struct {
 	ignore          flow.Mask
 	digest          string
 	across, refresh bool
+	params          dedup.Params
 }
 
-// usualMethods are those of a filter of packets for traffic; engine.StreamMethods are
-// there to be measured.
+// usualMethods are those of a filter of packets for traffic; measuringMethods are there to
+// be measured.
 var usualMethods = []string{"auto", "timed", "exact"}
+
+func measuringMethods() []string { return append(engine.StreamMethods(), dedup.MethodTimers) }
 
 func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	f.window = engine.Window{Duration: engine.DefaultWindow}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "a duration, n:1000 packets, or none for the whole input")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "leave more out: "+flow.FieldNames()+"; none leaves nothing out")
-	fs.BoolVar(&f.across, "across", false, "only a packet seen on another interface or in another input is a copy")
-	fs.BoolVar(&f.refresh, "refresh", false, "let removed packets extend the window")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
+	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
 	f.digest = "aes"
+	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of a method for measurements, as plan prints them: K=3,P=10,Max=3")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
-	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest")
+	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
 }
 
 // completeJudging lets the shell complete the values of these flags and those of
@@ -49,30 +53,42 @@ func completeJudging(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
-		"method": slices.Concat(usualMethods, engine.StreamMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
+		"method": slices.Concat(usualMethods, measuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
 	})
 }
 
-func (f *judgeFlags) check(c *common) error {
+func (f *judgeFlags) check(cmd *cobra.Command, c *common) error {
 	switch {
 	case f.identityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
 	case c.method == "exact" && c.memory != 0:
 		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
-	case !engine.IsStreamMethod(c.method):
-		return nil
 	}
-	return f.checkStream(c.method)
+	if err := f.checkMeasuring(cmd, c.method); err != nil {
+		return &usageError{err}
+	}
+	cfg := f.config(cmd, c)
+	if err := cfg.CheckMethod(); err != nil {
+		return &usageError{fmt.Errorf("--method %s: %w", c.method, err)}
+	}
+	return nil
 }
 
-// checkStream refuses what methods without a window cannot do.
-func (f *judgeFlags) checkStream(method string) error {
+// checkMeasuring refuses what methods for measurements cannot do.
+func (f *judgeFlags) checkMeasuring(cmd *cobra.Command, method string) error {
+	stream, timers := engine.IsStreamMethod(method), method == dedup.MethodTimers
 	switch {
-	case !f.window.None:
-		return &usageError{fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)}
-	case f.across || f.refresh:
-		return &usageError{fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)}
+	case stream && !f.window.None:
+		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
+	case stream && (f.across || f.refresh):
+		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)
+	case timers && f.window.None:
+		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
+	case timers && f.across:
+		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
+	case timers && cmd.Flags().Changed("fpr"):
+		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", method)
 	}
 	return nil
 }
@@ -86,7 +102,7 @@ func (f *judgeFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	}
 	return dedup.Config{
 		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore.Apply(f.identity), Bytes: f.identityBytes},
-		Digest:   f.digest, Secret: c.secret, Method: c.method, Window: f.window, Memory: c.memory,
+		Digest:   f.digest, Secret: c.secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.memory,
 		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
 	}
 }

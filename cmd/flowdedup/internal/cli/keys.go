@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// keyFlags say what distinct keys to count, and in which windows.
+// keyFlags say which distinct keys to count, and in which windows.
 type keyFlags struct {
 	of           []flow.Of
 	every        time.Duration
@@ -29,14 +29,14 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
 	for _, one := range of {
 		words = append(words, one.String())
 	}
-	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac; several with commas")
+	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac")
 	f.every = time.Hour
-	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "length of the windows, aligned to the clock: 15m, 1h, 1d")
+	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
 	f.location = time.UTC
-	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone that windows are aligned to: UTC, Local, Europe/Berlin")
+	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count the same key on two VLANs as two")
+	fs.BoolVar(&f.vlan, "vlan", false, "count keys of each VLAN apart")
 	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -45,36 +44,37 @@ func newLive(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "live -i IFACE [flags] [EXPRESSION...]",
 		Short: "Remove duplicate packets from live traffic, and count it",
-		Long: `Remove duplicate packets from what network interfaces see, as dedup does from
-captures, while it is seen; write the packets kept to a file (pcapng), a pipe
-or another interface, and count distinct addresses and flows per hour.
+		Long: `Remove duplicate packets from live traffic, as dedup does from captures. Write
+the kept packets to a file (pcapng), a pipe or another interface, and count
+distinct addresses and flows per hour. Linux only.
 
-EXPRESSION is a filter as with tcpdump: only packets that match it are taken.
-Of tcpdump's short flags there are -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z.
+EXPRESSION is a filter, as with tcpdump: only packets that match it are taken.
+The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump.
 Files of -G begin at multiples of it in UTC. -q is --quiet.
 
-Copies are found across all interfaces (-i several times, or -i any), whatever
-way they took; with --across only there. Packets that the kernel had to drop
-are told, never hidden: a larger --ring-size rides out longer bursts.
+Copies are found on one interface and across interfaces (-i several times, or
+-i any); with --across only across. Kernel drops (a full ring) are reported
+when they happen and in the summary. A larger --ring-size rides out longer
+bursts.
 
-A run ends with SIGINT or SIGTERM: what was captured until then is written,
-files are completed and the summary is printed; the exit code is 130 or 143.
-After --count or --duration it is 0. Without --wait a run also ends, with
-exit code 1, when an interface goes down.
+SIGINT and SIGTERM end a run. Packets captured until then are written, files
+are completed and the summary is printed; the exit code is 130 or 143. After
+--count or --duration it is 0. Without --wait a run also ends when an interface
+goes down, with exit code 1.
 
-Needs CAP_NET_RAW and nothing else: run it as root, with --user to become
-another user once interfaces are open, or setcap cap_net_raw+ep on the program.
-Linux only.`,
-		Example: `  # what the SPAN port delivers, without its copies, into Zeek
+Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
+become another user once interfaces are open, or give the program the
+capability: setcap cap_net_raw+ep.`,
+		Example: `  # pipe what a SPAN port delivers, without copies, into Zeek
   flowdedup live -i eth1 -w - | zeek -r -
 
-  # files of 100 MB of web traffic, of which the newest 24 are kept
+  # keep the newest 24 files of 100 MB of web traffic
   flowdedup live -i eth1 -w web.pcapng -C 100 -W 24 tcp port 443
 
-  # two taps of one link, joined onto the interface that the sensor listens to
+  # join two taps of one link on the interface that a sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
 
-  # an hour's addresses and flows, line by line, as an unprivileged user
+  # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
 		Args:              f.filter.takeExpression,
 		ValidArgsFunction: completeExpression,
@@ -89,35 +89,35 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.SortFlags = false
 	f.registerInterfaces(fs)
 	f.filter.register(fs)
-	fs.StringVarP(&f.output, "write", "w", "", "write the packets kept to `FILE`, - for standard output")
-	fs.StringVar(&f.duplicates, "duplicates", "", "write the packets removed to `FILE`")
+	fs.StringVarP(&f.output, "write", "w", "", "write kept packets to `FILE` (-: stdout)")
+	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
-	fs.StringVar(&f.forward, "forward", "", "send the packets kept out of the interface `IFACE`")
+	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.judgeFlags.register(fs)
-	f.registerFilter(fs, usualMethods, engine.StreamMethods()...)
+	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
-	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters together, beyond which they count samples (default: an eighth of the memory or of the cgroup's limit)")
-	fs.StringVar(&f.reports, "reports", "", "append the counts of each window to `FILE` as JSON lines (default: standard output)")
+	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters; beyond it they count samples (default: 1/8 of memory or of the cgroup's limit)")
+	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
 	f.ringFlags.register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
-	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "how often to report the counts of the past --every as of then (0: never)")
-	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and go on from there if it exists")
-	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save it, beside the end")
-	fs.StringVarP(&f.user, "user", "Z", "", "become the user `NAME`, also as UID or UID:GID, once interfaces are open")
-	fs.Uint64VarP(&f.packets, "count", "c", 0, "end after `N` packets")
-	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "end after this time")
+	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "report the past --every at each multiple of this (0: never)")
+	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
+	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
+	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
+	fs.Uint64VarP(&f.packets, "count", "c", 0, "stop after `N` packets")
+	fs.Var(newParsed(&f.duration, "", "duration", parseDelay), "duration", "stop after this time")
 	f.registerRun(fs)
-	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and a page at `ADDRESS`: 9469 for this host only, 0.0.0.0:9469 for all")
+	fs.StringVar(&f.listen, "listen", "", "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469")
 	f.logFormat = "text"
-	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log events on standard error as text or json")
+	fs.Var(newParsed(&f.logFormat, "text", "format", oneOf("text", "json")), "log", "log format: text, json")
 	groupInput.add(fs, "count", "duration")
 	groupCount.add(fs, "slide")
 	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
 	completeJudging(cmd)
 	completeKeys(cmd)
-	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "distinct-memory": {"256MiB", "1GiB"}})
+	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
 		if err := cmd.RegisterFlagCompletionFunc(name, completeInterfaces); err != nil {
 			panic("cli: " + err.Error()) // a flag that was never defined
@@ -131,17 +131,17 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case len(f.conf.Interfaces) == 0:
-		return &usageError{fmt.Errorf("name at least one interface with -i: %s", interfaceNames())}
+		return &usageError{fmt.Errorf("name an interface with -i; available: %s", interfaceNames())}
 	case len(f.of) == 0 && f.reports != "":
-		return &usageError{errors.New("--reports needs --of: what to count")}
+		return &usageError{errors.New("--reports needs --of, what to count")}
 	case f.packetsToStdout() && len(f.of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
-		return &usageError{errors.New("standard output takes packets: name a file for the counts with --reports")}
+		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide > 0 && len(f.of) > 0 && f.every > mostPast:
+	case f.slide > 0 && len(f.of) > 0 && f.every > longestSlide:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(&f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -149,9 +149,6 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	}, inputs: f.filter.files()}
 	return named.check()
 }
-
-// mostPast is what engine.Sliding counts over.
-const mostPast = 366 * day
 
 func (f *liveFlags) packetsToStdout() bool {
 	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
@@ -167,7 +164,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	e.quiet = f.quiet
 	cfg := f.config(cmd)
 	var err error
-	if cfg.Ring.Filters, err = f.programs(cmd.Context()); err != nil {
+	if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
 		return named(err)
 	}
 	show, err := f.newShow(e)
@@ -214,8 +211,8 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// budget is the memory of all counters together. The machine is asked for its memory only
-// when nothing is given, and not by commands that count nothing.
+// budget is the memory of all counters together. It asks for the machine's memory only
+// where the flag is not given.
 func (f *liveFlags) budget() int {
 	if f.distinctMemory == 0 {
 		return layout.MemoryBudget()
@@ -223,11 +220,11 @@ func (f *liveFlags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped tells what the kernel dropped, and what was not forwarded.
+// warnDropped reports what the kernel dropped, and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets, since a ring was full: use a larger --ring-size",
+			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets as a ring was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received))
 		}
 	}
@@ -258,10 +255,10 @@ func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
 }
 
-// named lists the interfaces there are where one was not found.
+// named lists the interfaces of this machine where one was not found.
 func named(err error) error {
 	if errors.Is(err, ring.ErrNoInterface) {
-		return fmt.Errorf("%w; there are %s", err, interfaceNames())
+		return fmt.Errorf("%w; available: %s", err, interfaceNames())
 	}
 	return err
 }

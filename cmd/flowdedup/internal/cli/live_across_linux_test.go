@@ -10,6 +10,7 @@ import (
 	"github.com/google/gopacket/layers"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // sighting is a packet as one interface saw it, read without what is tested.
@@ -26,7 +27,7 @@ type sighting struct {
 // sightings reads a capture file.
 func sightings(t *testing.T, name string) (all []*sighting) {
 	t.Helper()
-	src, err := capture.Open(name, capture.Options{Warn: func(err error) { t.Error(err) }})
+	src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,9 +65,10 @@ func TestLiveFilterRefusals(t *testing.T) {
 	}{
 		{[]string{"--bpf-file", all}, 0, ""},
 		{[]string{"-i", "right", "--bpf-file", all}, 0, ""},
-		{[]string{"-i", "tun0", "--bpf-file", all}, 2, "--bpf-file is a program for one link type, and that of tun0 (RAW) is another than that of left"},
+		{[]string{"-i", "tun0", "--bpf-file", all}, 2, "--bpf-file is a program for one link type, but tun0 has RAW and left another: use --filter"},
 		{[]string{"-i", "tun0", "--filter", "ether host 02:00:00:00:00:01"}, 2, "--filter for tun0 (RAW): wrong filter expression: "},
 		{[]string{"-i", "tun0", "--filter", "udp prot 53"}, 2, "--filter for left (ETHERNET): wrong filter expression: "},
+		{[]string{"ip6", "protochain", "17"}, 1, "left: the kernel refuses the filter (it takes no loops, as of protochain"},
 		{[]string{"-i", "tun0", "udp", "prot", "53"}, 2, "--filter for left (ETHERNET): wrong filter expression: "},
 	} {
 		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q"}, c.args...)...).CombinedOutput()

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
@@ -285,7 +286,7 @@ func sendBytes(t *testing.T, name string, frames ...[]byte) {
 // framesOf returns the packets of a capture file.
 func framesOf(t *testing.T, name string) (frames []string) {
 	t.Helper()
-	src, err := capture.Open(name, capture.Options{Warn: func(err error) { t.Error(err) }})
+	src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +334,7 @@ func lockThread() { runtime.LockOSThread() }
 
 // packetsIn counts the packets of a capture that may still grow, -1 if there is none.
 func packetsIn(name string) int {
-	src, err := capture.Open(name, capture.Options{})
+	src, err := pcapfile.Open(name, pcapfile.Options{})
 	if err != nil {
 		return -1
 	}

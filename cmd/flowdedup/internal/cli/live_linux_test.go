@@ -283,11 +283,11 @@ func TestLiveRefusals(t *testing.T) {
 		code int
 		text string
 	}{
-		{"", 2, "name at least one interface with -i: lo, "},
-		{"-i nope", 1, "nope: no such interface; there are lo, "},
+		{"", 2, "name an interface with -i; available: lo, "},
+		{"-i nope", 1, "nope: no such interface; available: lo, "},
 		{"-i right", 1, "right: the interface is down: ip link set right up"},
 		{"-i left -i left", 1, "interface left is named twice"},
-		{"-i left --forward nope", 1, "nope: no such interface; there are lo, "},
+		{"-i left --forward nope", 1, "nope: no such interface; available: lo, "},
 		{"-i left -w /nope/x.pcapng", 1, "/nope/x.pcapng: no such file or directory"},
 		{"-i left --of src --reports /nope/x.jsonl", 1, "/nope/x.jsonl: no such file or directory"},
 		{"-i left --state /nope/state", 1, "/nope/state: no such file or directory"},
@@ -298,10 +298,10 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --state x --method exact", 2, "--state cannot save --method exact"},
 		{"-i left --listen nonsense", 2, "--listen"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
-		{"-i left -w - --of src", 2, "name a file for the counts with --reports"},
+		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
-		{"left", 2, "name at least one interface with -i: lo, "},
+		{"left", 2, "name an interface with -i; available: lo, "},
 	} {
 		out, err := program(t, append([]string{"live"}, strings.Fields(c.args)...)...).CombinedOutput()
 		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")

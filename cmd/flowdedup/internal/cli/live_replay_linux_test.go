@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // mostReplayed is how many packets of each capture are replayed.
@@ -22,7 +23,7 @@ const mostReplayed = 400
 func replayable(t *testing.T, names []string) (frames [][]byte) {
 	t.Helper()
 	for _, name := range names {
-		src, err := capture.Open(name, capture.Options{Warn: func(error) {}})
+		src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(error) {}})
 		if err != nil {
 			continue // those that are damaged from the begin
 		}
@@ -178,7 +179,7 @@ func (r *replayRun) checkCounts(file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--window", "none", file)
+	out, errs, code := run("distinct", "--json", "--inner", "--of", r.of, "--every", "none", file)
 	if code != exitDone {
 		t.Fatal(errs)
 	}

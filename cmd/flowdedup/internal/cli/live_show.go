@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// lineEvery is how often a line tells of the run where there is no terminal.
+// lineEvery is how often a line shows the run where there is no terminal.
 const lineEvery = 10 * time.Second
 
 // liveShow is where a run is seen: on standard error, over HTTP, and by the service
@@ -38,13 +38,13 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 	if !f.quiet {
 		s.view = monitor.NewView(e.stderr, lineEvery, f.handler())
 		e.mu.Lock()
-		e.stderr = s.view // what else is told has its place there
+		e.stderr = s.view // it shows other messages in their place
 		e.mu.Unlock()
 	}
 	s.log = slog.New(f.handler()(e.stderr))
 	var err error
 	if s.notifier, err = monitor.NewNotifier(); err != nil {
-		s.log.Warn("the service manager hears nothing of the run", "error", err)
+		s.log.Warn("cannot notify the service manager", "error", err)
 	}
 	if s.server != nil {
 		s.log.Info("listening", "url", "http://"+s.server.Addr().String()+"/")
@@ -52,7 +52,7 @@ func (f *liveFlags) newShow(e *env) (*liveShow, error) {
 	return s, nil
 }
 
-// handler returns what makes handlers of records, in the format that was asked for.
+// handler returns the constructor of log handlers for --log.
 func (f *liveFlags) handler() func(io.Writer) slog.Handler {
 	switch {
 	case f.logFormat == "json":
@@ -83,8 +83,8 @@ func (s *liveShow) update(status live.Status) {
 	}
 }
 
-// close ends the view, so that the summary stands below it, and the server. It may be
-// called twice.
+// close ends the view, so that the summary stands below it, and the server. A second call
+// does nothing.
 func (s *liveShow) close() {
 	if s.view != nil {
 		s.view.Close()
@@ -99,7 +99,7 @@ func (s *liveShow) close() {
 		s.server = nil
 	}
 	if s.notifier != nil {
-		_ = s.notifier.Close() // all is told
+		_ = s.notifier.Close() // nothing is left to send
 		s.notifier = nil
 	}
 }

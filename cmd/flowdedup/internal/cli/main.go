@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -51,46 +48,4 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	e.report(err)
 	return e.exitCode(err)
-}
-
-// report prints an error, one line for each of several that are joined. What
-// two outputs say with the same words is told once.
-func (e *env) report(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	told := map[string]bool{}
-	for _, one := range flatten(err) {
-		if text := one.Error(); !isQuietEnd(one) && !told[text] {
-			told[text] = true
-			e.line(text)
-		}
-	}
-}
-
-// line prints one line. e.mu is held.
-func (e *env) line(text string) {
-	e.clearProgress()
-	fmt.Fprintf(e.stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
-}
-
-// maxWarnings is how many warnings one run prints: a hostile file can give
-// cause for one with every packet.
-const maxWarnings = 10
-
-// warn prints what the user should know although the run goes on. It may be
-// called from any goroutine.
-func (e *env) warn(err error) {
-	if e.quiet {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	text := "warning: " + err.Error()
-	switch e.warnings++; {
-	case e.warnings > maxWarnings:
-		return
-	case e.warnings == maxWarnings:
-		text += "; further warnings are not shown"
-	}
-	e.line(text)
 }

@@ -27,7 +27,7 @@ func (m *distinctModel) args() []string {
 	if m.every > 0 {
 		args = append(args, "--every", m.every.String())
 	} else {
-		args = append(args, "--window", "none")
+		args = append(args, "--every", "none")
 	}
 	if m.vlan {
 		args = append(args, "--vlan")

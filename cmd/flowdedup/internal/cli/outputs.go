@@ -9,15 +9,15 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // checkTerminal refuses to write packets to a terminal, which takes some of their bytes
 // for commands. Empty names are none.
 func (e *env) checkTerminal(outputs ...string) error {
 	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
-		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe them into a program (-w - | tcpdump -r -)")}
+		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
 	}
 	return nil
 }
@@ -31,10 +31,10 @@ type rotateFlags struct {
 }
 
 func (r *rotateFlags) register(f *pflag.FlagSet) {
-	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "begin a new output file before one gets larger: 1GiB, 500MB")
-	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "begin a new output file when packets pass the full hour (1h), quarter (15m), day (1d) in UTC")
-	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files, those of earlier runs counted (0: all)")
-	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest output files that fit into this: 100GiB")
+	f.Var(newParsed(&r.size, "", "size", parseFileSize), "rotate-size", "limit the size of an output file: 1GiB, 500MB")
+	f.Var(newParsed(&r.every, "", "duration", parseEvery), "rotate-every", "start a file at each full 15m, 1h, 1d in UTC")
+	f.IntVar(&r.keep, "rotate-keep", 0, "keep only the newest `N` output files (0: all)")
+	f.Var(newParsed(&r.keepBytes, "", "size", parseFileSize), "rotate-keep-bytes", "keep only the newest files that fit: 100GiB")
 	groupOutput.add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
@@ -59,8 +59,8 @@ func (r *rotateFlags) check(outputs ...string) error {
 	return &usageError{errors.New("--rotate-size and --rotate-every need an output file (-w)")}
 }
 
-func (r *rotateFlags) options() capture.RotateOptions {
-	return capture.RotateOptions{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
+func (r *rotateFlags) options() rotate.Options {
+	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
 }
 
 // minFileSize keeps a mistyped unit from making a file of each packet.

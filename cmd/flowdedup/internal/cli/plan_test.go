@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine"
 )
 
 // planResult is what scripts read of "plan --json".
@@ -80,15 +82,18 @@ func TestPlanQuestions(t *testing.T) {
 		kind, method, command string
 		elements              float64
 	}{
-		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --window none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
+		{"--of flow --memory 64KiB --fpr 1%", "unbounded", "lru", "flowdedup distinct --of flow --every none --method lru --memory 64KiB --fpr 0.01", 1 << 24},
 		{"--memory 1MiB", "unbounded", "lru", "flowdedup dedup --window none --method lru --memory 1MiB", 1 << 24},
 		{"--of src --memory 1MiB --fpr 1%", "unbounded", "lru", "", 1 << 24},
-		{"--method lru --cells 8 --cell-bits 8 --memory 1MiB --fpr 5%", "unbounded", "lru", "", 1 << 24},
+		{"--method lru --cells 8 --cell-bits 8 --memory 1MiB --fpr 5%", "unbounded", "lru", "flowdedup dedup --window none --method lru --param cell-bits=8,cells=8 --memory 1MiB --fpr 0.05", 1 << 24},
+		{"--method sbf --k 3 --p 10 --cell-bits 2 --memory 1MiB --fpr 20%", "unbounded", "sbf", "flowdedup dedup --window none --method sbf --param K=3,Max=3,P=10 --memory 1MiB", 1 << 24},
+		{"--method sbf --k 5 --cell-bits 1 --memory 1MiB --fpr 20%", "unbounded", "sbf", "", 1 << 24},
+		{"--method timers --rate 1.5M --window 10ms --memory 4MiB --fpr 1e-5", "sliding", "timers", "flowdedup dedup --window 10ms --method timers --param K=8,counter-bits=8 --memory 4MiB", 15_000},
 		{"--method rows --cells 5 --cell-bits 9 --memory 1MiB --fpr 5%", "unbounded", "rows", "", 1 << 24},
 		{"--rate 1.5M --window 10ms", "sliding", "timed", "flowdedup dedup --window 10ms --memory 929KiB", 15_000},
 		{"--of src --window 1h --link 10Gb/s --distinct 3M", "landmark", "exact-rows", "flowdedup distinct --of src --every 1h", 53_571_428_571},
 		{"--of flow --window 1h --elements 1G --distinct 0.1% --fpr 1e-6", "landmark", "bloom-lines", "flowdedup distinct --of flow --every 1h --method bloom --memory 6MiB --fpr 1e-06", 1e9},
-		{"--of src --window 1h --kind sliding --elements 3M", "sliding", "sliding-rows", "flowdedup distinct --of src --window 1h --slide 1m --memory 64MiB", 3e6},
+		{"--of src --window 1h --kind sliding --elements 3M", "sliding", "sliding-rows", "flowdedup distinct --of src --every 1h --slide 1m --memory 64MiB", 3e6},
 		{"--window n:1000 --kind jumping --fpr 1%", "jumping", "timed", "", 1000},
 	} {
 		r := runPlan(t, strings.Fields(c.args)...)
@@ -110,13 +115,16 @@ func TestPlanQuestions(t *testing.T) {
 	}
 }
 
-// TestPlanCommandsRun runs the commands that plans name, on a capture.
+// TestPlanCommandsRun runs the commands that plans name, on a capture. Filters without a
+// window state the rate that was planned.
 func TestPlanCommandsRun(t *testing.T) {
 	in := bundled("router-plain.pcapng")
+	ran := map[string]bool{}
 	for _, args := range []string{
 		"--window 10ms", "--window n:100", "--window none --memory 1MiB", "--window 10ms --fpr 1e-12",
 		"--of src --window 1h", "--of ip --window none --kind landmark", "--of flow --window 1h --fpr 0.1%", "--of mac --window 1h",
 		"--of flow --memory 64KiB --fpr 1%", "--of mac --memory 1MiB", "--fpr 3% --memory 8KiB",
+		"--fpr 30% --memory 64KiB", "--window n:200 --fpr 1% --memory 64KiB", "--method sbf --k 3 --p 10 --cell-bits 2 --memory 64KiB --fpr 20%",
 	} {
 		r := runPlan(t, append(strings.Fields(args), "--from", in)...)
 		commands := 0
@@ -125,13 +133,28 @@ func TestPlanCommandsRun(t *testing.T) {
 				continue
 			}
 			commands++
-			words := strings.Fields(*c.Command)[1:]
-			if _, errs, code := run(append(words, in)...); code != exitDone {
+			words := append(strings.Fields(*c.Command)[1:], "--json", in)
+			out, errs, code := run(words...)
+			if code != exitDone {
 				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
+			}
+			if ran[c.Method] = true; !engine.IsStreamMethod(c.Method) || words[0] != "dedup" {
+				continue
+			}
+			var summary struct {
+				PredictedFPR float64 `json:"predicted_fpr"`
+			}
+			if err := json.Unmarshal([]byte(out), &summary); err != nil || summary.PredictedFPR != *c.FPR {
+				t.Errorf("%s: %s: FPR %g, planned %g, %v", args, *c.Command, summary.PredictedFPR, *c.FPR, err)
 			}
 		}
 		if commands == 0 {
 			t.Errorf("%s: nothing to run", args)
+		}
+	}
+	for _, method := range []string{"sbf", "bsbf", "rlbsbf", "lru", "qht", "qqhtd", "timers", "timed", "exact"} {
+		if !ran[method] {
+			t.Errorf("no plan had a command for %s", method)
 		}
 	}
 }

@@ -29,23 +29,23 @@ const (
 )
 
 func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
-	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`; several make one stream; any for all")
+	fs.StringArrayVarP(&f.conf.Interfaces, "interface", "i", nil, "capture from `IFACE`, or any; may be repeated")
 	groupInput.add(fs, "interface")
 }
 
 func (f *ringFlags) register(fs *pflag.FlagSet) {
 	c := &f.conf
 	c.RingBytes, c.BlockTimeout = ring.DefaultRingBytes, ring.DefaultBlockTimeout
-	fs.Var(newParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each ring that the kernel writes packets to")
-	fs.IntVar(&c.Rings, "rings", 1, "`N` rings for each interface, among which its packets are divided")
+	fs.Var(newParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each capture ring")
+	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
 	f.fanout = fanouts[0]
-	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "by what packets are divided among rings: "+strings.Join(fanouts, ", "))
-	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "how long packets may wait for more before they are read (with --forward 1ms)")
-	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "keep only the first `N` bytes of packets (0: all)")
-	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "promiscuous mode: take packets to other hosts too")
-	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "leave out what this host sends")
-	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "take the network card's timestamps where it makes any")
-	fs.BoolVar(&c.Wait, "wait", false, "go on when an interface is down or away, and take it up again")
+	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "how rings share packets: by "+strings.Join(fanouts, ", "))
+	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "longest wait of a packet in a ring (with --forward 1ms)")
+	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "capture only `N` bytes of packets (0: all)")
+	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "promiscuous mode")
+	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "ignore packets that this host sends")
+	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "use timestamps of the network card, where it makes any")
+	fs.BoolVar(&c.Wait, "wait", false, "keep running while an interface is down or gone")
 	groupInput.add(fs, "snaplen", "promiscuous", "ignore-outgoing", "wait")
 	groupAdvanced.add(fs, "ring-size", "rings", "fanout", "block-timeout", "hardware-time")
 }

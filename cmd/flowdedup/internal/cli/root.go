@@ -10,19 +10,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Root returns the whole command line, as something to read: its commands do not run.
+func Root() *cobra.Command { return newRoot(new(env)) }
+
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "flowdedup",
 		Version: version(),
 		Short:   "Remove duplicate packets, count distinct addresses and flows",
 		Long: `flowdedup finds duplicates in network traffic, in one pass and in small
-constant memory: it removes the packets that a SPAN port or tap delivered twice
-from captures or from live traffic, and reports how many distinct addresses and
-flows were seen in each hour.
+constant memory. It removes packets that a SPAN port or tap delivered twice
+from captures and live traffic, and counts distinct addresses and flows per
+hour.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and
-everything readable before the damage was processed, 130 and 143 interrupted
-(files are closed properly, and the summary is printed).`,
+everything readable was processed, 130 and 143 interrupted (files are closed
+properly and the summary is printed).`,
 		Example: `  flowdedup dedup span.pcapng -w clean.pcapng
   flowdedup distinct --of src,dst,flow monday.pcap tuesday.pcap
   flowdedup live -i eth1 -w - | zeek -r -`,

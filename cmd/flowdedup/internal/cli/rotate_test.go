@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // rotatedFiles returns the files that an output became, in order.
@@ -93,7 +94,7 @@ func readByOthers(t *testing.T, names []string) {
 
 // plainCapture tells files that libpcap reads: not compressed, of one link type.
 func plainCapture(name string) bool {
-	src, err := capture.Open(name, capture.Options{})
+	src, err := pcapfile.Open(name, pcapfile.Options{})
 	if err != nil {
 		return false
 	}

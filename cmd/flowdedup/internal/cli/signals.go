@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ending are the signals that end a command, but for those that its parent has it
-// ignore, as nohup does with SIGHUP.
+// ending returns the signals that end a command. It leaves out signals that the parent
+// has it ignore, as nohup does with SIGHUP.
 func ending() (all []os.Signal) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
@@ -18,9 +18,8 @@ func ending() (all []os.Signal) {
 	return all
 }
 
-// watchSignals returns a context that ends with the first signal that asks for it; a
-// second one ends the process at once. SIGPIPE is turned into the write error that it
-// stands for.
+// watchSignals returns a context that the first such signal ends. A second one ends the
+// process at once. SIGPIPE becomes the write error that it stands for.
 func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
@@ -55,7 +54,8 @@ func (e *env) onHangup(f func()) {
 	e.hangup = f
 }
 
-// hungUp reports whether a signal was SIGHUP for a command that has another use for it.
+// hungUp handles SIGHUP for a command that has another use for it, and reports whether it
+// did.
 func (e *env) hungUp(s os.Signal) bool {
 	e.mu.Lock()
 	hangup := e.hangup
@@ -67,7 +67,7 @@ func (e *env) hungUp(s os.Signal) bool {
 	return true
 }
 
-// end asks the command to end, or ends the process if that was asked before.
+// end asks the command to end; the second time it ends the process.
 func (e *env) end(s os.Signal, cancel func()) {
 	number, ok := s.(syscall.Signal)
 	if !ok {

@@ -87,7 +87,7 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 	want := m.counts(stream)
 	for _, method := range []string{"auto", "exact"} {
 		args := append([]string{"distinct", "--json", "--quiet", "--no-merge", "--method", method, "--of", m.of, name}, more...)
-		args = append(args, "--window", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
+		args = append(args, "--every", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
 		out, errs, code := run(args...)
 		if code != exitDone || errs != "" {
 			t.Fatalf("%s: exit code %d: %s", args, code, errs)
@@ -149,7 +149,7 @@ func checkClockSet(t *testing.T, in string, records []record) {
 		}
 	}
 	for _, method := range []string{"auto", "exact"} {
-		out, errs, code := run("distinct", "--json", "--of", "src", "--window", "5m", "--slide", "1m", "--method", method, in)
+		out, errs, code := run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
 		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
 			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
 		}
@@ -161,7 +161,7 @@ func checkClockSet(t *testing.T, in string, records []record) {
 func TestSlidingWildClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
-	args := []string{"distinct", "--no-merge", "--json", "--window", "5m", "--slide", "1m"}
+	args := []string{"distinct", "--no-merge", "--json", "--every", "5m", "--slide", "1m"}
 	good, _, _ := run(append(args, writeStream(t, stream, 1))...)
 	want, _ := readRows(t, good)
 	for _, burst := range []int{1, calendar.Quorum - 1} {
@@ -214,7 +214,7 @@ func TestSharedSliding(t *testing.T) {
 		first, last := stream[0].time, stream[len(stream)-1].time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
-			if time.Duration(slides*slide) > longestSlidingWindow {
+			if time.Duration(slides*slide) > longestSlide {
 				continue
 			}
 			m := &slidingModel{of: "src", window: slides * slide, slide: slide, keys: plainAddress}

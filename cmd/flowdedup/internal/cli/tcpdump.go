@@ -10,20 +10,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// registerTcpdump adds the flags that tcpdump has in units of its own. They set what other
-// flags set; -s and -Z are short names of those, -c, -i and -w too.
+// registerTcpdump adds flags of tcpdump that have units of their own. Each sets what
+// another flag sets. -c, -i, -s, -w and -Z are plain short names.
 func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
-	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "as tcpdump: --rotate-size in millions of bytes; with k, m, g in KiB, MiB, GiB")
-	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "as tcpdump: --rotate-every in seconds")
-	fs.VarP(newParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "as tcpdump with -C: --rotate-keep")
-	fs.VarP(newParsed(&f.conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "as tcpdump: --ring-size in KiB")
-	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "as tcpdump: --promiscuous=false")
+	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
+	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
+	fs.VarP(newParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
+	fs.VarP(newParsed(&f.conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
+	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "--promiscuous=false")
 	groupInput.add(fs, "no-promiscuous-mode")
 	groupOutput.add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
 	groupAdvanced.add(fs, "buffer-size")
 }
 
-// sameFlags are flags of live that set the same, which are not given together.
+// sameFlags are pairs of flags that set the same, and exclude each other.
 var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-C", "rotate-megabytes", "rotate-size"},
 	{"-G", "rotate-seconds", "rotate-every"},
@@ -32,8 +32,8 @@ var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-p", "no-promiscuous-mode", "promiscuous"},
 }
 
-// checkTcpdump refuses what has two values, and -W where it would do something else than
-// with tcpdump: beside -G that ends the capture, or goes without effect.
+// checkTcpdump refuses two values for one setting. It refuses -W where tcpdump does
+// something else: beside -G it ends the capture, or has no effect.
 func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 	for _, s := range sameFlags {
 		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
@@ -41,7 +41,7 @@ func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 		}
 	}
 	if fs.Changed("rotate-files") && (f.rotate.size == 0 || f.rotate.every > 0) {
-		return &usageError{errors.New("-W needs -C, and goes without -G: --rotate-keep N keeps the newest N files, and --duration ends a run")}
+		return &usageError{errors.New("-W needs -C and excludes -G: use --rotate-keep N to keep the newest N files, --duration to end a run")}
 	}
 	return nil
 }

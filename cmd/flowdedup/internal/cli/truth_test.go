@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // truth is what is known of a bundled capture from how it was made.
@@ -109,13 +110,13 @@ func readAll(t *testing.T, names ...string) []record {
 	t.Helper()
 	var sources []capture.Source
 	for _, name := range names {
-		src, err := capture.Open(name, capture.Options{})
+		src, err := pcapfile.Open(name, pcapfile.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sources = append(sources, src)
 	}
-	src := capture.Merge(sources, nil)
+	src := pcapfile.Merge(sources, nil)
 	defer src.Close()
 	var out []record
 	var b capture.Batch

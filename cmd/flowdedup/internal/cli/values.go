@@ -1,21 +1,24 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// parsed is a flag value that is checked while the command line is read, so
-// that a wrong one is a usage error.
+// parsed is a flag value that is checked while the command line is read, so that a wrong
+// one is a usage error.
 type parsed[T any] struct {
 	value *T
 	parse func(string) (T, error)
@@ -91,7 +94,7 @@ func parseShare(s string) (float64, error) {
 	return p, nil
 }
 
-// mostAmount bounds numbers and rates: beyond, floating point counts no single ones.
+// mostAmount bounds numbers and rates: beyond it floating point does not count by one.
 const mostAmount = 1 << 53
 
 // parseAmount reads a positive number with an optional k, M, G or T for powers of a
@@ -123,8 +126,8 @@ func parseLink(s string) (float64, error) {
 	return n, nil
 }
 
-// parseBits reads a memory as parseMemory does, or a number of bits such as 48bit or
-// 16kbit, which is what papers state; the result is in bits.
+// parseBits reads a memory as parseMemory does, or a number of bits as papers state it,
+// such as 48bit or 16kbit. It returns bits.
 func parseBits(s string) (int, error) {
 	if digits, found := strings.CutSuffix(s, "bit"); found {
 		n, err := parseAmount(digits)
@@ -147,8 +150,8 @@ func parseBits(s string) (int, error) {
 // machines.
 const mostBits = min(1<<46, math.MaxInt)
 
-// maxWorkers bounds the memory of batches under way, 2 MiB for each worker. Reading
-// alone, which one does at a time, keeps fewer of them waiting.
+// maxWorkers bounds the memory of batches under way, 2 MiB for each worker. One goroutine
+// reads, and keeps fewer workers than these busy.
 const maxWorkers = 16
 
 // defaultWorkers returns what --workers 0 stands for.
@@ -163,4 +166,56 @@ func parseWorkers(s string) (int, error) {
 		return defaultWorkers(), nil
 	}
 	return n, nil
+}
+
+const day = 24 * time.Hour
+
+var errDuration = errors.New("must be a duration such as 30s, 15m, 1h, 1d or 1d12h")
+
+// parseDuration reads a duration as time.ParseDuration does. It may begin with whole days
+// of 24 hours: 1d, 1d12h. All flags of durations use it.
+func parseDuration(s string) (time.Duration, error) {
+	days, rest, found := strings.Cut(s, "d")
+	if !found {
+		days, rest = "0", s
+	}
+	n, err := strconv.ParseUint(days, 10, 64)
+	if err != nil || n > uint64(math.MaxInt64/day) {
+		return 0, errDuration
+	}
+	if found && rest == "" {
+		return time.Duration(n) * day, nil
+	}
+	d, err := time.ParseDuration(rest)
+	sum := time.Duration(n)*day + d
+	if err != nil || found && (strings.ContainsAny(rest[:1], "+-") || sum < d) {
+		return 0, errDuration
+	}
+	return sum, nil
+}
+
+// parseEvery reads a duration that must be positive.
+func parseEvery(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errDuration
+	}
+	return d, nil
+}
+
+// parseDelay reads a duration that may be 0.
+func parseDelay(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
+	if err == nil && d < 0 {
+		return 0, errors.New("must not be negative")
+	}
+	return d, err
+}
+
+// parseWindow reads a window; its duration may have days.
+func parseWindow(s string) (engine.Window, error) {
+	if d, err := parseDuration(s); err == nil {
+		s = d.String()
+	}
+	return engine.ParseWindow(s)
 }

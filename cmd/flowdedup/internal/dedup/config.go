@@ -5,8 +5,8 @@ import (
 	"log/slog"
 
 	"github.com/flowdedup/flowdedup/asm"
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -20,14 +20,17 @@ type Config struct {
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
 	// Rotate makes several files of each, where it has a size or an interval.
-	Rotate capture.RotateOptions
+	Rotate rotate.Options
 	Log    *slog.Logger // is told what goes wrong with files that are complete
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"
 	Secret   engine.Secret
 
-	Method  string // "auto", "timed", "exact" or one of engine.StreamMethods, which have no window
+	// Method is "auto", "timed", "exact", MethodTimers, or one of engine.StreamMethods, which
+	// have no window.
+	Method  string
+	Params  Params // of the method
 	Window  engine.Window
 	Memory  int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR     float64 // 0 is the method's own choice
@@ -62,8 +65,15 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 			memory = min(memory, limit)
 		}
 	}
-	if engine.IsStreamMethod(c.Method) {
-		return engine.NewStreamPackets(engine.StreamConfig{Method: c.Method, Memory: memory, FPR: c.FPR})
+	switch {
+	case c.Method == MethodTimers:
+		return engine.NewTimers(c.timers(memory))
+	case engine.IsStreamMethod(c.Method):
+		s, err := c.stream(memory)
+		if err != nil {
+			return nil, err
+		}
+		return engine.NewStreamPackets(s)
 	}
 	return engine.NewTimed(engine.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,

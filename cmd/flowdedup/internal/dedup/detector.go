@@ -213,14 +213,17 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 		return nil, err
 	}
 	restore := engine.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
-	if engine.IsStreamMethod(c.Method) {
-		f, err := engine.RestoreStreamPackets(r, restore)
-		if err != nil { // a nil pointer is no nil filter
-			return nil, err
-		}
-		return f, nil
+	switch {
+	case c.Method == MethodTimers:
+		return packetFilter(engine.RestoreTimers(r, restore))
+	case engine.IsStreamMethod(c.Method):
+		return packetFilter(engine.RestoreStreamPackets(r, restore))
 	}
-	f, err := engine.RestoreTimed(r, restore)
+	return packetFilter(engine.RestoreTimed(r, restore))
+}
+
+// packetFilter keeps a nil pointer from becoming a filter that is not nil.
+func packetFilter[F engine.PacketFilter](f F, err error) (engine.PacketFilter, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -61,10 +62,52 @@ func TestSavedStays(t *testing.T) {
 	}
 }
 
+// TestSavedMethods goes on with filters of methods for measurements.
+func TestSavedMethods(t *testing.T) {
+	for _, c := range []struct {
+		method, window string
+		params         Params
+	}{{"timers", "1h", Params{"K": 4, "equal": 2}}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}}, {"lru", "none", Params{"cells": 16}}} {
+		window, err := engine.ParseWindow(c.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16}
+		b := routed(t)
+		find := func(d *Detector) Summary {
+			p := d.NewPackets()
+			p.Reset(len(b.Frames))
+			p.Read(b, 0, len(b.Frames))
+			p.Verdicts(b)
+			return d.Summary(0)
+		}
+		first, err := New(cfg, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		find(first)
+		var snapshot bytes.Buffer
+		saved, err := first.Save(&snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := Resume(cfg, &snapshot, &saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		want := find(first)
+		if got := find(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.method {
+			t.Errorf("%s: %+v, want %+v", c.method, got, want)
+		}
+	}
+}
+
 // routed returns the first packets of a capture from a router's interfaces.
 func routed(t *testing.T) *capture.Batch {
 	t.Helper()
-	src, err := capture.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), capture.Options{})
+	src, err := pcapfile.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // Options says how inputs are put together.
@@ -15,7 +16,7 @@ type Options struct {
 	// NoMerge reads several inputs one after another instead of in time order.
 	NoMerge bool
 	// ChunkSize is about how many bytes of an input make a batch; 0 for
-	// capture.DefaultChunkSize, or capture.MergeChunkSize of several.
+	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize of several.
 	ChunkSize int
 	// Filter says which packets are wanted; others are left out as if they were
 	// not there.
@@ -57,7 +58,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	survived := &survived{tell: opt.Warn}
 	ready := make(chan opened, 1)
 	go func() {
-		ready <- openAll(names, capture.Options{Warn: survived.warn, ChunkSize: opt.chunkSize(len(names))})
+		ready <- openAll(names, pcapfile.Options{Warn: survived.warn, ChunkSize: opt.chunkSize(len(names))})
 	}()
 	var o opened
 	select {
@@ -101,16 +102,16 @@ type opened struct {
 	failed  []error
 }
 
-func openAll(names []string, opt capture.Options) opened {
+func openAll(names []string, opt pcapfile.Options) opened {
 	var o opened
 	for _, name := range names {
-		src, err := capture.Open(name, opt)
+		src, err := pcapfile.Open(name, opt)
 		if err != nil {
 			o.failed = append(o.failed, err)
 			continue
 		}
 		if len(names) > maxOpen {
-			capture.Park(src)
+			pcapfile.Park(src)
 		}
 		o.sources = append(o.sources, src)
 	}
@@ -125,7 +126,7 @@ const maxOpen = 16
 // chunkSize returns how much is read at once of each of so many inputs.
 func (o *Options) chunkSize(inputs int) int {
 	if o.ChunkSize == 0 && inputs > 1 && !o.NoMerge {
-		return capture.MergeChunkSize(inputs)
+		return pcapfile.MergeChunkSize(inputs)
 	}
 	return o.ChunkSize
 }
@@ -135,9 +136,9 @@ func join(sources []capture.Source, opt Options) capture.Source {
 	case len(sources) == 1:
 		return sources[0]
 	case opt.NoMerge:
-		return capture.Concat(sources)
+		return pcapfile.Concat(sources)
 	}
-	return capture.Merge(sources, nil)
+	return pcapfile.Merge(sources, nil)
 }
 
 // Failed returns why inputs could not be opened, one error each.

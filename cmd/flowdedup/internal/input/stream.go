@@ -180,11 +180,11 @@ func (l *line) claim(s *slot) {
 	l.number++
 	pieces, inPieces := l.stream.src.(capture.Preloader)
 	if inPieces {
-		pieces.Claim(&s.batch)
+		pieces.Reserve(&s.batch)
 	}
 	l.claiming.Unlock()
 	if inPieces {
-		pieces.Preload(&s.batch)
+		pieces.ReadReserved(&s.batch)
 	}
 }
 

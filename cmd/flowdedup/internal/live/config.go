@@ -4,9 +4,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
@@ -27,7 +27,7 @@ type Config struct {
 	// Forward is an interface that those kept are sent to; each "" for none.
 	Output, Duplicates, Forward string
 	// Rotate makes several files of each, where it has a size or an interval.
-	Rotate capture.RotateOptions
+	Rotate rotate.Options
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
 	// Reopen is given what has Reports opened again by name. It may be nil.

@@ -52,13 +52,17 @@ const (
 // settings are the flags that a state depends on.
 func (c *Config) settings() []setting {
 	d := &c.Dedup
+	method := d.Method
+	if len(d.Params) > 0 {
+		method += " --param " + d.Params.String()
+	}
 	all := []setting{
 		{"-i", strings.Join(c.Ring.Interfaces, ", ")}, // points are numbered in this order
 		{"--filter", c.Filter.Expr}, {"--bpf-file", programSum(c.Filter.Program)},
 		{"--snaplen", strconv.Itoa(c.Ring.SnapLen)},
 		{"--window", d.Window.String()}, {"--identity", d.Identity.Kind.String()},
 		{"--identity-bytes", strconv.Itoa(d.Identity.Bytes)}, {"--ignore", fmt.Sprint(d.Identity.Ignore)},
-		{"--digest", d.Digest}, {"--method", d.Method}, {"--memory", strconv.Itoa(d.Memory)},
+		{"--digest", d.Digest}, {"--method", method}, {"--memory", strconv.Itoa(d.Memory)},
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},
 	}

@@ -169,6 +169,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
 		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
+		{func(c *Config) { c.Dedup.Params = dedup.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
 		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *Config) { c.Ring.Interfaces = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {

@@ -12,10 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
@@ -101,26 +97,22 @@ func (s *Server) last() *live.Status {
 	return s.history.last
 }
 
-// registry has the metrics of the run and those of the process.
-func (s *Server) registry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(
-		newCollector(s.last),
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewBuildInfoCollector(),
-	)
-	return r
+// metrics answers with the metrics of the run and those of the process.
+func (s *Server) metrics() http.HandlerFunc {
+	ofRun := runMetrics()
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", metricsType)
+		if status := s.last(); status != nil {
+			_ = writeMetrics(w, ofRun, status) // who has gone needs no answer
+		}
+		_ = writeMetrics(w, processMetrics(), nil)
+	}
 }
 
 // handler answers the requests that are meant for the server.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	metrics := promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
-		// A value that cannot be given must not hide the others.
-		ErrorHandling: promhttp.ContinueOnError,
-	})
-	mux.HandleFunc("GET /metrics", limited(metrics.ServeHTTP))
+	mux.HandleFunc("GET /metrics", limited(s.metrics()))
 	mux.HandleFunc("GET /healthz", limited(s.serveHealth))
 	mux.HandleFunc("GET /{$}", limited(s.servePage))
 	return secured(mux)

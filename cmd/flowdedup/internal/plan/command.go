@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -13,7 +14,7 @@ import (
 // not run it, or not with such parameters, or has no such filter in the memory.
 func (c *Config) command(from *sizing.Candidate) *string {
 	kind, err := c.kind()
-	if err != nil || from.MemoryBits == 0 || c.Fixed != (sizing.Parameters{}) {
+	if err != nil || from.MemoryBits == 0 {
 		return nil
 	}
 	var words []string
@@ -39,20 +40,34 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
 	case "lru":
 		words = append(words, "--method", "lru")
+		if c.Fixed != (sizing.Parameters{}) {
+			words = append(words, "--param", params(from).String())
+		}
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	return nil
+	if !from.InLines {
+		return nil
+	}
+	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
+	return append(words, c.bounds(from, false)...)
+}
+
+// params returns the parameters of a candidate that --param takes; the others follow from
+// the memory.
+func params(from *sizing.Candidate) dedup.Params {
+	all := dedup.Params{}
+	for _, p := range from.Parameters {
+		if name := strings.ReplaceAll(p.Name, " ", "-"); dedup.HasParam(from.Method.Name, name) {
+			all[name] = p.Value
+		}
+	}
+	return all
 }
 
 func (c *Config) distinct(from *sizing.Candidate) []string {
-	words := []string{"distinct", "--of", c.Of.String()}
-	if c.Window.None {
-		words = append(words, "--window", "none")
-	} else {
-		words = append(words, "--every", c.Window.String())
-	}
+	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String()}
 	switch {
 	case from.Method.Name == "exact":
 		return append(words, "--method", "exact")
@@ -63,7 +78,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
 		return append(words, c.bounds(from, c.FPR != 0)...)
-	case from.Method.Name == "lru" && c.key() == sizing.Other:
+	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	}
@@ -79,7 +94,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 	if slide%defaultSlides == 0 {
 		slide /= defaultSlides
 	}
-	words := []string{"distinct", "--of", c.Of.String(), "--window", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
+	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":
 		return append(words, c.bounds(from, false)...)

@@ -106,7 +106,7 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 		Meets: from.Meets, Why: from.Why, Command: c.command(from),
 		parameters: from.Parameters,
 	}
-	out.Where = where(from.Method, out.Command)
+	out.Where = where(from, out.Command)
 	for _, p := range from.Parameters {
 		out.Parameters[p.Name] = p.Value
 	}
@@ -130,13 +130,13 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 	return out
 }
 
-func where(m *sizing.Method, command *string) string {
+func where(from *sizing.Candidate, command *string) string {
 	switch {
 	case command != nil:
 		return "runs here"
-	case m.Engine != "":
+	case from.Method.Engine != "" || from.InLines:
 		return "library"
-	case m.Reference != "":
+	case from.Method.Reference != "":
 		return "reference"
 	}
 	return "model"

@@ -112,7 +112,7 @@ func (r *Result) advice() []string {
 	}
 	for i := range r.Candidates {
 		if c := &r.Candidates[i]; c.Meets && c.Command != nil {
-			return append(lines, fmt.Sprintf("runs here:   %s   (%s: FPR %s, FNR %s)", *c.Command, c.Method, rate(c.FPR), rate(c.FNR)))
+			lines = append(lines, fmt.Sprintf("runs here:   %s   (%s: FPR %s, FNR %s)", *c.Command, c.Method, rate(c.FPR), rate(c.FNR)))
 		}
 	}
 	return lines

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // unclosable is a writer that cannot write what it has gathered.
@@ -35,7 +36,7 @@ func TestLastWriteFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(context.Background(), Config{})
-	d := &single{file: file, writer: unclosable{capture.NewWriter(file, false)}, log: slog.New(slog.DiscardHandler)}
+	d := &single{file: file, writer: unclosable{pcapfile.NewWriter(file, pcapfile.WriterOptions{})}, log: slog.New(slog.DiscardHandler)}
 	s.outputs = []*output{{destination: d, name: name}}
 	partial := filepath.Join(dir, "out.partial.pcap")
 	if err := s.Commit(); !errors.Is(err, ErrOutput) || !errors.Is(err, errFull) || !strings.Contains(err.Error(), partial) {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // destination takes packets: all of a batch but those in drop.
@@ -174,7 +175,7 @@ const (
 
 // rotating is one file after another.
 type rotating struct {
-	*capture.Rotation
+	*rotate.File
 	live  bool
 	tried time.Time // when a new file was begun after a failure
 	next  time.Time // of the next flush
@@ -186,17 +187,17 @@ func (s *Set) openRotation(name string) (destination, error) {
 	opt.Completed = func(file string, packets uint64) {
 		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
 	}
-	r, err := capture.NewRotation(name, opt)
+	r, err := rotate.New(name, opt)
 	if err != nil {
 		return nil, err
 	}
-	return &rotating{Rotation: r, live: s.cfg.Live}, nil
+	return &rotating{File: r, live: s.cfg.Live}, nil
 }
 
 // Write writes the packets that are not in drop. A live rotation gets every batch,
 // whether it can write it or not, and the time.
 func (d *rotating) Write(b *capture.Batch, drop []uint64) error {
-	err := d.Rotation.Write(b, drop)
+	err := d.File.Write(b, drop)
 	if !d.live {
 		return err
 	}

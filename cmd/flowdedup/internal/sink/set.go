@@ -12,6 +12,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // Config names the outputs of a run. Names are checked by the caller; "" is no output.
@@ -23,7 +25,7 @@ type Config struct {
 	Forward string
 	Retry   bool
 	// Rotate makes several files of each, where it has a size or an interval.
-	Rotate capture.RotateOptions
+	Rotate rotate.Options
 	// Live is for runs without end: a file has its name from the start and others can
 	// read what it has got up to a second ago; one that exists is never touched; and an
 	// output that fails does not stop the others.
@@ -117,8 +119,8 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	if s.cfg.Live && file.Name() != name {
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
-	writer := capture.NewFormatWriter(file, capture.WriterOptions{
-		Merged: s.cfg.Rotate.Merged, Format: capture.FormatOf(name),
+	writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{
+		Merged: s.cfg.Rotate.Merged, Format: pcapfile.FormatOf(name),
 		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
 	})
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil

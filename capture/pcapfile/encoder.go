@@ -1,0 +1,219 @@
+package pcapfile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Encoder writes the batches of a stream as one capture file, part by part. It is for
+// who has to know beforehand how long packets become; all others use NewWriter. It is
+// for one goroutine.
+type Encoder struct {
+	out     *outBuffer
+	enc     encoder
+	ignored uint64 // blocks that were skipped among the headers, and counted before
+}
+
+// encoder encodes in one layout. Errors of the output stay in the outBuffer.
+type encoder interface {
+	// encode writes what is wanted of a part of b. Its errors mean that the
+	// stream cannot be written in this format.
+	encode(b *capture.Batch, drop []uint64, p Part) error
+	// frameLen returns how many bytes encode writes for frame i of b if it is
+	// kept; timed says whether a packet with a time was written before.
+	frameLen(b *capture.Batch, i int, timed bool) int64
+	skippedBlocks() uint64
+}
+
+// Part is some of a batch: frames From..To-1 and blocks FromBlock..ToBlock-1, none
+// of which lies before frame From or behind frame To.
+type Part struct {
+	From, To           int
+	FromBlock, ToBlock int
+}
+
+// WholeOf returns all of b.
+func WholeOf(b *capture.Batch) Part {
+	return Part{To: len(b.Frames), ToBlock: len(b.Blocks)}
+}
+
+// Encode writes the blocks and the kept frames of a part of b, behind those before. It
+// may gather them until Flush. Its errors last: that of the io.Writer as it is, or one
+// that says why the stream cannot be written in this format.
+func (e *Encoder) Encode(b *capture.Batch, drop []uint64, p Part) error {
+	if err := e.enc.encode(b, drop, p); err != nil {
+		return err
+	}
+	return e.out.err
+}
+
+// FrameLen returns how many bytes Encode writes for frame i of b if it is kept. timed
+// says whether a packet with a time comes before it in the file: see Timed.
+func (e *Encoder) FrameLen(b *capture.Batch, i int, timed bool) int64 {
+	return e.enc.frameLen(b, i, timed)
+}
+
+// Timed says whether FrameLen depends on times and a packet with one was encoded.
+func (e *Encoder) Timed() bool {
+	s, ok := e.enc.(*sectionWriter)
+	return ok && s.last != capture.NoTime
+}
+
+// Size returns how many bytes the file has, those that are gathered included.
+func (e *Encoder) Size() int64 { return e.out.len() }
+
+// Written returns how many packets the io.Writer has taken.
+func (e *Encoder) Written() uint64 { return e.out.taken }
+
+// WrittenBytes returns how many bytes the io.Writer has taken.
+func (e *Encoder) WrittenBytes() int64 { return e.out.passed }
+
+// Skipped returns how many blocks could not be carried over, less those of the headers
+// that a Splitter repeats.
+func (e *Encoder) Skipped() uint64 {
+	if e.enc == nil {
+		return 0
+	}
+	return e.enc.skippedBlocks() - e.ignored
+}
+
+// Flush passes everything gathered on, and returns the first error of the io.Writer.
+func (e *Encoder) Flush() error { return e.out.flush() }
+
+// lost returns what the format had no place for, as an error that wraps ErrFormatLoss,
+// or nil.
+func (e *Encoder) lost() error {
+	if c, ok := e.enc.(*pcapConverter); ok {
+		return c.lost()
+	}
+	return nil
+}
+
+// Splitter writes one stream as several files, each of which can be read without the
+// others. One behind the other they hold what NewWriter would write: the same packets
+// and blocks, each packet in the same bytes.
+//
+// Each file begins with what its packets need: the file header, or the section header
+// and all descriptions of interfaces. Name resolution and decryption secrets blocks of
+// the section are repeated too, up to 1 MiB of them; all other blocks are only where
+// they stood.
+type Splitter struct {
+	opt      WriterOptions
+	layout   layout
+	preamble preamble
+	last     int64 // of the sectionWriter of the file before
+	skipped  uint64
+	lossTold bool
+}
+
+// NewSplitter chooses the format of all files as NewWriter does, by what b, the first
+// batch with a section, tells of the inputs. opt.Warn is told of losses when a file
+// ends, once.
+func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
+	return &Splitter{opt: opt, layout: opt.chooseLayout(b), last: capture.NoTime}
+}
+
+// Observe takes in block i of b, whether it was written or not, for the files that begin
+// after it.
+func (s *Splitter) Observe(b *capture.Batch, i int) { s.preamble.observe(b, i, s.layout) }
+
+// Check returns an error that wraps ErrNotSupported if there is more that a new file has
+// to begin with than can be repeated.
+func (s *Splitter) Check() error { return s.preamble.check() }
+
+// Begin begins a new file, whose next packets are those of b. If there is an error, which
+// is that of Encode, nothing but headers has been written.
+func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
+	head := &s.preamble.Batch
+	head.Interfaces, head.Sections = b.Interfaces, b.Sections
+	out := newOutBuffer(w)
+	e := &Encoder{out: out, enc: s.layout.newEncoder(out, head)}
+	if section, ok := e.enc.(*sectionWriter); ok {
+		section.last = s.last
+	}
+	err := e.Encode(head, nil, WholeOf(head))
+	e.ignored = e.Skipped()
+	return e, err
+}
+
+// End takes in what a whole file leaves to those after it, and to Skipped.
+func (s *Splitter) End(e *Encoder) {
+	s.skipped += e.Skipped()
+	if section, ok := e.enc.(*sectionWriter); ok {
+		s.last = section.last
+	}
+	if err := e.lost(); err != nil && !s.lossTold && s.opt.Warn != nil {
+		s.lossTold = true
+		s.opt.Warn(err)
+	}
+}
+
+// Skipped returns how many blocks could not be carried over into the files that ended.
+func (s *Splitter) Skipped() uint64 { return s.skipped }
+
+const (
+	// maxPreamble bounds what each file has to begin with.
+	maxPreamble = 16 << 20
+	// maxRepeated bounds the names and secrets among it.
+	maxRepeated = 1 << 20
+)
+
+// preamble is what a new file begins with so that it can stand alone: blocks of the
+// stream that later packets need.
+type preamble struct {
+	capture.Batch       // of blocks alone
+	repeated      int64 // bytes of names and secrets among them
+	full          bool  // there were more descriptions than can be repeated
+}
+
+// observe takes in block i of b, if files of this layout need it.
+func (p *preamble) observe(b *capture.Batch, i int, l layout) {
+	k := &b.Blocks[i]
+	switch k.Type {
+	case capture.BlockFileHeader:
+		if l == oneSection {
+			return // the tables say all
+		}
+	case capture.BlockSectionHeader:
+		if l != copied {
+			return
+		}
+		p.reset()
+	case capture.BlockInterface:
+	case capture.BlockNameResolution, capture.BlockDecryption:
+		if p.repeated+int64(k.Len) > maxRepeated {
+			return
+		}
+		p.repeated += int64(k.Len)
+	default:
+		return
+	}
+	p.add(b, i)
+}
+
+// reset begins a section to which nothing before it matters.
+func (p *preamble) reset() {
+	p.Reset()
+	p.repeated, p.full = 0, false
+}
+
+func (p *preamble) add(b *capture.Batch, i int) {
+	k := b.Blocks[i]
+	if len(p.Buf)+int(k.Len) > maxPreamble {
+		p.full = true
+		return
+	}
+	p.Buf = append(p.Buf, b.Block(i)...)
+	k.Offset, k.Before = uint32(len(p.Buf))-k.Len, 0
+	p.Blocks = append(p.Blocks, k)
+}
+
+// check returns an error if files cannot stand alone.
+func (p *preamble) check() error {
+	if p.full {
+		return fmt.Errorf("more than %d MiB of interface descriptions for each file: %w", maxPreamble>>20, capture.ErrNotSupported)
+	}
+	return nil
+}

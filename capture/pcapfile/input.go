@@ -1,0 +1,307 @@
+package pcapfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// input is the stream of bytes below a reader: a file or another io.Reader, as
+// stored, and the decompressors over it.
+type input struct {
+	raw     counter
+	total   int64        // size as stored, 0 if unknown
+	file    io.Closer    // nil if the stream is not ours to close
+	regular *regularFile // nil if the stream is none; reads of one never wait
+
+	layers []layer    // decompressors, the one over raw first
+	ahead  *readAhead // reads the last layer, from the first Read after open on
+	opened bool
+	closed bool
+	parking
+}
+
+// open recognises and opens the decompressors and returns the first bytes of
+// what is below them: headSize bytes at most, less than 4 only at the end of
+// the stream.
+func (in *input) open() ([]byte, error) {
+	for {
+		head, err := readUntil(in, make([]byte, 0, headSize), 4, headSize)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		more, err := in.decompress(head)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			in.opened, in.handedOut = true, int64(len(head))
+			return head, nil
+		}
+	}
+}
+
+// Read reads capture bytes. Once the input is open, decompressors work ahead on
+// a goroutine of their own.
+func (in *input) Read(p []byte) (int, error) {
+	if in.closed {
+		return 0, os.ErrClosed
+	}
+	if err := in.wake(); err != nil {
+		return 0, err
+	}
+	n, err := in.read(p)
+	in.handedOut += int64(n)
+	return n, err
+}
+
+func (in *input) read(p []byte) (int, error) {
+	switch {
+	case len(in.layers) == 0:
+		return in.raw.Read(p)
+	case !in.opened:
+		return in.layers[len(in.layers)-1].Read(p)
+	case in.ahead == nil:
+		layers := in.layers
+		in.ahead = startReadAhead(&layers[len(layers)-1], func() { closeLayers(layers) })
+	}
+	return in.ahead.Read(p)
+}
+
+// offset returns the bytes consumed as stored, and their total or 0.
+func (in *input) offset() (done, total int64) {
+	done, total = in.raw.done.Load(), in.total
+	if total > 0 {
+		total = max(total, done) // the file may have grown
+	}
+	return done, total
+}
+
+// close releases everything; further calls do nothing.
+func (in *input) close() error {
+	if in.closed {
+		return nil
+	}
+	in.closed = true
+	if in.parked {
+		return nil
+	}
+	return in.release()
+}
+
+// release closes the file and the decompressors, and drops their memory: a Source of
+// many inputs holds all of them to the end.
+func (in *input) release() error {
+	if in.ahead == nil {
+		closeLayers(in.layers)
+	} else {
+		close(in.ahead.stop)
+	}
+	var err error
+	if in.file != nil {
+		err = in.file.Close()
+	}
+	// The number of layers stays, since a worker may ask for it at any time. The goroutine
+	// of a pipe may still use the old layers, however long it waits: it ends by itself.
+	if in.regular == nil {
+		in.layers = make([]layer, len(in.layers))
+	} else {
+		if in.ahead != nil {
+			<-in.ahead.done
+		}
+		clear(in.layers)
+	}
+	in.ahead = nil
+	return err
+}
+
+func closeLayers(layers []layer) {
+	for i := range layers {
+		layers[i].close()
+	}
+}
+
+// counter counts what is read through it and marks the errors that are the
+// stream's own, to tell them from those of a decompressor above.
+type counter struct {
+	r    io.Reader
+	done atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.done.Add(int64(n))
+	return n, failedRead(err)
+}
+
+// regularFile reads a regular file. When it reaches the end that the file had at first, it
+// looks once where the file ends now, and reads up to there: so a file that grows as fast
+// as it is read ends all the same. A file that has become shorter is truncated.
+type regularFile struct {
+	f     *os.File
+	size  int64 // at first
+	pos   int64 // of the next reserve
+	end   int64
+	ended bool // end is where it stays
+}
+
+// reserve returns where the next n bytes lie, or fewer at the end: none with io.EOF.
+func (r *regularFile) reserve(n int) (off int64, length int, err error) {
+	if r.end-r.pos < int64(n) && !r.ended {
+		st, err := r.f.Stat()
+		if err != nil {
+			return r.pos, 0, failedRead(err)
+		}
+		r.end, r.ended = max(r.end, st.Size()), true
+	}
+	off = r.pos
+	length = int(min(int64(n), max(r.end-off, 0)))
+	r.pos += int64(length)
+	if length == 0 {
+		err = io.EOF
+	}
+	return off, length, err
+}
+
+// load reads what was reserved, in any order.
+func (r *regularFile) load(p []byte, off int64) (int, error) {
+	n, err := r.f.ReadAt(p, off)
+	if err == io.EOF {
+		had := max(r.size, off+int64(len(p)))
+		return n, fmt.Errorf("file %w: it had %d bytes, and nothing is left after %d", capture.ErrTruncated, had, off+int64(n))
+	}
+	return n, failedRead(err)
+}
+
+// Read reserves and loads.
+func (r *regularFile) Read(p []byte) (int, error) {
+	off, n, err := r.reserve(len(p))
+	if err != nil {
+		return 0, err
+	}
+	return r.load(p[:n], off)
+}
+
+// maxEmptyReads is how often in a row a reader may return nothing and no error.
+const maxEmptyReads = 100
+
+// readUntil appends to buf what r returns until it holds need bytes. It asks
+// for what is missing or for what buf has room for, whichever is more, but
+// for no more than step bytes at once, so that memory grows with what arrives.
+// The error is nil once there are need bytes.
+func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
+	for empty := 0; len(buf) < need; {
+		n := len(buf)
+		room := min(max(need-n, cap(buf)-n), step)
+		buf = grow(buf, room)
+		m, err := r.Read(buf[n : n+room])
+		buf = buf[:n+m]
+		if err != nil && len(buf) < need {
+			return buf, err
+		}
+		if empty++; m > 0 {
+			empty = 0
+		} else if empty == maxEmptyReads {
+			return buf, failedRead(io.ErrNoProgress)
+		}
+	}
+	return buf, nil
+}
+
+// grow returns buf with room for n more bytes. It adds an eighth, since partial records
+// vary in length, and at least half of what is there, so that a record of many chunks is
+// not copied for each of them.
+func grow(buf []byte, n int) []byte {
+	if cap(buf)-len(buf) >= n {
+		return buf
+	}
+	grown := make([]byte, len(buf), max(len(buf)+n+n/8, len(buf)+len(buf)/2))
+	copy(grown, buf)
+	return grown
+}
+
+// errReplaced is why a parked file cannot be read on.
+var errReplaced = errors.New("the file was replaced while it waited for its turn")
+
+// Park gives back the descriptor of a source that Open has opened, and its
+// decompressors, until a call of Next has to read on; what was read stays. With it,
+// hundreds of files whose times do not overlap can be merged with few of them open. It
+// does nothing for what cannot be opened again at the same place: standard input, pipes,
+// devices, sources of several.
+//
+// It must not be called during Next, nor between the Reserve and the Next of a batch.
+func Park(src capture.Source) {
+	if r, ok := src.(*reader); ok {
+		r.in.park()
+	}
+}
+
+// parking is what an input needs to be closed and opened again.
+type parking struct {
+	path      string      // of a regular file, or empty
+	info      fs.FileInfo // of that file at first
+	parked    bool
+	handedOut int64 // bytes that were read since the input is open, decompressed
+}
+
+// park closes the file until wake is called.
+func (in *input) park() {
+	if in.path != "" && !in.parked && !in.closed {
+		_ = in.release() // it was only read
+		in.parked = true
+	}
+}
+
+// wake opens the file again if it is parked, where it was.
+func (in *input) wake() error {
+	if !in.parked {
+		return nil
+	}
+	f, err := in.reopen()
+	if err != nil {
+		return failedRead(err)
+	}
+	in.file, in.regular.f, in.parked = f, f, false
+	if len(in.layers) == 0 {
+		return nil
+	}
+	return in.rewind()
+}
+
+// reopen opens the file that was opened first, and no other of its name.
+func (in *input) reopen() (*os.File, error) {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(info, in.info) {
+		err = errReplaced
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// rewind decompresses from the start of the file to where reading was.
+func (in *input) rewind() error {
+	was := in.handedOut
+	in.layers, in.opened, in.regular.pos = nil, false, 0
+	in.raw.done.Store(0)
+	head, err := in.open()
+	if err != nil {
+		return err
+	}
+	missing := was - int64(len(head))
+	if missing < 0 {
+		return failedRead(errReplaced)
+	}
+	_, err = io.CopyN(io.Discard, in, missing)
+	return noEOF(err)
+}

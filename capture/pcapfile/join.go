@@ -1,0 +1,197 @@
+package pcapfile
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// hasTables is a Source that knows sections and interfaces before it has been read.
+type hasTables interface {
+	tables() ([]capture.Interface, []capture.Section)
+}
+
+var (
+	_ hasTables = (*reader)(nil)
+	_ hasTables = (*concat)(nil)
+	_ hasTables = (*merger)(nil)
+)
+
+// multiSource numbers the inputs, sections, interfaces and points of several sources
+// in one sequence each.
+type multiSource struct {
+	sources  []capture.Source
+	names    []string
+	maps     []renumbering // of each source
+	ifaces   []capture.Interface
+	sections []capture.Section
+	points   uint32
+	errs     []error // of sources that failed
+	end      error   // what Next returns when all have ended
+	closed   bool
+}
+
+// renumbering holds the numbers that those of one source became.
+type renumbering struct {
+	input    int // of its input 0
+	sections []uint32
+	ifaces   []uint32
+	points   map[uint32]uint32
+}
+
+func newMultiSource(sources []capture.Source) multiSource {
+	ms := multiSource{sources: sources, maps: make([]renumbering, len(sources))}
+	for i, src := range sources {
+		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
+		ms.names = append(ms.names, src.Inputs()...)
+	}
+	// All that headers tell is known from the first batch on, so that a writer
+	// can choose a format for all inputs.
+	for i, src := range sources {
+		if t, ok := src.(hasTables); ok {
+			ifaces, sections := t.tables()
+			ms.extend(i, ifaces, sections)
+		}
+	}
+	return ms
+}
+
+// extend numbers what is new in the tables of source i.
+func (ms *multiSource) extend(i int, ifaces []capture.Interface, sections []capture.Section) {
+	m := &ms.maps[i]
+	for _, s := range sections[min(len(m.sections), len(sections)):] {
+		s.Input += m.input
+		m.sections = append(m.sections, uint32(len(ms.sections)))
+		ms.sections = append(ms.sections, s)
+	}
+	for _, f := range ifaces[min(len(m.ifaces), len(ifaces)):] {
+		point, ok := m.points[f.Point]
+		if !ok {
+			point = ms.points
+			ms.points++
+			m.points[f.Point] = point
+		}
+		f.Section, f.Point = m.sections[f.Section], point
+		if section := &ms.sections[f.Section]; section.Format == capture.FormatPcap && f.Name == "" {
+			f.Name = filepath.Base(ms.names[section.Input])
+		}
+		m.ifaces = append(m.ifaces, uint32(len(ms.ifaces)))
+		ms.ifaces = append(ms.ifaces, f)
+	}
+}
+
+func (ms *multiSource) tables() ([]capture.Interface, []capture.Section) {
+	return ms.ifaces[:len(ms.ifaces):len(ms.ifaces)], ms.sections[:len(ms.sections):len(ms.sections)]
+}
+
+// outcome is what Next returns once all sources have ended: io.EOF if none of
+// them failed.
+func (ms *multiSource) outcome() error {
+	if ms.end == nil {
+		switch len(ms.errs) {
+		case 0:
+			ms.end = io.EOF
+		case 1:
+			ms.end = ms.errs[0]
+		default:
+			ms.end = errors.Join(ms.errs...)
+		}
+	}
+	return ms.end
+}
+
+// Inputs returns the names of all inputs, source after source.
+func (ms *multiSource) Inputs() []string { return ms.names }
+
+// Offset returns the sums over all sources. The total is 0 if one is unknown.
+func (ms *multiSource) Offset() (done, total int64) {
+	known := true
+	for _, src := range ms.sources {
+		d, t := src.Offset()
+		done += d
+		total += t
+		known = known && t > 0
+	}
+	if !known {
+		total = 0
+	}
+	return done, total
+}
+
+// Size returns the sum over all sources, or 0 if one is unknown.
+func (ms *multiSource) Size() int64 {
+	total := int64(0)
+	for _, src := range ms.sources {
+		n := src.Size()
+		if n == 0 {
+			return 0
+		}
+		total += n
+	}
+	return total
+}
+
+// Close closes all sources.
+func (ms *multiSource) Close() error {
+	if ms.closed {
+		return nil
+	}
+	ms.closed = true
+	var errs []error
+	for _, src := range ms.sources {
+		errs = append(errs, src.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// concat is the Source of several one after another.
+type concat struct {
+	multiSource
+	current int
+}
+
+// Concat returns the packets of all sources, one source after another, without
+// copying them. Sections, interfaces and points are numbered through; what the
+// headers of all inputs say is in the tables from the first batch on.
+//
+// A source that fails does not stop the others. In place of io.EOF the end
+// is then the error of the source that failed, or errors.Join of several. The
+// sources belong to the result, whose Close closes them.
+func Concat(sources []capture.Source) capture.Source {
+	return &concat{multiSource: newMultiSource(sources)}
+}
+
+// Next passes on the next batch of the current source; see Source.
+func (c *concat) Next(b *capture.Batch) error {
+	for c.current < len(c.sources) {
+		err := c.sources[c.current].Next(b)
+		if err == nil {
+			c.renumber(b)
+			return nil
+		}
+		if err != io.EOF {
+			c.errs = append(c.errs, err)
+		}
+		c.current++
+	}
+	b.Reset()
+	b.Interfaces, b.Sections = c.tables()
+	return c.outcome()
+}
+
+// renumber turns the current source's numbers in b into those of all.
+func (c *concat) renumber(b *capture.Batch) {
+	c.extend(c.current, b.Interfaces, b.Sections)
+	m := &c.maps[c.current]
+	for i := range b.Frames {
+		f := &b.Frames[i]
+		f.Interface = m.ifaces[f.Interface]
+	}
+	for i := range b.Blocks {
+		k := &b.Blocks[i]
+		k.Section = m.sections[k.Section]
+	}
+	b.Interfaces, b.Sections = c.tables()
+}

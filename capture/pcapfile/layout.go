@@ -1,0 +1,164 @@
+package pcapfile
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+)
+
+// What WriterOptions.Warn is told; test with errors.Is.
+var (
+	// ErrOtherFormat says that the stream does not fit into the format asked for, and
+	// which one is written instead.
+	ErrOtherFormat = errors.New("the ending of the name says")
+	// ErrFormatLoss says what the format that was asked for has no place for.
+	ErrFormatLoss = errors.New("has no place for")
+)
+
+// FormatOf returns the format that the ending of an output's name asks for: .pcap, or
+// .pcapng and .ntar, also before the ending of a compression, in upper or lower case. It
+// returns 0 for other names.
+func FormatOf(name string) capture.Format {
+	name = strings.ToLower(name)
+	ending := filepath.Ext(name)
+	if outfile.Compresses(name) {
+		ending = filepath.Ext(strings.TrimSuffix(name, ending))
+	}
+	switch ending {
+	case ".pcap":
+		return capture.FormatPcap
+	case ".pcapng", ".ntar":
+		return capture.FormatPcapNG
+	}
+	return 0
+}
+
+// layout says how a stream is written: see NewWriter.
+type layout uint8
+
+const (
+	copied layout = iota
+	onePcap
+	oneSection
+	convertedPcap // only where a format is asked for
+)
+
+// chooseLayout chooses how to write the inputs known by b, and warns where that is not
+// in the format asked for.
+func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
+	natural, written := naturalLayout(b, opt.Merged), capture.FormatPcapNG
+	if natural == onePcap || natural == copied && b.Sections[0].Format == capture.FormatPcap {
+		written = capture.FormatPcap
+	}
+	if opt.Format == 0 || opt.Format == written {
+		return natural
+	}
+	fits, converted := fitsPcapNG, oneSection
+	if opt.Format == capture.FormatPcap {
+		fits, converted = fitsPcap, convertedPcap
+	}
+	err := fits(b.Interfaces)
+	if err == nil {
+		return converted
+	}
+	if opt.Warn != nil {
+		opt.Warn(fmt.Errorf("%w %v, but %v is written: %w", ErrOtherFormat, opt.Format, written, err))
+	}
+	return natural
+}
+
+// naturalLayout follows from the inputs known by b, by the rules of NewWriter.
+func naturalLayout(b *capture.Batch, merged bool) layout {
+	switch {
+	case oneInput(b.Sections), !merged && noPcap(b.Sections):
+		return copied
+	case samePcap(b.Sections, b.Interfaces):
+		return onePcap
+	}
+	return oneSection
+}
+
+func oneInput(sections []capture.Section) bool {
+	for i := range sections {
+		if sections[i].Input != sections[0].Input {
+			return false
+		}
+	}
+	return true
+}
+
+func noPcap(sections []capture.Section) bool {
+	for i := range sections {
+		if sections[i].Format != capture.FormatPcapNG {
+			return false
+		}
+	}
+	return true
+}
+
+// samePcap reports whether all inputs fit under one pcap header.
+func samePcap(sections []capture.Section, interfaces []capture.Interface) bool {
+	for i := range sections {
+		if sections[i].Format != capture.FormatPcap {
+			return false
+		}
+	}
+	for i := range interfaces {
+		if interfaces[i].LinkType != interfaces[0].LinkType || interfaces[i].FCSLen != interfaces[0].FCSLen {
+			return false
+		}
+	}
+	return len(interfaces) > 0
+}
+
+// fitsPcap returns why one pcap file cannot hold packets of all these interfaces.
+func fitsPcap(interfaces []capture.Interface) error {
+	if len(interfaces) == 0 {
+		return errors.New("the input describes no interface")
+	}
+	first := &interfaces[0]
+	if first.FCSLen%2 != 0 || first.FCSLen > maxPcapFCS {
+		return fmt.Errorf("pcap cannot tell of a frame check sequence of %d bytes", first.FCSLen)
+	}
+	for i := range interfaces {
+		switch it := &interfaces[i]; {
+		case it.LinkType != first.LinkType:
+			return fmt.Errorf("pcap holds one link type, and there are %v and %v", first.LinkType, it.LinkType)
+		case it.FCSLen != first.FCSLen:
+			return fmt.Errorf("pcap holds frame check sequences of one length, and there are %d and %d bytes", first.FCSLen, it.FCSLen)
+		}
+	}
+	return nil
+}
+
+// maxPcapFCS is the longest frame check sequence that a pcap header can tell of: 4 bits
+// of 16-bit words.
+const maxPcapFCS = 15 * 2
+
+// fitsPcapNG returns why a pcapng section cannot hold packets of all these interfaces.
+func fitsPcapNG(interfaces []capture.Interface) error {
+	for i := range interfaces {
+		if t := interfaces[i].LinkType; t > math.MaxUint16 {
+			return fmt.Errorf("pcapng has no link type %v", t)
+		}
+	}
+	return nil
+}
+
+// newEncoder returns the encoder for the inputs known by b.
+func (l layout) newEncoder(out *outBuffer, b *capture.Batch) encoder {
+	switch l {
+	case copied:
+		return &copyWriter{out: out}
+	case onePcap:
+		return newPcapWriter(out, b)
+	case convertedPcap:
+		return newPcapConverter(out, b)
+	}
+	return newSectionWriter(out)
+}

@@ -1,0 +1,271 @@
+package pcapfile
+
+import (
+	"io"
+	"math"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// mergeTarget is how many bytes of records a merged batch holds, about.
+const mergeTarget = DefaultChunkSize
+
+// merger is the Source of several in the order of time. Its heap holds the
+// inputs that have something to deliver, the one whose turn it is on top.
+type merger struct {
+	multiSource
+	warn    func(error)
+	heap    []*mergeInput
+	drained *mergeInput // its batch has been delivered; to be read before going on
+	started bool
+	spare   []capture.Batch // memory of inputs that have ended
+}
+
+// mergeInput is one source and the batch that it is being delivered from.
+type mergeInput struct {
+	src   capture.Source
+	index int // among the sources
+	batch capture.Batch
+	frame int   // first frame of batch not delivered yet
+	block int   // likewise
+	key   int64 // time of what comes next; NoTime if it is to come at once
+}
+
+// Merge returns the packets of all sources in the order of their times. A frame
+// without time comes right after the one before it in its source, as do blocks;
+// at equal times the source given first comes first. No source is reordered in
+// itself: where its times step back, so do those of the result. Sections,
+// interfaces and points are numbered through; what the headers of all inputs
+// say is in the tables from the first batch on.
+//
+// Packets are copied, with their records as they were read, in runs as long as
+// one source stays ahead of the others. Memory is one batch for each source whose
+// packets have begun: see MergeChunkSize. Sources that are parked when Merge is called
+// are opened only when the time of their first packet has come, see Park.
+//
+// A source that fails does not stop the others: warn, if not nil, is told at
+// once, and in place of io.EOF the end is the error of the source that failed,
+// or errors.Join of several. The sources belong to the result, whose Close
+// closes them.
+func Merge(sources []capture.Source, warn func(error)) capture.Source {
+	return &merger{multiSource: newMultiSource(sources), warn: warn}
+}
+
+// Next delivers about mergeTarget bytes, less before a source has to be read
+// again, so that packets do not wait for those of a slow pipe; see Source.
+func (m *merger) Next(b *capture.Batch) error {
+	b.Reset()
+	if !m.started {
+		m.started = true
+		for i, src := range m.sources {
+			in := &mergeInput{src: src, index: i}
+			if m.begin(in) {
+				m.push(in)
+			}
+		}
+	}
+	if in := m.drained; in != nil {
+		m.drained = nil
+		if m.read(in) {
+			m.push(in)
+		}
+	}
+	for len(m.heap) > 0 && m.drained == nil && len(b.Buf) < mergeTarget {
+		in := m.heap[0]
+		m.run(b, in)
+		if in.setKey() {
+			m.siftDown(0)
+		} else {
+			m.pop()
+			m.drained = in
+		}
+	}
+	b.Interfaces, b.Sections = m.tables()
+	if len(m.heap) == 0 && m.drained == nil && len(b.Frames) == 0 && len(b.Blocks) == 0 {
+		return m.outcome()
+	}
+	return nil
+}
+
+// begin gets the first batch of in. Of a parked input that is what it begins with and
+// little more, and the input is parked again: its turn may come much later.
+func (m *merger) begin(in *mergeInput) bool {
+	r, ok := in.src.(*reader)
+	if !ok || !r.in.parked {
+		return m.read(in)
+	}
+	chunkSize := r.chunkSize
+	r.chunkSize = headSize
+	found := m.read(in)
+	r.chunkSize = chunkSize
+	if found {
+		r.in.park()
+		in.batch.Buf, in.batch.Frames = slices.Clone(in.batch.Buf), slices.Clone(in.batch.Frames)
+		in.batch.SourceState = nil
+	}
+	return found
+}
+
+// read gets the next batch of in that holds anything. It reports false when the
+// source has ended.
+func (m *merger) read(in *mergeInput) bool {
+	if n := len(m.spare); n > 0 && in.batch.SourceState == nil {
+		in.batch, m.spare = m.spare[n-1], m.spare[:n-1]
+	}
+	for {
+		err := in.src.Next(&in.batch)
+		if err != nil {
+			m.spare = append(m.spare, in.batch)
+			in.batch = capture.Batch{}
+			if err != io.EOF {
+				m.errs = append(m.errs, err)
+				if m.warn != nil {
+					m.warn(err)
+				}
+			}
+			return false
+		}
+		m.extend(in.index, in.batch.Interfaces, in.batch.Sections)
+		in.frame, in.block = 0, 0
+		if in.setKey() {
+			return true
+		}
+	}
+}
+
+// setKey looks at what comes next in the batch and reports whether there is
+// anything.
+func (in *mergeInput) setKey() bool {
+	switch {
+	case in.blockNext():
+		in.key = capture.NoTime // before every time, so at once
+	case in.frame < len(in.batch.Frames):
+		in.key = in.batch.Frames[in.frame].Time
+	default:
+		return false
+	}
+	return true
+}
+
+func (in *mergeInput) blockNext() bool {
+	return in.block < len(in.batch.Blocks) && int(in.batch.Blocks[in.block].Before) <= in.frame
+}
+
+// run delivers what comes next in the input on top of the heap, and all after
+// it that comes before the other inputs, as far as b has room.
+func (m *merger) run(b *capture.Batch, in *mergeInput) {
+	limit := m.limit()
+	num := &m.maps[in.index]
+	for len(b.Buf) < mergeTarget {
+		switch {
+		case in.blockNext():
+			in.copyBlock(b, num)
+		case in.frame < len(in.batch.Frames) && in.batch.Frames[in.frame].Time <= limit:
+			in.copyFrames(b, num, limit)
+		default:
+			return
+		}
+	}
+}
+
+// limit returns the latest time at which the input on top of the heap still
+// comes before the next one.
+func (m *merger) limit() int64 {
+	if len(m.heap) == 1 {
+		return math.MaxInt64
+	}
+	next := m.heap[1]
+	if len(m.heap) > 2 && m.heap[2].before(next) {
+		next = m.heap[2]
+	}
+	if m.heap[0].index < next.index {
+		return next.key
+	}
+	return next.key - 1 // no underflow: the top is before next, so next has a time
+}
+
+func (in *mergeInput) copyBlock(b *capture.Batch, num *renumbering) {
+	k := in.batch.Blocks[in.block]
+	data := in.batch.Block(in.block)
+	k.Offset = uint32(len(b.Buf))
+	k.Section = num.sections[k.Section]
+	k.Before = uint32(len(b.Frames))
+	b.Blocks = append(b.Blocks, k)
+	b.Buf = append(b.Buf, data...)
+	in.block++
+}
+
+// copyFrames delivers frames up to the limit, to the next block, to where the
+// records do not lie one behind the other, or until b is full. Their bytes are
+// copied as one range.
+func (in *mergeInput) copyFrames(b *capture.Batch, num *renumbering, limit int64) {
+	frames := in.batch.Frames[in.frame:]
+	if in.block < len(in.batch.Blocks) {
+		frames = frames[:int(in.batch.Blocks[in.block].Before)-in.frame]
+	}
+	begin, end := frames[0].Record, frames[0].Record
+	full := end + uint32(max(1, mergeTarget-len(b.Buf)))
+	shift := uint32(len(b.Buf)) - begin // modulo 1<<32, as are the sums with it
+	n := 0
+	for n < len(frames) && frames[n].Time <= limit && frames[n].Record == end && end < full {
+		f := frames[n]
+		end += f.RecordLen
+		f.Record += shift
+		f.Data += shift
+		f.Interface = num.ifaces[f.Interface]
+		b.Frames = append(b.Frames, f)
+		n++
+	}
+	b.Buf = append(b.Buf, in.batch.Buf[begin:end]...)
+	in.frame += n
+}
+
+// before orders inputs by the time of what they deliver next, then by the
+// order in which they were given.
+func (in *mergeInput) before(other *mergeInput) bool {
+	if in.key != other.key {
+		return in.key < other.key
+	}
+	return in.index < other.index
+}
+
+// push adds an input to the heap.
+func (m *merger) push(in *mergeInput) {
+	m.heap = append(m.heap, in)
+	for i := len(m.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if m.heap[parent].before(m.heap[i]) {
+			return
+		}
+		m.heap[parent], m.heap[i] = m.heap[i], m.heap[parent]
+		i = parent
+	}
+}
+
+// pop removes the input on top.
+func (m *merger) pop() {
+	last := len(m.heap) - 1
+	m.heap[0] = m.heap[last]
+	m.heap[last] = nil
+	m.heap = m.heap[:last]
+	m.siftDown(0)
+}
+
+// siftDown restores the heap below i after the key there has changed.
+func (m *merger) siftDown(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(m.heap) {
+			return
+		}
+		if right := child + 1; right < len(m.heap) && m.heap[right].before(m.heap[child]) {
+			child = right
+		}
+		if m.heap[i].before(m.heap[child]) {
+			return
+		}
+		m.heap[i], m.heap[child] = m.heap[child], m.heap[i]
+		i = child
+	}
+}

@@ -1,0 +1,254 @@
+package pcapfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+)
+
+// le is the byte order of most files.
+var le = binary.LittleEndian
+
+// pcapHeaderLen is the length of a pcap file header.
+const pcapHeaderLen = 24
+
+// The magic number and record header length of the modified format.
+const (
+	magicModified     = 0xA1B2CD34
+	modifiedRecordLen = 24
+)
+
+// swapping says when a pcap record has its captured length behind its wire
+// length, as libpcap has found in the wild (its sf-pcap.c).
+type swapping uint8
+
+const (
+	swapNever  swapping = iota
+	swapAlways          // version 2.0 to 2.2, and 543 of DG/UX
+	swapLarger          // 2.3: some writers; told from a captured length above the wire length
+)
+
+// pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" one of
+// Alexey Kuznetzov with 24-byte record headers, and their old versions, of
+// which none is refused.
+type pcap struct {
+	big       bool
+	nano      bool
+	recordLen uint32 // of a record header
+	maxLen    uint32 // of a captured packet
+	swap      swapping
+	started   bool // the file header has been delivered
+	early     byte // see touchAhead; means nothing
+	ifaces    []capture.Interface
+	sections  []capture.Section
+}
+
+// newPcap returns the reader for the variant whose magic number head begins
+// with, or nil.
+func newPcap(head []byte) *pcap {
+	p := &pcap{recordLen: pcapRecordLen}
+	magic := le.Uint32(head)
+	if head[0] == 0xA1 {
+		p.big = true
+		magic = bits.ReverseBytes32(magic)
+	}
+	switch magic {
+	case magicMicroseconds:
+	case magicNanoseconds:
+		p.nano = true
+	case magicModified:
+		p.recordLen = modifiedRecordLen
+	default:
+		return nil
+	}
+	return p
+}
+
+func (p *pcap) u32(b []byte) uint32 {
+	return encoding.Uint32(b, p.big)
+}
+
+func (p *pcap) header(head []byte) (int, error) {
+	if len(head) < pcapHeaderLen {
+		return pcapHeaderLen, nil
+	}
+	major, minor := encoding.Uint16(head[4:], p.big), encoding.Uint16(head[6:], p.big)
+	switch {
+	case major == 2 && minor < 3, major == 543:
+		p.swap = swapAlways
+	case major == 2 && minor == 3:
+		p.swap = swapLarger
+	}
+	word := p.u32(head[20:])
+	iface := capture.Interface{
+		LinkType: capture.LinkType(word & 0x03FFFFFF),
+		SnapLen:  p.u32(head[16:]),
+		// The unit of time is all that the clock of a pcap file has.
+		TicksPerSecond: 1e6,
+	}
+	if word&fcsLenPresent != 0 {
+		iface.FCSLen = uint8(word>>28) * 2 // counted in 16-bit words
+	}
+	if p.nano {
+		iface.TicksPerSecond = 1e9
+	}
+	p.maxLen = capLenCeiling(iface.LinkType)
+	p.ifaces = []capture.Interface{iface}
+	p.sections = []capture.Section{{
+		Format: capture.FormatPcap, BigEndian: p.big, Nanosecond: p.nano,
+		RecordHeader: p.recordLen,
+	}}
+	return 0, nil
+}
+
+func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
+	if !p.started {
+		p.started = true
+		b.Blocks = append(b.Blocks, capture.Block{Type: capture.BlockFileHeader, Len: pcapHeaderLen})
+		used = pcapHeaderLen
+	}
+	for {
+		used = walk(b, used, p.walk)
+		remainder := b.Buf[used:]
+		if len(remainder) < int(p.recordLen) || !isBlank(remainder[:pcapRecordLen]) {
+			need, err = p.need(remainder)
+			return used, need, err
+		}
+		if need, err = p.blank(remainder, ended); need > 0 || err != nil {
+			return used, need, err
+		}
+		b.Frames = append(b.Frames, capture.Frame{
+			Data: uint32(used) + p.recordLen, Record: uint32(used), RecordLen: p.recordLen,
+		})
+		used += int(p.recordLen)
+	}
+}
+
+// isBlank reports whether a record header, or what there is of it, is all zeros: the
+// header of a packet of 1970 without a length on the wire or captured bytes.
+func isBlank(header []byte) bool {
+	for _, c := range header {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// blank decides about remainder, which begins with a blank record. One alone is a packet,
+// however odd. Two in a row, or one and then zeros to the end, are where a file was
+// never written: the hole that a crash leaves, or a tail that was allocated only.
+// Without this rule, each 16 bytes of it would be a packet. It needs need bytes to decide.
+func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
+	behind := remainder[p.recordLen:]
+	switch {
+	case len(behind) < pcapRecordLen && !ended:
+		return int(p.recordLen) + pcapRecordLen, nil
+	case len(behind) > 0 && isBlank(behind[:min(len(behind), pcapRecordLen)]):
+		return 0, damaged("zeros in place of records")
+	}
+	return 0, nil
+}
+
+// touchAhead is how far behind a record the walk touches the buffer. Where a record
+// begins is known from the one before it only, so the walk would wait for each to
+// come out of the second-level cache; what is touched comes meanwhile. Without a
+// use for the byte, the compiler would leave the read out.
+const touchAhead = 768
+
+// walk describes the whole records from pos on, until frames is full, and
+// returns how many there are and where they end. Frames are written field by
+// field: a literal would be put together elsewhere and copied, which costs more
+// than all the remainder.
+func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
+	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
+	tick := int64(1000)
+	if p.nano {
+		tick = 1
+	}
+	early := byte(0)
+	for i := range frames {
+		at := int(pos) // of 32 bits, so that the compiler knows of no overflow
+		if at+pcapRecordLen > len(buf) {
+			return i, pos
+		}
+		h := (*[pcapRecordLen]byte)(buf[at : at+pcapRecordLen])
+		if at+touchAhead < len(buf) {
+			early |= buf[at+touchAhead]
+		}
+		times, lens := le.Uint64(h[:]), le.Uint64(h[8:])
+		if odd {
+			times, lens = p.native(times), p.nativeLens(lens)
+		}
+		size := recordLen + uint32(lens)
+		if uint32(lens) > maxLen || int(size) > len(buf)-at || times|lens == 0 {
+			return i, pos
+		}
+		f := &frames[i]
+		// Fractions of a second or more are added as they are.
+		f.Time = int64(uint32(times))*1e9 + int64(times>>32)*tick
+		f.Data = pos + recordLen
+		f.CapLen = uint32(lens)
+		f.WireLen = uint32(lens >> 32)
+		f.Interface = 0
+		f.Record = pos
+		f.RecordLen = size
+		pos += size
+	}
+	p.early = early
+	return len(frames), pos
+}
+
+// need returns how many bytes the record needs before which the walk ended, or what
+// is wrong with it.
+func (p *pcap) need(remainder []byte) (need int, err error) {
+	if len(remainder) < int(p.recordLen) {
+		return int(p.recordLen), nil
+	}
+	capLen := p.capLen(remainder)
+	if capLen > p.maxLen {
+		return 0, damaged("captured length %d exceeds %d", capLen, p.maxLen)
+	}
+	return int(p.recordLen + capLen), nil
+}
+
+// native turns two integers of 32 bits, read as one of 64, into little-endian order.
+func (p *pcap) native(v uint64) uint64 {
+	if p.big {
+		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)
+	}
+	return v
+}
+
+// nativeLens does so with the lengths of a record, and puts the captured one into the low
+// half.
+func (p *pcap) nativeLens(v uint64) uint64 {
+	v = p.native(v)
+	if p.swap == swapAlways || p.swap == swapLarger && uint32(v) > uint32(v>>32) {
+		return bits.RotateLeft64(v, 32)
+	}
+	return v
+}
+
+// capLen returns the captured length from a record header.
+func (p *pcap) capLen(h []byte) uint32 {
+	return uint32(p.nativeLens(le.Uint64(h[8:])))
+}
+
+func (p *pcap) truncated(remainder []byte) error {
+	have, want := len(remainder), int(p.recordLen)
+	if have < want {
+		return fmt.Errorf("record header %w: %d of %d bytes", capture.ErrTruncated, have, want)
+	}
+	return fmt.Errorf("record %w: %d of %d bytes", capture.ErrTruncated, have-want, p.capLen(remainder))
+}
+
+// beforeFirstPacket is never true: what follows the file header is a record.
+func (p *pcap) beforeFirstPacket([]byte) bool { return false }
+
+func (p *pcap) tables() ([]capture.Interface, []capture.Section) {
+	return p.ifaces[:1:1], p.sections[:1:1]
+}

@@ -1,0 +1,137 @@
+package pcapfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// samples are captures of both formats in memory.
+func samples() map[string][]byte {
+	out := pcapVariants()
+	out["pcapng"] = ngVariants()
+	out["pcap-cut"] = out["us-little"][:len(out["us-little"])-3]
+	out["pcapng-cut"] = out["pcapng"][:len(out["pcapng"])-30]
+	out["small"] = packets64(capture.FormatPcap, 2000)
+	out["pcap-zeros"] = slices.Concat(out["us-big"], make([]byte, 1000), out["us-big"][24:])
+	out["pcap-blank"] = slices.Concat(out["ns-little"], make([]byte, 16), out["small"][24:], make([]byte, 16))
+	return out
+}
+
+func TestAnyReadSize(t *testing.T) {
+	readers := map[string]func(io.Reader) io.Reader{
+		"whole":           func(r io.Reader) io.Reader { return r },
+		"one":             iotest.OneByteReader,
+		"half":            iotest.HalfReader,
+		"data with error": iotest.DataErrReader,
+	}
+	for name, data := range samples() {
+		want := readAll(t, open(t, data, Options{}))
+		for how, wrap := range readers {
+			for _, chunk := range []int{1, 7, 1 << 10, 1 << 16} {
+				t.Run(fmt.Sprintf("%s/%s/%d", name, how, chunk), func(t *testing.T) {
+					src, err := NewReader(wrap(bytes.NewReader(data)), "test", Options{ChunkSize: chunk})
+					if err != nil {
+						t.Fatal(err)
+					}
+					equal(t, readAll(t, src), want)
+				})
+			}
+		}
+	}
+}
+
+func TestUnreadableInputs(t *testing.T) {
+	big := make([]byte, 0, 200)
+	big = append(big, 0x28, 0xB5, 0x2F, 0xFD, 0x04, 0x90) // zstd, window of 256 MiB
+	big = append(big, make([]byte, 100)...)
+	for _, c := range []struct {
+		name   string
+		data   string
+		reason error
+		text   string
+	}{
+		{"empty", "", capture.ErrEmpty, "x: offset 0: empty file"},
+		{"one byte", "\xd4", capture.ErrTruncated, "1 of at least 24 bytes"},
+		{"short pcap", "\xd4\xc3\xb2\xa1\x02", capture.ErrTruncated, "5 of 24 bytes"},
+		{"short pcapng", "\x0a\x0d\x0d\x0a\x1c\x00", capture.ErrTruncated, "6 of 12 bytes"},
+		{"cut pcapng", string(ngVariants()[:20]), capture.ErrTruncated, "20 of 44 bytes"},
+		{"text", "hello, world, this is text\n", capture.ErrUnknownFormat, `the text "hello, world, th"`},
+		{"binary", "\x01\x02\x03\x04\x05", capture.ErrUnknownFormat, "the bytes 01020304"},
+		{"bzip2", "BZh91AY&SY", capture.ErrUnknownFormat, "bzip2 data, which has to be decompressed first"},
+		{"empty gzip", string(packers["gzip"](t, nil)), capture.ErrEmpty, "empty file"},
+		{"empty zstd", string(packers["zstd"](t, nil)), capture.ErrEmpty, "empty file"},
+		{"empty lz4", string(packers["lz4"](t, nil)), capture.ErrEmpty, "empty file"},
+		{"gzip of text", string(packers["gzip"](t, []byte("hello"))), capture.ErrUnknownFormat, `the text "hello"`},
+		{"cut gzip header", "\x1f\x8b\x08\x00\x00", capture.ErrTruncated, "gzip data cut short"},
+		{"bad gzip header", "\x1f\x8b\x09\x00\x00abcdefghijkl", capture.ErrDamaged, "gzip data damaged: invalid header"},
+		{"bad lz4", "\x04\x22\x4d\x18\x60\x40\xff" + strings.Repeat("x", 30), capture.ErrDamaged, "lz4 data damaged"},
+		{"skippable frames alone", "\x50\x2a\x4d\x18\x01\x00\x00\x00z", capture.ErrUnknownFormat, "skippable frames"},
+		{"cut skippable frame", "\x50\x2a\x4d\x18\xff\xff\xff\xffz", capture.ErrTruncated, "zstd data cut short"},
+		{"zstd window", string(big), capture.ErrNotSupported, "window above 128 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := NewReader(strings.NewReader(c.data), "x", Options{})
+			e := inputError(t, err)
+			if !errors.Is(e, c.reason) || !e.Header || !strings.Contains(e.Error(), c.text) {
+				t.Errorf("%v", e)
+			}
+		})
+	}
+}
+
+// A failed read is told as such and never as damage, whatever lies above the stream.
+func TestFailedReads(t *testing.T) {
+	failure := &fs.PathError{Op: "read", Path: "/x", Err: syscall.EIO}
+	_, err := NewReader(iotest.ErrReader(failure), "x", Options{})
+	checkReadError(t, err, syscall.EIO, 0)
+	data := packets64(capture.FormatPcap, 8000)
+	inputs := map[string][]byte{"plain": data, "twice": packers["gzip"](t, packers["zstd"](t, data))}
+	for name, f := range packers {
+		inputs[name] = f(t, data)
+	}
+	for name, stored := range inputs {
+		t.Run(name, func(t *testing.T) {
+			src, err := NewReader(io.MultiReader(bytes.NewReader(stored[:len(stored)-1]), iotest.ErrReader(failure)), "x", Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := readAll(t, src)
+			checkReadError(t, w.err, syscall.EIO, 24+80*int64(len(w.packets)))
+			if name == "plain" && len(w.packets) != 7999 {
+				t.Errorf("%d packets before the error", len(w.packets))
+			}
+		})
+	}
+	src, err := NewReader(io.MultiReader(bytes.NewReader(data[:30]), stuck{}), "x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReadError(t, readAll(t, src).err, io.ErrNoProgress, 24)
+}
+
+// checkReadError checks that err is a ReadError for a reason, at an offset, and no
+// InputError.
+func checkReadError(t *testing.T, err, reason error, offset int64) {
+	t.Helper()
+	var failed *capture.ReadError
+	var damaged *capture.InputError
+	if !errors.As(err, &failed) || errors.As(err, &damaged) || !errors.Is(err, reason) || failed.Offset != offset ||
+		err.Error() != fmt.Sprintf("x: offset %d: read error: %v", offset, reason) {
+		t.Errorf("%v (%T), want a read error at %d", err, err, offset)
+	}
+}
+
+// stuck never returns anything.
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }

@@ -1,0 +1,165 @@
+package pcapfile
+
+import (
+	"io"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+)
+
+// WriterOptions says how NewWriter writes.
+type WriterOptions struct {
+	// Merged says that the Source mixes the records of its inputs, rather than giving
+	// one input after the other.
+	Merged bool
+	// Format is what to write wherever it can hold the packets: a pcap file those of
+	// one link type, with the same frame check sequence, whose interfaces are described
+	// before the first packet; pcapng all but link types above 65535. Where it cannot,
+	// and for 0, the format follows from the inputs.
+	Format capture.Format
+	// Warn, if not nil, is told of another format than the one asked for when it is
+	// chosen, and by Close of what was lost in it.
+	Warn func(error)
+}
+
+// NewWriter returns a Writer for the batches of one Source.
+//
+// Unless a format is asked for, it follows from the inputs, which the first batch with
+// a section must know all:
+//
+//   - One input, or several pcapng inputs one after the other: records and
+//     blocks are copied byte for byte. Only the section length of a pcapng
+//     section header becomes -1 (unknown), as frames may be missing.
+//   - Several pcap inputs of one link type: one pcap, little-endian, in
+//     nanoseconds if any input is, with the largest snap length.
+//   - Everything else: one little-endian pcapng section, in which interfaces
+//     are numbered anew and every timestamp keeps its resolution.
+//
+// What the blocks of a pcapng input become in such a section:
+//
+//   - Section headers give way to one of ours; their options are lost.
+//   - Interface descriptions keep their options. For a pcap input one is made
+//     from its file header. All other blocks that name an interface get its new
+//     number.
+//   - Packets keep their timestamps bit by bit, and their options. An obsolete
+//     packet block becomes an enhanced one, its drop count an option.
+//   - A simple packet block stays one if its interface became number 0, the only
+//     one that it can speak of. Else it becomes an enhanced packet block, which
+//     cannot do without a timestamp: it gets that of the last packet written
+//     that had one, or 0, and a comment that says so.
+//   - Statistics, name resolution, decryption secrets and custom blocks are
+//     kept. Custom blocks and options that their author asks not to copy into
+//     changed files were left out by the reader, whatever the format.
+//   - Blocks of other types are kept as they are if the input is little-endian.
+//     Big-endian ones cannot be converted and are counted by Skipped.
+//
+// A pcap file made of pcapng, which only opt.Format brings about, is little-endian, in
+// nanoseconds unless microseconds hold the times of all interfaces, and holds packets
+// with their times and lengths. A packet without a time gets that of the packet before
+// it, or 0. Options, other blocks, and from which of several interfaces a packet came
+// are lost, and counted. A packet of another link type than that of the interfaces
+// described before the first packet is an error that wraps ErrNotSupported.
+//
+// A Writer that was never given a section writes a pcapng file without packets.
+func NewWriter(w io.Writer, opt WriterOptions) capture.Writer {
+	k := &lazyWriter{Encoder: Encoder{out: newOutBuffer(w)}, opt: opt}
+	if f, ok := w.(*outfile.File); ok {
+		k.file, k.gather = f, f.Gathers()
+	}
+	return k
+}
+
+// lazyWriter chooses how to encode at the first batch that has a section.
+type lazyWriter struct {
+	Encoder               // its enc is nil until then
+	file    *outfile.File // below the Encoder, or nil
+	opt     WriterOptions
+	held    capture.Batch // blocks that came before the format was chosen
+	gather  bool          // keep gathering across batches
+	err     error
+}
+
+func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
+	capture.CheckDrop(b, drop)
+	if w.err != nil {
+		return w.err
+	}
+	if w.enc == nil && len(b.Sections) == 0 {
+		return nil
+	}
+	if w.enc == nil {
+		if w.hold(b) {
+			return nil
+		}
+		w.err = w.begin(b)
+	}
+	if w.err == nil {
+		w.err = w.Encode(b, drop, WholeOf(b))
+	}
+	if w.err == nil && !w.gather {
+		w.err = w.Encoder.Flush()
+	}
+	return w.err
+}
+
+func (w *lazyWriter) Flush() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.err = w.Encoder.Flush(); w.err == nil && w.file != nil {
+		w.err = w.file.Flush()
+	}
+	return w.err
+}
+
+func (w *lazyWriter) Close() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.enc == nil && len(w.held.Sections) > 0 {
+		held := w.held
+		w.err = w.begin(&held)
+	}
+	if w.enc == nil {
+		w.enc = newSectionWriter(w.out)
+	}
+	if w.err == nil {
+		w.err = w.Encoder.Flush()
+	}
+	if lost := w.lost(); lost != nil && w.opt.Warn != nil {
+		w.opt.Warn(lost)
+	}
+	return w.err
+}
+
+// maxHeld bounds the blocks that are held until the format is chosen.
+const maxHeld = 1 << 20
+
+// hold keeps the blocks of b for begin, and reports whether that has to wait: a pcap file
+// is begun with all that is known of interfaces when the first packet comes, or when a
+// batch without content says that none comes soon.
+func (w *lazyWriter) hold(b *capture.Batch) bool {
+	if w.opt.Format != capture.FormatPcap || len(b.Frames) > 0 || len(b.Blocks) == 0 || len(w.held.Buf) > maxHeld {
+		return false
+	}
+	for i := range b.Blocks {
+		k := b.Blocks[i]
+		w.held.Buf = append(w.held.Buf, b.Block(i)...)
+		k.Offset, k.Before = uint32(len(w.held.Buf))-k.Len, 0
+		w.held.Blocks = append(w.held.Blocks, k)
+	}
+	w.held.Interfaces, w.held.Sections = b.Interfaces, b.Sections
+	return true
+}
+
+// begin chooses the format by what b tells of the inputs, and writes what was held.
+func (w *lazyWriter) begin(b *capture.Batch) error {
+	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b)
+	if len(w.held.Blocks) == 0 {
+		return nil
+	}
+	held := w.held
+	w.held = capture.Batch{}
+	held.Interfaces, held.Sections = b.Interfaces, b.Sections
+	return w.Encode(&held, nil, WholeOf(&held))
+}

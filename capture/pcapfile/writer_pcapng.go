@@ -1,0 +1,204 @@
+package pcapfile
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+)
+
+// sectionWriter writes inputs of any kind as one little-endian pcapng section;
+// NewWriter says what becomes of each kind of block.
+type sectionWriter struct {
+	out      *outBuffer
+	sections []sectionMap // by index into Batch.Sections
+	targets  []target     // by index into Batch.Interfaces
+	next     uint32       // number of the next interface
+	last     int64        // time of the last packet written that had one, or NoTime
+	scratch  []byte       // a block or option list while it is converted
+	skipped  uint64
+}
+
+// sectionMap leads from a section of an input to Batch.Interfaces.
+type sectionMap struct {
+	interfaces []uint32 // index into Batch.Interfaces by number within the section
+	described  int      // how many of them were written
+}
+
+// target says how frames of one interface are written.
+type target struct {
+	id     uint32 // interface number in the output
+	known  bool   // the interface description was written
+	origin origin
+}
+
+// origin tells apart the encodings of frames; it is looked up for each frame.
+type origin uint8
+
+const (
+	fromPcapMicro origin = iota
+	fromPcapNano
+	fromLittle // pcapng
+	fromBig    // pcapng
+)
+
+func newSectionWriter(out *outBuffer) *sectionWriter {
+	w := &sectionWriter{out: out, last: capture.NoTime}
+	out.write(capture.AppendSectionHeader(nil))
+	out.mark(0)
+	return w
+}
+
+func (w *sectionWriter) skippedBlocks() uint64 { return w.skipped }
+
+// encode writes what is new in the tables, then blocks and frames in order.
+func (w *sectionWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
+	if err := w.grow(b); err != nil {
+		return err
+	}
+	pos := p.From
+	for i := p.FromBlock; i < p.ToBlock; i++ {
+		if err := w.frames(b, drop, pos, int(b.Blocks[i].Before)); err != nil {
+			return err
+		}
+		pos = int(b.Blocks[i].Before)
+		if err := w.block(b, i); err != nil {
+			return err
+		}
+		w.out.mark(0)
+	}
+	return w.frames(b, drop, pos, p.To)
+}
+
+func (w *sectionWriter) frameLen(b *capture.Batch, i int, timed bool) int64 {
+	f := &b.Frames[i]
+	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == capture.FormatPcapNG {
+		return int64(w.blockLen(f, b.Record(i), s.BigEndian, timed))
+	}
+	return int64(encoding.MinPacketLen + pad4(f.CapLen))
+}
+
+// grow follows the tables of the batch. Interfaces of pcap inputs are described
+// here, since no block does it.
+func (w *sectionWriter) grow(b *capture.Batch) error {
+	for len(w.sections) < len(b.Sections) {
+		w.sections = append(w.sections, sectionMap{})
+	}
+	for g := len(w.targets); g < len(b.Interfaces); g++ {
+		it := &b.Interfaces[g]
+		s := &b.Sections[it.Section]
+		t := target{origin: fromLittle}
+		switch {
+		case s.Format == capture.FormatPcap:
+			if it.LinkType > math.MaxUint16 {
+				return fmt.Errorf("link type %v in pcapng: %w", it.LinkType, capture.ErrNotSupported)
+			}
+			t = target{id: w.next, known: true, origin: fromPcapMicro}
+			if s.Nanosecond {
+				t.origin = fromPcapNano
+			}
+			w.next++
+			w.scratch = capture.AppendInterface(w.scratch[:0], it, s.Nanosecond)
+			w.out.write(w.scratch)
+			w.out.mark(0)
+		case s.BigEndian:
+			t.origin = fromBig
+		}
+		w.targets = append(w.targets, t)
+		m := &w.sections[it.Section]
+		m.interfaces = append(m.interfaces, uint32(g))
+	}
+	return nil
+}
+
+// frames writes the kept ones of frames pos..end-1.
+func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) error {
+	for pos < end {
+		lo, hi := capture.NextRun(drop, pos, end)
+		for i := lo; i < hi; i++ {
+			f := &b.Frames[i]
+			t := &w.targets[f.Interface]
+			if !t.known {
+				return fmt.Errorf("frame of interface %d, which no block describes: %w", f.Interface, capture.ErrDamaged)
+			}
+			switch t.origin {
+			case fromPcapMicro:
+				w.pcapFrame(b, i, t.id, uint64(max(f.Time, 0))/1000)
+			case fromPcapNano:
+				w.pcapFrame(b, i, t.id, uint64(max(f.Time, 0)))
+			default:
+				w.packetBlock(b, i, t)
+			}
+			w.out.mark(1)
+			if f.Time != capture.NoTime {
+				w.last = f.Time
+			}
+		}
+		pos = hi
+	}
+	return nil
+}
+
+// pcapFrame writes frame i as an enhanced packet block without options.
+func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint64) {
+	f := &b.Frames[i]
+	w.enhanced(f, encoding.MinPacketLen+pad4(f.CapLen), id, ticks)
+	w.out.write(b.Data(i))
+	gap := pad4(f.CapLen) - f.CapLen
+	p := w.out.extend(int(gap) + 4)
+	le.PutUint32(p, 0)
+	le.PutUint32(p[gap:], encoding.MinPacketLen+pad4(f.CapLen))
+}
+
+// enhanced writes the part of an enhanced packet block of n bytes that comes
+// before the packet.
+func (w *sectionWriter) enhanced(f *capture.Frame, n, id uint32, ticks uint64) {
+	p := w.out.extend(encoding.PacketHead)
+	le.PutUint32(p, capture.BlockEnhancedPacket)
+	le.PutUint32(p[4:], n)
+	le.PutUint32(p[8:], id)
+	le.PutUint32(p[12:], uint32(ticks>>32))
+	le.PutUint32(p[16:], uint32(ticks))
+	le.PutUint32(p[20:], f.CapLen)
+	le.PutUint32(p[24:], f.WireLen)
+}
+
+// u32 writes one integer.
+func (w *sectionWriter) u32(v uint32) {
+	le.PutUint32(w.out.extend(4), v)
+}
+
+// pad writes the zeros that follow n bytes.
+func (w *sectionWriter) pad(n uint32) {
+	clear(w.out.extend(int(pad4(n) - n)))
+}
+
+// pad4 rounds n up to whole 32-bit words.
+func pad4(n uint32) uint32 { return (n + 3) &^ 3 }
+
+// ticksAt expresses a time in the unit of an interface, rounded down, and as
+// the nearest value that it can express where that is out of its range.
+func ticksAt(time int64, it *capture.Interface) uint64 {
+	// Whole seconds and the rest apart: their product with the resolution
+	// needs 128 bits.
+	seconds, rest := time/1e9, time%1e9
+	if rest < 0 {
+		seconds, rest = seconds-1, rest+1e9
+	}
+	// Beyond this every resolution is at its end, and the difference cannot wrap.
+	const far = 1 << 62
+	since := seconds - min(max(it.OffsetSeconds, -far), far)
+	if since < 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(since), it.TicksPerSecond)
+	restHigh, restLow := bits.Mul64(uint64(rest), it.TicksPerSecond)
+	part, _ := bits.Div64(restHigh, restLow, 1e9)
+	sum, carry := bits.Add64(low, part, 0)
+	if high+carry != 0 {
+		return math.MaxUint64
+	}
+	return sum
+}

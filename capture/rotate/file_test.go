@@ -1,0 +1,106 @@
+package rotate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
+)
+
+// TestHoldsAll compares the packets of all files with those of one file that
+// is not rotated, byte for byte.
+func TestHoldsAll(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		open := inputs[name]
+		t.Run(name, func(t *testing.T) {
+			for _, p := range patterns {
+				src, merged := open(t, 2048)
+				rnd, n := rand.New(rand.NewPCG(1, 2)), 0
+				want := records(t, one(t, src, merged, func() bool { n++; return p.drop(rnd, n-1) }))
+				for _, opt := range []Options{
+					{}, {Size: 5000}, {Size: 80_000}, {Every: 7 * time.Second}, {Size: 3000, Every: 20 * time.Second},
+				} {
+					opt.Merged = merged
+					checkRotation(t, fmt.Sprintf("%s, %d bytes, %v", p.name, opt.Size, opt.Every), func(chunk int) rotated {
+						src, _ := open(t, chunk)
+						rnd, n := rand.New(rand.NewPCG(1, 2)), 0
+						return rotate(t, src, opt, func() bool { n++; return p.drop(rnd, n-1) })
+					}, opt, want)
+				}
+			}
+		})
+	}
+}
+
+// TestOfOne has one packet or block a file.
+func TestOfOne(t *testing.T) {
+	for _, name := range []string{"big-endian pcapng", "merged pcapng", "merged pcap"} {
+		src, merged := inputs[name](t, 2048)
+		want := records(t, one(t, src, merged, none))
+		checkRotation(t, name, func(chunk int) rotated {
+			src, _ := inputs[name](t, chunk)
+			return rotate(t, src, Options{Size: 1, Merged: merged}, none)
+		}, Options{Size: 1}, want)
+	}
+}
+
+// TestNoCopy leaves out what is not to be copied.
+func TestNoCopy(t *testing.T) {
+	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+		write := func(secret bool) []byte {
+			src := source(t, forge.NoCopy(order, secret), "in")
+			return bytes.Join(rotate(t, src, Options{Size: 1500}, none).files, nil)
+		}
+		if got := write(true); !bytes.Equal(got, write(false)) || bytes.Contains(got, []byte("secret")) {
+			t.Errorf("%v: the output is not that of an input without", order)
+		}
+	}
+}
+
+// TestNothing makes no file of headers alone.
+func TestNothing(t *testing.T) {
+	section := &forge.File{Order: binary.BigEndian}
+	section.Section(forge.UnknownLength)
+	for _, g := range []*forge.File{forge.Pcap(1, 0, 1, 0), section} {
+		if got := rotate(t, source(t, g.Bytes(), "in"), Options{Size: 10}, none); len(got.files) != 0 {
+			t.Errorf("%q", got.names)
+		}
+	}
+	all := rotate(t, source(t, forge.Pcap(1, 10, 1, 0).Bytes(), "in"), Options{Every: 1}, func() bool { return true })
+	if len(all.files) != 0 {
+		t.Errorf("%q of dropped packets", all.names)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	r := newFile(t, filepath.Join(t.TempDir(), "out.pcap"), Options{Size: 1 << 40, Every: time.Hour})
+	defer r.Discard()
+	src := source(t, forge.Pcap(1, 500, 1, 0).Bytes(), "in")
+	defer src.Close()
+	var b capture.Batch
+	for len(b.Frames) == 0 {
+		if err := src.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drop := make([]uint64, (len(b.Frames)+63)/64)
+	for i := range drop {
+		drop[i] = 0x8421
+	}
+	b.Blocks = nil
+	if allocs := testing.AllocsPerRun(20, func() {
+		if err := r.Write(&b, drop); err != nil {
+			t.Fatal(err)
+		}
+	}); allocs > 0.5 { // the first run makes the file
+		t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
+	}
+}

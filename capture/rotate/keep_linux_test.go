@@ -1,0 +1,68 @@
+package rotate
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture/internal/forge"
+)
+
+// immutable is FS_IMMUTABLE_FL of linux/fs.h.
+const immutable = 0x10
+
+// sticky makes a file that even root cannot remove, until the test ends.
+func sticky(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	set := func(flags int) error {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags)
+	}
+	if err := set(immutable); err != nil {
+		t.Skipf("immutable files: %v", err)
+	}
+	t.Cleanup(func() { _ = set(0) })
+}
+
+// TestKeepsWhatItMust has an old file that cannot be removed: it is told once, and no packet is lost.
+func TestKeepsWhatItMust(t *testing.T) {
+	dir := t.TempDir()
+	var warnings []error
+	r := newFile(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Second, Keep: 2, Warn: func(err error) { warnings = append(warnings, err) }})
+	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
+	for i, b := range batches {
+		if i == 2 {
+			r.settle()
+			first := filepath.Join(dir, readRotated(t, dir).names[0])
+			sticky(t, first)
+		}
+		if err := r.Write(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Stats(); s.Packets != 12 || s.Lost != 0 {
+		t.Errorf("%+v", s)
+	}
+	if len(warnings) != 1 || !errors.Is(warnings[0], os.ErrPermission) {
+		t.Errorf("%v", warnings)
+	}
+	if got := readRotated(t, dir).names; len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}

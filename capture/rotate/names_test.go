@@ -1,0 +1,71 @@
+package rotate
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TestRefuses what can be no files.
+func TestRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"-", "/dev/stdout", dir, os.DevNull} {
+		if _, err := New(name, Options{Size: 1}); !errors.Is(err, ErrCannotRotate) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", filepath.Join(dir, "no", "such"), filepath.Join(dir, strings.Repeat("x", 240))} {
+		var path *fs.PathError
+		if _, err := New(name, Options{Size: 1}); !errors.As(err, &path) || path.Path != name {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if got := readRotated(t, dir); len(got.names) != 0 {
+		t.Errorf("left behind: %q", got.names)
+	}
+}
+
+func TestNames(t *testing.T) {
+	at := time.Date(2026, 11, 21, 22, 0, 0, 5_900_000, time.UTC).UnixNano()
+	for _, tt := range []struct{ name, want string }{
+		{"cap.pcapng", "cap-20261121T220000.005Z.pcapng"},
+		{"cap.pcapng.zst", "cap-20261121T220000.005Z.pcapng.zst"},
+		{"a.b/c.d.pcap.GZ", "a.b/c.d-20261121T220000.005Z.pcap.GZ"},
+		{"a.b/cap", "a.b/cap-20261121T220000.005Z"},
+		{"cap.lz4", "cap-20261121T220000.005Z.lz4"},
+		{".cap", ".cap-20261121T220000.005Z"},
+	} {
+		n := newNames(filepath.FromSlash(tt.name), 0)
+		n.begin(at)
+		if got := filepath.ToSlash(n.next()); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for every, want := range map[time.Duration][]string{
+		0: {
+			"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
+			"x-20261121T220000.005Z_002", "x-20261121T220000.005Z_003", "x-20261121T220000.005Z_004", "x-20261121T220000.006Z",
+		},
+		time.Hour: { // the second before is of the interval before
+			"x-00000000T000000.000Z", "x-00000000T000000.000Z_002", "x-19691231T235959.999Z", "x-20261121T220000.005Z",
+			"x-20261121T220000.005Z_002", "x-20261121T215959.005Z", "x-20261121T215959.005Z_002", "x-20261121T220000.006Z",
+		},
+	} {
+		n := newNames("x", every)
+		var got []string
+		for _, first := range []int64{capture.NoTime, capture.NoTime, -1, at, at + 1, at - 1e9, capture.NoTime, at + 1e6} {
+			n.begin(first)
+			got = append(got, n.next())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// page is one of the manual that users read.
+type page struct {
+	name    string // without .md
+	summary string
+}
+
+func (p *page) man() string { return "flowdedup-" + p.name }
+
+// entry is a page as the manual's table of contents lists it.
+var entry = regexp.MustCompile(`(?s)^- \[(\w+)\.md\]\(\w+\.md\): (.*?)\.?$`)
+
+// userPages reads the table of contents up to the pages for developers.
+func userPages(manual string) ([]page, error) {
+	text, err := os.ReadFile(filepath.Join(manual, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	users, _, found := strings.Cut(string(text), "For developers:")
+	if !found {
+		return nil, fmt.Errorf("%s/README.md has no pages for developers", manual)
+	}
+	var pages []page
+	for _, item := range items(strings.Split(users, "\n")) {
+		if m := entry.FindStringSubmatch(item); m != nil {
+			pages = append(pages, page{m[1], m[2]})
+		}
+	}
+	if len(pages) == 0 {
+		return nil, fmt.Errorf("%s/README.md lists no pages", manual)
+	}
+	return pages, nil
+}
+
+// manualPages renders the pages of the manual for section 7, by file name.
+func manualPages(manual string, pages []page) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, p := range pages {
+		text, err := os.ReadFile(filepath.Join(manual, p.name+".md"))
+		if err != nil {
+			return nil, err
+		}
+		texts[p.man()+".7"] = p.render(string(text), pages)
+	}
+	return texts, nil
+}
+
+// render makes a man page of Markdown. Of that it knows what the manual uses.
+func (p *page) render(text string, pages []page) string {
+	r := newPage(p.man(), "7", p.summary)
+	r.line(".SH DESCRIPTION")
+	link := func(text, target string) string { return linkText(text, target, pages) }
+	_, body, _ := strings.Cut(text, "\n") // the title is NAME
+	for _, b := range blocks(body) {
+		b.render(r, link)
+	}
+	r.line(".SH SEE ALSO")
+	r.text(seeAlso(pages, p.man()))
+	return r.String()
+}
+
+// linkText names the man page that a link leads to, or else its target, unless the text
+// of the link says it.
+func linkText(text, target string, pages []page) string {
+	file, _, _ := strings.Cut(filepath.Base(target), "#")
+	for _, p := range pages {
+		if file != p.name+".md" || strings.Contains(target, "/") {
+			continue
+		}
+		if text == file {
+			return bold(p.man()) + "(7)"
+		}
+		return escape(text) + " (" + bold(p.man()) + "(7))"
+	}
+	if strings.Contains(target, "://") {
+		return escape(text) + " <" + escape(target) + ">"
+	}
+	return inline(text, nil)
+}
+
+// seeAlso lists all pages but one.
+func seeAlso(pages []page, but string) string {
+	var names []string
+	add := func(name, section string) {
+		if name+section != but+"7" {
+			names = append(names, bold(name)+"("+section+")")
+		}
+	}
+	for _, c := range commands() {
+		add(manName(c), "1")
+	}
+	for _, p := range pages {
+		add(p.man(), "7")
+	}
+	return strings.Join(names, ", ")
+}
+
+// block is a paragraph, a heading, a list, a table or code.
+type block []string
+
+// blocks cuts Markdown at empty lines; code may have some within.
+func blocks(text string) []block {
+	var all []block
+	var now block
+	end := func() {
+		if len(now) > 0 {
+			all, now = append(all, now), nil
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, "#"):
+			end()
+			all = append(all, block{line})
+		case line == "":
+			end()
+		case strings.HasPrefix(line, "    ") && len(now) == 0 && len(all) > 0 && all[len(all)-1].isCode():
+			all[len(all)-1] = append(all[len(all)-1], "", line)
+			now, all = all[len(all)-1], all[:len(all)-1]
+		default:
+			now = append(now, line)
+		}
+	}
+	end()
+	return all
+}
+
+func (b block) isCode() bool { return strings.HasPrefix(b[0], "    ") }
+
+func (b block) render(r *roff, link func(text, target string) string) {
+	switch {
+	case b.isCode():
+		var lines []string
+		for _, l := range b {
+			lines = append(lines, strings.TrimPrefix(l, "    "))
+		}
+		r.verbatim(lines)
+	case strings.HasPrefix(b[0], "### "):
+		r.heading(".SS", b[0][4:])
+	case strings.HasPrefix(b[0], "#"):
+		r.heading(".SH", strings.ToUpper(strings.TrimLeft(b[0], "# ")))
+	case strings.HasPrefix(b[0], "|"):
+		b.renderTable(r, link)
+	default:
+		b.renderText(r, link)
+	}
+}
+
+// renderText renders a paragraph, with the list that may end it.
+func (b block) renderText(r *roff, link func(text, target string) string) {
+	before := b
+	for i, l := range b {
+		if strings.HasPrefix(l, "- ") {
+			before = b[:i]
+			break
+		}
+	}
+	if text := inline(strings.Join(before, " "), link); text != "" {
+		r.paragraph(text)
+	}
+	for _, item := range items(b[len(before):]) {
+		r.line(`.IP \(bu 2`)
+		r.text(inline(item[2:], link))
+	}
+}
+
+// items joins the lines of each item of a list.
+func items(lines []string) []string {
+	var all []string
+	for _, l := range lines {
+		switch {
+		case strings.HasPrefix(l, "- "):
+			all = append(all, l)
+		case strings.HasPrefix(l, "  ") && len(all) > 0:
+			all[len(all)-1] += " " + strings.TrimSpace(l)
+		}
+	}
+	return all
+}
+
+// cellBreak is the border of two cells: a bar that is not escaped.
+var cellBreak = regexp.MustCompile(`([^\\])\|`)
+
+// mostColumns is how many a terminal of 80 shows side by side.
+const mostColumns = 4
+
+func (b block) renderTable(r *roff, link func(text, target string) string) {
+	var rows [][]string
+	for i, line := range b {
+		if i == 1 {
+			continue // the rule below the headings
+		}
+		line = cellBreak.ReplaceAllString(strings.Trim(line, "| "), "$1\x00")
+		row := strings.Split(strings.ReplaceAll(line, `\|`, "|"), "\x00")
+		for j := range row {
+			row[j] = strings.TrimSpace(row[j])
+		}
+		rows = append(rows, row)
+	}
+	if len(rows[0]) > mostColumns {
+		renderRows(r, rows, link)
+	} else {
+		renderColumns(r, rows, link)
+	}
+}
+
+// renderRows renders each row as a list of what stands in its columns.
+func renderRows(r *roff, rows [][]string, link func(text, target string) string) {
+	for _, row := range rows[1:] {
+		r.line(".TP")
+		r.text(inline(row[0], link))
+		for i, cell := range row[1:] {
+			if i > 0 {
+				r.line(".br")
+			}
+			r.text(italic(rows[0][i+1]+":") + " " + inline(cell, link))
+		}
+	}
+}
+
+// renderColumns renders a table with tbl(1). Columns with long cells share what is left of
+// the line.
+func renderColumns(r *roff, rows [][]string, link func(text, target string) string) {
+	const long = 24
+	wide := make([]bool, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			wide[i] = wide[i] || len(cell) > long
+		}
+	}
+	var head, body []string
+	for _, w := range wide {
+		kind := "l"
+		if w {
+			kind = "lx"
+		}
+		head, body = append(head, kind+"b"), append(body, kind)
+	}
+	r.line(".PP\n.TS\n%s\n%s.", strings.Join(head, " "), strings.Join(body, " "))
+	for _, row := range rows {
+		for i, cell := range row {
+			cell = inline(cell, link)
+			if wide[i] {
+				cell = "T{\n" + cell + "\nT}"
+			}
+			row[i] = cell
+		}
+		r.line("%s", strings.Join(row, "\t"))
+	}
+	r.line(".TE")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// roff is a man page as it is written: lines of man(7) requests and text.
+type roff struct{ strings.Builder }
+
+// newPage begins a page. The first line asks for tbl, which sets the tables.
+func newPage(name, section, summary string) *roff {
+	r := &roff{}
+	r.line(`'\" t`)
+	r.line(`.TH %s %s "" flowdedup flowdedup`, escape(strings.ToUpper(name)), section)
+	r.line(".nh\n.ad l") // narrow columns of tables have no place for either
+	r.line(".SH NAME")
+	r.line(`%s \- %s`, escape(name), escape(summary))
+	return r
+}
+
+func (r *roff) line(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
+
+// text writes a line of text that begins with no request.
+func (r *roff) text(s string) {
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	r.line("%s", s)
+}
+
+// paragraph writes text to be filled.
+func (r *roff) paragraph(s string) {
+	r.line(".PP")
+	r.text(s)
+}
+
+// verbatim writes lines that stay as they are.
+func (r *roff) verbatim(lines []string) {
+	r.line(".PP\n.RS 4\n.nf")
+	for _, l := range lines {
+		r.text(escape(l))
+	}
+	r.line(".fi\n.RE")
+}
+
+// escape makes text of what may hold characters that roff understands.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
+}
+
+// heading begins a section or, with .SS, a part of one.
+func (r *roff) heading(request, s string) {
+	r.line("%s %s", request, escape(strings.ReplaceAll(s, "`", "")))
+}
+
+func bold(s string) string   { return `\fB` + escape(s) + `\fR` }
+func italic(s string) string { return `\fI` + escape(s) + `\fR` }
+
+// marked finds what has a meaning within a line of Markdown.
+var marked = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*]+\\*|!?\\[[^]]*\\]\\([^)]*\\)")
+
+// inline renders a paragraph of Markdown. link returns what a link is called.
+func inline(s string, link func(text, target string) string) string {
+	var out strings.Builder
+	for {
+		at := marked.FindStringIndex(s)
+		if at == nil {
+			return out.String() + escape(s)
+		}
+		found := s[at[0]:at[1]]
+		out.WriteString(escape(s[:at[0]]))
+		s = s[at[1]:]
+		switch {
+		case found[0] == '`':
+			out.WriteString(bold(strings.Trim(found, "`")))
+		case strings.HasPrefix(found, "**"):
+			out.WriteString(`\fB` + inline(strings.Trim(found, "*"), link) + `\fR`)
+		case found[0] == '*':
+			out.WriteString(italic(strings.Trim(found, "*")))
+		case found[0] == '[':
+			text, target, _ := strings.Cut(found[1:len(found)-1], "](")
+			out.WriteString(link(text, target))
+		} // pictures are left out
+	}
+}

@@ -1,0 +1,136 @@
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// MethodTimers is the name of the method that engine.Timers is.
+const MethodTimers = "timers"
+
+// Params are the parameters of a method, by the names that "plan" prints. Those that are
+// missing are the method's own choice.
+type Params map[string]int
+
+// takes returns the names of the parameters that a method has, none for most.
+func takes(method string) []string {
+	switch {
+	case method == MethodTimers:
+		return []string{"K", "equal", "counter-bits"}
+	case method == "sbf":
+		return []string{"K", "P", "Max"}
+	case slices.Contains([]string{"lru", "qht", "qqhtd"}, method):
+		return []string{"cells", "cell-bits"}
+	case engine.IsStreamMethod(method):
+		return []string{"K"}
+	}
+	return nil
+}
+
+// HasParam tells whether a method has a parameter of that name.
+func HasParam(method, name string) bool { return slices.Contains(takes(method), name) }
+
+// ParseParams reads "K=3,P=10,Max=3", with names in any case.
+func ParseParams(text string) (Params, error) {
+	p := Params{}
+	for word := range strings.SplitSeq(text, ",") {
+		name, digits, ok := strings.Cut(word, "=")
+		value, err := strconv.Atoi(strings.TrimSpace(digits))
+		if name = strings.TrimSpace(name); !ok || name == "" || err != nil || value < 1 {
+			return nil, errors.New("must be names and whole numbers from 1 on, such as K=3,P=10,Max=3")
+		}
+		if name = canonical(name); p[name] != 0 {
+			return nil, fmt.Errorf("has %s twice", name)
+		}
+		p[name] = value
+	}
+	return p, nil
+}
+
+// canonical returns a parameter's name as methods have it.
+func canonical(name string) string {
+	plain := strings.NewReplacer(" ", "-", "_", "-").Replace(name)
+	for _, known := range []string{"K", "P", "Max", "cells", "cell-bits", "counter-bits", "equal"} {
+		if strings.EqualFold(plain, known) {
+			return known
+		}
+	}
+	return name
+}
+
+// String returns what ParseParams reads, in order.
+func (p Params) String() string {
+	var words []string
+	for _, name := range p.names() {
+		words = append(words, fmt.Sprintf("%s=%d", name, p[name]))
+	}
+	return strings.Join(words, ",")
+}
+
+func (p Params) names() []string { return slices.Sorted(maps.Keys(p)) }
+
+// CheckMethod returns an error if the method does not go with its parameters, the window
+// and the rate of false positives. Errors about values wrap those of the engine.
+func (c *Config) CheckMethod() error {
+	known := takes(c.Method)
+	for _, name := range c.Params.names() {
+		switch {
+		case len(known) == 0:
+			return errors.New("it has no parameters")
+		case !slices.Contains(known, name):
+			return fmt.Errorf("it has no parameter %s, it takes %s", name, strings.Join(known, ", "))
+		}
+	}
+	switch {
+	case c.Method == MethodTimers:
+		return c.timers(0).Check()
+	case engine.IsStreamMethod(c.Method):
+		s, err := c.stream(0)
+		if err == nil {
+			_, err = s.Complete()
+		}
+		return err
+	}
+	return nil
+}
+
+// timers returns the configuration of timers in so much memory.
+func (c *Config) timers(memory int) engine.TimersConfig {
+	return engine.TimersConfig{
+		Window: c.Window, Memory: memory, Refresh: c.Refresh,
+		K: c.Params["K"], Equal: c.Params["equal"], TimerBits: c.Params["counter-bits"],
+	}
+}
+
+// stream returns the configuration of a method without a window in so much memory. The
+// error says which shapes rows have.
+func (c *Config) stream(memory int) (engine.StreamConfig, error) {
+	s := engine.StreamConfig{
+		Method: c.Method, Memory: memory, FPR: c.FPR,
+		K: c.Params["K"], P: c.Params["P"], Max: c.Params["Max"],
+	}
+	cells, bits := c.Params["cells"], c.Params["cell-bits"]
+	if cells == 0 && bits == 0 {
+		return s, nil
+	}
+	var names []string
+	for _, shape := range engine.StreamShapes() { // with falling rates
+		names = append(names, shape.Name)
+		if cells != 0 && cells != shape.Cells() || bits != 0 && bits != shape.CellBits() {
+			continue
+		}
+		if s.Shape = shape.Name; c.FPR == 0 || shape.FPR() <= c.FPR {
+			break
+		}
+	}
+	if s.Shape == "" {
+		return s, fmt.Errorf("it has no such rows: cells times cell-bits must be one of %s", strings.Join(names, ", "))
+	}
+	return s, nil
+}

@@ -1,0 +1,172 @@
+package sizing
+
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// The models of this file are of the papers' filters as package engine has them: all that
+// an element touches lies in one cache line. They have the parameters that fit a line, and
+// the bounds that the filters themselves state.
+
+// stream returns what engine.NewStream makes of a configuration in so many bits. Its error
+// says that the parameters do not fit a line, or keep no such rate.
+func (r *request) stream(c engine.StreamConfig, bits int) (full engine.StreamConfig, lines int, err error) {
+	if bits < lineBits {
+		return c, 0, tooSmall(bits, lineBits, "a cache line")
+	}
+	c.Memory = bits / lineBits * (lineBits / 8)
+	if c.FPR == 0 && r.Fixed == (Parameters{}) {
+		c.FPR = r.FPR
+	}
+	if full, err = c.Complete(); err != nil {
+		return full, 0, impossible("%w", err)
+	}
+	return full, bits / lineBits, nil
+}
+
+// stableLines is the stable Bloom filter in lines. P is the least that keeps the bound.
+func stableLines(r *request, bits int) (design, error) {
+	b := best{request: r}
+	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
+		for _, k := range choices(r.Fixed.K, 1, asm.MaxCellK) {
+			c := engine.StreamConfig{Method: "sbf", K: k, P: r.Fixed.P, Max: 1<<width - 1}
+			if c.P == 0 {
+				c.FPR = r.FPR
+			}
+			full, lines, err := r.stream(c, bits)
+			if err != nil {
+				b.add(design{}, err)
+				continue
+			}
+			b.add(r.stableLinesOf(full, lines), nil)
+		}
+	}
+	return b.result()
+}
+
+// stableLinesOf is the design of a filter. Cells of one bit are cleared for elements that
+// are reported distinct, others are decremented for all.
+func (r *request) stableLinesOf(c engine.StreamConfig, lines int) design {
+	cells, clearing := lineBits, float64(c.P)/float64(lineBits*lines)
+	var at rates
+	if c.Max == 1 {
+		cells -= lineBits % c.K // parts are equal
+		at = settle(r.load, c.K, float64(c.K)/float64(cells*lines), clearing, func(at rates) float64 {
+			return clearing * at.distinctReports(r.load)
+		})
+	} else {
+		cells /= cellWidth(c.Max)
+		clearing *= float64(cellWidth(c.Max))
+		at = ratesOf(r.load, cell{setting: float64(c.K) / float64(cells*lines), clearing: clearing, top: c.Max}, c.K)
+	}
+	return r.finish(design{
+		parameters: []Parameter{{"K", c.K}, {"P", c.P}, {"Max", c.Max}, {"cells", cells * lines}},
+		bits:       lines * lineBits,
+		fpr:        c.FPR,
+		lines:      1,
+	}, at.misses())
+}
+
+// cellWidth returns the bits that a cell takes in a line.
+func cellWidth(most int) int {
+	if most <= 3 {
+		return 2
+	}
+	return 4
+}
+
+// biasedLines is a filter of bits in lines, with the fewest arrays that keep the bound.
+func biasedLines(method string, at biasedRates) model {
+	return func(r *request, bits int) (design, error) {
+		c, lines, err := r.stream(engine.StreamConfig{Method: method, K: r.Fixed.K}, bits)
+		if err != nil {
+			return design{}, err
+		}
+		s := lineBits / c.K * lines
+		return r.finish(design{
+			parameters: []Parameter{{"K", c.K}, {"s", s}},
+			bits:       lines * lineBits,
+			fpr:        c.FPR,
+			lines:      1,
+		}, at(r, c.K, float64(s)).misses()), nil
+	}
+}
+
+// quotientLines is a quotient hash table whose rows have one of the shapes that fit a line.
+// missed returns the misses of a table of so many rows.
+func quotientLines(missed func(r *request, rows int, s engine.StreamShape) misses) model {
+	return func(r *request, bits int) (design, error) {
+		b := best{request: r}
+		for _, s := range engine.StreamShapes() {
+			if r.Fixed.Cells != 0 && r.Fixed.Cells != s.Cells() || r.Fixed.CellBits != 0 && r.Fixed.CellBits != s.CellBits() {
+				continue
+			}
+			lines := bits / lineBits
+			if lines < 1 {
+				return design{}, tooSmall(bits, lineBits, "a cache line")
+			}
+			rows := lines * s.RowsPerLine()
+			b.add(r.finish(design{
+				parameters: []Parameter{{"rows", rows}, {"cells", s.Cells()}, {"cell bits", s.CellBits()}},
+				bits:       lines * lineBits,
+				fpr:        s.FPR(),
+				lines:      1,
+			}, missed(r, rows, s)), nil)
+		}
+		if !b.found && b.err == nil {
+			return design{}, impossible("rows of %d cells of %d bits do not fit a cache line", r.Fixed.Cells, r.Fixed.CellBits)
+		}
+		return b.result()
+	}
+}
+
+func randomLines(r *request, rows int, s engine.StreamShape) misses {
+	return randomMisses(r.load, float64(rows), s.Cells(), math.Exp2(float64(s.CellBits()))-1)
+}
+
+func queuedLines(r *request, rows int, s engine.StreamShape) misses {
+	m := make(misses, len(r.load.between))
+	for i := range m {
+		m[i] = r.load.clustersIn(rows, i).atLeast(s.Cells()) * (1 - s.FPR())
+	}
+	return m
+}
+
+// timersLines is engine.Timers, for windows that slide.
+func timersLines(r *request, bits int) (design, error) {
+	width := timerBits
+	if r.Fixed.CellBits != 0 {
+		width = r.Fixed.CellBits
+	}
+	lines := bits / lineBits
+	switch {
+	case r.Kind == Jumping:
+		return design{}, impossible("timers in lines slide")
+	case width != 8 && width != 16:
+		return design{}, impossible("timers of %d bits, must be of 8 or 16 in lines", width)
+	case lines < 1:
+		return design{}, tooSmall(bits, lineBits, "a cache line")
+	}
+	ticks := 1<<(width-1) - 2
+	load := r.within(r.Elements*(1+1/float64(ticks))) / float64(lines)
+	best, k := math.Inf(1), 0
+	for _, of := range choices(r.Fixed.K, 1, asm.MaxCellK) {
+		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)
+		if err != nil || of > asm.MaxCellK {
+			return design{}, impossible("K is %d, must be from 1 to %d in lines", of, asm.MaxCellK)
+		}
+		if fpr < best {
+			best, k = fpr, of
+		}
+	}
+	return r.complete(design{
+		parameters: []Parameter{{"K", k}, {"counters", lines * lineBits / width}, {"counter bits", width}, {"ticks", ticks}},
+		bits:       lines * lineBits,
+		fpr:        best,
+		lines:      1,
+	}), nil
+}

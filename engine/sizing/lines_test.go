@@ -1,0 +1,107 @@
+package sizing
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// lineFilter makes the filter of a candidate that the engine has in lines.
+func lineFilter(t *testing.T, c *Candidate) *engine.Stream {
+	t.Helper()
+	config := engine.StreamConfig{
+		Method: c.Method.Name, Memory: c.MemoryBits / 8,
+		K: c.value("K"), P: c.value("P"), Max: c.value("Max"),
+	}
+	if c.value("cell bits") != 0 {
+		config.Shape = fmt.Sprintf("%dx%d", c.value("cells"), c.value("cell bits"))
+	}
+	s, err := engine.NewStream(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestLines compares predictions with runs of the engine's filters. Rates of bits and cells
+// are bounds, which streams with many repeats stay below; off is how far misses may be off.
+func TestLines(t *testing.T) {
+	const elements, from, longest = 110_000, 40_000, 1 << 12
+	for _, fresh := range []float64{0.4, 0.9} {
+		s := newTestStream(elements, fresh, longest, 5)
+		distinct, gaps := s.load(from)
+		for _, c := range []struct {
+			method string
+			fixed  Parameters
+			off    float64
+		}{
+			{"sbf", Parameters{CellBits: 1}, 0.05}, {"sbf", Parameters{CellBits: 2, K: 3}, 0.05}, {"sbf", Parameters{CellBits: 4}, 0.05},
+			{"sbf", Parameters{CellBits: 2, K: 4, P: 40}, 0.05},
+			{"bsbf", Parameters{K: 4}, 0.05}, {"rlbsbf", Parameters{K: 3}, 0.05},
+			{"qht", Parameters{Cells: 8}, 0.1}, {"qht", Parameters{Cells: 4, CellBits: 16}, 0.1}, {"qht", Parameters{Cells: 32}, 0.1},
+			{"qqhtd", Parameters{Cells: 8, CellBits: 8}, 0.05}, {"qqhtd", Parameters{Cells: 16}, 0.05},
+		} {
+			plan := planned(t, Question{
+				Method: c.method, Fixed: c.fixed, Key: Other, MemoryBits: 16 * lineBits, FPR: 0.1, Distinct: distinct, Gaps: gaps,
+			}, c.method)
+			if !plan.InLines {
+				t.Fatalf("%s %+v: not in lines: %+v", c.method, c.fixed, plan.Parameters)
+			}
+			filter := lineFilter(t, &plan)
+			if bound := filter.Stats().FPRBound; bound != plan.FPR {
+				t.Errorf("%s %+v: FPR %g, the filter says %g", c.method, c.fixed, plan.FPR, bound)
+			}
+			fpr, fnr := s.rates(oneByOne{filter}, from)
+			n := float64(elements - from)
+			near(t, fmt.Sprintf("%s %+v FPR", c.method, c.fixed), plan.FPR, fpr, 0.05, n*distinct, true)
+			near(t, fmt.Sprintf("%s %+v FNR", c.method, c.fixed), plan.FNR, fnr, c.off, n*(1-distinct), false)
+		}
+	}
+}
+
+// TestTimersInLines compares the prediction with engine.Timers: no miss within the window,
+// and the FPR.
+func TestTimersInLines(t *testing.T) {
+	const elements, window = 60_000, 4000
+	s := newTestStream(elements, 0.7, window, 13)
+	distinct, gaps := s.load(window)
+	for _, fixed := range []Parameters{{}, {CellBits: 16}, {K: 3}} {
+		c := planned(t, Question{
+			Kind: Count, Elements: window, Distinct: distinct, Gaps: gaps, MemoryBits: 1000 * lineBits, FPR: 0.05, Fixed: fixed,
+		}, "timers")
+		if !c.InLines || c.FNR != 0 {
+			t.Fatalf("%+v: %+v", fixed, c)
+		}
+		filter, err := engine.NewTimers(engine.TimersConfig{
+			Window: engine.Window{Packets: window}, Memory: c.MemoryBits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		fpr, fnr := s.rates(packetsOneByOne{filter}, window)
+		if fnr != 0 {
+			t.Errorf("%+v: FNR %g", fixed, fnr)
+		}
+		near(t, fmt.Sprintf("%+v FPR", fixed), c.FPR, fpr, 0.1, distinct*(elements-window), true)
+		if fpr < c.FPR/2 {
+			t.Errorf("%+v: FPR %g, far below the %g planned", fixed, fpr, c.FPR)
+		}
+	}
+}
+
+// packetsOneByOne is a filter of packets as one of the papers.
+type packetsOneByOne struct{ filter engine.PacketFilter }
+
+// TestAndSet implements paper.Filter.
+func (f packetsOneByOne) TestAndSet(d asm.Digest) bool {
+	var seen [1]uint64
+	f.filter.TestAndSet(seen[:], []asm.Digest{d}, make([]int64, 1), nil)
+	return seen[0] != 0
+}
+
+// Bits implements paper.Filter.
+func (f packetsOneByOne) Bits() int { return 0 }
