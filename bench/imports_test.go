@@ -11,9 +11,10 @@ const module = "github.com/flowdedup/flowdedup/"
 // layers lists, for each package or folder of packages, what of the project
 // it may import. Imports run in one direction only.
 var layers = map[string][]string{
-	"asm":    {"asm/internal"},
-	"layout": {"asm"},
-	"engine": {"engine/calendar", "engine/theory", "layout", "asm"},
+	"asm":             {"asm/internal"},
+	"layout":          {"asm"},
+	"engine":          {"engine/calendar", "engine/theory", "layout", "asm"},
+	"engine/distinct": {"engine", "engine/calendar", "asm"},
 	// Both sides of a run follow times: the calendar knows of neither.
 	"engine/calendar": {},
 	"engine/paper":    {"engine/theory", "asm"},
@@ -29,6 +30,7 @@ var layers = map[string][]string{
 	"capture/internal":  {"capture"},
 	"capture/bpf":       {"capture"},
 	"capture/flow":      {"capture", "asm"},
+	"capture/diffs":     {"capture", "capture/flow", "asm"},
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},

@@ -18,17 +18,17 @@ const (
 	VXLAN
 	GENEVE
 	GTPU
-	// Tunnels is the number of values that a Tunnel has.
-	Tunnels int = iota
+	// tunnelKinds is how many kinds there are.
+	tunnelKinds int = iota
 )
 
-var tunnelNames = [Tunnels]string{"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U"}
+var tunnelNames = [tunnelKinds]string{"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U"}
 
 // String returns the name of the protocol.
 func (t Tunnel) String() string { return nameOf(tunnelNames[:], uint8(t)) }
 
-// TunnelOf returns the outermost tunnel of frame i of b that identity Inner opens.
-func TunnelOf(b *capture.Batch, i int) Tunnel {
+// tunnelOf returns the outermost tunnel of frame i of b that identity Inner opens.
+func tunnelOf(b *capture.Batch, i int) Tunnel {
 	var h Header
 	decodeLink(&h, b, i)
 	outer, data := h, b.Data(i)

@@ -19,11 +19,11 @@ func TestTunnelOf(t *testing.T) {
 			first, _, _ := strings.Cut(c.name, " ")
 			want = names[strings.TrimSuffix(first, ",")]
 		}
-		if got := TunnelOf(newBatch(capture.LinkRaw, c.outer), 0); got != want {
+		if got := tunnelOf(newBatch(capture.LinkRaw, c.outer), 0); got != want {
 			t.Errorf("%s: %v, want %v", c.name, got, want)
 		}
 		for n := range len(c.outer) {
-			TunnelOf(newBatch(capture.LinkRaw, c.outer[:n:n]), 0) // must not read beyond
+			tunnelOf(newBatch(capture.LinkRaw, c.outer[:n:n]), 0) // must not read beyond
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
@@ -144,7 +145,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 		e.warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
 	case s.EvictedLive > 0:
 		e.warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
-			s.EvictedLive, report.Size(s.SuggestedMemory)))
+			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
 		e.warn(lateWarning(&s.Late, aboutTime))
@@ -161,7 +162,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 // lateWarning says how far time went back, and what can be done.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
-		advice = append(advice, "use --memory "+report.Size(l.SuggestedMemory)+" or --method exact")
+		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
 	}
 	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
 		l.By.Round(time.Millisecond), l.First, l.Elements)

@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // The rates that engine.NewLandmark takes.
@@ -106,10 +107,10 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	groupCount.add(fs, "slide", "inner")
 	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
-	f.common.register(fs, distinct.Methods())
+	f.common.register(fs, multikey.Methods())
 	fs.Lookup("quiet").Usage = "print errors and the result only; no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
-		"slide": {"1m"}, "method": distinct.Methods(),
+		"slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
 	})
 	completeKeys(cmd)
@@ -164,7 +165,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 		cfg.Budget = f.memory
 	}
 	if f.list {
-		cfg.Sighting, cfg.Told = out.sighting, out.out.Flush
+		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
 	}
 	result, err := distinct.Run(cmd.Context(), cfg)
 	bar.close()
@@ -300,8 +301,8 @@ func (f *distinctFlags) checkSliding() error {
 		return &usageError{errors.New("--every must be at most 366 days with --slide")}
 	case f.slide > f.every:
 		return &usageError{errors.New("--slide must not be longer than --every")}
-	case f.every%f.slide != 0 || f.every/f.slide > distinct.MaxSlides:
-		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", distinct.MaxSlides)}
+	case f.every%f.slide != 0 || f.every/f.slide > multikey.MaxSlides:
+		return &usageError{fmt.Errorf("--slide must divide --every, into %d parts at most", multikey.MaxSlides)}
 	case f.list:
 		return &usageError{errors.New("--list excludes --slide: windows overlap, so a key is first seen in several")}
 	case !slices.Contains(slidingMethods, f.method):

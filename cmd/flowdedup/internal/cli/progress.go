@@ -7,9 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // progress shows how far a run is, on a terminal only. It shares the lock of
@@ -62,7 +63,7 @@ func (p *progress) update(done, total int64, packets uint64) {
 	if total > 0 {
 		p.bar.ChangeMax64(total)
 	}
-	p.bar.Describe(fmt.Sprintf("%s packets", humanize.Comma(int64(packets))))
+	p.bar.Describe(fmt.Sprintf("%s packets", show.Count(packets)))
 	// A progress line that cannot be drawn must not end the run.
 	_ = p.bar.Set64(done)
 }

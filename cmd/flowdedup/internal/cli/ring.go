@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // ringFlags say where and how to capture.
@@ -36,7 +36,7 @@ func (f *ringFlags) registerInterfaces(fs *pflag.FlagSet) {
 func (f *ringFlags) register(fs *pflag.FlagSet) {
 	c := &f.conf
 	c.RingBytes, c.BlockTimeout = ring.DefaultRingBytes, ring.DefaultBlockTimeout
-	fs.Var(newParsed(&c.RingBytes, humanize.IBytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each capture ring")
+	fs.Var(newParsed(&c.RingBytes, show.Bytes(ring.DefaultRingBytes), "size", parseMemory), "ring-size", "memory of each capture ring")
 	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
 	f.fanout = fanouts[0]
 	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "how rings share packets: by "+strings.Join(fanouts, ", "))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -140,7 +141,7 @@ func parseBits(s string) (int, error) {
 		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
 	}
 	if n > mostBits/8 {
-		return 0, fmt.Errorf("must be at most %s", humanize.IBytes(mostBits/8))
+		return 0, fmt.Errorf("must be at most %s", show.Bytes(int64(mostBits)/8))
 	}
 	return 8 * n, nil
 }

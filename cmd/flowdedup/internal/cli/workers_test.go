@@ -125,7 +125,7 @@ func distinctText(t *testing.T, in workersInput, workers int) string {
 	encoder := json.NewEncoder(&told)
 	cfg := distinctConfig(in, workers, &warnings, encoder)
 	cfg.Calendar.Every = time.Minute
-	cfg.Sighting = func(s *distinct.Sighting) error { return encoder.Encode(s) }
+	cfg.FirstSeen = func(s *distinct.Sighting) error { return encoder.Encode(s) }
 	result, err := distinct.Run(context.Background(), cfg)
 	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
 }

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -86,7 +85,7 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 func (c *Config) fits() error {
 	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
 		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
-			humanize.IBytes(uint64(c.Memory)), humanize.IBytes(uint64(left)))
+			show.Bytes(c.Memory), show.Bytes(left))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
 // Package dedup runs the removal of duplicate packets from a stream: it wires
-// sources, identities, digests, a filter and writers together, and keeps the
-// books of the run.
+// sources, identities, digests, a filter and writers together, and counts what
+// happens.
 package dedup

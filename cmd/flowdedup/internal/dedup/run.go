@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -26,20 +26,20 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return newBooks().close(time.Since(begin)), err
+		return newRunStats().close(time.Since(begin)), err
 	}
 	defer in.Close()
 	r, err := newRunner(ctx, &cfg, in)
 	if err != nil {
-		return newBooks().close(time.Since(begin)), err
+		return newRunStats().close(time.Since(begin)), err
 	}
-	defer r.judging.Close()
+	defer r.detector.Close()
 
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{run: r, packets: r.judging.NewPackets()}
+		return &task{run: r, packets: r.detector.NewPackets()}
 	})
 	err = r.end(err, in)
-	s := r.judging.Summary(time.Since(begin))
+	s := r.detector.Summary(time.Since(begin))
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.Filtered = in.Filtered()
@@ -59,15 +59,15 @@ const (
 // prepare takes the memory of a large filter, which a run that touches it a page at a time
 // would wait for without a word, and a signal with it. Inputs of so many bytes, or an
 // unknown number if that is 0, may be too small to touch most of it.
-func (j *Judging) prepare(ctx context.Context, inputBytes int64) error {
-	cfg := j.cfg
+func (d *Detector) prepare(ctx context.Context, inputBytes int64) error {
+	cfg := d.cfg
 	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
-		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", humanize.IBytes(uint64(cfg.Memory))))
+		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
 	}
-	return j.Populate(ctx)
+	return d.Populate(ctx)
 }
 
 // end completes the outputs. Without a clean end, files that exist stay as they were, and
@@ -76,7 +76,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 	switch {
 	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
 		return r.outputs.Commit()
-	case r.judging.books.tally.count+in.Filtered() == 0 && err != nil:
+	case r.detector.stats.batches.count+in.Filtered() == 0 && err != nil:
 		return errors.Join(err, r.outputs.Discard())
 	}
 	return errors.Join(err, r.outputs.Keep())
@@ -84,18 +84,18 @@ func (r *runner) end(err error, in *input.Stream) error {
 
 // runner is what the batches of a run have in common.
 type runner struct {
-	judging *Judging
-	outputs *sink.Set
-	inputs  byInput
+	detector *Detector
+	outputs  *sink.Set
+	inputs   byInput
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
-	judging, err := NewJudging(cfg, in.Size())
+	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
 	}
-	if err := judging.prepare(ctx, in.Size()); err != nil {
-		return nil, errors.Join(err, judging.Close())
+	if err := detector.prepare(ctx, in.Size()); err != nil {
+		return nil, errors.Join(err, detector.Close())
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
@@ -104,7 +104,37 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 		Kept: cfg.Output, Removed: cfg.Duplicates, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 	})
 	if err := outputs.OpenFiles(ctx); err != nil {
-		return nil, errors.Join(err, outputs.Discard(), judging.Close())
+		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{judging: judging, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
+	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
 }
+
+// step is how many packets go through decoding and digests at a time: the arrays
+// in between stay in the first-level cache.
+const step = 512
+
+// task is the work on one batch.
+type task struct {
+	run     *runner
+	packets *Packets
+	drop    []uint64
+}
+
+// Prepare decodes and digests the packets.
+func (t *task) Prepare(b *capture.Batch) {
+	n := len(b.Frames)
+	t.packets.Reset(n)
+	for from := 0; from < n; from += step {
+		t.packets.Read(b, from, min(from+step, n))
+	}
+}
+
+// Apply tells the copies.
+func (t *task) Apply(b *capture.Batch) error {
+	t.drop = t.packets.Verdicts(b)
+	t.run.inputs.add(b, t.drop)
+	return nil
+}
+
+// Write writes the packets that go somewhere.
+func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }

@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // Config says what a run counts. Everything in it is checked by the caller.
@@ -18,97 +19,67 @@ type Config struct {
 	Keys  []flow.KeyConfig
 	Inner bool
 
-	// Calendar cuts time into windows. Its zero value counts over the whole
-	// input.
-	Calendar calendar.Calendar
-
-	// Slide makes windows slide instead: a row is told at each multiple of it, over the
-	// Window before that, which it divides into MaxSlides parts at most. The method is
-	// auto or exact then, and there are no sightings.
+	// What follows is as in multikey.Config.
+	Calendar      calendar.Calendar
 	Slide, Window time.Duration
-	// Past is the span that keys are counted over beside the windows of the calendar, for
-	// Counting.Past; 0 for none.
-	Past time.Duration
-
-	// Method is one of Methods.
-	Method string
-	Memory int // bytes that each Bloom filter starts with, or that rows which forget or slide have at most; 0 for the default
-	// Budget is what the exact rows of all windows and of the past take together at most, in
-	// bytes; where that is not enough, samples are counted. 0 stands for no bound.
-	Budget int
-	FPR    float64
-	Secret engine.Secret
+	Past          time.Duration
+	Method        string
+	Memory        int
+	Budget        int
+	FPR           float64
+	Secret        engine.Secret
 
 	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
 
 	// Rows is told the counts of each window when it closes.
 	Rows func([]Row) error
-	// Sighting is told each first sighting, unless it is nil: packet by packet in the order
+	// FirstSeen is told each first sighting, unless it is nil: packet by packet in the order
 	// of the stream, and those of one packet in the order of Keys.
-	Sighting func(*Sighting) error
-	// Told is called after the rows and sightings of each batch, unless it is nil: whoever
+	FirstSeen func(*Sighting) error
+	// Flush is called after the rows and sightings of each batch, unless it is nil: whoever
 	// gathers them may pass them on.
-	Told func() error
+	Flush func() error
 }
 
-const (
-	methodAuto  = "auto"
-	methodExact = "exact"
-	methodRows  = "lru"
-)
-
-// rowsFPR is the lowest rate that rows of digests keep: up to 1.8e9 of them, which take
-// 24 GB.
-const rowsFPR = 1e-10
-
-// Methods returns what a Config's Method may be, the default first. Those of rows
-// remember recent keys in a fixed amount of memory, and count the others again.
-func Methods() []string { return []string{methodAuto, "bloom", methodExact, methodRows} }
-
-func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
-
-// newDigests makes a counter of keys that are digested, which starts with so much memory
-// if it grows, and with c.Memory at least if it is a Bloom filter. A failed one is never returned as it is: as an
-// interface, a nil pointer is not nil.
-func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
-	if c.Method == methodExact {
-		return engine.NewSet(), nil
-	}
-	if c.Method == methodRows {
-		s, err := engine.NewStreamCounter(engine.StreamConfig{Method: methodRows, FPR: c.FPR, Memory: c.Memory})
-		if err != nil {
-			return nil, err
+// counters describes the counters of a run.
+func (c *Config) counters() *multikey.Config {
+	keys := make([]multikey.Key, len(c.Keys))
+	for i, k := range c.Keys {
+		keys[i] = multikey.Key{Name: k.Of.String(), MAC: k.Of == flow.MACs, PerPacket: 1}
+		if k.Of == flow.IP || k.Of == flow.MACs {
+			keys[i].PerPacket = 2
 		}
-		return s, nil
 	}
-	if c.Method == methodAuto && c.FPR >= rowsFPR {
-		r, err := engine.NewDigestRows(memory)
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
+	return &multikey.Config{
+		Keys:     keys,
+		Implies:  func(i, j int) bool { return c.Keys[i].Determines(c.Keys[j]) },
+		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
+		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
+		FirstSeen: c.FirstSeen != nil,
+		Emit: func(start, end int64, counts []multikey.Count) error {
+			return c.Rows(rowsOf(start, end, c.zone(), counts))
+		},
 	}
-	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: max(memory, c.Memory)})
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
 }
 
-// newAddresses makes a counter of IPv4 addresses that starts with so much memory.
-func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
-	if c.Method == methodExact {
-		return engine.NewSetV4(), nil
+func (c *Config) zone() *time.Location {
+	if c.Calendar.Location == nil {
+		return time.UTC
 	}
-	e, err := engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), memory)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return c.Calendar.Location
 }
 
-// digesters holds a keyed digest for each family, so that no key of one family
-// can meet one of another.
+// keyers makes what makes some of the keys.
+func (c *Config) keyers(keys []int) *flow.Keyers {
+	configs := make([]flow.KeyConfig, len(keys))
+	for i, key := range keys {
+		configs[i] = c.Keys[key]
+	}
+	return flow.NewKeyers(configs, flow.Config{Inner: c.Inner})
+}
+
+// digesters holds a keyed digest for each family, so that no key of one family can equal
+// one of another.
 type digesters struct {
 	v4, v6, mac *asm.AES
 }

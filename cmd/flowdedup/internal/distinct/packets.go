@@ -1,45 +1,60 @@
 package distinct
 
 import (
-	"errors"
 	"slices"
 
+	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
+
+// Counter counts the keys of a stream: what the batches of a run have in common.
+type Counter struct {
+	*multikey.Counter
+	cfg    *Config
+	digest digesters
+}
+
+// NewCounter makes counters for what cfg asks for, and which must not change any more. It
+// needs nothing of what cfg says of inputs.
+func NewCounter(cfg *Config) *Counter {
+	return &Counter{multikey.New(cfg.counters()), cfg, newDigesters(cfg.Secret)}
+}
 
 // Packets are those of one batch on their way into the counts: Reset and Read take what
 // the batches before have no part in, Count the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
-	run     *Counting
-	early   []int        // keys that are made of all packets
-	keyers  *flow.Keyers // of these
-	late    []lateKeys
-	settled []*settled // by key, which settles others or itself; nil for none
+	counter *Counter
+	batch   *multikey.Batch
+	direct  *flow.Keyers   // of the keys that are made of all packets
+	derived []*flow.Keyers // of those that other keys imply, group by group
+	keys    []keys         // by key of the run, where sightings are told
 
-	times    []int64
-	keys     []elements // of each key of the run
-	seen     []uint64
-	fresh    sightings
-	elements []uint32 // by number
-	drop     []uint64 // packets that rows leave out of their number of packets; nil for none
+	source *capture.Batch // that is counted
+	subset capture.Batch  // of it: the packets that implied keys are made of
 }
 
-// newPackets makes what one batch at a time is counted with.
-func newPackets(c *Counting) *Packets {
-	p := &Packets{run: c, keys: make([]elements, len(c.cfg.Keys)), settled: make([]*settled, len(c.cfg.Keys))}
-	p.early = c.by.early()
-	p.keyers = newKeyers(c.cfg, p.early)
-	for _, key := range p.early {
-		if c.by[key] != key {
-			continue
-		}
-		p.settled[key] = new(settled)
-		if others := c.by.others(key); len(others) > 0 {
-			p.late = append(p.late, newLateKeys(key, others, c.cfg))
-		}
+// keys are those that the elements of a batch were made of.
+type keys struct {
+	addr4   []uint32
+	v4, mac [][16]byte
+	v6      [][48]byte
+}
+
+// NewPackets makes what one batch at a time is counted with.
+func (c *Counter) NewPackets() *Packets {
+	p := &Packets{counter: c, batch: c.NewBatch()}
+	p.batch.Derive, p.batch.FirstSeen = p.derive, p.tell
+	p.direct = c.cfg.keyers(p.batch.Direct())
+	for _, group := range p.batch.Derived() {
+		p.derived = append(p.derived, c.cfg.keyers(group.Keys))
+	}
+	if c.cfg.FirstSeen != nil {
+		p.keys = make([]keys, len(c.cfg.Keys))
 	}
 	return p
 }
@@ -47,174 +62,94 @@ func newPackets(c *Counting) *Packets {
 // Reset begins a batch of packets with the given times, as far as these may be relied on. They
 // need be there, and stay, for Count only.
 func (p *Packets) Reset(times []int64) {
-	p.times = times
+	p.batch.Reset(times)
 	for i := range p.keys {
-		p.keys[i].reset()
+		k := &p.keys[i]
+		*k = keys{k.addr4[:0], k.v4[:0], k.mac[:0], k.v6[:0]}
 	}
 }
 
 // Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
 // read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
-	for i, keys := range p.keyers.Read(b, from, to-from) {
-		p.keys[p.early[i]].add(keys, from, &p.run.digest, p.run.cfg.Sighting != nil)
+	for i, made := range p.direct.Read(b, from, to-from) {
+		p.add(p.batch.Direct()[i], made, from)
 	}
 }
 
-// Count counts the elements, window by window. Packets whose bit in drop is set are not
-// counted as packets, but their keys are: a copy shows that its addresses were there
-// just as well. Without drop all are. Batches are counted one after another, in the
-// order of their stream.
-func (p *Packets) Count(b *capture.Batch, drop []uint64) error {
-	r := p.run
-	p.drop = drop
-	if r.sliding != nil {
-		return p.slide()
+// add adds keys of packets that are counted from the one at base.
+func (p *Packets) add(key int, made *flow.Keys, base int) {
+	e, d := p.batch.Elements(key), &p.counter.digest
+	if len(made.Addr4) > 0 {
+		copy(e.Addr4.Add(made.V4Frame, base), made.Addr4)
+	} else {
+		addDigests(&e.V4, made.V4, made.V4Frame, base, d.v4.Sum16)
 	}
-	if r.past != nil && r.err == nil && len(p.times) > 0 {
-		r.err = p.pass(b)
-	}
-	for at := 0; at < len(p.times) && r.err == nil; {
-		n, w := r.windows.Run(p.times[at:])
-		at += n
-		if w == nil || r.err != nil {
-			p.skip(uint32(at))
-		} else {
-			w.times(p.times[at-n : at])
-			r.err = p.count(w, b, uint32(at))
-		}
-		r.packets += uint64(n)
-		// Runs end at all multiples of a power of two that divides
-		// memoryCheck and aheadCheck, so this does not depend on batches.
-		if r.packets%memoryCheck == 0 {
-			r.shed(w)
-		}
-		if r.packets%aheadCheck == 0 {
-			r.keepBudget()
-		}
-		if w != nil && r.packets%aheadCheck == 0 {
-			r.lookAhead(w, p.times[at-1])
-		}
-	}
-	if r.err != nil {
-		return &OutputError{r.err}
-	}
-	return nil
-}
-
-// pass enters the elements into the past, and makes those that are late.
-func (p *Packets) pass(b *capture.Batch) error {
-	past := p.run.past
-	settles := past.settles(p.times)
-	for _, key := range p.early {
-		known := p.settled[key]
-		if known != nil {
-			known.reset(len(p.times))
-		}
-		if err := past.enter(p, key, known); err != nil {
-			return err
-		}
-		if known != nil {
-			known.list(settles)
-		}
-	}
-	for i := range p.late {
-		late := &p.late[i]
-		late.read(p, b, p.settled[late.by].rest)
-		for _, key := range late.keys {
-			if err := past.enter(p, key, nil); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// slide counts the elements in windows that slide.
-func (p *Packets) slide() error {
-	r := p.run
-	r.packets += uint64(len(p.times))
-	if r.err == nil {
-		r.err = r.sliding.count(p)
-	}
-	if r.err != nil {
-		return &OutputError{r.err}
-	}
-	return nil
-}
-
-// skip passes over the elements of the packets before to.
-func (p *Packets) skip(to uint32) {
-	for i := range p.keys {
-		p.keys[i].skip(to)
+	addDigests(&e.V6, made.V6, made.V6Frame, base, d.v6.Sum48)
+	addDigests(&e.MAC, made.MAC, made.MACFrame, base, d.mac.Sum16)
+	if p.keys != nil {
+		k := &p.keys[key]
+		k.addr4, k.v4 = append(k.addr4, made.Addr4...), append(k.v4, made.V4...)
+		k.v6, k.mac = append(k.v6, made.V6...), append(k.mac, made.MAC...)
 	}
 }
 
-// count enters the elements of the packets before to, as far as they were not
-// counted or skipped, under every key.
-func (p *Packets) count(w *window, b *capture.Batch, to uint32) error {
-	for _, i := range p.early {
-		if err := p.countKey(w, i, to, p.settled[i]); err != nil {
+func addDigests[K any](s *multikey.Series[asm.Digest], keys []K, frames []uint32, base int, sum func([]asm.Digest, []K)) {
+	if len(keys) > 0 {
+		sum(s.Add(frames, base), keys)
+	}
+}
+
+// derive makes the keys of a group for the given packets.
+func (p *Packets) derive(group int, packets []uint32) {
+	b := p.source
+	frames := slices.Grow(p.subset.Frames[:0], len(packets))[:len(packets)]
+	for i, packet := range packets {
+		frames[i] = b.Frames[packet]
+	}
+	p.subset = capture.Batch{Buf: b.Buf, Frames: frames, Interfaces: b.Interfaces, Sections: b.Sections}
+	for from := 0; from < len(frames); from += step {
+		made := p.derived[group].Read(&p.subset, from, min(step, len(frames)-from))
+		for i, key := range p.batch.Derived()[group].Keys {
+			p.add(key, made[i], from)
+		}
+	}
+}
+
+// Count counts the elements: see [multikey.Counter.Count]. Batches are counted one after
+// another, in the order of their stream.
+func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
+	p.source = b
+	return outputError(p.counter.Count(p.batch, uncounted))
+}
+
+// tell tells first sightings.
+func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
+	cfg := p.counter.cfg
+	from := show.Timestamp(start, cfg.zone())
+	for i := range first {
+		one := &first[i]
+		err := cfg.FirstSeen(&Sighting{
+			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
+			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
+		})
+		if err != nil {
 			return err
 		}
 	}
-	for l := range p.late {
-		for _, i := range p.late[l].keys {
-			if err := p.countKey(w, i, to, nil); err != nil {
-				return err
-			}
-			w.keys[i].takePackets(&w.keys[p.late[l].by])
-		}
-	}
-	if len(p.fresh) == 0 {
-		return nil
-	}
-	return p.fresh.tell(w, b, p.run.loc, p.run.cfg.Sighting)
-}
-
-// countKey enters the elements of one key, but for those of settled packets.
-func (p *Packets) countKey(w *window, i int, to uint32, known *settled) error {
-	e, k, cfg, key := &p.keys[i], &w.keys[i], p.run.cfg, &p.run.cfg.Keys[i]
-	f := familyOf{to: to, settled: known, key: key}
-	return errors.Join(
-		count(p, &k.addr4, cfg.newAddresses, &e.addr4, &f, key.FormatAddr4),
-		count(p, &k.v4, cfg.newDigests, &e.v4, &f, key.Format16),
-		count(p, &k.v6, cfg.newDigests, &e.v6, &f, key.Format48),
-		count(p, &k.mac, cfg.newDigests, &e.mac, &f, key.Format16),
-	)
-}
-
-// familyOf is what the families of a key have in common while they are counted.
-type familyOf struct {
-	to      uint32   // the packets before this one are counted
-	settled *settled // nil for none
-	key     *flow.KeyConfig
-}
-
-// count enters elements of one family.
-func count[E, K any](
-	p *Packets, c *counted[E], create func(memory int) (engine.Counter[E], error), e *series[E, K], f *familyOf, format func(K) string,
-) error {
-	from, end := e.next(f.to)
-	if from == end {
-		return nil
-	}
-	if c.Counter == nil {
-		if err := c.begin(create); err != nil {
-			return err
-		}
-	}
-	frames, items := e.frames[from:end], e.items[from:end]
-	c.packets += packetsOf(frames, p.drop, perPacket(f.key.Of))
-	if f.settled != nil {
-		p.elements = f.settled.without(p.elements[:0], e.frames, from, end)
-		items = e.pick(p.elements)
-	}
-	words := (len(items) + 63) / 64
-	p.seen = slices.Grow(p.seen[:0], words)[:words]
-	c.TestAndSet(p.seen, items)
-	if p.run.cfg.Sighting != nil {
-		p.fresh.add(f.key, p.seen, frames, func(i int) string { return format(e.keys[from+i]) })
-	}
 	return nil
+}
+
+// value formats the key of an element.
+func (p *Packets) value(f *multikey.FirstSeen) string {
+	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
+	switch f.Series {
+	case multikey.Addr4:
+		return cfg.FormatAddr4(k.addr4[f.Number])
+	case multikey.V4:
+		return cfg.Format16(k.v4[f.Number])
+	case multikey.V6:
+		return cfg.Format48(k.v6[f.Number])
+	}
+	return cfg.Format16(k.mac[f.Number])
 }

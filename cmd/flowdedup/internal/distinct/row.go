@@ -1,5 +1,12 @@
 package distinct
 
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+)
+
 // Row is the count of one window, key and family; its JSON form is part of
 // the command line's contract.
 type Row struct {
@@ -27,4 +34,19 @@ type Sighting struct {
 	Of          string  `json:"of"`
 	Value       string  `json:"value"`
 	FirstSeen   *string `json:"first_seen"`
+}
+
+// rowsOf returns the rows of the counts of a window.
+func rowsOf(start, end int64, zone *time.Location, counts []multikey.Count) []Row {
+	from, to := show.Timestamp(start, zone), show.Timestamp(end, zone)
+	rows := make([]Row, len(counts))
+	for i := range counts {
+		c := &counts[i]
+		rows[i] = Row{
+			WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family,
+			Distinct: c.Distinct, Low: c.Low, High: c.High,
+			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: c.FPR,
+		}
+	}
+	return rows
 }

@@ -3,9 +3,12 @@ package distinct
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Result is what a run leaves beside its rows.
@@ -26,12 +29,12 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return Result{}, err
 	}
 	defer in.Close()
-	c := NewCounting(&cfg)
+	c := NewCounter(&cfg)
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{packets: c.NewPackets(), told: cfg.Told}
+		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
-	closed := c.Close()
-	result := Result{Packets: c.packets, Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
+	closed := outputError(c.Close())
+	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
 	var failed *OutputError
 	if errors.As(err, &failed) { // closing says the same
 		closed = nil
@@ -45,3 +48,50 @@ type OutputError struct{ Err error }
 
 func (e *OutputError) Error() string { return e.Err.Error() }
 func (e *OutputError) Unwrap() error { return e.Err }
+
+func outputError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OutputError{err}
+}
+
+// step is how many packets are decoded at a time: what is known of them stays in the
+// first-level cache.
+const step = 512
+
+// task is the work on one batch.
+type task struct {
+	packets *Packets
+	flush   func() error // Config.Told
+	times   []int64
+}
+
+// usableTimes appends the times of frames, as far as they may be relied on.
+func usableTimes(times []int64, frames []capture.Frame) []int64 {
+	times = slices.Grow(times, len(frames))
+	for i := range frames {
+		times = append(times, calendar.Usable(frames[i].Time))
+	}
+	return times
+}
+
+// Prepare decodes the packets and digests their keys.
+func (t *task) Prepare(b *capture.Batch) {
+	t.times = usableTimes(t.times[:0], b.Frames)
+	t.packets.Reset(t.times)
+	for from := 0; from < len(b.Frames); from += step {
+		t.packets.Read(b, from, min(from+step, len(b.Frames)))
+	}
+}
+
+// Apply counts the elements.
+func (t *task) Apply(b *capture.Batch) error {
+	if err := t.packets.Count(b, nil); err != nil || t.flush == nil {
+		return err
+	}
+	return outputError(t.flush())
+}
+
+// Write does nothing: a list is written while elements are counted.
+func (t *task) Write(*capture.Batch) error { return nil }

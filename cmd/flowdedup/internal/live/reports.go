@@ -12,8 +12,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // reports writes rows of counts as JSON lines. One that cannot be written is told, and
@@ -72,12 +73,12 @@ func (r *reports) rows(rows []distinct.Row) error {
 }
 
 // past writes the counts of the span before now.
-func (r *reports) past(now time.Time, span time.Duration, counts []distinct.Count) error {
-	from, to := stamp.Format(now.Add(-span).UnixNano(), r.loc), stamp.Format(now.UnixNano(), r.loc)
+func (r *reports) past(now time.Time, span time.Duration, counts []multikey.Count) error {
+	from, to := show.Timestamp(now.Add(-span).UnixNano(), r.loc), show.Timestamp(now.UnixNano(), r.loc)
 	lines := make([]any, len(counts))
 	for i := range counts {
 		c := &counts[i]
-		lines[i] = pastReport{"sliding", from, to, c.Of, c.Family, c.Distinct, c.Low, c.High}
+		lines[i] = pastReport{"sliding", from, to, c.Key, c.Family, c.Distinct, c.Low, c.High}
 	}
 	return r.write(lines)
 }

@@ -14,14 +14,15 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/stamp"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // hour is an hour of 1970 in UTC as rows have it.
 func hour(n int) *string {
-	return stamp.Format(int64(time.Duration(n)*time.Hour), time.UTC)
+	return show.Timestamp(int64(time.Duration(n)*time.Hour), time.UTC)
 }
 
 func testRows(n int) []distinct.Row {
@@ -56,8 +57,8 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, logged, stops := testReports(t, name)
-	past := distinct.Count{Of: "flow", Family: "ipv6", Counts: engine.Counts{Distinct: 7, Low: 6, High: 8}}
-	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []distinct.Count{past}), r.rows(nil), r.close()); err != nil {
+	past := multikey.Count{Key: "flow", Family: "ipv6", Counts: engine.Counts{Distinct: 7, Low: 6, High: 8}}
+	if err := errors.Join(r.rows(testRows(0)), r.past(time.Unix(7200, 0), time.Hour, []multikey.Count{past}), r.rows(nil), r.close()); err != nil {
 		t.Fatal(err)
 	}
 	const wantPast = `{"kind":"sliding","window_start":"1970-01-01T01:00:00.000000000Z","window_end":"1970-01-01T02:00:00.000000000Z","of":"flow","family":"ipv6","distinct":7,"low":6,"high":8}` + "\n"

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -51,15 +53,15 @@ type runner struct {
 	log      *slog.Logger
 	begin    time.Time
 	capture  *ring.Capture
-	judging  *dedup.Judging
-	counting *distinct.Counting // nil where nothing is counted
-	reasons  *reasons
+	detector *dedup.Detector
+	counter  *distinct.Counter // nil where nothing is counted
+	diffs    diffs.Counter
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
 	lock     *outfile.Lock // of its file
-	places   places
-	watch    *watch
+	names    ifaceNames
+	ticker   *ticker
 }
 
 // open opens everything that a run needs, first what takes privileges.
@@ -67,7 +69,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), reasons: newReasons()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -98,7 +100,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
-	if err = r.judging.Populate(ctx); err != nil {
+	if err = r.detector.Populate(ctx); err != nil {
 		return r, err
 	}
 	if err = r.outputs.OpenFiles(ctx); err != nil {
@@ -110,14 +112,14 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.capture.Begin(); err != nil {
 		return r, err
 	}
-	r.watch = newWatch(r)
+	r.ticker = newTicker(r)
 	return r, nil
 }
 
 // openFilter makes what judges and counts, from a state unless that is nil.
 func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Reader) (err error) {
 	cfg := r.cfg
-	if r.judging, err = newJudging(&cfg.Dedup, h, snapshots); err != nil {
+	if r.detector, err = newDetector(&cfg.Dedup, h, snapshots); err != nil {
 		return err
 	}
 	if len(cfg.Distinct.Keys) == 0 {
@@ -131,7 +133,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	}
 	cfg.Distinct.Rows = r.reports.rows
 	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == flow.Inner
-	r.counting, err = newCounting(&cfg.Distinct, h, snapshots)
+	r.counter, err = newCounter(&cfg.Distinct, h, snapshots)
 	return err
 }
 
@@ -144,8 +146,8 @@ func (r *runner) abort() error {
 	if r.outputs != nil {
 		errs = append(errs, r.outputs.Discard())
 	}
-	if r.judging != nil {
-		errs = append(errs, r.judging.Close())
+	if r.detector != nil {
+		errs = append(errs, r.detector.Close())
 	}
 	if r.reports != nil {
 		errs = append(errs, r.reports.close())
@@ -171,18 +173,113 @@ func (r *runner) end() error {
 		saved = err == nil
 		errs = append(errs, err, r.unlock())
 	}
-	r.watch.end()
-	if r.counting != nil {
-		errs = append(errs, r.endCounting(saved), r.reports.close())
+	r.ticker.end()
+	if r.counter != nil {
+		errs = append(errs, r.endCounter(saved), r.reports.close())
 	}
-	return errors.Join(append(errs, r.judging.Close())...)
+	return errors.Join(append(errs, r.detector.Close())...)
 }
 
-// endCounting tells the counts of windows that are open, unless they were saved: then
+// endCounter tells the counts of windows that are open, unless they were saved: then
 // the next run does so when they end.
-func (r *runner) endCounting(saved bool) error {
+func (r *runner) endCounter(saved bool) error {
 	if saved {
-		return r.counting.Abandon()
+		return r.counter.Abandon()
 	}
-	return r.counting.Close()
+	return r.counter.Close()
+}
+
+// step is how many packets are read at a time: what is between frames and digests stays
+// in the first-level cache.
+const step = 512
+
+// task is the work on one batch.
+type task struct {
+	run     *runner
+	packets *dedup.Packets
+	keys    *distinct.Packets // nil where nothing is counted
+	sampler *diffs.Sampler
+	drop    []uint64
+}
+
+func newTask(r *runner) *task {
+	t := &task{run: r, packets: r.detector.NewPackets(), sampler: diffs.NewSampler(r.detector.NewDecoder())}
+	if r.counter != nil {
+		t.keys = r.counter.NewPackets()
+	}
+	return t
+}
+
+// Prepare decodes the packets, and digests them and their keys.
+func (t *task) Prepare(b *capture.Batch) {
+	n := len(b.Frames)
+	t.packets.Reset(n)
+	t.sampler.Reset(n)
+	if t.keys != nil {
+		t.keys.Reset(t.packets.Times())
+	}
+	for from := 0; from < n; from += step {
+		to := min(from+step, n)
+		t.sampler.Add(b, from, t.packets.Read(b, from, to))
+		if t.keys != nil {
+			t.keys.Read(b, from, to)
+		}
+	}
+}
+
+// Apply judges and counts the packets.
+func (t *task) Apply(b *capture.Batch) error {
+	r := t.run
+	t.drop = t.packets.Verdicts(b)
+	r.diffs.Add(t.sampler, t.drop)
+	if t.keys != nil {
+		if err := t.keys.Count(b, t.drop); err != nil {
+			return err
+		}
+	}
+	now := time.Now()
+	if err := r.state.tick(now); err != nil {
+		return err
+	}
+	return r.ticker.tick(now)
+}
+
+// Write writes the packets that go somewhere.
+func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+
+// stoppable is a capture.Source that can be told to end.
+type stoppable interface {
+	capture.Source
+	Stop()
+}
+
+// countLimit ends a capture after a number of packets. Those that came with them are left
+// out; the statistics at the end of the capture are not.
+type countLimit struct {
+	stoppable
+	left uint64
+}
+
+// limit returns a source of the first packets of a capture, all for 0.
+func limit(c stoppable, packets uint64) capture.Source {
+	if packets == 0 {
+		return c
+	}
+	return &countLimit{c, packets}
+}
+
+// Next returns the next packets, if there are any left.
+func (l *countLimit) Next(b *capture.Batch) error {
+	if err := l.stoppable.Next(b); err != nil {
+		return err
+	}
+	if uint64(len(b.Frames)) >= l.left {
+		b.Frames = b.Frames[:l.left]
+		for i := range b.Blocks {
+			b.Blocks[i].Before = min(b.Blocks[i].Before, uint32(l.left))
+		}
+		l.Stop()
+	}
+	l.left -= uint64(len(b.Frames))
+	return nil
 }

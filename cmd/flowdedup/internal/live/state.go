@@ -126,14 +126,14 @@ func (r *runner) resume(ctx context.Context) error {
 		cfg.Dedup.Secret = engine.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
 	}
-	if header.Books.Points, err = r.places.resume(header.Books.Points, header.Names); err != nil {
+	if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
 		return fmt.Errorf("--state: list interfaces: %w", err)
 	}
 	if err := r.openFilter(ctx, header, snapshots); err != nil {
 		return stateError(cfg.State, err)
 	}
-	r.begin, r.reasons.counts = header.Begin, header.Reasons
-	r.log.Info("resumed", "state", cfg.State, "saved", header.Saved, "packets", header.Books.Packets)
+	r.begin, r.diffs.Counts = header.Begin, header.Diffs
+	r.log.Info("resumed", "state", cfg.State, "saved", header.Saved, "packets", header.Stats.Packets)
 	return nil
 }
 
@@ -148,20 +148,20 @@ func stateError(name string, err error) error {
 	return fmt.Errorf("--state: %w", err)
 }
 
-// newJudging and newCounting begin anew, or go on from a state.
-func newJudging(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.Judging, error) {
+// newDetector and newCounter begin anew, or go on from a state.
+func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.Detector, error) {
 	if h == nil {
-		return dedup.NewJudging(cfg, 0)
+		return dedup.New(cfg, 0)
 	}
-	return dedup.ResumeJudging(cfg, snapshots, &h.Books)
+	return dedup.Resume(cfg, snapshots, &h.Stats)
 }
 
-func newCounting(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*distinct.Counting, error) {
-	c := distinct.NewCounting(cfg)
+func newCounter(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*distinct.Counter, error) {
+	c := distinct.NewCounter(cfg)
 	if h == nil {
 		return c, nil
 	}
-	return c, c.Resume(snapshots, &h.Open)
+	return c, c.Resume(snapshots, &h.Open, time.Now().UnixNano())
 }
 
 // openState prepares to save the run, if it is to be saved. A file that cannot be written at all is
@@ -186,9 +186,9 @@ func createState(name string) (*outfile.File, error) {
 	return outfile.Create(context.Background(), name, outfile.Options{Private: true, Plain: true, Locked: true})
 }
 
-// look saves the run if it is time to, or goes on with that. It is called between batches. The
+// tick saves the run if it is time to, or goes on with that. It is called between batches. The
 // error is that of a run that cannot be copied.
-func (s *state) look(now time.Time) error {
+func (s *state) tick(now time.Time) error {
 	switch {
 	case s == nil:
 		return nil
@@ -259,17 +259,17 @@ func (s *state) background(do func()) {
 func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
 	s.copy.Reset()
-	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Reasons: r.reasons.counts}
+	h := &stateHeader{Saved: now, Settings: r.cfg.settings(), Begin: r.begin, Diffs: r.diffs.Counts}
 	if !r.cfg.KeyGiven {
 		h.Secret = r.cfg.Dedup.Secret[:]
 	}
 	var err error
-	if h.Books, err = r.judging.Save(&s.copy); err != nil {
+	if h.Stats, err = r.detector.Save(&s.copy); err != nil {
 		return nil, stateError(r.cfg.State, err)
 	}
-	h.Names = r.places.of(h.Books.Points)
-	if r.counting != nil {
-		if h.Open, err = r.counting.Save(&s.copy); err != nil {
+	h.Names = r.names.of(h.Stats.Points)
+	if r.counter != nil {
+		if h.Open, err = r.counter.Save(&s.copy); err != nil {
 			return nil, stateError(r.cfg.State, err)
 		}
 	}

@@ -12,9 +12,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 // A state file holds
@@ -46,11 +47,11 @@ type stateHeader struct {
 	// Secret is the key that the run drew, nil where --key gave it.
 	Secret []byte `json:",omitempty"`
 	Begin  time.Time
-	Books  dedup.SavedBooks
-	// Names are those of the interfaces at Books.Points.
-	Names   []string
-	Reasons Reasons
-	Open    distinct.Saved
+	Stats  dedup.SavedStats `json:"Books"`
+	// Names are those of the interfaces at Stats.Points.
+	Names []string
+	Diffs diffs.Counts `json:"Reasons"`
+	Open  multikey.Saved
 }
 
 // write writes a state file, and returns how long it is.

@@ -16,9 +16,10 @@ import (
 
 	"golang.org/x/net/bpf"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
 func testHeader() *stateHeader {
@@ -26,9 +27,9 @@ func testHeader() *stateHeader {
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
 		Secret:   bytes.Repeat([]byte{7}, len(engine.Secret{})),
-		Books:    dedup.SavedBooks{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62, ByProtocol: []uint64{1, 2}},
-		Reasons:  Reasons{Sampled: 5, Exact: 5},
-		Open:     distinct.Saved{Windows: []distinct.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []distinct.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
+		Stats:    dedup.SavedStats{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62, ByProtocol: []uint64{1, 2}},
+		Diffs:    diffs.Counts{Sampled: 5, Exact: 5},
+		Open:     multikey.Saved{Windows: []multikey.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []multikey.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
 	}
 }
 

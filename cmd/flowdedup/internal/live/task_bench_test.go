@@ -33,7 +33,7 @@ const apart = 500
 func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	const packets = 1 << 12
 	secret := engine.Secret{1}
-	judging, err := dedup.NewJudging(&dedup.Config{
+	judging, err := dedup.New(&dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Window:   engine.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
 	}, 0)
@@ -41,7 +41,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 		b.Fatal(err)
 	}
 	defer judging.Close()
-	r := &runner{judging: judging, reasons: newReasons()}
+	r := &runner{detector: judging}
 	if change != nil {
 		cfg := distinct.Config{
 			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
@@ -50,8 +50,8 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 			Rows: func([]distinct.Row) error { return nil },
 		}
 		change(&cfg)
-		r.counting = distinct.NewCounting(&cfg)
-		defer r.counting.Close()
+		r.counter = distinct.NewCounter(&cfg)
+		defer r.counter.Close()
 	}
 	t := newTask(r)
 	batch := capture.Batch{
@@ -93,10 +93,10 @@ func fill(b *capture.Batch, number uint64, packets int) uint64 {
 // take does with a batch what Prepare and Apply do.
 func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	t.Prepare(batch)
-	t.drop = t.judged.Judge(batch)
-	r.reasons.enter(t.sampler.samples, t.drop)
-	if t.counted != nil {
-		if err := t.counted.Count(batch, t.drop); err != nil {
+	t.drop = t.packets.Verdicts(batch)
+	r.diffs.Add(t.sampler, t.drop)
+	if t.keys != nil {
+		if err := t.keys.Count(batch, t.drop); err != nil {
 			b.Fatal(err)
 		}
 	}

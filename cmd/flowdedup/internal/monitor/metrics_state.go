@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 var filterMetrics = []metric{
@@ -57,7 +58,7 @@ var distinctMetrics = []metric{
 }
 
 // eachOutput takes a value of each output.
-func eachOutput(of func(o *live.Output) float64) func(*live.Status, func(float64, ...string)) {
+func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		for i := range s.Outputs {
 			give(of(&s.Outputs[i]), s.Outputs[i].Name)
@@ -66,7 +67,7 @@ func eachOutput(of func(o *live.Output) float64) func(*live.Status, func(float64
 }
 
 // forward takes a value of the interface that packets are sent to, if there is one.
-func forward(of func(f *live.Forward) uint64) func(*live.Status, func(float64, ...string)) {
+func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		if s.Forward != nil {
 			give(float64(of(s.Forward)), s.Forward.Interface)
@@ -90,19 +91,19 @@ var (
 
 var outputMetrics = []metric{
 	{"output_packets_total", "Packets written to an output.", counter, outputLabel,
-		eachOutput(func(o *live.Output) float64 { return float64(o.Packets) })},
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Packets) })},
 	{"output_bytes_total", "Bytes written to an output.", counter, outputLabel,
-		eachOutput(func(o *live.Output) float64 { return float64(o.Bytes) })},
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Bytes) })},
 	{"output_files_total", "Complete files of an output that rotates.", counter, outputLabel,
-		eachOutput(func(o *live.Output) float64 { return float64(o.Files) })},
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Files) })},
 	{"output_lost_packets_total", "Packets that were for an output and are not there.", counter, outputLabel,
-		eachOutput(func(o *live.Output) float64 { return float64(o.Lost) })},
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
 	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
-		eachOutput(func(o *live.Output) float64 { return truth(o.Failed) })},
+		eachOutput(func(o *sink.Output) float64 { return truth(o.Failed) })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
-		forward(func(f *live.Forward) uint64 { return f.Sent })},
+		forward(func(f *sink.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
-		forward(func(f *live.Forward) uint64 { return f.Bytes })},
+		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
 	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
@@ -113,7 +114,7 @@ var outputMetrics = []metric{
 			}
 		}},
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
-		forward(func(f *live.Forward) uint64 { return f.Retries })},
+		forward(func(f *sink.Forward) uint64 { return f.Retries })},
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 // parse has Prometheus's own parser read metrics.
@@ -128,7 +129,7 @@ func TestMetricsBeforeDuplicates(t *testing.T) {
 func TestMetricsOfBadNames(t *testing.T) {
 	s := new(Server)
 	status := hostile()
-	status.Outputs = append(status.Outputs, live.Output{Name: "twice"}, live.Output{Name: "twice"}, live.Output{Name: "\xff"})
+	status.Outputs = append(status.Outputs, sink.Output{Name: "twice"}, sink.Output{Name: "twice"}, sink.Output{Name: "\xff"})
 	s.Update(*status)
 	w := get(s, "GET", "/metrics")
 	for _, want := range []string{"flowdedup_packets_total ", `output="twice"`, `flowdedup_ring_interface_down{interface="eth1",ring="0"} 1`, "\ufffd", "go_goroutines ", "go_build_info{"} {

@@ -34,10 +34,10 @@ var trafficMetrics = []metric{
 			}
 		}},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.Reasons.Sampled) })},
+		single(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
 	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
 		func(s *live.Status, give func(float64, ...string)) {
-			for _, r := range reasonCounts(&s.Reasons) {
+			for _, r := range diffCounts(&s.Diffs) {
 				give(float64(r.count), r.name)
 			}
 		}},

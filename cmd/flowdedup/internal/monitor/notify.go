@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // Notifier tells the service manager that started the process how the run is, as
@@ -39,7 +40,7 @@ func NewNotifier() (*Notifier, error) {
 // Update tells of the next status.
 func (n *Notifier) Update(s *live.Status) {
 	_, dropped := atRings(s)
-	told := []string{"WATCHDOG=1", fmt.Sprintf("STATUS=%s packets, %s duplicates, %s dropped", count(s.PacketsIn), count(s.Duplicates), count(dropped))}
+	told := []string{"WATCHDOG=1", fmt.Sprintf("STATUS=%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped))}
 	if !n.ready {
 		told = append(told, "READY=1")
 	}

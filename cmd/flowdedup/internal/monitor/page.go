@@ -3,12 +3,17 @@ package monitor
 import (
 	"bytes"
 	_ "embed" // for the page
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 //go:embed page.html
@@ -21,7 +26,7 @@ var page = sync.OnceValue(func() *template.Template {
 
 // pageData is what the page shows.
 type pageData struct {
-	*board
+	*dashboard
 	Health health
 	Rates  rateChart
 }
@@ -40,7 +45,7 @@ const rateHeight = 100
 func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	h := s.health()
 	s.mu.Lock()
-	data := pageData{board: describe(&s.history), Health: h, Rates: chartOf(&s.history)}
+	data := pageData{dashboard: newDashboard(&s.history), Health: h, Rates: chartOf(&s.history)}
 	s.mu.Unlock()
 	var buf bytes.Buffer
 	if err := page().Execute(&buf, data); err != nil {
@@ -63,7 +68,7 @@ func chartOf(h *history) rateChart {
 		Width: remembered - 1, Height: rateHeight,
 		Packets:    area(packets, top),
 		Duplicates: area(h.series(func(r rate) float64 { return r.duplicates }), top),
-		Top:        perSecond(top, ""),
+		Top:        show.PerSecond(top, ""),
 	}
 }
 
@@ -80,4 +85,62 @@ func area(series []float64, top float64) string {
 	}
 	fmt.Fprintf(&out, " %d,%d", remembered-1, rateHeight)
 	return out.String()
+}
+
+// maxAge is how old the last status may be: a run gives one each second.
+const maxAge = 10 * time.Second
+
+// health is the answer of /healthz.
+type health struct {
+	Status     string   `json:"status"` // "ok" or "failing"
+	AgeSeconds float64  `json:"age_seconds"`
+	Reasons    []string `json:"reasons,omitempty"`
+}
+
+// health judges the run by its last status.
+func (s *Server) health() health {
+	s.mu.Lock()
+	status, updated := s.history.last, s.updated
+	losing := s.losses.recent(time.Now())
+	s.mu.Unlock()
+	if status == nil {
+		return health{Status: "failing", Reasons: []string{"no status yet"}}
+	}
+	waited := time.Since(updated)
+	h := health{Status: "ok", AgeSeconds: float64(waited.Milliseconds()) / 1e3, Reasons: append(failures(status), losing...)}
+	if waited > maxAge {
+		h.Reasons = append(h.Reasons, fmt.Sprintf("no status for %s", waited.Round(time.Second)))
+	}
+	if len(h.Reasons) > 0 {
+		h.Status = "failing"
+	}
+	return h
+}
+
+// failures names what does not work any more.
+func failures(s *live.Status) []string {
+	var out []string
+	for i := range s.Outputs {
+		if o := &s.Outputs[i]; o.Failed != "" {
+			out = append(out, fmt.Sprintf("output %s: %s", o.Name, o.Failed))
+		}
+	}
+	if f := s.Forward; f != nil && f.Failed != "" {
+		out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
+	}
+	if s.State != nil && s.State.Failed != "" {
+		out = append(out, fmt.Sprintf("state %s: %s", s.State.Name, s.State.Failed))
+	}
+	return out
+}
+
+// serveHealth answers with one line, and 503 where something fails.
+func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	h := s.health()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if h.Status != "ok" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(&h) // who has gone needs no answer
 }

@@ -5,8 +5,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
 var began = time.Date(2026, 11, 21, 19, 46, 0, 0, time.UTC)
@@ -28,15 +30,15 @@ func sample(seconds int) *live.Status {
 		},
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
-		Reasons:              live.Reasons{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
+		Diffs:                diffs.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
 		Filter: live.Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
 			PredictedFPR: 3.1e-12, EvictedLive: 42, SuggestedMemory: 16 << 20},
 		Distinct: distinctSample(now),
-		Outputs: []live.Output{
+		Outputs: []sink.Output{
 			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
 			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
 		},
-		Forward: &live.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Cut: 1, Lost: 58, Retries: 99}},
+		Forward: &sink.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Cut: 1, Lost: 58, Retries: 99}},
 		State:   &live.State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }

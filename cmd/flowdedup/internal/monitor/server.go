@@ -3,9 +3,13 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
@@ -112,4 +116,112 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", limited(s.serveHealth))
 	mux.HandleFunc("GET /{$}", limited(s.servePage))
 	return secured(mux)
+}
+
+// mostAnswers is how many requests to a path are answered at a time.
+const mostAnswers = 8
+
+// limited answers only so many requests at a time.
+func limited(h http.HandlerFunc) http.HandlerFunc {
+	places := make(chan struct{}, mostAnswers)
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+			h(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", mostAnswers, r.URL.Path), http.StatusServiceUnavailable)
+		}
+	}
+}
+
+// secured keeps what is answered from being shown in another page, or being taken for
+// something else than it says.
+func secured(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{
+			"Content-Security-Policy":      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Referrer-Policy":              "no-referrer",
+			"X-Content-Type-Options":       "nosniff",
+			"X-Frame-Options":              "DENY",
+		} {
+			w.Header().Set(name, value)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// onlyHost answers requests to one name, to localhost and to addresses. A page from
+// elsewhere can have a name of its own lead to this host, once it was loaded, and then
+// may read what the operator's browser gets here; but it can take none of these for its
+// own. Whoever sends no name is no browser.
+func onlyHost(name string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := hostOf(r.Host)
+		if asked == "" || asked == "localhost" || asked == hostOf(name) || net.ParseIP(asked) != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "This is not the host that was asked for: take its address, localhost, or the name in --listen.", http.StatusMisdirectedRequest)
+	})
+}
+
+// hostOf returns the name or address in a Host header, in lower case and without a port.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	host, _, _ = strings.Cut(host, "%") // the zone of an address
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// ErrAddress is returned, wrapped, for an address that cannot be understood.
+var ErrAddress = errors.New("not an address to listen on")
+
+// loopback is where addresses without a host listen.
+const loopback = "127.0.0.1"
+
+// address completes host:port, :port or port. Whoever wants to be reached from
+// elsewhere has to name a host, such as 0.0.0.0.
+func address(addr string) (string, error) {
+	if _, err := strconv.ParseUint(addr, 10, 64); err == nil {
+		addr = ":" + addr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("--listen %q: %w; write it as 127.0.0.1:9469 or 9469", addr, ErrAddress)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("--listen %s: %w; its port must be a number from 0 to 65535", addr, ErrAddress)
+	}
+	if host == "" {
+		host = loopback
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// listen opens the port of a complete address. Errors say what to do.
+func listen(full string) (net.Listener, error) {
+	l, err := net.Listen("tcp", full)
+	if err == nil {
+		return l, nil
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = "; another program has this port, choose another one"
+	case errors.Is(err, syscall.EACCES):
+		hint = "; choose a port above 1023"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = "; this host has no such address"
+	}
+	// What net says of the address again is left out.
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return nil, fmt.Errorf("--listen %s: %w%s", full, err, hint)
 }

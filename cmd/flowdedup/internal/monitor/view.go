@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // View shows a run to the person at the terminal, in place and anew with each
@@ -32,7 +33,7 @@ type View struct {
 	lines   [][]byte // to be written, or to be shown on the screen
 	skipped int      // lines that were too many
 	closed  bool
-	wake    chan struct{} // holds one token if there is something to write
+	wakeup  chan struct{} // holds one token if there is something to write
 	done    chan struct{}
 }
 
@@ -41,7 +42,7 @@ type View struct {
 // has passed, in the format of what handler returns: [Lines], or those of slog. End
 // it with Close.
 func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Handler) *View {
-	v := &View{out: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	v := &View{out: w, wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
 		v.screen = &screen{terminal: file}
 	} else {
@@ -62,7 +63,7 @@ func (v *View) Update(s live.Status) {
 	if v.log != nil {
 		v.log.update(&s)
 	}
-	v.rouse()
+	v.wake()
 }
 
 // Write shows whole lines that others have to say: warnings and logs. On a terminal
@@ -76,7 +77,7 @@ func (v *View) Write(p []byte) (int, error) {
 		return v.out.Write(p)
 	}
 	v.keep(p)
-	v.rouse()
+	v.wake()
 	return len(p), nil
 }
 
@@ -94,16 +95,16 @@ func (v *View) keep(p []byte) {
 	}
 }
 
-// rouse makes run look. v.mu is held, and the view is open.
-func (v *View) rouse() {
+// wake makes run look. v.mu is held, and the view is open.
+func (v *View) wake() {
 	select {
-	case v.wake <- struct{}{}:
+	case v.wakeup <- struct{}{}:
 	default: // it has not looked since the last time
 	}
 }
 
-// patience is how long Close waits for a terminal that takes nothing.
-const patience = time.Second
+// closeWait is how long Close waits for a terminal that takes nothing.
+const closeWait = time.Second
 
 // Close shows the last status and all lines, and leaves the cursor below. It may be
 // called twice.
@@ -111,12 +112,12 @@ func (v *View) Close() {
 	v.mu.Lock()
 	if !v.closed {
 		v.closed = true
-		close(v.wake)
+		close(v.wakeup)
 	}
 	v.mu.Unlock()
 	select {
 	case <-v.done:
-	case <-time.After(patience):
+	case <-time.After(closeWait):
 	}
 }
 
@@ -124,7 +125,7 @@ func (v *View) Close() {
 // to end the run that it showed.
 func (v *View) run() {
 	defer close(v.done)
-	for range v.wake {
+	for range v.wakeup {
 		if out := v.next(false); len(out) > 0 {
 			_, _ = v.out.Write(out)
 		}
@@ -142,16 +143,16 @@ func (v *View) next(last bool) []byte {
 		return v.flush()
 	}
 	if last {
-		return append(v.screen.draw(describe(&v.history), nil), v.flush()...)
+		return append(v.screen.draw(newDashboard(&v.history), nil), v.flush()...)
 	}
-	return v.screen.draw(describe(&v.history), v.recent())
+	return v.screen.draw(newDashboard(&v.history), v.recent())
 }
 
 // flush returns the lines that wait, which then wait no longer.
 func (v *View) flush() []byte {
 	var out []byte
 	if v.skipped > 0 {
-		out = append(out, count(uint64(v.skipped))+" lines left out\n"...)
+		out = append(out, show.Count(uint64(v.skipped))+" lines left out\n"...)
 	}
 	out = append(out, bytes.Join(v.lines, nil)...)
 	v.lines, v.skipped = nil, 0
@@ -162,7 +163,7 @@ func (v *View) flush() []byte {
 func (v *View) recent() []string {
 	var out []string
 	for _, line := range v.lines[max(0, len(v.lines)-most):] {
-		out = append(out, clean(strings.TrimRight(string(line), "\r\n")))
+		out = append(out, show.Printable(strings.TrimRight(string(line), "\r\n")))
 	}
 	return out
 }

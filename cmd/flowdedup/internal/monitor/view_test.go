@@ -79,6 +79,12 @@ func TestViewNeverWaits(t *testing.T) {
 	asleep, out := io.Pipe()
 	defer asleep.Close()
 	v := NewView(out, 0, Lines)
+	if _, err := fmt.Fprintln(v, "a line that is not read to its end"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asleep.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	for second := range 3 * mostKept {
 		v.Update(live.Status{Now: began.Add(time.Duration(second) * time.Second)})
 		if _, err := fmt.Fprintln(v, "a line of others"); err != nil {

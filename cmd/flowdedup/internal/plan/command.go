@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/report"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
@@ -107,7 +107,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 // bounds are the words for the memory of a candidate and, if it is to be told, the
 // bound on the false positive rate.
 func (c *Config) bounds(from *sizing.Candidate, fpr bool) []string {
-	words := []string{"--memory", report.Size(from.MemoryBits / 8)}
+	words := []string{"--memory", show.FlagBytes(from.MemoryBits / 8)}
 	if fpr {
 		words = append(words, "--fpr", fmt.Sprint(c.FPR))
 	}

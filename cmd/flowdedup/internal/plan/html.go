@@ -28,11 +28,12 @@ type pageRow struct {
 // the rates over memory.
 func HTML(w io.Writer, r *Result) error {
 	data := struct {
-		Style                  template.CSS
-		Asked, Advice, Columns []string
-		Rows                   []pageRow
-		Charts                 []template.HTML
-		Methods                []Candidate
+		Style         template.CSS
+		Asked, Advice []string
+		Columns       []show.Column
+		Rows          []pageRow
+		Charts        []template.HTML
+		Methods       []Candidate
 	}{Style: show.ChartStyle(), Asked: r.asked(), Advice: r.advice(), Columns: columns, Methods: r.Candidates}
 	for i := range r.Candidates {
 		c := &r.Candidates[i]
@@ -60,7 +61,7 @@ func HTML(w io.Writer, r *Result) error {
 
 // charts are the rates of the best candidates over memory.
 func (r *Result) charts() []show.Chart {
-	memory := show.Axis{Label: "memory", Scale: show.Bytes}
+	memory := show.Axis{Label: "memory", Scale: show.Sizes}
 	fpr := show.Chart{Title: "False positive rate", X: memory, Y: show.Axis{Label: "FPR", Scale: show.Log}}
 	fnr := show.Chart{Title: "False negative rate", X: memory, Y: show.Axis{Label: "FNR", Scale: show.Log}}
 	for i := range r.Candidates[:min(show.MostSeries, len(r.Candidates))] {

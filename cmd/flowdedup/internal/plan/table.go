@@ -7,10 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -27,7 +24,13 @@ func Text(w io.Writer, r *Result) error {
 	for _, line := range r.asked() {
 		fmt.Fprintln(&out, line)
 	}
-	fmt.Fprintln(&out, r.table().Render())
+	var rows [][]string
+	for i := range r.Candidates {
+		rows = append(rows, r.Candidates[i].cells())
+	}
+	for _, line := range show.Table(columns, rows, true) {
+		fmt.Fprintln(&out, line)
+	}
 	for _, line := range r.advice() {
 		fmt.Fprintln(&out, line)
 	}
@@ -35,31 +38,10 @@ func Text(w io.Writer, r *Result) error {
 	return err
 }
 
-// columns are the heads of the table.
-var columns = []string{"method", "parameters", "memory", "FPR", "FNR", "bits/element", "lines", "needs", ""}
-
-func (r *Result) table() table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	head := table.Row{}
-	for _, c := range columns {
-		head = append(head, c)
-	}
-	t.AppendHeader(head)
-	var configs []table.ColumnConfig
-	for n := 3; n <= 8; n++ {
-		configs = append(configs, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(configs)
-	for i := range r.Candidates {
-		row := table.Row{}
-		for _, cell := range r.Candidates[i].cells() {
-			row = append(row, cell)
-		}
-		t.AppendRow(row)
-	}
-	return t
+// columns are those of the table.
+var columns = []show.Column{
+	{Name: "method", Left: true}, {Name: "parameters", Left: true}, {Name: "memory"}, {Name: "FPR"}, {Name: "FNR"},
+	{Name: "bits/element"}, {Name: "lines"}, {Name: "needs"}, {Left: true},
 }
 
 // cells are a candidate's row of the table.
@@ -90,7 +72,7 @@ func (r *Result) asked() []string {
 		if r.Window == "none" {
 			length = " over all"
 		}
-		window = fmt.Sprintf("%s window%s, %s elements, %s of them different", r.Kind, length, short(r.Elements), short(r.WindowDistinct))
+		window = fmt.Sprintf("%s window%s, %s elements, %s of them different", r.Kind, length, show.Short(r.Elements), show.Short(r.WindowDistinct))
 	}
 	memory := "the least memory"
 	if r.MemoryBytes != nil {
@@ -108,10 +90,10 @@ func (r *Result) asked() []string {
 
 // text tells what was measured.
 func (m *Measurement) text() string {
-	t := fmt.Sprintf("measured: %s packets in %s, %s elements", humanize.Comma(int64(m.Packets)),
-		time.Duration(m.Seconds*1e9).Round(time.Millisecond), humanize.Comma(int64(m.Elements)))
+	t := fmt.Sprintf("measured: %s packets in %s, %s elements", show.Count(m.Packets),
+		time.Duration(m.Seconds*1e9).Round(time.Millisecond), show.Count(m.Elements))
 	if len(m.Gaps) > 0 {
-		t += fmt.Sprintf("; half of the repeats within %s elements, 99 %% within %s", short(m.gaps.Quantile(0.5)), short(m.gaps.Quantile(0.99)))
+		t += fmt.Sprintf("; half of the repeats within %s elements, 99 %% within %s", show.Short(m.gaps.Quantile(0.5)), show.Short(m.gaps.Quantile(0.99)))
 	} else {
 		t += "; no repeats within the window"
 	}
@@ -143,34 +125,20 @@ func size(b *float64) string {
 	case *b < 1024:
 		return fmt.Sprintf("%.4g B", *b)
 	}
-	return humanize.IBytes(uint64(*b))
+	return show.Bytes(*b)
 }
 
 // rate writes a probability.
 func rate(p *float64) string {
-	switch {
-	case p == nil:
+	if p == nil {
 		return "-"
-	case *p == 0:
-		return "0"
-	case *p < 1e-4:
-		return fmt.Sprintf("%.1e", *p)
 	}
-	return fmt.Sprintf("%.3g %%", *p*100)
+	return show.Rate(*p)
 }
 
 func number(n *float64) string {
 	if n == nil {
 		return "-"
 	}
-	return short(*n)
-}
-
-// short writes a number with three digits, by thousands where it is large.
-func short(n float64) string {
-	if n < 10000 {
-		return fmt.Sprintf("%.4g", n)
-	}
-	value, unit := humanize.ComputeSI(n)
-	return fmt.Sprintf("%.3g%s", value, unit)
+	return show.Short(*n)
 }

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Scale is how an axis spreads its values.
+// Scale is how an axis spreads its values. Both leave out what is not above 0.
 type Scale int
 
 const (
-	Linear Scale = iota
-	Log          // by decades; leaves out what is not above 0
-	Bytes        // by powers of two, written as sizes; leaves out what is not above 0
+	Log   Scale = iota // by decades
+	Sizes              // by powers of two, written as sizes in bytes
 )
 
 // Axis is one axis of a chart.
@@ -27,21 +26,13 @@ const (
 	mostTicks = 9
 	// largest keeps sums and the next power of ten finite.
 	largest = 1e300
-	// Values that agree to this share of themselves cannot be told apart on a linear
-	// axis: their ticks would all read alike.
-	distinguishable = 1e-9
-	// A logarithm or a quotient misses a whole number by its last bits at times. It would
-	// be rounded to the next one without some slack.
+	// A logarithm misses a whole number by its last bits at times. It would be rounded to
+	// the next one without some slack.
 	slack = 1e-9
 )
 
 // takes reports whether the axis has a place for v.
-func (a Axis) takes(v float64) bool {
-	if a.Scale == Linear {
-		return math.Abs(v) <= largest // false for NaN
-	}
-	return v >= 1/largest && v <= largest
-}
+func (a Axis) takes(v float64) bool { return v >= 1/largest && v <= largest }
 
 // A tick is a labelled place of an axis: from 0 at its start to 1 at its end.
 type tick struct {
@@ -49,8 +40,7 @@ type tick struct {
 	label string
 }
 
-// A span is the part of an axis that a chart shows. On the logarithmic scales low and
-// high are exponents.
+// A span is the part of an axis that a chart shows, from the exponent low to high.
 type span struct {
 	scale     Scale
 	low, high float64
@@ -60,31 +50,26 @@ type span struct {
 // span fits the axis around values from low to high.
 func (a Axis) span(low, high float64) span {
 	s := span{scale: a.Scale}
-	switch a.Scale {
-	case Log:
+	if a.Scale == Log {
 		s.decades(low, high)
-	case Bytes:
+	} else {
 		s.powers(low, high)
-	default:
-		s.steps(low, high)
 	}
 	return s
 }
 
 // at returns where v lies: from 0 at the start of the axis to 1 at its end.
 func (s *span) at(v float64) float64 {
-	switch s.scale {
-	case Log:
-		v = math.Log10(v)
-	case Bytes:
-		v = math.Log2(v)
+	exponent := math.Log2(v)
+	if s.scale == Log {
+		exponent = math.Log10(v)
 	}
-	return (v - s.low) / (s.high - s.low)
+	return (exponent - s.low) / (s.high - s.low)
 }
 
-// mark adds a tick at v, which is an exponent on the logarithmic scales.
-func (s *span) mark(v float64, label string) {
-	s.ticks = append(s.ticks, tick{(v - s.low) / (s.high - s.low), label})
+// mark adds a tick at an exponent.
+func (s *span) mark(exponent float64, label string) {
+	s.ticks = append(s.ticks, tick{(exponent - s.low) / (s.high - s.low), label})
 }
 
 // decades ends the axis at powers of ten. Few decades have ticks at 2 and 5 too.
@@ -147,43 +132,4 @@ func size(e int) string {
 		return fmt.Sprintf("2^%d B", e)
 	}
 	return fmt.Sprintf("%d %s", 1<<(e%10), units[e/10])
-}
-
-// steps ends a linear axis at multiples of 1, 2 or 5 times a power of ten.
-func (s *span) steps(low, high float64) {
-	if high-low <= math.Abs(high)*distinguishable {
-		low, high = low-math.Abs(low)/2, high+math.Abs(high)/2
-	}
-	if high-low < 1/largest { // all are 0, or as good as that
-		low, high = 0, 1
-	}
-	m, e := step((high - low) / (mostTicks - 3))
-	unit := m * math.Pow10(e)
-	first, last := math.Floor(low/unit+slack), math.Ceil(high/unit-slack)
-	s.low, s.high = first*unit, last*unit
-	for k := first; k <= last; k++ {
-		s.mark(k*unit, number(k*m, e))
-	}
-}
-
-// step returns the least m times ten to the e, for m of 1, 2 and 5, that is not below v.
-func step(v float64) (m float64, e int) {
-	e = int(math.Floor(math.Log10(v)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*math.Pow10(e) >= v*(1-slack) {
-			return m, e
-		}
-	}
-	return 1, e + 1
-}
-
-// number writes k times ten to the e, for a whole k. It goes through the decimal text:
-// a product of floating point numbers would read 0.30000000000000004.
-func number(k float64, e int) string {
-	v, err := strconv.ParseFloat(fmt.Sprintf("%.0fe%d", k, e), 64)
-	if err != nil || v == 0 {
-		return "0"
-	}
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(text)
 }

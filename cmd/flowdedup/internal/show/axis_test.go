@@ -18,16 +18,9 @@ func TestTicks(t *testing.T) {
 		{Log, 3e-12, 0.01, "1e-12 1e-10 1e-8 1e-6 0.0001 0.01"},
 		{Log, 5, 5, "1 2 5 10"},
 		{Log, 2e5, 3e7, "100000 1e6 1e7 1e8"},
-		{Bytes, 1024, 1024, "1 KiB 2 KiB"},
-		{Bytes, 20000, 30 << 20, "16 KiB 64 KiB 256 KiB 1 MiB 4 MiB 16 MiB"},
-		{Bytes, 0.5, 4, "2^-1 B 1 B 2 B 4 B"},
-		{Linear, 0, 1, "0 0.2 0.4 0.6 0.8 1"},
-		{Linear, 0.1, 0.7, "0.1 0.2 0.3 0.4 0.5 0.6 0.7"},
-		{Linear, -3, 8, "-4 -2 0 2 4 6 8"},
-		{Linear, 0, 3e-5, "0 5e-6 1e-5 1.5e-5 2e-5 2.5e-5 3e-5"},
-		{Linear, 0, 0, "0 0.2 0.4 0.6 0.8 1"},
-		{Linear, 4, 4, "2 3 4 5 6"},
-		{Linear, 1e6, 4e6, "1e6 1.5e6 2e6 2.5e6 3e6 3.5e6 4e6"},
+		{Sizes, 1024, 1024, "1 KiB 2 KiB"},
+		{Sizes, 20000, 30 << 20, "16 KiB 64 KiB 256 KiB 1 MiB 4 MiB 16 MiB"},
+		{Sizes, 0.5, 4, "2^-1 B 1 B 2 B 4 B"},
 	} {
 		s := Axis{Scale: c.scale}.span(c.low, c.high)
 		var got []string
@@ -47,9 +40,8 @@ func TestPlaces(t *testing.T) {
 		low, high, v float64
 		want         float64
 	}{
-		{Linear, 0, 10, 2.5, 0.25},
 		{Log, 1e-4, 1, 0.01, 0.5},
-		{Bytes, 1024, 4096, 2048, 0.5},
+		{Sizes, 1024, 4096, 2048, 0.5},
 	} {
 		s := Axis{Scale: c.scale}.span(c.low, c.high)
 		if got := s.at(c.v); math.Abs(got-c.want) > 1e-12 {
@@ -61,15 +53,13 @@ func TestPlaces(t *testing.T) {
 // FuzzAxis holds any values between the ends of an axis whose ticks are few, in order,
 // and all different.
 func FuzzAxis(f *testing.F) {
-	f.Add(0, 0.0, 1.0)
-	f.Add(1, 1e-300, 1e300)
-	f.Add(2, 3.0, 3.0)
-	f.Add(0, -1e300, 1e300)
+	f.Add(0, 1e-300, 1e300)
 	f.Add(0, 1e15, 1e15+1)
-	f.Add(0, -5e-324, 5e-324)
+	f.Add(1, 3.0, 3.0)
+	f.Add(1, 1e-300, 1e300)
 	const near = 1e-6
 	f.Fuzz(func(t *testing.T, scale int, low, high float64) {
-		axis := Axis{Scale: Scale(uint(scale) % 3)}
+		axis := Axis{Scale: Scale(uint(scale) % 2)}
 		low, high = min(low, high), max(low, high)
 		if !axis.takes(low) || !axis.takes(high) {
 			t.Skip()

@@ -52,7 +52,7 @@ func draw(t *testing.T, c Chart) *element {
 // TestChart wants each series once with a name, and points at the places of its values.
 func TestChart(t *testing.T) {
 	svg := draw(t, Chart{
-		Title: "Rates", X: Axis{"memory", Bytes}, Y: Axis{"FPR", Log},
+		Title: "Rates", X: Axis{"memory", Sizes}, Y: Axis{"FPR", Log},
 		Series: []Series{
 			{"lru", []Point{{4096, 1e-5}, {1024, 1}, {2048, 0}, {2048, math.NaN()}}},
 			{"zeros", []Point{{1024, 0}, {math.Inf(1), 1}}},
@@ -109,7 +109,7 @@ func TestChartStyle(t *testing.T) {
 
 // TestLongNames keeps room for the lines, however long their names are.
 func TestLongNames(t *testing.T) {
-	c := Chart{Series: []Series{{strings.Repeat("name ", 1000), []Point{{0, 0}, {1, 1}}}}}
+	c := Chart{Series: []Series{{strings.Repeat("name ", 1000), []Point{{1, 1}, {2, 2}}}}}
 	l := c.layOut(c.drawable())
 	if l.Right-l.Left < chartWidth/3 {
 		t.Errorf("lines lie from %g to %g of %d", l.Left, l.Right, chartWidth)

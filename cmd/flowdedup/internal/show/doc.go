@@ -1,3 +1,3 @@
-// Package show has what all that people read has in common: text that is harmless to a
-// terminal, and charts for pages.
+// Package show has what all output for people has in common: formats of numbers, tables,
+// charts for terminals and pages, and text that is harmless to a terminal.
 package show

@@ -3,10 +3,15 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/bits"
+	"path/filepath"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
 // destination takes packets: all of a batch but those in drop.
@@ -102,55 +107,156 @@ func amountOf(b *capture.Batch, set []uint64) (a amount) {
 	return a
 }
 
-// calls runs what may block on a goroutine of its own, one call at a time.
-type calls struct {
-	name    string
-	next    chan func() error
-	done    chan error
-	blocked bool
+// flushEvery is how old packets may get that a live run has written and nobody can read.
+const flushEvery = time.Second
+
+// single is one file, a pipe or standard output.
+type single struct {
+	file   *outfile.File
+	writer capture.Writer
+	live   bool
+	next   time.Time // of the next flush
+	log    *slog.Logger
 }
 
-func newCalls(name string) *calls {
-	c := &calls{name: name, next: make(chan func() error), done: make(chan error, 1)}
-	go func() {
-		for f := range c.next {
-			c.done <- f()
-		}
-	}()
-	return c
+func (d *single) Write(b *capture.Batch, drop []uint64) error {
+	err := d.writer.Write(b, drop)
+	if now := time.Now(); err == nil && d.live && !now.Before(d.next) {
+		d.next = now.Add(flushEvery)
+		err = d.writer.Flush()
+	}
+	return err
 }
 
-// grace is how long each call may take when patience is over: one that does not block
-// takes less.
-const grace = 100 * time.Millisecond
-
-// do returns what f returns, or ErrBlocked if giveUp is closed before. Then f goes on
-// for as long as the process does, and nothing is called any more.
-func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
-	if c == nil {
-		return f()
+func (d *single) commit() error {
+	if err := d.writer.Close(); err != nil {
+		return KeepFile(d.file, err)
 	}
-	if c.blocked {
-		return fmt.Errorf("%s: %w", c.name, ErrBlocked)
-	}
-	c.next <- f
-	select {
-	case err := <-c.done:
+	if err := d.file.Commit(); err != nil {
 		return err
-	case <-giveUp:
 	}
-	select {
-	case err := <-c.done:
-		return err
-	case <-time.After(grace):
-		c.blocked = true
-		return fmt.Errorf("%s: %w", c.name, ErrBlocked)
-	}
+	d.log.Info("file complete", "file", d.file.Name(), "packets", d.writer.Written())
+	return nil
 }
 
-// stop ends the goroutine when it is done.
-func (c *calls) stop() {
-	if c != nil {
-		close(c.next)
+func (d *single) keep() error {
+	_ = d.writer.Close() // an error is that of the file
+	return KeepFile(d.file, nil)
+}
+
+// KeepFile ends a file whose run did not end well, for a reason that is nil where it is
+// told elsewhere. The error is a *Kept where the file has not got its name.
+func KeepFile(f *outfile.File, reason error) error {
+	name := f.Name()
+	kept, err := f.Keep()
+	if reason == nil {
+		reason = err
 	}
+	if kept == "" || filepath.Clean(kept) == filepath.Clean(name) {
+		return reason
+	}
+	return &Kept{Name: name, File: kept, Err: reason}
+}
+
+func (d *single) discard() error { return d.file.Discard() }
+func (d *single) retries() bool  { return false }
+
+func (d *single) counts() counts {
+	return counts{written: d.writer.Written(), skipped: d.writer.Skipped()}
+}
+
+const (
+	// rotationRetry is how long a full disk is left alone before another file is begun.
+	rotationRetry = 5 * time.Second
+	// clockLag is how far behind the clock an interval ends where no packet ends it:
+	// many times what the blocks of capture rings may be delayed by.
+	clockLag = 2 * time.Second
+)
+
+// rotating is one file after another.
+type rotating struct {
+	*rotate.File
+	live  bool
+	tried time.Time // when a new file was begun after a failure
+	next  time.Time // of the next flush
+}
+
+func (s *Set) openRotation(name string) (destination, error) {
+	opt := s.cfg.Rotate
+	opt.Warn = func(err error) { s.cfg.Log.Warn(name, "error", err) }
+	opt.Completed = func(file string, packets uint64) {
+		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
+	}
+	r, err := rotate.New(name, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &rotating{File: r, live: s.cfg.Live}, nil
+}
+
+// Write writes the packets that are not in drop. A live rotation gets every batch,
+// whether it can write it or not, and the time.
+func (d *rotating) Write(b *capture.Batch, drop []uint64) error {
+	err := d.File.Write(b, drop)
+	if !d.live {
+		return err
+	}
+	now := time.Now()
+	if err = d.Tick(now.Add(-clockLag)); err == nil && !now.Before(d.next) {
+		d.next = now.Add(flushEvery)
+		err = d.Flush()
+	}
+	if err != nil && now.Sub(d.tried) > rotationRetry {
+		d.tried = now
+		d.Retry()
+	}
+	return err
+}
+
+func (d *rotating) commit() error  { return d.Commit() }
+func (d *rotating) keep() error    { return d.Commit() }
+func (d *rotating) discard() error { return d.Discard() }
+func (d *rotating) retries() bool  { return d.live }
+
+func (d *rotating) counts() counts {
+	stats := d.Stats()
+	return counts{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped()}
+}
+
+// forwarding is an interface as a destination. The sender finds it again once it was
+// away.
+type forwarding struct {
+	*ring.Sender
+	retry bool
+}
+
+// Write sends the packets that are not in drop.
+func (f *forwarding) Write(b *capture.Batch, drop []uint64) error { return f.Send(b, drop) }
+
+func (f *forwarding) commit() error  { return f.Close() }
+func (f *forwarding) keep() error    { return f.Close() }
+func (f *forwarding) discard() error { return f.Close() }
+func (f *forwarding) retries() bool  { return f.retry }
+
+func (f *forwarding) counts() counts {
+	s := f.Stats()
+	return counts{written: s.Sent, lost: s.Cut + s.TooLong + s.Refused + s.Lost}
+}
+
+// OpenForward opens the interface to send to, if there is one. It comes before OpenFiles
+// where privileges are given up in between.
+func (s *Set) OpenForward() error {
+	if s.cfg.Forward == "" {
+		return nil
+	}
+	sender, err := ring.OpenSender(ring.SenderConfig{
+		Interface: s.cfg.Forward,
+		Warn:      func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
+	})
+	if err != nil {
+		return err
+	}
+	d := &forwarding{Sender: sender, retry: s.cfg.Retry}
+	s.outputs = append(s.outputs, &output{destination: d, name: s.cfg.Forward})
+	return nil
 }

@@ -1,0 +1,221 @@
+package diffs
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// packet is a UDP packet as it was seen somewhere.
+type packet struct {
+	at      uint32 // 0 and 1 are Ethernet, 2 has cooked headers
+	index   byte   // of the interface in a cooked header
+	src     byte   // the last byte of the source's hardware address
+	tags    []uint32
+	ipv6    bool
+	hops    byte
+	dscp    byte
+	payload byte
+	padding int
+	arp     bool // without IP
+}
+
+const (
+	tag100   = 0x8100_0064
+	tag200   = 0x8100_00C8
+	outer300 = 0x88A8_012C
+)
+
+func (p *packet) bytes() []byte {
+	be := binary.BigEndian
+	kind := uint16(0x0800)
+	switch {
+	case p.ipv6:
+		kind = 0x86DD
+	case p.arp:
+		kind = 0x0806
+	}
+	tags := []byte{}
+	for _, tag := range p.tags {
+		tags = be.AppendUint32(tags, tag)
+	}
+	tags = be.AppendUint16(tags, kind)
+	b := []byte{2, 0, 0, 0, 0, 99, 2, 0, 0, 0, 0, p.src}
+	if p.at == 2 {
+		// The first type is in the header, behind which the rest follows.
+		b = append([]byte{tags[0], tags[1], 0, 0, 0, 0, 0, p.index, 0, 1, p.index % 5, 6}, b[6:]...)
+		b = append(b, 0, 0)
+		tags = tags[2:]
+	}
+	b = append(b, tags...)
+	return append(append(b, p.datagram()...), make([]byte, p.padding)...)
+}
+
+func (p *packet) datagram() []byte {
+	udp := []byte{0, 53, 0, 54, 0, 9, 0, 0, p.payload}
+	if p.arp {
+		return udp
+	}
+	if p.ipv6 {
+		b := append([]byte{0x60 | p.dscp>>4, p.dscp << 4, 0, 0, 0, byte(len(udp)), 17, p.hops}, make([]byte, 32)...)
+		b[8], b[24], b[39] = 0xFD, 0xFD, 1
+		return append(b, udp...)
+	}
+	b := []byte{0x45, p.dscp, 0, byte(20 + len(udp)), 0, 1, 0, 0, p.hops, 17, 0x12, p.hops, 10, 0, 0, 1, 10, 0, 0, 2}
+	return append(b, udp...)
+}
+
+// frame appends a frame that was seen at an interface to a batch.
+func frame(b *capture.Batch, at uint32, data []byte) {
+	b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data)), Interface: at})
+	b.Buf = append(b.Buf, data...)
+}
+
+func newBatch() *capture.Batch {
+	return &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
+		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, Point: 1}, {LinkType: capture.LinkLinuxSLL2, Point: 2},
+	}}
+}
+
+// allTraits describes every packet of a batch.
+func allTraits(s *Sampler, b *capture.Batch) (all []traits) {
+	for i := range b.Frames {
+		s.decoder.Decode(s.header[:], b, i)
+		all = append(all, s.traitsOf(b, i, &s.header[0]))
+	}
+	return all
+}
+
+// diffsOf tells how a copy differs from what was kept.
+func diffsOf(b *capture.Batch) Counts {
+	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+	var r Counts
+	r.compare(&both[0], &both[1])
+	return r
+}
+
+// TestTraits compares pairs of sightings of a packet.
+func TestTraits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		a      packet
+		change func(p *packet)
+		want   Counts
+	}{
+		{"the same", packet{}, func(*packet) {}, Counts{Exact: 1}},
+		{"the same, IPv6", packet{ipv6: true}, func(*packet) {}, Counts{Exact: 1}},
+		{"the same, tagged", packet{tags: []uint32{outer300, tag100}}, func(*packet) {}, Counts{Exact: 1}},
+		{"tagged", packet{}, func(p *packet) { p.tags = []uint32{tag100} }, Counts{VLAN: 1}},
+		{"tagged twice", packet{}, func(p *packet) { p.tags = []uint32{outer300, tag100} }, Counts{VLAN: 1}},
+		{"another VLAN", packet{tags: []uint32{tag100}}, func(p *packet) { p.tags = []uint32{tag200} }, Counts{VLAN: 1}},
+		{"another priority", packet{tags: []uint32{tag100}}, func(p *packet) { p.tags = []uint32{tag100 | 0xE000} }, Counts{VLAN: 1}},
+		{"another type of tag", packet{tags: []uint32{0x8100_012C}}, func(p *packet) { p.tags = []uint32{outer300} }, Counts{VLAN: 1}},
+		{"untagged, IPv6", packet{ipv6: true, tags: []uint32{tag100}}, func(p *packet) { p.tags = nil }, Counts{VLAN: 1}},
+		{"hops", packet{hops: 64}, func(p *packet) { p.hops = 63 }, Counts{TTL: 1}},
+		{"hops, IPv6", packet{ipv6: true, hops: 64}, func(p *packet) { p.hops = 60 }, Counts{TTL: 1}},
+		{"hops, tagged", packet{tags: []uint32{tag100}}, func(p *packet) { p.hops++ }, Counts{TTL: 1}},
+		{"addresses", packet{}, func(p *packet) { p.src++ }, Counts{MAC: 1}},
+		{"interface", packet{}, func(p *packet) { p.at = 1 }, Counts{Interface: 1}},
+		{"class", packet{}, func(p *packet) { p.dscp = 4 << 2 }, Counts{Other: 1}},
+		{"class, IPv6", packet{ipv6: true}, func(p *packet) { p.dscp = 4 << 2 }, Counts{Other: 1}},
+		{"padding", packet{}, func(p *packet) { p.padding = 9 }, Counts{Other: 1}},
+		{"payload", packet{}, func(p *packet) { p.payload++ }, Counts{Other: 1}},
+		{"routed", packet{hops: 64}, func(p *packet) { p.at, p.src, p.hops = 1, 7, 63 }, Counts{TTL: 1, MAC: 1, Interface: 1}},
+		{"routed between VLANs", packet{tags: []uint32{tag100}}, func(p *packet) { p.tags, p.src, p.hops = []uint32{tag200}, 7, 63 }, Counts{VLAN: 1, TTL: 1, MAC: 1}},
+		{"all", packet{}, func(p *packet) { *p = packet{1, 0, 7, []uint32{tag100}, false, 9, 8, 0, 0, false} },
+			Counts{VLAN: 1, TTL: 1, MAC: 1, Interface: 1, Other: 1}},
+
+		{"cooked, the same", packet{at: 2, index: 3}, func(*packet) {}, Counts{Exact: 1}},
+		{"cooked, the same, tagged", packet{at: 2, index: 3, tags: []uint32{tag100}}, func(*packet) {}, Counts{Exact: 1}},
+		{"cooked, another interface", packet{at: 2, index: 3}, func(p *packet) { p.index = 4 }, Counts{Interface: 1}},
+		{"cooked, tagged", packet{at: 2, index: 3}, func(p *packet) { p.tags = []uint32{tag100} }, Counts{VLAN: 1}},
+		{"cooked, tagged, IPv6", packet{at: 2, index: 3, ipv6: true}, func(p *packet) { p.tags = []uint32{outer300} }, Counts{VLAN: 1}},
+		{"cooked, tagged twice", packet{at: 2, index: 3}, func(p *packet) { p.tags = []uint32{outer300, tag100} }, Counts{VLAN: 1}},
+		{"cooked, trunk and VLAN", packet{at: 2, index: 3, tags: []uint32{tag100}}, func(p *packet) { p.index, p.tags = 4, nil }, Counts{VLAN: 1, Interface: 1}},
+		{"cooked, another VLAN", packet{at: 2, index: 3, tags: []uint32{tag100}}, func(p *packet) { p.tags = []uint32{tag200} }, Counts{VLAN: 1}},
+		{"cooked, routed", packet{at: 2, index: 3, hops: 64}, func(p *packet) { p.index, p.src, p.hops = 4, 7, 63 }, Counts{TTL: 1, MAC: 1, Interface: 1}},
+		{"cooked, class", packet{at: 2, index: 3}, func(p *packet) { p.dscp = 8 }, Counts{Other: 1}},
+
+		{"without IP, the same", packet{arp: true}, func(*packet) {}, Counts{Exact: 1}},
+		{"without IP, interface", packet{arp: true}, func(p *packet) { p.at = 1 }, Counts{Interface: 1}},
+		{"without IP, trunk and VLAN", packet{arp: true, tags: []uint32{tag100}}, func(p *packet) { p.at, p.tags = 1, nil }, Counts{VLAN: 1, Interface: 1}},
+		{"without IP, padding", packet{arp: true}, func(p *packet) { p.padding = 9 }, Counts{Other: 1}},
+		{"without IP, cooked, another interface", packet{arp: true, at: 2, index: 3}, func(p *packet) { p.index = 4 }, Counts{Interface: 1}},
+		{"without IP, cooked, tagged", packet{arp: true, at: 2, index: 3}, func(p *packet) { p.tags = []uint32{tag100} }, Counts{VLAN: 1}},
+	} {
+		b, p := newBatch(), c.a
+		frame(b, p.at, p.bytes())
+		c.change(&p)
+		frame(b, p.at, p.bytes())
+		c.want.Sampled = 1
+		if got := diffsOf(b); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTraitsCut reads no further than was captured, and nothing of a frame is changed.
+func TestTraitsCut(t *testing.T) {
+	for _, p := range []packet{{}, {ipv6: true}, {tags: []uint32{outer300, tag100}}, {at: 2, index: 3, tags: []uint32{tag100}}} {
+		b, whole := newBatch(), p.bytes()
+		for n := range len(whole) + 1 {
+			frame(b, p.at, whole[:n])
+		}
+		before := slices.Clone(b.Buf)
+		allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+		if !slices.Equal(b.Buf, before) {
+			t.Errorf("%+v: frames were changed", p)
+		}
+	}
+}
+
+// TestTraitsInner takes what is around a tunnel for a part of the link.
+func TestTraitsInner(t *testing.T) {
+	b := newBatch()
+	inner := packet{hops: 64}
+	for _, outerHops := range []byte{64, 63} {
+		outer := packet{hops: outerHops}
+		head := outer.bytes()[:34]
+		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
+		frame(b, 0, append(head, inner.datagram()...))
+	}
+	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{Inner: true})), b)
+	var r Counts
+	r.compare(&both[0], &both[1])
+	if want := (Counts{Sampled: 1, Other: 1}); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+}
+
+// TestCounter compares each copy with the packet kept last of the same digest, unless
+// another one has taken its place.
+func TestCounter(t *testing.T) {
+	r := new(Counter)
+	digest := func(low, high uint64) asm.Digest { return asm.Digest{low, high} }
+	kept := sample{digest: digest(5, 16), traits: traits{ttl: 64}}
+	routed := sample{digest: digest(5, 16), frame: 1, traits: traits{ttl: 63}}
+	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{ttl: 63}}
+	enter := func(drop uint64, samples ...sample) { r.add(samples, []uint64{drop}) }
+
+	enter(0b010, kept, routed)
+	if want := (Counts{Sampled: 1, TTL: 1}); r.Counts != want {
+		t.Errorf("a copy in the same batch: %+v, want %+v", r.Counts, want)
+	}
+	enter(0b010, routed)
+	if want := (Counts{Sampled: 2, TTL: 2}); r.Counts != want {
+		t.Errorf("a copy in a later batch: %+v, want %+v", r.Counts, want)
+	}
+	enter(0b000, routed)
+	enter(0b010, routed)
+	if want := (Counts{Sampled: 3, TTL: 2, Exact: 1}); r.Counts != want {
+		t.Errorf("a copy of the packet kept last: %+v, want %+v", r.Counts, want)
+	}
+	enter(0b010, other, routed)
+	if want := (Counts{Sampled: 3, TTL: 2, Exact: 1}); r.Counts != want {
+		t.Errorf("a copy of what has lost its place: %+v, want %+v", r.Counts, want)
+	}
+}

@@ -1,0 +1,63 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// TunnelSample tells in which tunnels packets travel, from a sample of them at equal
+// distances: every packet at first, every second one once the sample is full, and so on.
+// It depends on the stream alone, and decodes some thousand packets more each time that
+// the stream doubles. The zero value is ready for use.
+type TunnelSample struct {
+	kinds [4096]Tunnel
+	n     int
+	shift uint   // log2 of the distance
+	seen  uint64 // packets
+}
+
+// Add takes samples of the next packets of the stream.
+func (s *TunnelSample) Add(b *capture.Batch) {
+	end := s.seen + uint64(len(b.Frames))
+	for {
+		at := uint64(s.n) << s.shift
+		if at >= end {
+			break
+		}
+		if s.n == len(s.kinds) {
+			s.halve()
+		}
+		s.kinds[s.n] = tunnelOf(b, int(at-s.seen))
+		s.n++
+	}
+	s.seen = end
+}
+
+// halve drops every second packet of the sample.
+func (s *TunnelSample) halve() {
+	s.n /= 2
+	for i := range s.n {
+		s.kinds[i] = s.kinds[2*i]
+	}
+	s.shift++
+}
+
+// Share returns the share of packets that travel in tunnels, and in which, the most
+// frequent one first.
+func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
+	var counts [tunnelKinds]int
+	for _, k := range s.kinds[:s.n] {
+		counts[k]++
+	}
+	if s.n == 0 || counts[NoTunnel] == s.n {
+		return 0, nil
+	}
+	for k := NoTunnel + 1; int(k) < tunnelKinds; k++ {
+		if counts[k] > 0 {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b Tunnel) int { return counts[b] - counts[a] })
+	return 1 - float64(counts[NoTunnel])/float64(s.n), kinds
+}

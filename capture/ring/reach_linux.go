@@ -1,0 +1,185 @@
+package ring
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ReachedFrom returns the names of the interfaces at which frames that are sent to one may
+// show up: that interface, the other end of a veth pair, other macvlans of its interface,
+// and whatever lies over or under these, as bonds, bridges and VLANs do. An interface that
+// does not exist reaches none. The error is the kernel's.
+func ReachedFrom(to string) (map[string]bool, error) {
+	links, err := readLinks()
+	if err != nil {
+		return nil, err
+	}
+	return links.reachedFrom(to), nil
+}
+
+// link is an interface and what it is tied to, by index; 0 for none.
+type link struct {
+	index, lower, master int
+	name                 string
+	switched             bool // with others over the same interface: macvlan, ipvlan
+}
+
+// links are the interfaces of a network namespace.
+type links []link
+
+func (l links) reachedFrom(to string) map[string]bool {
+	w := loopWalk{links: l, sent: map[int]bool{}, received: map[int]bool{}}
+	for i := range l {
+		if l[i].name == to {
+			w.send(&l[i])
+			w.over(&l[i])
+		}
+	}
+	seen := map[string]bool{}
+	for i := range l {
+		seen[l[i].name] = w.sent[l[i].index] || w.received[l[i].index]
+	}
+	return seen
+}
+
+// loopWalk follows frames through the interfaces that lie on each other.
+type loopWalk struct {
+	links          links
+	sent, received map[int]bool // by index
+}
+
+// pair tells the ends of a veth pair, which name each other.
+func pair(a, b *link) bool { return a != b && a.lower == b.index && b.lower == a.index }
+
+// above tells whether a is a VLAN or the like of b, or the bond or bridge that b is in.
+func above(a, b *link) bool {
+	return a.lower == b.index && b.lower != a.index || b.master == a.index
+}
+
+// siblings tells interfaces that get each other's frames from the one that they lie over.
+// Not all modes of them do that; a private macvlan that is refused is no loss.
+func siblings(a, b *link) bool { return a != b && a.switched && b.switched && a.lower == b.lower }
+
+// send follows frames out of an interface: to all it is made of, to the other end, and to
+// those that it is switched with.
+func (w *loopWalk) send(from *link) {
+	if w.sent[from.index] {
+		return
+	}
+	w.sent[from.index] = true
+	for i := range w.links {
+		switch next := &w.links[i]; {
+		case pair(from, next), siblings(from, next):
+			w.receive(next)
+		case above(from, next):
+			w.send(next)
+		}
+	}
+}
+
+// receive follows frames into an interface and those above it, of which a bridge sends
+// them out again.
+func (w *loopWalk) receive(at *link) {
+	if w.received[at.index] {
+		return
+	}
+	w.received[at.index] = true
+	for i := range w.links {
+		next := &w.links[i]
+		if above(next, at) {
+			w.receive(next)
+		}
+		if at.master != 0 && next.master == at.master && next != at {
+			w.send(next)
+		}
+	}
+}
+
+// over counts what lies above the interface itself as reached too. It is not, in
+// general, but nobody who feeds a part of what is captured means to.
+func (w *loopWalk) over(at *link) {
+	for i := range w.links {
+		if next := &w.links[i]; above(next, at) && !w.received[next.index] {
+			w.received[next.index] = true
+			w.over(next)
+		}
+	}
+}
+
+// readLinks asks the kernel. /sys tells of another namespace than the present one's
+// where that has no mount of its own.
+func readLinks() (links, error) {
+	dump, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", os.NewSyscallError("netlink", err))
+	}
+	messages, err := syscall.ParseNetlinkMessage(dump)
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var all links
+	for i := range messages {
+		if messages[i].Header.Type != syscall.RTM_NEWLINK {
+			continue
+		}
+		one, err := parseLink(&messages[i])
+		if err != nil {
+			return nil, fmt.Errorf("list interfaces: %w", err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// parseLink reads a struct ifinfomsg and its attributes.
+func parseLink(m *syscall.NetlinkMessage) (link, error) {
+	attributes, err := syscall.ParseNetlinkRouteAttr(m)
+	if err != nil {
+		return link{}, err
+	}
+	native := binary.NativeEndian
+	l := link{index: int(native.Uint32(m.Data[4:]))}
+	elsewhere := false
+	for _, a := range attributes {
+		switch {
+		case a.Attr.Type == unix.IFLA_IFNAME:
+			l.name = unix.ByteSliceToString(a.Value)
+		case a.Attr.Type == unix.IFLA_LINK_NETNSID:
+			elsewhere = true
+		case a.Attr.Type == unix.IFLA_LINKINFO:
+			l.switched = switchedKind(a.Value)
+		case len(a.Value) < 4:
+		case a.Attr.Type == unix.IFLA_LINK:
+			l.lower = int(native.Uint32(a.Value))
+		case a.Attr.Type == unix.IFLA_MASTER:
+			l.master = int(native.Uint32(a.Value))
+		}
+	}
+	if elsewhere {
+		l.lower = 0 // the number is that of another namespace
+	}
+	return l, nil
+}
+
+// switchedKind tells whether attributes of IFLA_LINKINFO are of a kind of interfaces that
+// are switched with each other.
+func switchedKind(info []byte) bool {
+	attributes, err := syscall.ParseNetlinkRouteAttr(&syscall.NetlinkMessage{
+		Header: syscall.NlMsghdr{Type: syscall.RTM_NEWLINK},
+		Data:   append(make([]byte, syscall.SizeofIfInfomsg), info...),
+	})
+	if err != nil {
+		return false // the kernel says nothing that is known here
+	}
+	for _, a := range attributes {
+		if a.Attr.Type == unix.IFLA_INFO_KIND {
+			return slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, unix.ByteSliceToString(a.Value))
+		}
+	}
+	return false
+}

@@ -1,0 +1,215 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Detector tells the copies of a stream from other packets, and counts what happens: what
+// the batches of a run have in common.
+type Detector struct {
+	cfg     *Config
+	copies  *dedup.Detector
+	stats   *runStats
+	tunnels flow.TunnelSample
+}
+
+// New makes the filter that cfg asks for, and for which inputBytes counts if
+// that is not 0. Of cfg, which must not change any more, it needs nothing that is about
+// inputs and outputs. Errors are those of the engine.
+func New(cfg *Config, inputBytes int64) (*Detector, error) {
+	filter, err := cfg.filter(inputBytes)
+	if err != nil {
+		return nil, err
+	}
+	return newDetector(cfg, filter, nil), nil
+}
+
+// newDetector makes one of a filter that may know packets of these points.
+func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.Point) *Detector {
+	cfg.prepareFilter(filter)
+	copies := dedup.NewWith(dedup.Parts{
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewPoints(points),
+	})
+	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
+}
+
+// prepareFilter tells a filter what kind of run it is in.
+func (c *Config) prepareFilter(filter engine.PacketFilter) {
+	if f, ok := filter.(interface{ GrowWhenReady() }); ok && c.Live {
+		f.GrowWhenReady()
+	}
+}
+
+// Populate has the system hand over the filter's memory now, where that has a bound. Else it
+// does so as packets come, and none may be able to wait for as long. It returns the error of
+// ctx, if that ends before.
+func (d *Detector) Populate(ctx context.Context) error {
+	if f, ok := d.copies.Filter().(interface{ Populate(context.Context) error }); ok {
+		return f.Populate(ctx)
+	}
+	return nil
+}
+
+// NewPackets makes what one batch at a time is compared with.
+func (d *Detector) NewPackets() *Packets {
+	return &Packets{detector: d, packets: d.copies.NewPackets()}
+}
+
+// NewDecoder returns a decoder of the headers that identities begin with.
+func (d *Detector) NewDecoder() *flow.Decoder {
+	return flow.NewDecoder(flow.Config{Inner: d.cfg.Identity.Kind == flow.Inner})
+}
+
+// Summary returns what was found so far, in the given time. It must not be called while
+// verdicts are made.
+func (d *Detector) Summary(elapsed time.Duration) Summary {
+	stats := d.copies.Stats()
+	s := d.stats.close(elapsed)
+	s.Window = d.cfg.Window.String()
+	s.Identity = d.cfg.Identity.Kind.String()
+	s.InTunnels, s.Tunnels = d.tunnels.Share()
+	s.Digest = d.cfg.Digest
+	s.Method = stats.Method
+	s.MemoryBytes = stats.MemoryBytes
+	s.PredictedFPR = stats.PredictedFPR
+	s.EvictedLive = stats.EvictedLive
+	s.SuggestedMemory = stats.SuggestedMemory
+	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
+	s.SharedPoints = d.copies.Points().Shared()
+	return s
+}
+
+// Close gives the filter's memory back; Summary still works.
+func (d *Detector) Close() error { return d.copies.Close() }
+
+// Fill returns the share of the filter's memory that is in use: see
+// engine.PacketStats.
+func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
+
+// Packets are those of one batch on their way to verdicts, as dedup.Packets are, and are
+// counted on the way.
+type Packets struct {
+	detector *Detector
+	packets  *dedup.Packets
+	stats    batchStats
+}
+
+// Reset makes room for a batch of n packets.
+func (p *Packets) Reset(n int) {
+	p.packets.Reset(n)
+	p.stats = newBatchStats()
+}
+
+// Read decodes and digests the packets from to to-1 of b, and returns the digests. All
+// packets are to be read, in their order.
+func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
+	digests := p.packets.Read(b, from, to)
+	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
+	return digests
+}
+
+// Times returns the times of the packets, as far as they may be relied on: of those that were read.
+func (p *Packets) Times() []int64 { return p.packets.Times() }
+
+// Verdicts compares the packets, and returns a bitmap of those that are copies, which is
+// valid until the next Reset. Batches are compared one after another, in the order of
+// their stream.
+func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
+	d := p.detector
+	drop = p.packets.Judge(b)
+	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), drop)
+	if d.cfg.Identity.Kind == flow.L3 {
+		d.tunnels.Add(b)
+	}
+	return drop
+}
+
+// ErrNoSnapshot is returned for a filter that cannot be saved.
+var ErrNoSnapshot = errors.New("this method cannot be saved")
+
+// SavedStats are the counts of a run for another one to go on with.
+type SavedStats struct {
+	Packets, Bytes                      uint64
+	NonIP, Snapped, OutOfOrder, Untimed uint64
+	First, Last                         int64
+	Duplicates, Removed                 uint64 // packets and their bytes
+	ByProtocol                          []uint64
+	// Points are the places of packets, by the numbers that the filter knows them by.
+	Points []flow.Point
+}
+
+// label names the elements of the filter in its snapshot.
+func (c *Config) label() string { return "packets, " + c.Digest }
+
+// Save writes the filter for Resume, and returns the counts. It must not be
+// called while verdicts are made. Errors are those of w, or ErrNoSnapshot.
+func (d *Detector) Save(w io.Writer) (SavedStats, error) {
+	f, ok := d.copies.Filter().(interface {
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
+	})
+	if !ok {
+		return SavedStats{}, ErrNoSnapshot
+	}
+	t := &d.stats.batches
+	return SavedStats{
+		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
+		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
+		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
+	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
+}
+
+// Resume goes on where Judging.Save left off. It reads nothing behind what that
+// wrote. Errors are those of r and of the engine.
+func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
+	filter, err := cfg.restore(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(saved.ByProtocol) != int(flow.Protocols) {
+		return nil, errors.Join(fmt.Errorf("%w: %d protocols", engine.ErrSnapshot, len(saved.ByProtocol)), filter.Close())
+	}
+	d := newDetector(cfg, filter, saved.Points)
+	b := d.stats
+	b.batches = batchStats{
+		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,
+		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
+	}
+	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
+	copy(b.duplicates[:], saved.ByProtocol)
+	return d, nil
+}
+
+// restore reads the filter that cfg asks for.
+func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
+	if err := c.fits(); err != nil {
+		return nil, err
+	}
+	restore := engine.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
+	switch {
+	case c.Method == MethodTimers:
+		return packetFilter(engine.RestoreTimers(r, restore))
+	case engine.IsStreamMethod(c.Method):
+		return packetFilter(engine.RestoreStreamPackets(r, restore))
+	}
+	return packetFilter(engine.RestoreTimed(r, restore))
+}
+
+// packetFilter keeps a nil pointer from becoming a filter that is not nil.
+func packetFilter[F engine.PacketFilter](f F, err error) (engine.PacketFilter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}

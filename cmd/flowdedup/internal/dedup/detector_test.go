@@ -1,0 +1,122 @@
+package dedup
+
+import (
+	"bytes"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// TestSavedStays saves a run in its middle: what was saved is of that moment, whatever
+// comes later, and another run goes on from it.
+func TestSavedStays(t *testing.T) {
+	window, err := engine.ParseWindow("1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &Config{Digest: "aes", Method: "timed", Window: window, Memory: 1 << 20, Across: true}
+	b := routed(t)
+	elsewhere := func() { // the same packets come to other interfaces
+		for i := range b.Frames {
+			b.Frames[i].Interface = (b.Frames[i].Interface + 1) % uint32(len(b.Interfaces))
+		}
+	}
+	first, err := New(cfg, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	find := func(d *Detector) Summary {
+		p := d.NewPackets()
+		p.Reset(len(b.Frames))
+		p.Read(b, 0, len(b.Frames))
+		p.Verdicts(b)
+		return d.Summary(0)
+	}
+	find(first)
+	elsewhere()
+	find(first)
+	var snapshot bytes.Buffer
+	saved, err := first.Save(&snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atOnce := saved
+	atOnce.ByProtocol = append([]uint64(nil), saved.ByProtocol...)
+	elsewhere()
+	want := find(first)
+	if !reflect.DeepEqual(saved, atOnce) || saved.Duplicates == 0 || want.Duplicates == saved.Duplicates {
+		t.Errorf("%d duplicates were saved, then there were %d: %+v, and was %+v", saved.Duplicates, want.Duplicates, saved, atOnce)
+	}
+	second, err := Resume(cfg, &snapshot, &saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if got := find(second); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestSavedMethods goes on with filters of methods for measurements.
+func TestSavedMethods(t *testing.T) {
+	for _, c := range []struct {
+		method, window string
+		params         Params
+	}{{"timers", "1h", Params{"K": 4, "equal": 2}}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}}, {"lru", "none", Params{"cells": 16}}} {
+		window, err := engine.ParseWindow(c.window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16}
+		b := routed(t)
+		find := func(d *Detector) Summary {
+			p := d.NewPackets()
+			p.Reset(len(b.Frames))
+			p.Read(b, 0, len(b.Frames))
+			p.Verdicts(b)
+			return d.Summary(0)
+		}
+		first, err := New(cfg, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		find(first)
+		var snapshot bytes.Buffer
+		saved, err := first.Save(&snapshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := Resume(cfg, &snapshot, &saved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		want := find(first)
+		if got := find(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.method {
+			t.Errorf("%s: %+v, want %+v", c.method, got, want)
+		}
+	}
+}
+
+// routed returns the first packets of a capture from a router's interfaces.
+func routed(t *testing.T) *capture.Batch {
+	t.Helper()
+	src, err := pcapfile.Open(filepath.Join("..", "..", "..", "..", "testdata", "pcaps", "router-vlan.pcapng"), pcapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	b := &capture.Batch{}
+	for len(b.Frames) == 0 {
+		if err := src.Next(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}

@@ -1,0 +1,245 @@
+package dedup
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Summary is what a run found; its JSON form is part of the command line's
+// contract.
+type Summary struct {
+	PacketsIn  uint64 `json:"packets_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	Duplicates uint64 `json:"duplicates"`
+	Filtered   uint64 `json:"filtered"`  // packets that were not wanted, and are counted nowhere else
+	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
+	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
+	NonIP      uint64 `json:"non_ip"`
+	Snapped    uint64 `json:"snapped"` // packets captured in part
+	// OutOfOrder counts packets older than the one before them.
+	OutOfOrder  uint64 `json:"out_of_order"`
+	NoTimestamp uint64 `json:"no_timestamp"`
+	Damaged     bool   `json:"damaged"`
+	// The timestamps are those of the first and the last packet of the stream
+	// that have one.
+	FirstTimestamp       *string           `json:"first_timestamp"`
+	LastTimestamp        *string           `json:"last_timestamp"`
+	DuplicatesByProtocol map[string]uint64 `json:"duplicates_by_protocol"`
+	Window               string            `json:"window"`
+	Identity             string            `json:"identity"`
+	Digest               string            `json:"digest"`
+	Method               string            `json:"method"`
+	MemoryBytes          int               `json:"memory_bytes"`
+	PredictedFPR         float64           `json:"predicted_fpr"`
+	EvictedLive          uint64            `json:"evicted_live"`
+	// LateForgotten counts packets kept whose time went back behind what was forgotten.
+	LateForgotten    uint64  `json:"late_forgotten"`
+	Seconds          float64 `json:"seconds"`
+	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Inputs are those that were opened, in the order of the command line, nil for one.
+	Inputs []InputCount `json:"inputs,omitempty"`
+	// Files counts those that outputs which rotate have written, nil without any.
+	Files *uint64 `json:"files,omitempty"`
+
+	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
+	SuggestedMemory int `json:"-"`
+	// Late says more of LateForgotten.
+	Late engine.LateStats `json:"-"`
+	// SharedPoints counts packets whose capture point shares its number with others, since
+	// there are too many.
+	SharedPoints uint64 `json:"-"`
+	// SkippedBlocks counts pcapng blocks that could not be carried over into a
+	// file of merged inputs.
+	SkippedBlocks uint64 `json:"-"`
+	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
+	// Tunnels which these are, the most frequent one first.
+	InTunnels float64       `json:"-"`
+	Tunnels   []flow.Tunnel `json:"-"`
+}
+
+// runStats keeps the running counts of a Summary.
+type runStats struct {
+	Summary
+	batches    batchStats
+	removed    uint64 // captured bytes of the duplicates
+	duplicates [flow.Protocols]uint64
+}
+
+func newRunStats() *runStats { return &runStats{batches: newBatchStats()} }
+
+// batch enters the next packets of the stream, and of which drop says that they are
+// duplicates.
+func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
+	k.batches.add(t)
+	for w, word := range drop {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			k.Duplicates++
+			k.removed += uint64(frames[i].CapLen)
+			k.duplicates[protocols[i]]++
+		}
+	}
+}
+
+// close returns the finished summary.
+func (k *runStats) close(elapsed time.Duration) Summary {
+	s, t := k.Summary, &k.batches
+	s.PacketsIn, s.PacketsOut = t.count, t.count-s.Duplicates
+	s.BytesIn, s.BytesOut = t.bytes, t.bytes-k.removed
+	s.NonIP, s.Snapped, s.OutOfOrder, s.NoTimestamp = t.nonIP, t.snapped, t.outOfOrder, t.untimed
+	s.FirstTimestamp, s.LastTimestamp = show.Timestamp(t.first, time.UTC), show.Timestamp(t.last, time.UTC)
+	s.DuplicatesByProtocol = map[string]uint64{}
+	for p, n := range k.duplicates {
+		if n > 0 {
+			s.DuplicatesByProtocol[flow.Protocol(p).String()] = n
+		}
+	}
+	s.Seconds = elapsed.Seconds()
+	if s.Seconds > 0 {
+		s.PacketsPerSecond = float64(s.PacketsIn) / s.Seconds
+	}
+	return s
+}
+
+// batchStats counts what a run of packets shows without a look at any other.
+type batchStats struct {
+	count, bytes                        uint64
+	nonIP, snapped, outOfOrder, untimed uint64
+	first, last                         int64 // times of the first and the last packet that have one, or NoTime
+}
+
+func newBatchStats() batchStats { return batchStats{first: capture.NoTime, last: capture.NoTime} }
+
+// packets enters packets behind those entered before. It takes two passes, each of which
+// has registers for all that it counts.
+func (t *batchStats) packets(frames []capture.Frame, protocols []flow.Protocol) {
+	if t.last == capture.NoTime {
+		t.first = firstTime(frames)
+	}
+	t.clock(frames)
+	t.sizes(frames, protocols)
+}
+
+// clock goes through the times. Its one branch is on what holds for all packets of a
+// capture or for none.
+func (t *batchStats) clock(frames []capture.Frame) {
+	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
+	for i := range frames {
+		at := frames[i].Time
+		if at == capture.NoTime {
+			untimed++
+			continue
+		}
+		older := uint64(0)
+		if at < last { // NoTime is less than any time
+			older = 1
+		}
+		outOfOrder += older
+		last = at
+	}
+	t.last = last
+	t.untimed += untimed
+	t.outOfOrder += outOfOrder
+}
+
+// sizes goes through lengths and protocols.
+func (t *batchStats) sizes(frames []capture.Frame, protocols []flow.Protocol) {
+	protocols = protocols[:len(frames)]
+	var bytes, snapped, nonIP uint64
+	for i := range frames {
+		f := &frames[i]
+		captured := uint64(f.CapLen)
+		bytes += captured
+		snapped += (captured - uint64(f.WireLen)) >> 63
+		nonIP += uint64(protocols[i] / flow.NonIP)
+	}
+	t.count += uint64(len(frames))
+	t.bytes += bytes
+	t.snapped += snapped
+	t.nonIP += nonIP
+}
+
+// firstTime returns the time of the first packet that has one, or NoTime.
+func firstTime(frames []capture.Frame) int64 {
+	for i := range frames {
+		if frames[i].Time != capture.NoTime {
+			return frames[i].Time
+		}
+	}
+	return capture.NoTime
+}
+
+// add enters the packets of another batch behind those entered before.
+func (t *batchStats) add(next *batchStats) {
+	t.count += next.count
+	t.bytes += next.bytes
+	t.nonIP += next.nonIP
+	t.snapped += next.snapped
+	t.untimed += next.untimed
+	t.outOfOrder += next.outOfOrder
+	if next.last == capture.NoTime {
+		return
+	}
+	if next.first < t.last {
+		t.outOfOrder++
+	}
+	if t.last == capture.NoTime {
+		t.first = next.first
+	}
+	t.last = next.last
+}
+
+// InputCount is what came from one input. Which of its packets no other input has seen
+// is not among it: a filter remembers that a packet was kept, and not where its copies
+// turned up, so that in constant memory it can be told of copies only.
+type InputCount struct {
+	Input      string `json:"input"` // the name as the user gave it; "stdin" for "-"
+	Packets    uint64 `json:"packets"`
+	Duplicates uint64 `json:"duplicates"`
+}
+
+// byInput counts packets by the input that they came from.
+type byInput []InputCount
+
+// newByInput returns counts for inputs of these names, or nil if they are not several.
+func newByInput(names []string) byInput {
+	if len(names) < 2 {
+		return nil
+	}
+	counts := make(byInput, len(names))
+	for i, name := range names {
+		counts[i].Input = name
+	}
+	return counts
+}
+
+// add enters the packets of a batch, of which drop says that they are duplicates.
+func (c byInput) add(b *capture.Batch, drop []uint64) {
+	if c == nil {
+		return
+	}
+	for from := 0; from < len(b.Frames); {
+		at := b.Frames[from].Interface
+		to := from + 1
+		for to < len(b.Frames) && b.Frames[to].Interface == at {
+			to++
+		}
+		c[inputOf(b, from)].Packets += uint64(to - from)
+		from = to
+	}
+	for w, word := range drop {
+		for ; word != 0; word &= word - 1 {
+			c[inputOf(b, w*64+bits.TrailingZeros64(word))].Duplicates++
+		}
+	}
+}
+
+// inputOf returns the number of the input that frame i came from.
+func inputOf(b *capture.Batch, i int) int {
+	return b.Sections[b.Interfaces[b.Frames[i].Interface].Section].Input
+}

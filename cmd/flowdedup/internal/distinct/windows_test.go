@@ -1,0 +1,145 @@
+package distinct
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+)
+
+// crowded makes a pcap of raw IPv4 headers, each from another source, so many in each of
+// the given hours, evenly spaced.
+func crowded(t *testing.T, packets int, hours ...int) string {
+	t.Helper()
+	le := binary.LittleEndian
+	data := le.AppendUint32(nil, 0xa1b2c3d4)
+	data = append(data, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	data = le.AppendUint32(le.AppendUint32(data, 65535), 101)
+	for _, hour := range hours {
+		for i := range packets {
+			at := time.Duration(i) * time.Hour / time.Duration(packets)
+			data = le.AppendUint32(data, uint32(hour*3600+int(at/time.Second)))
+			data = le.AppendUint32(data, uint32(at%time.Second/time.Microsecond))
+			data = le.AppendUint32(le.AppendUint32(data, 20), 20)
+			data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0)
+			data = binary.BigEndian.AppendUint32(data, uint32(10<<24+i))
+			data = append(data, 10, 0, 0, 2)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "crowded.pcap")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestLookAhead counts the same whether counters were made ready or not, with any method,
+// workers and size of batches, and has windows that follow each other start with what the
+// one before grew to.
+func TestLookAhead(t *testing.T) {
+	const packets = 50_000
+	name := crowded(t, packets, 0, 1, 2, 5, 6)
+	for _, method := range multikey.Methods() {
+		var want []Row
+		for _, c := range []struct{ workers, chunk int }{{1, 0}, {3, 100_000}} {
+			t.Run(fmt.Sprintf("%s/workers=%d/chunk=%d", method, c.workers, c.chunk), func(t *testing.T) {
+				var rows []Row
+				_, err := Run(context.Background(), Config{
+					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
+					Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}},
+					Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
+					Rows: func(r []Row) error { rows = append(rows, r...); return nil },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, r := range rows {
+					if want := uint64(packets); r.Family == "all" && (r.Distinct != want || r.Packets != want) {
+						t.Errorf("row %d: %+v, want %d distinct", i, r, want)
+					}
+				}
+				if want == nil {
+					want = rows
+				}
+				if !slices.EqualFunc(rows, want, equalRows) {
+					t.Errorf("rows %+v, want %+v", rows, want)
+				}
+			})
+		}
+	}
+}
+
+// lruMemory has rows that forget hold everything.
+func lruMemory(method string) int {
+	if method == "lru" {
+		return 32 << 20
+	}
+	return 0
+}
+
+func equalRows(a, b Row) bool {
+	start, end := equalStamps(a.WindowStart, b.WindowStart), equalStamps(a.WindowEnd, b.WindowEnd)
+	a.WindowStart, a.WindowEnd, b.WindowStart, b.WindowEnd = nil, nil, nil, nil
+	return start && end && a == b
+}
+
+func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// TestBudget counts hours of many sources and flows in little memory. What is told does not depend on
+// workers and batches, takes no more than it may, and has bounds: at this key all hold, of
+// which each does with 95 %.
+func TestBudget(t *testing.T) {
+	const packets, total = 300_000, 8 << 20
+	name := crowded(t, packets, 0, 1, 2)
+	var want []Row
+	for _, c := range []struct{ workers, chunk int }{{1, 0}, {3, 100_000}, {1, 70_001}} {
+		t.Run(fmt.Sprintf("workers=%d/chunk=%d", c.workers, c.chunk), func(t *testing.T) {
+			var rows []Row
+			_, err := Run(context.Background(), Config{
+				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
+				Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.Pair}},
+				Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
+				Rows: func(r []Row) error { rows = append(rows, r...); return nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sampled, memory := 0, map[string]int{}
+			for _, r := range rows {
+				if r.Family != "all" {
+					continue
+				}
+				if r.Low > packets || r.High < packets || r.High-r.Low > packets/10 {
+					t.Errorf("%s: %d (%d to %d), want %d", r.Of, r.Distinct, r.Low, r.High, packets)
+				}
+				if r.Low < r.High {
+					sampled++
+				}
+				memory[*r.WindowStart] += r.MemoryBytes
+			}
+			for window, bytes := range memory {
+				if bytes > total {
+					t.Errorf("%s: %d bytes, may have %d", window, bytes, total)
+				}
+			}
+			if sampled == 0 || sampled == 9 {
+				t.Errorf("%d of 9 counts are of samples: that tests nothing", sampled)
+			}
+			if want == nil {
+				want = rows
+			}
+			if !slices.EqualFunc(rows, want, equalRows) {
+				t.Errorf("rows %+v, want %+v", rows, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package live
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+const (
+	// every is how often the run is looked at.
+	every = time.Second
+	// grace is how long after its end a window waits for packets on their way: many
+	// times what the blocks of rings may be delayed by.
+	grace = 2 * time.Second
+)
+
+// ticker is what is done as time goes by.
+type ticker struct {
+	run  *runner
+	now  time.Time // as of the last batch
+	next time.Time
+	// slides is when the next counts over the past are due.
+	slides time.Time
+	last   []ring.Stats // as of the last look
+
+	status chan Status   // holds one at the most
+	told   chan struct{} // closed after the last one
+}
+
+func newTicker(r *runner) *ticker {
+	w := &ticker{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
+	go w.tell()
+	return w
+}
+
+// tell hands on one status after another, so that whoever shows them holds up no
+// packets.
+func (w *ticker) tell() {
+	defer close(w.told)
+	for s := range w.status {
+		if w.run.cfg.Status != nil {
+			w.run.cfg.Status(s)
+		}
+	}
+}
+
+// tick does what is due. It is called after each batch, in the order of the stream.
+func (w *ticker) tick(now time.Time) error {
+	w.now = now
+	if now.Before(w.next) {
+		return nil
+	}
+	w.next = now.Add(every)
+	w.rings()
+	if c := w.run.counter; c != nil {
+		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
+			return err
+		}
+	}
+	if err := w.slide(now); err != nil {
+		return err
+	}
+	select {
+	case w.status <- w.run.status(now):
+	default:
+	}
+	return nil
+}
+
+// slide tells the counts over the past, at each multiple of the slide.
+func (w *ticker) slide(now time.Time) error {
+	r := w.run
+	if r.counter == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
+		return nil
+	}
+	first := w.slides.IsZero()
+	w.slides = now.Truncate(r.cfg.Slide).Add(r.cfg.Slide)
+	if first {
+		return nil
+	}
+	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
+}
+
+// grace is at least twice what rings hold packets back for.
+func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
+
+// rings tells what has happened at the rings since the last look.
+func (w *ticker) rings() {
+	now := w.run.capture.Stats()
+	for i := range now {
+		s, before := &now[i], &w.last[i]
+		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
+		if s.Dropped > before.Dropped {
+			log.Warn("the kernel dropped packets: the ring was full",
+				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
+		}
+		switch {
+		case s.Out && s.Outages > before.Outages:
+			log.Warn("interface is down or gone")
+		case !s.Out && s.Outages > before.Outages:
+			log.Warn("interface was down or gone for a moment")
+		case !s.Out && before.Out:
+			log.Info("interface is back")
+		}
+	}
+	w.last = now
+}
+
+// end tells the last status.
+func (w *ticker) end() {
+	w.rings()
+	s := w.run.status(time.Now())
+	s.Stopping = true
+	w.status <- s
+	close(w.status)
+	<-w.told
+}

@@ -1,0 +1,348 @@
+package monitor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// dashboard is what the view and the page show of a status, in words.
+type dashboard struct {
+	Interfaces string
+	Time       string
+	Up         string
+	Tables     []table
+}
+
+// table is a table of the dashboard. Its first column names the rows.
+type table struct {
+	Columns []show.Column
+	Rows    [][]cell
+	Hidden  int // rows that were left out
+	Least   int // rows that must not be
+
+	Chart  string      // what Series shows, "" for nothing
+	Series [][]float64 // of the first rows, over time
+}
+
+// cell is one field of a table.
+type cell struct {
+	Text     string
+	Severity severity
+	Bar      bool    // Share is drawn before Text
+	Share    float64 // 0 to 1
+}
+
+// severity is how much attention a cell needs.
+type severity uint8
+
+const (
+	plain severity = iota
+	faint
+	warn
+	bad
+)
+
+// String is the name of the severity's style on the page.
+func (m severity) String() string { return [...]string{"plain", "faint", "warn", "bad"}[m] }
+
+// textCell is a cell of text.
+func textCell(s string) cell { return cell{Text: s} }
+
+// countCell is a cell of a count.
+func countCell(n uint64) cell { return cell{Text: show.Count(n)} }
+
+// alertCell is a cell of a count that should be 0.
+func alertCell(n uint64, m severity) cell {
+	if n == 0 {
+		m = plain
+	}
+	return cell{Text: show.Count(n), Severity: m}
+}
+
+// row makes the first cell of a row its name.
+func row(name string, cells ...cell) []cell {
+	return append([]cell{{Text: show.Printable(name)}}, cells...)
+}
+
+// newDashboard makes the dashboard of the last status of a history, an empty one before the
+// first.
+func newDashboard(h *history) *dashboard {
+	s := h.last
+	if s == nil {
+		return &dashboard{}
+	}
+	b := &dashboard{Interfaces: interfaceNames(s)}
+	if !s.Now.IsZero() {
+		b.Time = s.Now.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	if !s.Started.IsZero() {
+		b.Up = "up " + show.Duration(age(s.Started, s.Now))
+	}
+	b.Tables = append(b.Tables, ratesOf(h))
+	for _, of := range []func(*live.Status) table{filterOf, ringsOf, outputsOf, distinctOf, diffsOf} {
+		if p := of(s); len(p.Rows) > 0 {
+			b.Tables = append(b.Tables, p)
+		}
+	}
+	return b
+}
+
+// interfaceNames names each interface once.
+func interfaceNames(s *live.Status) string {
+	var names []string
+	for i := range s.Rings {
+		if name := show.Printable(s.Rings[i].Interface); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// percent writes the share that part has of whole; nothing has no shares.
+func percent(part, whole float64) string {
+	if whole <= 0 {
+		return ""
+	}
+	return show.Percent(part, whole, 1)
+}
+
+// clock writes the time of day that a window began at, and the date where it is
+// another than now's.
+func clock(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	layout := "15:04Z"
+	if t.Second() != 0 {
+		layout = "15:04:05Z"
+	}
+	if t.YearDay() != now.YearDay() || t.Year() != now.Year() {
+		layout = "2006-01-02 " + layout
+	}
+	return t.Format(layout)
+}
+
+// ratesOf is how much comes, and how much of it is there twice or lost.
+func ratesOf(h *history) table {
+	s, r := h.last, h.now()
+	received, dropped := atRings(s)
+	lost := plain
+	switch {
+	case r.dropped > 0:
+		lost = bad
+	case dropped > 0:
+		lost = warn
+	}
+	return table{
+		Columns: []show.Column{{Left: true}, {Name: "now"}, {}, {Name: "since start"}, {}},
+		Rows: [][]cell{
+			row("packets", textCell(show.PerSecond(r.packets, "")), textCell(""), countCell(s.PacketsIn), textCell("")),
+			row("duplicates", textCell(show.PerSecond(r.duplicates, "")), textCell(percent(r.duplicates, r.packets)),
+				countCell(s.Duplicates), textCell(percent(float64(s.Duplicates), float64(s.PacketsIn)))),
+			row("traffic", textCell(show.PerSecond(r.bits, "bit")), textCell(""), textCell(show.Bytes(s.BytesIn)), textCell("")),
+			row("dropped", cell{Text: show.PerSecond(r.dropped, ""), Severity: lost}, textCell(percent(r.dropped, r.received)),
+				cell{Text: show.Count(dropped), Severity: lost}, textCell(percent(float64(dropped), float64(received)))),
+		},
+		Least: 4,
+		Chart: "last minute",
+		Series: [][]float64{
+			h.series(func(r rate) float64 { return r.packets }),
+			h.series(func(r rate) float64 { return r.duplicates }),
+		},
+	}
+}
+
+// filterOf is the filter's state. One that pushes out what it still needs says how
+// large it should be.
+func filterOf(s *live.Status) table {
+	f := &s.Filter
+	if f.Method == "" {
+		return table{}
+	}
+	evicted := alertCell(f.EvictedLive, warn)
+	if f.SuggestedMemory > 0 {
+		evicted.Text += ", try --memory " + show.FlagBytes(f.SuggestedMemory)
+	}
+	return table{
+		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "memory"}, {Name: "full", Left: true}, {Name: "FPR"}, {Name: "forgotten too early", Left: true}},
+		Rows: [][]cell{row(fmt.Sprintf("%s, %s %s", f.Method, f.Identity, inWindow(f.Window)),
+			textCell(show.Bytes(f.MemoryBytes)),
+			cell{Text: percent(f.Fill, 1), Bar: true, Share: f.Fill},
+			textCell(fmt.Sprintf("%.1e", f.PredictedFPR)), evicted)},
+		Least: 1,
+	}
+}
+
+// inWindow puts a window into words.
+func inWindow(window string) string {
+	if n, ok := strings.CutPrefix(window, "n:"); ok {
+		return "in " + n + " packets"
+	}
+	if window == "none" || window == "" {
+		return "without a window"
+	}
+	return "in " + window
+}
+
+// diffsOf is how the sampled duplicates differ from what they copy, the most
+// frequent first.
+func diffsOf(s *live.Status) table {
+	n := &s.Diffs
+	if n.Sampled == 0 {
+		return table{}
+	}
+	kinds := diffCounts(n)
+	slices.SortStableFunc(kinds, func(a, b diffCount) int { return cmp.Compare(b.count, a.count) })
+	p := table{Columns: []show.Column{{Name: "copies differ in", Left: true}}, Rows: [][]cell{row(show.Count(n.Sampled) + " sampled")}, Least: 1}
+	for _, r := range kinds {
+		p.Columns = append(p.Columns, show.Column{Name: r.title})
+		p.Rows[0] = append(p.Rows[0], textCell(percent(float64(r.count), float64(n.Sampled))))
+	}
+	return p
+}
+
+// diffCount is how many copies differ in one way.
+type diffCount struct {
+	name  string // in metrics
+	title string
+	count uint64
+}
+
+func diffCounts(n *diffs.Counts) []diffCount {
+	return []diffCount{
+		{"vlan", "VLAN", n.VLAN},
+		{"ttl", "TTL", n.TTL},
+		{"mac", "MAC", n.MAC},
+		{"interface", "interface", n.Interface},
+		{"other", "other", n.Other},
+		{"exact", "nothing", n.Exact},
+	}
+}
+
+// ringsOf is what each ring received and lost.
+func ringsOf(s *live.Status) table {
+	p := table{
+		Columns: []show.Column{{Name: "capture", Left: true}, {Name: "received"}, {Name: "dropped"}, {Name: "freezes"}, {Name: "", Left: true}},
+		Least:   1,
+	}
+	for i := range s.Rings {
+		r := &s.Rings[i]
+		name := r.Interface
+		if slices.ContainsFunc(s.Rings, func(other ring.Stats) bool { return other.Interface == name && other.Ring != r.Ring }) {
+			name += "/" + strconv.Itoa(r.Ring)
+		}
+		p.Rows = append(p.Rows, row(name, countCell(r.Received), alertCell(r.Dropped, bad), alertCell(r.Freezes, bad), ringNotes(r)))
+	}
+	return p
+}
+
+// ringNotes names what the wire did not have, and outages, the present one first.
+func ringNotes(r *ring.Stats) cell {
+	c := cell{Severity: faint, Text: show.Notes(
+		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Merged, What: "merged by the host"},
+		show.Note{Count: r.Cut, What: "cut"}, show.Note{Count: r.NoChecksum, What: "without checksum"})}
+	if r.Out {
+		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
+	}
+	return c
+}
+
+// distinctOf has a row for each key, with the families side by side.
+func distinctOf(s *live.Status) table {
+	if len(s.Distinct) == 0 {
+		return table{}
+	}
+	title, span, bounds := "distinct", "", ""
+	if start := s.Distinct[0].WindowStart; !start.IsZero() {
+		title += " since " + clock(start, s.Now)
+	}
+	if d := s.Distinct[0].Span; d > 0 {
+		span, bounds = "past "+show.Duration(d), "95 %"
+	}
+	p := table{Columns: []show.Column{{Name: title, Left: true}, {Name: "IPv4"}, {Name: "IPv6"}, {Name: "all"}, {Name: span}, {Name: bounds, Left: true}}, Least: 1}
+	rows := map[string]int{}
+	for i := range s.Distinct {
+		d := &s.Distinct[i]
+		at, ok := rows[d.Of]
+		if !ok {
+			at = len(p.Rows)
+			rows[d.Of] = at
+			p.Rows = append(p.Rows, row(d.Of, make([]cell, 5)...))
+		}
+		enter(p.Rows[at], d)
+	}
+	return p
+}
+
+// enter fills the cells of a key's row that a family has.
+func enter(cells []cell, d *live.Distinct) {
+	switch d.Family {
+	case "ipv4":
+		cells[1] = countCell(d.Window)
+	case "ipv6":
+		cells[2] = countCell(d.Window)
+	default:
+		cells[3] = countCell(d.Window)
+		if d.Span > 0 {
+			cells[4] = countCell(d.Sliding)
+			if d.Low != d.High {
+				cells[5] = cell{Text: fmt.Sprintf("%s to %s", show.Count(d.Low), show.Count(d.High)), Severity: faint}
+			}
+		}
+	}
+}
+
+// outputsOf is where packets go, and the file that remembers the run.
+func outputsOf(s *live.Status) table {
+	p := table{Columns: []show.Column{{Name: "output", Left: true}, {Name: "packets"}, {Name: "bytes"}, {Name: "", Left: true}}, Least: 1}
+	for i := range s.Outputs {
+		o := &s.Outputs[i]
+		state := losing(cell{Text: show.Notes(show.Note{Count: o.Files, What: english.PluralWord(int(o.Files), "file", "")})},
+			show.Notes(show.Note{Count: o.Lost, What: "lost"}), o.Failed)
+		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
+	}
+	if f := s.Forward; f != nil {
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Cut, What: "cut"})
+		if lost != "" {
+			lost = "not sent: " + lost
+		}
+		state := losing(cell{Text: "forwarded"}, lost, f.Failed)
+		p.Rows = append(p.Rows, row(f.Interface, countCell(f.Sent), textCell(show.Bytes(f.Bytes)), state))
+	}
+	if f := s.State; f != nil {
+		p.Rows = append(p.Rows, row(f.Name, textCell(""), textCell(show.Bytes(f.Bytes)), saved(f, s)))
+	}
+	return p
+}
+
+// losing puts into the cell of an output what did not get there, and why nothing does now.
+func losing(state cell, lost, failed string) cell {
+	if lost != "" {
+		state = cell{Text: lost, Severity: warn}
+	}
+	if failed != "" {
+		state = cell{Text: strings.TrimPrefix(lost+", failed: "+show.Printable(failed), ", "), Severity: bad}
+	}
+	return state
+}
+
+// saved tells how old the state on disk is.
+func saved(f *live.State, s *live.Status) cell {
+	state := cell{Text: "state, not saved yet"}
+	if !f.Saved.IsZero() {
+		state.Text = "state, saved " + age(f.Saved, s.Now).String() + " ago"
+	}
+	if f.Failed != "" {
+		state = cell{Text: state.Text + ", then failed: " + show.Printable(f.Failed), Severity: bad}
+	}
+	return state
+}

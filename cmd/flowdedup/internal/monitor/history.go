@@ -1,0 +1,146 @@
+package monitor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// rate is how fast things happened between two statuses, a second.
+type rate struct{ packets, duplicates, bits, received, dropped float64 }
+
+// rateOf returns the rate between two statuses, and false where no time lies
+// between them.
+func rateOf(before, after *live.Status) (rate, bool) {
+	seconds := after.Now.Sub(before.Now).Seconds()
+	if seconds <= 0 {
+		return rate{}, false
+	}
+	received1, dropped1 := atRings(before)
+	received2, dropped2 := atRings(after)
+	return rate{
+		packets:    increase(before.PacketsIn, after.PacketsIn) / seconds,
+		duplicates: increase(before.Duplicates, after.Duplicates) / seconds,
+		bits:       8 * increase(before.BytesIn, after.BytesIn) / seconds,
+		received:   increase(received1, received2) / seconds,
+		dropped:    increase(dropped1, dropped2) / seconds,
+	}, true
+}
+
+// increase is by how much a count grew: not at all if it began anew.
+func increase(before, after uint64) float64 {
+	if after < before {
+		return 0
+	}
+	return float64(after - before)
+}
+
+// atRings sums what the kernel counted.
+func atRings(s *live.Status) (received, dropped uint64) {
+	for i := range s.Rings {
+		received += s.Rings[i].Received
+		dropped += s.Rings[i].Dropped
+	}
+	return received, dropped
+}
+
+// remembered is how many rates a history keeps: a minute of them.
+const remembered = 60
+
+// history is the last status, and the rates that led to it, the latest last.
+type history struct {
+	last  *live.Status // nil before the first
+	rates []rate
+}
+
+// add takes the next status.
+func (h *history) add(s *live.Status) {
+	if h.last != nil {
+		if r, ok := rateOf(h.last, s); ok {
+			if len(h.rates) == remembered {
+				copy(h.rates, h.rates[1:])
+				h.rates = h.rates[:remembered-1]
+			}
+			h.rates = append(h.rates, r)
+		}
+	}
+	h.last = s
+}
+
+// now is the latest rate.
+func (h *history) now() rate {
+	if len(h.rates) == 0 {
+		return rate{}
+	}
+	return h.rates[len(h.rates)-1]
+}
+
+// series returns one of the rates over time.
+func (h *history) series(of func(rate) float64) []float64 {
+	out := make([]float64, len(h.rates))
+	for i, r := range h.rates {
+		out[i] = of(r)
+	}
+	return out
+}
+
+// age is the time since an event, in whole seconds and never negative.
+func age(since, now time.Time) time.Duration {
+	return max(0, now.Sub(since).Round(time.Second))
+}
+
+// loss is a number of packets that did not get to where they were to go.
+type loss struct {
+	where, why string
+	packets    uint64
+}
+
+// lossesOf lists all that a run can lose once it has judged a packet.
+func lossesOf(s *live.Status) []loss {
+	var all []loss
+	for i := range s.Outputs {
+		all = append(all, loss{"output " + s.Outputs[i].Name, "lost", s.Outputs[i].Lost})
+	}
+	if f := s.Forward; f != nil {
+		where := "forward " + f.Interface
+		all = append(all,
+			loss{where, "not sent while the interface was away", f.Lost},
+			loss{where, "longer than the interface can carry", f.TooLong},
+			loss{where, "refused by its queue", f.Refused},
+			loss{where, "captured in part and not sent", f.Cut})
+	}
+	return all
+}
+
+// losses remembers when packets were lost.
+type losses struct {
+	counts []loss
+	grewAt []time.Time // when each count did the last time
+}
+
+// add takes the losses of the next status; those of a run have their order.
+func (l *losses) add(now time.Time, counts []loss) {
+	for i := range counts {
+		if i == len(l.grewAt) {
+			l.grewAt = append(l.grewAt, time.Time{})
+			l.counts = append(l.counts, loss{})
+		}
+		if counts[i].packets > l.counts[i].packets {
+			l.grewAt[i] = now
+		}
+		l.counts[i] = counts[i]
+	}
+}
+
+// recent tells what goes on being lost.
+func (l *losses) recent(now time.Time) []string {
+	var out []string
+	for i, c := range l.counts {
+		if !l.grewAt[i].IsZero() && now.Sub(l.grewAt[i]) <= maxAge {
+			out = append(out, fmt.Sprintf("%s: %s packets %s", c.where, show.Count(c.packets), c.why))
+		}
+	}
+	return out
+}

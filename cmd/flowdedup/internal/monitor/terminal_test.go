@@ -1,0 +1,144 @@
+package monitor
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+var update = flag.Bool("update", false, "write the golden frames instead of checking them")
+
+// TestFrame compares what is drawn with the frames in testdata.
+func TestFrame(t *testing.T) {
+	said := []string{"2026-11-21T22:00:12Z WARN the interface is down interface=eth1"}
+	for _, c := range []struct {
+		name          string
+		history       *history
+		lines         []string
+		width, height int
+	}{
+		{"80x24", past(), nil, 80, 23},
+		{"120x40", past(), said, 120, 39},
+		{"40x12", past(), said, 40, 11},
+		{"empty", &history{last: &live.Status{}}, nil, 80, 23},
+		{"nothing", new(history), nil, 80, 23},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := strings.Join(frame(newDashboard(c.history), c.lines, c.width, c.height, false), "\n") + "\n"
+			golden(t, "frame-"+c.name+".txt", got)
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// hostile is a status whose numbers are out of range and whose names would take the
+// terminal over.
+func hostile() *live.Status {
+	s := sample(1)
+	s.Rings[0].Interface = "\x1b[2J\x07\r\neth\xff"
+	s.Rings[2] = ring.Stats{Interface: "eth1", Out: true}
+	s.Outputs[0].Name = strings.Repeat("生命", 100)
+	s.Outputs[1].Failed = "disk\nfull\x1b[31m"
+	s.Filter.Fill, s.Filter.PredictedFPR = math.NaN(), math.Inf(1)
+	s.Filter.MemoryBytes, s.Filter.EvictedLive = -1, math.MaxUint64
+	s.PacketsIn, s.Duplicates = math.MaxUint64, math.MaxUint64
+	s.State.Saved, s.State.Bytes = s.Now.Add(time.Hour), -1
+	return s
+}
+
+// TestFrameFits draws at all sizes: nothing is wider or higher than the terminal, or
+// moves the cursor.
+func TestFrameFits(t *testing.T) {
+	many := sample(7)
+	for i := range 40 {
+		many.Rings = append(many.Rings, ring.Stats{Interface: fmt.Sprint("many", i), Ring: i})
+	}
+	for name, h := range map[string]*history{
+		"nothing": {}, "empty": {last: &live.Status{}}, "full": past(), "many": {last: many},
+		"hostile": {last: hostile(), rates: []rate{{packets: math.MaxFloat64}, {}}},
+	} {
+		b := newDashboard(h)
+		for width := 0; width < 140; width += 1 + width/4 {
+			for _, height := range []int{0, 1, 2, 5, 23, 60} {
+				for _, p := range []painter{false, true} {
+					lines := frame(b, []string{"a line of others"}, width, height, p)
+					if len(lines) > height {
+						t.Fatalf("%s: %d lines of %d", name, len(lines), height)
+					}
+					for _, line := range lines {
+						requireFits(t, line, width)
+					}
+				}
+			}
+		}
+	}
+}
+
+// requireFits checks a line, whose only escape sequences are colours.
+func requireFits(t *testing.T, line string, width int) {
+	t.Helper()
+	bare := text.StripEscape(line)
+	if n := text.StringWidth(bare); n > max(0, width-1) {
+		t.Fatalf("%d columns of %d: %q", n, width, line)
+	}
+	if bare != show.Printable(bare) {
+		t.Fatalf("%q has what is not printable", line)
+	}
+}
+
+// TestFrameHidesCalmRowsFirst leaves out those that need no attention.
+func TestFrameHidesCalmRowsFirst(t *testing.T) {
+	s := sample(7)
+	for i := range 50 {
+		s.Rings = append(s.Rings, ring.Stats{Interface: fmt.Sprint("calm", i)})
+	}
+	s.Rings = append(s.Rings, ring.Stats{Interface: "alarming", Dropped: 5})
+	out := strings.Join(frame(newDashboard(&history{last: s}), nil, 80, 23, false), "\n")
+	for _, want := range []string{"alarming", "eth0/1", "1,234 lost, failed: write", " more)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestPainted wants the same frame in colours.
+func TestPainted(t *testing.T) {
+	text.EnableColors()
+	bare := frame(newDashboard(past()), nil, 100, 30, false)
+	coloured := frame(newDashboard(past()), nil, 100, 30, true)
+	for i := range bare {
+		if got := text.StripEscape(coloured[i]); got != bare[i] {
+			t.Errorf("%q, want %q", got, bare[i])
+		}
+	}
+	if all := strings.Join(coloured, ""); !strings.Contains(all, "\x1b[1;31m") {
+		t.Errorf("nothing in red: %q", all)
+	}
+}

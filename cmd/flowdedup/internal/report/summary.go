@@ -1,0 +1,194 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// DedupJSON writes the summary as one object on one line.
+func DedupJSON(w io.Writer, s *dedup.Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// DedupText writes the summary for people. written tells whether the
+// survivors went somewhere.
+func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
+	return dedupText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", elapsed(s), s.PacketsPerSecond/1e6))
+}
+
+func elapsed(s *dedup.Summary) time.Duration {
+	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// dedupText writes the summary, with a last line of how fast packets came.
+func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
+	var t strings.Builder
+	verb := "found"
+	if written {
+		verb = "removed"
+	}
+	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut),
+		map[bool]string{true: "written", false: "left"}[written])
+	if s.Duplicates > 0 {
+		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
+	}
+	t.WriteString(inputs(s.Inputs))
+	if s.Filtered > 0 {
+		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+	}
+	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
+	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
+	if notes := oddities(s); notes != "" {
+		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if s.Files != nil {
+		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
+	}
+	if s.FirstTimestamp != nil {
+		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
+	}
+	fmt.Fprintf(&t, "  %s\n", rate)
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// maxInputs is how many inputs get a line each.
+const maxInputs = 16
+
+// inputs tells what came from each input.
+func inputs(all []dedup.InputCount) string {
+	if len(all) > maxInputs {
+		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
+	}
+	var t strings.Builder
+	title := "inputs"
+	for i := range all {
+		n := &all[i]
+		fmt.Fprintf(&t, "  %-11s %s packets, %s duplicates (%s): %s\n",
+			title, show.Count(n.Packets), show.Count(n.Duplicates), share(n.Duplicates, n.Packets), show.Printable(n.Input))
+		title = ""
+	}
+	return t.String()
+}
+
+// within puts a window into words.
+func within(window string) string {
+	if window == "none" {
+		return "over the whole input"
+	}
+	if n, ok := strings.CutPrefix(window, "n:"); ok {
+		return "within " + n + " packets"
+	}
+	return "within " + window
+}
+
+// risk puts the rate of false positives into words.
+func risk(fpr float64) string {
+	if fpr == 0 {
+		return "no packet wrongly taken for a copy"
+	}
+	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
+}
+
+// share writes the percentage that part has of whole.
+func share(part, whole uint64) string { return show.Percent(float64(part), float64(whole), 2) }
+
+// protocols lists counts, the largest first.
+func protocols(m map[string]uint64) string {
+	names := slices.Collect(maps.Keys(m))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %s", name, show.Count(m[name]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// oddities names what the user may not expect of the input.
+func oddities(s *dedup.Summary) string {
+	notes := show.Notes(
+		show.Note{Count: s.NonIP, What: "without IP"},
+		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.OutOfOrder, What: "out of time order"},
+		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
+		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
+	)
+	if s.Damaged {
+		notes = strings.TrimPrefix(notes+", damaged input", ", ")
+	}
+	return notes
+}
+
+// LiveJSON writes the summary as one object on one line.
+func LiveJSON(w io.Writer, s *live.Summary) error {
+	return json.NewEncoder(w).Encode(s)
+}
+
+// LiveText writes the summary for people. written tells whether the survivors went
+// somewhere.
+func LiveText(w io.Writer, s *live.Summary, written bool) error {
+	// How fast it could go is not known: it goes as fast as packets come.
+	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
+	if err := dedupText(w, &s.Summary, written, rate); err != nil {
+		return err
+	}
+	var t strings.Builder
+	if s.Diffs.Sampled > 0 {
+		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
+	}
+	for i := range s.Interfaces {
+		n := &s.Interfaces[i]
+		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
+	}
+	if f := s.Forward; f != nil {
+		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Cut, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
+	}
+	if s.Late > 0 {
+		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// also lists what happened at all behind a comma.
+func also(notes ...show.Note) string {
+	if text := show.Notes(notes...); text != "" {
+		return ", " + text
+	}
+	return ""
+}
+
+// ofInterface tells what happened at an interface.
+func ofInterface(n *live.Interface) string {
+	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
+		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Cut, What: "cut"},
+			show.Note{Count: n.Merged, What: "merged by receive offload"}, show.Note{Count: n.NoChecksum, What: "with unfilled checksums"})
+}
+
+// diffsText tells how copies differed, as shares of the sample.
+func diffsText(r *diffs.Counts) string {
+	var words []string
+	for _, one := range []show.Note{
+		{Count: r.Exact, What: "exact"}, {Count: r.VLAN, What: "of another VLAN"}, {Count: r.TTL, What: "of another TTL"}, {Count: r.MAC, What: "of other MAC addresses"},
+		{Count: r.Interface, What: "of another interface"}, {Count: r.Other, What: "otherwise different"},
+	} {
+		if one.Count > 0 {
+			words = append(words, show.Percent(float64(one.Count), float64(r.Sampled), 1)+" "+one.What)
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,141 @@
+package show
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Count writes a number with its thousands apart: 1,234,567.
+func Count(n uint64) string { return humanize.Comma(int64(min(n, math.MaxInt64))) }
+
+// Short writes a number with three digits, by thousands where it is large: 1.23M.
+func Short(n float64) string {
+	if n < 10000 {
+		return fmt.Sprintf("%.4g", n)
+	}
+	value, unit := humanize.ComputeSI(n)
+	return fmt.Sprintf("%.3g%s", value, unit)
+}
+
+// Bytes writes a size: 512 B, 1.5 MiB. A negative one is 0.
+func Bytes[N int | int64 | uint64 | float64](n N) string { return humanize.IBytes(uint64(max(0, n))) }
+
+// FlagBytes writes a size as flags accept it: whole MiB or KiB, rounded up.
+func FlagBytes(n int) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20)
+	}
+	return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
+}
+
+// Percent writes the share that part has of whole with so many digits: 12.5 %. Nothing has
+// shares of 0.
+func Percent(part, whole float64, digits int) string {
+	share := 0.0
+	if whole > 0 {
+		share = 100 * part / whole
+	}
+	return fmt.Sprintf("%.*f %%", digits, share)
+}
+
+// Rate writes a probability: as a percentage unless it is very small.
+func Rate(p float64) string {
+	switch {
+	case p == 0:
+		return "0"
+	case p < 1e-4:
+		return fmt.Sprintf("%.1e", p)
+	}
+	return fmt.Sprintf("%.3g %%", p*100)
+}
+
+// PerSecond writes a rate with a prefix of the unit where it is large: 1.23 Mbit/s.
+func PerSecond(v float64, unit string) string {
+	if v < 10 {
+		v = math.Round(10*v) / 10
+	} else {
+		v = math.Round(v)
+	}
+	if v < 1000 { // a prefix would be milli where it is below 1
+		return strings.TrimSpace(strconv.FormatFloat(v, 'f', -1, 64)+" "+unit) + "/s"
+	}
+	return humanize.SIWithDigits(v, 2, unit) + "/s"
+}
+
+// Duration writes a duration without units that are zero: 1h, 2m30s.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// timestamp is RFC 3339 with all nine digits, so that columns line up.
+const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
+
+// Timestamp writes a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the zone. It
+// is nil, which JSON shows as null, for capture.NoTime.
+func Timestamp(t int64, zone *time.Location) *string {
+	if t == capture.NoTime {
+		return nil
+	}
+	s := time.Unix(0, t).In(zone).Format(timestamp)
+	return &s
+}
+
+// Note is how often something happened that mostly does not.
+type Note struct {
+	Count uint64
+	What  string
+}
+
+// Notes lists what happened at all: 3 lost, 1 refused.
+func Notes(notes ...Note) string {
+	var out []string
+	for _, n := range notes {
+		if n.Count > 0 {
+			out = append(out, Count(n.Count)+" "+n.What)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Printable makes text that comes from outside harmless to a terminal, and one line long.
+// Names of files and interfaces above all may hold escape sequences, which could move the
+// cursor, or colour and hide what else is there. Whatever does not print is
+// written as Go writes it in a string: \n, \x1b, \u202e, and \xff for what is no UTF-8.
+func Printable(s string) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var out strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&out, `\x%02x`, s[0])
+		case unprintable(r):
+			quoted := strconv.QuoteRune(r)
+			out.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			out.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return out.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }

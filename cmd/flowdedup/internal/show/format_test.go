@@ -1,0 +1,115 @@
+package show
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// TestFormats writes numbers, sizes, shares and durations.
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Count(0), "0"}, {Count(1234567), "1,234,567"}, {Count(math.MaxUint64), "9,223,372,036,854,775,807"},
+		{Short(12.345), "12.35"}, {Short(9999), "9999"}, {Short(1_234_567), "1.23M"},
+		{Bytes(-1), "0 B"}, {Bytes(uint64(1536)), "1.5 KiB"}, {Bytes(8 << 20), "8.0 MiB"},
+		{FlagBytes(1), "1KiB"}, {FlagBytes(1<<20 + 1), "2MiB"},
+		{Percent(1, 3, 2), "33.33 %"}, {Percent(1, 0, 1), "0.0 %"},
+		{Rate(0), "0"}, {Rate(1e-9), "1.0e-09"}, {Rate(0.125), "12.5 %"},
+		{PerSecond(0.25, ""), "0.3/s"}, {PerSecond(999, "bit"), "999 bit/s"}, {PerSecond(1.5e6, "bit"), "1.5 Mbit/s"},
+		{Duration(time.Hour), "1h"}, {Duration(90 * time.Second), "1m30s"}, {Duration(0), "0s"},
+		{Notes(), ""}, {Notes(Note{0, "lost"}, Note{1000, "cut"}, Note{2, "refused"}), "1,000 cut, 2 refused"},
+		{Bar(0.5, 4), "██░░"}, {Bar(math.NaN(), 2), "░░"}, {Bar(7, 2), "██"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// TestTimestamp writes nine digits, in the zone.
+func TestTimestamp(t *testing.T) {
+	if got := Timestamp(math.MinInt64, time.UTC); got != nil {
+		t.Errorf("no time is %s", *got)
+	}
+	zone := time.FixedZone("", 3600)
+	if got := Timestamp(1500, zone); *got != "1970-01-01T01:00:00.000001500+01:00" {
+		t.Errorf("%s", *got)
+	}
+}
+
+// TestTable aligns cells, and ends no line with spaces.
+func TestTable(t *testing.T) {
+	columns := []Column{{Name: "name", Left: true}, {Name: "packets"}, {Left: true}}
+	rows := [][]string{{"a", "1", ""}, {"longer", "22", "note"}}
+	for _, c := range []struct {
+		borders bool
+		want    string
+	}{
+		{false, "name    packets\na             1\nlonger       22  note"},
+		{true, "┌────────┬─────────┬──────┐\n│ name   │ packets │      │\n├────────┼─────────┼──────┤\n" +
+			"│ a      │       1 │      │\n│ longer │      22 │ note │\n└────────┴─────────┴──────┘"},
+	} {
+		if got := strings.Join(Table(columns, rows, c.borders), "\n"); got != c.want {
+			t.Errorf("\n%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// TestSparkline has columns of whole numbers of values.
+func TestSparkline(t *testing.T) {
+	rising := make([]float64, 60)
+	for i := range rising {
+		rising[i] = float64(i)
+	}
+	for _, c := range []struct {
+		series  []float64
+		columns int
+		want    string
+	}{
+		{rising, 12, "▁▁▂▃▃▄▅▆▆▇██"},
+		{rising, 14, "▁▁▂▃▃▄▅▆▆▇██"},
+		{[]float64{0, 0}, 60, strings.Repeat(" ", 58) + "▁▁"},
+		{[]float64{5}, 10, "         █"},
+		{nil, 10, "          "},
+	} {
+		if got := Sparkline(c.series, 60, c.columns); got != c.want {
+			t.Errorf("%v in %d: %q, want %q", c.series, c.columns, got, c.want)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                         "",
+		`C:\captures\büro 1.pcap`:  `C:\captures\büro 1.pcap`,
+		"\x1b[2J\x1b]0;x\a":        `\x1b[2J\x1b]0;x\a`,
+		"a\nb\tc\r":                `a\nb\tc\r`,
+		"\u009b31m\u202egnp\u200b": `\u009b31m\u202egnp\u200b`,
+		"\xff\xc3(\x7f":            `\xff\xc3(\x7f`,
+		"�":                        "�",
+		"\U000e0001":               `\U000e0001`,
+	} {
+		if got := Printable(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// FuzzPrintable leaves nothing that does not print, and what prints as it is.
+func FuzzPrintable(f *testing.F) {
+	f.Add("eth0")
+	f.Add("\x1b[31m\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Printable(s)
+		for _, r := range got {
+			if !unicode.IsPrint(r) {
+				t.Errorf("%q: %q", s, got)
+			}
+		}
+		if Printable(got) != got {
+			t.Errorf("%q changed again", got)
+		}
+	})
+}

@@ -1,2 +1,0 @@
-// Package stamp writes packet times for reports.
-package stamp

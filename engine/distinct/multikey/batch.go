@@ -1,0 +1,316 @@
+package multikey
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Batch holds the elements of a batch of packets on their way into a Counter. Batches are
+// filled side by side, each by one goroutine. A Batch keeps its memory from use to use.
+//
+// Elements of the keys that Direct lists are added for all packets before Count. Those of
+// Derived are added when Derive asks for them.
+type Batch struct {
+	// Derive adds the elements that the given packets have of the keys of group i of
+	// Derived. It numbers packets by their place in the list. It is called within Count,
+	// and never if Derived is empty.
+	Derive func(i int, packets []uint32)
+	// FirstSeen takes the elements that the window beginning at start had not seen: packet
+	// by packet, and those of one packet in the order of the keys. start is math.MinInt64
+	// for a window over the whole stream. It is called within Count if Config.FirstSeen
+	// is set.
+	FirstSeen func(start int64, first []FirstSeen) error
+
+	counter   *Counter
+	times     []int64
+	keys      []Elements
+	implied   []*implied // by key that implies others or itself; nil for others
+	derived   []Group
+	uncounted []uint64
+	seen      []uint64
+	first     []FirstSeen
+	numbers   []uint32 // of elements
+}
+
+// FirstSeen is an element that its window had not seen before.
+type FirstSeen struct {
+	Packet uint32 // its number in the batch
+	Key    int    // number in Config.Keys
+	Series SeriesID
+	Number int // of the element in its series
+}
+
+// SeriesID names a series of Elements.
+type SeriesID int
+
+// The series of Elements.
+const (
+	Addr4 SeriesID = iota
+	V4
+	V6
+	MAC
+)
+
+// Group is a number of keys that another one implies.
+type Group struct {
+	By   int
+	Keys []int
+}
+
+// NewBatch makes an empty batch.
+func (c *Counter) NewBatch() *Batch {
+	b := &Batch{counter: c, keys: make([]Elements, len(c.cfg.Keys)), implied: make([]*implied, len(c.cfg.Keys))}
+	for _, key := range c.direct {
+		if c.impliedBy[key] != key {
+			continue
+		}
+		b.implied[key] = new(implied)
+		if others := c.impliedBy.others(key); len(others) > 0 {
+			b.derived = append(b.derived, Group{key, others})
+		}
+	}
+	return b
+}
+
+// Direct returns the keys whose elements are added for all packets.
+func (b *Batch) Direct() []int { return b.counter.direct }
+
+// Derived returns the keys whose elements are added when Derive asks for them.
+func (b *Batch) Derived() []Group { return b.derived }
+
+// Reset begins a batch of packets with the given times, in nanoseconds since 1970 UTC
+// (math.MinInt64: none). Count reads them; until then they may still change.
+func (b *Batch) Reset(times []int64) {
+	b.times = times
+	for i := range b.keys {
+		b.keys[i].reset()
+	}
+}
+
+// Elements returns where the elements of a key are added.
+func (b *Batch) Elements(key int) *Elements { return &b.keys[key] }
+
+// skip passes over the elements of the packets before to.
+func (b *Batch) skip(to uint32) {
+	for i := range b.keys {
+		b.keys[i].skip(to)
+	}
+}
+
+// Elements are those of one key in a batch.
+type Elements struct {
+	Addr4       Series[uint32] // bare IPv4 addresses, the first octet in the top byte
+	V4, V6, MAC Series[asm.Digest]
+}
+
+func (e *Elements) reset() {
+	e.Addr4.reset()
+	e.V4.reset()
+	e.V6.reset()
+	e.MAC.reset()
+}
+
+// renumber replaces the packets of the elements by those that are listed.
+func (e *Elements) renumber(packets []uint32) {
+	for _, numbers := range [][]uint32{e.Addr4.packets, e.V4.packets, e.V6.packets, e.MAC.packets} {
+		for i, n := range numbers {
+			numbers[i] = packets[n]
+		}
+	}
+}
+
+// skip passes over the elements of packets before to.
+func (e *Elements) skip(to uint32) {
+	e.Addr4.next(to)
+	e.V4.next(to)
+	e.V6.next(to)
+	e.MAC.next(to)
+}
+
+// Series holds the elements of one family in the order of their packets.
+type Series[E any] struct {
+	items   []E
+	packets []uint32 // of each element, ascending
+	at      int      // the first one that next has not returned
+	picked  []E
+}
+
+func (s *Series[E]) reset() { s.items, s.packets, s.at = s.items[:0], s.packets[:0], 0 }
+
+// Add makes room for elements and returns it for the caller to fill. packets says which
+// packet each is of, ascending and counted from base on.
+func (s *Series[E]) Add(packets []uint32, base int) []E {
+	n := len(s.items)
+	s.items = slices.Grow(s.items, len(packets))[:n+len(packets)]
+	s.packets = slices.Grow(s.packets, len(packets))[:n+len(packets)]
+	numbers := s.packets[n:][:len(packets)]
+	for i, p := range packets {
+		numbers[i] = uint32(base) + p
+	}
+	return s.items[n:]
+}
+
+// next returns the range of elements of packets before to that it did not return before.
+func (s *Series[E]) next(to uint32) (from, end int) {
+	from, end = s.at, len(s.packets)
+	if end > from && s.packets[end-1] >= to {
+		n, _ := slices.BinarySearch(s.packets[from:], to)
+		end = from + n
+	}
+	s.at = end
+	return from, end
+}
+
+// pick returns elements by their numbers, until it is called again.
+func (s *Series[E]) pick(numbers []uint32) []E {
+	s.picked = slices.Grow(s.picked[:0], len(numbers))[:len(numbers)]
+	for i, n := range numbers {
+		s.picked[i] = s.items[n]
+	}
+	return s.picked
+}
+
+// countKey enters the elements of one key, without those of implied packets.
+func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
+	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
+	f := seriesRun{key: key, to: to, implied: known}
+	if err := countSeries(b, &k.addr4, cfg.newAddresses, &e.Addr4, f.of(Addr4)); err != nil {
+		return err
+	}
+	for _, s := range [...]struct {
+		id       SeriesID
+		counter  *familyCounter[asm.Digest]
+		elements *Series[asm.Digest]
+	}{{V4, &k.v4, &e.V4}, {V6, &k.v6, &e.V6}, {MAC, &k.mac, &e.MAC}} {
+		if err := countSeries(b, s.counter, cfg.newDigests, s.elements, f.of(s.id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seriesRun is what is counted of a series at a time.
+type seriesRun struct {
+	key     int
+	id      SeriesID
+	to      uint32   // packets before this one
+	implied *implied // nil for none
+}
+
+func (r seriesRun) of(id SeriesID) seriesRun {
+	r.id = id
+	return r
+}
+
+func countSeries[E any](
+	b *Batch, c *familyCounter[E], create func(memory int) (engine.Counter[E], error), e *Series[E], r seriesRun,
+) error {
+	from, end := e.next(r.to)
+	if from == end {
+		return nil
+	}
+	if c.Counter == nil {
+		if err := c.begin(create); err != nil {
+			return err
+		}
+	}
+	cfg, packets, items := b.counter.cfg, e.packets[from:end], e.items[from:end]
+	c.packets += packetsOf(packets, b.uncounted, cfg.Keys[r.key].PerPacket)
+	if r.implied != nil {
+		b.numbers = r.implied.without(b.numbers[:0], e.packets, from, end)
+		items = e.pick(b.numbers)
+	}
+	b.seen = resize(b.seen, (len(items)+63)/64)
+	c.TestAndSet(b.seen, items)
+	if cfg.FirstSeen {
+		b.addFirstSeen(packets, FirstSeen{Key: r.key, Series: r.id, Number: from})
+	}
+	return nil
+}
+
+// addFirstSeen enters the elements whose bit in b.seen is clear, given the packets of all
+// and what is to be said of the first.
+func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
+	b.numbers = appendUnset(b.numbers[:0], b.seen, len(packets))
+	for _, i := range b.numbers {
+		one := first
+		one.Packet, one.Number = packets[i], first.Number+int(i)
+		b.first = append(b.first, one)
+	}
+}
+
+// tellFirstSeen tells what countKey has entered. Elements are counted key by key, and
+// told in the order of the stream, which does not depend on where batches end.
+func (b *Batch) tellFirstSeen(w *window) error {
+	if len(b.first) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(b.first, func(a, b FirstSeen) int { return cmp.Compare(a.Packet, b.Packet) })
+	start := w.start
+	if w.whole {
+		start = noTime // not known before the end
+	}
+	err := b.FirstSeen(start, b.first)
+	b.first = b.first[:0]
+	return err
+}
+
+// mostPerPacket is how many elements of any key a packet has at most.
+const mostPerPacket = 2
+
+// packetsOf counts how many packets elements come from, without those in uncounted: equal
+// packet numbers follow each other.
+func packetsOf(packets []uint32, uncounted []uint64, perPacket int) uint64 {
+	n := uint64(len(packets))
+	if perPacket == 1 && uncounted == nil {
+		return n
+	}
+	if first, last := packets[0], packets[n-1]; perPacket == 1 && uint64(last-first) == n-1 {
+		return n - countBits(uncounted, first, last)
+	}
+	n = 0
+	last := ^uint32(0) // no packet has this number
+	for _, p := range packets {
+		if p != last && (uncounted == nil || uncounted[p/64]>>(p%64)&1 == 0) {
+			n++
+		}
+		last = p
+	}
+	return n
+}
+
+// countBits counts the bits from number first to number last.
+func countBits(words []uint64, first, last uint32) (n uint64) {
+	for w := first / 64; w <= last/64; w++ {
+		word := words[w]
+		if w == first/64 {
+			word &= ^uint64(0) << (first % 64)
+		}
+		if w == last/64 {
+			word &= ^uint64(0) >> (63 - last%64)
+		}
+		n += uint64(bits.OnesCount64(word))
+	}
+	return n
+}
+
+// appendUnset appends the numbers of those of the first n bits that are not set.
+func appendUnset(numbers []uint32, words []uint64, n int) []uint32 {
+	for w, word := range words {
+		word = ^word
+		if left := n - 64*w; left < 64 {
+			word &= 1<<left - 1
+		}
+		for ; word != 0; word &= word - 1 {
+			numbers = append(numbers, uint32(64*w+bits.TrailingZeros64(word)))
+		}
+	}
+	return numbers
+}
+
+// resize returns s with n elements of any value.
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

@@ -1,0 +1,204 @@
+package multikey
+
+import (
+	"math"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// noTime is the time of a packet without a timestamp.
+const noTime = math.MinInt64
+
+// Counter counts the distinct elements of several keys. It is not safe for concurrent
+// use; only batches are filled side by side.
+type Counter struct {
+	cfg       *Config
+	emit      func(start, end int64, counts []Count) error
+	windows   *calendar.Stream[window]
+	slides    *slides // in place of windows, or nil
+	past      *past   // nil without
+	impliedBy impliedBy
+	direct    []int // keys that no other implies
+	budget    budget
+	bounded   []engine.Bounded // scratch
+	packets   uint64
+
+	preallocated *preallocated  // for the window to come, or nil
+	background   errgroup.Group // makes those, and closes others
+	err          error          // the first failure to count or to emit; it ends the run
+}
+
+// Count is what is known of one family of a key.
+type Count struct {
+	Key     string // Key.Name
+	Family  string // "ipv4", "ipv6", or "all" for both together and for hardware addresses
+	Packets uint64 // that have such an element
+	engine.Counts
+}
+
+// New makes a Counter. cfg must not change any more.
+func New(cfg *Config) *Counter {
+	c := &Counter{cfg: cfg, emit: cfg.Emit, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
+	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
+		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
+	})
+	if cfg.Slide > 0 {
+		c.slides = newSlides(cfg, func(start, end int64, counts []Count) error { return c.emit(start, end, counts) })
+	}
+	if cfg.Past > 0 {
+		c.past = newPast(cfg, c.budget.share())
+		// First sightings need all elements, and rows that forget need each repeat.
+		if !cfg.FirstSeen && cfg.Method != methodLRU {
+			c.impliedBy = newImpliedBy(cfg)
+		}
+	}
+	c.direct = c.impliedBy.direct()
+	return c
+}
+
+// Packets returns how many packets were counted.
+func (c *Counter) Packets() uint64 { return c.packets }
+
+// Late returns how many packets came after their window had closed. With Config.Slide it
+// is those that came after the counts of their slide had been emitted, and those that
+// have no time or one that was not believed.
+func (c *Counter) Late() uint64 {
+	if c.slides != nil {
+		return c.slides.late
+	}
+	return c.windows.Late()
+}
+
+// Count counts the elements of a batch, window by window. Packets whose bit in uncounted
+// is set are left out of Count.Packets, but their elements are counted: a copy shows
+// that its addresses were there just as well. A nil uncounted leaves none out. Batches
+// are counted in the order of their stream. The error is the first failure of all.
+func (c *Counter) Count(b *Batch, uncounted []uint64) error {
+	b.uncounted = uncounted
+	if c.slides != nil {
+		c.packets += uint64(len(b.times))
+		if c.err == nil {
+			c.err = c.slides.count(b)
+		}
+		return c.err
+	}
+	if c.past != nil && c.err == nil && len(b.times) > 0 {
+		c.err = c.countPast(b)
+	}
+	for at := 0; at < len(b.times) && c.err == nil; {
+		n, w := c.windows.Run(b.times[at:])
+		at += n
+		if w == nil || c.err != nil {
+			b.skip(uint32(at))
+		} else {
+			w.addTimes(b.times[at-n : at])
+			c.err = c.countWindow(b, w, uint32(at))
+		}
+		c.packets += uint64(n)
+		c.checkMemory(w, b.times[at-1])
+	}
+	return c.err
+}
+
+// countWindow enters the elements of the packets before to that were neither counted nor
+// skipped, under every key.
+func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
+	for _, key := range c.direct {
+		if err := b.countKey(w, key, to, b.implied[key]); err != nil {
+			return err
+		}
+	}
+	for _, group := range b.derived {
+		for _, key := range group.Keys {
+			if err := b.countKey(w, key, to, nil); err != nil {
+				return err
+			}
+			w.keys[key].takePackets(&w.keys[group.By])
+		}
+	}
+	return b.tellFirstSeen(w)
+}
+
+// openWindow makes a window, of the counters that were made for it if there are any.
+func (c *Counter) openWindow(start, end int64) *window {
+	w := newWindow(start, end, c.cfg)
+	c.takePreallocated(w)
+	return w
+}
+
+// closeWindow emits the counts of a window, unless something failed before.
+func (c *Counter) closeWindow(_, _ int64, w *window) {
+	if c.err == nil {
+		start, end := w.bounds()
+		c.err = c.emit(start, end, c.counts(w))
+	}
+	if w.memory(c.cfg) >= preallocateLeast {
+		c.background.Go(w.close)
+	} else if err := w.close(); c.err == nil {
+		c.err = err
+	}
+}
+
+// counts returns the counts of a window, key by key.
+func (c *Counter) counts(w *window) []Count {
+	var all []Count
+	for i := range w.keys {
+		first := len(all)
+		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i])
+		for j := first; j < len(all); j++ {
+			all[j].FPR = c.impliedFPR(i, all[j].FPR)
+		}
+	}
+	return all
+}
+
+// Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC: see
+// calendar.Stream.Expire. The error is the first failure of all.
+func (c *Counter) Expire(t int64) error {
+	c.windows.Expire(t)
+	return c.err
+}
+
+// Current returns the bounds of the latest window that is open, and its counts in the
+// order of Config.Keys. Without one, as before the first packet, the bounds are 0 and so
+// are the counts. It must not be called while a batch is counted.
+func (c *Counter) Current() (start, end int64, counts []Count) {
+	latest := newWindow(0, 0, c.cfg)
+	c.windows.Each(func(from, to, _ int64, w *window) {
+		if from != noTime {
+			start, end, latest = from, to, w
+		}
+	})
+	return start, end, c.counts(latest)
+}
+
+// Close emits the counts of all windows that are open, and returns their memory. The
+// error is the first failure of all, which Count may have returned before.
+func (c *Counter) Close() error {
+	c.windows.Close()
+	c.dropPreallocated()
+	c.keepError(c.background.Wait())
+	if c.past != nil {
+		c.keepError(c.past.close())
+	}
+	if c.slides != nil {
+		c.keepError(c.slides.close())
+	}
+	return c.err
+}
+
+// keepError keeps the first error.
+func (c *Counter) keepError(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Abandon returns the memory of all windows without emitting their counts.
+func (c *Counter) Abandon() error {
+	c.emit = func(int64, int64, []Count) error { return nil }
+	return c.Close()
+}

@@ -1,0 +1,237 @@
+package multikey
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// packet is what a stream of a test has: a time and the number of a flow, which implies
+// that of a host.
+type packet struct {
+	time int64
+	flow uint32
+}
+
+func (p packet) host() uint32 { return p.flow / 8 }
+
+// hostAndFlow are the keys of packets: bare addresses and digests.
+var hostAndFlow = []Key{{Name: "host", PerPacket: 1}, {Name: "flow", PerPacket: 1}}
+
+func flowImplies(i, j int) bool { return i == 1 || i == j }
+
+// newPackets makes packets of ever more flows, from a time on, out of order by up to a
+// minute. Each ninth has no time.
+func newPackets(n int, begin int64, each time.Duration) []packet {
+	rng := rand.New(rand.NewPCG(5, 6))
+	packets := make([]packet, n)
+	for i := range packets {
+		packets[i] = packet{begin + int64(i)*int64(each) - rng.Int64N(int64(time.Minute)), rng.Uint32N(uint32(2 + i/4))}
+		if i%9 == 0 {
+			packets[i].time = noTime
+		}
+	}
+	return packets
+}
+
+// fill adds the elements of packets to a batch.
+func fill(b *Batch, packets []packet) {
+	times := make([]int64, len(packets))
+	for i, p := range packets {
+		times[i] = p.time
+	}
+	b.Reset(times)
+	add := func(keys []int, chosen []packet) {
+		numbers := make([]uint32, len(chosen))
+		for i := range numbers {
+			numbers[i] = uint32(i)
+		}
+		for _, key := range keys {
+			if key == 0 {
+				for i, items := 0, b.Elements(key).Addr4.Add(numbers, 0); i < len(items); i++ {
+					items[i] = chosen[i].host()
+				}
+				continue
+			}
+			for i, items := 0, b.Elements(key).V4.Add(numbers, 0); i < len(items); i++ {
+				items[i] = asm.Digest{uint64(chosen[i].flow) * 0x9e3779b97f4a7c15, uint64(chosen[i].flow)}
+			}
+		}
+	}
+	add(b.Direct(), packets)
+	b.Derive = func(group int, of []uint32) {
+		chosen := make([]packet, len(of))
+		for i, n := range of {
+			chosen[i] = packets[n]
+		}
+		add(b.Derived()[group].Keys, chosen)
+	}
+}
+
+// run counts packets in batches of random sizes. It has another Counter go on in the middle,
+// if that is asked for, and returns what was emitted, and the past at the end.
+func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, 8))
+	cfg.Emit = func(start, end int64, counts []Count) error {
+		for _, c := range counts {
+			c.FPR = 0 // higher where elements are implied
+			emitted = append(emitted, fmt.Sprintf("%d to %d: %+v", start, end, c))
+		}
+		return nil
+	}
+	c := New(&cfg)
+	for at := 0; at < len(packets); {
+		n := min(1+rng.IntN(200), len(packets)-at)
+		b := c.NewBatch()
+		fill(b, packets[at:at+n])
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		if at += n; saved && at >= len(packets)/2 {
+			c, saved = moved(t, c, cfg), false
+		}
+	}
+	past = c.Past(packets[len(packets)-1].time)
+	if err := c.Close(); err != nil || c.Packets() == 0 {
+		t.Fatalf("%d packets, %v", c.Packets(), err)
+	}
+	return emitted, past
+}
+
+// moved returns a Counter that goes on from another one.
+func moved(t *testing.T, c *Counter, cfg Config) *Counter {
+	t.Helper()
+	var file bytes.Buffer
+	saved, err := c.Save(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := New(&cfg)
+	if err := next.Resume(&file, &saved, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// TestImpliedAlike emits the same counts of windows and of the past whether keys imply each
+// other or not, and whether a Counter went on from another one.
+func TestImpliedAlike(t *testing.T) {
+	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
+		packets := newPackets(3000, int64(100*time.Hour), each)
+		cfg := Config{
+			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: time.Hour,
+			Method: methodAuto, FPR: 1e-6,
+		}
+		want, wantPast := run(t, cfg, packets, false)
+		cfg.Implies = flowImplies
+		// The window of packets without a time is not saved: these are left out.
+		timed := slices.DeleteFunc(slices.Clone(packets), func(p packet) bool { return p.time == noTime })
+		if got, past := run(t, cfg, packets, false); !slices.Equal(got, want) || !samePast(past, wantPast) {
+			t.Errorf("%v: emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
+		}
+		want, wantPast = run(t, cfg, timed, false)
+		if got, past := run(t, cfg, timed, true); !slices.Equal(got, want) || !samePast(past, wantPast) {
+			t.Errorf("%v: saved, then emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
+		}
+	}
+}
+
+// samePast compares all but rates and memory.
+func samePast(a, b []Count) bool {
+	return slices.EqualFunc(a, b, func(a, b Count) bool {
+		return a.Key == b.Key && a.Family == b.Family && a.Distinct == b.Distinct && a.Low == b.Low && a.High == b.High
+	})
+}
+
+// TestCounts compares counts, first sightings and packets with maps.
+func TestCounts(t *testing.T) {
+	packets := newPackets(2000, int64(100*time.Hour), 0)
+	known := map[bool][2]map[uint32]bool{} // hosts and flows of packets with a time, and of those without
+	for _, timed := range []bool{false, true} {
+		known[timed] = [2]map[uint32]bool{{}, {}}
+	}
+	var sightings []string
+	for i, p := range packets {
+		for key, element := range []uint32{p.host(), p.flow} {
+			if in := known[p.time != noTime][key]; !in[element] {
+				in[element] = true
+				sightings = append(sightings, fmt.Sprint(i, key))
+			}
+		}
+	}
+	var counts []Count
+	c := New(&Config{
+		Keys: hostAndFlow, Method: methodExact, FirstSeen: true,
+		Emit: func(_, _ int64, of []Count) error { counts = append(counts, of...); return nil },
+	})
+	var seen []string
+	b, done := c.NewBatch(), 0
+	b.FirstSeen = func(_ int64, first []FirstSeen) error {
+		for _, f := range first {
+			seen = append(seen, fmt.Sprint(done+int(f.Packet), f.Key))
+		}
+		return nil
+	}
+	for done < len(packets) {
+		n := min(300, len(packets)-done)
+		fill(b, packets[done:done+n])
+		if err := c.Count(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		done += n
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, sightings) {
+		t.Errorf("first sightings %q, want %q", seen, sightings)
+	}
+	var got, want []int
+	for _, one := range counts {
+		if one.Family == "all" {
+			got = append(got, int(one.Distinct), int(one.Packets))
+		}
+	}
+	untimed := (len(packets) + 8) / 9
+	for _, timed := range []bool{true, false} {
+		n := untimed
+		if timed {
+			n = len(packets) - untimed
+		}
+		want = append(want, len(known[timed][0]), n, len(known[timed][1]), n)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestEmitFails counts nothing more once counts could not be emitted, and returns why.
+func TestEmitFails(t *testing.T) {
+	full, calls := errors.New("full"), 0
+	for name, cfg := range map[string]Config{
+		"windows": {Calendar: calendar.Calendar{Every: time.Minute}},
+		"slides":  {Window: time.Minute, Slide: time.Second},
+	} {
+		calls = 0
+		cfg.Keys, cfg.Method = hostAndFlow, methodExact
+		cfg.Emit = func(int64, int64, []Count) error { calls++; return full }
+		c := New(&cfg)
+		b := c.NewBatch()
+		fill(b, newPackets(2000, int64(100*time.Hour), time.Second))
+		err := c.Count(b, nil)
+		if end := c.Close(); !errors.Is(end, full) || name == "slides" && !errors.Is(err, full) || calls != 1 {
+			t.Errorf("%s: %v, then %v, after %d calls", name, err, end, calls)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package multikey
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
+// that counts at full minutes are exact; with more steps each element would be looked
+// up more often.
+const pastSteps = 120
+
+// past counts keys over the span before any moment, beside the windows.
+type past struct {
+	cfg       *Config
+	step      int64 // that elements are dated by
+	last      int64 // the latest time of the batch
+	sameStep  bool  // all of its times are of one step
+	addresses *engine.Addresses
+	keys      []pastKey
+	memory    int // that counters have at first; 0 for the default
+
+	digests []asm.Digest // scratch
+	times   []int64
+	seen    []uint64
+}
+
+// pastKey are the counters of one key, nil before the first element.
+type pastKey struct{ v4, v6, mac *engine.Sliding }
+
+func newPast(cfg *Config, memory int) *past {
+	return &past{
+		cfg: cfg, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)), memory: memory,
+		addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
+	}
+}
+
+// pastStep returns the step of a span: short ones, and those that pastSteps does not divide,
+// are rounded up.
+func pastStep(span time.Duration) time.Duration { return (span-1)/pastSteps + 1 }
+
+// countPast enters the elements of a batch into the past, and has the elements of implied
+// keys made for the packets that need them.
+func (c *Counter) countPast(b *Batch) error {
+	valid := c.past.begin(b.times)
+	for _, key := range c.direct {
+		known := b.implied[key]
+		if known != nil {
+			known.reset(len(b.times))
+		}
+		if err := c.past.count(b, key, known); err != nil {
+			return err
+		}
+		if known != nil {
+			known.finish(valid)
+		}
+	}
+	for i, group := range b.derived {
+		rest := b.implied[group.By].rest
+		b.Derive(i, rest)
+		for _, key := range group.Keys {
+			b.keys[key].renumber(rest)
+			if err := c.past.count(b, key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin reads the times of a batch. It reports whether elements that come again imply others: all
+// are of one step, and that is part of one window.
+func (s *past) begin(times []int64) bool {
+	first, last := times[0], times[0]
+	for _, t := range times {
+		first, last = min(first, t), max(last, t)
+	}
+	if s.sameStep = false; !calendar.InRange(first) || !calendar.InRange(last) {
+		return false
+	}
+	step := first - calendar.Phase(first, s.step)
+	s.last, s.sameStep = last, last-step < s.step
+	start, end := s.cfg.Calendar.Window(first)
+	return s.sameStep && step >= start && step <= end-s.step
+}
+
+// count takes the elements of a key in a batch. Unless known is nil, it enters the packets
+// there whose elements have come in the same step before.
+func (s *past) count(b *Batch, key int, known *implied) error {
+	e, k := &b.keys[key], &s.keys[key]
+	s.digests = resize(s.digests, len(e.Addr4.items))
+	s.addresses.Sum(s.digests, e.Addr4.items)
+	return errors.Join(
+		s.countFamily(&k.v4, s.digests, e.Addr4.packets, b, known), s.countFamily(&k.v4, e.V4.items, e.V4.packets, b, known),
+		s.countFamily(&k.v6, e.V6.items, e.V6.packets, b, known), s.countFamily(&k.mac, e.MAC.items, e.MAC.packets, b, known),
+	)
+}
+
+// countFamily takes elements of one family.
+func (s *past) countFamily(c **engine.Sliding, digests []asm.Digest, packets []uint32, b *Batch, known *implied) error {
+	if len(digests) == 0 {
+		return nil
+	}
+	if *c == nil {
+		var err error
+		cfg := engine.SlidingConfig{Window: s.cfg.Past, Step: time.Duration(s.step), Memory: s.memory}
+		if *c, err = engine.NewSliding(cfg); err != nil {
+			return fmt.Errorf("memory for the past %v: %w", s.cfg.Past, err)
+		}
+	}
+	var seen []uint64
+	if known != nil {
+		s.seen = resize(s.seen, (len(digests)+63)/64)
+		seen = s.seen
+	}
+	if s.sameStep {
+		(*c).TestAndSetStep(seen, digests, s.last)
+	} else {
+		s.times = b.appendTimes(s.times[:0], packets)
+		(*c).TestAndSet(seen, digests, s.times)
+	}
+	if known != nil {
+		known.add(seen, packets)
+	}
+	return nil
+}
+
+// appendTimes appends the times of packets.
+func (b *Batch) appendTimes(times []int64, packets []uint32) []int64 {
+	for _, p := range packets {
+		times = append(times, b.times[p])
+	}
+	return times
+}
+
+// Past returns the counts over Config.Past before now, in nanoseconds since 1970 UTC, in
+// the order of Current; nil without Config.Past. Count.Packets is 0. It must not be called
+// while a batch is counted.
+func (c *Counter) Past(now int64) (counts []Count) {
+	if c.past == nil {
+		return nil
+	}
+	for i := range c.past.keys {
+		k := &c.past.keys[i]
+		of := func(s *engine.Sliding) Count {
+			counts := pastCounts(s, now)
+			counts.FPR = c.impliedFPR(i, counts.FPR)
+			return Count{Counts: counts}
+		}
+		counts = appendFamilies(counts, &c.cfg.Keys[i], of(k.v4), of(k.v6), of(k.mac))
+	}
+	return counts
+}
+
+// impliedFPR is the rate of a key, or that at which packets are taken for implied falsely: an
+// element that is only seen in these is missing.
+func (c *Counter) impliedFPR(key int, fpr float64) float64 {
+	if by := c.impliedBy[key]; by >= 0 && by != key {
+		for _, counter := range c.past.keys[by].families() {
+			if *counter != nil {
+				fpr = max(fpr, (*counter).Count(0).FPR)
+			}
+		}
+	}
+	return fpr
+}
+
+func pastCounts(s *engine.Sliding, now int64) engine.Counts {
+	if s == nil {
+		return engine.Counts{Method: methodExact}
+	}
+	return s.Count(now)
+}
+
+// families returns the counters of a key by family.
+func (k *pastKey) families() [3]**engine.Sliding { return [...]**engine.Sliding{&k.v4, &k.v6, &k.mac} }
+
+func (s *past) close() error {
+	var errs []error
+	for i := range s.keys {
+		for _, counter := range s.keys[i].families() {
+			if *counter != nil {
+				errs = append(errs, (*counter).Close())
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,348 @@
+package multikey
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// MaxSlides is the most slides that a window has.
+const MaxSlides = 4096
+
+// slides counts the keys of a stream in windows that slide: at each multiple of the slide,
+// counted from 1970 UTC in the time of packets, over the window before it.
+//
+// Counts are emitted when the first packet of a later slide comes. A packet that comes even
+// later is missing from them, and is counted as late; windows to come have it, if it is in
+// them. A packet whose time is more than a window away from the latest one is an outlier,
+// and is held until the clock believes it: one wild clock must not end all windows.
+type slides struct {
+	cfg       *Config
+	out       func(start, end int64, counts []Count) error
+	addresses *engine.Addresses
+	window    int64
+	slide     int64
+	keys      []slidingKey
+	packets   slidePackets // all of them
+	clock     calendar.Clock
+	held      []heldPacket // in quarantine
+	started   bool
+	next      int64 // when the next counts are due
+	latest    int64 // time in the windows
+	late      uint64
+	err       error
+
+	digests []asm.Digest // scratch
+	times   []int64
+}
+
+func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *slides {
+	s := &slides{
+		cfg: cfg, out: out, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
+		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
+		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
+	}
+	s.packets.bySlide = make([]uint64, s.window/s.slide)
+	return s
+}
+
+// count takes the packets of a batch, in the order of the stream.
+func (s *slides) count(b *Batch) error {
+	for at := 0; at < len(b.times) && s.err == nil; {
+		n := s.leading(b.times[at:])
+		if n > 0 {
+			s.add(b, at, at+n)
+		} else {
+			n = 1
+			s.observe(b, at)
+		}
+		at += n
+	}
+	return s.err
+}
+
+// leading counts the packets of the current slide, up to the first of another time.
+func (s *slides) leading(times []int64) (n int) {
+	if !s.started || len(s.held) > 0 {
+		return 0
+	}
+	for n < len(times) && uint64(times[n])-uint64(s.next-s.slide) < uint64(s.slide) {
+		s.latest = max(s.latest, times[n])
+		n++
+	}
+	if n > 0 {
+		s.clock.Pass(s.latest)
+	}
+	return n
+}
+
+// observe takes a packet that time may go on with.
+func (s *slides) observe(b *Batch, at int) {
+	t := b.times[at]
+	if !calendar.InRange(t) {
+		s.late++
+		b.skip(uint32(at + 1))
+		return
+	}
+	verdict, dropped := s.clock.Observe(t)
+	if dropped > 0 {
+		s.late += uint64(dropped)
+		s.held = nil
+	}
+	if verdict == calendar.Believed {
+		s.advance(t)
+		s.add(b, at, at+1)
+		return
+	}
+	s.held = append(s.held, s.takeOut(b, at))
+	if verdict == calendar.Adopted {
+		s.adoptClock()
+	}
+}
+
+// advance lets time go on to a packet that is believed.
+func (s *slides) advance(t int64) {
+	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
+		s.restart(t)
+	}
+	for s.next <= t && s.packets.sum > 0 && s.err == nil {
+		s.emit()
+	}
+	s.next = max(s.next, s.endOf(t)) // windows without packets are not emitted
+	if t < s.next-s.slide {
+		s.late++
+	}
+	s.latest = max(s.latest, t)
+}
+
+// restart ends the windows before a clock was set, and begins time with t.
+func (s *slides) restart(t int64) {
+	for s.packets.sum > 0 && s.err == nil {
+		s.emit()
+	}
+	for i := range s.keys {
+		for _, f := range s.keys[i].families() {
+			if f.counter != nil {
+				f.counter.Reset()
+			}
+		}
+	}
+	s.started, s.latest, s.next = true, t, s.endOf(t)
+}
+
+// endOf returns the end of the slide that holds t.
+func (s *slides) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + s.slide }
+
+// adoptClock counts the packets that are held, which are believed now.
+func (s *slides) adoptClock() {
+	held := s.held
+	s.held = nil
+	for _, h := range held {
+		s.advance(h.time)
+		s.addHeld(h)
+	}
+	s.clock.Pass(s.latest)
+}
+
+// close counts what is held, emits the counts of the current slide, and returns the memory.
+// The error is the first failure of all.
+func (s *slides) close() error {
+	s.adoptClock()
+	if s.packets.sum > 0 && s.err == nil {
+		s.emit()
+	}
+	for i := range s.keys {
+		for _, f := range s.keys[i].families() {
+			if f.counter == nil {
+				continue
+			}
+			if err := f.counter.Close(); s.err == nil {
+				s.err = err
+			}
+		}
+	}
+	return s.err
+}
+
+// slidingKey are the counters of one key.
+type slidingKey struct{ v4, v6, mac slidingFamily }
+
+func (k *slidingKey) families() [3]*slidingFamily { return [...]*slidingFamily{&k.v4, &k.v6, &k.mac} }
+
+// slidingFamily counts the elements of one family. Its counter is made for the first of
+// them.
+type slidingFamily struct {
+	counter slidingCounter
+	packets slidePackets
+	counts  engine.Counts // emitted last
+	current bool          // counts are those of the next slide too
+}
+
+// slidingCounter is an engine.Sliding or an engine.SlidingSet.
+type slidingCounter interface {
+	TestAndSet(seen []uint64, d []asm.Digest, times []int64)
+	Advance(now int64)
+	Reset()
+	Count(now int64) engine.Counts
+	Close() error
+}
+
+// slidePackets counts packets by slide, in a ring as long as a window.
+type slidePackets struct {
+	bySlide []uint64
+	sum     uint64
+}
+
+// add counts packets of the slide with that slot, of which -1 is none.
+func (p *slidePackets) add(slot int, n uint64) {
+	if slot >= 0 {
+		p.bySlide[slot] += n
+		p.sum += n
+	}
+}
+
+// empty forgets the packets of a slide that leaves the window.
+func (p *slidePackets) empty(slot int) {
+	p.sum -= p.bySlide[slot]
+	p.bySlide[slot] = 0
+}
+
+// heldPacket is a packet that waits for its time to be believed.
+type heldPacket struct {
+	time     int64
+	counted  uint64 // 0 if it is left out of Count.Packets
+	elements []heldElements
+}
+
+// heldElements are a packet's elements of one family.
+type heldElements struct {
+	family  *slidingFamily
+	digests []asm.Digest
+}
+
+// add counts the packets at to to-1 of a batch, all of one slide.
+func (s *slides) add(b *Batch, at, to int) {
+	slot := s.slot(b.times[at])
+	s.packets.add(slot, uint64(to-at))
+	s.each(b, to, func(f *slidingFamily, digests []asm.Digest, packets []uint32) {
+		s.times = b.appendTimes(s.times[:0], packets)
+		s.addFamily(f, digests, s.times, slot, packetsOf(packets, b.uncounted, mostPerPacket))
+	})
+}
+
+// each calls do for the elements of the packets before to that were not taken yet, family by
+// family.
+func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []asm.Digest, packets []uint32)) {
+	for i := range b.keys {
+		e, k := &b.keys[i], &s.keys[i]
+		if from, end := e.Addr4.next(uint32(to)); from < end {
+			s.digests = resize(s.digests, end-from)
+			s.addresses.Sum(s.digests, e.Addr4.items[from:end])
+			do(&k.v4, s.digests, e.Addr4.packets[from:end])
+		}
+		for f, series := range [...]*Series[asm.Digest]{&e.V4, &e.V6, &e.MAC} {
+			if from, end := series.next(uint32(to)); from < end {
+				do(k.families()[f], series.items[from:end], series.packets[from:end])
+			}
+		}
+	}
+}
+
+// takeOut takes a packet out of its batch.
+func (s *slides) takeOut(b *Batch, at int) heldPacket {
+	h := heldPacket{time: b.times[at], counted: packetsOf([]uint32{uint32(at)}, b.uncounted, 1)}
+	s.each(b, at+1, func(f *slidingFamily, digests []asm.Digest, _ []uint32) {
+		h.elements = append(h.elements, heldElements{f, slices.Clone(digests)})
+	})
+	return h
+}
+
+// addHeld counts a packet that was held.
+func (s *slides) addHeld(h heldPacket) {
+	slot := s.slot(h.time)
+	s.packets.add(slot, 1)
+	for _, e := range h.elements {
+		s.addFamily(e.family, e.digests, slices.Repeat([]int64{h.time}, len(e.digests)), slot, h.counted)
+	}
+}
+
+// addFamily counts elements of one family, from so many packets of a slide.
+func (s *slides) addFamily(f *slidingFamily, digests []asm.Digest, times []int64, slot int, packets uint64) {
+	if f.counter == nil {
+		var err error
+		if f.counter, err = s.cfg.newSliding(); err != nil {
+			s.err = fmt.Errorf("memory for a window: %w", err)
+			f.counter = engine.NewSlidingSet(s.cfg.Window)
+		}
+		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
+	}
+	f.counter.Advance(s.latest) // no clock of its own: the family may have been silent
+	f.counter.TestAndSet(nil, digests, times)
+	f.current = false
+	f.packets.add(slot, packets)
+}
+
+// slot returns where slidePackets count the slide of a time, -1 if that left the window.
+func (s *slides) slot(t int64) int {
+	if t < s.next-s.window {
+		return -1
+	}
+	return int(calendar.Phase(t-calendar.Phase(t, s.slide), s.window) / s.slide)
+}
+
+// newSliding makes a counter of a window that slides.
+func (c *Config) newSliding() (slidingCounter, error) {
+	if c.Method == methodExact {
+		return engine.NewSlidingSet(c.Window), nil
+	}
+	s, err := engine.NewSliding(engine.SlidingConfig{Window: c.Window, Step: c.Slide, Memory: c.Memory})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// emit emits the counts of the window before the next multiple of the slide, and lets time go
+// on to it.
+func (s *slides) emit() {
+	end := s.next
+	s.err = s.out(end-s.window, end, s.counts(end))
+	s.next += s.slide
+	slot := s.slot(end) // of the slide that leaves the window
+	if s.packets.bySlide[slot] == 0 {
+		return // counts stay as they are
+	}
+	s.packets.empty(slot)
+	for i := range s.keys {
+		for _, f := range s.keys[i].families() {
+			if f.counter != nil {
+				f.packets.empty(slot)
+				f.current = false
+			}
+		}
+	}
+}
+
+// counts returns the counts of the window before end, key by key.
+func (s *slides) counts(end int64) (all []Count) {
+	for i := range s.keys {
+		k := &s.keys[i]
+		all = appendFamilies(all, &s.cfg.Keys[i], k.v4.count(end), k.v6.count(end), k.mac.count(end))
+	}
+	return all
+}
+
+// count returns the counts of the window before end. Those of a family of which nothing was
+// seen are zero, and exact.
+func (f *slidingFamily) count(end int64) Count {
+	if f.counter == nil {
+		return Count{Counts: engine.Counts{Method: methodExact}}
+	}
+	if !f.current { // counting looks at each slide of the window
+		f.counts, f.current = f.counter.Count(end-1), true
+	}
+	return Count{Packets: f.packets.sum, Counts: f.counts}
+}

@@ -1,0 +1,197 @@
+package multikey
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// Saved describes what is open of a Counter; the counters themselves are written by Save.
+type Saved struct {
+	Windows []SavedWindow
+	Past    []SavedCounter
+}
+
+// SavedWindow describes an open window that another Counter can go on with.
+type SavedWindow struct {
+	Start, End, Packets int64
+	Counters            []SavedCounter // those that there are, key by key
+}
+
+// SavedCounter says where a counter belongs, and how many packets it has counted.
+type SavedCounter struct {
+	Key     int // number in Config.Keys
+	Family  string
+	Packets uint64
+}
+
+// The families of counters, as snapshots name them.
+const (
+	familyAddr4 = "addr4"
+	familyV4    = "v4"
+	familyV6    = "v6"
+	familyMAC   = "mac"
+)
+
+// pastFamilies are the names of pastKey.families.
+var pastFamilies = [...]string{familyV4, familyV6, familyMAC}
+
+// ErrNoSnapshot is returned for counters that cannot be saved.
+var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
+
+// Save writes the counters of all open windows for Resume, without that of packets that have
+// no time, and returns what describes them. It must not be called while a batch is
+// counted. Errors are those of w, or ErrNoSnapshot.
+func (c *Counter) Save(w io.Writer) (saved Saved, err error) {
+	c.windows.Each(func(start, end, packets int64, content *window) {
+		if start == noTime || err != nil {
+			return
+		}
+		s := SavedWindow{Start: start, End: end, Packets: packets}
+		for i := range content.keys {
+			if err == nil {
+				err = c.saveKey(w, &s, i, &content.keys[i])
+			}
+		}
+		saved.Windows = append(saved.Windows, s)
+	})
+	if c.past != nil && err == nil {
+		saved.Past, err = c.past.save(c, w)
+	}
+	return saved, err
+}
+
+func (c *Counter) saveKey(w io.Writer, s *SavedWindow, key int, k *keyCounters) error {
+	return errors.Join(
+		saveFamily(c, w, s, key, familyAddr4, &k.addr4), saveFamily(c, w, s, key, familyV4, &k.v4),
+		saveFamily(c, w, s, key, familyV6, &k.v6), saveFamily(c, w, s, key, familyMAC, &k.mac),
+	)
+}
+
+// saveFamily writes a counter, if there is one.
+func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family string, counter *familyCounter[E]) error {
+	if counter.Counter == nil {
+		return nil
+	}
+	one, ok := counter.Counter.(interface {
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
+	})
+	if !ok {
+		return ErrNoSnapshot
+	}
+	s.Counters = append(s.Counters, SavedCounter{key, family, counter.packets})
+	return one.Snapshot(w, c.cfg.Secret, c.label(key, family))
+}
+
+// save writes the counters of the past.
+func (s *past) save(c *Counter, w io.Writer) (saved []SavedCounter, err error) {
+	for i := range s.keys {
+		for f, counter := range s.keys[i].families() {
+			if *counter == nil || err != nil {
+				continue
+			}
+			saved = append(saved, SavedCounter{Key: i, Family: pastFamilies[f]})
+			err = (*counter).Snapshot(w, c.cfg.Secret, c.label(i, "past "+pastFamilies[f]))
+		}
+	}
+	return saved, err
+}
+
+// label names the elements of a counter in its snapshot.
+func (c *Counter) label(key int, family string) string { return c.cfg.Keys[key].Name + ", " + family }
+
+func (c *Counter) restoreConfig(key int, family string) engine.RestoreConfig {
+	return engine.RestoreConfig{Secret: c.cfg.Secret, Label: c.label(key, family), Memory: math.MaxInt}
+}
+
+// Resume opens the windows that another Counter has saved, before the first packet. now, in
+// nanoseconds since 1970 UTC, is the time by which elements have left the past. It reads
+// nothing behind what Save wrote. Errors are those of r and of the engine.
+func (c *Counter) Resume(r io.Reader, saved *Saved, now int64) error {
+	for i := range saved.Windows {
+		s := &saved.Windows[i]
+		w := newWindow(s.Start, s.End, c.cfg)
+		for _, counter := range s.Counters {
+			if err := c.restore(r, w, counter); err != nil {
+				return errors.Join(err, w.close())
+			}
+		}
+		c.windows.Resume(s.Start, s.End, s.Packets, w)
+	}
+	if c.past == nil {
+		return nil
+	}
+	for _, one := range saved.Past {
+		if err := c.restorePast(r, one, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore reads a counter of a window.
+func (c *Counter) restore(r io.Reader, w *window, s SavedCounter) (err error) {
+	if s.Key < 0 || s.Key >= len(w.keys) {
+		return errNoKey(s.Key)
+	}
+	k, cfg := &w.keys[s.Key], c.restoreConfig(s.Key, s.Family)
+	switch s.Family {
+	case familyAddr4:
+		k.addr4, err = restored[uint32](engine.RestoreExactV4(r, cfg))(s.Packets)
+	case familyV4:
+		k.v4, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+	case familyV6:
+		k.v6, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+	case familyMAC:
+		k.mac, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+	default:
+		err = errNoFamily(s.Family)
+	}
+	return err
+}
+
+func errNoKey(key int) error { return fmt.Errorf("%w: key %d", engine.ErrSnapshot, key) }
+
+func errNoFamily(family string) error { return fmt.Errorf("%w: family %q", engine.ErrSnapshot, family) }
+
+// restored gives a counter its packets, unless it could not be read.
+func restored[E any](c engine.Counter[E], err error) func(packets uint64) (familyCounter[E], error) {
+	return func(packets uint64) (familyCounter[E], error) {
+		if err != nil {
+			return familyCounter[E]{}, err
+		}
+		return familyCounter[E]{Counter: c, packets: packets}, nil
+	}
+}
+
+// restorePast reads a counter of the past, and forgets what has left the span by now.
+func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error) {
+	if s.Key < 0 || s.Key >= len(c.past.keys) {
+		return errNoKey(s.Key)
+	}
+	k := &c.past.keys[s.Key]
+	var counter **engine.Sliding
+	switch s.Family {
+	case familyV4:
+		counter = &k.v4
+	case familyV6:
+		counter = &k.v6
+	case familyMAC:
+		counter = &k.mac
+	default:
+		return errNoFamily(s.Family)
+	}
+	if *counter, err = engine.RestoreSliding(r, c.restoreConfig(s.Key, "past "+s.Family)); err != nil {
+		return err
+	}
+	if step := int64((*counter).Step()); step != c.past.step {
+		return fmt.Errorf("%w: steps of %v, not %v", engine.ErrSnapshot, time.Duration(step), time.Duration(c.past.step))
+	}
+	(*counter).Advance(now)
+	return nil
+}

@@ -1,0 +1,157 @@
+package multikey
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/engine"
+)
+
+// window is what is known about one stretch of time.
+type window struct {
+	start, end  int64 // noTime for packets without a time
+	whole       bool  // bounds follow the packets
+	first, last int64 // times of the earliest and the latest packet
+	almostOver  int64 // from when on counters for the next window are made, or math.MaxInt64
+	keys        []keyCounters
+}
+
+func newWindow(start, end int64, cfg *Config) *window {
+	w := &window{
+		start: start, end: end, whole: cfg.whole() && start != noTime,
+		first: noTime, last: noTime, almostOver: math.MaxInt64,
+		keys: make([]keyCounters, len(cfg.Keys)),
+	}
+	if !w.whole && start != noTime {
+		w.almostOver = end - (end-start)/preallocatePart
+	}
+	return w
+}
+
+// addTimes enters the times of a run of packets.
+func (w *window) addTimes(times []int64) {
+	if !w.whole {
+		return
+	}
+	for _, t := range times {
+		if w.first == noTime || t < w.first {
+			w.first = t
+		}
+		w.last = max(w.last, t)
+	}
+}
+
+// bounds returns those that are emitted.
+func (w *window) bounds() (start, end int64) {
+	if w.whole {
+		return w.first, w.last
+	}
+	return w.start, w.end
+}
+
+func (w *window) memory(cfg *Config) int {
+	total := 0
+	for i := range w.keys {
+		counts := w.keys[i].appendCounts(nil, &cfg.Keys[i])
+		total += counts[len(counts)-1].MemoryBytes
+	}
+	return total
+}
+
+func (w *window) close() error { return closeKeys(w.keys) }
+
+// keyCounters are the counters of one key in one window. A key has either addr4 or v4.
+type keyCounters struct {
+	addr4       familyCounter[uint32]
+	v4, v6, mac familyCounter[asm.Digest]
+}
+
+// familyCounter counts the distinct elements of one family. Its counter is made for the
+// first of them.
+type familyCounter[E any] struct {
+	engine.Counter[E]
+	preallocated engine.Counter[E] // becomes Counter, if it is not nil
+	packets      uint64            // that elements come from
+}
+
+// begin makes the counter for the first element.
+func (c *familyCounter[E]) begin(create func(memory int) (engine.Counter[E], error)) error {
+	c.Counter, c.preallocated = c.preallocated, nil
+	if c.Counter != nil {
+		return nil
+	}
+	var err error
+	if c.Counter, err = create(0); err != nil {
+		return fmt.Errorf("memory for a window: %w", err)
+	}
+	return nil
+}
+
+func (c *familyCounter[E]) close() error {
+	var errs []error
+	for _, counter := range []engine.Counter[E]{c.Counter, c.preallocated} {
+		if counter != nil {
+			errs = append(errs, counter.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func closeKeys(keys []keyCounters) error {
+	var errs []error
+	for i := range keys {
+		k := &keys[i]
+		errs = append(errs, k.addr4.close(), k.v4.close(), k.v6.close(), k.mac.close())
+	}
+	return errors.Join(errs...)
+}
+
+// takePackets takes the numbers of packets over from another key of the same ones.
+func (k *keyCounters) takePackets(from *keyCounters) {
+	v4 := from.addr4.packets + from.v4.packets // one of them is 0
+	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
+}
+
+// appendCounts appends the counts by family; the last one is the sum.
+func (k *keyCounters) appendCounts(all []Count, key *Key) []Count {
+	v4 := k.v4.count()
+	if k.addr4.Counter != nil {
+		v4 = k.addr4.count()
+	}
+	return appendFamilies(all, key, v4, k.v6.count(), k.mac.count())
+}
+
+// count of a family of which nothing was seen is zero, and exact.
+func (c *familyCounter[E]) count() Count {
+	if c.Counter == nil {
+		return Count{Packets: c.packets, Counts: engine.Counts{Method: methodExact}}
+	}
+	return Count{Packets: c.packets, Counts: c.Counts()}
+}
+
+// appendFamilies appends the counts of the families that a key has, with their names; the
+// last one is the sum.
+func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
+	v4.Key, v6.Key, mac.Key = key.Name, key.Name, key.Name
+	if key.MAC {
+		mac.Family = "all"
+		return append(all, mac)
+	}
+	v4.Family, v6.Family = "ipv4", "ipv6"
+	return append(all, v4, v6, Count{key.Name, "all", v4.Packets + v6.Packets, sum(v4.Counts, v6.Counts)})
+}
+
+// sum adds two families up. Adding the bounds keeps at least their confidence; of the
+// false positive rates it keeps the worse one, with its method.
+func sum(a, b engine.Counts) engine.Counts {
+	s := engine.Counts{
+		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,
+		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
+	}
+	if b.FPR > a.FPR || a.Distinct == 0 {
+		s.Method = b.Method
+	}
+	return s
+}
