@@ -4,14 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // bitLineStream is a stream of numbered elements and the truth about it.
 type bitLineStream struct {
 	name     string
-	digests  []asm.Digest
+	digests  []digest.Digest
 	isCopy   []bool
 	distinct int
 }
@@ -26,7 +27,7 @@ func newBitLineStream(name string, n int, next nextElement) *bitLineStream {
 	for i := range n {
 		element := next(rng, elements)
 		at, known := first[element]
-		d := asm.Digest{rng.Uint64(), rng.Uint64()}
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
 		if known {
 			d = s.digests[at]
 		} else {
@@ -100,10 +101,10 @@ func (s *bitLineStream) referenceErrors(f paper.Filter) bitLineErrors {
 	return s.errors(func(i int) bool { return f.TestAndSet(s.digests[i]) })
 }
 
-func (s *bitLineStream) lineErrors(lines int, p asm.BitLineParams) bitLineErrors {
+func (s *bitLineStream) lineErrors(lines int, p line.StableParams) bitLineErrors {
 	seen := make([]uint64, (len(s.digests)+63)/64)
-	var counts asm.BitLineCounts
-	asm.TestAndSetBitLines(make([][8]uint64, lines), seen, s.digests, 1, nil, p, &counts)
+	var counts line.StableCounts
+	line.TestAndSetStable(make([][8]uint64, lines), seen, s.digests, 1, nil, p, &counts)
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 })
 }
 
@@ -123,7 +124,7 @@ func sparingStable(k, p int) func(bits int) (paper.Filter, error) {
 }
 
 // TestAndSet implements paper.Filter.
-func (f *sparing) TestAndSet(d asm.Digest) (seen bool) {
+func (f *sparing) TestAndSet(d digest.Digest) (seen bool) {
 	hash := rand.NewPCG(d[0], d[1])
 	own := make([]uint64, f.k)
 	seen = true

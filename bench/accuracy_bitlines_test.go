@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -14,7 +14,7 @@ import (
 // bitLineCase is a filter in one line beside the same over one array.
 type bitLineCase struct {
 	name string
-	line asm.BitLineParams
+	line line.StableParams
 	// loss is by how much each rate of errors may be greater at loads up to 1.
 	loss float64
 	// missLoss is the same for misses at greater loads.
@@ -26,17 +26,17 @@ type bitLineCase struct {
 // elements its lines trade misses for false positives, as each copy clears bits
 // where it lives. TestBitLineReservoir has it.
 var bitLineCases = []bitLineCase{
-	{"SBF/K=2/P=5", asm.BitLineParams{Method: asm.BitsSBF, K: 2, P: 5}, 0.02, 0.02, sparingStable(2, 5)},
-	{"SBF/K=2/P=8", asm.BitLineParams{Method: asm.BitsSBF, K: 2, P: 8}, 0.02, 0.02, sparingStable(2, 8)},
-	{"SBF/K=3/P=11", asm.BitLineParams{Method: asm.BitsSBF, K: 3, P: 11}, 0.05, 0.05, sparingStable(3, 11)},
-	{"BSBF/K=2", asm.BitLineParams{Method: asm.BitsBSBF, K: 2}, 0.05, 0.05, func(bits int) (paper.Filter, error) {
+	{"SBF/K=2/P=5", line.StableParams{Method: line.StableSBF, K: 2, P: 5}, 0.02, 0.02, sparingStable(2, 5)},
+	{"SBF/K=2/P=8", line.StableParams{Method: line.StableSBF, K: 2, P: 8}, 0.02, 0.02, sparingStable(2, 8)},
+	{"SBF/K=3/P=11", line.StableParams{Method: line.StableSBF, K: 3, P: 11}, 0.05, 0.05, sparingStable(3, 11)},
+	{"BSBF/K=2", line.StableParams{Method: line.StableBSBF, K: 2}, 0.05, 0.05, func(bits int) (paper.Filter, error) {
 		return paper.NewBSBF(paper.BiasedConfig{Bits: bits, K: 2, Seed: 1})
 	}},
-	{"BSBFSD/K=2", asm.BitLineParams{Method: asm.BitsBSBFSD, K: 2}, 0.05, 0.05, func(bits int) (paper.Filter, error) {
+	{"BSBFSD/K=2", line.StableParams{Method: line.StableBSBFSD, K: 2}, 0.05, 0.05, func(bits int) (paper.Filter, error) {
 		return paper.NewBSBFSD(paper.BiasedConfig{Bits: bits, K: 2, Seed: 2})
 	}},
 	// At loads above 1 misses are below 0.1 %, and a fifth more of them.
-	{"RLBSBF/K=2", asm.BitLineParams{Method: asm.BitsRLBSBF, K: 2}, 0.05, 0.2, func(bits int) (paper.Filter, error) {
+	{"RLBSBF/K=2", line.StableParams{Method: line.StableRLBSBF, K: 2}, 0.05, 0.2, func(bits int) (paper.Filter, error) {
 		return paper.NewRLBSBF(paper.BiasedConfig{Bits: bits, K: 2, Seed: 3})
 	}},
 }
@@ -106,7 +106,7 @@ func TestBitLineStablePublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.lineErrors(lines, asm.BitLineParams{Method: asm.BitsSBF, K: 2, P: 5})
+	got := s.lineErrors(lines, line.StableParams{Method: line.StableSBF, K: 2, P: 5})
 	want := s.referenceErrors(f)
 	checkRate(t, "false positives", got.falsePositives, want.falsePositives, 0.02)
 	checkRate(t, "misses", got.misses, want.misses, 0.02)
@@ -122,7 +122,7 @@ func TestBitLineStableBound(t *testing.T) {
 	s := newBitLineStream("new", n, func(_ *rand.Rand, earlier []uint64) uint64 { return uint64(len(earlier)) })
 	for _, c := range []struct{ k, p int }{{1, 4}, {2, 4}, {2, 5}, {2, 8}, {3, 11}, {4, 9}} {
 		t.Run(fmt.Sprintf("K=%d/P=%d", c.k, c.p), func(t *testing.T) {
-			got := float64(s.lineErrors(lines, asm.BitLineParams{Method: asm.BitsSBF, K: c.k, P: c.p}).falsePositives)
+			got := float64(s.lineErrors(lines, line.StableParams{Method: line.StableSBF, K: c.k, P: c.p}).falsePositives)
 			fps, err := theory.StableMissFPS(c.p, c.k)
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestBitLineReservoir(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := s.lineErrors(lines, asm.BitLineParams{Method: asm.BitsRSBF, K: 2})
+				got := s.lineErrors(lines, line.StableParams{Method: line.StableRSBF, K: 2})
 				want := s.referenceErrors(f)
 				checkRate(t, "false positives", got.falsePositives, want.falsePositives, 0.05)
 				checkRate(t, "misses", got.misses, want.misses, 0.05)

@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -50,23 +51,23 @@ func checkCellRate(t *testing.T, name string, got, want, low, high float64, n in
 	}
 }
 
-func elementDigest(id uint64) asm.Digest {
+func elementDigest(id uint64) digest.Digest {
 	rng := rand.NewPCG(id, 71)
-	return asm.Digest{rng.Uint64(), rng.Uint64()}
+	return digest.Digest{rng.Uint64(), rng.Uint64()}
 }
 
 // cellFilter is a stable Bloom filter of lines.
 type cellFilter struct {
-	p        asm.CellParams
-	rule     *asm.CellRule
+	p        line.CellParams
+	rule     *line.CellRule
 	lines    [][8]uint64
 	position uint64
-	counts   asm.CellCounts
+	counts   line.CellCounts
 }
 
-func newCellFilter(t *testing.T, p asm.CellParams, lines int) *cellFilter {
+func newCellFilter(t *testing.T, p line.CellParams, lines int) *cellFilter {
 	t.Helper()
-	rule, err := asm.NewCellRule(p)
+	rule, err := line.NewCellRule(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +75,9 @@ func newCellFilter(t *testing.T, p asm.CellParams, lines int) *cellFilter {
 }
 
 // take returns the verdicts on digests.
-func (f *cellFilter) take(digests []asm.Digest) (seen []uint64) {
+func (f *cellFilter) take(digests []digest.Digest) (seen []uint64) {
 	seen = make([]uint64, (len(digests)+63)/64)
-	asm.TestAndSetCells(f.lines, seen, digests, f.position, nil, f.rule, &f.counts)
+	line.TestAndSetCells(f.lines, seen, digests, f.position, nil, f.rule, &f.counts)
 	f.position += uint64(len(digests))
 	return seen
 }
@@ -99,7 +100,7 @@ func (f *cellFilter) nonZero() (cells uint64) {
 
 // stablePoint returns the share of zeros and the false positive rate that new elements
 // bring a filter of cell lines to.
-func stablePoint(t *testing.T, p asm.CellParams) (zeros, fpr float64) {
+func stablePoint(t *testing.T, p line.CellParams) (zeros, fpr float64) {
 	t.Helper()
 	s := theory.StableHits{Stable: theory.Stable{Cells: p.Cells(), K: p.K, P: p.MissP, Max: p.Max}, HitP: p.HitP}
 	zeros, err := s.Zeros()
@@ -115,7 +116,7 @@ func stablePoint(t *testing.T, p asm.CellParams) (zeros, fpr float64) {
 // share x of cells that are not zero in lines of N has a greater mean of its K-th power,
 // by K(K-1)/2 (1-x)/(xN) of it if cells were independent.
 func TestCellLinesStablePoint(t *testing.T) {
-	for _, p := range []asm.CellParams{
+	for _, p := range []line.CellParams{
 		{Bits: 2, Max: 1, K: 2, MissP: 5},
 		{Bits: 2, Max: 3, K: 4, MissP: 20, HitP: 20},
 		{Bits: 2, Max: 3, K: 4, MissP: 20},
@@ -127,10 +128,10 @@ func TestCellLinesStablePoint(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(p.K), uint64(p.MissP)))
 			const lines = 256
 			f := newCellFilter(t, p, lines)
-			digests := make([]asm.Digest, 1<<13)
+			digests := make([]digest.Digest, 1<<13)
 			round := func() (rates errorRates) {
 				for i := range digests {
-					digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+					digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 				}
 				for i, seen := 0, f.take(digests); i < len(digests); i++ {
 					rates.note(false, seen[i/64]>>(i%64)&1 == 1)
@@ -164,7 +165,7 @@ func TestCellLinesStablePoint(t *testing.T) {
 // With decrements on hits, as the unblocked filter of the paper has them, a filter of
 // lines with the same parameters and memory has its errors on a uniform stream.
 func TestCellLinesAgainstReference(t *testing.T) {
-	for _, p := range []asm.CellParams{
+	for _, p := range []line.CellParams{
 		{Bits: 2, Max: 3, K: 3, MissP: 30, HitP: 30},
 		{Bits: 4, Max: 7, K: 3, MissP: 45, HitP: 45},
 	} {
@@ -189,13 +190,13 @@ func TestCellLinesTrade(t *testing.T) {
 	for _, c := range []struct {
 		stream     string
 		next       func(*rand.Rand) uint64
-		p          asm.CellParams
+		p          line.CellParams
 		less, more int // P of the paper's filter for more and for fewer false positives
 	}{
-		{"uniform", uniform, asm.CellParams{Bits: 2, Max: 3, K: 3, MissP: 20}, 15, 20},
-		{"uniform", uniform, asm.CellParams{Bits: 4, Max: 7, K: 3, MissP: 45}, 30, 45},
-		{"Zipf", zipf, asm.CellParams{Bits: 2, Max: 3, K: 3, MissP: 45}, 15, 20},
-		{"Zipf", zipf, asm.CellParams{Bits: 4, Max: 7, K: 3, MissP: 100}, 30, 45},
+		{"uniform", uniform, line.CellParams{Bits: 2, Max: 3, K: 3, MissP: 20}, 15, 20},
+		{"uniform", uniform, line.CellParams{Bits: 4, Max: 7, K: 3, MissP: 45}, 30, 45},
+		{"Zipf", zipf, line.CellParams{Bits: 2, Max: 3, K: 3, MissP: 45}, 15, 20},
+		{"Zipf", zipf, line.CellParams{Bits: 4, Max: 7, K: 3, MissP: 100}, 30, 45},
 	} {
 		t.Run(fmt.Sprintf("%s/%+v", c.stream, c.p), func(t *testing.T) {
 			digests, known := cellStream(c.next)
@@ -214,7 +215,7 @@ func TestCellLinesTrade(t *testing.T) {
 // if they do not, duplicates drive it above that.
 func TestCellLinesBound(t *testing.T) {
 	for _, hitP := range []int{0, 120} {
-		p := asm.CellParams{Bits: 4, Max: 7, K: 3, MissP: 120, HitP: hitP}
+		p := line.CellParams{Bits: 4, Max: 7, K: 3, MissP: 120, HitP: hitP}
 		var rates errorRates
 		for seed := range uint64(8) {
 			digests, known := seededCellStream(zipf, seed)
@@ -242,11 +243,11 @@ func zipf(rng *rand.Rand) uint64 {
 }
 
 // cellStream returns elements and whether they were there before.
-func cellStream(next func(*rand.Rand) uint64) (digests []asm.Digest, known []bool) {
+func cellStream(next func(*rand.Rand) uint64) (digests []digest.Digest, known []bool) {
 	return seededCellStream(next, 73)
 }
 
-func seededCellStream(next func(*rand.Rand) uint64, seed uint64) (digests []asm.Digest, known []bool) {
+func seededCellStream(next func(*rand.Rand) uint64, seed uint64) (digests []digest.Digest, known []bool) {
 	rng, before := rand.New(rand.NewPCG(72, seed)), map[uint64]bool{}
 	for range 100_000 {
 		id := next(rng)
@@ -256,14 +257,14 @@ func seededCellStream(next func(*rand.Rand) uint64, seed uint64) (digests []asm.
 	return digests, known
 }
 
-func cellRates(t *testing.T, p asm.CellParams, digests []asm.Digest, known []bool) (rates errorRates) {
+func cellRates(t *testing.T, p line.CellParams, digests []digest.Digest, known []bool) (rates errorRates) {
 	t.Helper()
 	rates.take(t, p, digests, known)
 	return rates
 }
 
 // take adds what a new filter makes of a stream.
-func (e *errorRates) take(t *testing.T, p asm.CellParams, digests []asm.Digest, known []bool) {
+func (e *errorRates) take(t *testing.T, p line.CellParams, digests []digest.Digest, known []bool) {
 	t.Helper()
 	seen := newCellFilter(t, p, cellTestLines).take(digests)
 	for i := range digests {
@@ -273,7 +274,7 @@ func (e *errorRates) take(t *testing.T, p asm.CellParams, digests []asm.Digest, 
 
 // referenceRates runs the paper's filter with the memory of cellRates, or with Max 7,
 // which it needs three bits for, with as many cells.
-func referenceRates(t *testing.T, p asm.CellParams, decrements int, digests []asm.Digest, known []bool) (rates errorRates) {
+func referenceRates(t *testing.T, p line.CellParams, decrements int, digests []digest.Digest, known []bool) (rates errorRates) {
 	t.Helper()
 	filter, err := paper.NewStable(paper.StableConfig{
 		Cells: cellTestLines * p.Cells(), CellBits: bits.Len(uint(p.Max)), K: p.K, P: decrements, Seed: 1,
@@ -292,13 +293,13 @@ func referenceRates(t *testing.T, p asm.CellParams, decrements int, digests []as
 // elements to lines: little as long as a timer has less than a third of an element.
 func TestTimerLinesAgainstReference(t *testing.T) {
 	for _, c := range []struct {
-		p       asm.TimerParams
+		p       line.TimerParams
 		perTick int // elements
 		most    float64
 	}{
-		{asm.TimerParams{Bits: 8, K: 2, Window: 200}, 25, 0.08},
-		{asm.TimerParams{Bits: 8, K: 3, Window: 200}, 25, 0.16},
-		{asm.TimerParams{Bits: 16, K: 2, Window: 5000}, 1, 0.08},
+		{line.TimerParams{Bits: 8, K: 2, Window: 200}, 25, 0.08},
+		{line.TimerParams{Bits: 8, K: 3, Window: 200}, 25, 0.16},
+		{line.TimerParams{Bits: 16, K: 2, Window: 5000}, 1, 0.08},
 	} {
 		t.Run(fmt.Sprintf("%+v", c.p), func(t *testing.T) {
 			run := timersAndReference(t, c.p, c.perTick)
@@ -319,11 +320,11 @@ func TestTimerLinesEqual(t *testing.T) {
 		t.Skip("long")
 	}
 	for _, c := range []struct {
-		p       asm.TimerParams
+		p       line.TimerParams
 		perTick int
 	}{
-		{asm.TimerParams{Bits: 8, K: 3, Window: 200, Equal: 2}, 25},
-		{asm.TimerParams{Bits: 16, K: 3, Window: 5000, Equal: 3}, 1},
+		{line.TimerParams{Bits: 8, K: 3, Window: 200, Equal: 2}, 25},
+		{line.TimerParams{Bits: 16, K: 3, Window: 5000, Equal: 3}, 1},
 	} {
 		t.Run(fmt.Sprintf("%+v", c.p), func(t *testing.T) {
 			run := timersAndReference(t, c.p, c.perTick)
@@ -346,10 +347,10 @@ type timerRun struct {
 // timersAndReference runs one stream, of which half are elements never seen before and
 // half some of the last two windows, through both filters. Known is what was reported as
 // new less than a window ago.
-func timersAndReference(t *testing.T, p asm.TimerParams, perTick int) (run timerRun) {
+func timersAndReference(t *testing.T, p line.TimerParams, perTick int) (run timerRun) {
 	t.Helper()
 	const lines, n = 256, 200_000
-	rule, err := asm.NewTimerRule(p)
+	rule, err := line.NewTimerRule(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,24 +359,24 @@ func timersAndReference(t *testing.T, p asm.TimerParams, perTick int) (run timer
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(74, 75))
-	memory, seen, counts := make([][8]uint64, lines), make([]uint64, 1), asm.TimerCounts{}
+	memory, seen, counts := make([][8]uint64, lines), make([]uint64, 1), line.TimerCounts{}
 	lastOurs, lastReference := map[uint64]uint64{}, map[uint64]uint64{}
 	ids := make([]uint64, n)
 	for i := range ids {
 		tick := uint64(i / perTick)
 		if i%(perTick*p.SweepInterval()) == 0 {
-			asm.SweepTimers(memory, tick, rule, &counts)
+			line.SweepTimers(memory, tick, rule, &counts)
 		}
 		ids[i] = uint64(i)
 		if i > 0 && rng.IntN(2) == 0 {
 			ids[i] = ids[i-1-rng.IntN(min(i, 2*perTick*p.Window))]
 		}
 		d := elementDigest(ids[i])
-		asm.TestAndSetTimers(memory, seen, []asm.Digest{d}, []uint64{tick}, rule, &counts)
+		line.TestAndSetTimers(memory, seen, []digest.Digest{d}, []uint64{tick}, rule, &counts)
 		noteTimed(&run.ours, lastOurs, ids[i], tick, uint64(p.Window), seen[0] == 1)
 		noteTimed(&run.reference, lastReference, ids[i], tick, uint64(p.Window), filter.TestAndSetAt(d, tick))
 	}
-	asm.SweepTimers(memory, n/uint64(perTick), rule, &counts)
+	line.SweepTimers(memory, n/uint64(perTick), rule, &counts)
 	run.live = float64(counts.NonZero) / float64(lines*512/p.Bits)
 	run.elements = float64(counts.Missed) / n * float64(perTick*p.Window) / lines
 	return run

@@ -30,7 +30,7 @@ var references = []string{"asm/internal", "engine/internal/check", "engine/paper
 
 // unreached are exported names that need no user in this module. Each has its reason.
 var unreached = map[string]string{
-	"asm.Bijection.Invert": "states that Permute is a permutation; tests aim at lines with it",
+	"asm/permute.Bijection.Invert": "states that Permute is a permutation; tests aim at lines with it",
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 	"capture/rotate.File.Err":           "is for programs that do not end at the first error",

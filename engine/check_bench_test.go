@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
@@ -42,13 +42,13 @@ func measure(b *testing.B, elements int, prepare, call func()) {
 // benchStream is one batch after another of an endless stream.
 type benchStream struct {
 	rng    *rand.Rand
-	recent [8192]asm.Digest
+	recent [8192]digest.Digest
 	at     int
-	batch  []asm.Digest
+	batch  []digest.Digest
 }
 
 func newBenchStream() *benchStream {
-	return &benchStream{rng: rand.New(rand.NewPCG(1, 2)), batch: make([]asm.Digest, benchBatch)}
+	return &benchStream{rng: rand.New(rand.NewPCG(1, 2)), batch: make([]digest.Digest, benchBatch)}
 }
 
 // next replaces the batch by the one after it. So many of 256 elements are new,
@@ -58,7 +58,7 @@ func (s *benchStream) next(fresh uint64) {
 		if d := s.rng.Uint64(); s.at > 0 && d>>56 >= fresh {
 			s.batch[i] = s.recent[d%uint64(min(s.at, len(s.recent)))]
 		} else {
-			s.batch[i] = asm.Digest{d, s.rng.Uint64()}
+			s.batch[i] = digest.Digest{d, s.rng.Uint64()}
 			s.recent[s.at%len(s.recent)] = s.batch[i]
 			s.at++
 		}
@@ -67,7 +67,7 @@ func (s *benchStream) next(fresh uint64) {
 
 // measureCounter measures a counter while it holds from half of the most elements
 // to all of them, and then another one. key makes keys of a stream's digests.
-func measureCounter[K any](b *testing.B, empty func() Counter[K], most int, key func(asm.Digest) K) {
+func measureCounter[K any](b *testing.B, empty func() Counter[K], most int, key func(digest.Digest) K) {
 	s, keys, seen := newBenchStream(), make([]K, benchBatch), make([]uint64, benchBatch/64)
 	next := func(fresh uint64) {
 		s.next(fresh)

@@ -1,17 +1,16 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
-func landmarkDigests(seed uint64, n int) []asm.Digest {
+func landmarkDigests(seed uint64, n int) []digest.Digest {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	digests := make([]asm.Digest, n)
+	digests := make([]digest.Digest, n)
 	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 	}
 	return digests
 }
@@ -24,7 +23,7 @@ func countBits(seen []uint64) (n int) {
 }
 
 // feed returns all verdicts, as bits.
-func feed(c Counter[asm.Digest], digests []asm.Digest, batch int) []uint64 {
+func feed(c Counter[digest.Digest], digests []digest.Digest, batch int) []uint64 {
 	verdicts := make([]uint64, len(digests)/64+1)
 	seen := make([]uint64, batch/64+1)
 	for at := 0; at < len(digests); at += batch {
@@ -37,11 +36,11 @@ func feed(c Counter[asm.Digest], digests []asm.Digest, batch int) []uint64 {
 
 // repeating returns digests of which about half are new, and the others came up to
 // 3000 elements before.
-func repeating(seed uint64, n int) []asm.Digest {
+func repeating(seed uint64, n int) []digest.Digest {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	digests := make([]asm.Digest, n)
+	digests := make([]digest.Digest, n)
 	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 		if back := 1 + rng.IntN(1+rng.IntN(3000)); back <= i && rng.IntN(2) == 0 {
 			digests[i] = digests[i-back]
 		}

@@ -3,18 +3,18 @@ package engine
 import (
 	"math/rand/v2"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // packetStream is input for packet filters.
 type packetStream struct {
-	digests []asm.Digest
+	digests []digest.Digest
 	times   []int64
 	points  []uint32
 }
 
-func (s *packetStream) add(d asm.Digest, t int64, point uint32) {
+func (s *packetStream) add(d digest.Digest, t int64, point uint32) {
 	s.digests = append(s.digests, d)
 	s.times = append(s.times, t)
 	s.points = append(s.points, point)
@@ -81,12 +81,12 @@ func randomPackets(seed uint64, n int, next clock) *packetStream {
 	now := int64(1_700_000_000_000_000_000)
 	for i := range n {
 		now = next(rng, now)
-		d := asm.Digest{rng.Uint64(), rng.Uint64()}
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
 		switch {
 		case i > 40 && rng.IntN(3) == 0:
 			d = s.digests[i-1-rng.IntN(40)]
 		case i%50 == 0:
-			d = asm.Digest{1, 1}
+			d = digest.Digest{1, 1}
 		}
 		t := now
 		if rng.IntN(100) == 0 {

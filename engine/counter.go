@@ -17,7 +17,7 @@ type Counts struct {
 
 // Counter tells first sightings from repeats, and counts them. ExactV4 and SetV4
 // are counters of IPv4 addresses (K is uint32, the first octet in the top
-// byte), Landmark and Set of digests (K is asm.Digest). A counter is not safe
+// byte), Landmark and Set of digests (K is digest.Digest). A counter is not safe
 // for concurrent use.
 type Counter[K any] interface {
 	// TestAndSet sets bit i of seen if and only if keys[i] came before, in an

@@ -4,7 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -32,16 +33,16 @@ const digestLoad = 5
 // Digests must be keyed: who can choose them can aim at one line, and while verdicts
 // stay right, time does not stay constant then.
 type DigestRows struct {
-	exactRows[asm.Digest, uint64]
+	exactRows[digest.Digest, uint64]
 }
 
-var _ Counter[asm.Digest] = (*DigestRows)(nil)
+var _ Counter[digest.Digest] = (*DigestRows)(nil)
 
-var digestRowsKind = exactKind[asm.Digest, uint64]{
+var digestRowsKind = exactKind[digest.Digest, uint64]{
 	name: "digest rows", method: "digest-rows", width: 64,
-	testAndSet: asm.TestAndSetExact64, move: layout.SplitDigestRows, thin: layout.ThinDigestRows,
-	word:    func(d asm.Digest) uint64 { return max(d[0], 1) },
-	element: func(y uint64) asm.Digest { return asm.Digest{y} },
+	testAndSet: line.TestAndSetExact64, move: line.SplitDigestRows, thin: line.ThinDigestRows,
+	word:    func(d digest.Digest) uint64 { return max(d[0], 1) },
+	element: func(y uint64) digest.Digest { return digest.Digest{y} },
 	limit:   func(lines int) uint64 { return uint64(lines) * digestLoad },
 	cells:   func(int) int { return 8 },
 }
@@ -60,7 +61,7 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 }
 
 // TestAndSet is as Counter says. It allocates only when the rows grow.
-func (r *DigestRows) TestAndSet(seen []uint64, d []asm.Digest) {
+func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	clearBits(seen, len(d))
 	for at := 0; at < len(d); {
 		n := r.room(len(d) - at)

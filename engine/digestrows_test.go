@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -21,33 +21,33 @@ func newDigestRows(t testing.TB, memory int) *DigestRows {
 }
 
 // oneLine returns digests of one line, however many lines there are.
-func oneLine(n int) []asm.Digest {
-	digests := make([]asm.Digest, n)
+func oneLine(n int) []digest.Digest {
+	digests := make([]digest.Digest, n)
 	for i := range digests {
-		digests[i] = asm.Digest{uint64(i), uint64(i) << 1}
+		digests[i] = digest.Digest{uint64(i), uint64(i) << 1}
 	}
 	return digests
 }
 
 func TestDigestRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
-	random := make([]asm.Digest, 60_000)
+	random := make([]digest.Digest, 60_000)
 	for i := range random {
-		random[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		random[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 		if i > 0 && i%3 == 0 {
 			random[i] = random[rng.IntN(i)]
 		}
 	}
-	for name, digests := range map[string][]asm.Digest{
+	for name, digests := range map[string][]digest.Digest{
 		"random":   random,
 		"one line": append(oneLine(5000)[2:], oneLine(6000)[2:]...), // 0 and 1 are the same
-		"equal":    make([]asm.Digest, 5000),
+		"equal":    make([]digest.Digest, 5000),
 		"extremes": {{0, 1}, {^uint64(0), 1}, {0, 1}, {^uint64(0), 1}, {1 << 63, 0}},
 		"nothing":  nil,
 	} {
 		for _, batch := range []int{1, 7, 64, 500, 512, 1000, 4096} {
 			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
-				sameVerdicts(t, newDigestRows(t, 0), map[asm.Digest]bool{}, digests, batch)
+				sameVerdicts(t, newDigestRows(t, 0), map[digest.Digest]bool{}, digests, batch)
 			})
 		}
 	}
@@ -61,9 +61,9 @@ func TestDigestRowsGrow(t *testing.T) {
 		n = 1 << 18
 	}
 	rng := rand.New(rand.NewPCG(63, 64))
-	digests := make([]asm.Digest, n)
+	digests := make([]digest.Digest, n)
 	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 	}
 	a, b := newDigestRows(t, 0), newDigestRows(t, 0)
 	seen := make([]uint64, 1000/64+1)
@@ -106,11 +106,11 @@ func TestDigestRowsWithoutMemory(t *testing.T) {
 		return nil, errors.New("no memory")
 	}
 	rng := rand.New(rand.NewPCG(65, 66))
-	digests := make([]asm.Digest, 40_000)
+	digests := make([]digest.Digest, 40_000)
 	for i := range digests {
-		digests[i] = asm.Digest{rng.Uint64N(30_000) << 48, 1}
+		digests[i] = digest.Digest{rng.Uint64N(30_000) << 48, 1}
 	}
-	sameVerdicts(t, r, map[asm.Digest]bool{}, digests, 700)
+	sameVerdicts(t, r, map[digest.Digest]bool{}, digests, 700)
 	if refused < 2 {
 		t.Error("nothing was refused")
 	}
@@ -127,12 +127,12 @@ func TestDigestRowsDoNotAllocate(t *testing.T) {
 func BenchmarkDigestRows(b *testing.B) {
 	benchSizes(b, func(b *testing.B, memory int) {
 		var r *DigestRows
-		empty := func() Counter[asm.Digest] {
+		empty := func() Counter[digest.Digest] {
 			r = newDigestRows(b, memory)
 			return r
 		}
 		lines := memory / layout.LineSize
-		measureCounter(b, empty, digestLoad*lines, func(d asm.Digest) asm.Digest { return d })
+		measureCounter(b, empty, digestLoad*lines, func(d digest.Digest) digest.Digest { return d })
 		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/8 {
 			b.Errorf("%d lines, not %d", got, lines)
 		}

@@ -1,11 +1,10 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // sampledCounter is a counter of exact rows that may take no more than 128 KiB.
@@ -27,7 +26,7 @@ func sampledV4(t testing.TB, trial int) sampledCounter[uint32] {
 	return e
 }
 
-func sampledDigests(t testing.TB, _ int) sampledCounter[asm.Digest] {
+func sampledDigests(t testing.TB, _ int) sampledCounter[digest.Digest] {
 	r := newDigestRows(t, 0)
 	r.Limit(sampledMemory)
 	return r
@@ -45,8 +44,8 @@ func repeated[K any](n int, rng *rand.Rand, fresh func() K) []K {
 }
 
 func freshAddress(rng *rand.Rand) func() uint32 { return rng.Uint32 }
-func freshDigest(rng *rand.Rand) func() asm.Digest {
-	return func() asm.Digest { return asm.Digest{rng.Uint64(), rng.Uint64()} }
+func freshDigest(rng *rand.Rand) func() digest.Digest {
+	return func() digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} }
 }
 
 // Where memory ends, bounds hold in 95 of 100 cases at any moment: 0 of 1000 binomial variables of

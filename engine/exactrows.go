@@ -156,7 +156,7 @@ func (x *exactRows[E, W]) decide() {
 func (x *exactRows[E, W]) begin() bool {
 	next := 2 * x.rows.lines()
 	if next > x.maxLines {
-		next = layout.ExactBitLines
+		next = layout.BitmapLines
 	}
 	switch {
 	case (x.most == 0 || next <= x.most) && x.rows.grow(next) == nil:
@@ -247,7 +247,7 @@ func (x *exactRows[E, W]) Needs(more int) int {
 	lines := x.rows.final()
 	for more > 0 && x.kind.limit(lines) <= x.held+uint64(more) {
 		if lines *= 2; lines > x.maxLines {
-			lines = layout.ExactBitLines
+			lines = layout.BitmapLines
 		}
 	}
 	return lines*layout.LineSize + x.rows.table.spilled.bytes + x.rows.wider.spilled.bytes

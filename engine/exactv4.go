@@ -4,7 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -33,7 +34,7 @@ const minExactV4Lines = 64
 // reason.
 type ExactV4 struct {
 	exactRows[uint32, uint32]
-	permute  asm.Bijection
+	permute  permute.Bijection
 	permuted [counterStep]uint32
 }
 
@@ -41,7 +42,7 @@ var _ Counter[uint32] = (*ExactV4)(nil)
 
 var exactV4Kind = exactKind[uint32, uint32]{
 	name: "exact rows", method: "exact-rows", width: 32,
-	testAndSet: testAndSetPermuted, move: movePermuted, thin: layout.ThinExactRows,
+	testAndSet: testAndSetPermuted, move: movePermuted, thin: line.ThinExactRows,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
 	limit: exactV4Limit, cells: layout.ExactCells,
 }
@@ -53,7 +54,7 @@ var exactV4Kind = exactKind[uint32, uint32]{
 // memory's allocation.
 func NewExactV4(key [16]byte, memory int) (*ExactV4, error) {
 	lines := min(max(memory/layout.LineSize, minExactV4Lines), layout.MaxExactLines)
-	e := &ExactV4{permute: *asm.NewBijection(key)}
+	e := &ExactV4{permute: *permute.NewBijection(key)}
 	first := 1 << (bits.Len(uint(lines)) - 1)
 	if err := e.start(&exactV4Kind, first, layout.MaxExactLines, newSpillFactor(key)); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func NewExactV4(key [16]byte, memory int) (*ExactV4, error) {
 // exactV4Limit returns the number of addresses at which so many lines grow: three
 // quarters of their cells, and none for a bitmap.
 func exactV4Limit(lines int) uint64 {
-	if lines == layout.ExactBitLines {
+	if lines == layout.BitmapLines {
 		return math.MaxUint64
 	}
 	return uint64(lines) * uint64(layout.ExactCells(lines)) / 4 * 3
@@ -73,22 +74,22 @@ func exactV4Limit(lines int) uint64 {
 // testAndSetPermuted tests and sets permuted addresses in any number of lines.
 func testAndSetPermuted(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
 	switch {
-	case len(lines) == layout.ExactBitLines:
-		asm.TestAndSetExactBits(lines, seen, permuted)
+	case len(lines) == layout.BitmapLines:
+		line.TestAndSetBitmap(lines, seen, permuted)
 		return 0
-	case len(lines) >= asm.Exact16Lines:
-		return asm.TestAndSetExact16(lines, seen, permuted, spill)
+	case len(lines) >= layout.Exact16Lines:
+		return line.TestAndSetExact16(lines, seen, permuted, spill)
 	default:
-		return asm.TestAndSetExact32(lines, seen, permuted, spill)
+		return line.TestAndSetExact32(lines, seen, permuted, spill)
 	}
 }
 
 // movePermuted moves lines to twice as many, or to a bitmap.
 func movePermuted(dst, src []layout.Line, from, to int) {
-	if len(dst) == layout.ExactBitLines {
-		layout.ExactRowsToBits(dst, src, from, to)
+	if len(dst) == layout.BitmapLines {
+		line.ExactRowsToBitmap(dst, src, from, to)
 	} else {
-		layout.SplitExactRows(dst, src, from, to)
+		line.SplitExactRows(dst, src, from, to)
 	}
 }
 

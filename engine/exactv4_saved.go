@@ -51,13 +51,13 @@ func RestoreExactV4(r io.Reader, c RestoreConfig) (*ExactV4, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.savedExact.check(minExactV4Lines, layout.ExactBitLines, layout.ExactBitLines); err != nil {
+	if err := s.savedExact.check(minExactV4Lines, layout.BitmapLines, layout.BitmapLines); err != nil {
 		return nil, err
 	}
 	most := s.maxLines
 	// A bitmap neither grows nor is thinned.
 	if s.first > layout.MaxExactLines || most < minExactV4Lines || most > layout.MaxExactLines || most&(most-1) != 0 ||
-		s.rows.lines == layout.ExactBitLines && (s.rows.wider > 0 || s.rows.thinning) {
+		s.rows.lines == layout.BitmapLines && (s.rows.wider > 0 || s.rows.thinning) {
 		return nil, errInconsistent
 	}
 	if err := s.rows.allowed(c); err != nil {

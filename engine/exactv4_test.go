@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -71,7 +72,7 @@ func aimed(n int) []uint32 {
 	for i := range addrs {
 		addrs[i] = uint32(i)
 	}
-	asm.NewBijection(exactV4Key).Invert(addrs, addrs)
+	permute.NewBijection(exactV4Key).Invert(addrs, addrs)
 	return addrs
 }
 
@@ -170,7 +171,7 @@ func TestExactV4Bitmap(t *testing.T) {
 	}
 	e.permute.Invert(addrs, addrs)
 	sameVerdicts(t, e, map[uint32]bool{}, addrs, 777)
-	if n := len(e.rows.table.arena.Lines()); n != layout.ExactBitLines {
+	if n := len(e.rows.table.arena.Lines()); n != layout.BitmapLines {
 		t.Fatalf("%d lines, want the bitmap", n)
 	}
 	if spilledWords(&e.rows) != 0 {
@@ -233,7 +234,7 @@ func BenchmarkExactV4(b *testing.B) {
 	benchSizes(b, func(b *testing.B, memory int) {
 		lines := memory / layout.LineSize
 		most := lines * layout.ExactCells(lines) * 2 / 3
-		if lines == layout.ExactBitLines {
+		if lines == layout.BitmapLines {
 			most = 1 << 28
 		}
 		var e *ExactV4
@@ -241,7 +242,7 @@ func BenchmarkExactV4(b *testing.B) {
 			e = newExactV4(b, memory)
 			return e
 		}
-		measureCounter(b, empty, most, func(d asm.Digest) uint32 { return uint32(d[0]) })
+		measureCounter(b, empty, most, func(d digest.Digest) uint32 { return uint32(d[0]) })
 		if got := e.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/16 {
 			b.Errorf("%d lines, not %d", got, lines)
 		}

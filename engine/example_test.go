@@ -5,24 +5,24 @@ import (
 	"log"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
 // sums digests texts under a new secret.
-func sums(texts ...string) []asm.Digest {
+func sums(texts ...string) []digest.Digest {
 	secret, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
 	var text []byte
-	var messages []asm.Message
+	var messages []digest.Message
 	for _, t := range texts {
-		messages = append(messages, asm.Message{Off: uint32(len(text)), Len: uint32(len(t))})
+		messages = append(messages, digest.Message{Off: uint32(len(text)), Len: uint32(len(t))})
 		text = append(text, t...)
 	}
-	digests := make([]asm.Digest, len(texts))
-	asm.NewAES(secret.AESKey(engine.KeyPackets)).SumMessages(digests, text, messages)
+	digests := make([]digest.Digest, len(texts))
+	digest.NewAES(secret.AESKey(engine.KeyPackets)).SumMessages(digests, text, messages)
 	return digests
 }
 

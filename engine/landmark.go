@@ -6,7 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 // Kernels have all the rounds that formulas choose: else this does not compile.
-const _ = uint(asm.MaxBitRounds - theory.MaxSplitRounds)
+const _ = uint(layout.MaxBloomRounds - theory.MaxSplitRounds)
 
 // LandmarkConfig describes a Landmark filter.
 type LandmarkConfig struct {
@@ -97,7 +98,7 @@ type bitFilter struct {
 	limit uint64 // the number of set bits at which the next one starts
 }
 
-var _ Counter[asm.Digest] = (*Landmark)(nil)
+var _ Counter[digest.Digest] = (*Landmark)(nil)
 
 // NewLandmark returns an empty filter, or an error if the rate is out of range
 // or there is no memory.
@@ -175,7 +176,7 @@ func (l *Landmark) active() *bitFilter {
 }
 
 // TestAndSet is as Counter says. It allocates only when the filter grows.
-func (l *Landmark) TestAndSet(seen []uint64, digests []asm.Digest) {
+func (l *Landmark) TestAndSet(seen []uint64, digests []digest.Digest) {
 	clearBits(seen, len(digests))
 	var hits [counterStep / 64]uint64
 	for at := 0; at < len(digests); {
@@ -193,14 +194,14 @@ func (l *Landmark) TestAndSet(seen []uint64, digests []asm.Digest) {
 
 // step handles at most counterStep digests between two decisions. Sub-filters are
 // searched newest, that is largest, first.
-func (l *Landmark) step(hits []uint64, digests []asm.Digest) {
+func (l *Landmark) step(hits []uint64, digests []digest.Digest) {
 	last := len(l.filters) - 1
 	for i := last - 1; i >= 0; i-- {
 		f := &l.filters[i]
-		asm.TestBits(f.arena.Lines(), hits, digests, f.block.Rounds())
+		line.TestBloom(f.arena.Lines(), hits, digests, f.block.Rounds())
 	}
 	f := &l.filters[last]
-	f.set += asm.TestAndSetBits(f.arena.Lines(), hits, digests, f.block.Rounds())
+	f.set += line.TestAndSetBloom(f.arena.Lines(), hits, digests, f.block.Rounds())
 	l.count += uint64(len(digests))
 	for _, word := range hits {
 		l.count -= uint64(bits.OnesCount64(word))

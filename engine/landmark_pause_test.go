@@ -1,10 +1,9 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BenchmarkPause has counters grow from nothing to 8 million random elements,
@@ -12,14 +11,14 @@ import (
 // machine shows in the longest: take the least of several runs.
 func BenchmarkPause(b *testing.B) {
 	address := func(rng *rand.PCG) uint32 { return uint32(rng.Uint64()) }
-	digest := func(rng *rand.PCG) asm.Digest { return asm.Digest{rng.Uint64(), rng.Uint64()} }
+	random := func(rng *rand.PCG) digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} }
 	b.Run("counter=ExactV4", func(b *testing.B) {
 		measurePause(b, func() Counter[uint32] { return newExactV4(b, 0) }, address)
 	})
 	b.Run("counter=DigestRows", func(b *testing.B) {
-		measurePause(b, func() Counter[asm.Digest] { return newDigestRows(b, 0) }, digest)
+		measurePause(b, func() Counter[digest.Digest] { return newDigestRows(b, 0) }, random)
 	})
 	b.Run("counter=Landmark", func(b *testing.B) {
-		measurePause(b, func() Counter[asm.Digest] { return newLandmark(b, LandmarkConfig{}) }, digest)
+		measurePause(b, func() Counter[digest.Digest] { return newLandmark(b, LandmarkConfig{}) }, random)
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // The rates and densities of simulated filters: the mean over 40 filters lies
@@ -33,10 +34,10 @@ func TestBlockedFPRIsMet(t *testing.T) {
 				seen := make([]uint64, len(digests)/64+1)
 				filter := make([][8]uint64, lines)
 				n := int(math.Round(load * lines))
-				added := asm.TestAndSetBits(filter, seen, digests[:n], c.rounds)
+				added := line.TestAndSetBloom(filter, seen, digests[:n], c.rounds)
 				density.add(float64(added) / (lines * 512))
 				clear(seen)
-				asm.TestBits(filter, seen, digests[n:], c.rounds)
+				line.TestBloom(filter, seen, digests[n:], c.rounds)
 				rate.add(float64(countBits(seen)) / float64(len(digests)-n))
 			}
 			if z := rate.z(b.FPR(load)); math.Abs(z) > 6 {
@@ -70,7 +71,7 @@ func (s *sample) z(want float64) float64 {
 
 // TestSplitBlockRounds holds the formulas' and the kernels' limit together.
 func TestSplitBlockRounds(t *testing.T) {
-	if theory.MaxSplitRounds != asm.MaxBitRounds {
-		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, asm.MaxBitRounds)
+	if theory.MaxSplitRounds != layout.MaxBloomRounds {
+		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, layout.MaxBloomRounds)
 	}
 }

@@ -1,15 +1,14 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TestSized has counters that start with the memory that others ask for hold so many
 // elements without growing.
 func TestSized(t *testing.T) {
-	address := func(d asm.Digest) uint32 { return uint32(d[1]) }
+	address := func(d digest.Digest) uint32 { return uint32(d[1]) }
 	for _, n := range []int{0, 1, 1000, 5120, 5121, 200_000} {
 		digests := landmarkDigests(91, n)
 		addrs := make([]uint32, n)

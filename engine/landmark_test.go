@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -30,12 +30,12 @@ func TestLandmarkIsExactAtDefault(t *testing.T) {
 	rng.Shuffle(len(digests), func(i, j int) { digests[i], digests[j] = digests[j], digests[i] })
 	for _, batch := range []int{1, 7, 64, 512, 1000} {
 		l := newLandmark(t, LandmarkConfig{})
-		sameVerdicts(t, l, map[asm.Digest]bool{}, digests, batch)
+		sameVerdicts(t, l, map[digest.Digest]bool{}, digests, batch)
 		if len(l.filters) < 2 {
 			t.Error("it did not grow")
 		}
 	}
-	l, known := newLandmark(t, LandmarkConfig{}), map[asm.Digest]bool{}
+	l, known := newLandmark(t, LandmarkConfig{}), map[digest.Digest]bool{}
 	for n := range 301 {
 		sameVerdicts(t, l, known, digests[n*5:n*6], max(n, 1))
 	}
@@ -209,11 +209,11 @@ func BenchmarkLandmark(b *testing.B) {
 		for _, fpr := range []float64{1e-3, 1e-9} {
 			b.Run(fmt.Sprintf("fpr=%.9f", fpr), func(b *testing.B) {
 				var l *Landmark
-				empty := func() Counter[asm.Digest] {
+				empty := func() Counter[digest.Digest] {
 					l = newLandmark(b, LandmarkConfig{FPR: fpr, Memory: memory})
 					return l
 				}
-				measureCounter(b, empty, 8*memory/bitsAnElement[fpr], func(d asm.Digest) asm.Digest { return d })
+				measureCounter(b, empty, 8*memory/bitsAnElement[fpr], func(d digest.Digest) digest.Digest { return d })
 				if grown := l.Counts().MemoryBytes; grown != memory {
 					b.Errorf("%d bytes, not %d", grown, memory)
 				}

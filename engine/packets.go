@@ -1,9 +1,8 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"time"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // PacketFilter tells which elements of a stream are copies of earlier ones,
@@ -18,7 +17,7 @@ type PacketFilter interface {
 	// packet's time in nanoseconds or math.MinInt64 if it has none, points[i]
 	// where it was seen, which only filters across points read. Nothing is
 	// kept of the slices. It panics if one of them is too short.
-	TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32)
+	TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32)
 	// Stats returns what the filter did so far.
 	Stats() PacketStats
 	// Close gives the filter's memory back; Stats still works.

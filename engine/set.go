@@ -2,8 +2,7 @@ package engine
 
 import (
 	"github.com/RoaringBitmap/roaring/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // SetV4 remembers IPv4 addresses in a Roaring bitmap (Lemire and others, Software:
@@ -48,18 +47,18 @@ func (s *SetV4) Close() error {
 // Set remembers digests in a map: exact up to collisions of 128 bits, and the
 // measure for Landmark.
 type Set struct {
-	digests map[asm.Digest]struct{}
+	digests map[digest.Digest]struct{}
 }
 
-var _ Counter[asm.Digest] = (*Set)(nil)
+var _ Counter[digest.Digest] = (*Set)(nil)
 
 // NewSet returns an empty set.
 func NewSet() *Set {
-	return &Set{digests: map[asm.Digest]struct{}{}}
+	return &Set{digests: map[digest.Digest]struct{}{}}
 }
 
 // TestAndSet is as Counter says.
-func (s *Set) TestAndSet(seen []uint64, digests []asm.Digest) {
+func (s *Set) TestAndSet(seen []uint64, digests []digest.Digest) {
 	clearBits(seen, len(digests))
 	before := len(s.digests)
 	for i, d := range digests {

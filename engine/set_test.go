@@ -2,10 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 func TestSetV4(t *testing.T) {
@@ -30,7 +29,7 @@ func TestSet(t *testing.T) {
 	digests = append(digests, digests...)
 	for _, batch := range []int{1, 65, 1000} {
 		s := NewSet()
-		sameVerdicts(t, s, map[asm.Digest]bool{}, digests, batch)
+		sameVerdicts(t, s, map[digest.Digest]bool{}, digests, batch)
 		// Between 17 bytes for each and four times as much.
 		if c := s.Counts(); c.Low != 5000 || c.High != 5000 || c.MemoryBytes < 17*5000 || c.MemoryBytes > 68*5000 {
 			t.Errorf("counts %+v", c)
@@ -42,10 +41,10 @@ func TestSet(t *testing.T) {
 func BenchmarkSet(b *testing.B) {
 	for _, distinct := range []int{10_000, 1 << 20} {
 		b.Run(fmt.Sprintf("of=digests/distinct=%d", distinct), func(b *testing.B) {
-			measureCounter(b, func() Counter[asm.Digest] { return NewSet() }, distinct, func(d asm.Digest) asm.Digest { return d })
+			measureCounter(b, func() Counter[digest.Digest] { return NewSet() }, distinct, func(d digest.Digest) digest.Digest { return d })
 		})
 		b.Run(fmt.Sprintf("of=addresses/distinct=%d", distinct), func(b *testing.B) {
-			measureCounter(b, func() Counter[uint32] { return NewSetV4() }, distinct, func(d asm.Digest) uint32 { return uint32(d[0]) })
+			measureCounter(b, func() Counter[uint32] { return NewSetV4() }, distinct, func(d digest.Digest) uint32 { return uint32(d[0]) })
 		})
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // SlidingConfig configures NewSliding.
@@ -35,7 +36,7 @@ const (
 	// slidingSweeps is how often all lines are swept in a window, if enough elements come.
 	slidingSweeps        = 4
 	defaultSlidingMemory = 64 << 20
-	dateMask             = asm.SlidingKnown - 1
+	dateMask             = layout.SlidingKnown - 1
 )
 
 // Sliding counts the distinct elements of the last W, at every instant. It remembers of
@@ -101,7 +102,7 @@ func recentSlot(digest uint64) uint64 { return digest >> 33 % slidingRecents }
 
 // slidingElement is an element in quarantine.
 type slidingElement struct {
-	digest asm.Digest
+	digest digest.Digest
 	time   int64
 }
 
@@ -143,13 +144,13 @@ func NewSliding(cfg SlidingConfig) (*Sliding, error) {
 // newSliding returns a counter that may not grow.
 func newSliding(window, step int64) (*Sliding, error) {
 	s := &Sliding{
-		slidingBooks: slidingBooks{window: window, step: step, most: asm.SlidingLines},
+		slidingBooks: slidingBooks{window: window, step: step, most: layout.SlidingLines},
 		steps:        (window-1)/step + 1,
 		held:         make([]slidingElement, 0, calendar.Quorum),
 		clock:        calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
 	shape := rowShape{name: "sliding rows", width: 64, cells: func(int) int { return 8 }, dated: true, factor: spillFactor}
-	if err := s.rows.open(shape, asm.SlidingLines); err != nil {
+	if err := s.rows.open(shape, layout.SlidingLines); err != nil {
 		return nil, err
 	}
 	ring := 1 << bits.Len(uint(s.steps+1))
@@ -183,7 +184,7 @@ func slidingStep(window, step time.Duration) (time.Duration, error) {
 // len(d) elements, and panics if seen is too short; elements that are not in the sample, or
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
-func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
+func (s *Sliding) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 	checkOpen("Sliding.TestAndSet", s.rows.table.arena)
 	if len(times) < len(d) {
 		panic("engine: Sliding.TestAndSet: times shorter than digests")
@@ -205,7 +206,7 @@ func (s *Sliding) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
 // TestAndSetStep does what TestAndSet does with elements of one step, of which t is the latest
 // time, but sets the bits of those alone that were seen in that step before: nothing has changed
 // about them. Elements of which the rows hold a later sighting count as not seen.
-func (s *Sliding) TestAndSetStep(seen []uint64, d []asm.Digest, t int64) {
+func (s *Sliding) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
 	checkOpen("Sliding.TestAndSetStep", s.rows.table.arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
@@ -253,7 +254,7 @@ func (s *Sliding) leading(times []int64) (n int) {
 // enterAll makes the elements that leading counted wait for their turn at the rows, but for
 // recent ones. It takes no branch on which these are: in the traffic of most networks
 // it is as good as random.
-func (s *Sliding) enterAll(m marks, d []asm.Digest, place int) {
+func (s *Sliding) enterAll(m marks, d []digest.Digest, place int) {
 	p, date := &s.pending, uint16(s.front&dateMask)
 	n := p.count
 	for i := range d {
@@ -282,12 +283,12 @@ func (s *Sliding) forgetRecent() {
 }
 
 // enter makes an element wait for its turn at the rows, if it is sampled.
-func (s *Sliding) enter(m marks, d *asm.Digest, step int64, place int) {
+func (s *Sliding) enter(m marks, d *digest.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
 	if s.rows.thinning && d[0] < s.rows.mark() {
 		level = max(level, s.level+1)
 	}
-	if asm.SlidingCell(d[0])&sampleMask(level) != 0 {
+	if layout.SlidingCell(d[0])&sampleMask(level) != 0 {
 		return
 	}
 	p := &s.pending
@@ -307,7 +308,7 @@ func (s *Sliding) turn(m marks) {
 
 // sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
 func sampleMask(level uint) uint64 {
-	return (1<<level - 1) << (asm.SlidingDateBits + 1)
+	return (1<<level - 1) << (layout.SlidingDateBits + 1)
 }
 
 // flush enters the elements that wait.
@@ -340,13 +341,13 @@ func (s *Sliding) flush(m marks) {
 
 // sameDates reports whether elements have come in the same steps before.
 func sameDates(before, dates *[4]uint16) bool {
-	const known = asm.SlidingKnown
+	const known = layout.SlidingKnown
 	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
 }
 
 // book counts an element of the given date, and tells how lately it was seen before.
 func (s *Sliding) book(word uint64, before, date uint16) sighting {
-	if before == date|asm.SlidingKnown {
+	if before == date|layout.SlidingKnown {
 		return seenInStep
 	}
 	counts, mask := s.counts, len(s.counts)-1
@@ -364,7 +365,7 @@ func (s *Sliding) book(word uint64, before, date uint16) sighting {
 		return unseen
 	}
 	since := (date - old) & dateMask
-	if since >= asm.SlidingKnown/2 {
+	if since >= layout.SlidingKnown/2 {
 		return seenWithin // it was late
 	}
 	counts[int(old)&mask]--
@@ -395,7 +396,7 @@ func (s *Sliding) Reset() {
 
 // empty forgets all elements that are not held, and gives back what they took.
 func (s *Sliding) empty() {
-	s.rows.restart(asm.SlidingLines)
+	s.rows.restart(layout.SlidingLines)
 	clear(s.counts)
 	s.thinned = nil
 	s.taken, s.debt = 0, 0

@@ -1,22 +1,25 @@
 package engine
 
-import "github.com/flowdedup/flowdedup/asm"
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/permute"
+)
 
 // Addresses makes digests of IPv4 addresses for a Sliding: each its own, so that addresses
 // are never taken for one another. It is not safe for concurrent use.
 type Addresses struct {
-	bijection *asm.Bijection
+	bijection *permute.Bijection
 	words     [counterStep]uint32
 }
 
 // NewAddresses derives the digests from a key.
 func NewAddresses(key [16]byte) *Addresses {
-	return &Addresses{bijection: asm.NewBijection(key)}
+	return &Addresses{bijection: permute.NewBijection(key)}
 }
 
 // Sum sets d[i] to the digest of addrs[i], the first octet in the top byte. It panics if d
 // is shorter than addrs. Only the low half of a digest is of use.
-func (a *Addresses) Sum(d []asm.Digest, addrs []uint32) {
+func (a *Addresses) Sum(d []digest.Digest, addrs []uint32) {
 	d = d[:len(addrs)]
 	for at := 0; at < len(addrs); at += counterStep {
 		n := min(counterStep, len(addrs)-at)
@@ -24,7 +27,7 @@ func (a *Addresses) Sum(d []asm.Digest, addrs []uint32) {
 		for i, word := range a.words[:n] {
 			// The first 32 bits choose the line and tell addresses apart, the last ones
 			// choose samples.
-			d[at+i] = asm.Digest{uint64(word)<<32 | uint64(word)}
+			d[at+i] = digest.Digest{uint64(word)<<32 | uint64(word)}
 		}
 	}
 }

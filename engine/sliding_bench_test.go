@@ -2,10 +2,9 @@ package engine
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BenchmarkSliding measures elements that return in no order within the window, a million a
@@ -37,7 +36,7 @@ func BenchmarkSliding(b *testing.B) {
 // BenchmarkSlidingCount measures a count over the window.
 func BenchmarkSlidingCount(b *testing.B) {
 	s := mustSliding(b, SlidingConfig{Window: time.Hour})
-	s.TestAndSet(nil, make([]asm.Digest, 1), steady(1, 0))
+	s.TestAndSet(nil, make([]digest.Digest, 1), steady(1, 0))
 	for range b.N {
 		s.Count(slidingBegin + 1)
 	}

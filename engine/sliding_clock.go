@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // observe takes an element that time may go on with.
-func (s *Sliding) observe(m marks, d *asm.Digest, t int64, place int) {
+func (s *Sliding) observe(m marks, d *digest.Digest, t int64, place int) {
 	if !calendar.InRange(t) {
 		s.ignored++
 		return

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -86,7 +86,7 @@ func (s *Sliding) share(step, from, to int64) (share, least float64) {
 
 // heldWithin counts the distinct elements in quarantine that were seen in a span.
 func (s *Sliding) heldWithin(from, to int64) (count uint64) {
-	var known [calendar.Quorum]asm.Digest
+	var known [calendar.Quorum]digest.Digest
 	for i := range s.held {
 		if t := s.held[i].time; t < from || t > to {
 			continue

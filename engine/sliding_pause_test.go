@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
@@ -22,13 +22,13 @@ func BenchmarkPauseSliding(b *testing.B) {
 	var growing, halving, calm pauseTimes
 	for b.Loop() {
 		s := mustSliding(b, SlidingConfig{Window: time.Hour, Step: time.Hour / 120})
-		d, times, seen := make([]asm.Digest, pauseBatch), make([]int64, pauseBatch), make([]uint64, pauseBatch/64)
+		d, times, seen := make([]digest.Digest, pauseBatch), make([]int64, pauseBatch), make([]uint64, pauseBatch/64)
 		rng, now := rand.NewPCG(83, 84), int64(slidingBegin)
 		feed := func(elements int, span int64, to func() *pauseTimes) {
 			for range elements / pauseBatch {
 				for i := range d {
 					now += span / int64(elements)
-					d[i], times[i] = asm.Digest{rng.Uint64(), rng.Uint64()}, now
+					d[i], times[i] = digest.Digest{rng.Uint64(), rng.Uint64()}, now
 				}
 				begin := check.ThreadTime()
 				s.TestAndSet(seen, d, times)

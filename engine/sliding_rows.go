@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -17,7 +17,7 @@ func (s *Sliding) limit() int { return slidingLoad * s.rows.lines() }
 
 // Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
 func (s *Sliding) Limit(bytes int) {
-	lines := max(min(int64(bytes)/layout.LineSize, maxRowLines), asm.SlidingLines)
+	lines := max(min(int64(bytes)/layout.LineSize, maxRowLines), layout.SlidingLines)
 	s.most = 1 << (bits.Len64(uint64(lines)) - 1)
 }
 
@@ -35,7 +35,7 @@ func (s *Sliding) look(table *rowTable[uint64], before []uint16, words []uint64,
 	p := &s.pending
 	lines := table.arena.Lines()
 	keepWords(table.copying, words, slidingWord, s.rows.shift(len(lines)))
-	spills := asm.TestAndSetSliding(lines, before, words, dates, p.spills[:])
+	spills := line.TestAndSetSliding(lines, before, words, dates, p.spills[:])
 	for _, i := range p.spills[:spills] {
 		before[i] = spillDated(&table.spilled, words[i], dates[i])
 	}
@@ -68,8 +68,8 @@ func spillDated(spilled *spillGroups[uint64], word uint64, date uint16) (before 
 		*last = date
 		return 0
 	}
-	before = *last | asm.SlidingKnown
-	if (date-*last)&dateMask < asm.SlidingKnown/2 {
+	before = *last | layout.SlidingKnown
+	if (date-*last)&dateMask < layout.SlidingKnown/2 {
 		*last = date
 	}
 	return before
@@ -84,7 +84,7 @@ func (s *Sliding) place(table *rowTable[uint64], word uint64, date uint16) {
 	lines := table.arena.Lines()
 	row := &lines[word>>s.rows.shift(len(lines))]
 	if at := slices.Index(row[:], 0); at >= 0 {
-		row[at] = asm.SlidingCell(word) | uint64(date)
+		row[at] = layout.SlidingCell(word) | uint64(date)
 		return
 	}
 	spillDated(&table.spilled, word, date)
@@ -121,7 +121,7 @@ func (s *Sliding) work() {
 	}
 	s.purge(from, to)
 	if s.rows.growing() {
-		layout.SplitSlidingRows(s.rows.wider.arena.Lines(), s.rows.table.arena.Lines(), from, to)
+		line.SplitSlidingRows(s.rows.wider.arena.Lines(), s.rows.table.arena.Lines(), from, to)
 	}
 	s.placeSpilled(spilled)
 	thinned := s.rows.thinning
@@ -171,7 +171,7 @@ func (s *Sliding) owed() int64 { return s.debt / s.steps }
 func (s *Sliding) sweep(steps int64) {
 	lines := int64(s.rows.lines())
 	s.debt = min(s.debt+steps*slidingSweeps*lines, lines*s.steps)
-	least := 2*steps*lines/(asm.SlidingKnown/2-s.steps) + 1
+	least := 2*steps*lines/(layout.SlidingKnown/2-s.steps) + 1
 	for todo := max(least, min(s.owed(), slidingSpan)); todo > 0; todo -= int64(s.rows.group(int(lines))) {
 		s.work()
 	}
@@ -211,7 +211,7 @@ func (s *Sliding) purge(from, to int) {
 		for at, cell := range row {
 			out := term.out(cell)
 			row[at] = cell & (out - 1)
-			freed += cell >> asm.SlidingDateBits & out
+			freed += cell >> layout.SlidingDateBits & out
 		}
 	}
 	s.taken -= int(freed)
@@ -222,7 +222,7 @@ func (s *Sliding) purge(from, to int) {
 func (s *Sliding) placeSpilled(spilled spillSet[uint64]) {
 	term, table := s.term(), s.rows.target()
 	for word, date := range spilled.all {
-		cell := asm.SlidingCell(word) | uint64(date)
+		cell := layout.SlidingCell(word) | uint64(date)
 		if s.rows.thinning {
 			s.recountCell(cell)
 		}

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // savedSliding are the fields of a Sliding in a snapshot.
@@ -63,7 +64,7 @@ func RestoreSliding(r io.Reader, c RestoreConfig) (*Sliding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.rows.check(asm.SlidingLines, maxRowLines, 0); err != nil {
+	if err := saved.rows.check(layout.SlidingLines, maxRowLines, 0); err != nil {
 		return nil, err
 	}
 	if err := saved.rows.allowed(c); err != nil {
@@ -105,7 +106,7 @@ func (s *savedSliding) check() error {
 	}
 	farthest := calendar.Index(calendar.Farthest, s.step) + 1
 	switch {
-	case s.most < asm.SlidingLines || uint64(s.most) > maxRowLines || s.most&(s.most-1) != 0,
+	case s.most < layout.SlidingLines || uint64(s.most) > maxRowLines || s.most&(s.most-1) != 0,
 		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
 		s.level > 64 || s.position < 0 || s.position >= counterStep,
 		s.held < 0 || s.held >= calendar.Quorum, !s.started && s.held > 0:
@@ -143,7 +144,7 @@ func (s *Sliding) load(in *snapshotReader, saved *savedSliding) error {
 	}
 	var times []int64
 	for h := range slices.Chunk(words, 3) {
-		one := slidingElement{asm.Digest{h[0], h[1]}, int64(h[2])}
+		one := slidingElement{digest.Digest{h[0], h[1]}, int64(h[2])}
 		s.held, times = append(s.held, one), append(times, one.time)
 	}
 	if s.started && !s.clock.Resume(max(saved.latest, s.opened), times, saved.votes) {

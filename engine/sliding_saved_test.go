@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -15,9 +15,9 @@ func hotAndNew(n int, window time.Duration) *slidingStream {
 	rng := rand.New(rand.NewPCG(17, 18))
 	s := &slidingStream{times: steady(n, window/time.Duration(n))}
 	for i := range n {
-		d := asm.Digest{rng.Uint64()}
+		d := digest.Digest{rng.Uint64()}
 		if i%2 == 0 {
-			d = asm.Digest{0x9e3779b97f4a7c15 * uint64(1+rng.IntN(60))}
+			d = digest.Digest{0x9e3779b97f4a7c15 * uint64(1+rng.IntN(60))}
 		}
 		s.digests = append(s.digests, d)
 	}

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -12,16 +12,16 @@ import (
 // times. It is not safe for concurrent use.
 type SlidingSet struct {
 	window int64
-	last   map[asm.Digest]int64
+	last   map[digest.Digest]int64
 }
 
 // NewSlidingSet returns an empty set for a window.
 func NewSlidingSet(window time.Duration) *SlidingSet {
-	return &SlidingSet{int64(window), map[asm.Digest]int64{}}
+	return &SlidingSet{int64(window), map[digest.Digest]int64{}}
 }
 
 // TestAndSet is as that of Sliding. Elements without a time are not seen and not remembered.
-func (s *SlidingSet) TestAndSet(seen []uint64, d []asm.Digest, times []int64) {
+func (s *SlidingSet) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 	if seen != nil {
 		clearBits(seen, len(d))
 	}

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 func mustSliding(t testing.TB, cfg SlidingConfig) *Sliding {
@@ -35,9 +36,9 @@ func steady(n int, gap time.Duration) []int64 {
 const slidingBegin = 1_700_000_000_000_000_000
 
 // lastSightings is the reference: a map of last sightings.
-type lastSightings map[asm.Digest]int64
+type lastSightings map[digest.Digest]int64
 
-func (l lastSightings) add(d []asm.Digest, times []int64) {
+func (l lastSightings) add(d []digest.Digest, times []int64) {
 	for i := range d {
 		if last, ok := l[d[i]]; !ok || times[i] > last {
 			l[d[i]] = times[i]
@@ -56,7 +57,7 @@ func (l lastSightings) within(from, to int64) (n uint64) {
 
 // slidingStream is a stream of n elements whose times are like those of a network.
 type slidingStream struct {
-	digests []asm.Digest
+	digests []digest.Digest
 	times   []int64
 }
 
@@ -64,7 +65,7 @@ type slidingStream struct {
 func slidingStreams(seed uint64, n int, window time.Duration) map[string]*slidingStream {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	zipf := rand.NewZipf(rng, 1.1, 4, 1<<20)
-	element := func(id uint64) asm.Digest { return asm.Digest{(id + 1) * 0x9e3779b97f4a7c15, id} }
+	element := func(id uint64) digest.Digest { return digest.Digest{(id + 1) * 0x9e3779b97f4a7c15, id} }
 	make := func(id func(i int) uint64, next func(i int) int64) *slidingStream {
 		s := &slidingStream{}
 		now := int64(slidingBegin)
@@ -153,7 +154,7 @@ func TestSlidingConfigs(t *testing.T) {
 		}
 	}
 	s := compareSliding(t, slidingStreams(4, 200_000, time.Minute)["all new"], SlidingConfig{Window: time.Minute})
-	if lines := len(s.rows.table.arena.Lines()); lines < 4*asm.SlidingLines {
+	if lines := len(s.rows.table.arena.Lines()); lines < 4*layout.SlidingLines {
 		t.Errorf("%d lines, should have grown", lines)
 	}
 	for _, cfg := range []SlidingConfig{
@@ -186,7 +187,7 @@ func TestSlidingForgets(t *testing.T) {
 		t.Error("something is left")
 	}
 	s.Reset()
-	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.rows.table.arena.Lines()) != asm.SlidingLines {
+	if c := s.Count(slidingBegin); c.Distinct != 0 || len(s.rows.table.arena.Lines()) != layout.SlidingLines {
 		t.Errorf("%+v after Reset", c)
 	}
 }
@@ -258,12 +259,12 @@ func TestSlidingWildClocks(t *testing.T) {
 	future := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 	for _, wild := range []int64{future, 0, math.MaxInt64, math.MinInt64 + 1, slidingBegin - int64(time.Hour)} {
 		s, want := mustSliding(t, SlidingConfig{Window: window}), lastSightings{}
-		s.TestAndSet(nil, []asm.Digest{{1}}, []int64{wild}) // even the first one
+		s.TestAndSet(nil, []digest.Digest{{1}}, []int64{wild}) // even the first one
 		for at := 0; at < n; at += 50 {
 			d, times := stream.digests[at:at+50], stream.times[at:at+50]
 			s.TestAndSet(nil, d, times)
 			want.add(d, times)
-			s.TestAndSet(nil, []asm.Digest{{uint64(at) << 20}}, []int64{wild})
+			s.TestAndSet(nil, []digest.Digest{{uint64(at) << 20}}, []int64{wild})
 			now := calendar.Index(slices.Max(times), s.step)*s.step + s.step - 1
 			// The elements before 32 of the right time came are few, but they are held.
 			if c, n := s.Count(now), want.within(now-s.window+1, now); c.Distinct != n {
@@ -345,7 +346,7 @@ func TestSlidingAddresses(t *testing.T) {
 	for i := range addrs {
 		addrs[i] = 10<<24 | uint32(i)
 	}
-	digests := make([]asm.Digest, len(addrs))
+	digests := make([]digest.Digest, len(addrs))
 	a.Sum(digests, addrs)
 	times := steady(len(addrs), 0)
 	for _, memory := range []int{0, 1 << 17} {
@@ -365,7 +366,7 @@ func TestSlidingSpills(t *testing.T) {
 	stream := &slidingStream{}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for i := range 3000 {
-		stream.digests = append(stream.digests, asm.Digest{uint64(i/20+rng.IntN(40)) << 6})
+		stream.digests = append(stream.digests, digest.Digest{uint64(i/20+rng.IntN(40)) << 6})
 		stream.times = append(stream.times, slidingBegin+int64(i)*int64(window)/300)
 	}
 	compareSliding(t, stream, SlidingConfig{Window: window})
@@ -375,12 +376,12 @@ func TestSlidingSeen(t *testing.T) {
 	s := mustSliding(t, SlidingConfig{Window: time.Second})
 	seen := []uint64{^uint64(0)}
 	second := int64(time.Second)
-	s.TestAndSet(seen, []asm.Digest{{1 << 6}, {1 << 6}, {2 << 6}, {1 << 6}, {2 << 6}},
+	s.TestAndSet(seen, []digest.Digest{{1 << 6}, {1 << 6}, {2 << 6}, {1 << 6}, {2 << 6}},
 		[]int64{0, second / 2, second / 2, second, second * 17 / 10})
 	if seen[0] != 0b01010 {
 		t.Errorf("%b", seen[0])
 	}
-	if n := testing.AllocsPerRun(10, func() { s.TestAndSet(seen, make([]asm.Digest, 1), make([]int64, 1)) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { s.TestAndSet(seen, make([]digest.Digest, 1), make([]int64, 1)) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -388,8 +389,8 @@ func TestSlidingSeen(t *testing.T) {
 func TestSlidingPanics(t *testing.T) {
 	s := mustSliding(t, SlidingConfig{Window: time.Second})
 	for name, call := range map[string]func(){
-		"seen":  func() { s.TestAndSet(make([]uint64, 1), make([]asm.Digest, 65), make([]int64, 65)) },
-		"times": func() { s.TestAndSet(nil, make([]asm.Digest, 2), make([]int64, 1)) },
+		"seen":  func() { s.TestAndSet(make([]uint64, 1), make([]digest.Digest, 65), make([]int64, 65)) },
+		"times": func() { s.TestAndSet(nil, make([]digest.Digest, 2), make([]int64, 1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -416,7 +417,7 @@ func TestSlidingStep(t *testing.T) {
 	for name, stream := range slidingStreams(5, 10_000, time.Minute) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 9))
-			s, last := mustSliding(t, SlidingConfig{Window: time.Minute}), map[asm.Digest]int64{}
+			s, last := mustSliding(t, SlidingConfig{Window: time.Minute}), map[digest.Digest]int64{}
 			seen, marked := make([]uint64, len(stream.digests)/64+1), 0
 			for at := 0; at < len(stream.digests); {
 				n := sameStep(s, stream.times[at:], 1+rng.IntN(1500))

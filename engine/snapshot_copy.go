@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -178,7 +178,7 @@ func (l *lineCopy) start(to []layout.Line, kept []uint64) {
 
 // keep copies the lines of elements that are about to be entered in an arena, line
 // floor(d[1] * lines / 2^64) each.
-func (l *lineCopy) keep(d []asm.Digest) {
+func (l *lineCopy) keep(d []digest.Digest) {
 	if !l.copying() {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -92,7 +92,7 @@ func newStream(p streamParams) (*Stream, error) {
 // earlier call or earlier in d, clears the bits of the others in the words that
 // cover len(d) elements, and remembers what the method wants to. It panics if seen
 // is shorter than that, or after Close. It does not allocate.
-func (s *Stream) TestAndSet(seen []uint64, d []asm.Digest) {
+func (s *Stream) TestAndSet(seen []uint64, d []digest.Digest) {
 	clearBits(seen, len(d))
 	checkOpen("Stream.TestAndSet", s.arena)
 	s.copying.keep(d)

@@ -3,7 +3,8 @@ package engine
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -11,7 +12,7 @@ import (
 // memory however many there are: what was forgotten counts again when it returns.
 type StreamCounter struct{ stream *Stream }
 
-var _ Counter[asm.Digest] = (*StreamCounter)(nil)
+var _ Counter[digest.Digest] = (*StreamCounter)(nil)
 
 // NewStreamCounter makes an empty counter. Errors are those of NewStream.
 func NewStreamCounter(c StreamConfig) (*StreamCounter, error) {
@@ -23,7 +24,7 @@ func NewStreamCounter(c StreamConfig) (*StreamCounter, error) {
 }
 
 // TestAndSet is as Counter says, up to the filter's errors.
-func (c *StreamCounter) TestAndSet(seen []uint64, d []asm.Digest) { c.stream.TestAndSet(seen, d) }
+func (c *StreamCounter) TestAndSet(seen []uint64, d []digest.Digest) { c.stream.TestAndSet(seen, d) }
 
 // Counts is as Counter says. Low is how many elements the cells that are occupied must
 // come from, of which queues have any number for one. High is how many were not taken for seen, as each distinct one was once,
@@ -56,7 +57,7 @@ func (c *StreamCounter) least(s StreamStats) uint64 {
 	switch noticed := s.Elements - s.Seen; {
 	case p.family() == familyRows && s.Evicted == 0:
 		return noticed
-	case streamMethods[p.method].eviction == asm.EvictQueue:
+	case streamMethods[p.method].eviction == line.EvictQueue:
 		return min(noticed, 1)
 	}
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)

@@ -2,14 +2,13 @@ package engine
 
 import (
 	"errors"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // distinctOf counts digests exactly.
-func distinctOf(digests []asm.Digest) uint64 {
-	known := map[asm.Digest]bool{}
+func distinctOf(digests []digest.Digest) uint64 {
+	known := map[digest.Digest]bool{}
 	for _, d := range digests {
 		known[d] = true
 	}

@@ -3,7 +3,8 @@ package engine
 import (
 	"unsafe"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -11,7 +12,7 @@ import (
 type streamKernel interface {
 	// testAndSet handles elements, of which the first has the number position in the stream.
 	// It sets the words of seen that cover them.
-	testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64)
+	testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64)
 	// bytes returns the size of what the kernel holds.
 	bytes() int
 	// counts returns the changes so far.
@@ -28,12 +29,12 @@ type streamCounts struct {
 
 // rowKernel is that of fingerprint rows.
 type rowKernel struct {
-	params asm.RowParams
-	sum    asm.RowCounts
+	params line.RowParams
+	sum    line.RowCounts
 }
 
-func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
-	c := asm.TestAndSetRows(lines, seen, d, position, nil, k.params)
+func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	c := line.TestAndSetRows(lines, seen, d, position, nil, k.params)
 	k.sum.Filled += c.Filled
 	k.sum.Evicted += c.Evicted
 }
@@ -51,12 +52,12 @@ func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // bitKernel is that of bit lines.
 type bitKernel struct {
-	params asm.BitLineParams
-	sum    asm.BitLineCounts
+	params line.StableParams
+	sum    line.StableCounts
 }
 
-func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
-	asm.TestAndSetBitLines(lines, seen, d, position, nil, k.params, &k.sum)
+func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	line.TestAndSetStable(lines, seen, d, position, nil, k.params, &k.sum)
 }
 
 func (k *bitKernel) counts() streamCounts { return streamCounts{occupied: k.sum.Ones} }
@@ -67,12 +68,12 @@ func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // cellKernel is that of cell lines.
 type cellKernel struct {
-	rule asm.CellRule
-	sum  asm.CellCounts
+	rule line.CellRule
+	sum  line.CellCounts
 }
 
-func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []asm.Digest, position uint64) {
-	asm.TestAndSetCells(lines, seen, d, position, nil, &k.rule, &k.sum)
+func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	line.TestAndSetCells(lines, seen, d, position, nil, &k.rule, &k.sum)
 }
 
 func (k *cellKernel) counts() streamCounts { return streamCounts{occupied: k.sum.NonZero} }

@@ -2,9 +2,8 @@ package engine
 
 import (
 	"context"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"io"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // StreamPackets is a Stream as a packet filter without a window: times and points of
@@ -29,7 +28,7 @@ func NewStreamPackets(c StreamConfig) (*StreamPackets, error) {
 }
 
 // TestAndSet implements PacketFilter.
-func (f *StreamPackets) TestAndSet(seen []uint64, d []asm.Digest, _ []int64, _ []uint32) {
+func (f *StreamPackets) TestAndSet(seen []uint64, d []digest.Digest, _ []int64, _ []uint32) {
 	f.stream.TestAndSet(seen, d)
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -23,18 +23,18 @@ const (
 // streamMethods are the methods of a Stream. Their places are what snapshots have.
 var streamMethods = []struct {
 	name     string
-	eviction asm.Eviction  // of rows
-	bits     asm.BitMethod // of bit lines
+	eviction line.Eviction     // of rows
+	bits     line.StableMethod // of bit lines
 	rows     bool
 }{
-	{name: "lru", rows: true, eviction: asm.EvictLRU},
-	{name: "qht", rows: true, eviction: asm.EvictRandom},
-	{name: "qqhtd", rows: true, eviction: asm.EvictQueue},
-	{name: "sbf", bits: asm.BitsSBF},
-	{name: "rsbf", bits: asm.BitsRSBF},
-	{name: "bsbf", bits: asm.BitsBSBF},
-	{name: "bsbfsd", bits: asm.BitsBSBFSD},
-	{name: "rlbsbf", bits: asm.BitsRLBSBF},
+	{name: "lru", rows: true, eviction: line.EvictLRU},
+	{name: "qht", rows: true, eviction: line.EvictRandom},
+	{name: "qqhtd", rows: true, eviction: line.EvictQueue},
+	{name: "sbf", bits: line.StableSBF},
+	{name: "rsbf", bits: line.StableRSBF},
+	{name: "bsbf", bits: line.StableBSBF},
+	{name: "bsbfsd", bits: line.StableBSBFSD},
+	{name: "rlbsbf", bits: line.StableRLBSBF},
 }
 
 // StreamMethods returns the methods that NewStream knows, the recommended one first.
@@ -61,7 +61,7 @@ func streamMethod(name string) int {
 // StreamShape is a shape of the rows of a Stream.
 type StreamShape struct {
 	Name string // as in StreamConfig
-	asm.RowShape
+	layout.RowShape
 }
 
 // FPR returns what an element that never came is taken for seen with at most, in such a
@@ -74,11 +74,11 @@ func (s StreamShape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
 func StreamShapes() []StreamShape { return slices.Clone(streamShapes) }
 
 var streamShapes = []StreamShape{
-	{"8x8", asm.Rows8x8},
-	{"32x16", asm.Lines32x16},
-	{"4x16", asm.Rows4x16},
-	{"16x32", asm.Lines16x32},
-	{"8x64", asm.Lines8x64},
+	{"8x8", layout.Rows8x8},
+	{"32x16", layout.Lines32x16},
+	{"4x16", layout.Rows4x16},
+	{"16x32", layout.Lines16x32},
+	{"8x64", layout.Lines8x64},
 }
 
 const (
@@ -93,7 +93,7 @@ const (
 // streamParams is all that makes a filter what it is, but the number of workers.
 type streamParams struct {
 	method int // of streamMethods
-	shape  asm.RowShape
+	shape  layout.RowShape
 	k      int // 1 for rows
 	p      int // 0 but for sbf
 	max    int // 1 but for sbf
@@ -197,8 +197,8 @@ func (p *streamParams) chooseShape(c StreamConfig) error {
 
 // chooseParts takes the smallest K that keeps the rate.
 func (p *streamParams) chooseParts(c StreamConfig) error {
-	if c.K < 0 || c.K > asm.MaxBitParts {
-		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", ErrStream, c.K, asm.MaxBitParts, c.Method)
+	if c.K < 0 || c.K > layout.MaxStableParts {
+		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", ErrStream, c.K, layout.MaxStableParts, c.Method)
 	}
 	if c.FPR == 0 {
 		p.k = c.K
@@ -208,7 +208,7 @@ func (p *streamParams) chooseParts(c StreamConfig) error {
 		return nil
 	}
 	least := math.Inf(1)
-	for p.k = 1; p.k <= asm.MaxBitParts; p.k++ {
+	for p.k = 1; p.k <= layout.MaxStableParts; p.k++ {
 		if c.K != 0 && c.K != p.k {
 			continue
 		}
@@ -262,11 +262,11 @@ func (p *streamParams) newKernel() streamKernel {
 	method := streamMethods[p.method]
 	switch p.family() {
 	case familyRows:
-		return &rowKernel{params: asm.RowParams{Shape: p.shape, Eviction: method.eviction}}
+		return &rowKernel{params: line.RowParams{Shape: p.shape, Eviction: method.eviction}}
 	case familyBits:
-		return &bitKernel{params: asm.BitLineParams{Method: method.bits, K: p.k, P: p.p}}
+		return &bitKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p}}
 	default:
-		rule, err := asm.NewCellRule(p.cells())
+		rule, err := line.NewCellRule(p.cells())
 		if err != nil {
 			panic("engine: " + err.Error()) // only for parameters that check lets through
 		}
@@ -276,6 +276,6 @@ func (p *streamParams) newKernel() streamKernel {
 
 // cells returns the parameters of cell lines. Hits decrement as misses do, as the
 // bound is one for all streams only so.
-func (p *streamParams) cells() asm.CellParams {
-	return asm.CellParams{Bits: p.cellBits(), Max: p.max, K: p.k, MissP: p.p, HitP: p.p}
+func (p *streamParams) cells() line.CellParams {
+	return line.CellParams{Bits: p.cellBits(), Max: p.max, K: p.k, MissP: p.p, HitP: p.p}
 }

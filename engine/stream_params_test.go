@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -15,12 +14,12 @@ func TestStreamParams(t *testing.T) {
 		config StreamConfig
 		want   streamParams
 	}{
-		{StreamConfig{}, streamParams{0, asm.Rows4x16, 1, 0, 1, maxDefaultMemory / layout.LineSize}},
-		{StreamConfig{Method: "qht", Memory: 127, FPR: 0.04}, streamParams{1, asm.Rows8x8, 1, 0, 1, 1}},
-		{StreamConfig{Method: "qqhtd", Memory: 128, FPR: 0.001}, streamParams{2, asm.Lines32x16, 1, 0, 1, 2}},
-		{StreamConfig{Memory: 64, FPR: 1e-9}, streamParams{0, asm.Lines8x64, 1, 0, 1, 1}},
-		{StreamConfig{Memory: 64, FPR: 1e-8}, streamParams{0, asm.Lines16x32, 1, 0, 1, 1}},
-		{StreamConfig{Memory: 64, Shape: "8x8"}, streamParams{0, asm.Rows8x8, 1, 0, 1, 1}},
+		{StreamConfig{}, streamParams{0, layout.Rows4x16, 1, 0, 1, maxDefaultMemory / layout.LineSize}},
+		{StreamConfig{Method: "qht", Memory: 127, FPR: 0.04}, streamParams{1, layout.Rows8x8, 1, 0, 1, 1}},
+		{StreamConfig{Method: "qqhtd", Memory: 128, FPR: 0.001}, streamParams{2, layout.Lines32x16, 1, 0, 1, 2}},
+		{StreamConfig{Memory: 64, FPR: 1e-9}, streamParams{0, layout.Lines8x64, 1, 0, 1, 1}},
+		{StreamConfig{Memory: 64, FPR: 1e-8}, streamParams{0, layout.Lines16x32, 1, 0, 1, 1}},
+		{StreamConfig{Memory: 64, Shape: "8x8"}, streamParams{0, layout.Rows8x8, 1, 0, 1, 1}},
 		// With two bits of an element 9.4 % are kept by 5 bits cleared, 13.4 % by 4.
 		{StreamConfig{Method: "sbf", Memory: 64, K: 2, FPR: 0.1}, streamParams{3, 0, 2, 5, 1, 1}},
 		{StreamConfig{Method: "sbf", Memory: 64, K: 2, P: 8}, streamParams{3, 0, 2, 8, 1, 1}},

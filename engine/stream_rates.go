@@ -3,8 +3,9 @@ package engine
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // bound returns the false positive rate that the filter never exceeds by more than
@@ -15,7 +16,7 @@ func (p *streamParams) bound() float64 {
 		return StreamShape{RowShape: p.shape}.FPR()
 	}
 	rate := p.stableRate
-	if method := streamMethods[p.method].bits; method != asm.BitsSBF {
+	if method := streamMethods[p.method].bits; method != line.StableSBF {
 		rate = func() float64 { return math.Pow(saturatedBits(method, p.k), float64(p.k)) }
 	}
 	return p.uneven(rate())
@@ -23,7 +24,7 @@ func (p *streamParams) bound() float64 {
 
 // rowRate returns the probability that a row finds an element that never came, where
 // that share of its cells is occupied.
-func rowRate(s asm.RowShape, fill float64) float64 {
+func rowRate(s layout.RowShape, fill float64) float64 {
 	return fill * float64(s.Cells()) / (math.Exp2(float64(s.CellBits())) - 1)
 }
 
@@ -49,14 +50,14 @@ func (p *streamParams) uneven(rate float64) float64 {
 //
 // before. With rsbf all elements that come in set k (1-x) and clear k x. Single
 // deletion has its balance at 1: all bits end up set.
-func saturatedBits(method asm.BitMethod, k int) float64 {
+func saturatedBits(method line.StableMethod, k int) float64 {
 	clears := func(x float64) float64 { return x }
 	switch method {
-	case asm.BitsRSBF:
+	case line.StableRSBF:
 		return 0.5
-	case asm.BitsBSBFSD:
+	case line.StableBSBFSD:
 		return 1
-	case asm.BitsRLBSBF:
+	case line.StableRLBSBF:
 		clears = func(x float64) float64 { return x * x }
 	}
 	low, high := 0.0, 1.0

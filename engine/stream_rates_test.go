@@ -1,22 +1,21 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // newElements takes n new elements through the filter, and returns how many are taken for
 // seen, and how many the filter expected by its own estimate.
 func newElements(s *Stream, rng *rand.Rand, n int) (seen int, expected float64) {
 	const batch = 256
-	var digests [batch]asm.Digest
+	var digests [batch]digest.Digest
 	var verdicts [batch / 64]uint64
 	for range n / batch {
 		for i := range digests {
-			digests[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+			digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 		}
 		before := s.Stats().FPR
 		s.TestAndSet(verdicts[:], digests[:])

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -68,12 +67,12 @@ func RestoreStream(r io.Reader, c RestoreConfig) (*Stream, error) {
 // check returns an error unless there is a filter with such fields, which c allows.
 func (s *streamState) check(c RestoreConfig) error {
 	// What newStreamParams never chooses does not fit one of these.
-	const most = asm.MaxCellK * 64
+	const most = layout.MaxCellK * 64
 	for _, v := range []struct {
 		name        string
 		value, most uint64
 	}{
-		{"method", uint64(s.method), uint64(len(streamMethods) - 1)}, {"shape", uint64(s.shape), uint64(asm.Lines8x64)},
+		{"method", uint64(s.method), uint64(len(streamMethods) - 1)}, {"shape", uint64(s.shape), uint64(layout.Lines8x64)},
 		{"K", uint64(s.k), most}, {"P", uint64(s.p), most}, {"Max", uint64(s.max), most},
 		{"number of lines", uint64(s.lines), maxCellLines},
 		{"number of seen elements", s.seen, s.elements}, {"number of evictions", s.evicted, s.elements},

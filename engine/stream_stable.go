@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // stableGap is the distance, in elements of the same line, at which the parameters of
@@ -73,16 +73,16 @@ func (p *streamParams) checkStable(c StreamConfig) error {
 
 func (p *streamParams) mostK() int {
 	if p.family() == familyCells {
-		return asm.MaxCellK
+		return layout.MaxCellK
 	}
-	return asm.MaxBitParts
+	return layout.MaxStableParts
 }
 
 func (p *streamParams) mostP() int {
 	if p.family() == familyCells {
 		return p.lineCells()
 	}
-	return asm.MaxBitRun
+	return layout.MaxStableRun
 }
 
 // leastP returns the smallest P that keeps the rate, or the largest there is.

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -55,7 +56,7 @@ func mustStream(t testing.TB, c StreamConfig) *Stream {
 
 // streamVerdicts takes digests through the filter in batches of the sizes that size
 // returns, each with words of verdicts that are set before, and returns them as bits.
-func streamVerdicts(s *Stream, digests []asm.Digest, size func() int) []uint64 {
+func streamVerdicts(s *Stream, digests []digest.Digest, size func() int) []uint64 {
 	verdicts := make([]uint64, len(digests)/64+1)
 	for at := 0; at < len(digests); {
 		n := min(size(), len(digests)-at)
@@ -139,7 +140,7 @@ func TestStreamExact(t *testing.T) {
 	digests := repeating(2, 60_000)
 	for _, method := range []string{"lru", "qht"} {
 		s := mustStream(t, StreamConfig{Method: method, Shape: "8x64", Memory: 4 << 20})
-		known := map[asm.Digest]bool{}
+		known := map[digest.Digest]bool{}
 		got := streamVerdicts(s, digests, constant(5000))
 		for i, d := range digests {
 			if seen := got[i/64]>>(i%64)&1 == 1; seen != known[d] {
@@ -214,7 +215,7 @@ func TestStreamMemory(t *testing.T) {
 	}{
 		{StreamConfig{Memory: 1000}, 15*64 + 24},
 		{StreamConfig{Method: "bsbf", Memory: 64}, 64 + 32},
-		{StreamConfig{Method: "sbf", Max: 3, Memory: 640}, 640 + 16 + int(unsafe.Sizeof(asm.CellRule{}))},
+		{StreamConfig{Method: "sbf", Max: 3, Memory: 640}, 640 + 16 + int(unsafe.Sizeof(line.CellRule{}))},
 	} {
 		if got := mustStream(t, c.config).Stats().MemoryBytes; got != c.want {
 			t.Errorf("%+v: %d bytes, want %d", c.config, got, c.want)
@@ -261,5 +262,5 @@ func TestStreamShortVerdicts(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	s.TestAndSet(make([]uint64, 1), make([]asm.Digest, 65))
+	s.TestAndSet(make([]uint64, 1), make([]digest.Digest, 65))
 }

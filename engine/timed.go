@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -75,8 +76,8 @@ type Timed struct {
 	arena    *layout.Arena
 	lines    int
 	memory   int // of all lines, in bytes, older ones among them
-	params   asm.TimedParams
-	counts   asm.TimedCounts
+	params   line.TimedParams
+	counts   line.TimedCounts
 	kind     Window
 	tick     divisor
 	position uint64 // of the next element
@@ -149,8 +150,8 @@ func ticksOf(w Window, tickBits uint) (tick, window int64) {
 // cellShape divides the bits of a cell so that the false positive rate is
 // kept. Without a window a copy always moves to the front, which changes no
 // verdict and lets what is seen again stay.
-func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
-	p := asm.TimedParams{FPBits: fpBits, Refresh: cfg.Refresh || cfg.Window.None, Across: cfg.Across}
+func cellShape(cfg TimedConfig) (line.TimedParams, error) {
+	p := line.TimedParams{FPBits: fpBits, Refresh: cfg.Refresh || cfg.Window.None, Across: cfg.Across}
 	if cfg.Across {
 		p.FPBits, p.PointBits = fpBitsAcross, pointBits
 	}
@@ -158,25 +159,25 @@ func cellShape(cfg TimedConfig) (asm.TimedParams, error) {
 	if bound == 0 {
 		bound = DefaultFPR
 	}
-	most := asm.TimedCellBits - p.PointBits - minTickBits
+	most := layout.TimedCellBits - p.PointBits - minTickBits
 	if least := timedFPR(most); !(bound >= least && bound < 1) {
 		return p, fmt.Errorf("%w: %v is not between %.2g and 1", ErrFPR, bound, least)
 	}
 	for timedFPR(p.FPBits) > bound {
 		p.FPBits++
 	}
-	p.TickBits = asm.TimedCellBits - p.PointBits - p.FPBits
+	p.TickBits = layout.TimedCellBits - p.PointBits - p.FPBits
 	return p, nil
 }
 
 // timedFPR bounds the probability that one of the cells of a line holds the
 // fingerprint of an element that was never seen.
 func timedFPR(bits uint) float64 {
-	return asm.TimedCells / float64(uint64(1)<<bits)
+	return layout.TimedCells / float64(uint64(1)<<bits)
 }
 
 // TestAndSet implements PacketFilter. It does not allocate.
-func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
+func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	checkOpen("Timed.TestAndSet", t.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
 	t.copying.keep(d)
@@ -199,15 +200,15 @@ func (t *Timed) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points 
 }
 
 // testAndSet handles a piece of the stream.
-func (t *Timed) testAndSet(seen []uint64, d []asm.Digest, ticks []int64, points []uint32) {
+func (t *Timed) testAndSet(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
 	if !t.started {
 		t.start(ticks)
 	}
 	unusual := !t.kind.None && t.unusual(ticks)
 	if len(t.growth.older) > 0 || unusual && t.bordering(ticks) {
-		asm.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
-		asm.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
+		line.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
 	}
 	t.demand.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))
@@ -219,7 +220,7 @@ func (t *Timed) testAndSet(seen []uint64, d []asm.Digest, ticks []int64, points 
 // start puts the first element that has a time into the middle of its era.
 func (t *Timed) start(ticks []int64) {
 	for _, tick := range ticks {
-		if tick != asm.NoTick {
+		if tick != layout.NoTick {
 			t.params.Origin = tick - 1<<(t.params.TickBits-2)
 			t.started = true
 			return
@@ -238,7 +239,7 @@ func (t *Timed) toTicks(times []int64) []int64 {
 			ticks[i] = int64(tick.divide(t.position + uint64(i)))
 		}
 	case t.tick.by == 1:
-		return times // calendar.NoTime is asm.NoTick
+		return times // calendar.NoTime is layout.NoTick
 	default:
 		t.tick.ofTimes(ticks, times)
 	}
@@ -250,7 +251,7 @@ func (t *Timed) Stats() PacketStats {
 	s := PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
-		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(asm.TimedCells*t.lines)),
+		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(layout.TimedCells*t.lines)),
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts.EvictedLive,
 		Late:         t.demand.late.stats(t.tick.by, lateElement),

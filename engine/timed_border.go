@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/layout"
 
 // unusual reports whether one of ticks is none, lies within the window of a border or in
 // another era than the first, or may be late. It may report that of others too. What is
@@ -40,7 +40,7 @@ func (t *Timed) bordering(ticks []int64) bool {
 	last := uint64(1)<<width - uint64(t.params.Window)
 	for _, tick := range ticks {
 		within := (uint64(tick) - uint64(t.params.Origin)) & (1<<width - 1)
-		if (within < uint64(t.params.Window) || within >= last) && tick != asm.NoTick {
+		if (within < uint64(t.params.Window) || within >= last) && tick != layout.NoTick {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -19,14 +19,14 @@ func borderStream(f *Timed, window, jitter int64, each int) *packetStream {
 	tick := int64(f.tick.by)
 	first := int64(1_700_000_000_000_000_000) / tick * tick
 	era := tick << (f.params.TickBits - 1)
-	s.add(asm.Digest{1, 1}, first, 0)
+	s.add(digest.Digest{1, 1}, first, 0)
 	for k := range int64(4) {
 		border := first + era/2 + k*era
 		if border < first { // beyond the end of time
 			break
 		}
 		for i := range each {
-			d := asm.Digest{rng.Uint64(), rng.Uint64()}
+			d := digest.Digest{rng.Uint64(), rng.Uint64()}
 			if i > 40 && rng.IntN(2) == 0 {
 				d = s.digests[len(s.digests)-1-rng.IntN(40)]
 			}
@@ -110,7 +110,7 @@ func TestTimedLongestWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(42, 42))
 	s := &packetStream{}
 	for i := range 4000 {
-		d := asm.Digest{rng.Uint64(), rng.Uint64()}
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
 		if i > 200 && rng.IntN(2) == 0 {
 			d = s.digests[i-1-rng.IntN(200)]
 		}

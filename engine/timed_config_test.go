@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -17,7 +17,7 @@ func TestTimedFPR(t *testing.T) {
 	s := &packetStream{}
 	for range warm + n {
 		// Fingerprints of so few different bits meet as often as short ones.
-		s.add(asm.Digest{rng.Uint64() << (64 - bits), rng.Uint64()}, 0, 0)
+		s.add(digest.Digest{rng.Uint64() << (64 - bits), rng.Uint64()}, 0, 0)
 	}
 	false1 := 0
 	for _, isCopy := range s.verdicts(f, 1000)[warm:] {

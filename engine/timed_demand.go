@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -49,7 +48,7 @@ type demand struct {
 func newDemand(window int64, lines int) demand {
 	return demand{
 		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
-		most: math.MaxUint64, since: asm.NoTick,
+		most: math.MaxUint64, since: layout.NoTick,
 	}
 }
 
@@ -90,7 +89,7 @@ func (m *demand) add(kept uint64, first, last int64) {
 	if m.groups%(lateSample/demandGroup) == 0 {
 		m.sample(last)
 	}
-	if last == asm.NoTick {
+	if last == layout.NoTick {
 		return // so are the others, or else it is few that are left out
 	}
 	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
@@ -112,7 +111,7 @@ func (m *demand) add(kept uint64, first, last int64) {
 func (m *demand) sample(tick int64) {
 	m.late.sample(tick, m.unsampled)
 	m.unsampled = 0
-	if m.since != asm.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
+	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
 		m.pastAt = m.groups * demandGroup
 	}
 }
@@ -155,7 +154,7 @@ func (m *demand) memory(inserted uint64) int {
 func spareLoad(inserted uint64) float64 {
 	const least, most, step = 0.25, 3.0, 1.0 / 16
 	load := most
-	for load > least && float64(inserted)*theory.PoissonTail(asm.TimedCells, load) > 1 {
+	for load > least && float64(inserted)*theory.PoissonTail(layout.TimedCells, load) > 1 {
 		load -= step
 	}
 	return load

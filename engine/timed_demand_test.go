@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -15,7 +15,7 @@ func uniquePackets(n int, interval int64) *packetStream {
 	rng := rand.New(rand.NewPCG(16, 16))
 	s := &packetStream{}
 	for i := range n {
-		s.add(asm.Digest{rng.Uint64(), rng.Uint64()}, int64(i)*interval, 0)
+		s.add(digest.Digest{rng.Uint64(), rng.Uint64()}, int64(i)*interval, 0)
 	}
 	return s
 }
@@ -47,7 +47,7 @@ func TestDemandSurvivesJumps(t *testing.T) {
 			ticks[i] = int64(round*64 + i)
 		}
 		if round == 10 {
-			ticks[5], ticks[7], ticks[9], ticks[11] = math.MaxInt64, math.MinInt64+1, asm.NoTick, math.MaxInt64
+			ticks[5], ticks[7], ticks[9], ticks[11] = math.MaxInt64, math.MinInt64+1, layout.NoTick, math.MaxInt64
 		}
 		m.observe([]uint64{1}, ticks, false)
 	}
@@ -75,7 +75,7 @@ func TestSuggestedMemoryIsEnough(t *testing.T) {
 
 func TestSpareLoad(t *testing.T) {
 	for mean, want := range map[float64]float64{0.25: 2.7e-7, 0.5: 1.42e-5, 1: 5.94e-4, 1.5: 4.46e-3, 3: 8.39e-2} {
-		if got := theory.PoissonTail(asm.TimedCells, mean); math.Abs(got/want-1) > 0.02 {
+		if got := theory.PoissonTail(layout.TimedCells, mean); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("P(Poisson(%v) >= 6) = %.3g, documented as %v", mean, got, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -185,7 +184,7 @@ func (t *Timed) grow() {
 		return
 	}
 	since := t.demand.late.reached
-	if since == asm.NoTick {
+	if since == layout.NoTick {
 		since = t.params.Origin + 1<<(t.params.TickBits-2) // the first
 	}
 	t.demand.late.grow(len(next.arena.Lines()) / t.lines)
@@ -224,7 +223,7 @@ func (t *Timed) olderChanged() {
 func (t *Timed) oldest() (since int64, kept uint64) {
 	g := &t.growth
 	if len(g.older) == 0 {
-		return asm.NoTick, 0
+		return layout.NoTick, 0
 	}
 	last := g.older[len(g.older)-1]
 	return last.since, last.kept + uint64(t.lines)

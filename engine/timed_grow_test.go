@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -28,7 +28,7 @@ func burstStream(n int, window, interval int64) *packetStream {
 		default:
 			now += 3 * interval
 		}
-		d := asm.Digest{rng.Uint64(), rng.Uint64()}
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
 		if back := rng.IntN(max(1, int(8*window/interval*4/5))); rng.IntN(3) == 0 && back < i {
 			d = s.digests[i-1-back]
 		}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -47,7 +46,7 @@ type lateness struct {
 func newLateness(window int64, lines int) lateness {
 	return lateness{
 		window: window, length: max(leastSegment, uint64(lines)/lateSegments),
-		low: math.MaxInt64, reached: asm.NoTick, forgotten: asm.NoTick,
+		low: math.MaxInt64, reached: layout.NoTick, forgotten: layout.NoTick,
 	}
 }
 
@@ -55,7 +54,7 @@ func newLateness(window int64, lines int) lateness {
 func (l *lateness) sample(tick int64, kept uint64) {
 	l.kept += kept
 	l.total += kept
-	if tick != asm.NoTick {
+	if tick != layout.NoTick {
 		l.low = min(l.low, tick)
 	}
 	if l.kept < l.length || l.low == math.MaxInt64 {
@@ -75,7 +74,7 @@ func (l *lateness) sample(tick int64, kept uint64) {
 func (l *lateness) forget(t int64) { l.forgotten = max(l.forgotten, t) }
 
 // before returns the time before which all is more than the window before t.
-func (l *lateness) before(t int64) int64 { return max(t, asm.NoTick+l.window) - l.window }
+func (l *lateness) before(t int64) int64 { return max(t, layout.NoTick+l.window) - l.window }
 
 // grow makes parts longer by a factor, for as many more lines.
 func (l *lateness) grow(factor int) {
@@ -97,7 +96,7 @@ func (l *lateness) grow(factor int) {
 func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	before := l.before(l.forgotten)
 	for i, tick := range ticks {
-		if tick >= before || tick == asm.NoTick || kept>>i&1 == 0 {
+		if tick >= before || tick == layout.NoTick || kept>>i&1 == 0 {
 			continue
 		}
 		if l.late == 0 {

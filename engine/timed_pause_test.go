@@ -1,20 +1,19 @@
 package engine
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BenchmarkPauseTimed is BenchmarkPause for a filter of packets that grows from 512 KiB until it
 // holds 8 million elements of a window.
 func BenchmarkPauseTimed(b *testing.B) {
-	measurePause(b, func() Counter[asm.Digest] {
+	measurePause(b, func() Counter[digest.Digest] {
 		cfg := TimedConfig{Window: Window{Duration: time.Hour}, Memory: 512 << 10, Limit: 1 << 30}
 		return &timedCounter{filter: newTimed(b, cfg), times: make([]int64, pauseBatch)}
-	}, func(rng *rand.PCG) asm.Digest { return asm.Digest{rng.Uint64(), rng.Uint64()} })
+	}, func(rng *rand.PCG) digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} })
 }
 
 // timedCounter has a packet every 100 µs.
@@ -24,7 +23,7 @@ type timedCounter struct {
 	now    int64
 }
 
-func (c *timedCounter) TestAndSet(seen []uint64, d []asm.Digest) {
+func (c *timedCounter) TestAndSet(seen []uint64, d []digest.Digest) {
 	for i := range d {
 		c.now += 100_000
 		c.times[i] = c.now

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -19,7 +19,7 @@ type timedState struct {
 	origin          int64
 	started         bool
 	position        uint64
-	counts          asm.TimedCounts
+	counts          line.TimedCounts
 	demand          demand
 	growAt, endAt   uint64
 	older           uint64
@@ -129,7 +129,7 @@ func (s *timedState) filter(c RestoreConfig) (*Timed, error) {
 	if err := c.allow(s.all); err != nil {
 		return nil, err
 	}
-	if s.lines == 0 || s.lines > s.all || s.fpBits >= asm.TimedCellBits {
+	if s.lines == 0 || s.lines > s.all || s.fpBits >= layout.TimedCellBits {
 		return nil, fmt.Errorf("%w: %d of %d lines, fingerprints of %d bits", ErrSnapshot, s.lines, s.all, s.fpBits)
 	}
 	config := TimedConfig{

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -55,7 +55,7 @@ func TestWindowSemantics(t *testing.T) {
 		cfg := TimedConfig{Window: mustWindow(t, c.window), Memory: 64, Refresh: c.refresh, Across: c.across}
 		s := &packetStream{}
 		for i, at := range c.times {
-			s.add(asm.Digest{3, 4}, at, c.points[i])
+			s.add(digest.Digest{3, 4}, at, c.points[i])
 		}
 		for _, f := range []PacketFilter{newTimed(t, cfg), newExact(t, cfg)} {
 			got := ""
@@ -85,7 +85,7 @@ func TestTimedEdge(t *testing.T) {
 		s := &packetStream{}
 		for i := range uint64(500) {
 			at := 1_700_000_000_000_000_000 + rng.Int64N(int64(time.Minute)) // of one era
-			d := asm.Digest{i * 0x9e3779b97f4a7c15, i * 0xbf58476d1ce4e5b9}
+			d := digest.Digest{i * 0x9e3779b97f4a7c15, i * 0xbf58476d1ce4e5b9}
 			after := int64(c.window)
 			if i%2 == 1 {
 				after += c.beyond
@@ -110,11 +110,11 @@ func TestWildTimes(t *testing.T) {
 	const year = 365 * 24 * int64(time.Hour)
 	f := newTimed(t, TimedConfig{Window: Window{Duration: DefaultWindow}, Memory: layout.LineSize})
 	s := &packetStream{}
-	s.add(asm.Digest{1 << 60, 1}, 0, 0)
+	s.add(digest.Digest{1 << 60, 1}, 0, 0)
 	for i, wild := range []int64{year, -3 * year, 42, 200 * year} {
-		s.add(asm.Digest{uint64(i+2) << 60, 1}, wild, 0)
+		s.add(digest.Digest{uint64(i+2) << 60, 1}, wild, 0)
 	}
-	s.add(asm.Digest{1 << 60, 1}, 500_000, 0)
+	s.add(digest.Digest{1 << 60, 1}, 500_000, 0)
 	want := []bool{false, false, false, false, false, true}
 	if got := s.verdicts(f, 64); !slices.Equal(got, want) {
 		t.Errorf("verdicts %v, want %v", got, want)
@@ -133,7 +133,7 @@ func TestEras(t *testing.T) {
 			repeat := int64(f.tick.by) << f.params.TickBits
 			half := int64(f.tick.by) << (f.params.TickBits - 2) // an era, from its middle
 			s := &packetStream{}
-			d := asm.Digest{1 << 60, 1}
+			d := digest.Digest{1 << 60, 1}
 			first := 1_700_000_000_000_000_000 / int64(f.tick.by) * int64(f.tick.by)
 			for i, after := range []int64{0, repeat, 2 * repeat, half - 1, half - int64(w), half + 1, half + int64(w)} {
 				s.add(d, first+after, uint32(i))

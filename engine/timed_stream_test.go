@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -85,7 +85,7 @@ func checkTwins(t *testing.T, s *packetStream, removed []bool, w Window, across 
 		position int
 		point    uint32
 	}
-	kept := map[asm.Digest][]place{}
+	kept := map[digest.Digest][]place{}
 	for i, d := range s.digests {
 		if !removed[i] {
 			kept[d] = append(kept[d], place{i, s.points[i]})

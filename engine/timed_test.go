@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -88,7 +88,7 @@ func TestTimedHostile(t *testing.T) {
 					if rng.IntN(4) == 0 {
 						at = int64(rng.Uint64())
 					}
-					s.add(asm.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, rng.Uint32N(400))
+					s.add(digest.Digest{d * 0x9e3779b97f4a7c15, d * 0xbf58476d1ce4e5b9}, at, rng.Uint32N(400))
 				}
 				checkTwins(t, s, s.verdicts(f, 64), w, across, tickingOf(f))
 				checkTwins(t, s, s.verdicts(e, 64), w, across, ticking{})

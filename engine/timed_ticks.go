@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // leastTick returns the shortest tick, in nanoseconds, for a window of time: a
@@ -75,7 +75,7 @@ func (d divisor) ofTimes(ticks, times []int64) {
 func tickOf(ns int64, quotient uint64) int64 {
 	tick := int64(quotient)
 	if ns == calendar.NoTime {
-		tick = asm.NoTick
+		tick = layout.NoTick
 	}
 	return tick
 }

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -67,8 +68,8 @@ type Timers struct {
 	config TimersConfig
 	arena  *layout.Arena
 	bytes  int
-	rule   *asm.TimerRule
-	counts asm.TimerCounts
+	rule   *line.TimerRule
+	counts line.TimerCounts
 	tick   divisor
 	window uint64 // in ticks, the present one included
 	most   uint64 // ticks between two sweeps
@@ -92,7 +93,7 @@ type timersClock struct {
 // timedBatch is elements for the kernel, and where their verdicts belong.
 type timedBatch struct {
 	n       int
-	digests [timerBatch]asm.Digest
+	digests [timerBatch]digest.Digest
 	ticks   [timerBatch]uint64
 	at      [timerBatch]int
 	seen    [timerBatch / 64]uint64
@@ -112,8 +113,8 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of them is 0
 	tick := (size-1)/(most-1) + 1
 	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
-	params := asm.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
-	if f.rule, err = asm.NewTimerRule(params); err != nil {
+	params := line.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
+	if f.rule, err = line.NewTimerRule(params); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
 	}
 	f.most = uint64(params.SweepInterval())
@@ -137,7 +138,7 @@ func (c *TimersConfig) complete() error {
 		value              *int
 		usual, least, most int
 	}{
-		{"K", &c.K, defaultTimers, 1, asm.MaxCellK},
+		{"K", &c.K, defaultTimers, 1, layout.MaxCellK},
 		{"timer bits", &c.TimerBits, defaultTimerBits, 8, 16},
 		{"equal timers", &c.Equal, 1, 1, cmp.Or(c.K, defaultTimers)},
 	} {
@@ -161,7 +162,7 @@ func (c *TimersConfig) complete() error {
 func (c TimersConfig) Check() error { return c.complete() }
 
 // TestAndSet implements PacketFilter.
-func (f *Timers) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
+func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	checkOpen("Timers.TestAndSet", f.arena)
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	clearBits(seen, len(d))
@@ -232,14 +233,14 @@ func (f *Timers) sweep(tick uint64) {
 	}
 	lines := f.arena.Lines()
 	f.copying.keepRange(0, len(lines))
-	asm.SweepTimers(lines, tick, f.rule, &f.counts)
+	line.SweepTimers(lines, tick, f.rule, &f.counts)
 	f.peak = max(f.peak, f.counts.NonZero)
 }
 
 // flush hands the elements of the batch to the kernel.
 func (f *Timers) flush(seen []uint64) {
 	b := &f.batch
-	asm.TestAndSetTimers(f.arena.Lines(), b.seen[:], b.digests[:b.n], b.ticks[:b.n], f.rule, &f.counts)
+	line.TestAndSetTimers(f.arena.Lines(), b.seen[:], b.digests[:b.n], b.ticks[:b.n], f.rule, &f.counts)
 	for i, at := range b.at[:b.n] {
 		seen[at/64] |= b.seen[i/64] >> (i % 64) & 1 << (at % 64)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -14,7 +14,7 @@ type timersState struct {
 	config TimersConfig
 	lines  uint64
 	timersClock
-	counts asm.TimerCounts
+	counts line.TimerCounts
 }
 
 func (s *timersState) fields() snapshotFields {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/layout"
@@ -74,13 +74,13 @@ func TestTimersWindow(t *testing.T) {
 				}
 				f := newTimers(t, TimersConfig{Window: w, Memory: 6400, TimerBits: bits})
 				s := &packetStream{}
-				s.add(asm.Digest{1, 1}, 5, 0)
+				s.add(digest.Digest{1, 1}, 5, 0)
 				if w.Packets > 0 {
 					for i := range distance - 1 {
-						s.add(asm.Digest{uint64(i), 1 << 60}, 5, 0)
+						s.add(digest.Digest{uint64(i), 1 << 60}, 5, 0)
 					}
 				}
-				s.add(asm.Digest{1, 1}, 5+distance, 0)
+				s.add(digest.Digest{1, 1}, 5+distance, 0)
 				if got := s.verdicts(f, 300); got[len(got)-1] != (distance <= size) {
 					t.Errorf("window %s, %d bits: a copy %d later is found: %v", text, bits, distance, got[len(got)-1])
 				}
@@ -95,7 +95,7 @@ func TestTimersClocks(t *testing.T) {
 	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
 	s, want := &packetStream{}, []bool{}
 	add := func(id uint64, at int64, isCopy bool) {
-		s.add(asm.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
+		s.add(digest.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
 		want = append(want, isCopy)
 	}
 	add(1, calendar.NoTime, false)

@@ -2,11 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // DefaultWindow is the usual window for packets: copies made by a switch, a
@@ -78,7 +77,7 @@ func (w Window) check() error {
 }
 
 // checkPacketArguments panics unless all slices cover the elements.
-func checkPacketArguments(method string, seen []uint64, d []asm.Digest, times []int64, points []uint32, across bool) {
+func checkPacketArguments(method string, seen []uint64, d []digest.Digest, times []int64, points []uint32, across bool) {
 	n := len(d)
 	switch {
 	case len(seen) < (n+63)/64:

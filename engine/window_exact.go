@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -50,7 +50,7 @@ const (
 // Without a window nothing is ever forgotten.
 type ExactWindow struct {
 	cfg      ExactWindowConfig
-	kept     map[asm.Digest]keptElement
+	kept     map[digest.Digest]keptElement
 	position int64 // of the next element
 
 	budget  int // the number of elements that Memory is enough for
@@ -76,7 +76,7 @@ func NewExactWindow(cfg ExactWindowConfig) (*ExactWindow, error) {
 	if cfg.Memory == 0 {
 		cfg.Memory = layout.MemoryBudget()
 	}
-	e := &ExactWindow{cfg: cfg, kept: make(map[asm.Digest]keptElement), budget: 4 * pruneSpan}
+	e := &ExactWindow{cfg: cfg, kept: make(map[digest.Digest]keptElement), budget: 4 * pruneSpan}
 	for cfg.Window.Packets == 0 && mapBytes(2*e.budget, exactEntry) <= cfg.Memory {
 		e.budget *= 2
 	}
@@ -89,7 +89,7 @@ func NewExactWindow(cfg ExactWindowConfig) (*ExactWindow, error) {
 const exactEntry = 16 + 24
 
 // TestAndSet implements PacketFilter.
-func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, points []uint32) {
+func (e *ExactWindow) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	checkPacketArguments("ExactWindow.TestAndSet", seen, d, times, points, e.cfg.Across)
 	clear(seen[:(len(d)+63)/64])
 	for i := range d {
@@ -112,7 +112,7 @@ func (e *ExactWindow) TestAndSet(seen []uint64, d []asm.Digest, times []int64, p
 	}
 }
 
-func (e *ExactWindow) testAndSet(d asm.Digest, now keptElement) (isCopy bool) {
+func (e *ExactWindow) testAndSet(d digest.Digest, now keptElement) (isCopy bool) {
 	if now.position%sampleEvery == 0 {
 		e.recent[e.sampled%samples] = now.time
 		if e.sampled++; e.sampled%samples == 0 {
@@ -153,7 +153,7 @@ func (e *ExactWindow) prune() {
 	switch {
 	case e.cfg.Window.None:
 	case e.cfg.Window.Packets > 0:
-		maps.DeleteFunc(e.kept, func(_ asm.Digest, k keptElement) bool {
+		maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
 			return !e.within(k.time, e.position)
 		})
 	default:
@@ -167,7 +167,7 @@ func (e *ExactWindow) prune() {
 func (e *ExactWindow) pruneTimes() {
 	first, last := e.near()
 	earlier, later := false, false
-	maps.DeleteFunc(e.kept, func(_ asm.Digest, k keptElement) bool {
+	maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
 		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
 			return false
 		}

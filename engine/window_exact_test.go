@@ -2,12 +2,11 @@ package engine
 
 import (
 	"errors"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TestExactWindowPrunes compares a filter that prunes with one that never
@@ -17,7 +16,7 @@ func TestExactWindowPrunes(t *testing.T) {
 		rng := rand.New(rand.NewPCG(17, 17))
 		s := &packetStream{}
 		for i := range 8 * pruneSpan {
-			d := asm.Digest{rng.Uint64(), rng.Uint64()}
+			d := digest.Digest{rng.Uint64(), rng.Uint64()}
 			if i > 5000 && rng.IntN(4) == 0 {
 				d = s.digests[i-1-rng.IntN(5000)]
 			}
@@ -100,7 +99,7 @@ func TestPacketFilterPanics(t *testing.T) {
 						t.Errorf("%T: lengths %v: no panic", f, c)
 					}
 				}()
-				f.TestAndSet(make([]uint64, c[0]), make([]asm.Digest, 1), make([]int64, c[1]), make([]uint32, c[2]))
+				f.TestAndSet(make([]uint64, c[0]), make([]digest.Digest, 1), make([]int64, c[1]), make([]uint32, c[2]))
 			}()
 		}
 	}

@@ -5,5 +5,5 @@ package layout
 const LineSize = 64
 
 // Line is the unit that everything an element touches lies in. It is an alias
-// so that kernels need not know this package.
+// so that users may make lines of their own.
 type Line = [8]uint64

@@ -1,7 +1,7 @@
 package dedup
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
@@ -24,7 +24,7 @@ type Config struct {
 // Detector judges the packets of one stream, in their order.
 type Detector struct {
 	identity flow.IdentityConfig
-	digester func() asm.MessageDigester
+	digester func() digest.MessageDigester
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.Points
@@ -48,14 +48,14 @@ func New(cfg Config) (*Detector, error) {
 	}
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
-		Digester: func() asm.MessageDigester { return asm.NewAES(cfg.Secret.AESKey(engine.KeyPackets)) },
+		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(engine.KeyPackets)) },
 	}), nil
 }
 
 // Parts are what a Detector is made of, for other filters and digests than those of New.
 type Parts struct {
 	Identity flow.IdentityConfig
-	Digester func() asm.MessageDigester // makes one for each batch that is under way
+	Digester func() digest.MessageDigester // makes one for each batch that is under way
 	Filter   engine.PacketFilter
 	Across   bool         // the filter compares capture points
 	Points   *flow.Points // of packets before; nil for none

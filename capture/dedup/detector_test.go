@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"io"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -153,7 +153,7 @@ func TestNewWith(t *testing.T) {
 	}
 	d := dedup.NewWith(dedup.Parts{
 		Identity: flow.IdentityConfig{Kind: flow.Frame}, Filter: filter,
-		Digester: func() asm.MessageDigester { return asm.NewAES([16]byte{}) },
+		Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{}) },
 	})
 	defer d.Close()
 	var b capture.Batch

@@ -1,7 +1,7 @@
 package dedup
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -17,9 +17,9 @@ const step = 512
 type Packets struct {
 	detector *Detector
 	identity *flow.Identity
-	digester asm.MessageDigester
+	digester digest.MessageDigester
 
-	digests   []asm.Digest
+	digests   []digest.Digest
 	times     []int64
 	protocols []flow.Protocol
 	points    []uint32 // empty unless points matter
@@ -50,7 +50,7 @@ func (p *Packets) Reset(n int) {
 }
 
 // Read prepares the packets from to to-1 of a batch, and returns their digests.
-func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
+func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.identity.Read(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {

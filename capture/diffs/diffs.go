@@ -4,9 +4,7 @@
 // router, and this shows it.
 package diffs
 
-import (
-	"github.com/flowdedup/flowdedup/asm"
-)
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 const (
 	// sampleEvery is the number of packets of which one is sampled, a power of two, and
@@ -42,7 +40,7 @@ type Counter struct {
 
 // sample is a packet that was chosen.
 type sample struct {
-	digest asm.Digest
+	digest digest.Digest
 	frame  uint32 // its number in the batch
 	traits
 }

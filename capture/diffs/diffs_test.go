@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
@@ -195,7 +195,7 @@ func TestTraitsInner(t *testing.T) {
 // another one has taken its place.
 func TestCounter(t *testing.T) {
 	r := new(Counter)
-	digest := func(low, high uint64) asm.Digest { return asm.Digest{low, high} }
+	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }
 	kept := sample{digest: digest(5, 16), traits: traits{ttl: 64}}
 	routed := sample{digest: digest(5, 16), frame: 1, traits: traits{ttl: 63}}
 	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{ttl: 63}}

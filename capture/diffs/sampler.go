@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
@@ -35,7 +35,7 @@ func (s *Sampler) Reset(packets int) {
 
 // Add takes samples of the packets of b that have the given digests, the first of which
 // is number from.
-func (s *Sampler) Add(b *capture.Batch, from int, digests []asm.Digest) {
+func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 	for i := range digests {
 		if digests[i][1]&s.mask == 0 {
 			s.decoder.Decode(s.header[:], b, from+i)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -46,9 +46,9 @@ func BenchmarkChunks(b *testing.B) {
 	file := smallPackets(packets)
 	d := NewDecoder(Config{})
 	g := NewIdentity(IdentityConfig{Kind: L3})
-	digester := asm.NewAES([16]byte{1})
+	digester := digest.NewAES([16]byte{1})
 	var h [step]Header
-	var digests [step]asm.Digest
+	var digests [step]digest.Digest
 	var protocols [step]Protocol
 	for _, stage := range []struct {
 		name string

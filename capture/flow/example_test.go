@@ -2,10 +2,10 @@ package flow_test
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"log"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
@@ -31,9 +31,9 @@ func ExampleIdentity() {
 	n := len(b.Frames)
 	for _, ignore := range []flow.Mask{{}, flow.IgnoreOnly(0)} {
 		identity := flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3, Ignore: ignore})
-		protocols, digests := make([]flow.Protocol, n), make([]asm.Digest, n)
-		identity.Read(protocols, b, 0).Sum(digests, asm.NewAES([16]byte{}))
-		different := map[asm.Digest]bool{}
+		protocols, digests := make([]flow.Protocol, n), make([]digest.Digest, n)
+		identity.Read(protocols, b, 0).Sum(digests, digest.NewAES([16]byte{}))
+		different := map[digest.Digest]bool{}
 		for _, d := range digests {
 			different[d] = true
 		}

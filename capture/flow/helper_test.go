@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -46,7 +46,7 @@ type message struct {
 	tweak uint64
 }
 
-func messageOf(buf []byte, m asm.Message) message {
+func messageOf(buf []byte, m digest.Message) message {
 	return message{string(buf[m.Off:][:m.Len]), m.Tweak}
 }
 

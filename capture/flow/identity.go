@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -33,7 +34,7 @@ type Identity struct {
 	out    Messages
 
 	// What Read needs.
-	datagrams *asm.Datagrams
+	datagrams *headers.Datagrams
 	rest      []uint64
 	decoder   Decoder
 	headers   []Header
@@ -59,7 +60,7 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 	}
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
 	g.place, g.places = canPlace(cfg), ignore.places()
-	g.datagrams = asm.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
+	g.datagrams = headers.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
 	return g
 }
 
@@ -97,7 +98,7 @@ func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
 
 // describeDatagrams lays the messages of identities L3 and Inner out and
 // returns the size of the buffer. That of a frame which is entered elsewhere is empty.
-func (g *Identity) describeDatagrams(msgs []asm.Message, b *capture.Batch, from int, h []Header) uint64 {
+func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []Header) uint64 {
 	size := uint64(0)
 	for i := range h {
 		h := &h[i]
@@ -117,7 +118,7 @@ func (g *Identity) describeDatagrams(msgs []asm.Message, b *capture.Batch, from 
 }
 
 // copyDatagrams fills the buffer for identities L3 and Inner.
-func (g *Identity) copyDatagrams(buf []byte, msgs []asm.Message, b *capture.Batch, from int, h []Header) {
+func (g *Identity) copyDatagrams(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []Header) {
 	masks, frames := g.masks, b.Frames[from:from+len(h)]
 	for i := range h {
 		h, m, f := &h[i], &msgs[i], &frames[i]

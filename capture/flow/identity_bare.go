@@ -3,7 +3,7 @@ package flow
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -144,7 +144,7 @@ func (g *Identity) copyBare(buf []byte) {
 	for i := range m.bare {
 		f := &m.bare[i]
 		n := min(bareHead+f.size, g.limit)
-		m.copies[i] = asm.Message{Off: uint32(size), Len: n, Tweak: tweakBare | uint64(f.wire)}
+		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweakBare | uint64(f.wire)}
 		size += uint64(n)
 	}
 	m.copied = g.copied.get(size)

@@ -1,17 +1,17 @@
 package flow
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
 // describeFrames lays the messages of identity Frame out and returns the size
 // of the buffer.
-func (g *Identity) describeFrames(msgs []asm.Message, frames []capture.Frame, h []Header) uint64 {
+func (g *Identity) describeFrames(msgs []digest.Message, frames []capture.Frame, h []Header) uint64 {
 	size := uint64(0)
 	for i := range h {
 		n := min(frames[i].CapLen-g.tagBytes(&h[i]), g.limit)
-		msgs[i] = asm.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen)}
+		msgs[i] = digest.Message{Off: uint32(size), Len: n, Tweak: g.frameTweak(&h[i], frames[i].WireLen)}
 		size += padded(n)
 	}
 	return size
@@ -33,7 +33,7 @@ func (g *Identity) frameTweak(h *Header, wireLen uint32) uint64 {
 }
 
 // copyFrames fills the buffer for identity Frame.
-func (g *Identity) copyFrames(buf []byte, msgs []asm.Message, b *capture.Batch, from int, h []Header) {
+func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []Header) {
 	for i := range h {
 		m := &msgs[i]
 		if m.Len == 0 {

@@ -3,7 +3,7 @@ package flow
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -61,7 +61,7 @@ func (f Fields) places() (all [8]place) {
 }
 
 // placeFrames lays out messages that are frames.
-func placeFrames(msgs []asm.Message, frames []capture.Frame) {
+func placeFrames(msgs []digest.Message, frames []capture.Frame) {
 	msgs = msgs[:len(frames)]
 	for i := range frames {
 		f, m := &frames[i], &msgs[i]
@@ -79,13 +79,13 @@ func (p *place) tweak(first, second uint64) uint64 {
 
 // cut returns the message of an IPv6 datagram of n bytes at off whose payload length
 // is not told by n.
-func (p *place) cut(first uint64, off, n uint32) asm.Message {
-	return asm.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.first|0xffffff00)}
+func (p *place) cut(first uint64, off, n uint32) digest.Message {
+	return digest.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.first|0xffffff00)}
 }
 
 // placeDatagrams lays out messages that are datagrams, or frames without an IP
 // header, and tells whether there are any of these.
-func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) (others bool) {
+func placeDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
 		placeDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
@@ -99,7 +99,7 @@ func placeDatagrams(msgs []asm.Message, buf []byte, frames []capture.Frame, h []
 // placeDatagram lays out the message of the frame at data. Versions come in no order
 // that a CPU could guess, so that they have a branch only where there is something
 // rare about them.
-func placeDatagram(m *asm.Message, buf []byte, data uint32, h *Header, places *[8]place) {
+func placeDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places *[8]place) {
 	off, n := data+h.Start, h.End-h.Start
 	at := int(off)
 	if h.Version == 0 || at+16 > len(buf) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -196,7 +196,7 @@ func TestIdentityBytes(t *testing.T) {
 }
 
 // checkLayout checks that messages are aligned, padded with zeros and apart.
-func checkLayout(t *testing.T, buf []byte, msgs []asm.Message) {
+func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
 	t.Helper()
 	at := uint32(0)
 	for i, m := range msgs {

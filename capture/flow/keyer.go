@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -51,7 +51,7 @@ type Keyer struct {
 // families lists the frames of a run that have an IP header: offsets are those of the
 // header, tails are as they end a key.
 type families struct {
-	four, six asm.TupleList
+	four, six headers.TupleList
 }
 
 // The parts of a tail as a big-endian word.
@@ -147,7 +147,7 @@ func (f *families) split(frames []capture.Frame, h []Header, first int, tails bo
 
 // addTails writes the tails of the elements of a list from number from on, whose frames
 // h describes from frame first on.
-func addTails(l *asm.TupleList, from int, h []Header, first int) {
+func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	tails := l.Tail[from:]
 	for i, frame := range l.Frame[from:] {
 		tails[i] = h[int(frame)-first].tail()

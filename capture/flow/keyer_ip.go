@@ -2,16 +2,15 @@ package flow
 
 import (
 	"encoding/binary"
+	"github.com/flowdedup/flowdedup/asm/headers"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // What is not part of a key is masked instead of left out, and ends are swapped by
 // mask, so that there are no branches that depend on a packet.
 
 // gather4 makes the keys of IPv4 packets.
-func (k *Keyer) gather4(buf []byte, v *asm.TupleList) {
+func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
 	keys, n := &k.keys, k.each*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.bare {
@@ -37,7 +36,7 @@ func (k *Keyer) gather4(buf []byte, v *asm.TupleList) {
 
 // addresses4 writes the addresses at an offset of the IP header as every element
 // that k.each leaves to which.
-func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *asm.TupleList, address int) {
+func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
 		ip := int(at) + address
@@ -46,7 +45,7 @@ func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *asm.TupleList
 }
 
 // tagged4 does the same with the VLAN as part of the key.
-func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *asm.TupleList, address int) {
+func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
 	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.each*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
@@ -55,7 +54,7 @@ func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *asm.TupleLi
 }
 
 // tuples4 writes keys of two addresses.
-func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *asm.TupleList) {
+func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
 	for i, at := range v.At[:len(dst)] {
@@ -73,7 +72,7 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *asm.TupleList) {
 }
 
 // gather6 makes the keys of IPv6 packets.
-func (k *Keyer) gather6(buf []byte, v *asm.TupleList) {
+func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
 	keys.V6 = room(keys.V6, k.each*len(v.Frame))
@@ -88,7 +87,7 @@ func (k *Keyer) gather6(buf []byte, v *asm.TupleList) {
 
 // tuples6 writes keys of the addresses at two offsets of the IP header, of the first
 // alone where k.dst is 0, as every element that k.each leaves to which.
-func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *asm.TupleList, first, second int) {
+func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
 		ip, key := buf[int(at):int(at)+40], &keys[k.each*i+which]

@@ -1,7 +1,8 @@
 package flow
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -15,8 +16,8 @@ type Keyers struct {
 
 	// What Read needs.
 	decoder Decoder
-	tuples  *asm.Tuples
-	msgs    []asm.Message
+	tuples  *headers.Tuples
+	msgs    []digest.Message
 	read    []Header
 }
 
@@ -35,7 +36,7 @@ func NewKeyers(cfgs []KeyConfig, decode Config) *Keyers {
 	for number, mask := range portMask {
 		ports[number] = mask != 0
 	}
-	k.tuples = asm.NewTuples(k.decoder.rare(), &ports)
+	k.tuples = headers.NewTuples(k.decoder.rare(), &ports)
 	return k
 }
 

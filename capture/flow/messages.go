@@ -1,18 +1,18 @@
 package flow
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
 // Messages are the identities of a run of frames.
 type Messages struct {
-	buf     []byte        // where msgs lie
-	msgs    []asm.Message // one for each frame, of which those in bare do not count
-	bare    []bareFrame   // frames without IP
-	copied  []byte        // where their messages lie
-	copies  []asm.Message
-	digests []asm.Digest
+	buf     []byte           // where msgs lie
+	msgs    []digest.Message // one for each frame, of which those in bare do not count
+	bare    []bareFrame      // frames without IP
+	copied  []byte           // where their messages lie
+	copies  []digest.Message
+	digests []digest.Digest
 }
 
 // begin returns the empty messages of n frames of b.
@@ -24,7 +24,7 @@ func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 
 // Sum writes the digests of the identities to dst, frame by frame. It panics if dst has
 // no room for them.
-func (m *Messages) Sum(dst []asm.Digest, d asm.MessageDigester) {
+func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	d.SumMessages(dst, m.buf, m.msgs)
 	if len(m.bare) == 0 {
 		return

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // A2 is the aging Bloom filter with two active buffers (Yoon, IEEE Transactions on
@@ -85,7 +84,7 @@ func (a *A2) Capacity() int { return a.capacity }
 func (a *A2) K() int { return len(a.pos) }
 
 // TestAndSet implements [Filter].
-func (a *A2) TestAndSet(d asm.Digest) (seen bool) {
+func (a *A2) TestAndSet(d digest.Digest) (seen bool) {
 	positions(a.pos, d, uint64(a.m))
 	if allSet(&a.first, a.pos) {
 		return true

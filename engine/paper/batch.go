@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // touchedAtOnce is how many elements are touched before the first of them is
 // tested: enough for the memory to work on many misses at once, and few enough
@@ -14,7 +14,7 @@ type toucher interface {
 	// will lead to can depend on earlier reports; touch then takes all elements
 	// for new. The sum of what it read has no meaning: a result keeps the
 	// compiler from leaving the reads out.
-	touch(digests []asm.Digest) (sum uint64)
+	touch(digests []digest.Digest) (sum uint64)
 }
 
 // TestAndSetAll calls f.TestAndSet for each element in turn and stores what it
@@ -24,7 +24,7 @@ type toucher interface {
 // In memory larger than the caches the plain loop waits for each probe by itself.
 // Here a few dozen elements' words are read first, independently of one another,
 // so that the waits overlap.
-func TestAndSetAll(f Filter, digests []asm.Digest, seen []bool) {
+func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 	t, touches := f.(toucher)
 	for len(digests) > 0 {
 		n := min(touchedAtOnce, len(digests))

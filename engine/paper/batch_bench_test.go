@@ -2,11 +2,10 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BenchmarkTestAndSet measures the filters of the biased sampling paper's tables at
@@ -21,10 +20,10 @@ func BenchmarkTestAndSet(b *testing.B) {
 			}
 			fillRandomly(f)
 			b.Run(fmt.Sprintf("method=%s/MB=%d/by=all", name, megabytes), func(b *testing.B) {
-				benchmarkAll(b, 0, func(digests []asm.Digest, seen []bool) { TestAndSetAll(f, digests, seen) })
+				benchmarkAll(b, 0, func(digests []digest.Digest, seen []bool) { TestAndSetAll(f, digests, seen) })
 			})
 			b.Run(fmt.Sprintf("method=%s/MB=%d/by=one", name, megabytes), func(b *testing.B) {
-				benchmarkAll(b, 1<<40, func(digests []asm.Digest, seen []bool) {
+				benchmarkAll(b, 1<<40, func(digests []digest.Digest, seen []bool) {
 					for i, d := range digests {
 						seen[i] = f.TestAndSet(d)
 					}
@@ -69,8 +68,8 @@ func wordsOf(f Filter) []uint64 {
 }
 
 // benchmarkAll tests elements first, first+1, ..., in batches of 8192.
-func benchmarkAll(b *testing.B, first uint64, all func([]asm.Digest, []bool)) {
-	digests, seen := make([]asm.Digest, 1<<13), make([]bool, 1<<13)
+func benchmarkAll(b *testing.B, first uint64, all func([]digest.Digest, []bool)) {
+	digests, seen := make([]digest.Digest, 1<<13), make([]bool, 1<<13)
 	id := first
 	for b.Loop() {
 		for i := range digests {

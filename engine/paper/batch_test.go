@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // builders returns a function for each kind of filter that makes a new one of a
@@ -37,7 +36,7 @@ func builders() map[string]func() (Filter, error) {
 // elements must be reported alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
-	digests := make([]asm.Digest, len(ids))
+	digests := make([]digest.Digest, len(ids))
 	for i, id := range ids {
 		digests[i] = digestOf(uint64(id))
 	}
@@ -104,12 +103,12 @@ func TestTouch(t *testing.T) {
 		for id := range uint64(2000) {
 			d := digestOf(id)
 			first.TestAndSet(d)
-			sum := second.(toucher).touch([]asm.Digest{d})
+			sum := second.(toucher).touch([]digest.Digest{d})
 			for i, word := range wordsOf(first) {
 				if words := wordsOf(second); words[i] != word {
 					changed++
 					words[i]++
-					if second.(toucher).touch([]asm.Digest{d}) == sum {
+					if second.(toucher).touch([]digest.Digest{d}) == sum {
 						t.Fatalf("%s: element %d changes word %d, which was not touched", name, id, i)
 					}
 					words[i]--

@@ -2,9 +2,8 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BDBFConfig is what a block decaying Bloom filter is made from.
@@ -70,7 +69,7 @@ func NewBDBF(c BDBFConfig) (*BDBF, error) {
 
 // TestAndSet implements [Filter]. It takes time proportional to the memory once a
 // block.
-func (b *BDBF) TestAndSet(d asm.Digest) (seen bool) {
+func (b *BDBF) TestAndSet(d digest.Digest) (seen bool) {
 	positions(b.pos, d, uint64(b.count))
 	seen = allSet(&b.counters, b.pos)
 	for _, i := range b.pos {

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BitVector is the exact solution of paper "Duplicate Detection in Click Streams"
@@ -13,7 +12,7 @@ import (
 //
 // Readings taken: the ID is the low b bits of the digest, whose low half is d[0], as
 // no other part of [Filter] carries one. So elements that are numbers below 2^b are
-// to be given as asm.Digest{element, 0}; of hashed ones those are taken for the same
+// to be given as digest.Digest{element, 0}; of hashed ones those are taken for the same
 // that agree in b bits. The bits are kept for one landmark window, to which section 4
 // limits itself.
 type BitVector struct {
@@ -34,7 +33,7 @@ func NewBitVector(idBits int) (*BitVector, error) {
 }
 
 // TestAndSet implements [Filter].
-func (v *BitVector) TestAndSet(d asm.Digest) (seen bool) {
+func (v *BitVector) TestAndSet(d digest.Digest) (seen bool) {
 	i := substring(d, 0, v.idBits)
 	seen = v.flags.get(i) == 1
 	v.flags.put(i, 1)

@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 func TestBitVectorIsExact(t *testing.T) {
@@ -19,7 +18,7 @@ func TestBitVectorIsExact(t *testing.T) {
 	for range 4000 {
 		id := random.Uint64N(2048)
 		// What lies above the ID's bits is no part of it.
-		if seen := v.TestAndSet(asm.Digest{random.Uint64()<<11 | id, random.Uint64()}); seen != known[id] {
+		if seen := v.TestAndSet(digest.Digest{random.Uint64()<<11 | id, random.Uint64()}); seen != known[id] {
 			t.Fatalf("element %d: seen %v", id, seen)
 		}
 		known[id] = true

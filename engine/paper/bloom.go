@@ -3,7 +3,7 @@ package paper
 import (
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -51,7 +51,7 @@ func NewOptimalBloom(m, distinct int) (*Bloom, error) {
 func (b *Bloom) K() int { return len(b.pos) }
 
 // TestAndSet implements [Filter].
-func (b *Bloom) TestAndSet(d asm.Digest) (seen bool) {
+func (b *Bloom) TestAndSet(d digest.Digest) (seen bool) {
 	positions(b.pos, d, uint64(b.m))
 	seen = true
 	for _, i := range b.pos {
@@ -64,7 +64,7 @@ func (b *Bloom) TestAndSet(d asm.Digest) (seen bool) {
 }
 
 // touch implements toucher.
-func (b *Bloom) touch(digests []asm.Digest) (sum uint64) {
+func (b *Bloom) touch(digests []digest.Digest) (sum uint64) {
 	for _, d := range digests {
 		positions(b.pos, d, uint64(b.m))
 		for _, i := range b.pos {

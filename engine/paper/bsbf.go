@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // BSBF is the biased sampling based Bloom filter of paper "Advanced Bloom Filter
 // Based Algorithms for Efficient Approximate Data De-Duplication in Streams"
@@ -28,7 +28,7 @@ func NewBSBF(c BiasedConfig) (*BSBF, error) {
 }
 
 // TestAndSet implements [Filter].
-func (f *BSBF) TestAndSet(d asm.Digest) (seen bool) {
+func (f *BSBF) TestAndSet(d digest.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
@@ -38,7 +38,7 @@ func (f *BSBF) TestAndSet(d asm.Digest) (seen bool) {
 }
 
 // touch implements toucher.
-func (f *BSBF) touch(digests []asm.Digest) (sum uint64) {
+func (f *BSBF) touch(digests []digest.Digest) (sum uint64) {
 	random := f.filters.random.ahead()
 	for _, d := range digests {
 		sum += f.filters.touch(d)

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BSBFSD is the biased sampling based Bloom filter with single deletion of paper
@@ -30,7 +29,7 @@ func NewBSBFSD(c BiasedConfig) (*BSBFSD, error) {
 }
 
 // TestAndSet implements [Filter].
-func (f *BSBFSD) TestAndSet(d asm.Digest) (seen bool) {
+func (f *BSBFSD) TestAndSet(d digest.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
@@ -45,7 +44,7 @@ func (f *BSBFSD) drawAny(random *rand.Rand) uint64 {
 }
 
 // touch implements toucher.
-func (f *BSBFSD) touch(digests []asm.Digest) (sum uint64) {
+func (f *BSBFSD) touch(digests []digest.Digest) (sum uint64) {
 	random := f.filters.random.ahead()
 	for _, d := range digests {
 		sum += f.filters.touch(d)

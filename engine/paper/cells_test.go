@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 func TestCells(t *testing.T) {
@@ -36,7 +35,7 @@ func TestPositions(t *testing.T) {
 	pos := make([]uint64, 40)
 	for _, m := range []uint64{1, 2, 7, 64, 1001, 1 << 20, maxBits} {
 		for range 50 {
-			d := asm.Digest{random.Uint64(), random.Uint64()}
+			d := digest.Digest{random.Uint64(), random.Uint64()}
 			positions(pos, d, m)
 			x, y := scale(d[1], m), scale(d[0], m)
 			for i := range pos {

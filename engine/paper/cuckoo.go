@@ -2,9 +2,8 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // maxKicks bounds the time of one insertion; Fan et al. take 500.
@@ -72,7 +71,7 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 }
 
 // TestAndSet implements [Filter].
-func (c *Cuckoo) TestAndSet(d asm.Digest) (seen bool) {
+func (c *Cuckoo) TestAndSet(d digest.Digest) (seen bool) {
 	fingerprint := c.fingerprints.of(d[0])
 	row := scale(d[1], uint64(c.table.rows))
 	other := c.other(row, fingerprint)

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"slices"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // Dynamic is the Bloom filter of dynamic size of paper "One is Enough: Distributed
@@ -66,7 +65,7 @@ func NewDynamic(c DynamicConfig) (*Dynamic, error) {
 }
 
 // TestAndSetAt implements [TimedFilter]. Append-only filters ignore the unit.
-func (d *Dynamic) TestAndSetAt(e asm.Digest, unit uint64) (seen bool) {
+func (d *Dynamic) TestAndSetAt(e digest.Digest, unit uint64) (seen bool) {
 	d.AdvanceTo(unit)
 	for _, m := range d.filters {
 		if m.test(e) {
@@ -83,7 +82,7 @@ func (d *Dynamic) TestAndSetAt(e asm.Digest, unit uint64) (seen bool) {
 }
 
 // TestAndSet implements [Filter]: it is [Dynamic.TestAndSetAt] in the present.
-func (d *Dynamic) TestAndSet(e asm.Digest) (seen bool) { return d.TestAndSetAt(e, d.now) }
+func (d *Dynamic) TestAndSet(e digest.Digest) (seen bool) { return d.TestAndSetAt(e, d.now) }
 
 // AdvanceTo makes unit the present, unless it is past, and discards the filters that
 // are empty then.

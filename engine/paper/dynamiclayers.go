@@ -1,15 +1,15 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // layer is one filter of a [Dynamic]: a [TimerBloom] or an [appendOnly].
 type layer interface {
 	// advance makes unit the present, unless it is past.
 	advance(unit uint64)
 	// test reports whether the element is held at present.
-	test(d asm.Digest) (seen bool)
+	test(d digest.Digest) (seen bool)
 	// set makes the element held, as one that came in the given unit.
-	set(d asm.Digest, unit uint64)
+	set(d digest.Digest, unit uint64)
 	// occupied returns how many positions are not zero at present.
 	occupied() int
 	Bits() int
@@ -33,12 +33,12 @@ type appendOnly struct {
 
 func (a *appendOnly) advance(uint64) {}
 
-func (a *appendOnly) test(d asm.Digest) (seen bool) {
+func (a *appendOnly) test(d digest.Digest) (seen bool) {
 	positions(a.pos, d, uint64(a.m))
 	return allSet(&a.bits, a.pos)
 }
 
-func (a *appendOnly) set(d asm.Digest, _ uint64) {
+func (a *appendOnly) set(d digest.Digest, _ uint64) {
 	positions(a.pos, d, uint64(a.m))
 	for _, i := range a.pos {
 		if a.bits.get(i) == 0 {

@@ -1,14 +1,13 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"slices"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // largestGroup is [TimerBloom.EqualTimers] in the present. Timers are equal if they
 // reach zero in the same unit.
-func (b *TimerBloom) largestGroup(d asm.Digest) (largest int) {
+func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
 	for j, i := range b.pos {
 		if b.timers.isZero(i) {

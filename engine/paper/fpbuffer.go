@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // FPBuffer is the FPbuffering method of paper "Approximately Detecting Duplicates
@@ -38,7 +37,7 @@ func NewFPBuffer(bits, elementBits int, q float64, seed uint64) (*FPBuffer, erro
 }
 
 // TestAndSet implements [Filter].
-func (f *FPBuffer) TestAndSet(d asm.Digest) (seen bool) {
+func (f *FPBuffer) TestAndSet(d digest.Digest) (seen bool) {
 	return f.buffer.TestAndSet(d) || f.random.Float64() < f.q
 }
 

@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // positions fills pos with the values of len(pos) hash functions of range [0,m)
@@ -16,7 +15,7 @@ import (
 // where x and y are the digest's halves, each mapped to [0,m). The cubic term
 // keeps elements apart whose x and y would give the same set under double
 // hashing, in another order. m is from 1 to 2^62.
-func positions(pos []uint64, d asm.Digest, m uint64) {
+func positions(pos []uint64, d digest.Digest, m uint64) {
 	x, y := scale(d[1], m), scale(d[0], m)
 	for i := range pos {
 		pos[i] = x

@@ -2,10 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // JumpingConfig is what a Bloom filter over jumping windows is made from.
@@ -101,7 +100,7 @@ func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
 }
 
 // TestAndSet implements [Filter]. It takes time proportional to M once a sub-window.
-func (j *JumpingBloom) TestAndSet(d asm.Digest) (seen bool) {
+func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
 	positions(j.pos, d, j.m)
 	start := j.current * j.m
 	seen = true

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // LandmarkConfig is what a Bloom filter over landmark windows is made from.
@@ -70,7 +69,7 @@ func NewLandmarkBloom(c LandmarkConfig) (*LandmarkBloom, error) {
 
 // TestAndSet implements [Filter]. It takes time proportional to the memory once a
 // window.
-func (l *LandmarkBloom) TestAndSet(d asm.Digest) (seen bool) {
+func (l *LandmarkBloom) TestAndSet(d digest.Digest) (seen bool) {
 	if l.count == l.window {
 		clear(l.bits.words)
 		l.count = 0

@@ -3,8 +3,7 @@ package paper
 import (
 	"errors"
 	"fmt"
-
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // LocalFiltersConfig says which local filters to build.
@@ -79,7 +78,7 @@ func NewLocalFilters(c LocalFiltersConfig, main Filter) (*LocalFilters, error) {
 // TestAndSetFrom reports whether the element was seen before at any producer, as far
 // as the main filter remembers, and remembers it. producer is from 0 to one below
 // their number; others panic, as an index out of range does.
-func (f *LocalFilters) TestAndSetFrom(producer int, d asm.Digest) (seen bool) {
+func (f *LocalFilters) TestAndSetFrom(producer int, d digest.Digest) (seen bool) {
 	local := &f.locals[producer]
 	positions(f.pos, d, f.m)
 	f.counts.Tests++

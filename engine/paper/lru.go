@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // LRU is the buffering method of paper "Approximately Detecting Duplicates for
@@ -18,7 +17,7 @@ import (
 type LRU struct {
 	elementBits int
 	capacity    int
-	index       map[asm.Digest]uint32 // into nodes
+	index       map[digest.Digest]uint32 // into nodes
 	// nodes is a doubly linked ring in the order of use. nodes[0] is no element:
 	// after it comes the most recently used, before it the least. It grows to
 	// the capacity as elements come.
@@ -26,7 +25,7 @@ type LRU struct {
 }
 
 type lruNode struct {
-	digest     asm.Digest
+	digest     digest.Digest
 	prev, next uint32
 }
 
@@ -46,13 +45,13 @@ func NewLRU(bits, elementBits int) (*LRU, error) {
 	return &LRU{
 		elementBits: elementBits,
 		capacity:    bits / elementBits,
-		index:       make(map[asm.Digest]uint32),
+		index:       make(map[digest.Digest]uint32),
 		nodes:       make([]lruNode, 1),
 	}, nil
 }
 
 // TestAndSet implements [Filter].
-func (l *LRU) TestAndSet(d asm.Digest) (seen bool) {
+func (l *LRU) TestAndSet(d digest.Digest) (seen bool) {
 	n, seen := l.index[d]
 	switch {
 	case seen:

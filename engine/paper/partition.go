@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // BiasedConfig says which of the biased sampling filters to build: [RSBF],
@@ -42,7 +41,7 @@ func newPartition(c BiasedConfig) (partition, error) {
 
 // probe reports whether the element's bits are all set, and makes it the one that
 // insert sets.
-func (p *partition) probe(d asm.Digest) (seen bool) {
+func (p *partition) probe(d digest.Digest) (seen bool) {
 	positions(p.pos, d, p.size)
 	seen = true
 	for i := range p.pos {
@@ -53,7 +52,7 @@ func (p *partition) probe(d asm.Digest) (seen bool) {
 }
 
 // touch reads the words that probe will.
-func (p *partition) touch(d asm.Digest) (sum uint64) {
+func (p *partition) touch(d digest.Digest) (sum uint64) {
 	positions(p.pos, d, p.size)
 	for i, pos := range p.pos {
 		sum += p.bits.touch(uint64(i)*p.size + pos)

@@ -2,9 +2,8 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // QHTConfig is what the quotient hash tables [QHT], [QHTD] and [QQHTD] are made
@@ -67,7 +66,7 @@ func NewQHT(c QHTConfig) (*QHT, error) {
 }
 
 // TestAndSet implements [Filter].
-func (q *QHT) TestAndSet(d asm.Digest) (seen bool) {
+func (q *QHT) TestAndSet(d digest.Digest) (seen bool) {
 	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
 	if _, seen = q.table.find(row, fingerprint); !seen {
 		q.table.insert(row, fingerprint, q.random)

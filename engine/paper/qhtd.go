@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // QHTD is the quotient hash table with duplicates of paper "Quotient Hash Tables -
@@ -35,7 +34,7 @@ func NewQHTD(c QHTConfig) (*QHTD, error) {
 }
 
 // TestAndSet implements [Filter].
-func (q *QHTD) TestAndSet(d asm.Digest) (seen bool) {
+func (q *QHTD) TestAndSet(d digest.Digest) (seen bool) {
 	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
 	_, seen = q.table.find(row, fingerprint)
 	q.table.insert(row, fingerprint, q.random)

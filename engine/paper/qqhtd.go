@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // QQHTD is the queued quotient hash table with duplicates of paper "Quotient Hash
 // Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
@@ -30,7 +30,7 @@ func NewQQHTD(c QHTConfig) (*QQHTD, error) {
 }
 
 // TestAndSet implements [Filter].
-func (q *QQHTD) TestAndSet(d asm.Digest) (seen bool) {
+func (q *QQHTD) TestAndSet(d digest.Digest) (seen bool) {
 	row, fingerprint := q.table.row(d[1]), q.fingerprints.of(d[0])
 	_, seen = q.table.find(row, fingerprint)
 	q.table.push(row, fingerprint)

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // RLBSBF is the randomized load balanced biased sampling based Bloom filter of
@@ -32,7 +31,7 @@ func NewRLBSBF(c BiasedConfig) (*RLBSBF, error) {
 }
 
 // TestAndSet implements [Filter].
-func (f *RLBSBF) TestAndSet(d asm.Digest) (seen bool) {
+func (f *RLBSBF) TestAndSet(d digest.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
@@ -59,7 +58,7 @@ func (f *RLBSBF) change(filter int, i, bit uint64) {
 }
 
 // touch implements toucher.
-func (f *RLBSBF) touch(digests []asm.Digest) (sum uint64) {
+func (f *RLBSBF) touch(digests []digest.Digest) (sum uint64) {
 	random := f.filters.random.ahead()
 	for _, d := range digests {
 		sum += f.filters.touch(d)

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter
@@ -50,7 +49,7 @@ func NewRSBF(c BiasedConfig, threshold float64) (*RSBF, error) {
 }
 
 // TestAndSet implements [Filter].
-func (f *RSBF) TestAndSet(d asm.Digest) (seen bool) {
+func (f *RSBF) TestAndSet(d digest.Digest) (seen bool) {
 	f.count++
 	seen = f.filters.probe(d)
 	switch {
@@ -82,7 +81,7 @@ func (f *RSBF) replace() {
 }
 
 // touch implements toucher.
-func (f *RSBF) touch(digests []asm.Digest) (sum uint64) {
+func (f *RSBF) touch(digests []digest.Digest) (sum uint64) {
 	random := f.filters.random.ahead()
 	count := f.count
 	for _, d := range digests {

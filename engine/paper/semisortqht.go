@@ -2,10 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // SemiSortedQHT is a [QHT] with semi-sorted rows ([SemiSort]) of paper "Quotient Hash
@@ -59,7 +58,7 @@ func NewSemiSortedQHT(c QHTConfig) (*SemiSortedQHT, error) {
 }
 
 // TestAndSet implements [Filter].
-func (q *SemiSortedQHT) TestAndSet(d asm.Digest) (seen bool) {
+func (q *SemiSortedQHT) TestAndSet(d digest.Digest) (seen bool) {
 	at, fingerprint := scale(d[1], q.rows), q.fingerprints.of(d[0])
 	q.encoding.decode(q.codes.get(at), q.row)
 	if slices.Contains(q.row, fingerprint) {

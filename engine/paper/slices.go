@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // Sliced is an append-only Bloom filter in slices, each at a site of its own, of
 // paper "One is Enough: Distributed Filtering for Duplicate Elimination"
@@ -63,7 +63,7 @@ type place struct {
 type arrangement func(places []place, pos []uint64)
 
 // TestAndSet implements [Filter], by the primitive that the filter was made with.
-func (s *Sliced) TestAndSet(d asm.Digest) (seen bool) {
+func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
 	independentPositions(s.pos, d, s.size*uint64(len(s.slices)))
 	s.arrange(s.places, s.pos)
 	live := s.route()

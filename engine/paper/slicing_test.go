@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -51,7 +51,7 @@ func TestVerticalIsUnsliced(t *testing.T) {
 }
 
 // testAndSetWhole is the unsliced filter: one array and k hash functions.
-func testAndSetWhole(whole []bool, d asm.Digest, k int) (seen bool) {
+func testAndSetWhole(whole []bool, d digest.Digest, k int) (seen bool) {
 	pos := make([]uint64, k)
 	independentPositions(pos, d, uint64(len(whole)))
 	seen = true

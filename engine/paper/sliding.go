@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // SlidingConfig is what a counting Bloom filter over a sliding window is made from.
 type SlidingConfig struct {
@@ -63,7 +63,7 @@ type SlidingBloom struct {
 	elementBits int
 	// queue grows to window digests as elements come; then eldest is the place of
 	// the one that leaves next.
-	queue  []asm.Digest
+	queue  []digest.Digest
 	eldest int
 	pos    []uint64
 }
@@ -85,7 +85,7 @@ func NewSlidingBloom(c SlidingConfig) (*SlidingBloom, error) {
 }
 
 // TestAndSet implements [Filter].
-func (s *SlidingBloom) TestAndSet(d asm.Digest) (seen bool) {
+func (s *SlidingBloom) TestAndSet(d digest.Digest) (seen bool) {
 	positions(s.pos, d, s.m)
 	seen = allSet(&s.counters.cells, s.pos)
 	leaving, full := s.enqueue(d)
@@ -104,10 +104,10 @@ func (s *SlidingBloom) TestAndSet(d asm.Digest) (seen bool) {
 
 // enqueue puts a digest into the queue, and returns the one whose place it takes if
 // the queue was full.
-func (s *SlidingBloom) enqueue(d asm.Digest) (leaving asm.Digest, full bool) {
+func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full bool) {
 	if len(s.queue) < s.window {
 		s.queue = append(s.queue, d)
-		return asm.Digest{}, false
+		return digest.Digest{}, false
 	}
 	leaving, s.queue[s.eldest] = s.queue[s.eldest], d
 	if s.eldest++; s.eldest == s.window {

@@ -2,10 +2,9 @@ package paper
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // SQFConfig is what a streaming quotient filter is made from.
@@ -69,7 +68,7 @@ func NewSQF(c SQFConfig) (*SQF, error) {
 }
 
 // TestAndSet implements [Filter].
-func (s *SQF) TestAndSet(d asm.Digest) (seen bool) {
+func (s *SQF) TestAndSet(d digest.Digest) (seen bool) {
 	row, fingerprint := s.table.row(d[1]), s.fingerprint(d[0])
 	if _, seen = s.table.find(row, fingerprint); !seen {
 		s.table.insert(row, fingerprint, s.random)

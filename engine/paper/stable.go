@@ -1,6 +1,6 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // StableConfig says which stable Bloom filter to build.
 type StableConfig struct {
@@ -68,7 +68,7 @@ func NewStable(c StableConfig) (*Stable, error) {
 }
 
 // TestAndSet implements [Filter].
-func (s *Stable) TestAndSet(d asm.Digest) (seen bool) {
+func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
 	positions(s.pos, d, s.m)
 	seen = true
 	for _, i := range s.pos {
@@ -82,7 +82,7 @@ func (s *Stable) TestAndSet(d asm.Digest) (seen bool) {
 }
 
 // touch implements toucher.
-func (s *Stable) touch(digests []asm.Digest) (sum uint64) {
+func (s *Stable) touch(digests []digest.Digest) (sum uint64) {
 	random := s.random.ahead()
 	for _, d := range digests {
 		sum += s.cells.touch(random.Uint64N(s.m))

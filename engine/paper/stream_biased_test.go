@@ -1,11 +1,10 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // biasedStream returns the stream of the biased sampling paper's tables: distinct
@@ -26,8 +25,8 @@ func biasedStream(n, distinct int, seed uint64) []uint32 {
 }
 
 // digestOf stands for a keyed hash: both halves by SplitMix64's mixer.
-func digestOf(id uint64) asm.Digest {
-	return asm.Digest{mix64(2*id + 1), mix64(2*id + 2)}
+func digestOf(id uint64) digest.Digest {
+	return digest.Digest{mix64(2*id + 1), mix64(2*id + 2)}
 }
 
 func mix64(x uint64) uint64 {

@@ -1,9 +1,8 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // Substrings is the intermediate solution of paper "Duplicate Detection in Click
@@ -48,7 +47,7 @@ func NewSubstrings(idBits, length int) (*Substrings, error) {
 }
 
 // TestAndSet implements [Filter].
-func (s *Substrings) TestAndSet(d asm.Digest) (seen bool) {
+func (s *Substrings) TestAndSet(d digest.Digest) (seen bool) {
 	seen = true
 	for from := range s.count {
 		i := uint64(from)<<s.length | substring(d, from, s.length)
@@ -65,7 +64,7 @@ func (s *Substrings) Bits() int { return s.count << s.length }
 
 // substring returns length bits, fewer than 64, of the digest's 128, from bit from on;
 // bit 0 is the lowest of d[0], bit 127 the highest of d[1].
-func substring(d asm.Digest, from, length int) uint64 {
+func substring(d digest.Digest, from, length int) uint64 {
 	// Shifts by 64 and more give 0, so each half adds what it has of the substring.
 	value := d[0]>>from | d[1]<<(64-min(from, 64))
 	if from > 64 {

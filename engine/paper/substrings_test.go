@@ -1,16 +1,15 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TestSubstring compares with the digest's bits one by one.
 func TestSubstring(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 0))
-	d := asm.Digest{random.Uint64(), random.Uint64()}
+	d := digest.Digest{random.Uint64(), random.Uint64()}
 	for length := 1; length <= 38; length++ {
 		for from := 0; from+length <= 128; from++ {
 			want := uint64(0)

@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TimerConfig says which Bloom filter of timers to build.
@@ -87,7 +86,7 @@ func newTimerBloom(c TimerConfig) *TimerBloom {
 
 // TestAndSetAt implements [TimedFilter]. It takes O(k log k) and O(1) for each unit
 // that passes.
-func (b *TimerBloom) TestAndSetAt(d asm.Digest, unit uint64) (seen bool) {
+func (b *TimerBloom) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	b.advance(unit)
 	if b.test(d) {
 		return true
@@ -99,7 +98,7 @@ func (b *TimerBloom) TestAndSetAt(d asm.Digest, unit uint64) (seen bool) {
 // EqualTimers returns the size of the largest group of equal timers among the
 // element's k, 0 if one of them is zero. It makes unit the present, unless it is
 // past, and remembers nothing.
-func (b *TimerBloom) EqualTimers(d asm.Digest, unit uint64) int {
+func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	b.advance(unit)
 	return b.largestGroup(d)
 }
@@ -112,9 +111,9 @@ func (b *TimerBloom) Bits() int { return len(b.timers.zeroAt) * bits.Len64(b.tim
 
 func (b *TimerBloom) advance(unit uint64) { b.timers.advance(unit) }
 
-func (b *TimerBloom) test(d asm.Digest) (seen bool) { return b.largestGroup(d) >= max(1, b.equal) }
+func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d) >= max(1, b.equal) }
 
-func (b *TimerBloom) set(d asm.Digest, unit uint64) {
+func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
 	for _, i := range b.pos {
 		b.timers.set(i, unit)

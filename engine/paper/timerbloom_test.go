@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -20,7 +20,7 @@ type countdown struct {
 	pos         []uint64
 }
 
-func (c *countdown) TestAndSetAt(d asm.Digest, unit uint64) (seen bool) {
+func (c *countdown) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	for ; c.now < unit; c.now++ {
 		for i := range c.counters {
 			c.counters[i] -= min(1, c.counters[i])

@@ -2,8 +2,7 @@ package paper
 
 import (
 	"fmt"
-
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
@@ -70,7 +69,7 @@ func newTimerSlices[F TimedFilter](slices int, build func() (F, error)) (*TimerS
 // Slice returns the slice that the element belongs to. H_S takes the low half of
 // the digest's first word before its high half, of which hash functions of the
 // slice are made, so that the two are independent.
-func (s *TimerSlices[F]) Slice(d asm.Digest) F {
+func (s *TimerSlices[F]) Slice(d digest.Digest) F {
 	return s.slices[scale(d[0]<<32|d[0]>>32, uint64(len(s.slices)))]
 }
 
@@ -78,7 +77,7 @@ func (s *TimerSlices[F]) Slice(d asm.Digest) F {
 func (s *TimerSlices[F]) Slices() []F { return s.slices }
 
 // TestAndSetAt implements [TimedFilter].
-func (s *TimerSlices[F]) TestAndSetAt(d asm.Digest, unit uint64) (seen bool) {
+func (s *TimerSlices[F]) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	return s.Slice(d).TestAndSetAt(d, unit)
 }
 

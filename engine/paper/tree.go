@@ -2,8 +2,7 @@ package paper
 
 import (
 	"fmt"
-
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TreeConfig says which Bloom tree to build.
@@ -126,7 +125,7 @@ func (c TreeConfig) widths() ([]int, error) {
 // TestAndSetFrom reports whether the element was seen before at any leaf, and
 // remembers it. leaf, the one of the element's producer, is from 0 to Leaves - 1;
 // others panic, as an index out of range does.
-func (t *Tree) TestAndSetFrom(leaf int, d asm.Digest) (seen bool) {
+func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	positions(t.pos, d, t.m)
 	level, match := t.climb(leaf)
 	t.counts[level].Ends++

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -88,7 +88,7 @@ func exactRows(r *request, memory int) (design, error) {
 	}
 	cells := layout.ExactCells(min(lines, layout.MaxExactLines))
 	parameters := []Parameter{{"lines", lines}, {"cells", cells}, {"cell bits", lineBits / cells}}
-	if lines == layout.ExactBitLines {
+	if lines == layout.BitmapLines {
 		parameters = []Parameter{{"lines", lines}, {"cell bits", 1}}
 	}
 	return r.complete(design{parameters: parameters, bits: lines * lineBits, lines: 1}), nil
@@ -102,7 +102,7 @@ func exactLines(addresses float64) int {
 			return lines
 		}
 	}
-	return layout.ExactBitLines
+	return layout.BitmapLines
 }
 
 // digestRows is engine.DigestRows with as many lines as the window's elements need. A hash
@@ -136,7 +136,7 @@ func splittingRows(r *request, memory int, elements, fpr float64) (design, error
 
 // exactMap is a Go map of digests, with times where the window needs them.
 func exactMap(r *request, memory int) (design, error) {
-	const digest, times, pruned = len(asm.Digest{}) * 8, 24, 1 << 18
+	const digest, times, pruned = len(digest.Digest{}) * 8, 24, 1 << 18
 	entry, elements := digest, r.window
 	switch r.Kind {
 	case Unbounded:

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
@@ -57,7 +57,7 @@ type lruModel struct {
 }
 
 // TestAndSet implements paper.Filter.
-func (m *lruModel) TestAndSet(d asm.Digest) bool {
+func (m *lruModel) TestAndSet(d digest.Digest) bool {
 	at := d[1] % uint64(len(m.rows))
 	row, value := m.rows[at], d[0]&m.mask
 	if value == 0 {
@@ -115,9 +115,9 @@ func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
 type oneByOne struct{ stream *engine.Stream }
 
 // TestAndSet implements paper.Filter.
-func (f oneByOne) TestAndSet(d asm.Digest) bool {
+func (f oneByOne) TestAndSet(d digest.Digest) bool {
 	var seen [1]uint64
-	f.stream.TestAndSet(seen[:], []asm.Digest{d})
+	f.stream.TestAndSet(seen[:], []digest.Digest{d})
 	return seen[0] != 0
 }
 
@@ -129,10 +129,10 @@ func (f oneByOne) Bits() int { return 0 }
 func TestLandmark(t *testing.T) {
 	const n = 40_000
 	random := rand.New(rand.NewPCG(1, 2))
-	digests := make([]asm.Digest, n)
+	digests := make([]digest.Digest, n)
 	addresses := make([]uint32, n)
 	for i := range digests {
-		digests[i] = asm.Digest{random.Uint64(), random.Uint64()}
+		digests[i] = digest.Digest{random.Uint64(), random.Uint64()}
 		addresses[i] = uint32(i) * 2654435761
 	}
 	seen := make([]uint64, (n+63)/64)
@@ -191,9 +191,9 @@ func TestSlidingRows(t *testing.T) {
 	}
 	defer s.Close()
 	random := rand.New(rand.NewPCG(3, 4))
-	digests, times := make([]asm.Digest, windows*n), make([]int64, windows*n)
+	digests, times := make([]digest.Digest, windows*n), make([]int64, windows*n)
 	for i := range digests {
-		digests[i], times[i] = asm.Digest{random.Uint64()}, int64(i)*int64(time.Second)/n
+		digests[i], times[i] = digest.Digest{random.Uint64()}, int64(i)*int64(time.Second)/n
 	}
 	s.TestAndSet(nil, digests, times)
 	got := s.Count(times[len(times)-1])
@@ -247,7 +247,7 @@ type turning struct {
 }
 
 // TestAndSet implements paper.Filter.
-func (f *turning) TestAndSet(d asm.Digest) bool {
+func (f *turning) TestAndSet(d digest.Digest) bool {
 	now := f.at / f.part % f.turns
 	if f.at%f.part == 0 {
 		for i := range f.places {

@@ -3,9 +3,9 @@ package sizing
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // The models of this file are of the papers' filters as package engine has them: all that
@@ -32,7 +32,7 @@ func (r *request) stream(c engine.StreamConfig, bits int) (full engine.StreamCon
 func stableLines(r *request, bits int) (design, error) {
 	b := best{request: r}
 	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
-		for _, k := range choices(r.Fixed.K, 1, asm.MaxCellK) {
+		for _, k := range choices(r.Fixed.K, 1, layout.MaxCellK) {
 			c := engine.StreamConfig{Method: "sbf", K: k, P: r.Fixed.P, Max: 1<<width - 1}
 			if c.P == 0 {
 				c.FPR = r.FPR
@@ -154,10 +154,10 @@ func timersLines(r *request, bits int) (design, error) {
 	ticks := 1<<(width-1) - 2
 	load := r.within(r.Elements*(1+1/float64(ticks))) / float64(lines)
 	best, k := math.Inf(1), 0
-	for _, of := range choices(r.Fixed.K, 1, asm.MaxCellK) {
+	for _, of := range choices(r.Fixed.K, 1, layout.MaxCellK) {
 		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)
-		if err != nil || of > asm.MaxCellK {
-			return design{}, impossible("K is %d, must be from 1 to %d in lines", of, asm.MaxCellK)
+		if err != nil || of > layout.MaxCellK {
+			return design{}, impossible("K is %d, must be from 1 to %d in lines", of, layout.MaxCellK)
 		}
 		if fpr < best {
 			best, k = fpr, of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -97,9 +97,9 @@ func TestTimersInLines(t *testing.T) {
 type packetsOneByOne struct{ filter engine.PacketFilter }
 
 // TestAndSet implements paper.Filter.
-func (f packetsOneByOne) TestAndSet(d asm.Digest) bool {
+func (f packetsOneByOne) TestAndSet(d digest.Digest) bool {
 	var seen [1]uint64
-	f.filter.TestAndSet(seen[:], []asm.Digest{d}, make([]int64, 1), nil)
+	f.filter.TestAndSet(seen[:], []digest.Digest{d}, make([]int64, 1), nil)
 	return seen[0] != 0
 }
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // testStream is a stream whose repeats copy the element at a random lag.
 type testStream struct {
-	elements []asm.Digest
+	elements []digest.Digest
 	gap      []int // of each element; 0 for a new one
 }
 
@@ -20,12 +20,12 @@ type testStream struct {
 // a lag that is evenly spread over orders of magnitude up to longest.
 func newTestStream(n int, fresh float64, longest float64, seed uint64) testStream {
 	random := rand.New(rand.NewPCG(seed, 1))
-	s := testStream{elements: make([]asm.Digest, n), gap: make([]int, n)}
-	last := map[asm.Digest]int{}
+	s := testStream{elements: make([]digest.Digest, n), gap: make([]int, n)}
+	last := map[digest.Digest]int{}
 	for i := range s.elements {
 		lag := int(math.Exp(random.Float64() * math.Log(longest)))
 		if i < lag || random.Float64() < fresh {
-			s.elements[i] = asm.Digest{random.Uint64(), random.Uint64()}
+			s.elements[i] = digest.Digest{random.Uint64(), random.Uint64()}
 		} else {
 			s.elements[i] = s.elements[i-lag]
 			s.gap[i] = i - last[s.elements[i]]

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 const (
@@ -111,12 +111,12 @@ func timedRows(r *request, memory int) (design, error) {
 	}
 	lines := memory / lineBits
 	return r.finish(design{
-		parameters: []Parameter{{"lines", lines}, {"cells", asm.TimedCells}, {"cell bits", asm.TimedCellBits}},
+		parameters: []Parameter{{"lines", lines}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
 	}, r.load.missesOf(func(different float64) float64 {
-		return rowMiss(different, lines, asm.TimedCells)
+		return rowMiss(different, lines, layout.TimedCells)
 	})), nil
 }
 

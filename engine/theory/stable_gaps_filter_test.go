@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -50,9 +50,9 @@ func gapsOf(elements []uint64) []theory.Gap {
 }
 
 // digestOf stands for a keyed hash.
-func digestOf(element uint64) asm.Digest {
+func digestOf(element uint64) digest.Digest {
 	random := rand.NewPCG(element, 1)
-	return asm.Digest{random.Uint64(), random.Uint64()}
+	return digest.Digest{random.Uint64(), random.Uint64()}
 }
 
 // countErrors returns the shares of false positives and of misses.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -104,7 +104,7 @@ func (b *Batch) skip(to uint32) {
 // Elements are those of one key in a batch.
 type Elements struct {
 	Addr4       Series[uint32] // bare IPv4 addresses, the first octet in the top byte
-	V4, V6, MAC Series[asm.Digest]
+	V4, V6, MAC Series[digest.Digest]
 }
 
 func (e *Elements) reset() {
@@ -183,8 +183,8 @@ func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
 	}
 	for _, s := range [...]struct {
 		id       SeriesID
-		counter  *familyCounter[asm.Digest]
-		elements *Series[asm.Digest]
+		counter  *familyCounter[digest.Digest]
+		elements *Series[digest.Digest]
 	}{{V4, &k.v4, &e.V4}, {V6, &k.v6, &e.V6}, {MAC, &k.mac, &e.MAC}} {
 		if err := countSeries(b, s.counter, cfg.newDigests, s.elements, f.of(s.id)); err != nil {
 			return err

@@ -3,7 +3,7 @@ package multikey
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -76,7 +76,7 @@ func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 // newDigests makes a counter of digests. It starts with the given number of bytes if it
 // can grow, and a Bloom filter with c.Memory at least. A nil pointer is no nil interface,
 // so none is returned as one.
-func (c *Config) newDigests(memory int) (engine.Counter[asm.Digest], error) {
+func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {
 	case c.Method == methodExact:
 		return engine.NewSet(), nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -122,7 +122,7 @@ func addRandom(b *Batch, rng *rand.Rand, keys []int, packets int) {
 			continue
 		}
 		for i := range b.Elements(key).V4.Add(numbers, 0) {
-			b.Elements(key).V4.items[i] = asm.Digest{rng.Uint64(), rng.Uint64()}
+			b.Elements(key).V4.items[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
 		}
 	}
 }

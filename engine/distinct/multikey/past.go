@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -25,7 +25,7 @@ type past struct {
 	keys      []pastKey
 	memory    int // that counters have at first; 0 for the default
 
-	digests []asm.Digest // scratch
+	digests []digest.Digest // scratch
 	times   []int64
 	seen    []uint64
 }
@@ -102,7 +102,7 @@ func (s *past) count(b *Batch, key int, known *implied) error {
 }
 
 // countFamily takes elements of one family.
-func (s *past) countFamily(c **engine.Sliding, digests []asm.Digest, packets []uint32, b *Batch, known *implied) error {
+func (s *past) countFamily(c **engine.Sliding, digests []digest.Digest, packets []uint32, b *Batch, known *implied) error {
 	if len(digests) == 0 {
 		return nil
 	}

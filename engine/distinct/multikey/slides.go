@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -35,7 +35,7 @@ type slides struct {
 	late      uint64
 	err       error
 
-	digests []asm.Digest // scratch
+	digests []digest.Digest // scratch
 	times   []int64
 }
 
@@ -183,7 +183,7 @@ type slidingFamily struct {
 
 // slidingCounter is an engine.Sliding or an engine.SlidingSet.
 type slidingCounter interface {
-	TestAndSet(seen []uint64, d []asm.Digest, times []int64)
+	TestAndSet(seen []uint64, d []digest.Digest, times []int64)
 	Advance(now int64)
 	Reset()
 	Count(now int64) engine.Counts
@@ -220,14 +220,14 @@ type heldPacket struct {
 // heldElements are a packet's elements of one family.
 type heldElements struct {
 	family  *slidingFamily
-	digests []asm.Digest
+	digests []digest.Digest
 }
 
 // add counts the packets at to to-1 of a batch, all of one slide.
 func (s *slides) add(b *Batch, at, to int) {
 	slot := s.slot(b.times[at])
 	s.packets.add(slot, uint64(to-at))
-	s.each(b, to, func(f *slidingFamily, digests []asm.Digest, packets []uint32) {
+	s.each(b, to, func(f *slidingFamily, digests []digest.Digest, packets []uint32) {
 		s.times = b.appendTimes(s.times[:0], packets)
 		s.addFamily(f, digests, s.times, slot, packetsOf(packets, b.uncounted, mostPerPacket))
 	})
@@ -235,7 +235,7 @@ func (s *slides) add(b *Batch, at, to int) {
 
 // each calls do for the elements of the packets before to that were not taken yet, family by
 // family.
-func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []asm.Digest, packets []uint32)) {
+func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []digest.Digest, packets []uint32)) {
 	for i := range b.keys {
 		e, k := &b.keys[i], &s.keys[i]
 		if from, end := e.Addr4.next(uint32(to)); from < end {
@@ -243,7 +243,7 @@ func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []asm.
 			s.addresses.Sum(s.digests, e.Addr4.items[from:end])
 			do(&k.v4, s.digests, e.Addr4.packets[from:end])
 		}
-		for f, series := range [...]*Series[asm.Digest]{&e.V4, &e.V6, &e.MAC} {
+		for f, series := range [...]*Series[digest.Digest]{&e.V4, &e.V6, &e.MAC} {
 			if from, end := series.next(uint32(to)); from < end {
 				do(k.families()[f], series.items[from:end], series.packets[from:end])
 			}
@@ -254,7 +254,7 @@ func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []asm.
 // takeOut takes a packet out of its batch.
 func (s *slides) takeOut(b *Batch, at int) heldPacket {
 	h := heldPacket{time: b.times[at], counted: packetsOf([]uint32{uint32(at)}, b.uncounted, 1)}
-	s.each(b, at+1, func(f *slidingFamily, digests []asm.Digest, _ []uint32) {
+	s.each(b, at+1, func(f *slidingFamily, digests []digest.Digest, _ []uint32) {
 		h.elements = append(h.elements, heldElements{f, slices.Clone(digests)})
 	})
 	return h
@@ -270,7 +270,7 @@ func (s *slides) addHeld(h heldPacket) {
 }
 
 // addFamily counts elements of one family, from so many packets of a slide.
-func (s *slides) addFamily(f *slidingFamily, digests []asm.Digest, times []int64, slot int, packets uint64) {
+func (s *slides) addFamily(f *slidingFamily, digests []digest.Digest, times []int64, slot int, packets uint64) {
 	if f.counter == nil {
 		var err error
 		if f.counter, err = s.cfg.newSliding(); err != nil {

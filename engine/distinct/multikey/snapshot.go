@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -144,11 +144,11 @@ func (c *Counter) restore(r io.Reader, w *window, s SavedCounter) (err error) {
 	case familyAddr4:
 		k.addr4, err = restored[uint32](engine.RestoreExactV4(r, cfg))(s.Packets)
 	case familyV4:
-		k.v4, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.v4, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
 	case familyV6:
-		k.v6, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.v6, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
 	case familyMAC:
-		k.mac, err = restored[asm.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.mac, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
 	default:
 		err = errNoFamily(s.Family)
 	}

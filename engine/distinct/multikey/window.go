@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -65,7 +65,7 @@ func (w *window) close() error { return closeKeys(w.keys) }
 // keyCounters are the counters of one key in one window. A key has either addr4 or v4.
 type keyCounters struct {
 	addr4       familyCounter[uint32]
-	v4, v6, mac familyCounter[asm.Digest]
+	v4, v6, mac familyCounter[digest.Digest]
 }
 
 // familyCounter counts the distinct elements of one family. Its counter is made for the

@@ -3,7 +3,7 @@ package biased
 import (
 	"context"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
@@ -60,7 +60,7 @@ type batches struct {
 	set    stream.Known
 	// The batch: elements, what a filter sees of them, and whether they came before.
 	elements []uint64
-	digests  []asm.Digest
+	digests  []digest.Digest
 	known    []bool
 }
 
@@ -69,7 +69,7 @@ func newBatches(s size) *batches {
 		stream:   stream.NewShuffled(s.elements, s.distinct, streamSeed),
 		set:      stream.NewKnown(s.distinct),
 		elements: make([]uint64, 0, batchSize),
-		digests:  make([]asm.Digest, 0, batchSize),
+		digests:  make([]digest.Digest, 0, batchSize),
 		known:    make([]bool, 0, batchSize),
 	}
 }

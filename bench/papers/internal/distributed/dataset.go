@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
@@ -95,4 +95,4 @@ func (d dataset) draw(count int) streams {
 }
 
 // digest gives every run's ids hash values of their own.
-func digestOf(run, id uint64) asm.Digest { return stream.Digest(run<<40 | id) }
+func digestOf(run, id uint64) digest.Digest { return stream.Digest(run<<40 | id) }

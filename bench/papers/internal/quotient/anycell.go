@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -35,7 +35,7 @@ func newAnyCell(memory int, seed uint64) (*anyCell, error) {
 	return &anyCell{cells: make([]uint8, cells), decay: min(int(decay), cells), random: rand.New(rand.NewPCG(seed, 5))}, nil
 }
 
-func (a *anyCell) TestAndSet(d asm.Digest) (seen bool) {
+func (a *anyCell) TestAndSet(d digest.Digest) (seen bool) {
 	first, second := a.position(d[0]), a.position(d[1])
 	seen = a.cells[first] > 0 || a.cells[second] > 0
 	a.decrement()

@@ -2,10 +2,9 @@ package quotient
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // delayed is the block decaying Bloom filter with delayed decrements: instead of
@@ -47,7 +46,7 @@ func newDelayed(memory, window int, faulty bool) (*delayed, error) {
 	return f, nil
 }
 
-func (f *delayed) TestAndSet(d asm.Digest) (seen bool) {
+func (f *delayed) TestAndSet(d digest.Digest) (seen bool) {
 	f.locate(d)
 	seen = true
 	for _, i := range f.pos {
@@ -77,7 +76,7 @@ func (f *delayed) advance() {
 
 // locate sets pos by enhanced double hashing, as the filters of engine/paper do: with a
 // constant step many elements would have a few counters only, m having many divisors.
-func (f *delayed) locate(d asm.Digest) {
+func (f *delayed) locate(d digest.Digest) {
 	m := uint64(len(f.counters))
 	at, _ := bits.Mul64(d[1], m)
 	step, _ := bits.Mul64(d[0], m)

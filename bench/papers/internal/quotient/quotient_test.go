@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
@@ -217,7 +217,7 @@ func TestColumnsMemory(t *testing.T) {
 			if bits := f.Bits(); bits > memory || bits < memory/8 {
 				t.Errorf("%s: %d bits of %d", c.name, bits, memory)
 			}
-			f.TestAndSet(asm.Digest{1, 2})
+			f.TestAndSet(digest.Digest{1, 2})
 		}
 	}
 }

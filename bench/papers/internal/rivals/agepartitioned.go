@@ -2,9 +2,8 @@ package rivals
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // AgePartitionedConfig is what an age-partitioned Bloom filter is made from.
@@ -68,7 +67,7 @@ func NewAgePartitioned(c AgePartitionedConfig) (*AgePartitioned, error) {
 
 // TestAndSet implements [Windowed], in time proportional to K + L, and to the lines
 // at the end of a generation.
-func (a *AgePartitioned) TestAndSet(d asm.Digest, now int64) (seen bool) {
+func (a *AgePartitioned) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	a.shift(now)
 	p, run := placeOf(d, a.config.Lines), 0
 	for age := 0; age < a.slices() && run < a.config.K; age++ {

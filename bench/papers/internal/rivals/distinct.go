@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
@@ -63,8 +63,8 @@ func (s addresses) batches(ctx context.Context, each func(addrs []uint32, known 
 }
 
 // digests turns addresses to digests.
-func digests(addrs []uint32) []asm.Digest {
-	d := make([]asm.Digest, len(addrs))
+func digests(addrs []uint32) []digest.Digest {
+	d := make([]digest.Digest, len(addrs))
 	for i, addr := range addrs {
 		d[i] = stream.Digest(uint64(addr))
 	}
@@ -126,10 +126,10 @@ func distinctMethods() []counting {
 		exactRows(),
 		byCounter("roaring bitmap", func() (engine.Counter[uint32], error) { return engine.NewSetV4(), nil },
 			func(addrs []uint32) []uint32 { return addrs }),
-		byCounter("map of digests", func() (engine.Counter[asm.Digest], error) { return engine.NewSet(), nil }, digests),
+		byCounter("map of digests", func() (engine.Counter[digest.Digest], error) { return engine.NewSet(), nil }, digests),
 	}
 	for _, fpr := range []float64{1e-2, 1e-4, 1e-6, 1e-9} {
-		all = append(all, byCounter(fmt.Sprintf("growing blocked Bloom, %g", fpr), func() (engine.Counter[asm.Digest], error) {
+		all = append(all, byCounter(fmt.Sprintf("growing blocked Bloom, %g", fpr), func() (engine.Counter[digest.Digest], error) {
 			return engine.NewLandmark(engine.LandmarkConfig{FPR: fpr})
 		}, digests))
 	}

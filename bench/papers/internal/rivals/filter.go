@@ -1,7 +1,7 @@
 package rivals
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -10,7 +10,7 @@ type Windowed interface {
 	// TestAndSet reports whether the element was seen within the window before
 	// now, as far as the filter knows, and remembers it. Times never decrease, and
 	// are 0 or more; their unit is that of the window.
-	TestAndSet(d asm.Digest, now int64) (seen bool)
+	TestAndSet(d digest.Digest, now int64) (seen bool)
 	// Bits returns the memory that the method accounts for.
 	Bits() int
 }
@@ -18,4 +18,4 @@ type Windowed interface {
 // untimed is a filter that takes no notice of time.
 type untimed struct{ paper.Filter }
 
-func (u untimed) TestAndSet(d asm.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
+func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }

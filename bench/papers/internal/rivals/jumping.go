@@ -2,9 +2,8 @@ package rivals
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // JumpingConfig is what a jumping window of Bloom filters is made from.
@@ -67,7 +66,7 @@ func NewJumping(c JumpingConfig) (*Jumping, error) {
 
 // TestAndSet implements [Windowed], in time proportional to J K, and to the lines at
 // the end of a sub-window.
-func (j *Jumping) TestAndSet(d asm.Digest, now int64) (seen bool) {
+func (j *Jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	j.jump(now)
 	p := placeOf(d, j.config.Lines)
 	for filter := 0; filter <= j.config.Jumps && !seen; filter++ {

@@ -1,9 +1,8 @@
 package rivals
 
 import (
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // place is where an element goes: its line, and the source of its positions
@@ -15,7 +14,7 @@ type place struct {
 
 // placeOf chooses the line by multiply-shift of one half of the digest. What that
 // leaves of it, and the other half, give the positions.
-func placeOf(d asm.Digest, lines int) place {
+func placeOf(d digest.Digest, lines int) place {
 	line, rest := bits.Mul64(d[1], uint64(lines))
 	return place{line: line, seed: d[0] ^ bits.RotateLeft64(rest, 32)}
 }
@@ -33,7 +32,7 @@ func (p place) at(i int, m uint64) uint64 {
 
 // fingerprintOf returns the fingerprint of width bits, from 1 to 64, that is stored
 // for an element: uniform over 2^width - 1 values, since 0 is an empty cell.
-func fingerprintOf(d asm.Digest, width int) uint64 {
+func fingerprintOf(d digest.Digest, width int) uint64 {
 	high, _ := bits.Mul64(d[0], ^uint64(0)>>(64-width))
 	return high + 1
 }

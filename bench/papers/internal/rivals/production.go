@@ -3,7 +3,7 @@ package rivals
 import (
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -11,7 +11,7 @@ import (
 type production struct {
 	filter engine.PacketFilter
 	seen   [1]uint64
-	digest [1]asm.Digest
+	digest [1]digest.Digest
 	time   [1]int64
 }
 
@@ -25,7 +25,7 @@ func newProduction(bits int, w engine.Window, refresh bool) (*production, error)
 }
 
 // TestAndSet implements [Windowed].
-func (p *production) TestAndSet(d asm.Digest, now int64) (seen bool) {
+func (p *production) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	p.digest[0], p.time[0] = d, now
 	p.filter.TestAndSet(p.seen[:], p.digest[:], p.time[:], nil)
 	return p.seen[0] != 0

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -136,7 +136,7 @@ func TestTimedRowsRates(t *testing.T) {
 type sized interface{ Bits() int }
 
 func TestParameters(t *testing.T) {
-	d := asm.Digest{1, 2}
+	d := digest.Digest{1, 2}
 	for name, open := range map[string]func() (sized, error){
 		"rows":             func() (sized, error) { return NewRows(RowsConfig{0, 64, 4, 16, 0, 0}) },
 		"rows' cells":      func() (sized, error) { return NewRows(RowsConfig{1, 64, 0, 16, 0, 0}) },

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -91,7 +91,7 @@ func newRows[T fingerprint](c RowsConfig) *Rows[T] {
 }
 
 // TestAndSet implements [paper.Filter], in time proportional to a row's cells.
-func (r *Rows[T]) TestAndSet(d asm.Digest) (seen bool) {
+func (r *Rows[T]) TestAndSet(d digest.Digest) (seen bool) {
 	cells := uint64(r.config.Cells)
 	first := placeOf(d, r.config.Rows).line * cells
 	row, value := r.cells[first:first+cells], T(fingerprintOf(d, r.config.FingerprintBits))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -61,7 +61,7 @@ func NewStableLines(c StableLinesConfig) (*StableLines, error) {
 var _ paper.Filter = (*StableLines)(nil)
 
 // TestAndSet implements [paper.Filter], in time proportional to K + P.
-func (s *StableLines) TestAndSet(d asm.Digest) (seen bool) {
+func (s *StableLines) TestAndSet(d digest.Digest) (seen bool) {
 	p, n := placeOf(d, s.config.Lines), s.config.cells()
 	line, part := s.cells[int(p.line)*n:(int(p.line)+1)*n], n/s.config.K
 	seen = true

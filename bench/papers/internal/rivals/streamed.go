@@ -3,7 +3,7 @@ package rivals
 import (
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -13,11 +13,11 @@ type streamed struct {
 	stream *engine.Stream
 	bits   int
 	seen   [1]uint64
-	digest [1]asm.Digest
+	digest [1]digest.Digest
 }
 
 // TestAndSet implements [Windowed].
-func (s *streamed) TestAndSet(d asm.Digest, _ int64) (seen bool) {
+func (s *streamed) TestAndSet(d digest.Digest, _ int64) (seen bool) {
 	s.digest[0] = d
 	s.stream.TestAndSet(s.seen[:], s.digest[:])
 	return s.seen[0] != 0

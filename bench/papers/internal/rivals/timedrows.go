@@ -2,10 +2,9 @@ package rivals
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TimedRowsConfig is what rows of fingerprints with time stamps are made from.
@@ -82,7 +81,7 @@ func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
 }
 
 // TestAndSet implements [Windowed].
-func (t *TimedRows) TestAndSet(d asm.Digest, now int64) (seen bool) {
+func (t *TimedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	tick := now / t.tick
 	t.sweep(now)
 	row := int(placeOf(d, t.config.Rows).line)

@@ -2,9 +2,8 @@ package rivals
 
 import (
 	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
-
-	"github.com/flowdedup/flowdedup/asm"
 )
 
 // TimersConfig is what a timing Bloom filter is made from.
@@ -74,7 +73,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 }
 
 // TestAndSet implements [Windowed], in time proportional to K^2.
-func (t *Timers) TestAndSet(d asm.Digest, now int64) (seen bool) {
+func (t *Timers) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	p, tick := placeOf(d, t.config.Lines), now/t.tick
 	for i := range t.places {
 		t.places[i] = (p.line*uint64(t.config.K)+uint64(i))*t.part + p.at(i, t.part)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
@@ -50,12 +50,12 @@ func TestTrace(t *testing.T) {
 // oracle answers exactly for a window.
 type oracle struct {
 	window int64
-	last   map[asm.Digest]int64
+	last   map[digest.Digest]int64
 }
 
 func (o *oracle) Bits() int { return 0 }
 
-func (o *oracle) TestAndSet(d asm.Digest, now int64) bool {
+func (o *oracle) TestAndSet(d digest.Digest, now int64) bool {
 	before, known := o.last[d]
 	o.last[d] = now
 	return known && now-before <= o.window
@@ -63,7 +63,7 @@ func (o *oracle) TestAndSet(d asm.Digest, now int64) bool {
 
 func TestVerdictsOfAnOracle(t *testing.T) {
 	for _, tr := range []*trace{sliding(20_000, 500), packets(20_000, 1e6), crawl(20_000)} {
-		v, err := tr.run(t.Context(), &oracle{tr.window, map[asm.Digest]int64{}})
+		v, err := tr.run(t.Context(), &oracle{tr.window, map[digest.Digest]int64{}})
 		if err != nil || v.outside().seen != 0 || v.fnr() != 0 {
 			t.Errorf("an exact window: %+v, error %v", v, err)
 		}
@@ -73,7 +73,7 @@ func TestVerdictsOfAnOracle(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := crawl(10).run(ctx, &oracle{last: map[asm.Digest]int64{}}); !errors.Is(err, context.Canceled) {
+	if _, err := crawl(10).run(ctx, &oracle{last: map[digest.Digest]int64{}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

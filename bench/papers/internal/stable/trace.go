@@ -3,7 +3,7 @@ package stable
 import (
 	"context"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
@@ -18,7 +18,7 @@ const batchSize = 1 << 14
 // run puts the stream through a filter. report is called with what the filter
 // reports of the elements from number first on, batch by batch.
 func (t trace) run(ctx context.Context, f paper.Filter, report func(first int, seen []bool)) error {
-	digests, seen := make([]asm.Digest, batchSize), make([]bool, batchSize)
+	digests, seen := make([]digest.Digest, batchSize), make([]bool, batchSize)
 	for first := 0; first < len(t); first += batchSize {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,12 +1,12 @@
 package stream
 
-import "github.com/flowdedup/flowdedup/asm"
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // Digest stands for an element's keyed hash: 128 bits from two rounds of
 // SplitMix64's mixer (Steele, Lea, Flood, 2014). It costs a few nanoseconds,
 // while a keyed hash would not be any more uniform on numbers.
-func Digest(element uint64) asm.Digest {
-	return asm.Digest{mix(2*element + 1), mix(2*element + 2)}
+func Digest(element uint64) digest.Digest {
+	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }
 
 func mix(x uint64) uint64 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -44,11 +44,11 @@ type Config struct {
 	Workers int // goroutines that share the work, at least 1; what comes out does not depend on it
 }
 
-func (c *Config) digester() asm.MessageDigester {
+func (c *Config) digester() digest.MessageDigester {
 	if c.Digest == "highway" {
-		return asm.NewHighway(c.Secret.HighwayKey())
+		return digest.NewHighway(c.Secret.HighwayKey())
 	}
-	return asm.NewAES(c.Secret.AESKey(engine.KeyPackets))
+	return digest.NewAES(c.Secret.AESKey(engine.KeyPackets))
 }
 
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -114,7 +114,7 @@ func (p *Packets) Reset(n int) {
 
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
 // packets are to be read, in their order.
-func (p *Packets) Read(b *capture.Batch, from, to int) []asm.Digest {
+func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	digests := p.packets.Read(b, from, to)
 	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
 	return digests

@@ -3,7 +3,7 @@ package distinct
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine"
@@ -81,13 +81,13 @@ func (c *Config) keyers(keys []int) *flow.Keyers {
 // digesters holds a keyed digest for each family, so that no key of one family can equal
 // one of another.
 type digesters struct {
-	v4, v6, mac *asm.AES
+	v4, v6, mac *digest.AES
 }
 
 func newDigesters(s engine.Secret) digesters {
 	return digesters{
-		v4:  asm.NewAES(s.AESKey(engine.KeyIPv4)),
-		v6:  asm.NewAES(s.AESKey(engine.KeyIPv6)),
-		mac: asm.NewAES(s.AESKey(engine.KeyMAC)),
+		v4:  digest.NewAES(s.AESKey(engine.KeyIPv4)),
+		v6:  digest.NewAES(s.AESKey(engine.KeyIPv6)),
+		mac: digest.NewAES(s.AESKey(engine.KeyMAC)),
 	}
 }

@@ -3,7 +3,7 @@ package distinct
 import (
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -94,7 +94,7 @@ func (p *Packets) add(key int, made *flow.Keys, base int) {
 	}
 }
 
-func addDigests[K any](s *multikey.Series[asm.Digest], keys []K, frames []uint32, base int, sum func([]asm.Digest, []K)) {
+func addDigests[K any](s *multikey.Series[digest.Digest], keys []K, frames []uint32, base int, sum func([]digest.Digest, []K)) {
 	if len(keys) > 0 {
 		sum(s.Add(frames, base), keys)
 	}

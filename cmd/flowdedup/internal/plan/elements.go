@@ -3,7 +3,7 @@ package plan
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
@@ -13,7 +13,7 @@ import (
 type elements interface {
 	// each calls add with the digest of each element and the number of its frame,
 	// counted from the first of the run, in the order of frames.
-	each(b *capture.Batch, from int, h []flow.Header, add func(d asm.Digest, frame int))
+	each(b *capture.Batch, from int, h []flow.Header, add func(d digest.Digest, frame int))
 }
 
 // newElements makes digests without a secret, so that a measurement can be repeated.
@@ -22,26 +22,26 @@ func newElements(c *Config) elements {
 	if c.Of.Packets {
 		return &identities{
 			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
-			digester: asm.NewAES(key.AESKey(engine.KeyPackets)),
+			digester: digest.NewAES(key.AESKey(engine.KeyPackets)),
 		}
 	}
 	return &keys{
 		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Of.Key}),
 		addresses: c.Of.Key <= flow.IP,
 		ipv6:      c.IPv6,
-		v4:        asm.NewAES(key.AESKey(engine.KeyIPv4)),
-		v6:        asm.NewAES(key.AESKey(engine.KeyIPv6)),
+		v4:        digest.NewAES(key.AESKey(engine.KeyIPv4)),
+		v6:        digest.NewAES(key.AESKey(engine.KeyIPv6)),
 	}
 }
 
 // identities are packets, by the identity that "flowdedup dedup" compares.
 type identities struct {
 	identity *flow.Identity
-	digester *asm.AES
-	digests  [step]asm.Digest
+	digester *digest.AES
+	digests  [step]digest.Digest
 }
 
-func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Digest, int)) {
+func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
 	p.identity.Gather(b, from, h).Sum(p.digests[:len(h)], p.digester)
 	for i, d := range p.digests[:len(h)] {
 		add(d, i)
@@ -53,13 +53,13 @@ type keys struct {
 	keyer     *flow.Keyer
 	addresses bool
 	ipv6      bool
-	v4, v6    *asm.AES
+	v4, v6    *digest.AES
 	wide      [][16]byte
-	first     []asm.Digest
-	second    []asm.Digest
+	first     []digest.Digest
+	second    []digest.Digest
 }
 
-func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Digest, int)) {
+func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
 	g := k.keyer.Gather(b, from, h)
 	k.wide = append(append(k.wide[:0], g.V4...), g.MAC...)
 	for _, address := range g.Addr4 {
@@ -81,15 +81,15 @@ func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(asm.Di
 	}
 }
 
-func room(s []asm.Digest, n int) []asm.Digest {
+func room(s []digest.Digest, n int) []digest.Digest {
 	if cap(s) < n {
-		return make([]asm.Digest, n)
+		return make([]digest.Digest, n)
 	}
 	return s[:n]
 }
 
 // merge adds two lists of elements in the order of their frames.
-func merge(a []asm.Digest, framesA []uint32, b []asm.Digest, framesB []uint32, add func(asm.Digest, int)) {
+func merge(a []digest.Digest, framesA []uint32, b []digest.Digest, framesB []uint32, add func(digest.Digest, int)) {
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		if j == len(b) || i < len(a) && framesA[i] <= framesB[j] {
 			add(a[i], int(framesA[i]))

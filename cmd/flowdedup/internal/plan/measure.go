@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -109,7 +109,7 @@ func (m *meter) batch(b *capture.Batch) {
 			m.span.add(calendar.Usable(b.Frames[from+i].Time))
 		}
 		m.packets += uint64(n)
-		m.source.each(b, from, m.headers[:n], func(d asm.Digest, frame int) {
+		m.source.each(b, from, m.headers[:n], func(d digest.Digest, frame int) {
 			m.track.add(d, calendar.Usable(b.Frames[from+frame].Time))
 		})
 	}

@@ -3,7 +3,7 @@ package plan
 import (
 	"maps"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -22,7 +22,7 @@ type tracker struct {
 	landmark bool
 	limit    int
 	shift    uint
-	seen     map[asm.Digest]sighting
+	seen     map[digest.Digest]sighting
 	position uint64
 
 	fresh, repeats float64
@@ -39,13 +39,13 @@ type sighting struct {
 func newTracker(window engine.Window, landmark bool, limit int) *tracker {
 	return &tracker{
 		window: window, landmark: landmark, limit: limit,
-		seen: make(map[asm.Digest]sighting), peak: newPeak(window, landmark),
+		seen: make(map[digest.Digest]sighting), peak: newPeak(window, landmark),
 	}
 }
 
 // add takes the next element of the stream. One without a time is no element of a
 // window of time.
-func (t *tracker) add(d asm.Digest, at int64) {
+func (t *tracker) add(d digest.Digest, at int64) {
 	if t.window.Duration > 0 && at == capture.NoTime {
 		return
 	}
@@ -90,10 +90,10 @@ func (t *tracker) within(before, now sighting) bool {
 // thin forgets elements that cannot be repeated any more, and half of the others if
 // these were few.
 func (t *tracker) thin(now sighting) {
-	maps.DeleteFunc(t.seen, func(_ asm.Digest, s sighting) bool { return !t.within(s, now) })
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s sighting) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
-		maps.DeleteFunc(t.seen, func(d asm.Digest, _ sighting) bool { return d[0]&(1<<t.shift-1) != 0 })
+		maps.DeleteFunc(t.seen, func(d digest.Digest, _ sighting) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
@@ -18,9 +18,9 @@ func TestTrackerSamples(t *testing.T) {
 	const n, ids, limit = 300_000, 20_000, 1000
 	for _, window := range []engine.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {
 		random := rand.New(rand.NewPCG(4, 2))
-		digests := make([]asm.Digest, ids)
+		digests := make([]digest.Digest, ids)
 		for i := range digests {
-			digests[i] = asm.Digest{random.Uint64(), random.Uint64()}
+			digests[i] = digest.Digest{random.Uint64(), random.Uint64()}
 		}
 		all, some := newTracker(window, false, math.MaxInt), newTracker(window, false, limit)
 		for i := range n {
@@ -51,9 +51,9 @@ func TestTrackerSamples(t *testing.T) {
 
 // TestTrackerWindows compares what counts as a repeat with the meaning of each window.
 func TestTrackerWindows(t *testing.T) {
-	a, b := asm.Digest{8}, asm.Digest{16}
+	a, b := digest.Digest{8}, digest.Digest{16}
 	type event struct {
-		d  asm.Digest
+		d  digest.Digest
 		at int64
 	}
 	ms := int64(time.Millisecond)
@@ -163,7 +163,7 @@ func TestSpan(t *testing.T) {
 func TestMerge(t *testing.T) {
 	var frames []int
 	var order []uint64
-	merge([]asm.Digest{{1}, {2}, {3}}, []uint32{0, 0, 4}, []asm.Digest{{9}, {8}}, []uint32{1, 5}, func(d asm.Digest, frame int) {
+	merge([]digest.Digest{{1}, {2}, {3}}, []uint32{0, 0, 4}, []digest.Digest{{9}, {8}}, []uint32{1, 5}, func(d digest.Digest, frame int) {
 		frames, order = append(frames, frame), append(order, d[0])
 	})
 	if len(order) != 5 || order[2] != 9 || order[4] != 8 || frames[2] != 1 || frames[4] != 5 {

@@ -1,0 +1,66 @@
+//go:build (amd64 || arm64) && !purego
+
+package digest
+
+// orderedMessages is how many messages are sorted at once: their states fit the
+// stack and, with their first lines, the L1 cache.
+const orderedMessages = 256
+
+// messageOrder is the memory for sorting messages.
+type messageOrder struct {
+	order [orderedMessages]uint16
+	start [orderClasses + 1]uint16
+}
+
+// orderClasses is how many lengths are told apart, in blocks: up to an Ethernet
+// frame's. What is longer is in the last class.
+const orderClasses = 128
+
+// blocks returns how many blocks a message of that length has after its first, which
+// holds the length.
+func blocks(length uint32) uint64 { return (uint64(length) + 15) / 16 }
+
+func orderClass(m *Message) uint64 { return min(blocks(m.Len), orderClasses-1) }
+
+// sort returns the indexes of 1 to orderedMessages messages, the shorter class
+// first (a counting sort), and whether all have as many blocks.
+func (o *messageOrder) sort(msgs []Message) (order []uint16, same bool) {
+	order = o.order[:len(msgs)]
+	if sameBlocks(msgs) {
+		copy(order, unsorted[:])
+		return order, true
+	}
+	clear(o.start[:])
+	for i := range msgs {
+		o.start[orderClass(&msgs[i])+1]++
+	}
+	sum := uint16(0)
+	for class := range o.start {
+		sum += o.start[class]
+		o.start[class] = sum
+	}
+	for i := range msgs {
+		at := &o.start[orderClass(&msgs[i])]
+		order[*at] = uint16(i)
+		*at++
+	}
+	return order, false
+}
+
+// unsorted is the order of messages as they come.
+var unsorted = func() (order [orderedMessages]uint16) {
+	for i := range order {
+		order[i] = uint16(i)
+	}
+	return order
+}()
+
+// sameBlocks reports whether there is nothing to sort, as in a flood of short
+// packets.
+func sameBlocks(msgs []Message) bool {
+	first, differ := blocks(msgs[0].Len), uint64(0)
+	for i := range msgs {
+		differ |= blocks(msgs[i].Len) ^ first
+	}
+	return differ == 0
+}

@@ -1,0 +1,58 @@
+package digest
+
+import "encoding/binary"
+
+// aesSchedule holds the 11 round keys of AES-128, as the cipher adds them to its
+// state.
+type aesSchedule [11][16]byte
+
+// newAESSchedule expands a key (FIPS 197, section 5.2).
+func newAESSchedule(key [16]byte) *aesSchedule {
+	s := new(aesSchedule)
+	s[0] = key
+	constant := byte(1)
+	for round := 1; round < len(s); round++ {
+		last := &s[round-1]
+		// The last word, rotated by a byte and substituted, with the round's
+		// constant in its first byte.
+		word := [4]byte{aesBox[last[13]] ^ constant, aesBox[last[14]], aesBox[last[15]], aesBox[last[12]]}
+		previous := binary.LittleEndian.Uint32(word[:])
+		for i := 0; i < 16; i += 4 {
+			previous ^= binary.LittleEndian.Uint32(last[i:])
+			binary.LittleEndian.PutUint32(s[round][i:], previous)
+		}
+		constant = timesX(constant)
+	}
+	return s
+}
+
+// aesBox is the cipher's substitution of bytes: the inverse in GF(2^8) followed
+// by an affine map (FIPS 197, section 5.1.1). 3 generates the field's
+// multiplicative group; its inverse there is 0xf6.
+var aesBox = func() (box [256]byte) {
+	box[0] = 0x63
+	power, inverse := byte(1), byte(1)
+	for range 255 {
+		b := inverse
+		box[power] = b ^ rotate(b, 1) ^ rotate(b, 2) ^ rotate(b, 3) ^ rotate(b, 4) ^ 0x63
+		power ^= timesX(power)
+		inverse = overThree(inverse)
+	}
+	return box
+}()
+
+// timesX multiplies by x in GF(2^8) modulo x^8+x^4+x^3+x+1.
+func timesX(b byte) byte {
+	return b<<1 ^ -(b>>7)&0x1b
+}
+
+// overThree divides by x+1: multiplies by its inverse, the sum of x^7, x^6, x^5,
+// x^4, x^2 and x.
+func overThree(b byte) (product byte) {
+	for bit, term := 0, b; bit < 8; bit, term = bit+1, timesX(term) {
+		product ^= term & -(0xf6 >> bit & 1)
+	}
+	return product
+}
+
+func rotate(b byte, by uint) byte { return b<<by | b>>(8-by) }

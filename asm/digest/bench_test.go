@@ -1,0 +1,79 @@
+package digest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+)
+
+// benchAES runs a benchmark with each implementation of AES.
+func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
+	for _, level := range cpu.AESLevels() {
+		a := NewAES([16]byte{})
+		a.level = level
+		b.Run("level="+level.String(), func(b *testing.B) { run(b, a) })
+	}
+}
+
+// BenchmarkSum16 has keys and digests in the first cache.
+func BenchmarkSum16(b *testing.B) {
+	keys, dst := make([][16]byte, 512), make([]Digest, 512)
+	benchAES(b, func(b *testing.B, a *AES) {
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum16(dst, keys) })
+	})
+}
+
+// BenchmarkSum48 has keys and digests in the first cache.
+func BenchmarkSum48(b *testing.B) {
+	keys, dst := make([][48]byte, 256), make([]Digest, 256)
+	benchAES(b, func(b *testing.B, a *AES) {
+		kerneltest.MeasureCached(b, len(keys), func() { a.Sum48(dst, keys) })
+	})
+}
+
+// benchIdentities are lengths of packet identities: headers alone, full frames,
+// and the simple mix of the Internet, 7 packets of 40 bytes to 4 of 576 and one of
+// 1500, in random order.
+var benchIdentities = []struct {
+	name    string
+	lengths []uint32
+}{
+	{"46", []uint32{46}},
+	{"1500", []uint32{1500}},
+	{"imix", []uint32{40, 40, 40, 40, 40, 40, 40, 576, 576, 576, 576, 1500}},
+}
+
+// BenchmarkSumMessages has messages as they lie in a capture, which fill the
+// second-level cache.
+func BenchmarkSumMessages(b *testing.B) {
+	for _, identity := range benchIdentities {
+		buf, msgs := benchMessages(identity.lengths)
+		dst := make([]Digest, len(msgs))
+		b.Run(fmt.Sprintf("bytes=%s/method=aes", identity.name), func(b *testing.B) {
+			benchAES(b, func(b *testing.B, a *AES) {
+				kerneltest.MeasureCached(b, len(msgs), func() { a.SumMessages(dst, buf, msgs) })
+			})
+		})
+		b.Run(fmt.Sprintf("bytes=%s/method=highway", identity.name), func(b *testing.B) {
+			h := NewHighway([32]byte{})
+			kerneltest.BenchLevels(b, func(b *testing.B) {
+				kerneltest.MeasureCached(b, len(msgs), func() { h.SumMessages(dst, buf, msgs) })
+			})
+		})
+	}
+}
+
+// benchMessages returns 256 messages 16 bytes apart, off the alignment of blocks.
+func benchMessages(lengths []uint32) (buf []byte, msgs []Message) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	end := uint32(3)
+	for range 256 {
+		m := Message{Off: end, Len: lengths[rng.IntN(len(lengths))]}
+		end += m.Len + 16
+		msgs = append(msgs, m)
+	}
+	return make([]byte, end), msgs
+}

@@ -1,0 +1,126 @@
+//go:build amd64 && !purego
+
+package digest
+
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
+// Which kernel runs at which level. AES has levels of its own (cpu.AESLevels): a CPU may have
+// its instructions without those of lines.
+//
+//	for          Generic               AESNI or AVX2     VAES or AVX512
+//	AES          sum...Generic         ...AESNI          ...VAES
+//	Highway      sumMessagesGeneric    sumHighwayAVX2    sumHighwayAVX512
+
+// encryptBlocks encrypts n blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src *Digest, n int) {
+	if a.level == cpu.VAES {
+		encryptVAES(dst, src, n, a.schedule)
+	} else {
+		encryptAESNI(dst, src, n, a.schedule)
+	}
+}
+
+// sum48Keys digests n keys, 1 or more.
+func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
+	if a.level == cpu.VAES {
+		sum48VAES(dst, keys, n, a.schedule)
+	} else {
+		sum48AESNI(dst, keys, n, a.schedule)
+	}
+}
+
+// sumEqual digests as many as it can of the messages that order lists, sorted, in
+// groups of one length in blocks, and returns the others, in order. If same is set, all
+// have that length.
+func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16, same bool) (rest []uint16) {
+	if a.level != cpu.VAES {
+		return order
+	}
+	kept := 0
+	for begin := 0; begin < len(order); {
+		length := blocks(msgs[order[begin]].Len)
+		end := begin + 1
+		if same {
+			end = len(order)
+		}
+		for end < len(order) && blocks(msgs[order[end]].Len) == length {
+			end++
+		}
+		if groups := (end - begin) / aesLanes; groups > 0 && length > 0 {
+			sumEqualVAES(&dst[0], &buf[0], &msgs[0], &order[begin], groups, int(length), a.schedule)
+			begin += groups * aesLanes
+		}
+		kept += copy(order[kept:], order[begin:end])
+		begin = end
+	}
+	return order[:kept]
+}
+
+// advance adds the next steps blocks of all lanes, 1 or more.
+func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
+	if a.level == cpu.VAES {
+		advanceVAES(l, &buf[0], steps, a.schedule)
+	} else {
+		advanceAESNI(l, &buf[0], steps, a.schedule)
+	}
+}
+
+// highwayLanes returns how many messages the kernel of the level takes side by side,
+// 0 where there is none.
+func highwayLanes() int {
+	switch cpu.Best {
+	case cpu.AVX512:
+		return 4
+	case cpu.AVX2:
+		return 2
+	default:
+		return 0
+	}
+}
+
+// sumGroups digests the messages that order lists, a multiple of lanes.
+func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
+	if cpu.Best == cpu.AVX512 {
+		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start, &restOrder)
+	} else {
+		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
+	}
+}
+
+//go:noescape
+func encryptVAES(dst, src *Digest, n int, schedule *aesSchedule)
+
+//go:noescape
+func sum48VAES(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
+
+//go:noescape
+func advanceVAES(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
+
+// sumEqualVAES digests groups of 16 messages of length blocks each, 1 or more.
+//
+//go:noescape
+func sumEqualVAES(dst *Digest, buf *byte, msgs *Message, order *uint16, groups, length int, schedule *aesSchedule)
+
+//go:noescape
+func encryptAESNI(dst, src *Digest, n int, schedule *aesSchedule)
+
+//go:noescape
+func sum48AESNI(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
+
+//go:noescape
+func advanceAESNI(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
+
+// sumHighwayAVX512 digests groups of four messages, 1 or more. start is the state
+// before the first packet, past the header in words 2 and 3.
+//
+//go:noescape
+func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+
+// sumHighwayAVX2 does the same for groups of two messages.
+//
+//go:noescape
+func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)

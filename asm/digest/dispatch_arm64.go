@@ -1,0 +1,54 @@
+//go:build arm64 && !purego
+
+package digest
+
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
+// encryptBlocks encrypts n blocks, 1 or more.
+func (a *AES) encryptBlocks(dst, src *Digest, n int) { encryptNEON(dst, src, n, a.schedule) }
+
+// sum48Keys digests n keys, 1 or more.
+func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) { sum48NEON(dst, keys, n, a.schedule) }
+
+// sumEqual leaves all messages to the lanes.
+func (a *AES) sumEqual(_ []Digest, _ []byte, _ []Message, order []uint16, _ bool) (rest []uint16) {
+	return order
+}
+
+// advance adds the next steps blocks of all lanes, 1 or more.
+func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
+	advanceNEON(l, &buf[0], steps, a.schedule)
+}
+
+// highwayLanes returns how many messages the kernel of the level takes side by side,
+// 0 where there is none.
+func highwayLanes() int {
+	if cpu.Best == cpu.NEON {
+		return 2
+	}
+	return 0
+}
+
+// sumGroups digests the messages that order lists, a multiple of lanes.
+func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
+	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
+}
+
+//go:noescape
+func encryptNEON(dst, src *Digest, n int, schedule *aesSchedule)
+
+//go:noescape
+func sum48NEON(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
+
+//go:noescape
+func advanceNEON(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
+
+// sumHighwayNEON digests groups of two messages, 1 or more. start is the state
+// before the first packet, past the header in words 2 and 3.
+//
+//go:noescape
+func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)

@@ -1,0 +1,17 @@
+//go:build (!amd64 && !arm64) || purego
+
+package digest
+
+// Without kernels in assembly, the plain twins do everything.
+
+func (a *AES) sum16(dst []Digest, keys [][16]byte) { a.sum16Generic(dst, keys) }
+
+func (a *AES) sum48(dst []Digest, keys [][48]byte) { a.sum48Generic(dst, keys) }
+
+func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
+	a.sumMessagesGeneric(dst, buf, msgs)
+}
+
+func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
+	h.sumMessagesGeneric(dst, buf, msgs)
+}

@@ -1,0 +1,24 @@
+package digest
+
+import (
+	"encoding/binary"
+
+	"github.com/minio/highwayhash"
+)
+
+func (h *Highway) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) {
+	for i := range msgs {
+		dst[i] = h.sum(buf, &msgs[i])
+	}
+}
+
+func (h *Highway) sum(buf []byte, m *Message) Digest {
+	var prefix [highwayhash.Size]byte
+	putHeader((*[16]byte)(prefix[:]), m)
+	state := h.fresh
+	state.Write(prefix[:])
+	state.Write(buf[m.Off:][:m.Len])
+	var out [highwayhash.Size128]byte
+	state.Sum(out[:0])
+	return Digest{binary.LittleEndian.Uint64(out[:8]), binary.LittleEndian.Uint64(out[8:])}
+}

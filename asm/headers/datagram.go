@@ -1,0 +1,144 @@
+package headers
+
+import (
+	"encoding/binary"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"unsafe"
+)
+
+// Datagrams turns messages that are Ethernet frames into messages that are the IP
+// datagrams in them, for frames with nothing rare about them: up to two VLAN tags,
+// then IPv4 without options or IPv6 without extension headers, captured up to 4 bytes
+// behind its header at least. It is immutable. The kernels in assembly know where
+// first and rare are.
+type Datagrams struct {
+	rare   [8]uint64 // a bit for each version and protocol
+	first  [2]uint64 // what counts of bytes 0 to 7, by version
+	shapes [2]datagramShape
+}
+
+// datagramShape is what datagrams of one version have in common.
+type datagramShape struct {
+	first, protocol, second uint64 // masks that make the tweak, see PlaceDatagrams
+	bits, value             uint64 // which bits of bytes 0 to 7 have a value
+	end, least              uint32 // where a frame without tags ends if the length is 0, and at least
+	stated                  uint32 // mask: all ones if the length must be that stated
+	typ                     uint16
+	size, number            uint8 // where in the datagram its length and protocol number are
+	down                    uint8 // how far bytes 8 to 13 move down
+	rare                    uint8 // index of the first word of Datagrams.rare
+}
+
+// What a frame may have before its datagram.
+const (
+	datagramStart = 14                 // of the IP header in a frame without tags
+	datagramReach = datagramStart + 14 // what is read of a frame, its tags taken out
+	datagramTags  = 2
+	datagramSkip  = 12 // how much of a datagram comes before its message
+)
+
+// NewDatagrams returns the rule by which bytes 0 to 7 of IPv4 and of IPv6 headers, as
+// big-endian words, count under a mask, and by which datagrams with some protocols,
+// by version, are rare.
+func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
+	d := &Datagrams{rare: protocolBits(rare), first: [2]uint64{first4, first6}}
+	d.shapes = [2]datagramShape{{
+		first: first4, second: 0xff << 48,
+		bits: 0xff << 56, value: 0x45 << 56,
+		end: datagramStart, least: datagramStart + 24,
+		typ: 0x0800, size: 2, number: 9,
+	}, {
+		first: first6, protocol: 0xff00, second: 0xffffffff, down: 32,
+		bits: 0xf0 << 56, value: 0x60 << 56,
+		end: datagramStart + 40, least: datagramStart + 44, stated: 0xffffffff,
+		typ: 0x86dd, size: 4, number: 6, rare: 4,
+	}}
+	return d
+}
+
+// protocolBits has a bit for each version and protocol number.
+func protocolBits(of *[2][256]bool) (bits [8]uint64) {
+	for v := range of {
+		for number, is := range of[v] {
+			if is {
+				bits[4*v+number/64] |= 1 << (number % 64)
+			}
+		}
+	}
+	return bits
+}
+
+// PlaceDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
+// them, from byte 12 on, with a tweak made of bytes 0 to 11 as big-endian words:
+//
+//	IPv4   bytes 0 to 7 that count | byte 9 << 48
+//	IPv6   bytes 0 to 7 that count | byte 6 << 52 | bytes 8 to 11
+//
+// IPv6 datagrams whose payload length is not that of the captured bytes begin with
+// byte 8, and their tweak is bytes 0 to 7 that count or state a length or protocol,
+// with 7 as version. The IP protocol number of message i goes to protocols[i].
+//
+// Messages with something rare about them, and those that end less than 28 bytes, or
+// their tags, before buf does, stay as they are: bit i of rest is set, and protocols[i]
+// is 0. PlaceDatagrams panics if protocols or rest have no room.
+func PlaceDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
+	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
+	rest = rest[:(len(msgs)+63)/64]
+	clear(rest)
+	done := d.placeVectors(msgs, numbers, rest, buf)
+	d.placeGeneric(msgs, numbers, rest, buf, done)
+}
+
+// placeGeneric places messages from number from on. Versions come in no order that a
+// CPU could guess, so what depends on them is looked up.
+func (d *Datagrams) placeGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
+	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
+	for i := from; i < len(msgs); i++ {
+		m := &msgs[i]
+		at, captured := int(m.Off), m.Len
+		numbers[i] = 0
+		rest[i/64] |= 1 << (i % 64)
+		if at+datagramReach > len(buf) {
+			continue
+		}
+		b := (*[datagramReach]byte)(buf[at : at+datagramReach])
+		s := &d.shapes[b[12]>>7]
+		if typ := binary.BigEndian.Uint16(b[12:]); typ != s.typ {
+			tags := tagsBeforeIP(b, typ)
+			at += 4 * tags
+			if tags == 0 || at+datagramReach > len(buf) {
+				continue
+			}
+			captured -= min(captured, 4*uint32(tags))
+			b = (*[datagramReach]byte)(buf[at : at+datagramReach])
+			s = &d.shapes[b[12]>>7]
+		}
+		first, number := binary.BigEndian.Uint64(b[datagramStart:]), b[(datagramStart+s.number)%datagramReach]
+		size := int(datagramStart + s.size&7)
+		full := s.end + uint32(binary.BigEndian.Uint16(b[size:size+2]))
+		end := min(full, captured)
+		if first&s.bits^s.value|d.rare[s.rare&4|number>>6]>>(number&63)&1 != 0 || end < s.least {
+			continue
+		}
+		numbers[i] = uint16(number)
+		rest[i/64] &^= 1 << (i % 64)
+		if (full^end)&s.stated != 0 {
+			m.Off, m.Len = uint32(at)+datagramStart+8, end-datagramStart-8
+			m.Tweak = 1<<60 | first&(s.first|0xffffff00)
+			continue
+		}
+		m.Off, m.Len = uint32(at)+datagramStart+datagramSkip, end-datagramStart-datagramSkip
+		m.Tweak = first&s.first | first&s.protocol<<44 | binary.BigEndian.Uint64(b[datagramStart+6:])<<16>>(s.down&63)&s.second
+	}
+}
+
+// tagsBeforeIP counts the VLAN tags between a frame's first type and that of IP: 0 if
+// there are none, or more than are taken out.
+func tagsBeforeIP(b *[datagramReach]byte, typ uint16) int {
+	for tags := 1; tags <= datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100); tags++ {
+		if typ = binary.BigEndian.Uint16(b[12+4*tags:]); typ == 0x0800 || typ == 0x86dd {
+			return tags
+		}
+	}
+	return 0
+}

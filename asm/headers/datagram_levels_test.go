@@ -1,0 +1,189 @@
+package headers
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+)
+
+// someFrame draws the first n bytes of a frame that is plain, or nearly so.
+func someFrame(rng *rand.Rand, n int) []byte {
+	b := make([]byte, 0, 128)
+	b = append(b, make([]byte, 12)...)
+	tag := []uint16{0x8100, 0x88a8, 0x9100}
+	for range max(0, rng.IntN(8)-4) {
+		b = binary.BigEndian.AppendUint16(b, tag[rng.IntN(len(tag))])
+		b = binary.BigEndian.AppendUint16(b, uint16(rng.Uint32()))
+	}
+	typ := []uint16{0x0800, 0x86dd, 0x0800, 0x86dd, 0x0806, 0x0000, 0x8847}
+	at := rng.IntN(len(typ))
+	b = binary.BigEndian.AppendUint16(b, typ[at])
+	start := len(b)
+	for len(b) < cap(b) {
+		b = append(b, byte(rng.Uint32()))
+	}
+	ip := b[start:]
+	stated := uint16(max(0, n-start+rng.IntN(5)-2))
+	if rng.IntN(2) == 0 {
+		stated = uint16(n - start)
+	}
+	if at%2 == 0 {
+		ip[0] = 0x45
+		binary.BigEndian.PutUint16(ip[2:], stated)
+	} else {
+		ip[0] = 0x60 | ip[0]&15
+		binary.BigEndian.PutUint16(ip[4:], stated-40)
+	}
+	if rng.IntN(16) == 0 {
+		ip[0] = byte(rng.Uint32())
+	}
+	return b[:n]
+}
+
+// someFrames draws a buffer, and messages that are frames in it.
+func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf []byte) {
+	var all []byte
+	msgs = kerneltest.Guarded[digest.Message](t, n, n%2 == 0)
+	for i := range msgs {
+		size := rng.IntN(128)
+		if i+1 == len(msgs) && rng.IntN(2) == 0 {
+			size = rng.IntN(40) // ends with buf, or shortly before it
+		}
+		msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(size), Tweak: rng.Uint64()}
+		all = append(all, someFrame(rng, size)...)
+		if rng.IntN(4) == 0 { // stated to be longer than what was captured, or shorter
+			msgs[i].Len = rng.Uint32() >> rng.UintN(32)
+		}
+	}
+	buf = kerneltest.Guarded[byte](t, len(all), n%2 == 1)
+	copy(buf, all)
+	return msgs, buf
+}
+
+func someDatagrams(rng *rand.Rand) *Datagrams {
+	var rare [2][256]bool
+	for v := range rare {
+		for i := range rare[v] {
+			rare[v][i] = rng.IntN(5) == 0
+		}
+	}
+	return NewDatagrams(rng.Uint64(), rng.Uint64(), &rare)
+}
+
+// TestPlaceDatagramsLevels holds every instruction set against the plain one.
+func TestPlaceDatagramsLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(61, 62))
+		placed := 0
+		for n := range 301 {
+			d := someDatagrams(rng)
+			msgs, buf := someFrames(t, rng, n)
+			numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
+			wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
+			d.placeGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
+			for i := range rest {
+				rest[i] = rng.Uint64()
+			}
+			PlaceDatagrams(d, msgs, numbers, rest, buf)
+			if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
+				t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
+			}
+			for i := range msgs {
+				placed += int(^rest[i/64] >> (i % 64) & 1)
+			}
+		}
+		if all := 300 * 301 / 2; placed < all/8 || placed > all/2 {
+			t.Errorf("%d of %d datagrams were placed", placed, all)
+		}
+	})
+}
+
+// TestPlaceDatagrams has a datagram of each kind, with what its message must be.
+func TestPlaceDatagrams(t *testing.T) {
+	const first4, first6 = 0xff00ffff_ffffffff, 0xf00fffff_00000000
+	zeros := make([]byte, 12)
+	ip4 := []byte{0x45, 2, 0, 24, 5, 6, 7, 8, 9, 17, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}
+	ip6 := []byte{0x61, 2, 3, 4, 0, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	ip6 = append(ip6, make([]byte, 28)...)
+	tag := []byte{0x81, 0, 1, 2}
+	join := func(parts ...[]byte) []byte { return slices.Concat(append([][]byte{zeros}, parts...)...) }
+	type4, type6 := []byte{8, 0}, []byte{0x86, 0xdd}
+	tweak4, tweak6 := uint64(0x45<<56|0x0018<<32|17<<48|0x05060708), uint64(0x6002_0304<<32|6<<52|0x090a0b0c)
+	cases := []struct {
+		frame  []byte
+		longer uint32 // by which the message is longer than the frame
+		want   digest.Message
+		number uint16
+	}{
+		{join(type4, ip4), 0, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(type4, ip4), 9, digest.Message{Off: 26, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, type4, ip4), 0, digest.Message{Off: 30, Len: 12, Tweak: tweak4}, 17},
+		{join(tag, tag, type6, ip6), 0, digest.Message{Off: 34, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, ip6), 0, digest.Message{Off: 26, Len: 32, Tweak: tweak6}, 6},
+		{join(type6, with(ip6, 5, 5)), 0, digest.Message{Off: 22, Len: 36, Tweak: 0x7002_0304_0005_0600}, 6},
+		{join(tag, tag, tag, type4, ip4), 0, digest.Message{}, 0},
+		{join(type4, with(ip4, 0, 0x46)), 0, digest.Message{}, 0},
+		{join(type6, with(ip6, 6, 44)), 0, digest.Message{}, 0},
+		{join(type4, with(ip4, 3, 23)), 0, digest.Message{}, 0},
+		{join(type4, ip4[:23]), 0, digest.Message{}, 0},
+	}
+	rare := [2][256]bool{1: {44: true}}
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for i, c := range cases {
+			var msgs [17]digest.Message
+			for at := range msgs {
+				msgs[at] = digest.Message{Len: uint32(len(c.frame)) + c.longer, Tweak: 99}
+			}
+			var numbers [17]uint16
+			rest := []uint64{0}
+			PlaceDatagrams(NewDatagrams(first4, first6, &rare), msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			for at, got := range msgs {
+				want, bit := c.want, uint64(0)
+				if want.Len == 0 {
+					want, bit = digest.Message{Len: uint32(len(c.frame)) + c.longer, Tweak: 99}, 1
+				}
+				if got != want || numbers[at] != c.number || rest[0]>>at&1 != bit {
+					t.Fatalf("case %d, message %d: got %x of %d, want %x of %d", i, at, got, numbers[at], want, c.number)
+				}
+			}
+		}
+	})
+}
+
+// with returns a copy of b with one byte changed.
+func with(b []byte, at int, value byte) []byte {
+	b = slices.Clone(b)
+	b[at] = value
+	return b
+}
+
+// benchFrames returns frames of 64 bytes, that many in a hundred of them IPv6.
+func benchFrames(ipv6 int) (frames []digest.Message, buf []byte) {
+	rng := rand.New(rand.NewPCG(63, 64))
+	for range 512 {
+		frame := append(make([]byte, 12), 8, 0, 0x45, 0, 0, 50)
+		if rng.IntN(100) < ipv6 {
+			frame = append(make([]byte, 12), 0x86, 0xdd, 0x60, 0, 0, 0, 0, 10, 6)
+		}
+		frames = append(frames, digest.Message{Off: uint32(len(buf)), Len: 64})
+		buf = append(append(buf, frame...), make([]byte, 80-len(frame))...)
+	}
+	return frames, buf
+}
+
+func BenchmarkPlaceDatagrams(b *testing.B) {
+	frames, buf := benchFrames(20)
+	msgs := slices.Clone(frames)
+	d := NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{})
+	numbers, rest := make([]uint16, len(msgs)), make([]uint64, len(msgs)/64)
+	kerneltest.BenchLevels(b, func(b *testing.B) {
+		kerneltest.MeasureCached(b, len(msgs), func() {
+			copy(msgs, frames)
+			PlaceDatagrams(d, msgs, numbers, rest, buf)
+		})
+	})
+}

@@ -1,0 +1,65 @@
+//go:build amd64 && !purego
+
+package headers
+
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+)
+
+// Both kernels are for AVX512 alone, which can load from eight places at once. At other
+// levels Datagrams.placeGeneric runs, and [Tuples.List] lists nothing.
+
+// placeVectors places the messages that fill whole vectors, and returns how many they
+// are.
+func (d *Datagrams) placeVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
+	groups := len(msgs) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 || len(buf) < datagramReach {
+		return 0
+	}
+	placeDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
+	return 8 * groups
+}
+
+// placeDatagramsAVX512 places groups of eight messages, 1 or more. What it reads of a
+// frame starts at offsets up to last. Each group has a byte of rest.
+//
+//go:noescape
+func placeDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+
+// tupleReach is what is read of a frame, its tags taken out.
+const tupleReach = datagramStart + 44
+
+// tupleEnd is a list as the kernel knows it.
+type tupleEnd struct {
+	frame, at *uint32
+	tail      *uint64
+	n         int
+}
+
+func (l *TupleList) end() tupleEnd {
+	return tupleEnd{unsafe.SliceData(l.Frame), unsafe.SliceData(l.At), unsafe.SliceData(l.Tail), len(l.Frame)}
+}
+
+func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first uint32, buf []byte) (done int, can bool) {
+	groups := len(msgs) / 8
+	if cpu.Best != cpu.AVX512 {
+		return 0, false
+	}
+	if groups == 0 || len(buf) < tupleReach {
+		return 0, true
+	}
+	end4, end6 := four.end(), six.end()
+	done = listTuplesAVX512(&msgs[0], int(first), groups, &buf[0], len(buf)-tupleReach, t, &end4, &end6)
+	four.Resize(end4.n)
+	six.Resize(end6.n)
+	return done, true
+}
+
+// listTuplesAVX512 takes groups of eight messages, 1 or more. What it reads of a frame
+// starts at offsets up to last.
+//
+//go:noescape
+func listTuplesAVX512(msgs *digest.Message, first, groups int, buf *byte, last int, t *Tuples, four, six *tupleEnd) (done int)

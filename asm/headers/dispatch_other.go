@@ -1,0 +1,15 @@
+//go:build !amd64 || purego
+
+package headers
+
+import "github.com/flowdedup/flowdedup/asm/digest"
+
+// placeVectors leaves all messages to its caller: without loads from eight places at
+// once vectors would gain nothing.
+func (d *Datagrams) placeVectors([]digest.Message, []uint16, []uint64, []byte) (done int) { return 0 }
+
+// listVectors can list nothing: without loads from eight places at once vectors would
+// gain nothing.
+func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int, can bool) {
+	return 0, false
+}

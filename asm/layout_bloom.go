@@ -1,8 +1,0 @@
-package asm
-
-// A line of a blocked Bloom filter is 512 bits. An element owns one bit of each of the eight
-// words in each round (a split block Bloom filter as Apache Parquet has it, with wider
-// lines).
-
-// MaxBitRounds is the most rounds that an element has.
-const MaxBitRounds = 8

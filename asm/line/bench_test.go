@@ -1,0 +1,378 @@
+package line
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/asm/permute"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// benchBatch is how many elements a call of a kernel gets.
+const benchBatch = 1024
+
+// benchKiB are the sizes of filters: in the second-level cache, as large as it, in
+// the third level, in memory. The name of a size comes first in that of a
+// benchmark, so that the largest can be left out.
+var benchKiB = []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10}
+
+// benchSizes runs a benchmark with lines of each size.
+func benchSizes(b *testing.B, run func(b *testing.B, lines []layout.Line)) {
+	for _, kib := range benchKiB {
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, kerneltest.Lines(b, kib)) })
+	}
+}
+
+// untimed stops the clock that ends a benchmark, for work that takes longer than
+// what is measured.
+func untimed(b *testing.B, work func()) {
+	b.StopTimer()
+	work()
+	b.StartTimer()
+}
+
+// benchDigests are a stream of which half repeats one of the last few thousand, so
+// that no guess of the branch predictor is a good one.
+var benchDigests = sync.OnceValue(func() []digest.Digest {
+	rng := rand.New(rand.NewPCG(1, 2))
+	digests := make([]digest.Digest, 1<<22)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+		if back := 1 + rng.IntN(8191); back < i && rng.IntN(2) == 0 {
+			digests[i] = digests[i-back]
+		}
+	}
+	return digests
+})
+
+// digestBatch is one batch after another of an endless stream: benchDigests, and
+// then the same with other digests in their place. A batch is in the first cache,
+// as if it had just been computed.
+type digestBatch struct {
+	digests []digest.Digest
+	all     []digest.Digest
+	at      int
+	salt    uint64
+}
+
+func newDigestBatch() *digestBatch {
+	return &digestBatch{digests: make([]digest.Digest, benchBatch), all: benchDigests()}
+}
+
+// next replaces the batch by the one after it.
+func (s *digestBatch) next() {
+	for i, d := range s.all[s.at : s.at+benchBatch] {
+		s.digests[i] = digest.Digest{d[0] ^ s.salt, d[1] ^ s.salt}
+	}
+	if s.at = (s.at + benchBatch) % len(s.all); s.at == 0 {
+		s.salt += 0x9e3779b97f4a7c15
+	}
+}
+
+// measureDigests measures call with one batch after another.
+func measureDigests(b *testing.B, call func(digests []digest.Digest)) {
+	s := newDigestBatch()
+	kerneltest.Measure(b, benchBatch, s.next, func() { call(s.digests) })
+}
+
+// fillLines sets the first n words of each line to random ones, and the others to
+// zero.
+func fillLines(lines []layout.Line, n int) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	clear(lines)
+	for i := range lines {
+		for w := range n {
+			lines[i][w] = rng.Uint64()
+		}
+	}
+}
+
+var evictionNames = [evictions]string{EvictRandom: "random", EvictLRU: "lru", EvictQueue: "queue"}
+
+// BenchmarkRows finds all rows full, as they are for most of a stream's time.
+func BenchmarkRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		seen := make([]uint64, benchBatch/64)
+		fillLines(lines, 8)
+		for shape := range layout.RowShapes {
+			for eviction := range evictions {
+				p := RowParams{shape, eviction}
+				for _, level := range cpu.Levels() {
+					b.Run(fmt.Sprintf("shape=%dx%d/eviction=%s/level=%s", p.Shape.Cells(), p.Shape.CellBits(),
+						evictionNames[eviction], level), func(b *testing.B) {
+						position := uint64(0)
+						kerneltest.AtLevel(level, func() {
+							measureDigests(b, func(digests []digest.Digest) {
+								TestAndSetRows(lines, seen, digests, position, nil, p)
+								position += benchBatch
+							})
+						})
+					})
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkExactRows takes rows from half of their cells taken to two thirds, and
+// from there on to a bitmap of all words. With hash=true the words are permuted
+// within the measured time.
+func BenchmarkExactRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		for _, hash := range []string{"false", "true"} {
+			b.Run("hash="+hash, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) { measureExact(b, lines, hash == "true") })
+			})
+		}
+	})
+}
+
+func measureExact(b *testing.B, lines []layout.Line, hash bool) {
+	s, permutation := newDigestBatch(), permute.NewBijection([16]byte{7: 1})
+	words, spill := make([]uint32, benchBatch), make([]uint32, benchBatch)
+	seen := make([]uint64, benchBatch/64)
+	testAndSet, cells := exactKernel(len(lines))
+	room := 0
+	kerneltest.Measure(b, benchBatch, func() {
+		if room -= benchBatch / 2; room < 0 {
+			untimed(b, func() { fillLines(lines, 4) })
+			room = len(lines) * cells / 6
+		}
+		s.next()
+		for i, d := range s.digests {
+			words[i] = uint32(d[1] >> 32)
+		}
+	}, func() {
+		if hash {
+			permutation.Permute(words, words)
+		}
+		testAndSet(lines, seen, words, spill)
+	})
+}
+
+// exactKernel returns the kernel for so many lines, and how many words a line of
+// rows holds.
+func exactKernel(lines int) (testAndSet func(lines []layout.Line, seen []uint64, permuted, spill []uint32) int, cells int) {
+	switch {
+	case lines == layout.BitmapLines:
+		return func(lines []layout.Line, seen []uint64, permuted, _ []uint32) int {
+			TestAndSetBitmap(lines, seen, permuted)
+			return 0
+		}, 512
+	case lines >= layout.Exact16Lines:
+		return TestAndSetExact16, 32
+	default:
+		return TestAndSetExact32, 16
+	}
+}
+
+// BenchmarkTestAndSetTimed finds all cells taken, most of them out of the window,
+// which holds all that is repeated: 8192 elements, 4 for each line of the smallest
+// size.
+func BenchmarkTestAndSetTimed(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		fillLines(lines, 8)
+		for i := range lines {
+			lines[i][6] &^= 1 << 63
+			lines[i][7] &^= 1 << 63
+		}
+		for _, p := range timedBenches {
+			b.Run(p.name, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) { measureTimed(b, lines, &p.TimedParams) })
+			})
+		}
+	})
+}
+
+// timedBenches are the kinds of elements that kernels have loops of their own for. With
+// window=none all times are the same, as those of engine.Timed are then.
+var timedBenches = []struct {
+	name string
+	TimedParams
+}{
+	{"window=some", TimedParams{FPBits: 40, TickBits: 45, Window: 1_000_000}},
+	{"window=none", TimedParams{FPBits: 40, TickBits: 45, Window: 0, Refresh: true}},
+	{"refresh", TimedParams{FPBits: 40, TickBits: 45, Window: 1_000_000, Refresh: true}},
+	{"across", TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1_000_000, Across: true}},
+	{"across/refresh", TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1_000_000, Across: true, Refresh: true}},
+}
+
+func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
+	s, position := newDigestBatch(), int64(0)
+	ticks, points, seen := make([]int64, benchBatch), make([]uint32, benchBatch), make([]uint64, benchBatch/64)
+	var c TimedCounts
+	kerneltest.Measure(b, benchBatch, func() {
+		s.next()
+		for i := range ticks {
+			ticks[i] = (position + int64(i)) * p.Window / 8192
+			points[i] = uint32(s.digests[i][1]>>7^uint64(ticks[i])) & 1 // repeats are seen at both
+		}
+		position += benchBatch
+	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
+}
+
+// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of the
+// elements are there already.
+func BenchmarkSlidingRows(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		kerneltest.BenchLevels(b, func(b *testing.B) { measureSliding(b, lines) })
+	})
+}
+
+func measureSliding(b *testing.B, lines []layout.Line) {
+	s := newDigestBatch()
+	dates, before, spill := make([]uint16, benchBatch), make([]uint16, benchBatch), make([]uint32, benchBatch)
+	words := make([]uint64, benchBatch)
+	room, date := 0, uint16(0)
+	kerneltest.Measure(b, benchBatch, func() {
+		if room -= benchBatch / 2; room < 0 {
+			untimed(b, func() { fillLines(lines, 2) })
+			room = 2 * len(lines)
+		}
+		date = (date + 1) % layout.SlidingKnown
+		for i := range dates {
+			dates[i] = date
+		}
+		s.next()
+		for i := range words {
+			words[i] = s.digests[i][0]
+		}
+	}, func() { TestAndSetSliding(lines, before, words, dates, spill) })
+}
+
+// BenchmarkBits takes filters from a quarter of their bits set to three eighths,
+// the middle of their life as parts of a growing filter.
+func BenchmarkBits(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		seen := make([]uint64, benchBatch/64)
+		for _, rounds := range []int{1, 2, 3} {
+			b.Run(fmt.Sprintf("rounds=%d", rounds), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					s, room := newDigestBatch(), 0
+					kerneltest.Measure(b, benchBatch, func() {
+						if room -= benchBatch / 2; room < 0 {
+							untimed(b, func() { setQuarter(lines) })
+							room = len(lines) * 12 / rounds // new elements, of 8*rounds bits each
+						}
+						s.next()
+						clear(seen)
+					}, func() { TestAndSetBloom(lines, seen, s.digests, rounds) })
+				})
+			})
+		}
+	})
+}
+
+// setQuarter sets a quarter of all bits.
+func setQuarter(lines []layout.Line) {
+	fillLines(lines, 8)
+	for i := range lines {
+		for w, word := range lines[i] {
+			lines[i][w] = word & bits.RotateLeft64(word, 23)
+		}
+	}
+}
+
+// usualStable are the methods as they are usually run, all for a few percent to
+// a quarter of new elements taken for seen.
+var usualStable = []struct {
+	name   string
+	params StableParams
+}{
+	{"SBF/K=2/P=5", StableParams{StableSBF, 2, 5}},
+	{"SBF/K=3/P=11", StableParams{StableSBF, 3, 11}},
+	{"RSBF/K=2", StableParams{StableRSBF, 2, 0}},
+	{"BSBF/K=2", StableParams{StableBSBF, 2, 0}},
+	{"BSBFSD/K=2", StableParams{StableBSBFSD, 2, 0}},
+	{"RLBSBF/K=2", StableParams{StableRLBSBF, 2, 0}},
+	{"RLBSBF/K=3", StableParams{StableRLBSBF, 3, 0}},
+}
+
+// BenchmarkBitLines starts from empty lines, which are in their steady state after a
+// part of the first digests.
+func BenchmarkBitLines(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		var seen [benchBatch / 64]uint64
+		for _, m := range usualStable {
+			clear(lines)
+			b.Run(m.name, func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					var counts StableCounts
+					position := uint64(1)
+					measureDigests(b, func(digests []digest.Digest) {
+						TestAndSetStable(lines, seen[:], digests, position, nil, m.params, &counts)
+						position += benchBatch
+					})
+				})
+			})
+		}
+	})
+}
+
+// cellBenchSizes are the sizes of filters that passes over all lines are measured
+// with, in KiB.
+var cellBenchSizes = []int{128, 1 << 10, 16 << 10, 128 << 10}
+
+func BenchmarkCells(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		seen := make([]uint64, benchBatch/64)
+		for _, p := range []CellParams{cellShapes[0], {Bits: 2, Max: 3, K: 3, MissP: 20}, cellShapes[4]} {
+			b.Run(fmt.Sprintf("bits=%d/k=%d", p.Bits, p.K), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					rule, position, c := cellRule(b, p), uint64(0), CellCounts{}
+					clear(lines)
+					measureDigests(b, func(digests []digest.Digest) {
+						TestAndSetCells(lines, seen, digests, position, nil, rule, &c)
+						position += benchBatch
+					})
+				})
+			})
+		}
+	})
+}
+
+func BenchmarkTimers(b *testing.B) {
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
+		seen, ticks := make([]uint64, benchBatch/64), make([]uint64, benchBatch)
+		for _, p := range []TimerParams{timerShapes[0], timerShapes[3], {Bits: 16, K: 3, Window: 60000}} {
+			// A window has the elements that make half of the timers live.
+			perTick := uint64(max(1, len(lines)*512/p.Bits/p.K/p.Window))
+			b.Run(fmt.Sprintf("bits=%d/equal=%d", p.Bits, p.Equal), func(b *testing.B) {
+				kerneltest.BenchLevels(b, func(b *testing.B) {
+					rule, element, c := timerRule(b, p), uint64(0), TimerCounts{}
+					clear(lines)
+					s := newDigestBatch()
+					prepare := func() {
+						s.next()
+						for i := range ticks {
+							ticks[i] = element / perTick
+							element++
+						}
+					}
+					kerneltest.Measure(b, benchBatch, prepare, func() { TestAndSetTimers(lines, seen, s.digests, ticks, rule, &c) })
+				})
+			})
+		}
+	})
+}
+
+func BenchmarkSweepTimers(b *testing.B) {
+	for _, kib := range cellBenchSizes {
+		lines := make([]layout.Line, kib<<10/64)
+		rule := timerRule(b, timerShapes[0])
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
+			kerneltest.BenchLevels(b, func(b *testing.B) {
+				b.SetBytes(int64(kib) << 10)
+				for b.Loop() {
+					SweepTimers(lines, 0, rule, &TimerCounts{})
+				}
+			})
+		})
+	}
+}

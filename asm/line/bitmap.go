@@ -1,0 +1,28 @@
+package line
+
+import "github.com/flowdedup/flowdedup/layout"
+
+// TestAndSetBitmap is TestAndSetExact32 for a bitmap of all 2^32 words: the
+// top 23 bits choose the line, the next three the element in it and the low six
+// the bit. Nothing ever
+// spills. It panics unless there are 2^23 lines and
+// seen holds len(permuted) bits.
+func TestAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
+	if len(lines) != layout.BitmapLines || len(seen) < bitWords(len(permuted)) {
+		panic("line: TestAndSetBitmap: not 2^23 lines, or seen too short")
+	}
+	testAndSetBitmap(lines, seen, permuted)
+}
+
+func testAndSetBitmapGeneric(lines []layout.Line, seen []uint64, permuted []uint32) {
+	lines = lines[:layout.BitmapLines]
+	for base := 0; base < len(permuted); base += 64 {
+		var hits uint64
+		for i, y := range permuted[base:min(base+64, len(permuted))] {
+			word := &lines[y>>9][y>>6&7]
+			hits |= *word >> (y & 63) & 1 << i
+			*word |= 1 << (y & 63)
+		}
+		seen[base/64] = hits
+	}
+}

@@ -1,0 +1,56 @@
+package line
+
+import "math/bits"
+
+func testBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds int) (missed uint64) {
+	if ahead != current {
+		touchLines(lines, ahead.offset[:])
+	}
+	salts := salts[:8*rounds]
+	for i := range n {
+		missed <<= 1
+		if !holdsBits(&lines[current.offset[i&63]/64], current.low[i&63], salts) {
+			missed |= 1
+		}
+	}
+	return missed
+}
+
+// holdsBits stops at the first missing bit: in a filter that is worth its
+// memory most elements that are not there miss one of the first two.
+func holdsBits(line *[8]uint64, low uint64, salts []uint64) bool {
+	for s, salt := range salts {
+		if line[s%8]>>(low*salt>>58)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func testAndSetBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds int) (missed, added uint64) {
+	if ahead != current {
+		touchLines(lines, ahead.offset[:])
+	}
+	salts := salts[:8*rounds]
+	for i := range n {
+		fresh := setBits(&lines[current.offset[i&63]/64], current.low[i&63], salts)
+		missed = missed<<1 | isZero(isZero(fresh))
+		added += fresh
+	}
+	return missed, added
+}
+
+// setBits sets an element's bits in its line and returns how many were clear. It
+// gathers the bits of a word first: a store for each would wait for the last.
+func setBits(line *[8]uint64, low uint64, salts []uint64) (fresh uint64) {
+	first := (*[8]uint64)(salts)
+	for w := range line {
+		mask := uint64(1) << (low * first[w] >> 58)
+		for s := w + 8; s < len(salts); s += 8 {
+			mask |= 1 << (low * salts[s] >> 58)
+		}
+		fresh += uint64(bits.OnesCount64(mask &^ line[w]))
+		line[w] |= mask
+	}
+	return fresh
+}

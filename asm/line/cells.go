@@ -1,0 +1,220 @@
+package line
+
+import (
+	"errors"
+	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// ErrCellParams is wrapped by the errors of NewCellRule and NewTimerRule.
+var ErrCellParams = errors.New("parameter out of range")
+
+// CellParams says what the lines of a stable Bloom filter hold and how they change.
+type CellParams struct {
+	// Bits is the width of a cell: 2 (256 cells in a line) or 4 (128).
+	Bits int
+	// Max is what an element sets its cells to, from 1 to 2^Bits - 1.
+	Max int
+	// K is how many cells an element has, from 1 to MaxCellK.
+	K int
+	// MissP is how many adjacent cells lose one when an element is not found, from
+	// 1 to the number of cells in a line.
+	MissP int
+	// HitP is the same for elements that are found, from 0 to MissP.
+	HitP int
+}
+
+// Cells returns how many cells a line has.
+func (p CellParams) Cells() int { return 512 / p.Bits }
+
+func (p CellParams) check() error {
+	if p.Bits != 2 && p.Bits != 4 {
+		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrCellParams)
+	}
+	for _, v := range []struct {
+		name             string
+		value, low, high int
+	}{
+		{"Max", p.Max, 1, 1<<p.Bits - 1},
+		{"K", p.K, 1, layout.MaxCellK},
+		{"MissP", p.MissP, 1, p.Cells()},
+		{"HitP", p.HitP, 0, p.MissP},
+	} {
+		if v.value < v.low || v.value > v.high {
+			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrCellParams)
+		}
+	}
+	return nil
+}
+
+// CellCounts is what TestAndSetCells adds to.
+type CellCounts struct {
+	// NonZero grows by the cells that were zero before the call and are not after
+	// it, less those for which it is the other way round. Counted from a filter
+	// without elements it is the number of cells that are not zero.
+	NonZero uint64
+	// Missed counts the elements that were not found.
+	Missed uint64
+}
+
+// TestAndSetCells takes digests, in order, through a stable Bloom filter (Deng and
+// Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable Bloom
+// Filters", section 3.2) all of whose work for an element happens in one line. It
+// sets bit i of seen if none of the K cells of element i is zero, and clears the
+// bits of the others in the words that cover len(digests) elements. Of an element
+// that is found HitP adjacent cells of its line lose one, of others MissP, but none
+// falls below zero; then the element's K cells are set to Max.
+//
+// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
+// Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
+// has cells in the eighths e = (h(0) + o(j)) mod 8 of the line, or e = (h(0) - o(j)) mod
+// 8 if h(5) is odd, for j < K and o = 0, 3, 1, 4, 7, 2, 5, 6, and in each of these the
+// cell
+//
+//	floor(h(e) * (N/8) / 256)
+//
+// So every cell has the same probability of being one of the element's, and no two of
+// these are in one eighth. They come of different bits of the digest.
+//
+// Cells are decremented in runs through a plane's bytes (layout/cells.go has the planes). Cell
+// number c of a run's order lies in byte m-1-c%m of m = N/8, bit floor(c/m) of it, so that one
+// unaligned load fetches the mask of a run.
+// The first cell that loses one is number floor(r1 * N / 2^64), for the element's random word
+// r1, which comes of position and order (see the package comment). The run goes on with cell
+// 0 after the last one.
+//
+// The stable point. Be z the share of cells that are zero, and f = (1-z)^K the rate at
+// which new elements are found. An element decrements a cell with probability p =
+// (MissP (1-f) + HitP f) / N and sets it with probability K / N; that one which does
+// not own the cell is found does not depend on the cell's value. Theorem 2 of the
+// paper holds with this p, and so for a stream of new elements in the limit
+//
+//	z = (g / (g+1))^Max, g = (MissP (1-f) + HitP f) (1/K - 1/N), f = (1-z)^K
+//
+// The largest solution is what an empty filter comes to. With HitP = MissP it is the
+// paper's stable point, and f its bound on the false positive rate of all streams.
+// With HitP = 0 frequent elements do not wear out their line. For Max = 1 their cells
+// are all set, so that a hit changes nothing and f remains a bound. For Max > 1 true
+// duplicates refresh their cells at no cost to others, and there is no bound: on a stream
+// with Zipf's distribution Max = 7 and K = 3 had up to 1.6 times f. Then z = 0 is a
+// solution too that draws in what comes near, as a line without zeros has no more misses,
+// and the only one if MissP is small (below about 25 with Max = 7 and K = 3). Any HitP
+// above 0 gives back a bound, that of the paper with P = HitP.
+//
+// It panics if lines is empty, or seen or order is too short. It takes constant time
+// for an element and allocates nothing.
+func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
+	n := len(digests)
+	checkArguments("TestAndSetCells", lines, seen, order, n)
+	if n == 0 {
+		return
+	}
+	c.Missed += uint64(n)
+	var w pipeline
+	w.elements = elements{kind: inLines, count: n, digests: digests, position: position, order: order, random: true}
+	w.begin(lines)
+	for at := range seen[:bitWords(n)] {
+		current, ahead, size := w.next()
+		r.pick.cells(current, size)
+		found, filled := testAndSetCellBatch(lines, current, ahead, size, r)
+		seen[at] = inOrder(found, size)
+		c.NonZero += filled
+		c.Missed -= uint64(bits.OnesCount64(found))
+	}
+}
+
+// cellWindows is the size of a table of masks: a plane's mask can begin at any of its
+// first 256 bytes.
+const cellWindows = 256 + 32
+
+// CellRule is CellParams made ready for TestAndSetCells, 0.7 KiB of tables. It does
+// not change and may be shared.
+type CellRule struct {
+	pick       cellPick
+	bits       uint64    // of a cell, the number of planes
+	firstShift uint64    // leaves of a random word the number of a cell
+	max        [4]uint64 // Max in all cells of a word of each plane
+	// The bytes of a plane from run[f][c] on have the cells that lose one if the run
+	// begins at cell c: f is 1 for elements that are found, 0 for others.
+	run [2][cellWindows]byte
+}
+
+// NewCellRule prepares p. Errors wrap ErrCellParams.
+func NewCellRule(p CellParams) (*CellRule, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	r := &CellRule{
+		pick:       newCellPick(p.Cells(), p.K),
+		bits:       uint64(p.Bits),
+		firstShift: uint64(64 - bits.TrailingZeros(uint(p.Cells()))),
+	}
+	for plane := range r.max {
+		r.max[plane] = -(uint64(p.Max) >> plane & 1)
+	}
+	fillCellWindows(&r.run[0], p.Cells(), p.MissP)
+	fillCellWindows(&r.run[1], p.Cells(), p.HitP)
+	return r, nil
+}
+
+// fillCellWindows makes the table whose bytes from c on have the cells c, c+1 and so on of
+// a run. In a plane of m bytes, byte b has the cells m-1-b, 2m-1-b and so on, and
+// their distance from c is a function of b+c: so windows can overlap.
+func fillCellWindows(table *[cellWindows]byte, cells, run int) {
+	m := cells / 8
+	for at := range cells + m - 1 {
+		for bit := range 8 {
+			if distance := m*bit + m - 1 - at; (distance+cells)%cells < run {
+				table[at] |= 1 << bit
+			}
+		}
+	}
+}
+
+// cellPick says which cells an element has of a line of n, for the kernels of cells and
+// timers: at most one in each eighth of the line, so that masks of
+// cells can be made of eight numbers side by side. The kernels in assembly know
+// its layout.
+type cellPick struct {
+	shift uint64 // leaves the upper bits of a byte, which number the cells of an eighth
+	mask  uint64 // of these bits, in each byte
+	// none has cellNone in the bytes of the eighths that have no cell, before their
+	// rotation: as they are and in reverse.
+	none [2]uint64
+}
+
+// cellNone is set, with any other bits, in the number of a cell that is none.
+const cellNone = 0x80
+
+// cellEighths is the order in which eighths get a cell. The distances of the first
+// three are 1, 2 and 3, so that no pair of eighths is frequent, and in reverse they
+// are others, so that no three are.
+var cellEighths = [layout.MaxCellK]int{0, 3, 1, 4, 7, 2, 5, 6}
+
+func newCellPick(cells, k int) cellPick {
+	wide := bits.TrailingZeros(uint(cells / 8))
+	p := cellPick{
+		shift: uint64(8 - wide),
+		mask:  (1<<wide - 1) * 0x0101010101010101,
+	}
+	for _, eighth := range cellEighths[k:] {
+		p.none[0] |= cellNone << (8 * eighth)
+		p.none[1] |= cellNone << (8 * (-eighth & 7))
+	}
+	return p
+}
+
+// of returns the cells of an element with the lower half low of its digest: byte e has
+// the number of its cell in eighth e of the line, or cellNone set.
+func (p *cellPick) of(low uint64) uint64 {
+	return low>>(p.shift&63)&p.mask | bits.RotateLeft64(p.none[low>>40&1], int(low<<3&63))
+}
+
+// cellsGeneric replaces the low halves of the first n elements of a batch by their cells.
+func (p *cellPick) cellsGeneric(b *batch, n int) {
+	for i, low := range b.low[:n] {
+		b.low[i] = p.of(low)
+	}
+}

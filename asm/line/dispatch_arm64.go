@@ -1,0 +1,231 @@
+//go:build arm64 && !purego
+
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Which kernel runs at level NEON: what is declared at the end of this file, and the plain
+// twin where there is no kernel. dispatch_amd64.go has the same as a table.
+
+// testAndSetRowBatch has the plain kernels for rows that are words, since these are a word
+// in a register already.
+func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
+	switch {
+	case cpu.Best == cpu.Generic || p.Shape.InWords():
+		return testAndSetRowBatchGeneric(lines, current, ahead, n, g, p)
+	case p.Shape == layout.Lines32x16:
+		return lines32x16NEON(&lines[0], current, ahead, n, p.Eviction)
+	case p.Shape == layout.Lines16x32:
+		return lines16x32NEON(&lines[0], current, ahead, n, p.Eviction)
+	}
+	return lines8x64NEON(&lines[0], current, ahead, n, p.Eviction)
+}
+
+func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
+	if cpu.Best == cpu.Generic || len(permuted) == 0 {
+		testAndSetBitmapGeneric(lines, seen, permuted)
+		return
+	}
+	testAndSetBitmapARM64(&lines[0], &seen[0], &permuted[0], len(permuted))
+}
+
+// testAndSetTimedBatch returns copies in stream order.
+func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+	if cpu.Best == cpu.Generic {
+		return testAndSetTimedBatchGeneric(lines, current, n, b, r)
+	}
+	copies, counts := timedRowsNEON(&lines[0], current, ahead, n, b, r, timedTables)
+	return inOrder(copies, n), counts >> 32, counts & (1<<32 - 1)
+}
+
+func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
+	if cpu.Best == cpu.Generic {
+		return testAndSetSlidingBatchGeneric(lines, current, before)
+	}
+	return slidingRowsNEON(&lines[0], current, ahead, len(before), &before[0])
+}
+
+func testBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed uint64) {
+	if cpu.Best == cpu.Generic {
+		return testBloomGeneric(lines, current, ahead, n, rounds)
+	}
+	return testBloomNEON(&lines[0], current, ahead, n, &salts, rounds)
+}
+
+func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds int) (missed, added uint64) {
+	if cpu.Best == cpu.Generic {
+		return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
+	}
+	return testAndSetBloomNEON(&lines[0], current, ahead, n, &salts, rounds)
+}
+
+// testAndSet first makes of the words in the batch what the kernels look for in a line.
+func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
+	if cpu.Best == cpu.Generic {
+		return k.rule.testAndSetGeneric(k.lines, current, ahead, n, inserted)
+	}
+	first, lanes := &k.lines[0], &stableLanesOf[k.rule.k]
+	chooseBitsNEON(current, lanes)
+	switch k.rule.method {
+	case StableSBF, StableBSBFSD:
+		return clearRunsNEON(first, current, ahead, n, lanes, &k.runs, k.rule.span)
+	case StableRSBF:
+		return clearInsertedNEON(first, current, ahead, n, lanes, inserted)
+	case StableBSBF:
+		return clearBitsNEON(first, current, ahead, n, lanes)
+	}
+	for i, r1 := range current.random[:n] {
+		current.random[i] = prngNext(r1)
+	}
+	chooseGatesNEON(current, lanes)
+	return clearGatedNEON(first, current, ahead, n, lanes)
+}
+
+// choiceOf returns the choice of one byte for all bytes of a lane: a shift looks at
+// the lowest one only.
+func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
+
+func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
+	switch {
+	case cpu.Best == cpu.Generic:
+		return testAndSetCellBatchGeneric(lines, current, ahead, n, r)
+	case r.bits == 2:
+		return cells2NEON(&lines[0], current, ahead, n, r)
+	}
+	return cells4NEON(&lines[0], current, ahead, n, r)
+}
+
+// testAndSetTimerBatch leaves groups of equal timers to the plain kernel: they are looked
+// for one timer after the other anyway.
+func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+	switch {
+	case cpu.Best == cpu.Generic || r.equal > 1:
+		return testAndSetTimerBatchGeneric(lines, current, ahead, n, s, r)
+	case r.bits == 8:
+		return timers8NEON(&lines[0], current, ahead, n, s, r)
+	}
+	return timers16NEON(&lines[0], current, ahead, n, s, r)
+}
+
+func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
+	if cpu.Best == cpu.Generic || len(lines) == 0 {
+		return sweepTimersGeneric(lines, tick, r)
+	}
+	now, oldest := r.sweepWords(tick)
+	if r.bits == 8 {
+		return sweepTimers8NEON(&lines[0], len(lines), now, oldest)
+	}
+	return sweepTimers16NEON(&lines[0], len(lines), now, oldest)
+}
+
+// Vectors leave all of these to their callers: a register has two of the elements, and
+// there is no product of 64 bits, so vectors would gain nothing.
+
+func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
+	return 0
+}
+
+func (b *batch) fillExact32Vectors([]uint32, uint, *rowGeometry) (done int) { return 0 }
+
+func (b *batch) fillExact64Vectors([]digest.Digest, uint) (done int) { return 0 }
+
+func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (done int) { return 0 }
+
+func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
+
+func fallVectors([]uint64) (done int, fell bool) { return 0, false }
+
+func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted uint64) { return 0, 0 }
+
+func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
+
+func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
+
+func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
+
+func spreadBits(x, room uint64) (moved uint64) { return spreadGeneric(x, room) }
+
+// topVictims tells that the kernels of rows that are words want the top bit of the cell
+// that a random eviction takes.
+func topVictims() bool { return true }
+
+//go:noescape
+func lines32x16NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func lines16x32NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func lines8x64NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)
+
+//go:noescape
+func testAndSetBitmapARM64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)
+
+// timedRowsNEON returns copies with the last element in the lowest bit, and both counts,
+// that of inserted elements in the upper half.
+//
+//go:noescape
+func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, counts uint64)
+
+// slidingRowsNEON returns the elements that have a cell in the end, the last one in the
+// lowest bit; bits above those of the elements are 0.
+//
+//go:noescape
+func slidingRowsNEON(lines *[8]uint64, current, ahead *batch, n int, before *uint16) (held uint64)
+
+//go:noescape
+func testBloomNEON(lines *[8]uint64, current, ahead *batch, n int, salts *bloomSalts, rounds int) (missed uint64)
+
+//go:noescape
+func testAndSetBloomNEON(lines *[8]uint64, current, ahead *batch, n int, salts *bloomSalts, rounds int) (missed, added uint64)
+
+// chooseBitsNEON makes the bytes of stableLanes of the batch's digests and random words,
+// and puts them in the place of the former.
+//
+//go:noescape
+func chooseBitsNEON(b *batch, lanes *stableLanes)
+
+// chooseGatesNEON puts in the place of a second random word where the bits are that it
+// chooses: a byte of the line and the bit in that byte for each part.
+//
+//go:noescape
+func chooseGatesNEON(b *batch, lanes *stableLanes)
+
+//go:noescape
+func clearBitsNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
+
+//go:noescape
+func clearInsertedNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, inserted uint64) (missed, added uint64)
+
+// clearRunsNEON clears the run from one of span bits on.
+//
+//go:noescape
+func clearRunsNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, runs *stableRuns, span uint64) (missed, added uint64)
+
+//go:noescape
+func clearGatedNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
+
+//go:noescape
+func cells2NEON(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
+
+//go:noescape
+func cells4NEON(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
+
+//go:noescape
+func timers8NEON(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+
+//go:noescape
+func timers16NEON(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
+
+// sweepTimers8NEON takes the present stamp and the largest difference of a live one to
+// it, both in all timers of a word.
+//
+//go:noescape
+func sweepTimers8NEON(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
+
+//go:noescape
+func sweepTimers16NEON(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)

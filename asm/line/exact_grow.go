@@ -1,0 +1,174 @@
+package line
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
+// lines: the top bit of the remainder becomes the lowest bit of the line number, so what
+// line i holds goes to lines 2i and 2i+1, in address order. Everything finds
+// a cell there. It panics unless src has 2^k lines, MinExactLines
+// to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
+// 2*to-1 of dst must be empty.
+func SplitExactRows(dst, src []layout.Line, from, to int) {
+	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < layout.MinExactLines || len(dst) > layout.MaxExactLines {
+		panic("line: SplitExactRows: not twice as many lines, or a number of lines out of range")
+	}
+	wide, narrow := layout.ExactCellBits(len(src)), layout.ExactCellBits(len(dst))
+	splitExact(dst[2*from:2*to], src[from:to], wide, narrow, layout.ExactRemainderBits(len(dst)))
+}
+
+// ExactRowsToBitmap sets in a bitmap of all 32-bit words those that lines from to to-1 of
+// exact rows hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
+// bitmap has BitmapLines lines, rows a number that exact rows may have, and
+// 0 <= from <= to <= len(rows).
+func ExactRowsToBitmap(bitmap, rows []layout.Line, from, to int) {
+	if len(bitmap) != layout.BitmapLines || len(rows)&(len(rows)-1) != 0 || len(rows) < layout.MinExactLines || len(rows) > layout.MaxExactLines {
+		panic("line: ExactRowsToBitmap: a number of lines out of range")
+	}
+	width, shift := layout.ExactCellBits(len(rows)), layout.ExactRemainderBits(len(rows))
+	for i := from; i < to; i++ {
+		for at := uint(0); at < 512; at += width {
+			cell := exactCell(&rows[i], at, width)
+			if cell == 0 {
+				break
+			}
+			y := uint64(i)<<shift | (cell - 1)
+			bitmap[y>>9][y>>6&7] |= 1 << (y & 63)
+		}
+	}
+}
+
+// exactCell returns the cell whose lowest bit is bit at of the line.
+func exactCell(line *layout.Line, at, width uint) uint64 {
+	return line[at/64] >> (at % 64) & (1<<width - 1)
+}
+
+// ThinExactRows takes those words from lines from to to-1 of exact rows that have one of the
+// bits of out, and returns how many. The others keep their order. Bits of out must be
+// ones that cells hold. It panics unless 0 <= from <= to <= len(rows).
+func ThinExactRows(rows []layout.Line, from, to int, out uint32) (removed int) {
+	width := layout.ExactCellBits(len(rows))
+	for i := range rows[from:to] {
+		line := &rows[from+i]
+		var kept layout.Line
+		fill := uint(0)
+		for at := uint(0); at < 512; at += width {
+			cell := exactCell(line, at, width)
+			if cell == 0 {
+				break
+			}
+			if (cell-1)&uint64(out) != 0 {
+				removed++
+				continue
+			}
+			kept[fill/64&7] |= cell << (fill % 64)
+			fill += width
+		}
+		*line = kept
+	}
+	return removed
+}
+
+// SplitDigestRows distributes lines from to to-1 of rows of digests
+// (asm.TestAndSetExact64) over rows of twice as many lines: of what line i holds, that
+// with the next bit clear goes to line 2i, the rest to 2i+1, in address order. Everything
+// finds a cell there. It panics unless src has 2^k lines, at least two, dst has 2^(k+1),
+// and 0 <= from <= to <= 2^k. Lines 2*from to 2*to-1 of dst must be empty.
+func SplitDigestRows(dst, src []layout.Line, from, to int) {
+	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < 2 {
+		panic("line: SplitDigestRows: not twice as many lines, or not a power of two")
+	}
+	shift := uint(65 - bits.Len(uint(len(dst)))) // leaves a line's number
+	for i, line := range src[from:to] {
+		pair := (*[2]layout.Line)(dst[2*(from+i):])
+		// Which side a digest goes to is as good as random: no branch foresees it. A 0
+		// for an empty cell is put where one is.
+		fill := uint64(0) // of either side
+		for _, digest := range line {
+			side := digest >> (shift & 63) & 1
+			pair[side][fill>>(32*side&63)&7] = digest
+			fill += 1 << (32 * side & 63)
+		}
+	}
+}
+
+// ThinDigestRows takes those digests from lines from to to-1 of rows of digests
+// (asm.TestAndSetExact64) that have one of the bits of out, and returns how many. The others
+// keep their order. It panics unless 0 <= from <= to <= len(rows).
+func ThinDigestRows(rows []layout.Line, from, to int, out uint64) (removed int) {
+	for i := range rows[from:to] {
+		line := &rows[from+i]
+		var kept layout.Line
+		n := 0
+		for _, digest := range line {
+			if digest == 0 {
+				break
+			}
+			if digest&out != 0 {
+				removed++
+				continue
+			}
+			kept[n&7] = digest
+			n++
+		}
+		*line = kept
+	}
+	return removed
+}
+
+// splitExact distributes exact rows of 32-bit words (TestAndSetExact32) over twice as many
+// lines: of the remainders in line i of src, those without bit rest go to line 2i of dst and
+// those with it, which they lose, to line 2i+1, each side in the order that it had. Cells of
+// src are of wide bits and those of dst of narrow bits, 32 or 16. Lines of dst must be
+// empty. It panics unless dst has twice as many lines as src, wide is no less than narrow
+// and a remainder below bit rest fits a cell of narrow bits beside the code for empty.
+func splitExact(dst, src []layout.Line, wide, narrow, rest uint) {
+	if len(dst) != 2*len(src) || wide != 16 && wide != 32 || narrow != 16 && narrow != wide || rest >= narrow {
+		panic("line: SplitExact: not twice as many lines, or cells of a wrong width")
+	}
+	if wide == narrow && splitExactVectors(dst, src, wide, rest) {
+		return
+	}
+	for i := range src {
+		var cells [2 * 32]uint32
+		splitCells(&cells, &src[i], wide, rest)
+		packCells(&dst[2*i], cells[:32], narrow)
+		packCells(&dst[2*i+1], cells[32:], narrow)
+	}
+}
+
+// splitCells takes the remainders in a line apart: those without bit rest become the first
+// cells, the others those from 32 on. Which of these a remainder goes to is as good as
+// random, so no branch depends on it.
+func splitCells(cells *[2 * 32]uint32, line *[8]uint64, width, rest uint) {
+	mask := uint32(1)<<(rest&31) - 1
+	fill := uint64(32) << 32 // the next place for either
+	for _, word := range line {
+		for range 64 / width {
+			cell := uint32(word & (1<<(width&63) - 1))
+			if cell == 0 {
+				return
+			}
+			half := (cell - 1) >> (rest & 31) & 1 * 32
+			cells[fill>>(half&63)&63] = (cell-1)&mask + 1
+			fill += 1 << (half & 63)
+			word >>= width & 63
+		}
+	}
+}
+
+// packCells writes a line of cells of 16 or 32 bits.
+func packCells(line *[8]uint64, cells []uint32, width uint) {
+	cells = cells[:32]
+	for w := range line {
+		if width == 32 {
+			line[w] = uint64(cells[2*w]) | uint64(cells[2*w+1])<<32
+		} else {
+			c := cells[4*w : 4*w+4 : 4*w+4]
+			line[w] = uint64(c[0]) | uint64(c[1])<<16 | uint64(c[2])<<32 | uint64(c[3])<<48
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// Eviction says where a fingerprint goes that its row does not hold (with
+// EvictQueue any), and which one it replaces if the row is full.
+type Eviction uint8
+
+const (
+	// EvictRandom fills the first empty cell, or else a pseudo-random one. The
+	// others stay where they are.
+	EvictRandom Eviction = iota
+	// EvictLRU puts new fingerprints in front and pushes the last one out. It moves a
+	// fingerprint that is found to the front, so that the one which was not seen for
+	// longest is pushed out.
+	EvictLRU
+	// EvictQueue puts every fingerprint in front and pushes the last one out. One that is
+	// found is put in front as well, so a row may hold it more than once.
+	EvictQueue
+	evictions
+)
+
+// RowParams says what the rows are like. All calls for the same lines have to
+// give the same.
+type RowParams struct {
+	Shape    layout.RowShape
+	Eviction Eviction
+}
+
+// RowCounts says where the elements of a call went that were put into a cell: those
+// that were not found, and with EvictQueue all.
+type RowCounts struct {
+	// Filled counts those that took an empty cell: by so many more cells are
+	// occupied after the call.
+	Filled uint64
+	// Evicted counts those that took the cell of another element.
+	Evicted uint64
+}
+
+// TestAndSetRows sets bit i of seen if the row of element i holds its
+// fingerprint, puts the fingerprint there as the eviction says, and clears the bits of the
+// others in the words that cover len(digests) elements. Elements are taken in
+// order, so those of one call find each other. A row is a row of the quotient
+// hash tables of Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables -
+// Efficiently Detecting Duplicates in Streaming Data", SAC 2019, section 3),
+// cut to a cache line; their eviction is EvictRandom, and EvictQueue that of their
+// queued tables with duplicates (QQHTD).
+//
+// With R = len(lines) * RowsPerLine rows, element i lives in row
+// floor(digests[i][1] * R / 2^64); row r is word r%8 of line r/8 where rows are
+// words, and line r where they are lines. Its fingerprint is
+//
+//	1 + floor(digests[i][0] * (2^w - 1) / 2^64)
+//
+// for cells of w bits: 0 stands for an empty cell, and the other 2^w - 1 values
+// are equally likely (to within 2^(w-64) of each other). So an element that was
+// never there is found in a row of which c cells are occupied with probability
+// c / (2^w - 1), that is Cells / (2^w - 1) at most.
+//
+// Cells are counted from the lowest bit of a row's first word up, and cell 0 is
+// the front. Empty cells are filled first: by EvictRandom from cell 0 up, while
+// the others push the last cell out, which is the last to become occupied. A
+// fingerprint is in its row at most once, except with EvictQueue. In memory that
+// was not made so (with gaps between cells, or equal ones), the first cell that
+// fits counts for all of this.
+//
+// The cell that EvictRandom takes in a full row is
+//
+//	floor(r1 * Cells / 2^64)
+//
+// for the element's random word r1, which comes of position and order (see the package
+// comment). The other evictions read neither.
+//
+// It takes constant time for each element, does not allocate, and panics if lines is empty,
+// seen or order is too short or p is out of range.
+func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (c RowCounts) {
+	n := len(digests)
+	if p.Shape >= layout.RowShapes || p.Eviction >= evictions {
+		panic("line: TestAndSetRows: unknown shape or eviction")
+	}
+	checkArguments("TestAndSetRows", lines, seen, order, n)
+	seen = seen[:bitWords(n)]
+	c.Filled = testAndSetRows(lines, seen, digests, position, order, p)
+	if p.Eviction == EvictQueue {
+		c.Evicted = uint64(n) - c.Filled
+		return c
+	}
+	found := 0
+	for _, word := range seen {
+		found += bits.OnesCount64(word)
+	}
+	c.Evicted = uint64(n-found) - c.Filled
+	return c
+}
+
+// rowGeometry is a RowShape as the kernels want it. The kernels in assembly know
+// its layout.
+type rowGeometry struct {
+	width   uint64    // bits a cell
+	ones    uint64    // the lowest bit of each cell of a word
+	tops    uint64    // the top bit of each cell of a word
+	cell    uint64    // all bits of the first cell of a word
+	spread  [2]uint64 // for each byte of two words, which byte of the first cell of its word is put there
+	choose  uint64    // how far a random word is shifted right to be the number of a cell
+	top     uint64    // the bit that stands for the first cell: 1, or (see topVictims) its top bit
+	spacing uint64    // the bit for a cell is 2^spacing places above the one before
+}
+
+func newRowGeometry(s layout.RowShape) (g rowGeometry) {
+	width := s.CellBits()
+	g.width = uint64(width)
+	g.cell = ^uint64(0) >> (64 - width)
+	g.ones = ^uint64(0) / g.cell
+	g.tops = g.ones << (width - 1)
+	const bytes = 0x0101010101010101
+	g.spread[0] = 0x0706050403020100 & (bytes * uint64(width/8-1))
+	g.spread[1] = g.spread[0] + 8*bytes
+	g.choose = uint64(65 - bits.Len(uint(s.Cells())))
+	g.top = 1
+	if s.InWords() && topVictims() {
+		g.spacing = uint64(bits.TrailingZeros(uint(width)))
+		g.top <<= width - 1
+	}
+	return g
+}
+
+// testAndSetRows is TestAndSetRows after its checks; it returns how many cells
+// were filled. The kernels return the elements that they miss, and of those that they
+// put into a cell the ones whose cell was empty, both shifted in from below: the
+// last element is bit 0. Where rows are lines, a victim that is 0 keeps an element out of a
+// full row, though it is missed.
+func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
+	if len(digests) == 0 {
+		return 0
+	}
+	g, random := newRowGeometry(p.Shape), p.Eviction == EvictRandom
+	kind := inLines
+	if p.Shape.InWords() {
+		kind = inWords
+	}
+	var w pipeline
+	w.elements = elements{kind: kind, count: len(digests), digests: digests, position: position, order: order, random: random}
+	w.begin(lines)
+	for at := range seen {
+		current, ahead, n := w.next()
+		current.fingerprint(n, &g, random)
+		missed, empty := testAndSetRowBatch(lines, current, ahead, n, &g, p)
+		seen[at] = inOrder(^missed, n)
+		filled += uint64(bits.OnesCount64(empty))
+	}
+	return filled
+}
+
+// fingerprint makes of the low halves of the first n digests their fingerprints, in each
+// cell of a word, and of their random words the cells that random evictions take, a bit
+// for a cell.
+func (b *batch) fingerprint(n int, g *rowGeometry, victims bool) {
+	if b.fingerprintVectors(n, g, victims) {
+		return
+	}
+	for i, low := range b.low[:n] {
+		fingerprint, _ := bits.Mul64(low, g.cell)
+		b.low[i] = (fingerprint + 1) * g.ones
+	}
+	if !victims {
+		return
+	}
+	for i, random := range b.random[:n] {
+		b.random[i] = g.top << (random >> (g.choose & 63) << (g.spacing & 63) & 63)
+	}
+}

@@ -1,0 +1,200 @@
+package line
+
+import "math/bits"
+
+// The plain kernels. They look for the fingerprint in all cells of a word at
+// once: with v = word XOR pattern, (v-ones) &^ v & tops is not zero if and only
+// if a cell of v is, and its lowest bit is the top bit of the lowest such cell;
+// bits above that one may be false. The bits up to that one are the cells from
+// the front to the one that was found, which is what a move to the front changes.
+//
+// Like the kernels in assembly they return the elements that they miss, shifted
+// in from below, so that the last one is bit 0.
+
+func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
+	if ahead != current {
+		touchLines(lines, ahead.offset[:])
+	}
+	words := p.Shape.InWords()
+	switch {
+	case p.Eviction == EvictRandom && words:
+		return wordsRandomGeneric(lines, current, n, g)
+	case p.Eviction == EvictRandom:
+		return linesRandomGeneric(lines, current, n, g)
+	case p.Eviction == EvictQueue && words:
+		return wordsQueueGeneric(lines, current, n, g)
+	case p.Eviction == EvictQueue:
+		return linesQueueGeneric(lines, current, n, g)
+	case words:
+		return wordsLRUGeneric(lines, current, n, g)
+	default:
+		return linesLRUGeneric(lines, current, n, g)
+	}
+}
+
+// isZero returns 1 if x is 0, else 0, without a branch that would be guessed.
+func isZero(x uint64) uint64 { return (x - 1) &^ x >> 63 }
+
+// upTo returns the bits of a word from its lowest bit up to the lowest bit of x.
+func upTo(x uint64) uint64 { return x ^ (x - 1) }
+
+func wordsLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
+	for i := range n {
+		offset, pattern := b.offset[i&63], b.low[i&63]
+		word := &lines[offset/64][offset/8%8]
+		row := *word
+		v := row ^ pattern
+		match := (v - ones) &^ v & tops
+		missed = missed<<1 | isZero(match)
+		rotated := bits.RotateLeft64(row, width)
+		last := rotated & cell
+		filled = filled<<1 | isZero(match|last)
+		moved := rotated ^ last ^ pattern&cell
+		*word = row ^ (row^moved)&upTo(match|1<<63)
+	}
+	return missed, filled
+}
+
+func wordsQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
+	for i := range n {
+		offset, pattern := b.offset[i&63], b.low[i&63]
+		word := &lines[offset/64][offset/8%8]
+		row := *word
+		v := row ^ pattern
+		missed = missed<<1 | isZero((v-ones)&^v&tops)
+		rotated := bits.RotateLeft64(row, width)
+		last := rotated & cell
+		filled = filled<<1 | isZero(last)
+		*word = rotated ^ last ^ pattern&cell
+	}
+	return missed, filled
+}
+
+// wordsRandomGeneric writes what is found over itself, to save a branch.
+func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
+	for i := range n {
+		offset, pattern := b.offset[i&63], b.low[i&63]
+		word := &lines[offset/64][offset/8%8]
+		row := *word
+		v := row ^ pattern
+		match := (v - ones) &^ v & tops
+		empty := (row - ones) &^ row & tops
+		miss := isZero(match)
+		missed = missed<<1 | miss
+		filled = filled<<1 | miss&^isZero(empty)
+		top := b.random[i&63]
+		if empty != 0 {
+			top = empty
+		}
+		if match != 0 {
+			top = match
+		}
+		bit := bits.TrailingZeros64(top) + 1 - width
+		*word = row ^ v&(cell<<(bit&63))
+	}
+	return missed, filled
+}
+
+// The loops over a line's words are functions of their own: there, all of
+// their variables have registers.
+
+func linesLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	for i := range n {
+		miss, last := g.toFront(&lines[b.offset[i&63]/64], b.low[i&63])
+		missed = missed<<1 | miss
+		filled = filled<<1 | miss&isZero(last)
+	}
+	return missed, filled
+}
+
+func linesQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	for i := range n {
+		line, pattern := &lines[b.offset[i&63]/64], b.low[i&63]
+		missed <<= 1
+		if !g.holds(line, pattern) {
+			missed |= 1
+		}
+		filled = filled<<1 | isZero(g.push(line, pattern))
+	}
+	return missed, filled
+}
+
+func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+	for i := range n {
+		line, pattern, victim := &lines[b.offset[i&63]/64], b.low[i&63], b.random[i&63]
+		missed, filled = missed<<1, filled<<1
+		if g.holds(line, pattern) {
+			continue
+		}
+		missed |= 1
+		at := bits.TrailingZeros64(victim) * int(g.width)
+		if g.holds(line, 0) {
+			at = g.firstEmpty(line)
+			filled |= 1
+		} else if victim == 0 {
+			continue
+		}
+		word := &line[at/64&7]
+		*word ^= (*word ^ pattern) & (g.cell << (at & 63))
+	}
+	return missed, filled
+}
+
+// toFront moves the cells on by one, from the first to the one with the
+// pattern, and puts that in front. If there is none, all cells move, miss is 1
+// and last the one that was pushed out.
+func (g *rowGeometry) toFront(line *[8]uint64, pattern uint64) (miss, last uint64) {
+	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
+	last = pattern & cell
+	for w, row := range line {
+		v := row ^ pattern
+		match := (v - ones) &^ v & tops
+		rotated := bits.RotateLeft64(row, width)
+		next := rotated & cell
+		moved := rotated ^ next ^ last
+		if match != 0 {
+			line[w] = row ^ (row^moved)&upTo(match)
+			return 0, 0
+		}
+		line[w] = moved
+		last = next
+	}
+	return 1, last
+}
+
+// push moves all cells on by one and puts the pattern in front.
+func (g *rowGeometry) push(line *[8]uint64, pattern uint64) (last uint64) {
+	width, cell := int(g.width), g.cell
+	last = pattern & cell
+	for w, row := range line {
+		rotated := bits.RotateLeft64(row, width)
+		next := rotated & cell
+		line[w] = rotated ^ next ^ last
+		last = next
+	}
+	return last
+}
+
+// holds tells whether the line has a cell with the pattern.
+func (g *rowGeometry) holds(line *[8]uint64, pattern uint64) bool {
+	var match uint64
+	for _, row := range line {
+		v := row ^ pattern
+		match |= (v - g.ones) &^ v
+	}
+	return match&g.tops != 0
+}
+
+// firstEmpty returns where the first empty cell begins, counted in bits from the
+// line's first one. There must be one.
+func (g *rowGeometry) firstEmpty(line *[8]uint64) (at int) {
+	for w, row := range line {
+		if empty := (row - g.ones) &^ row & g.tops; empty != 0 {
+			return 64*w + bits.TrailingZeros64(empty) + 1 - int(g.width)
+		}
+	}
+	return 0
+}

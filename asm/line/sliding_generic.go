@@ -1,0 +1,42 @@
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// testAndSetSlidingBatchGeneric takes len(before) elements. It returns those that have a cell
+// in the end, shifted in from below.
+func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before []uint16) (held uint64) {
+	touchLines(lines, current.offset[:len(before)])
+	for i := range before {
+		line, cell := &lines[current.offset[i&63]/64], current.low[i&63]
+		held = held<<1 | 1
+		at := findSliding(line, cell, layout.SlidingKnown-1)
+		if at == len(line) {
+			before[i] = 0
+			if at = findSliding(line, 0, 0); at == len(line) {
+				held--
+				continue
+			}
+			line[at&7] = cell
+			continue
+		}
+		known := line[at&7]
+		before[i] = uint16(known)
+		if (cell-known)&(layout.SlidingKnown-1) < layout.SlidingKnown/2 {
+			line[at&7] = cell
+		}
+	}
+	return held
+}
+
+// findSliding returns the number of the first cell that differs from the given one by at
+// most differ, 8 if there is none. No part of it is to become a branch: where the cell lies
+// is as good as random.
+func findSliding(line *[8]uint64, cell, differ uint64) int {
+	misses := above(line[0]^cell, differ) | above(line[1]^cell, differ)<<1 | above(line[2]^cell, differ)<<2 |
+		above(line[3]^cell, differ)<<3 | above(line[4]^cell, differ)<<4 | above(line[5]^cell, differ)<<5 |
+		above(line[6]^cell, differ)<<6 | above(line[7]^cell, differ)<<7
+	return bits.TrailingZeros64(^misses)
+}

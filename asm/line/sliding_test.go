@@ -1,0 +1,204 @@
+package line
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// slidingModel is what TestAndSetSliding promises, with a map of dates for each line.
+type slidingModel struct {
+	lines []map[uint64]uint16
+}
+
+func (m *slidingModel) testAndSet(d digest.Digest, date uint16) (before uint16, spilled bool) {
+	line := m.lines[d[0]>>(65-bits.Len(uint(len(m.lines))))]
+	known, ok := line[d[0]>>6&(1<<48-1)]
+	switch {
+	case !ok && len(line) == 8:
+		return 0, true
+	case ok:
+		before = known | 1<<15
+	}
+	if later := (date - known) & 0x7fff; !ok || later < 0x4000 {
+		line[d[0]>>6&(1<<48-1)] = date
+	}
+	return before, false
+}
+
+// lows returns the low halves of digests.
+func lows(d []digest.Digest) []uint64 {
+	words := make([]uint64, len(d))
+	for i := range d {
+		words[i] = d[i][0]
+	}
+	return words
+}
+
+// slidingBatch makes elements of a stream, and dates that go on and are late at times.
+func slidingBatch(rng *rand.Rand, d []digest.Digest, dates []uint16, kind int, now int) {
+	fillDigests(rng, d, digestBatches[kind].digest)
+	for i := range dates {
+		dates[i] = uint16(now+rng.IntN(3)*rng.IntN(200)) & 0x7fff
+	}
+}
+
+func TestSlidingModel(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for kind := range digestBatches {
+			rng := rand.New(rand.NewPCG(41, uint64(kind)))
+			model := slidingModel{make([]map[uint64]uint16, layout.SlidingLines)}
+			for i := range model.lines {
+				model.lines[i] = map[uint64]uint16{}
+			}
+			lines := make([]layout.Line, layout.SlidingLines)
+			for round := range 100 {
+				const n = 200
+				d, dates, before, spill := make([]digest.Digest, n), make([]uint16, n), make([]uint16, n), make([]uint32, n)
+				slidingBatch(rng, d, dates, kind, 300*round)
+				spills := spill[:TestAndSetSliding(lines, before, lows(d), dates, spill)]
+				for i := range d {
+					want, spilled := model.testAndSet(d[i], dates[i])
+					if before[i] != want || spilled != slices.Contains(spills, uint32(i)) {
+						t.Fatalf("%s: element %d: %#x, spills %v, want %#x, spilled %v", digestBatches[kind].name, i, before[i], spills, want, spilled)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestSlidingLevels compares what calls return and memory for every batch length from 0 to
+// 300, one after the other on the same lines, with guard pages around all buffers.
+func TestSlidingLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		for kind := range digestBatches {
+			for _, front := range []bool{false, true} {
+				compareSliding(t, kind, front)
+			}
+		}
+	})
+}
+
+func compareSliding(t *testing.T, kind int, front bool) {
+	t.Helper()
+	const most = 300
+	rng := rand.New(rand.NewPCG(43, uint64(kind)))
+	filter, plain := kerneltest.Guarded[[8]uint64](t, layout.SlidingLines, front), make([]layout.Line, layout.SlidingLines)
+	// Lines that no call has made: cells of any dates, empty ones in between.
+	fillLines(filter, 8)
+	for i := range filter {
+		for c := range filter[i] {
+			filter[i][c] |= layout.SlidingKnown
+			if rng.IntN(3) == 0 || slices.ContainsFunc(filter[i][:c], func(other uint64) bool { return (other^filter[i][c])>>layout.SlidingDateBits == 0 }) {
+				filter[i][c] = 0
+			}
+		}
+	}
+	copy(plain, filter)
+	words, dates := kerneltest.Guarded[uint64](t, most, front), kerneltest.Guarded[uint16](t, most, front)
+	befores, spills := kerneltest.Guarded[uint16](t, most, front), kerneltest.Guarded[uint32](t, most, front)
+	for n := range most + 1 {
+		from := most - n
+		if front {
+			from = 0
+		}
+		word, date, before, spill := words[from:from+n], dates[from:from+n], befores[from:from+n], spills[from:from+n]
+		d := make([]digest.Digest, n)
+		slidingBatch(rng, d, date, kind, 100*n)
+		copy(word, lows(d))
+		want, wantSpill := make([]uint16, n), make([]uint32, n)
+		var wanted int
+		got := TestAndSetSliding(filter, before, word, date, spill)
+		kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetSliding(plain, want, word, date, wantSpill) })
+		if got != wanted || !slices.Equal(before, want) || !slices.Equal(spill[:got], wantSpill[:wanted]) {
+			t.Fatalf("%s: %d elements: dates or spills differ", digestBatches[kind].name, n)
+		}
+		if !slices.Equal(filter, plain) {
+			t.Fatalf("%s: %d elements: memory differs", digestBatches[kind].name, n)
+		}
+	}
+}
+
+func TestSlidingPanics(t *testing.T) {
+	for name, call := range map[string]func(){
+		"lines": func() { TestAndSetSliding(make([]layout.Line, 512), nil, nil, nil, nil) },
+		"power": func() { TestAndSetSliding(make([]layout.Line, 1025), nil, nil, nil, nil) },
+		"before": func() {
+			TestAndSetSliding(make([]layout.Line, 1024), nil, make([]uint64, 1), make([]uint16, 1), make([]uint32, 1))
+		},
+		"dates": func() {
+			TestAndSetSliding(make([]layout.Line, 1024), make([]uint16, 1), make([]uint64, 1), nil, make([]uint32, 1))
+		},
+		"spill": func() {
+			TestAndSetSliding(make([]layout.Line, 1024), make([]uint16, 1), make([]uint64, 1), make([]uint16, 1), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			call()
+		})
+	}
+}
+
+// Cells that were split are found in their new lines with their dates, and there are no
+// others.
+func TestSplitSlidingRows(t *testing.T) {
+	for _, lines := range []int{layout.SlidingLines, 8 * layout.SlidingLines} {
+		rng := rand.New(rand.NewPCG(23, uint64(lines)))
+		n := 5 * lines
+		words, dates := make([]uint64, n), make([]uint16, n)
+		for i := range words {
+			words[i], dates[i] = rng.Uint64(), uint16(rng.IntN(1<<14))
+		}
+		old, rows := make([]layout.Line, lines), make([]layout.Line, 2*lines)
+		before, spill := make([]uint16, n), make([]uint32, n)
+		spilled := map[uint32]bool{}
+		for _, i := range spill[:TestAndSetSliding(old, before, words, dates, spill)] {
+			spilled[i] = true
+		}
+		SplitSlidingRows(rows, old, 0, lines)
+		taken := 0
+		for i := range rows {
+			for _, cell := range rows[i] {
+				if cell != 0 {
+					taken++
+				}
+			}
+		}
+		if taken != n-len(spilled) {
+			t.Errorf("%d lines: %d cells before, %d after", lines, n-len(spilled), taken)
+		}
+		TestAndSetSliding(rows, before, words, dates, spill)
+		for i, date := range dates {
+			if want := date | layout.SlidingKnown; !spilled[uint32(i)] && before[i] != want {
+				t.Fatalf("%d lines: element %d had %#x, want %#x", lines, i, before[i], want)
+			}
+		}
+	}
+}
+
+func TestSplitSlidingRowsPanics(t *testing.T) {
+	const least = layout.SlidingLines
+	for _, c := range [][2]int{{least, least}, {least, least / 2}, {4 * least, least}, {2*least + 2, least + 1}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			SplitSlidingRows(make([]layout.Line, c[0]), make([]layout.Line, c[1]), 0, 0)
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package line
+
+import "math/bits"
+
+// testAndSetGeneric takes the elements of a current. It returns those that it misses,
+// shifted in from below, so that the last one is bit 0, as the kernels in assembly
+// do, and by how many the bits set became more, modulo 2^64.
+func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
+	if ahead != current {
+		touchLines(lines, ahead.offset[:])
+	}
+	for i := range n {
+		line, low := &lines[current.offset[i&63]/64], current.low[i&63]
+		miss := r.misses(line, low)
+		missed = missed<<1 | miss
+		// To do all the work for elements that are seen too would cost more than the
+		// wrong guesses of the branch predictor.
+		if r.method == StableRSBF {
+			miss = inserted >> (i & 63)
+		}
+		if miss&1 != 0 {
+			added -= r.forget(line, current.random[i&63])
+			added += r.set(line, low)
+		}
+	}
+	return missed, added
+}
+
+// at returns the bit that part j's 16 bits of a word choose.
+func (r *stableRule) at(word uint64, j uint) uint64 {
+	return uint64(j)*r.size + word>>(16*j&63)&0xffff*r.size>>16
+}
+
+// misses returns 1 if one of an element's bits is clear, else 0.
+func (r *stableRule) misses(line *[8]uint64, low uint64) (miss uint64) {
+	for j := range r.k {
+		at := r.at(low, j)
+		miss |= ^line[at/64&7] >> (at & 63)
+	}
+	return miss & 1
+}
+
+// set sets an element's bits and returns how many were clear.
+func (r *stableRule) set(line *[8]uint64, low uint64) (added uint64) {
+	for j := range r.k {
+		at := r.at(low, j)
+		added += ^line[at/64&7] >> (at & 63) & 1
+		line[at/64&7] |= 1 << (at & 63)
+	}
+	return added
+}
+
+// forget clears what the method chooses and returns how many bits were set.
+func (r *stableRule) forget(line *[8]uint64, r1 uint64) (cleared uint64) {
+	switch r.method {
+	case StableSBF, StableBSBFSD:
+		at, _ := bits.Mul64(r1, r.span)
+		return clearRun(line, at, r.run)
+	case StableRLBSBF:
+		return r.clearByLoad(line, r1)
+	}
+	for j := range r.k {
+		cleared += clearBit(line, r.at(r1, j), 1)
+	}
+	return cleared
+}
+
+// clearByLoad clears the bit of each part that r1 chooses if the one that r2
+// chooses is set.
+func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
+	r2 := prngNext(r1)
+	for j := range r.k {
+		other := r.at(r2, j)
+		cleared += clearBit(line, r.at(r1, j), line[other/64&7]>>(other&63)&1)
+	}
+	return cleared
+}
+
+// clearBit clears a bit if really is 1 and not 0, and returns how many that were
+// set.
+func clearBit(line *[8]uint64, at, really uint64) (cleared uint64) {
+	cleared = line[at/64&7] >> (at & 63) & really
+	line[at/64&7] ^= cleared << (at & 63)
+	return cleared
+}
+
+// clearRun clears the bits that are set in run, which begins at bit at of the
+// line, and returns how many were set.
+func clearRun(line *[8]uint64, at, run uint64) (cleared uint64) {
+	low, high := run<<(at&63), run>>1>>(63-at&63)
+	first, second := &line[at/64&7], &line[(at/64+1)&7]
+	cleared = uint64(bits.OnesCount64(*first&low) + bits.OnesCount64(*second&high))
+	*first &^= low
+	*second &^= high
+	return cleared
+}

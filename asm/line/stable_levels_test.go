@@ -1,0 +1,144 @@
+package line
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// stableShapes are parameters at their ends and as they are used.
+var stableShapes = func() (shapes []StableParams) {
+	for k := 1; k <= layout.MaxStableParts; k++ {
+		for method := range StableMethod(stableMethods) {
+			runs := []int{0}
+			if method == StableSBF {
+				runs = []int{1, 4, 11, layout.MaxStableRun - 1, layout.MaxStableRun}
+			}
+			for _, p := range runs {
+				shapes = append(shapes, StableParams{Method: method, K: k, P: p})
+			}
+		}
+	}
+	return shapes
+}()
+
+// TestStableLevels compares verdicts, counts and memory for every batch length
+// from 0 to 300, with guard pages around all buffers.
+func TestStableLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		for _, p := range stableShapes {
+			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
+				for _, front := range []bool{false, true} {
+					compareStable(t, p, front)
+				}
+			})
+		}
+	})
+}
+
+// compareStable takes the kinds of batches in turn.
+func compareStable(t *testing.T, p StableParams, front bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(p.K), 1))
+	const lines, most = 7, 300
+	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
+	memory, numbers := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint32](t, most, front)
+	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	var counts, want StableCounts
+	for n := range most + 1 {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		digests, order, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
+		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
+		for i := range order {
+			order[i] = rng.Uint32() >> rng.UintN(32)
+		}
+		if n%2 == 0 {
+			order = nil
+		}
+		position := rng.Uint64() >> rng.UintN(64)
+		for i := range seen {
+			seen[i] = rng.Uint64()
+		}
+		wanted := make([]uint64, len(seen))
+		TestAndSetStable(filter, seen, digests, position, order, p, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetStable(plain, wanted, digests, position, order, p, &want) })
+		if !slices.Equal(seen, wanted) || !slices.Equal(filter, plain) || counts != want {
+			t.Fatalf("%d elements: verdicts, memory or counts %+v and %+v differ", n, counts, want)
+		}
+	}
+}
+
+// TestStableSharded gives each of three workers the elements of a third of the
+// lines: together they must say what one says.
+func TestStableSharded(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		const n, lineCount, position, shards = 3000, 7, 1000, 3
+		digests := make([]digest.Digest, n)
+		fillDigests(rng, digests, digestBatches[1].digest)
+		for _, p := range stableShapes {
+			var counts, wanted StableCounts
+			want, lines := make([]uint64, (n+63)/64), make([]layout.Line, lineCount)
+			TestAndSetStable(lines, want, digests, position, nil, p, &wanted)
+			got, sharded := make([]uint64, len(want)), make([]layout.Line, lineCount)
+			for shard := range uint64(shards) {
+				var part []digest.Digest
+				var order []uint32
+				for i, d := range digests {
+					if share(d[1], lineCount)*shards/lineCount == shard {
+						part, order = append(part, d), append(order, uint32(i))
+					}
+				}
+				seen := make([]uint64, (len(part)+63)/64)
+				TestAndSetStable(sharded, seen, part, position, order, p, &counts)
+				for i, at := range order {
+					got[at/64] |= seen[i/64] >> (i % 64) & 1 << (at % 64)
+				}
+			}
+			if !slices.Equal(got, want) || !slices.Equal(lines, sharded) || counts != wanted {
+				t.Errorf("%+v: three workers do not do what one does", p)
+			}
+		}
+	})
+}
+
+// goldenStableFile are verdicts and memory as TestAndSetStable defines them, for other
+// implementations and CPUs to reproduce.
+type goldenStableFile struct {
+	Comment         string
+	Lines, Elements int
+	Position        uint64
+	Filters         []goldenStable
+}
+
+type goldenStable struct {
+	Method       StableMethod
+	K, P         int
+	Ones         uint64
+	Seen, Memory kerneltest.Hex
+}
+
+func TestGoldenStable(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		g := goldenStableFile{
+			Comment: goldenElements + "methods are 0 SBF, 1 RSBF, 2 BSBF, 3 BSBFSD, 4 RLBSBF; seen and memory are little-endian words",
+			Lines:   5, Elements: 1000, Position: 1,
+		}
+		digests := goldenDigests(g.Elements)
+		for _, p := range stableShapes {
+			lines, seen, c := make([]layout.Line, g.Lines), make([]uint64, (g.Elements+63)/64), StableCounts{}
+			TestAndSetStable(lines, seen, digests, g.Position, nil, p, &c)
+			g.Filters = append(g.Filters, goldenStable{p.Method, p.K, p.P, c.Ones, kerneltest.Words(seen), goldenLines(lines)})
+		}
+		kerneltest.CheckGolden(t, "bitlines.json", g)
+	})
+}

@@ -1,0 +1,79 @@
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// The last two words of a line hold three times 21 bits each.
+const highMask = 1<<layout.TimedHighBits - 1
+
+func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
+	touchLines(lines, current.offset[:n])
+	for i := range n {
+		isCopy, isNew, pushedOut := r.testAndSet(&lines[current.offset[i&63]/64], b.cell[i&63], b.mark[i&63])
+		copies |= isCopy << (i & 63)
+		inserted += isNew
+		evicted += pushedOut
+	}
+	return copies, inserted, evicted
+}
+
+// testAndSet takes one element. Nothing here is to become a branch: what an element
+// finds is as good as random, so it would be a wrong guess for every second one.
+func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
+	at := r.find(line, cell)
+	kept := r.kept(line, at)
+	after := (kept - mark + r.window) & r.tickMask
+	near := above(2*r.window+1, after)
+	isNew = above(at, layout.TimedCells-1)
+	pushedOut = near & isNew & above(line[layout.TimedCells-1], 0)
+	// What a copy that is remembered differs in: its time is the later one of both.
+	diff := (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
+	if r.across {
+		near &= above(diff&r.points, 0)
+	}
+	isCopy = near &^ isNew
+	if r.refresh {
+		r.move(line, at, cell, mark^diff&(r.points|r.tickMask)&-isCopy)
+	} else {
+		r.move(line, at+8*near, cell, mark)
+	}
+	return isCopy, isNew, pushedOut
+}
+
+// kept returns the mark of a cell, of the last one for TimedCells, with bits of others above
+// it.
+func (r *timedRule) kept(line *[8]uint64, at uint64) uint64 {
+	place := timedTables.places[at&7]
+	return line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)
+}
+
+// find returns the number of the first cell with the fingerprint of cell, TimedCells if
+// there is none.
+func (r *timedRule) find(line *[8]uint64, cell uint64) (at uint64) {
+	low := r.low
+	misses := above(line[0]^cell, low) | above(line[1]^cell, low)<<1 | above(line[2]^cell, low)<<2 |
+		above(line[3]^cell, low)<<3 | above(line[4]^cell, low)<<4 | above(line[5]^cell, low)<<5
+	return uint64(bits.TrailingZeros64(^misses))
+}
+
+// above returns 1 if a is above b.
+func above(a, b uint64) uint64 {
+	_, borrow := bits.Sub64(b, a, 0)
+	return borrow
+}
+
+// move makes a move of timedTables, with a cell of this fingerprint and mark.
+func (r *timedRule) move(line *[8]uint64, number, cell, mark uint64) {
+	c0, c1, c2, c3, c4, c5, h, h2 := line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]
+	moves := &timedTables.moves[number&15].bits
+	line[0] = c0 ^ (c0^(cell&^r.low|mark&r.low))&moves[0]
+	line[1] = c1 ^ (c1^c0)&moves[1]
+	line[2] = c2 ^ (c2^c1)&moves[2]
+	line[3] = c3 ^ (c3^c2)&moves[3]
+	line[4] = c4 ^ (c4^c3)&moves[4]
+	line[5] = c5 ^ (c5^c4)&moves[5]
+	line[6] = h ^ (h^(h<<layout.TimedHighBits|mark>>(r.lowBits&63)))&moves[6]
+	line[7] = h2 ^ (h2^(h2<<layout.TimedHighBits|h>>(2*layout.TimedHighBits)))&moves[7]
+}

@@ -1,0 +1,300 @@
+package line
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// timedStream is input for a kernel and its model.
+type timedStream struct {
+	digests []digest.Digest
+	ticks   []int64
+	points  []uint32
+}
+
+func (s *timedStream) add(d digest.Digest, t int64, point uint32) {
+	s.digests = append(s.digests, d)
+	s.ticks = append(s.ticks, t)
+	s.points = append(s.points, point)
+}
+
+// checkTimed runs s through kernel and model in batches of the given size and
+// compares verdicts, counts and every line.
+func checkTimed(t *testing.T, p TimedParams, lineCount, batch int, s *timedStream) {
+	t.Helper()
+	model := newTimedModel(p, lineCount)
+	lines := make([]layout.Line, lineCount)
+	var c TimedCounts
+	for from := 0; from < len(s.digests); from += batch {
+		to := min(from+batch, len(s.digests))
+		seen := make([]uint64, (to-from+63)/64+1)
+		for i := range seen {
+			seen[i] = math.MaxUint64
+		}
+		TestAndSetTimed(lines, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
+		for i := from; i < to; i++ {
+			want := model.testAndSet(s.digests[i], s.ticks[i], s.points[i])
+			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
+				t.Fatalf("%+v: element %d, tick %d: copy %v, want %v", p, i, s.ticks[i], got, want)
+			}
+		}
+		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
+			t.Fatalf("bits beyond %d elements are set", to-from)
+		}
+		if seen[len(seen)-1] != math.MaxUint64 {
+			t.Fatalf("words beyond those of %d elements were written", to-from)
+		}
+	}
+	if c != model.c {
+		t.Fatalf("%+v: counts %+v, want %+v", p, c, model.c)
+	}
+	for i := range lines {
+		if want := model.line(i); lines[i] != want {
+			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
+		}
+	}
+}
+
+// randomTimedStream draws digests from few values, so that lines see copies,
+// evictions and equal fingerprints, and times that walk, step back and jump.
+func randomTimedStream(rng *rand.Rand, n int, p *TimedParams) *timedStream {
+	s := &timedStream{}
+	now := int64(rng.Uint64())
+	for range n {
+		step := rng.Int64N(2 + p.Window/4)
+		switch rng.IntN(40) {
+		case 0:
+			now = int64(rng.Uint64())
+		case 1:
+			now = []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64, 0, 1, -1}[rng.IntN(6)]
+		case 2:
+			now += step << rng.IntN(30)
+		case 3:
+			now -= step << rng.IntN(30)
+		case 4, 5, 6, 7, 8:
+			now -= step // wraps at the ends of time, as hostile input may
+		default:
+			now += step
+		}
+		d := digest.Digest{rng.Uint64N(40) * 0x9e3779b97f4a7c15, rng.Uint64()}
+		if rng.IntN(8) == 0 {
+			d[0] = 0 // the fingerprint of empty cells
+		}
+		d[1] = d[0] * 0xbf58476d1ce4e5b9
+		s.add(d, now, rng.Uint32()>>(8*rng.UintN(4)))
+	}
+	return s
+}
+
+var timedShapes = []TimedParams{
+	{FPBits: 40, TickBits: 45, Window: 1<<44 - 1},
+	{FPBits: 40, TickBits: 45, Window: 1000, Origin: 1 << 60},
+	{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1 << 18, Origin: math.MinInt64},
+	{FPBits: 51, PointBits: 32, TickBits: 2, Window: 1, Origin: math.MaxInt64},
+	{FPBits: 63, TickBits: 22, Window: 0},
+	{FPBits: 22, TickBits: 63, Window: 1 << 61},
+	{FPBits: 21, PointBits: 32, TickBits: 32, Window: 1 << 30},
+}
+
+func TestTimedAgainstModel(t *testing.T) {
+	kerneltest.ForEveryLevel(t, timedAgainstModel)
+}
+
+func timedAgainstModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, p := range timedShapes {
+		for _, mode := range []int{0, 1, 2, 3} {
+			p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
+			for _, lines := range []int{1, 3, 16} {
+				for _, batch := range []int{1, 63, 64, 65, 1000} {
+					checkTimed(t, p, lines, batch, randomTimedStream(rng, 400, &p))
+				}
+			}
+		}
+	}
+}
+
+func FuzzTimed(f *testing.F) {
+	f.Add(uint8(0), uint8(1), []byte{})
+	f.Add(uint8(7), uint8(3), kerneltest.Pattern(400))
+	f.Add(uint8(26), uint8(0), []byte("copies of copies of copies of copies, and nothing but copies"))
+	f.Fuzz(func(t *testing.T, shape, lines uint8, data []byte) {
+		p := timedShapes[int(shape&31)%len(timedShapes)]
+		p.Refresh, p.Across = shape&32 != 0, shape&64 != 0
+		s := &timedStream{}
+		now := int64(0)
+		for ; len(data) >= 4; data = data[4:] {
+			// One byte picks the digest and the point, three the way of time.
+			v := binary.LittleEndian.Uint32(data)
+			step := int64(v>>16&0xff) << (v >> 24 & 0x3f)
+			if v>>30&1 != 0 {
+				step = -step
+			}
+			now += step
+			if v>>31 != 0 {
+				now = int64(uint64(v>>24) << 57)
+			}
+			fp := uint64(v>>3&15) * 0x9e3779b97f4a7c15
+			s.add(digest.Digest{fp, fp * 0xbf58476d1ce4e5b9}, now, v&7<<(v>>8&31))
+		}
+		checkTimed(t, p, 1+int(lines%4), 64, s)
+	})
+}
+
+func TestReducePoint(t *testing.T) {
+	for _, width := range []uint{1, 2, 8, 16, 32} {
+		for _, point := range []uint32{0, 1, 2, 254, 255, 256, 65534, 1 << 31, math.MaxUint32} {
+			got := reducePoint(point, width)
+			if got >= 1<<width || uint64(point) < 1<<width-1 && got != uint64(point) {
+				t.Errorf("reducePoint(%d, %d) = %d", point, width, got)
+			}
+		}
+	}
+}
+
+func TestTimedPanics(t *testing.T) {
+	ok := TimedParams{FPBits: 36, PointBits: 7, TickBits: 42, Window: 1}
+	with := func(change func(*TimedParams)) TimedParams {
+		p := ok
+		change(&p)
+		return p
+	}
+	for _, c := range []struct {
+		want                       string
+		p                          TimedParams
+		lines, seen, ticks, points int
+	}{
+		{"no lines", ok, 0, 1, 1, 1},
+		{"seen", ok, 1, 0, 1, 1},
+		{"ticks", ok, 1, 1, 0, 1},
+		{"points", ok, 1, 1, 1, 0},
+		{"fields", with(func(p *TimedParams) { p.FPBits-- }), 1, 1, 1, 1},
+		{"fields", TimedParams{FPBits: 64, TickBits: 21}, 1, 1, 1, 1},
+		{"fields", TimedParams{FPBits: ^uint(30), PointBits: 32, TickBits: 63}, 1, 1, 1, 1},
+		{"window", with(func(p *TimedParams) { p.Window = -1 }), 1, 1, 1, 1},
+		{"window", with(func(p *TimedParams) { p.Window = 1 << 41 }), 1, 1, 1, 1},
+	} {
+		got := func() (got string) {
+			defer func() { got = fmt.Sprint(recover()) }()
+			TestAndSetTimed(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 1),
+				make([]int64, c.ticks), make([]uint32, c.points), &c.p, &TimedCounts{})
+			return ""
+		}()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: panic %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// timedModel is the contract of TestAndSetTimed without packed words.
+type timedModel struct {
+	p     TimedParams
+	lines [][]modelCell // newest first
+	c     TimedCounts
+}
+
+type modelCell struct {
+	fp    uint64
+	point uint64
+	tick  *big.Int // 0 to 2^TickBits - 1
+}
+
+func newTimedModel(p TimedParams, lines int) *timedModel {
+	return &timedModel{p: p, lines: make([][]modelCell, lines)}
+}
+
+func power(n uint) *big.Int { return new(big.Int).Lsh(big.NewInt(1), n) }
+
+// after returns how far b lies after a, modulo 2^TickBits.
+func (m *timedModel) after(a, b *big.Int) *big.Int {
+	d := new(big.Int).Sub(b, a)
+	return d.Mod(d, power(m.p.TickBits))
+}
+
+func (m *timedModel) within(a, b *big.Int) bool {
+	w := big.NewInt(m.p.Window)
+	return m.after(a, b).Cmp(w) <= 0 || m.after(b, a).Cmp(w) <= 0
+}
+
+// era returns the number of the era that t lies in.
+func (m *timedModel) era(t int64) uint64 {
+	d := new(big.Int).Sub(big.NewInt(t), big.NewInt(m.p.Origin))
+	d.Mod(d, power(64))
+	return d.Rsh(d, m.p.TickBits-1).Uint64()
+}
+
+// pack returns a cell as one number.
+func (m *timedModel) pack(c modelCell) *big.Int {
+	v := new(big.Int).SetUint64(c.fp)
+	v.Lsh(v, m.p.PointBits).Or(v, new(big.Int).SetUint64(c.point))
+	return v.Lsh(v, m.p.TickBits).Or(v, c.tick)
+}
+
+// word returns what a cell leaves in a word of its own.
+func (m *timedModel) word(c modelCell) uint64 {
+	v := m.pack(c)
+	low := new(big.Int).Mod(v, power(64-m.p.FPBits)).Uint64()
+	return c.fp<<(64-m.p.FPBits) | low
+}
+
+// high returns the rest of a cell.
+func (m *timedModel) high(c modelCell) uint64 {
+	v := new(big.Int).Mod(m.pack(c), power(85-m.p.FPBits))
+	return v.Rsh(v, 64-m.p.FPBits).Uint64()
+}
+
+func (m *timedModel) testAndSet(d digest.Digest, t int64, point uint32) bool {
+	if t == layout.NoTick {
+		return false
+	}
+	index := new(big.Int).Mul(new(big.Int).SetUint64(d[1]), big.NewInt(int64(len(m.lines))))
+	line := &m.lines[index.Rsh(index, 64).Uint64()]
+	cell := modelCell{fp: max(1, (d[0]^m.era(t)*0x9e3779b97f4a7c15)>>(64-m.p.FPBits)), tick: m.after(new(big.Int), big.NewInt(t))}
+	if m.p.PointBits > 0 {
+		cell.point = reducePoint(point, m.p.PointBits)
+	}
+	at := slices.IndexFunc(*line, func(c modelCell) bool { return c.fp == cell.fp })
+	if at < 0 {
+		m.c.Inserted++
+		if len(*line) == layout.TimedCells {
+			if m.within((*line)[layout.TimedCells-1].tick, cell.tick) {
+				m.c.EvictedLive++
+			}
+			*line = (*line)[:layout.TimedCells-1]
+		}
+		*line = slices.Insert(*line, 0, cell)
+		return false
+	}
+	old := (*line)[at]
+	isCopy := m.within(old.tick, cell.tick) && (!m.p.Across || old.point != cell.point)
+	if isCopy && !m.p.Refresh {
+		return true
+	}
+	if isCopy {
+		if half := power(m.p.TickBits - 1); m.after(old.tick, cell.tick).Cmp(half) >= 0 {
+			cell.tick = old.tick
+		}
+		cell.point = old.point
+	}
+	*line = slices.Insert(slices.Delete(*line, at, at+1), 0, cell)
+	return isCopy
+}
+
+// line returns the words that a line must hold.
+func (m *timedModel) line(i int) (w [8]uint64) {
+	for j, c := range m.lines[i] {
+		w[j] = m.word(c)
+		w[6+j/3] |= m.high(c) << (j % 3 * 21)
+	}
+	return w
+}

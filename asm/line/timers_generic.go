@@ -1,0 +1,87 @@
+package line
+
+import (
+	"github.com/flowdedup/flowdedup/layout"
+	"math/bits"
+)
+
+// testAndSetTimerBatchGeneric takes the n elements of a current. It returns those that are
+// found, shifted in from below: the last one is bit 0; and how many timers were 0 and
+// are set.
+func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
+	touchLines(lines, ahead.offset[:])
+	for i := range n {
+		seen, more := r.testAndSet(&lines[current.offset[i]/64], current.low[i], s.stamp[i]&r.period, s.oldest[i]&r.period)
+		found <<= 1
+		if seen {
+			found |= 1
+		}
+		filled += more
+	}
+	return found, filled
+}
+
+// testAndSet takes one element of the present, whose stamp is now.
+func (r *TimerRule) testAndSet(line *[8]uint64, pick, now, oldest uint64) (seen bool, filled uint64) {
+	const tops = 0x8080808080808080 // which cellNone has
+	var timers [layout.MaxCellK]uint64
+	j, empty := 0, uint64(0)
+	seen = true
+	for rest := ^pick & tops; rest != 0; rest &= rest - 1 {
+		e := bits.TrailingZeros64(rest) >> 3
+		timer := line[e&7] >> (pick >> (8 * e) * r.bits & 63) & r.period
+		if timer == 0 {
+			empty++
+		}
+		seen = seen && timer != 0 && (now-timer)&r.period <= oldest
+		timers[j&7] = timer
+		j++
+	}
+	set := r.set[0]
+	seen = seen && (r.equal < 2 || largestGroup(timers[:j]) >= r.equal)
+	if !seen {
+		set, filled = r.set[1], empty
+	}
+	for rest := ^pick & tops & set; rest != 0; rest &= rest - 1 {
+		e := bits.TrailingZeros64(rest) >> 3
+		shift := pick >> (8 * e) * r.bits & 63
+		line[e&7] = line[e&7]&^(r.period<<shift) | now<<shift
+	}
+	return seen, filled
+}
+
+// largestGroup returns how many of timers are equal, at most.
+func largestGroup(timers []uint64) (largest uint64) {
+	for i, a := range timers {
+		equal := uint64(1)
+		for _, b := range timers[i+1:] {
+			if a == b {
+				equal++
+			}
+		}
+		largest = max(largest, equal)
+	}
+	return largest
+}
+
+// sweepTimersGeneric returns how many timers it clears.
+func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
+	now := r.stamp(tick)
+	oldest := r.oldest(now)
+	for i := range lines {
+		for w, word := range lines[i] {
+			if word == 0 {
+				continue
+			}
+			for shift := uint64(0); shift < 64; shift += r.bits {
+				timer := word >> shift & r.period
+				if timer != 0 && (now-timer)&r.period > oldest {
+					word &^= r.period << shift
+					cleared++
+				}
+			}
+			lines[i][w] = word
+		}
+	}
+	return cleared
+}

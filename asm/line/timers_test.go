@@ -1,0 +1,364 @@
+package line
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// checkTimers runs a stream through kernel and model and compares verdicts and, at the
+// end, every line. It sweeps as late as the contract allows, and no verdict may depend
+// on that; a call ends at a sweep, or else after batch elements.
+func checkTimers(t *testing.T, p TimerParams, lineCount, batch int, digests []digest.Digest, ticks []uint64) {
+	t.Helper()
+	rule, model := timerRule(t, p), newTimerModel(p, lineCount)
+	lines := make([]layout.Line, lineCount)
+	var c TimerCounts
+	missed, swept := uint64(0), ticks[0]
+	interval := uint64(p.SweepInterval())
+	for from := 0; from < len(digests); {
+		for ticks[from]-swept > interval {
+			swept += interval
+			SweepTimers(lines, swept, rule, &c)
+			if c.NonZero == 0 {
+				swept = ticks[from]
+			}
+		}
+		to := from + 1
+		for to < len(digests) && to < from+batch && ticks[to]-swept <= interval {
+			to++
+		}
+		seen := slices.Repeat([]uint64{math.MaxUint64}, (to-from+63)/64+1)
+		TestAndSetTimers(lines, seen, digests[from:to], ticks[from:to], rule, &c)
+		for i := from; i < to; i++ {
+			want := model.testAndSet(digests[i], ticks[i])
+			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
+				t.Fatalf("%+v: element %d at tick %d: seen %v, want %v", p, i, ticks[i], got, want)
+			}
+			if !want {
+				missed++
+			}
+		}
+		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
+			t.Fatalf("bits beyond %d elements are set", to-from)
+		}
+		if seen[len(seen)-1] != math.MaxUint64 {
+			t.Fatalf("words beyond those of %d elements were written", to-from)
+		}
+		from = to
+	}
+	last := ticks[len(ticks)-1]
+	SweepTimers(lines, last, rule, &c)
+	total := uint64(0)
+	for i := range lines {
+		want, live := model.line(i, last)
+		total += live
+		if lines[i] != want {
+			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
+		}
+	}
+	if want := (TimerCounts{NonZero: total, Missed: missed}); c != want {
+		t.Fatalf("%+v: counts %+v, want %+v", p, c, want)
+	}
+}
+
+func TestTimersAgainstModel(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(61, 62))
+		for _, p := range timerShapes {
+			for _, lines := range []int{1, 5} {
+				for _, batch := range []int{1, 65, 1000} {
+					digests := bloomDigests(rng, 500)
+					checkTimers(t, p, lines, batch, digests, timerTicks(rng, len(digests), rng.Uint64()>>30, p.Window+p.Window/4+2))
+				}
+			}
+		}
+	})
+}
+
+// An element has to be found in every one of its Window ticks and in none after them,
+// whatever its stamp, with other elements about.
+func TestTimersWindow(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for _, p := range []TimerParams{{Bits: 8, K: 3, Window: 250}, {Bits: 8, K: 2, Window: 7}, {Bits: 8, K: 1, Window: 254}, {Bits: 16, K: 3, Window: 65534}} {
+			rule := timerRule(t, p)
+			period := uint64(1)<<p.Bits - 1
+			step := period/255*7 + 1
+			for start := uint64(0); start < 2*period; start += step {
+				for _, late := range []uint64{0, 1, uint64(p.Window) - 1, uint64(p.Window), period - 1} {
+					lines, seen := make([]layout.Line, 1), make([]uint64, 1)
+					element := []digest.Digest{{start * 0x9e3779b97f4a7c15, 0}}
+					var c TimerCounts
+					TestAndSetTimers(lines, seen, element, []uint64{start}, rule, &c)
+					TestAndSetTimers(lines, seen, element, []uint64{start + late}, rule, &c)
+					if got, want := seen[0] == 1, late < uint64(p.Window); got != want {
+						t.Fatalf("%+v: set at %d, %d ticks later: seen %v, want %v", p, start, late, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func FuzzTimers(f *testing.F) {
+	f.Add(uint8(0), uint8(1), uint64(0), []byte{0, 0})
+	f.Add(uint8(5), uint8(3), uint64(1)<<50, kerneltest.Pattern(300))
+	f.Add(uint8(7), uint8(0), uint64(65534), []byte("again and again and again"))
+	f.Fuzz(func(t *testing.T, shape, lines uint8, tick uint64, data []byte) {
+		var digests []digest.Digest
+		var ticks []uint64
+		tick >>= 1
+		for ; len(data) >= 2; data = data[2:] {
+			v := binary.LittleEndian.Uint16(data)
+			tick += uint64(v&15) << (v >> 4 & 15) >> 3
+			low := uint64(v>>8) * 0x9e3779b97f4a7c15
+			digests, ticks = append(digests, digest.Digest{low, low * 0xbf58476d1ce4e5b9}), append(ticks, tick)
+		}
+		if len(ticks) > 0 {
+			checkTimers(t, timerShapes[int(shape)%len(timerShapes)], 1+int(lines%4), 64, digests, ticks)
+		}
+	})
+}
+
+func TestTimerParamsErrors(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		p    TimerParams
+	}{
+		{"12 bits", TimerParams{Bits: 12, K: 1, Window: 1}},
+		{"K is 0", TimerParams{Bits: 8, Window: 1}},
+		{"K is 9", TimerParams{Bits: 8, K: 9, Window: 1}},
+		{"Window is 255, must be from 1 to 254", TimerParams{Bits: 8, K: 1, Window: 255}},
+		{"Window is 0, must be from 1 to 65534", TimerParams{Bits: 16, K: 1}},
+		{"Equal is 4, must be from 0 to 3", TimerParams{Bits: 16, K: 3, Window: 1, Equal: 4}},
+		{"Equal is -1", TimerParams{Bits: 16, K: 3, Window: 1, Equal: -1}},
+	} {
+		_, err := NewTimerRule(c.p)
+		if !errors.Is(err, ErrCellParams) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
+		}
+	}
+}
+
+func TestTimersPanics(t *testing.T) {
+	rule := timerRule(t, timerShapes[0])
+	for _, c := range []struct {
+		want        string
+		lines, seen int
+		ticks       []uint64
+	}{
+		{"no lines", 0, 1, []uint64{1, 1}},
+		{"seen", 1, 0, []uint64{1, 1}},
+		{"ticks shorter", 1, 1, []uint64{1}},
+		{"ticks fall", 1, 1, []uint64{math.MaxUint64, 0}},
+	} {
+		got := func() (got string) {
+			defer func() { got = fmt.Sprint(recover()) }()
+			TestAndSetTimers(make([]layout.Line, c.lines), make([]uint64, c.seen), make([]digest.Digest, 2), c.ticks, rule, &TimerCounts{})
+			return ""
+		}()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("panic %q, want %q", got, c.want)
+		}
+	}
+}
+
+// timerModel is the contract of TestAndSetTimers with the tick of each setting kept
+// whole: nothing has to be swept for its answers.
+type timerModel struct {
+	p     TimerParams
+	lines [][]timerSetting
+}
+
+type timerSetting struct {
+	tick uint64
+	set  bool
+}
+
+func newTimerModel(p TimerParams, lines int) *timerModel {
+	m := &timerModel{p: p}
+	for range lines {
+		m.lines = append(m.lines, make([]timerSetting, 512/p.Bits))
+	}
+	return m
+}
+
+func (m *timerModel) live(s timerSetting, tick uint64) bool {
+	return s.set && tick-s.tick < uint64(m.p.Window)
+}
+
+func (m *timerModel) testAndSet(d digest.Digest, tick uint64) (seen bool) {
+	line := m.lines[scaledTo(d[1], len(m.lines))]
+	own := modelCells(d[0], len(line), m.p.K)
+	groups, largest := map[uint64]int{}, 0
+	seen = true
+	for _, c := range own {
+		seen = seen && m.live(line[c], tick)
+		groups[line[c].tick]++
+		largest = max(largest, groups[line[c].tick])
+	}
+	seen = seen && largest >= m.p.Equal
+	if !seen || m.p.Refresh {
+		for _, c := range own {
+			line[c] = timerSetting{tick, true}
+		}
+	}
+	return seen
+}
+
+// line returns what a line must hold once it is swept at tick, and how many of its
+// timers are live.
+func (m *timerModel) line(i int, tick uint64) (w [8]uint64, live uint64) {
+	for c, s := range m.lines[i] {
+		if m.live(s, tick) {
+			live++
+			w[c*m.p.Bits/64] |= (1 + s.tick%(1<<m.p.Bits-1)) << (c * m.p.Bits % 64)
+		}
+	}
+	return w, live
+}
+
+// timerTicks draws n ticks from start on: most repeat or follow the one before, some leap by
+// up to longest.
+func timerTicks(rng *rand.Rand, n int, start uint64, longest int) []uint64 {
+	ticks := make([]uint64, n)
+	for i := range ticks {
+		switch choice := rng.IntN(40); {
+		case choice == 0:
+			start += rng.Uint64N(uint64(longest) + 1)
+		case choice < 12:
+			start++
+		}
+		ticks[i] = start
+	}
+	return ticks
+}
+
+// timerShapes are parameters of timer lines: usual ones, and the ends of all ranges.
+var timerShapes = []TimerParams{
+	{Bits: 8, K: 3, Window: 200},
+	{Bits: 8, K: 4, Window: 254, Refresh: true},
+	{Bits: 8, K: 1, Window: 1, Equal: 1},
+	{Bits: 8, K: 3, Window: 100, Equal: 2},
+	{Bits: 8, K: layout.MaxCellK, Window: 30, Equal: layout.MaxCellK, Refresh: true},
+	{Bits: 16, K: 2, Window: 40000},
+	{Bits: 16, K: 3, Window: 65000, Equal: 2, Refresh: true},
+	{Bits: 16, K: 5, Window: 10, Equal: 3},
+	{Bits: 16, K: layout.MaxCellK, Window: 1000, Refresh: true},
+}
+
+func timerRule(t testing.TB, p TimerParams) *TimerRule {
+	t.Helper()
+	r, err := NewTimerRule(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestTimerLevels compares verdicts, counts and memory for every batch length from 0
+// to 300, with guard pages around all buffers.
+func TestTimerLevels(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		for _, batch := range digestBatches {
+			for i, p := range timerShapes {
+				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
+					compareTimers(t, timerRule(t, p), p, uint64(i), i%2 == 0, batch.digest)
+				})
+			}
+		}
+	})
+}
+
+func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front bool, next func(*rand.Rand, []digest.Digest) digest.Digest) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 3))
+	const lines, most = 5, 300
+	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
+	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
+	times := kerneltest.Guarded[uint64](t, most, front)
+	var counts, want TimerCounts
+	for n := 0; n <= most; n += batchStep(rng) {
+		from, used := most-n, len(words)-(n+63)/64
+		if front {
+			from, used = 0, 0
+		}
+		digests, ticks := memory[from:from+n], times[from:from+n]
+		fillDigests(rng, digests, next)
+		// The kernels agree even if nobody sweeps.
+		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
+		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
+		TestAndSetTimers(filter, seen, digests, ticks, r, &counts)
+		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimers(plain, wanted, digests, ticks, r, &want) })
+		if n%3 == 0 {
+			now := rng.Uint64() >> rng.IntN(64)
+			SweepTimers(filter, now, r, &counts)
+			kerneltest.AtLevel(cpu.Generic, func() { SweepTimers(plain, now, r, &want) })
+		}
+		if !slices.Equal(seen, wanted) || counts != want {
+			t.Fatalf("%d elements: verdicts or counts %+v and %+v differ", n, counts, want)
+		}
+		if !slices.Equal(filter, plain) {
+			t.Fatalf("%d elements: memory differs", n)
+		}
+	}
+}
+
+// TestTimerStamps compares the kernels' way to stamps with a division, for ticks
+// around the multiples of all that it adds up.
+func TestTimerStamps(t *testing.T) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
+		var ticks []uint64
+		for shift := range 64 {
+			for _, near := range []uint64{255, 256, 65535, 65536} {
+				for d := range uint64(5) {
+					ticks = append(ticks, near<<shift+d-2, 1<<shift+d-2, math.MaxUint64/near<<shift+d)
+				}
+			}
+		}
+		slices.Sort(ticks)
+		for _, bits := range []int{8, 16} {
+			rule := timerRule(t, TimerParams{Bits: bits, K: 1, Window: 1})
+			for from := 0; from < len(ticks); from += 64 {
+				part := ticks[from:min(from+64, len(ticks))]
+				var stamps timerStamps
+				stamps.fill(part, rule)
+				for i, tick := range part {
+					if want := rule.ones * (1 + tick%(1<<bits-1)); stamps.stamp[i] != want {
+						t.Fatalf("%d bits: stamp of %d is %#x, want %#x", bits, tick, stamps.stamp[i], want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTicksFall lets one tick of each batch fall, or none.
+func TestTicksFall(t *testing.T) {
+	kerneltest.ForEveryLevel(t, func(t *testing.T) {
+		for n := range 100 {
+			ticks := kerneltest.Guarded[uint64](t, n, n%2 == 0)
+			for at := range n + 1 {
+				for i := range ticks {
+					ticks[i] = math.MaxInt64 - 50 + uint64(i)
+				}
+				if at < n {
+					ticks[at] = math.MaxUint64
+				}
+				if got, want := fall(ticks), at < n-1; got != want {
+					t.Fatalf("%d ticks, number %d is greatest: fall %v, want %v", n, at, got, want)
+				}
+			}
+		}
+	})
+}

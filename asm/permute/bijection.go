@@ -1,0 +1,76 @@
+package permute
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+)
+
+// bijectionRounds is one more than it takes for every input bit to reach every
+// output bit whatever the multipliers: the first round leaves a difference in
+// bit 31 where it is, the second spreads it over the high half, the third and
+// fourth over the word.
+const bijectionRounds = 4
+
+// Bijection is a keyed permutation of the 32-bit words: each key chooses
+// another one, and each can be inverted. It scatters IPv4 addresses over lines
+// while keeping them apart, so that what a line stores of an address is exact.
+//
+// Each of its four rounds is x = (x ^ key) * multiplier, then x ^= x >> 16,
+// with a secret key word and a secret odd multiplier for each round: the
+// operations of MurmurHash3's finaliser, each of which is invertible and runs on
+// vectors of 32-bit lanes. Fixed multipliers would let anyone search offline for
+// differences that survive; secret ones do not.
+//
+// It is no cipher. Without the key nobody chooses addresses that share a line
+// much better than by chance, which is all that filters need; it does not hide
+// addresses from someone who sees outputs. A four-round Feistel network of
+// 16-bit halves has no better proof (its bound ends at 2^8 known pairs), and each
+// of its multiplications mixes only half of the word.
+type Bijection struct {
+	xor, mul, inverse [bijectionRounds]uint32
+}
+
+// NewBijection derives the permutation from a secret key: the four key words
+// are the key's 32-bit words, little-endian, and the multipliers are the low
+// and high halves of two outputs of SplitMix64 (Steele, Lea, Flood, OOPSLA
+// 2014) started at the exclusive or of the key's 64-bit halves, made odd.
+func NewBijection(key [16]byte) *Bijection {
+	b := new(Bijection)
+	state := binary.LittleEndian.Uint64(key[:8]) ^ binary.LittleEndian.Uint64(key[8:])
+	var random uint64
+	for i := range bijectionRounds {
+		if i%2 == 0 {
+			random = splitmix.Next(&state)
+		}
+		b.xor[i] = binary.LittleEndian.Uint32(key[4*i:])
+		b.mul[i] = uint32(random) | 1
+		b.inverse[i] = inverse32(b.mul[i])
+		random >>= 32
+	}
+	return b
+}
+
+// Permute writes the images of src to dst, which may be src itself. It panics
+// if dst is shorter than src.
+func (b *Bijection) Permute(dst, src []uint32) {
+	dst = dst[:len(src)]
+	done := permuteVectors(dst, src, b)
+	permuteGeneric(dst[done:], src[done:], b)
+}
+
+// Invert undoes Permute: it writes to dst, which may be src itself, the words
+// whose images are src. It panics if dst is shorter than src.
+func (b *Bijection) Invert(dst, src []uint32) {
+	invertGeneric(dst[:len(src)], src, b)
+}
+
+// inverse32 returns the inverse of an odd number modulo 2^32 by Newton's
+// iteration: m*m = 1 modulo 8 gives three bits, and each step doubles them.
+func inverse32(m uint32) uint32 {
+	x := m
+	for range 4 {
+		x *= 2 - m*x
+	}
+	return x
+}
