@@ -11,7 +11,7 @@ import (
 
 // sums digests texts under a new secret.
 func sums(texts ...string) []digest.Digest {
-	secret, err := engine.RandomSecret()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func sums(texts ...string) []digest.Digest {
 		text = append(text, t...)
 	}
 	digests := make([]digest.Digest, len(texts))
-	digest.NewAES(secret.AESKey(engine.KeyPackets)).SumMessages(digests, text, messages)
+	digest.NewAES(key.AESKey(engine.KeyPackets)).SumMessages(digests, text, messages)
 	return digests
 }
 
