@@ -66,13 +66,13 @@ bench bench-large bench-peers bench-peers-large bench-pipeline bench-live: SHELL
 bench:
 	mkdir -p $(OUT)
 	for i in $$(seq $(ROUNDS)); do \
-		$(BENCH) -bench . -skip '$(LARGEST)' ./asm/... ./layout ./engine ./capture/... || exit; \
+		$(BENCH) -bench . -skip '$(LARGEST)' ./asm/... ./layout ./engine/... ./capture/... || exit; \
 	done | tee $(OUT)/bench.txt
 
 bench-large:
 	mkdir -p $(OUT)
 	for i in $$(seq $(ROUNDS)); do \
-		$(BENCH) -bench '$(LARGEST)' ./asm/line ./engine || exit; \
+		$(BENCH) -bench '$(LARGEST)' ./asm/line ./engine/... || exit; \
 	done | tee $(OUT)/bench-large.txt
 
 bench-short:

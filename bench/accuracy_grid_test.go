@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // forGrid runs a test with every stream and memory: from a 64th of ten bits for each
@@ -31,7 +32,7 @@ func forGrid(t *testing.T, test func(t *testing.T, s *bitLineStream, load float6
 // it is not, few are missed, and with the same P at most a fifth more.
 func TestStreamCells(t *testing.T) {
 	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
-		for _, c := range []engine.StreamConfig{
+		for _, c := range []stream.Config{
 			{Method: "sbf", Max: 3, K: 3, P: 30}, {Method: "sbf", Max: 7, K: 3, P: 45},
 		} {
 			got, stats := s.streamErrors(t, c, s.lines(load))
@@ -51,7 +52,7 @@ func TestStreamCells(t *testing.T) {
 
 // publishedErrors takes the stream through the published filter of so many counters, with
 // another P.
-func (s *bitLineStream) publishedErrors(t *testing.T, c engine.StreamConfig, cells, p int) bitLineErrors {
+func (s *bitLineStream) publishedErrors(t *testing.T, c stream.Config, cells, p int) bitLineErrors {
 	t.Helper()
 	f, err := paper.NewStable(paper.StableConfig{Cells: cells, CellBits: bits.Len(uint(c.Max)), K: c.K, P: p, Seed: 6})
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *bitLineStream) publishedErrors(t *testing.T, c engine.StreamConfig, cel
 
 // publishedMisses returns what the published filter misses with so many false
 // positives, between those P that have more and fewer of them.
-func (s *bitLineStream) publishedMisses(t *testing.T, c engine.StreamConfig, cells, falsePositives int) int {
+func (s *bitLineStream) publishedMisses(t *testing.T, c stream.Config, cells, falsePositives int) int {
 	t.Helper()
 	low, high := c.P/2, c.P+8
 	more, less := s.publishedErrors(t, c, cells, low), s.publishedErrors(t, c, cells, high)
@@ -92,9 +93,9 @@ func (s *bitLineStream) publishedMisses(t *testing.T, c engine.StreamConfig, cel
 func TestStreamRows(t *testing.T) {
 	const widest = 16 // in the tables
 	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
-		for _, shape := range engine.StreamShapes() {
+		for _, shape := range stream.Shapes() {
 			lines := s.lines(load)
-			got, stats := s.streamErrors(t, engine.StreamConfig{Method: "lru", Shape: shape.Name}, lines)
+			got, stats := s.streamErrors(t, stream.Config{Method: "lru", Shape: shape.Name}, lines)
 			checkRate(t, shape.Name+" false positives", got.falsePositives, int(stats.FPRBound*float64(s.distinct)), 0)
 			width := min(shape.CellBits(), widest)
 			for _, method := range []string{"qht", "qqhtd"} {
@@ -111,7 +112,7 @@ func TestStreamRows(t *testing.T) {
 func TestLandmarkGrid(t *testing.T) {
 	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
 		for _, fpr := range []float64{0.1, 0.01} {
-			f, err := engine.NewLandmark(engine.LandmarkConfig{FPR: fpr, Memory: 64 * s.lines(load)})
+			f, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: 64 * s.lines(load)})
 			if err != nil {
 				t.Fatal(err)
 			}

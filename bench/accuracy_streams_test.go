@@ -5,15 +5,15 @@ import (
 	"math"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // streamErrors takes a stream through a filter of so many lines.
-func (s *bitLineStream) streamErrors(t *testing.T, c engine.StreamConfig, lines int) (bitLineErrors, engine.StreamStats) {
+func (s *bitLineStream) streamErrors(t *testing.T, c stream.Config, lines int) (bitLineErrors, stream.Stats) {
 	t.Helper()
 	c.Memory = 64 * lines
-	f, err := engine.NewStream(c)
+	f, err := stream.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestStreamRowsAgainstPublished(t *testing.T) {
 			for _, method := range []string{"qht", "qqhtd"} {
 				for _, shape := range shapes {
 					t.Run(fmt.Sprintf("%s/%g/%s/%s", s.name, load, method, shape.name), func(t *testing.T) {
-						got, _ := s.streamErrors(t, engine.StreamConfig{Method: method, Shape: shape.name}, lines)
+						got, _ := s.streamErrors(t, stream.Config{Method: method, Shape: shape.name}, lines)
 						want := s.quotientErrors(t, method, lines, shape.cells, shape.width)
 						checkAlike(t, "false positives", got.falsePositives, want.falsePositives)
 						checkAlike(t, "misses", got.misses, want.misses)
@@ -88,8 +88,8 @@ func TestStreamLRU(t *testing.T) {
 	for _, s := range bitLineStreams(100_000) {
 		for _, shape := range []string{"8x8", "32x16"} {
 			lines := s.lines(1.0 / 4)
-			lru, _ := s.streamErrors(t, engine.StreamConfig{Method: "lru", Shape: shape}, lines)
-			random, _ := s.streamErrors(t, engine.StreamConfig{Method: "qht", Shape: shape}, lines)
+			lru, _ := s.streamErrors(t, stream.Config{Method: "lru", Shape: shape}, lines)
+			random, _ := s.streamErrors(t, stream.Config{Method: "qht", Shape: shape}, lines)
 			t.Logf("%s, %s: lru misses %d, random %d", s.name, shape, lru.misses, random.misses)
 			checkRate(t, s.name+" misses", lru.misses, random.misses, gain[s.name])
 		}
@@ -99,7 +99,7 @@ func TestStreamLRU(t *testing.T) {
 // TestStreamBounds has small filters promise rates: no stream breaks them but by
 // chance.
 func TestStreamBounds(t *testing.T) {
-	configs := []engine.StreamConfig{
+	configs := []stream.Config{
 		{Method: "lru", FPR: 0.04}, {Method: "qht", FPR: 0.001}, {Method: "qqhtd", FPR: 0.04},
 		{Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.01}, {Method: "sbf", FPR: 0.1, Max: 3},
 		{Method: "sbf", FPR: 0.01, Max: 7}, {Method: "bsbf", FPR: 0.4}, {Method: "rlbsbf", FPR: 0.4}, {Method: "rsbf", FPR: 0.3},

@@ -61,12 +61,10 @@ var unreached = map[string]string{
 
 	"engine/distinct/multikey.SavedCounter": savedPart,
 	"engine/distinct/multikey.SavedWindow":  savedPart,
-	"engine.ExactWindowConfig.Memory":       "bounds the memory of a yardstick in tests; 0 follows the machine",
-	"engine.MaxLabel":                       "is the bound of labels that Snapshot names",
-	"engine.Secret.SnapshotKey":             "seals snapshots",
-	"engine.Sliding.Ignored":                "tells programs of clocks that were wrong",
-	"engine.RestoreLandmark":                "reads what Landmark.Snapshot writes",
-	"engine.RestoreStream":                  "reads what Stream.Snapshot writes",
+	"engine/window.ExactConfig.Memory":      "bounds the memory of a yardstick in tests; 0 follows the machine",
+	"engine/sliding.Rows.Ignored":           "tells programs of clocks that were wrong",
+	"engine/distinct.RestoreScalableBloom":  "reads what ScalableBloom.Snapshot writes",
+	"engine/stream.Restore":                 "reads what Filter.Snapshot writes",
 }
 
 const (
@@ -298,7 +296,7 @@ func (m *loadedModule) useTypes(t types.Type) {
 	}
 }
 
-// nameOf returns the name of a package's object: "engine.Stream.Close".
+// nameOf returns the name of a package's object: "stream.Filter.Close".
 func (m *loadedModule) nameOf(object types.Object) string {
 	path := strings.TrimPrefix(object.Pkg().Path(), module)
 	switch object := object.(type) {

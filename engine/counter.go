@@ -15,9 +15,9 @@ type Counts struct {
 	Method string
 }
 
-// Counter tells first sightings from repeats, and counts them. ExactV4 and SetV4
+// Counter tells first sightings from repeats, and counts them. IPv4Rows and RoaringIPv4
 // are counters of IPv4 addresses (K is uint32, the first octet in the top
-// byte), Landmark and Set of digests (K is digest.Digest). A counter is not safe
+// byte), ScalableBloom, DigestRows and DigestMap of digests (K is digest.Digest). A counter is not safe
 // for concurrent use.
 type Counter[K any] interface {
 	// TestAndSet sets bit i of seen if and only if keys[i] came before, in an
@@ -51,7 +51,7 @@ type Sized interface {
 type Bounded interface {
 	// Limit has the counter grow no further than to so many bytes of rows. They do not
 	// shrink for it. A later call may allow more. Without a call there is no bound, or that of
-	// SlidingConfig.
+	// Config.
 	Limit(bytes int)
 	// Needs returns what the rows take when they remember so many elements more and may grow
 	// for them, in bytes; for 0 that is what they take when they are done with growing.

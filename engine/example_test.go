@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // sums digests texts under a new secret.
 func sums(texts ...string) []digest.Digest {
-	key, err := engine.RandomSecret()
+	key, err := secret.Random()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -22,13 +25,13 @@ func sums(texts ...string) []digest.Digest {
 		text = append(text, t...)
 	}
 	digests := make([]digest.Digest, len(texts))
-	digest.NewAES(key.AESKey(engine.KeyPackets)).SumMessages(digests, text, messages)
+	digest.NewAES(key.AESKey(secret.Packets)).SumMessages(digests, text, messages)
 	return digests
 }
 
 // Elements within a window: the third one comes too late to be a copy of the first.
-func ExampleTimed() {
-	filter, err := engine.NewTimed(engine.TimedConfig{Window: engine.Window{Duration: time.Millisecond}})
+func Example_window() {
+	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,8 +45,8 @@ func ExampleTimed() {
 }
 
 // A stream without an end, in a megabyte.
-func ExampleStream() {
-	filter, err := engine.NewStream(engine.StreamConfig{Method: "lru", Memory: 1 << 20})
+func Example_stream() {
+	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,12 +58,12 @@ func ExampleStream() {
 }
 
 // Counting distinct IPv4 addresses, exactly.
-func ExampleExactV4() {
-	secret, err := engine.RandomSecret()
+func Example_distinct() {
+	key, err := secret.Random()
 	if err != nil {
 		log.Fatal(err)
 	}
-	counter, err := engine.NewExactV4(secret.AESKey(engine.KeyBijection), 1<<20)
+	counter, err := distinct.NewIPv4Rows(key.AESKey(secret.Permutation), 1<<20)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func BenchmarkTestAndSetTimed(b *testing.B) {
 }
 
 // timedBenches are the kinds of elements that kernels have loops of their own for. With
-// window=none all times are the same, as those of engine.Timed are then.
+// window=none all times are the same, as those of window.Timed are then.
 var timedBenches = []struct {
 	name string
 	TimedParams

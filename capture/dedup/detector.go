@@ -5,6 +5,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Config says which packets are copies. The zero value is what the command does by
@@ -14,11 +16,11 @@ type Config struct {
 	// Identity says what makes two packets the same packet.
 	Identity flow.IdentityConfig
 	// Filter says how far a copy may be from its original, and how much memory the
-	// packets in between may take. A zero Window stands for engine.DefaultWindow.
-	Filter engine.TimedConfig
+	// packets in between may take. A zero Window stands for window.Default.
+	Filter window.TimedConfig
 	// Secret keys the digests: nobody who does not know it can make packets that are
 	// taken for copies. The zero value stands for a random one.
-	Secret engine.Secret
+	Secret secret.Secret
 }
 
 // Detector judges the packets of one stream, in their order.
@@ -31,24 +33,24 @@ type Detector struct {
 	single   *Packets // of Copies
 }
 
-// New makes a Detector. Errors are those of engine.NewTimed and engine.RandomSecret.
+// New makes a Detector. Errors are those of window.NewTimed and secret.Random.
 func New(cfg Config) (*Detector, error) {
 	var err error
-	if cfg.Secret == (engine.Secret{}) {
-		if cfg.Secret, err = engine.RandomSecret(); err != nil {
+	if cfg.Secret == (secret.Secret{}) {
+		if cfg.Secret, err = secret.Random(); err != nil {
 			return nil, err
 		}
 	}
-	if cfg.Filter.Window == (engine.Window{}) {
-		cfg.Filter.Window.Duration = engine.DefaultWindow
+	if cfg.Filter.Window == (window.Window{}) {
+		cfg.Filter.Window.Duration = window.Default
 	}
-	filter, err := engine.NewTimed(cfg.Filter)
+	filter, err := window.NewTimed(cfg.Filter)
 	if err != nil {
 		return nil, err
 	}
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
-		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(engine.KeyPackets)) },
+		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 	}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ type truth struct {
 
 // config returns what finds the copies.
 func (want *truth) config() dedup.Config {
-	return dedup.Config{Filter: engine.TimedConfig{Window: engine.Window{Duration: want.Window}, Across: want.Across}}
+	return dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
 }
 
 // open returns the captures, merged.
@@ -147,7 +148,7 @@ func TestTasks(t *testing.T) {
 
 // TestNewWith judges by parts of the caller's.
 func TestNewWith(t *testing.T) {
-	filter, err := engine.NewExactWindow(engine.ExactWindowConfig{Window: engine.Window{Packets: 2}})
+	filter, err := window.NewExact(window.ExactConfig{Window: window.Window{Packets: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +169,8 @@ func TestNewWith(t *testing.T) {
 
 // TestNewErrors returns what the engine says.
 func TestNewErrors(t *testing.T) {
-	for want, cfg := range map[error]engine.TimedConfig{
-		engine.ErrWindow: {Window: engine.Window{Duration: -1}},
+	for want, cfg := range map[error]window.TimedConfig{
+		engine.ErrWindow: {Window: window.Window{Duration: -1}},
 		engine.ErrMemory: {Memory: 1},
 	} {
 		if _, err := dedup.New(dedup.Config{Filter: cfg}); !errors.Is(err, want) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"io"
 	"log"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // removeCopies writes the packets of a capture, each once, to another file. That file
@@ -85,7 +85,7 @@ func ExampleDetector_Copies() {
 	}
 	defer src.Close()
 	detector, err := dedup.New(dedup.Config{
-		Filter: engine.TimedConfig{Window: engine.Window{Duration: 5 * time.Millisecond}},
+		Filter: window.TimedConfig{Window: window.Window{Duration: 5 * time.Millisecond}},
 	})
 	if err != nil {
 		log.Fatal(err)

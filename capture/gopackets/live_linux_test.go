@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/gopackets"
 	"github.com/flowdedup/flowdedup/capture/ring"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // limited is a live handle that ends after some packets.
@@ -82,7 +82,7 @@ func TestLiveOnce(t *testing.T) {
 		sender, handle := wire(t, 2*frames)
 		sent := twice(frames)
 		// A busy machine takes its time between a packet and its copy.
-		detector, err := dedup.New(dedup.Config{Filter: engine.TimedConfig{Window: engine.Window{Duration: time.Hour}}})
+		detector, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Hour}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/gopackets"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // TestOnce gives out the packets that stay in a file, as the handle has them.
@@ -142,7 +142,7 @@ func TestOnceErrors(t *testing.T) {
 
 // TestOnceDetector judges by a detector of the caller's.
 func TestOnceDetector(t *testing.T) {
-	detector, err := dedup.New(dedup.Config{Filter: engine.TimedConfig{Window: engine.Window{Duration: time.Minute}}})
+	detector, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Minute}}})
 	if err != nil {
 		t.Fatal(err)
 	}

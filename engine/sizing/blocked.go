@@ -9,13 +9,13 @@ import (
 const (
 	words = lineBits / 64
 	// firstShare is the share of the bound on the FPR that the first sub-filter of an
-	// engine.Landmark takes. It is the only one where the memory is chosen well.
+	// distinct.ScalableBloom takes. It is the only one where the memory is chosen well.
 	firstShare = 0.2
 	// decisions is how many elements come between two decisions of it to grow.
 	decisions = 512
 )
 
-// bloomLines is engine.Landmark with memory for the whole window from the start: lines
+// bloomLines is distinct.ScalableBloom with memory for the whole window from the start: lines
 // in which an element has as many bits in each of eight words as there are rounds.
 func bloomLines(r *request, memory int) (design, error) {
 	lines := memory / lineBits

@@ -78,7 +78,7 @@ func agingInsertions(l *load, capacity, fpr float64) float64 {
 // portion bounds x to a probability.
 func portion(x float64) float64 { return math.Min(1, math.Max(0, x)) }
 
-// exactRows is engine.ExactV4 with as many lines as the window's addresses need. A hash
+// exactRows is distinct.IPv4Rows with as many lines as the window's addresses need. A hash
 // table takes what finds no place in them, up to a twentieth more, and growth takes the
 // old lines beside the new ones while it lasts.
 func exactRows(r *request, memory int) (design, error) {
@@ -96,7 +96,7 @@ func exactRows(r *request, memory int) (design, error) {
 
 // exactLines returns the lines that so many addresses fill to three quarters at most.
 func exactLines(addresses float64) int {
-	const least = 64 // the smallest start of engine.ExactV4
+	const least = 64 // the smallest start of distinct.IPv4Rows
 	for lines := least; lines <= layout.MaxExactLines; lines *= 2 {
 		if addresses <= 0.75*float64(lines*layout.ExactCells(lines)) {
 			return lines
@@ -105,14 +105,14 @@ func exactLines(addresses float64) int {
 	return layout.BitmapLines
 }
 
-// digestRows is engine.DigestRows with as many lines as the window's elements need. A hash
+// digestRows is distinct.DigestRows with as many lines as the window's elements need. A hash
 // table takes what finds no place in them, up to a twentieth more, and growth takes the
 // old lines beside the new ones while it lasts.
 func digestRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.window, math.Ldexp(r.window, -64))
 }
 
-// slidingRows is engine.Sliding, whose lines hold what the window does and about a
+// slidingRows is sliding.Rows, whose lines hold what the window does and about a
 // thirtieth of a window more until they are swept. With less memory it would count a sample.
 func slidingRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.within(r.Elements*33/32), math.Ldexp(r.window, -58))
@@ -144,7 +144,7 @@ func exactMap(r *request, memory int) (design, error) {
 	case Landmark:
 	default:
 		entry += times
-		elements = math.Max(2*elements, pruned) // when engine.ExactWindow prunes
+		elements = math.Max(2*elements, pruned) // when window.Exact prunes
 	}
 	need := mapBytes(elements, entry) * 8
 	if need > float64(memory) {

@@ -7,26 +7,29 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/sliding"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// TestTimed compares timed rows with engine.Timed, over a window of elements and over an
+// TestTimed compares timed rows with window.Timed, over a window of elements and over an
 // unbounded stream.
 func TestTimed(t *testing.T) {
 	const elements, size = 120_000, 2000
 	s := newTestStream(elements, 0.6, size, 9)
 	for _, c := range []struct {
 		kind   Kind
-		window engine.Window
-	}{{Count, engine.Window{Packets: size}}, {Unbounded, engine.Window{None: true}}} {
+		window window.Window
+	}{{Count, window.Window{Packets: size}}, {Unbounded, window.Window{None: true}}} {
 		distinct, gaps := s.load(size)
 		const memory = 300 * lineBits
 		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		filter, err := engine.NewTimed(engine.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
+		filter, err := window.NewTimed(window.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +81,7 @@ func (m *lruModel) TestAndSet(d digest.Digest) bool {
 // Bits implements paper.Filter.
 func (m *lruModel) Bits() int { return 0 }
 
-// TestLRURows compares rows with engine.Stream, and with the plainest form of them.
+// TestLRURows compares rows with stream.Filter, and with the plainest form of them.
 func TestLRURows(t *testing.T) {
 	const elements, from = 120_000, 40_000
 	s := newTestStream(elements, 0.5, 1<<12, 11)
@@ -103,7 +106,7 @@ func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
 			cells: c.value("cells"), mask: 1<<c.value("cell bits") - 1,
 		}
 	}
-	s, err := engine.NewStream(engine.StreamConfig{Memory: c.MemoryBits / 8, FPR: fpr})
+	s, err := stream.New(stream.Config{Memory: c.MemoryBits / 8, FPR: fpr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,7 @@ func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
 }
 
 // oneByOne is a filter of streams as one of the papers.
-type oneByOne struct{ stream *engine.Stream }
+type oneByOne struct{ stream *stream.Filter }
 
 // TestAndSet implements paper.Filter.
 func (f oneByOne) TestAndSet(d digest.Digest) bool {
@@ -138,7 +141,7 @@ func TestLandmark(t *testing.T) {
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
 		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
-		filter, err := engine.NewLandmark(engine.LandmarkConfig{FPR: fpr, Memory: c.MemoryBits / 8})
+		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +156,7 @@ func TestLandmark(t *testing.T) {
 		}
 		filter.Close()
 	}
-	rows, err := engine.NewExactV4([16]byte{1}, 0)
+	rows, err := distinct.NewIPv4Rows([16]byte{1}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +166,7 @@ func TestLandmark(t *testing.T) {
 	if got := rows.Counts().MemoryBytes; got < c.MemoryBits/8 || float64(got) > 1.05*float64(c.MemoryBits/8) {
 		t.Errorf("planned %d bytes of exact rows, they take %d", c.MemoryBits/8, got)
 	}
-	prints, err := engine.NewDigestRows(0)
+	prints, err := distinct.NewDigestRows(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,19 +176,19 @@ func TestLandmark(t *testing.T) {
 	if got := prints.Counts(); got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.05*float64(c.MemoryBits/8) || got.FPR != c.FPR {
 		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
-	set := engine.NewSet()
+	set := distinct.NewDigestMap()
 	set.TestAndSet(seen, digests)
 	if got, want := planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "exact").MemoryBits/8, set.Counts().MemoryBytes; got != want {
 		t.Errorf("planned %d bytes of a map, the engine says %d", got, want)
 	}
 }
 
-// TestSlidingRows compares rows of a window that slides with those of engine.Sliding, to which
+// TestSlidingRows compares rows of a window that slides with those of sliding.Rows, to which
 // the elements of some windows come, all new.
 func TestSlidingRows(t *testing.T) {
 	const n, windows = 30_000, 4
 	c := planned(t, Question{Kind: Sliding, Key: Other, Elements: n}, "sliding-rows")
-	s, err := engine.NewSliding(engine.SlidingConfig{Window: time.Second})
+	s, err := sliding.New(sliding.Config{Window: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package sizing
 import (
 	"math"
 
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -12,9 +12,9 @@ import (
 // an element touches lies in one cache line. They have the parameters that fit a line, and
 // the bounds that the filters themselves state.
 
-// stream returns what engine.NewStream makes of a configuration in so many bits. Its error
+// stream returns what stream.New makes of a configuration in so many bits. Its error
 // says that the parameters do not fit a line, or keep no such rate.
-func (r *request) stream(c engine.StreamConfig, bits int) (full engine.StreamConfig, lines int, err error) {
+func (r *request) stream(c stream.Config, bits int) (full stream.Config, lines int, err error) {
 	if bits < lineBits {
 		return c, 0, tooSmall(bits, lineBits, "a cache line")
 	}
@@ -33,7 +33,7 @@ func stableLines(r *request, bits int) (design, error) {
 	b := best{request: r}
 	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
 		for _, k := range choices(r.Fixed.K, 1, layout.MaxCellK) {
-			c := engine.StreamConfig{Method: "sbf", K: k, P: r.Fixed.P, Max: 1<<width - 1}
+			c := stream.Config{Method: "sbf", K: k, P: r.Fixed.P, Max: 1<<width - 1}
 			if c.P == 0 {
 				c.FPR = r.FPR
 			}
@@ -50,7 +50,7 @@ func stableLines(r *request, bits int) (design, error) {
 
 // stableLinesOf is the design of a filter. Cells of one bit are cleared for elements that
 // are reported distinct, others are decremented for all.
-func (r *request) stableLinesOf(c engine.StreamConfig, lines int) design {
+func (r *request) stableLinesOf(c stream.Config, lines int) design {
 	cells, clearing := lineBits, float64(c.P)/float64(lineBits*lines)
 	var at rates
 	if c.Max == 1 {
@@ -82,7 +82,7 @@ func cellWidth(most int) int {
 // biasedLines is a filter of bits in lines, with the fewest arrays that keep the bound.
 func biasedLines(method string, at biasedRates) model {
 	return func(r *request, bits int) (design, error) {
-		c, lines, err := r.stream(engine.StreamConfig{Method: method, K: r.Fixed.K}, bits)
+		c, lines, err := r.stream(stream.Config{Method: method, K: r.Fixed.K}, bits)
 		if err != nil {
 			return design{}, err
 		}
@@ -98,10 +98,10 @@ func biasedLines(method string, at biasedRates) model {
 
 // quotientLines is a quotient hash table whose rows have one of the shapes that fit a line.
 // missed returns the misses of a table of so many rows.
-func quotientLines(missed func(r *request, rows int, s engine.StreamShape) misses) model {
+func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) model {
 	return func(r *request, bits int) (design, error) {
 		b := best{request: r}
-		for _, s := range engine.StreamShapes() {
+		for _, s := range stream.Shapes() {
 			if r.Fixed.Cells != 0 && r.Fixed.Cells != s.Cells() || r.Fixed.CellBits != 0 && r.Fixed.CellBits != s.CellBits() {
 				continue
 			}
@@ -124,11 +124,11 @@ func quotientLines(missed func(r *request, rows int, s engine.StreamShape) misse
 	}
 }
 
-func randomLines(r *request, rows int, s engine.StreamShape) misses {
+func randomLines(r *request, rows int, s stream.Shape) misses {
 	return randomMisses(r.load, float64(rows), s.Cells(), math.Exp2(float64(s.CellBits()))-1)
 }
 
-func queuedLines(r *request, rows int, s engine.StreamShape) misses {
+func queuedLines(r *request, rows int, s stream.Shape) misses {
 	m := make(misses, len(r.load.between))
 	for i := range m {
 		m[i] = r.load.clustersIn(rows, i).atLeast(s.Cells()) * (1 - s.FPR())
@@ -136,7 +136,7 @@ func queuedLines(r *request, rows int, s engine.StreamShape) misses {
 	return m
 }
 
-// timersLines is engine.Timers, for windows that slide.
+// timersLines is window.Timers, for windows that slide.
 func timersLines(r *request, bits int) (design, error) {
 	width := timerBits
 	if r.Fixed.CellBits != 0 {

@@ -6,19 +6,21 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // lineFilter makes the filter of a candidate that the engine has in lines.
-func lineFilter(t *testing.T, c *Candidate) *engine.Stream {
+func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 	t.Helper()
-	config := engine.StreamConfig{
+	config := stream.Config{
 		Method: c.Method.Name, Memory: c.MemoryBits / 8,
 		K: c.value("K"), P: c.value("P"), Max: c.value("Max"),
 	}
 	if c.value("cell bits") != 0 {
 		config.Shape = fmt.Sprintf("%dx%d", c.value("cells"), c.value("cell bits"))
 	}
-	s, err := engine.NewStream(config)
+	s, err := stream.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTimersInLines compares the prediction with engine.Timers: no miss within the window,
+// TestTimersInLines compares the prediction with window.Timers: no miss within the window,
 // and the FPR.
 func TestTimersInLines(t *testing.T) {
 	const elements, size = 60_000, 4000
@@ -75,8 +77,8 @@ func TestTimersInLines(t *testing.T) {
 		if !c.InLines || c.FNR != 0 {
 			t.Fatalf("%+v: %+v", fixed, c)
 		}
-		filter, err := engine.NewTimers(engine.TimersConfig{
-			Window: engine.Window{Packets: size}, Memory: c.MemoryBits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
+		filter, err := window.NewTimers(window.TimersConfig{
+			Window: window.Window{Packets: size}, Memory: c.MemoryBits / 8, K: c.value("K"), TimerBits: c.value("counter bits"), Refresh: true,
 		})
 		if err != nil {
 			t.Fatal(err)

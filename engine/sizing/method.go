@@ -62,11 +62,11 @@ var (
 
 // methods lists all methods in the order in which they are presented.
 var methods = []Method{
-	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "NewTimed", Certainty: Bound,
+	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "window.NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},
-	{Name: "sliding-rows", Title: "rows of digests with dates", Source: "this project", Engine: "NewSliding", Certainty: Exact,
+	{Name: "sliding-rows", Title: "rows of digests with dates", Source: "this project", Engine: "sliding.New", Certainty: Exact,
 		kinds: []Kind{Sliding}, keysOnly: true, model: slidingRows},
-	{Name: "lru", Title: "LRU rows", Source: "this project", Engine: "NewStream", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
+	{Name: "lru", Title: "LRU rows", Source: "this project", Engine: "stream.New", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, model: lruRows},
 	{Name: "rows", Title: "LRU rows of any width", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"},
 		kinds: unbounded, betterThan: "lru", model: anyRows},
@@ -94,11 +94,11 @@ var methods = []Method{
 		kinds: unbounded, model: aging},
 	{Name: "buffer", Title: "LRU buffer of elements", Source: deng, Reference: "LRU", Certainty: Exact,
 		kinds: unbounded, model: lruBuffer},
-	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "NewExactV4", Certainty: Exact,
+	{Name: "exact-rows", Title: "exact rows", Source: "this project", Engine: "distinct.NewIPv4Rows", Certainty: Exact,
 		kinds: landmark, ipv4Only: true, model: exactRows},
-	{Name: "digest-rows", Title: "rows of digests", Source: "this project", Engine: "NewDigestRows", Certainty: Exact,
+	{Name: "digest-rows", Title: "rows of digests", Source: "this project", Engine: "distinct.NewDigestRows", Certainty: Exact,
 		kinds: landmark, model: digestRows},
-	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "NewLandmark", Certainty: Exact,
+	{Name: "bloom-lines", Title: "blocked Bloom filter", Source: "Putze, Sanders, Singler, JEA 2009", Engine: "distinct.NewScalableBloom", Certainty: Exact,
 		kinds: landmark, model: bloomLines},
 	{Name: "bloom", Title: "Bloom filter", Source: metwally, Reference: "Bloom", Certainty: Exact, Takes: []string{"K"},
 		kinds: landmark, model: bloom},
@@ -112,7 +112,7 @@ var methods = []Method{
 		kinds: slides, model: timers, inLines: timersLines},
 	{Name: "counting", Title: "counting Bloom filter and queue", Source: metwally, Reference: "SlidingBloom", Certainty: Exact, Takes: []string{"K", "CellBits"},
 		kinds: []Kind{Count}, model: countingQueue},
-	{Name: "exact", Title: "map of digests", Source: "the yardstick", Engine: "NewExactWindow, NewSet", Certainty: Exact,
+	{Name: "exact", Title: "map of digests", Source: "the yardstick", Engine: "window.NewExact, distinct.NewDigestMap", Certainty: Exact,
 		kinds: append([]Kind{Landmark}, slides...), yardstick: true, model: exactMap},
 }
 

@@ -2,11 +2,10 @@ package sizing
 
 import (
 	"errors"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // questions are the ones that users have, one for each kind of window and then some.
@@ -103,7 +102,7 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
-// TestShapes wants LRU rows in the shape that engine.NewStream chooses for the same
+// TestShapes wants LRU rows in the shape that stream.New chooses for the same
 // bound, and those of other widths only where they are better.
 func TestShapes(t *testing.T) {
 	for _, fpr := range []float64{0.5, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-8, 1e-9, 1e-18} {
@@ -116,7 +115,7 @@ func TestShapes(t *testing.T) {
 		if lru == nil || lru.Method.Name != "lru" {
 			t.Fatalf("FPR %g: recommended %+v", fpr, lru)
 		}
-		s, err := engine.NewStream(engine.StreamConfig{Memory: q.MemoryBits / 8, FPR: fpr})
+		s, err := stream.New(stream.Config{Memory: q.MemoryBits / 8, FPR: fpr})
 		if err != nil {
 			t.Fatal(err)
 		}

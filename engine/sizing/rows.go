@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -17,11 +19,11 @@ const (
 )
 
 // lruRows are rows of fingerprints in which an element moves to the front, and the
-// last one leaves, in the shape that engine.NewStream chooses for the bound on the FPR.
+// last one leaves, in the shape that stream.New chooses for the bound on the FPR.
 func lruRows(r *request, memory int) (design, error) {
 	var names []string
-	var fits *engine.StreamShape
-	for _, s := range engine.StreamShapes() {
+	var fits *stream.Shape
+	for _, s := range stream.Shapes() {
 		names = append(names, s.Name)
 		if r.Fixed.Cells != 0 && r.Fixed.Cells != s.Cells() || r.Fixed.CellBits != 0 && r.Fixed.CellBits != s.CellBits() {
 			continue
@@ -100,7 +102,7 @@ func rowMiss(different float64, rows, cells int) float64 {
 	return theory.PoissonTail(cells, different/float64(rows))
 }
 
-// timedRows is engine.Timed: lines of six cells with a fingerprint and a time.
+// timedRows is window.Timed: lines of six cells with a fingerprint and a time.
 func timedRows(r *request, memory int) (design, error) {
 	if memory < lineBits {
 		return design{}, tooSmall(memory, lineBits, "a cache line")
@@ -123,13 +125,13 @@ func timedRows(r *request, memory int) (design, error) {
 // timedFPR asks the filter itself for its bound, which depends on how it divides its
 // cells for the FPR asked for. One that it cannot keep gives the lowest it can.
 func timedFPR(r *request) (float64, error) {
-	w := engine.Window{None: true}
+	w := window.Window{None: true}
 	if r.Kind != Unbounded {
-		w = engine.Window{Packets: int64(math.Ceil(r.Elements))}
+		w = window.Window{Packets: int64(math.Ceil(r.Elements))}
 	}
 	const lowest = 1e-12 // above what the widest fingerprints reach
 	for _, bound := range []float64{r.FPR, lowest} {
-		filter, err := engine.NewTimed(engine.TimedConfig{Window: w, Memory: lineBits / 8, FPR: bound})
+		filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: lineBits / 8, FPR: bound})
 		if errors.Is(err, engine.ErrFPR) {
 			continue
 		}

@@ -6,6 +6,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
 // Config says what a Counter counts. The caller has checked all of it.
@@ -34,7 +37,7 @@ type Config struct {
 	// in bytes. Where that is not enough, samples are counted. 0 stands for no bound.
 	Budget int
 	FPR    float64 // of Bloom filters and of rows that forget, at most
-	Secret engine.Secret
+	Secret secret.Secret
 
 	// FirstSeen has each Batch tell the elements that their window had not seen before.
 	FirstSeen bool
@@ -79,21 +82,21 @@ func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {
 	case c.Method == methodExact:
-		return engine.NewSet(), nil
+		return distinct.NewDigestMap(), nil
 	case c.Method == methodLRU:
-		s, err := engine.NewStreamCounter(engine.StreamConfig{Method: methodLRU, FPR: c.FPR, Memory: c.Memory})
+		s, err := stream.NewCounter(stream.Config{Method: methodLRU, FPR: c.FPR, Memory: c.Memory})
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	case c.Method == methodAuto && c.FPR >= digestRowsFPR:
-		r, err := engine.NewDigestRows(memory)
+		r, err := distinct.NewDigestRows(memory)
 		if err != nil {
 			return nil, err
 		}
 		return r, nil
 	}
-	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: c.FPR, Memory: max(memory, c.Memory)})
+	l, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: c.FPR, Memory: max(memory, c.Memory)})
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +106,9 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 // newAddresses makes a counter of IPv4 addresses that starts with so many bytes.
 func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	if c.Method == methodExact {
-		return engine.NewSetV4(), nil
+		return distinct.NewRoaringIPv4(), nil
 	}
-	e, err := engine.NewExactV4(c.Secret.AESKey(engine.KeyBijection), memory)
+	e, err := distinct.NewIPv4Rows(c.Secret.AESKey(secret.Permutation), memory)
 	if err != nil {
 		return nil, err
 	}

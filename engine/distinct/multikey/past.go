@@ -8,6 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
 // pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
@@ -21,7 +23,7 @@ type past struct {
 	step      int64 // that elements are dated by
 	last      int64 // the latest time of the batch
 	sameStep  bool  // all of its times are of one step
-	addresses *engine.Addresses
+	addresses *sliding.Addresses
 	keys      []pastKey
 	memory    int // that counters have at first; 0 for the default
 
@@ -31,12 +33,12 @@ type past struct {
 }
 
 // pastKey are the counters of one key, nil before the first element.
-type pastKey struct{ v4, v6, mac *engine.Sliding }
+type pastKey struct{ v4, v6, mac *sliding.Rows }
 
 func newPast(cfg *Config, memory int) *past {
 	return &past{
 		cfg: cfg, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)), memory: memory,
-		addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
+		addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
 	}
 }
 
@@ -102,14 +104,14 @@ func (s *past) count(b *Batch, key int, known *implied) error {
 }
 
 // countFamily takes elements of one family.
-func (s *past) countFamily(c **engine.Sliding, digests []digest.Digest, packets []uint32, b *Batch, known *implied) error {
+func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []uint32, b *Batch, known *implied) error {
 	if len(digests) == 0 {
 		return nil
 	}
 	if *c == nil {
 		var err error
-		cfg := engine.SlidingConfig{Window: s.cfg.Past, Step: time.Duration(s.step), Memory: s.memory}
-		if *c, err = engine.NewSliding(cfg); err != nil {
+		cfg := sliding.Config{Window: s.cfg.Past, Step: time.Duration(s.step), Memory: s.memory}
+		if *c, err = sliding.New(cfg); err != nil {
 			return fmt.Errorf("memory for the past %v: %w", s.cfg.Past, err)
 		}
 	}
@@ -147,7 +149,7 @@ func (c *Counter) Past(now int64) (counts []Count) {
 	}
 	for i := range c.past.keys {
 		k := &c.past.keys[i]
-		of := func(s *engine.Sliding) Count {
+		of := func(s *sliding.Rows) Count {
 			counts := pastCounts(s, now)
 			counts.FPR = c.impliedFPR(i, counts.FPR)
 			return Count{Counts: counts}
@@ -170,7 +172,7 @@ func (c *Counter) impliedFPR(key int, fpr float64) float64 {
 	return fpr
 }
 
-func pastCounts(s *engine.Sliding, now int64) engine.Counts {
+func pastCounts(s *sliding.Rows, now int64) engine.Counts {
 	if s == nil {
 		return engine.Counts{Method: methodExact}
 	}
@@ -178,7 +180,7 @@ func pastCounts(s *engine.Sliding, now int64) engine.Counts {
 }
 
 // families returns the counters of a key by family.
-func (k *pastKey) families() [3]**engine.Sliding { return [...]**engine.Sliding{&k.v4, &k.v6, &k.mac} }
+func (k *pastKey) families() [3]**sliding.Rows { return [...]**sliding.Rows{&k.v4, &k.v6, &k.mac} }
 
 func (s *past) close() error {
 	var errs []error

@@ -7,6 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
 // MaxSlides is the most slides that a window has.
@@ -22,7 +24,7 @@ const MaxSlides = 4096
 type slides struct {
 	cfg       *Config
 	out       func(start, end int64, counts []Count) error
-	addresses *engine.Addresses
+	addresses *sliding.Addresses
 	window    int64
 	slide     int64
 	keys      []slidingKey
@@ -41,7 +43,7 @@ type slides struct {
 
 func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *slides {
 	s := &slides{
-		cfg: cfg, out: out, addresses: engine.NewAddresses(cfg.Secret.AESKey(engine.KeyBijection)),
+		cfg: cfg, out: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
 		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
@@ -181,7 +183,7 @@ type slidingFamily struct {
 	current bool          // counts are those of the next slide too
 }
 
-// slidingCounter is an engine.Sliding or an engine.SlidingSet.
+// slidingCounter is an sliding.Rows or an sliding.Map.
 type slidingCounter interface {
 	TestAndSet(seen []uint64, d []digest.Digest, times []int64)
 	Advance(now int64)
@@ -275,7 +277,7 @@ func (s *slides) addFamily(f *slidingFamily, digests []digest.Digest, times []in
 		var err error
 		if f.counter, err = s.cfg.newSliding(); err != nil {
 			s.err = fmt.Errorf("memory for a window: %w", err)
-			f.counter = engine.NewSlidingSet(s.cfg.Window)
+			f.counter = sliding.NewMap(s.cfg.Window)
 		}
 		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
 	}
@@ -296,9 +298,9 @@ func (s *slides) slot(t int64) int {
 // newSliding makes a counter of a window that slides.
 func (c *Config) newSliding() (slidingCounter, error) {
 	if c.Method == methodExact {
-		return engine.NewSlidingSet(c.Window), nil
+		return sliding.NewMap(c.Window), nil
 	}
-	s, err := engine.NewSliding(engine.SlidingConfig{Window: c.Window, Step: c.Slide, Memory: c.Memory})
+	s, err := sliding.New(sliding.Config{Window: c.Window, Step: c.Slide, Memory: c.Memory})
 	if err != nil {
 		return nil, err
 	}

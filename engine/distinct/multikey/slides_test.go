@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
 // counterOfCounts counts how often it is asked for its count.
@@ -34,7 +35,7 @@ func TestSilentSlides(t *testing.T) {
 	s := newSlides(&Config{
 		Keys: []Key{{Name: "mac", MAC: true, PerPacket: 2}}, Window: window * time.Second, Slide: time.Second, Method: methodExact,
 	}, emit)
-	counter := &counterOfCounts{slidingCounter: engine.NewSlidingSet(window * time.Second)}
+	counter := &counterOfCounts{slidingCounter: sliding.NewMap(window * time.Second)}
 	family := &s.keys[0].mac
 	family.counter, family.packets.bySlide = counter, make([]uint64, window)
 	for _, second := range []int64{0, 4000, 8095} {

@@ -9,6 +9,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/sliding"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
 // Saved describes what is open of a Counter; the counters themselves are written by Save.
@@ -79,7 +83,7 @@ func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family 
 		return nil
 	}
 	one, ok := counter.Counter.(interface {
-		Snapshot(w io.Writer, secret engine.Secret, label string) error
+		Snapshot(w io.Writer, secret secret.Secret, label string) error
 	})
 	if !ok {
 		return ErrNoSnapshot
@@ -105,8 +109,8 @@ func (s *past) save(c *Counter, w io.Writer) (saved []SavedCounter, err error) {
 // label names the elements of a counter in its snapshot.
 func (c *Counter) label(key int, family string) string { return c.cfg.Keys[key].Name + ", " + family }
 
-func (c *Counter) restoreConfig(key int, family string) engine.RestoreConfig {
-	return engine.RestoreConfig{Secret: c.cfg.Secret, Label: c.label(key, family), Memory: math.MaxInt}
+func (c *Counter) restoreConfig(key int, family string) snapshot.RestoreConfig {
+	return snapshot.RestoreConfig{Secret: c.cfg.Secret, Label: c.label(key, family), Memory: math.MaxInt}
 }
 
 // Resume opens the windows that another Counter has saved, before the first packet. now, in
@@ -142,22 +146,24 @@ func (c *Counter) restore(r io.Reader, w *window, s SavedCounter) (err error) {
 	k, cfg := &w.keys[s.Key], c.restoreConfig(s.Key, s.Family)
 	switch s.Family {
 	case familyAddr4:
-		k.addr4, err = restored[uint32](engine.RestoreExactV4(r, cfg))(s.Packets)
+		k.addr4, err = restored[uint32](distinct.RestoreIPv4Rows(r, cfg))(s.Packets)
 	case familyV4:
-		k.v4, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.v4, err = restored[digest.Digest](distinct.RestoreDigestRows(r, cfg))(s.Packets)
 	case familyV6:
-		k.v6, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.v6, err = restored[digest.Digest](distinct.RestoreDigestRows(r, cfg))(s.Packets)
 	case familyMAC:
-		k.mac, err = restored[digest.Digest](engine.RestoreDigestRows(r, cfg))(s.Packets)
+		k.mac, err = restored[digest.Digest](distinct.RestoreDigestRows(r, cfg))(s.Packets)
 	default:
 		err = errNoFamily(s.Family)
 	}
 	return err
 }
 
-func errNoKey(key int) error { return fmt.Errorf("%w: key %d", engine.ErrSnapshot, key) }
+func errNoKey(key int) error { return fmt.Errorf("%w: key %d", snapshot.ErrInvalid, key) }
 
-func errNoFamily(family string) error { return fmt.Errorf("%w: family %q", engine.ErrSnapshot, family) }
+func errNoFamily(family string) error {
+	return fmt.Errorf("%w: family %q", snapshot.ErrInvalid, family)
+}
 
 // restored gives a counter its packets, unless it could not be read.
 func restored[E any](c engine.Counter[E], err error) func(packets uint64) (familyCounter[E], error) {
@@ -175,7 +181,7 @@ func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error
 		return errNoKey(s.Key)
 	}
 	k := &c.past.keys[s.Key]
-	var counter **engine.Sliding
+	var counter **sliding.Rows
 	switch s.Family {
 	case familyV4:
 		counter = &k.v4
@@ -186,11 +192,11 @@ func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error
 	default:
 		return errNoFamily(s.Family)
 	}
-	if *counter, err = engine.RestoreSliding(r, c.restoreConfig(s.Key, "past "+s.Family)); err != nil {
+	if *counter, err = sliding.Restore(r, c.restoreConfig(s.Key, "past "+s.Family)); err != nil {
 		return err
 	}
 	if step := int64((*counter).Step()); step != c.past.step {
-		return fmt.Errorf("%w: steps of %v, not %v", engine.ErrSnapshot, time.Duration(step), time.Duration(c.past.step))
+		return fmt.Errorf("%w: steps of %v, not %v", snapshot.ErrInvalid, time.Duration(step), time.Duration(c.past.step))
 	}
 	(*counter).Advance(now)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -117,20 +118,20 @@ func byFilter[F paper.Filter](name string, open func(bits, distinct int) (F, err
 
 func exactRows() counting {
 	return byCounter("exact rows", func() (engine.Counter[uint32], error) {
-		return engine.NewExactV4([16]byte{1}, 0)
+		return distinct.NewIPv4Rows([16]byte{1}, 0)
 	}, func(addrs []uint32) []uint32 { return addrs })
 }
 
 func distinctMethods() []counting {
 	all := []counting{
 		exactRows(),
-		byCounter("roaring bitmap", func() (engine.Counter[uint32], error) { return engine.NewSetV4(), nil },
+		byCounter("roaring bitmap", func() (engine.Counter[uint32], error) { return distinct.NewRoaringIPv4(), nil },
 			func(addrs []uint32) []uint32 { return addrs }),
-		byCounter("map of digests", func() (engine.Counter[digest.Digest], error) { return engine.NewSet(), nil }, digests),
+		byCounter("map of digests", func() (engine.Counter[digest.Digest], error) { return distinct.NewDigestMap(), nil }, digests),
 	}
 	for _, fpr := range []float64{1e-2, 1e-4, 1e-6, 1e-9} {
 		all = append(all, byCounter(fmt.Sprintf("growing blocked Bloom, %g", fpr), func() (engine.Counter[digest.Digest], error) {
-			return engine.NewLandmark(engine.LandmarkConfig{FPR: fpr})
+			return distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr})
 		}, digests))
 	}
 	return append(all,

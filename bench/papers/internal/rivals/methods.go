@@ -3,9 +3,9 @@ package rivals
 import (
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // method is a way to build a filter of at most the given memory, in bits, for a
@@ -79,7 +79,7 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 }
 
 // product makes a method of this project's packet filter; of makes its window.
-func product(refresh bool, of func(window int64) engine.Window) method {
+func product(refresh bool, of func(window int64) window.Window) method {
 	const cells, fingerprintBits = 6, 40
 	return method{
 		name:    "this project, 6x85",

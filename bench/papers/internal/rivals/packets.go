@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // packetMethods are those that could tell copies of packets.
 func packetMethods() []method {
 	return []method{
-		product(false, func(ns int64) engine.Window {
-			return engine.Window{Duration: time.Duration(ns)}
+		product(false, func(ns int64) window.Window {
+			return window.Window{Duration: time.Duration(ns)}
 		}),
 		timedRows(8, 48, 16, lineBits),
 		timedRows(16, 24, 8, lineBits),

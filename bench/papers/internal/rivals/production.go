@@ -5,6 +5,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // production is the product's packet filter, element by element.
@@ -16,8 +17,8 @@ type production struct {
 }
 
 // newProduction returns the product's filter of the given memory, in bits.
-func newProduction(bits int, w engine.Window, refresh bool) (*production, error) {
-	filter, err := engine.NewTimed(engine.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
+func newProduction(bits int, w window.Window, refresh bool) (*production, error) {
+	filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
 	if err != nil {
 		return nil, fmt.Errorf("the product's filter: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // slidingMethods are for windows that slide: what is seen again is kept.
@@ -30,7 +30,7 @@ func slidingMethods() []method {
 		timedRows(21, 16, 8, lineBits),
 		timedRows(16, 24, 8, lineBits),
 		timedRows(8, 48, 16, lineBits),
-		product(true, func(elements int64) engine.Window { return engine.Window{Packets: elements} }),
+		product(true, func(elements int64) window.Window { return window.Window{Packets: elements} }),
 		rows(32, 16, lineBits, EvictLRU),
 		stableLines(1, 3, 10),
 		stableLines(3, 4, 72),

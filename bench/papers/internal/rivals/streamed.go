@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // streamed is a filter of unbounded streams of package engine, element by element.
 type streamed struct {
-	stream *engine.Stream
+	stream *stream.Filter
 	bits   int
 	seen   [1]uint64
 	digest [1]digest.Digest
@@ -33,16 +33,16 @@ func (s *streamed) Close() error { return s.stream.Close() }
 // beside it.
 func engineStreams() []method {
 	all := []method{
-		engineStream("sbf K2 P5", engine.StreamConfig{Method: "sbf", K: 2, P: 5}),
-		engineStream("bsbf K2", engine.StreamConfig{Method: "bsbf", K: 2}),
-		engineStream("bsbfsd K2", engine.StreamConfig{Method: "bsbfsd", K: 2}),
-		engineStream("rlbsbf K2", engine.StreamConfig{Method: "rlbsbf", K: 2}),
-		engineStream("qht 8x8", engine.StreamConfig{Method: "qht", Shape: "8x8"}),
-		engineStream("qqhtd 8x8", engine.StreamConfig{Method: "qqhtd", Shape: "8x8"}),
+		engineStream("sbf K2 P5", stream.Config{Method: "sbf", K: 2, P: 5}),
+		engineStream("bsbf K2", stream.Config{Method: "bsbf", K: 2}),
+		engineStream("bsbfsd K2", stream.Config{Method: "bsbfsd", K: 2}),
+		engineStream("rlbsbf K2", stream.Config{Method: "rlbsbf", K: 2}),
+		engineStream("qht 8x8", stream.Config{Method: "qht", Shape: "8x8"}),
+		engineStream("qqhtd 8x8", stream.Config{Method: "qqhtd", Shape: "8x8"}),
 	}
 	for _, shape := range []struct{ cells, width int }{{8, 8}, {4, 16}, {32, 16}, {16, 32}, {8, 64}} {
 		name := fmt.Sprintf("%dx%d", shape.cells, shape.width)
-		m := engineStream("lru "+name, engine.StreamConfig{Method: "lru", Shape: name})
+		m := engineStream("lru "+name, stream.Config{Method: "lru", Shape: name})
 		m.predict = func(bits int, _ *trace) (float64, error) {
 			rowBits := shape.cells * shape.width
 			return theory.Row{Rows: bits / rowBits, Cells: shape.cells, FingerprintBits: shape.width}.FPR()
@@ -52,10 +52,10 @@ func engineStreams() []method {
 	return all
 }
 
-func engineStream(name string, c engine.StreamConfig) method {
+func engineStream(name string, c stream.Config) method {
 	return method{name: "engine: " + name, oneLine: true, build: func(bits int, _ *trace) (Windowed, error) {
 		c.Memory = bits / 8
-		stream, err := engine.NewStream(c)
+		stream, err := stream.New(c)
 		if err != nil {
 			return nil, fmt.Errorf("engine's %s: %w", name, err)
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // common are the flags that every command on packets has.
 type common struct {
 	memory     int
 	fpr        float64
-	secret     engine.Secret
+	secret     secret.Secret
 	method     string
 	json       bool
 	quiet      bool
@@ -47,7 +47,7 @@ func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...s
 	f.Var(newParsed(&c.method, "auto", "method", oneOf(slices.Concat(usual, measuring)...)), "method", usage)
 	f.Var(newParsed(&c.memory, "", "size", parseMemory), "memory", "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)")
 	f.Var(newParsed(&c.fpr, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate")
-	f.Var(newParsed(&c.secret, "", "hex", engine.ParseSecret), "key", "secret key, 32 bytes in hex (default: random)")
+	f.Var(newParsed(&c.secret, "", "hex", secret.Parse), "key", "secret key, 32 bytes in hex (default: random)")
 	groupAdvanced.add(f, "method", "memory", "fpr", "key")
 }
 
@@ -71,7 +71,7 @@ func (c *common) finish(f *pflag.FlagSet) error {
 	if f.Changed("key") {
 		return nil
 	}
-	secret, err := engine.RandomSecret()
+	secret, err := secret.Random()
 	if err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}

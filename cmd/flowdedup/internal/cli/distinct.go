@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// The rates that engine.NewLandmark takes.
+// The rates that distinct.NewScalableBloom takes.
 const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 
 // distinctFlags are the flags of "flowdedup distinct".
@@ -281,7 +281,7 @@ func parseSpan(s string) (time.Duration, error) {
 }
 
 const (
-	// longestSlide bounds windows that slide, as engine.Sliding does.
+	// longestSlide bounds windows that slide, as sliding.Rows does.
 	longestSlide = 366 * day
 	// slidingFPR is kept by up to 2.8e8 keys in a window.
 	slidingFPR = 1e-9

@@ -11,12 +11,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // judgeFlags say what makes a packet a copy.
 type judgeFlags struct {
-	window          engine.Window
+	window          window.Window
 	identity        flow.Kind
 	identityBytes   int
 	ignore          flow.Mask
@@ -29,10 +30,10 @@ type judgeFlags struct {
 // be measured.
 var usualMethods = []string{"auto", "timed", "exact"}
 
-func measuringMethods() []string { return append(engine.StreamMethods(), dedup.MethodTimers) }
+func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
 
 func (f *judgeFlags) register(fs *pflag.FlagSet) {
-	f.window = engine.Window{Duration: engine.DefaultWindow}
+	f.window = window.Window{Duration: window.Default}
 	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
@@ -77,7 +78,7 @@ func (f *judgeFlags) check(cmd *cobra.Command, c *common) error {
 
 // checkMeasuring refuses what methods for measurements cannot do.
 func (f *judgeFlags) checkMeasuring(cmd *cobra.Command, method string) error {
-	stream, timers := engine.IsStreamMethod(method), method == dedup.MethodTimers
+	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
 	switch {
 	case stream && !f.window.None:
 		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)

@@ -2,10 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"strings"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // TestStreamMethods runs every method without a window on a capture that fits its
@@ -17,7 +16,7 @@ func TestStreamMethods(t *testing.T) {
 	if want == 0 {
 		t.Fatal("no duplicates to find")
 	}
-	for _, method := range engine.StreamMethods() {
+	for _, method := range stream.Methods() {
 		got := duplicatesFound(t, in, method, "--memory", "1MiB")
 		switch method {
 		case "lru", "qht", "qqhtd":

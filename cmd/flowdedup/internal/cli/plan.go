@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // planFlags are the flags of "flowdedup plan".
@@ -77,7 +77,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs, c := cmd.Flags(), &f.config
 	fs.SortFlags = false
 	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
-	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", engine.Window{None: true}
+	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", window.Window{None: true}
 	fs.Var(newParsed(&c.Of, "packets", "key", plan.ParseOf), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
 	fs.Var(newParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")

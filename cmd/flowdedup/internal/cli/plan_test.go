@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"encoding/xml"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -14,8 +15,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/engine"
 )
 
 // planResult is what scripts read of "plan --json".
@@ -138,7 +137,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			if code != exitDone {
 				t.Errorf("%s: %s: exit code %d, stderr %q", args, *c.Command, code, errs)
 			}
-			if ran[c.Method] = true; !engine.IsStreamMethod(c.Method) || words[0] != "dedup" {
+			if ran[c.Method] = true; !stream.IsMethod(c.Method) || words[0] != "dedup" {
 				continue
 			}
 			var summary struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -213,9 +213,9 @@ func parseDelay(s string) (time.Duration, error) {
 }
 
 // parseWindow reads a window; its duration may have days.
-func parseWindow(s string) (engine.Window, error) {
+func parseWindow(s string) (window.Window, error) {
 	if d, err := parseDuration(s); err == nil {
 		s = d.String()
 	}
-	return engine.ParseWindow(s)
+	return window.Parse(s)
 }

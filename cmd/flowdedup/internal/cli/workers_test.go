@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // workersInput is a list of inputs and the size of its batches.
@@ -103,7 +103,7 @@ func dedupText(t *testing.T, in workersInput, workers int) string {
 	summary, err := dedup.Run(context.Background(), dedup.Config{
 		Inputs: in.names, Input: in.options(&warnings), Output: output,
 		Identity: flow.IdentityConfig{Kind: flow.L3},
-		Digest:   "aes", Method: "auto", Window: engine.Window{Duration: time.Millisecond},
+		Digest:   "aes", Method: "auto", Window: window.Window{Duration: time.Millisecond},
 		Across: len(in.names) > 1, Workers: workers, Log: slog.New(slog.DiscardHandler),
 	})
 	summary.Seconds, summary.PacketsPerSecond = 0, 0

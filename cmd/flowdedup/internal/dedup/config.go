@@ -10,6 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -25,13 +28,13 @@ type Config struct {
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"
-	Secret   engine.Secret
+	Secret   secret.Secret
 
-	// Method is "auto", "timed", "exact", MethodTimers, or one of engine.StreamMethods, which
+	// Method is "auto", "timed", "exact", MethodTimers, or one of stream.Methods, which
 	// have no window.
 	Method  string
 	Params  Params // of the method
-	Window  engine.Window
+	Window  window.Window
 	Memory  int     // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR     float64 // 0 is the method's own choice
 	Refresh bool
@@ -48,7 +51,7 @@ func (c *Config) digester() digest.MessageDigester {
 	if c.Digest == "highway" {
 		return digest.NewHighway(c.Secret.HighwayKey())
 	}
-	return digest.NewAES(c.Secret.AESKey(engine.KeyPackets))
+	return digest.NewAES(c.Secret.AESKey(secret.Packets))
 }
 
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
@@ -56,26 +59,26 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		return nil, err
 	}
 	if c.Method == "exact" {
-		return engine.NewExactWindow(engine.ExactWindowConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
+		return window.NewExact(window.ExactConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
 	}
 	memory, limit := c.Memory, 0
 	if memory == 0 {
-		memory = engine.DefaultMemory(c.Window, inputBytes)
+		memory = window.DefaultMemory(c.Window, inputBytes)
 		if limit = layout.MemoryBudget(); !c.Window.None {
 			memory = min(memory, limit)
 		}
 	}
 	switch {
 	case c.Method == MethodTimers:
-		return engine.NewTimers(c.timers(memory))
-	case engine.IsStreamMethod(c.Method):
+		return window.NewTimers(c.timers(memory))
+	case stream.IsMethod(c.Method):
 		s, err := c.stream(memory)
 		if err != nil {
 			return nil, err
 		}
-		return engine.NewStreamPackets(s)
+		return stream.NewPackets(s)
 	}
-	return engine.NewTimed(engine.TimedConfig{
+	return window.NewTimed(window.TimedConfig{
 		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Detector tells the copies of a stream from other packets, and counts what happens: what
@@ -157,7 +161,7 @@ func (c *Config) label() string { return "packets, " + c.Digest }
 // called while verdicts are made. Errors are those of w, or ErrNoSnapshot.
 func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 	f, ok := d.copies.Filter().(interface {
-		Snapshot(w io.Writer, secret engine.Secret, label string) error
+		Snapshot(w io.Writer, secret secret.Secret, label string) error
 	})
 	if !ok {
 		return SavedStats{}, ErrNoSnapshot
@@ -178,7 +182,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 		return nil, err
 	}
 	if len(saved.ByProtocol) != int(flow.Protocols) {
-		return nil, errors.Join(fmt.Errorf("%w: %d protocols", engine.ErrSnapshot, len(saved.ByProtocol)), filter.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
 	d := newDetector(cfg, filter, saved.Points)
 	b := d.stats
@@ -196,14 +200,14 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	if err := c.fits(); err != nil {
 		return nil, err
 	}
-	restore := engine.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
+	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
 	switch {
 	case c.Method == MethodTimers:
-		return packetFilter(engine.RestoreTimers(r, restore))
-	case engine.IsStreamMethod(c.Method):
-		return packetFilter(engine.RestoreStreamPackets(r, restore))
+		return packetFilter(window.RestoreTimers(r, restore))
+	case stream.IsMethod(c.Method):
+		return packetFilter(stream.RestorePackets(r, restore))
 	}
-	return packetFilter(engine.RestoreTimed(r, restore))
+	return packetFilter(window.RestoreTimed(r, restore))
 }
 
 // packetFilter keeps a nil pointer from becoming a filter that is not nil.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // TestSavedStays saves a run in its middle: what was saved is of that moment, whatever
 // comes later, and another run goes on from it.
 func TestSavedStays(t *testing.T) {
-	window, err := engine.ParseWindow("1h")
+	window, err := window.Parse("1h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestSavedMethods(t *testing.T) {
 		method, window string
 		params         Params
 	}{{"timers", "1h", Params{"K": 4, "equal": 2}}, {"sbf", "none", Params{"K": 3, "P": 10, "Max": 3}}, {"lru", "none", Params{"cells": 16}}} {
-		window, err := engine.ParseWindow(c.window)
+		window, err := window.Parse(c.window)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,15 +3,15 @@ package dedup
 import (
 	"errors"
 	"fmt"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/flowdedup/flowdedup/engine"
 )
 
-// MethodTimers is the name of the method that engine.Timers is.
+// MethodTimers is the name of the method that window.Timers is.
 const MethodTimers = "timers"
 
 // Params are the parameters of a method, by the names that "plan" prints. Those that are
@@ -27,7 +27,7 @@ func takes(method string) []string {
 		return []string{"K", "P", "Max"}
 	case slices.Contains([]string{"lru", "qht", "qqhtd"}, method):
 		return []string{"cells", "cell-bits"}
-	case engine.IsStreamMethod(method):
+	case stream.IsMethod(method):
 		return []string{"K"}
 	}
 	return nil
@@ -90,7 +90,7 @@ func (c *Config) CheckMethod() error {
 	switch {
 	case c.Method == MethodTimers:
 		return c.timers(0).Check()
-	case engine.IsStreamMethod(c.Method):
+	case stream.IsMethod(c.Method):
 		s, err := c.stream(0)
 		if err == nil {
 			_, err = s.Complete()
@@ -101,8 +101,8 @@ func (c *Config) CheckMethod() error {
 }
 
 // timers returns the configuration of timers in so much memory.
-func (c *Config) timers(memory int) engine.TimersConfig {
-	return engine.TimersConfig{
+func (c *Config) timers(memory int) window.TimersConfig {
+	return window.TimersConfig{
 		Window: c.Window, Memory: memory, Refresh: c.Refresh,
 		K: c.Params["K"], Equal: c.Params["equal"], TimerBits: c.Params["counter-bits"],
 	}
@@ -110,8 +110,8 @@ func (c *Config) timers(memory int) engine.TimersConfig {
 
 // stream returns the configuration of a method without a window in so much memory. The
 // error says which shapes rows have.
-func (c *Config) stream(memory int) (engine.StreamConfig, error) {
-	s := engine.StreamConfig{
+func (c *Config) stream(memory int) (stream.Config, error) {
+	s := stream.Config{
 		Method: c.Method, Memory: memory, FPR: c.FPR,
 		K: c.Params["K"], P: c.Params["P"], Max: c.Params["Max"],
 	}
@@ -120,7 +120,7 @@ func (c *Config) stream(memory int) (engine.StreamConfig, error) {
 		return s, nil
 	}
 	var names []string
-	for _, shape := range engine.StreamShapes() { // with falling rates
+	for _, shape := range stream.Shapes() { // with falling rates
 		names = append(names, shape.Name)
 		if cells != 0 && cells != shape.Cells() || bits != 0 && bits != shape.CellBits() {
 			continue

@@ -6,9 +6,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Config says what a run counts. Everything in it is checked by the caller.
@@ -27,7 +27,7 @@ type Config struct {
 	Memory        int
 	Budget        int
 	FPR           float64
-	Secret        engine.Secret
+	Secret        secret.Secret
 
 	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
 
@@ -84,10 +84,10 @@ type digesters struct {
 	v4, v6, mac *digest.AES
 }
 
-func newDigesters(s engine.Secret) digesters {
+func newDigesters(s secret.Secret) digesters {
 	return digesters{
-		v4:  digest.NewAES(s.AESKey(engine.KeyIPv4)),
-		v6:  digest.NewAES(s.AESKey(engine.KeyIPv6)),
-		mac: digest.NewAES(s.AESKey(engine.KeyMAC)),
+		v4:  digest.NewAES(s.AESKey(secret.IPv4)),
+		v6:  digest.NewAES(s.AESKey(secret.IPv6)),
+		mac: digest.NewAES(s.AESKey(secret.MAC)),
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // traffic is what TestImpliedKeys counts: packets of few hosts, IPv4 and IPv6, with and without
@@ -143,7 +143,7 @@ func TestImpliedKeys(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareWithAlone(t, b, Config{
 						Keys: keys, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
-						Method: "auto", FPR: 1e-6, Secret: engine.Secret{byte(i)},
+						Method: "auto", FPR: 1e-6, Secret: secret.Secret{byte(i)},
 					})
 				})
 			}

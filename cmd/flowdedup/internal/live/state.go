@@ -19,14 +19,15 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
 // state keeps the file that a run can be resumed from. A save copies the run as of one moment, in
 // parts between batches, and then writes the copy beside the packets that go on.
 type state struct {
 	run     *runner
-	copy    engine.SnapshotCopy
+	copy    snapshot.Copy
 	header  *stateHeader // of the copy while it is made, else nil
 	rested  time.Time    // when the last part of it was copied
 	writing sync.WaitGroup
@@ -115,7 +116,7 @@ func (r *runner) resume(ctx context.Context) error {
 	if err != nil {
 		return stateError(cfg.State, err)
 	}
-	var given *engine.Secret
+	var given *secret.Secret
 	if cfg.KeyGiven {
 		given = &cfg.Dedup.Secret
 	}
@@ -123,7 +124,7 @@ func (r *runner) resume(ctx context.Context) error {
 		return stateError(cfg.State, err)
 	}
 	if given == nil {
-		cfg.Dedup.Secret = engine.Secret(header.Secret)
+		cfg.Dedup.Secret = secret.Secret(header.Secret)
 		cfg.Distinct.Secret = cfg.Dedup.Secret
 	}
 	if header.Stats.Points, err = r.names.resume(header.Stats.Points, header.Names); err != nil {
@@ -139,7 +140,7 @@ func (r *runner) resume(ctx context.Context) error {
 
 // stateError names the file, and says what can be done about what it holds.
 func stateError(name string, err error) error {
-	if errors.Is(err, engine.ErrSnapshot) {
+	if errors.Is(err, snapshot.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrState, err)
 	}
 	if errors.Is(err, ErrState) {

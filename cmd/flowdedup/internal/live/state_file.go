@@ -14,8 +14,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // A state file holds
@@ -135,7 +135,7 @@ func checkSum(file io.ReaderAt, size int64) error {
 
 // fits returns an error unless the state is of a run with the same settings, and of
 // the same key, where one was given.
-func (h *stateHeader) fits(settings []setting, given *engine.Secret) error {
+func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	for i, s := range settings {
 		if i >= len(h.Settings) || h.Settings[i].Flag != s.Flag {
 			return fmt.Errorf("%w: it is of another kind of run", ErrState)
@@ -149,7 +149,7 @@ func (h *stateHeader) fits(settings []setting, given *engine.Secret) error {
 		return fmt.Errorf("%w: it was saved with --key: give the same key", ErrState)
 	case given != nil && h.Secret != nil && !bytes.Equal(h.Secret, given[:]):
 		return fmt.Errorf("%w: it was saved under another key than --key", ErrState)
-	case h.Secret != nil && len(h.Secret) != len(engine.Secret{}):
+	case h.Secret != nil && len(h.Secret) != len(secret.Secret{}):
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}
 	return nil

@@ -18,15 +18,15 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 func testHeader() *stateHeader {
 	return &stateHeader{
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
-		Secret:   bytes.Repeat([]byte{7}, len(engine.Secret{})),
+		Secret:   bytes.Repeat([]byte{7}, len(secret.Secret{})),
 		Stats:    dedup.SavedStats{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62, ByProtocol: []uint64{1, 2}},
 		Diffs:    diffs.Counts{Sampled: 5, Exact: 5},
 		Open:     multikey.Saved{Windows: []multikey.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []multikey.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
@@ -155,7 +155,7 @@ func TestStateFileDamaged(t *testing.T) {
 // TestSettings tells runs apart that take other packets.
 func TestSettings(t *testing.T) {
 	plain := Config{}
-	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(engine.Secret{}))}
+	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(secret.Secret{}))}
 	if err := h.fits(plain.settings(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestSettings(t *testing.T) {
 
 // TestStateFits wants the same settings, and the same key where one was given.
 func TestStateFits(t *testing.T) {
-	own, others := engine.Secret{1}, engine.Secret{2}
+	own, others := secret.Secret{1}, secret.Secret{2}
 	settings := func(values ...string) (all []setting) {
 		for i, v := range values {
 			all = append(all, setting{[]string{"--window", "--of", "-i"}[i], v})
@@ -194,7 +194,7 @@ func TestStateFits(t *testing.T) {
 		name        string
 		saved, want []setting
 		secret      []byte // in the file
-		given       *engine.Secret
+		given       *secret.Secret
 		text        string
 	}{
 		{"the same", settings("1ms", ""), settings("1ms", ""), own[:], nil, ""},

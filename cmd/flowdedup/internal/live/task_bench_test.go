@@ -10,8 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // BenchmarkTask measures what a run does with a packet once its batch is there, for the
@@ -32,10 +33,10 @@ const apart = 500
 
 func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	const packets = 1 << 12
-	secret := engine.Secret{1}
+	secret := secret.Secret{1}
 	judging, err := dedup.New(&dedup.Config{
 		Identity: flow.IdentityConfig{Kind: flow.L3},
-		Window:   engine.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
+		Window:   window.Window{Duration: 100 * time.Millisecond}, Secret: secret, Digest: "aes", Method: "auto",
 	}, 0)
 	if err != nil {
 		b.Fatal(err)

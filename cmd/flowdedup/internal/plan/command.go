@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // command returns the command line that runs a candidate, nil where this program does
@@ -94,7 +95,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 	if slide%defaultSlides == 0 {
 		slide /= defaultSlides
 	}
-	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String(), "--slide", engine.Window{Duration: slide}.String()}
+	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":
 		return append(words, c.bounds(from, false)...)

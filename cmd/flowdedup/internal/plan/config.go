@@ -6,8 +6,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Of is what elements are: packets, or keys of them.
@@ -55,7 +55,7 @@ type Config struct {
 	Of   Of
 	IPv6 bool
 
-	Window   engine.Window
+	Window   window.Window
 	Kind     string // "auto", or that of a sizing.Kind
 	Parts    int
 	Rate     float64 // elements a second

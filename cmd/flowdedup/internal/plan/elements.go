@@ -6,7 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // elements makes the digests of the elements of packets.
@@ -18,19 +18,19 @@ type elements interface {
 
 // newElements makes digests without a secret, so that a measurement can be repeated.
 func newElements(c *Config) elements {
-	key := engine.Secret{}
+	key := secret.Secret{}
 	if c.Of.Packets {
 		return &identities{
 			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
-			digester: digest.NewAES(key.AESKey(engine.KeyPackets)),
+			digester: digest.NewAES(key.AESKey(secret.Packets)),
 		}
 	}
 	return &keys{
 		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Of.Key}),
 		addresses: c.Of.Key <= flow.IP,
 		ipv6:      c.IPv6,
-		v4:        digest.NewAES(key.AESKey(engine.KeyIPv4)),
-		v6:        digest.NewAES(key.AESKey(engine.KeyIPv6)),
+		v4:        digest.NewAES(key.AESKey(secret.IPv4)),
+		v6:        digest.NewAES(key.AESKey(secret.IPv6)),
 	}
 }
 

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // windowSlices is how many slices of a window peak counts in.
@@ -22,7 +22,7 @@ type peak struct {
 	most    uint64
 }
 
-func newPeak(window engine.Window, landmark bool) peak {
+func newPeak(window window.Window, landmark bool) peak {
 	reach := max(window.Duration, calendar.Tolerance)
 	p := peak{
 		clock:  calendar.Clock{Ahead: reach, Behind: reach},

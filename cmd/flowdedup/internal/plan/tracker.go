@@ -5,9 +5,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // followed is how many different elements are followed at a time, in about 64 MiB.
@@ -18,7 +18,7 @@ const followed = 1 << 20
 // there are too many it halves the share. What is counted of an element stands for
 // 2^shift elements, so shares are right whatever the shift was at the time.
 type tracker struct {
-	window   engine.Window
+	window   window.Window
 	landmark bool
 	limit    int
 	shift    uint
@@ -36,7 +36,7 @@ type sighting struct {
 	time     int64
 }
 
-func newTracker(window engine.Window, landmark bool, limit int) *tracker {
+func newTracker(window window.Window, landmark bool, limit int) *tracker {
 	return &tracker{
 		window: window, landmark: landmark, limit: limit,
 		seen: make(map[digest.Digest]sighting), peak: newPeak(window, landmark),

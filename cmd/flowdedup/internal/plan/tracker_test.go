@@ -9,14 +9,14 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // TestTrackerSamples follows a hundredth of the elements and wants what following all gives.
 func TestTrackerSamples(t *testing.T) {
 	const n, ids, limit = 300_000, 20_000, 1000
-	for _, window := range []engine.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {
+	for _, window := range []window.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {
 		random := rand.New(rand.NewPCG(4, 2))
 		digests := make([]digest.Digest, ids)
 		for i := range digests {
@@ -59,19 +59,19 @@ func TestTrackerWindows(t *testing.T) {
 	ms := int64(time.Millisecond)
 	stream := []event{{a, 0}, {b, ms}, {a, 9 * ms}, {b, 12 * ms}, {a, 21 * ms}, {a, capture.NoTime}}
 	for _, c := range []struct {
-		window   engine.Window
+		window   window.Window
 		landmark bool
 		repeats  float64
 		elements uint64
 	}{
-		{engine.Window{None: true}, false, 4, 6},
-		{engine.Window{Duration: 10 * time.Millisecond}, false, 1, 5},
-		{engine.Window{Duration: 12 * time.Millisecond}, false, 3, 5},
-		{engine.Window{Duration: 10 * time.Millisecond}, true, 1, 5},
-		{engine.Window{Duration: 30 * time.Millisecond}, true, 3, 5},
-		{engine.Window{Packets: 1}, false, 1, 6},
-		{engine.Window{Packets: 2}, false, 4, 6},
-		{engine.Window{Packets: 3}, true, 2, 6},
+		{window.Window{None: true}, false, 4, 6},
+		{window.Window{Duration: 10 * time.Millisecond}, false, 1, 5},
+		{window.Window{Duration: 12 * time.Millisecond}, false, 3, 5},
+		{window.Window{Duration: 10 * time.Millisecond}, true, 1, 5},
+		{window.Window{Duration: 30 * time.Millisecond}, true, 3, 5},
+		{window.Window{Packets: 1}, false, 1, 6},
+		{window.Window{Packets: 2}, false, 4, 6},
+		{window.Window{Packets: 3}, true, 2, 6},
 	} {
 		tracker := newTracker(c.window, c.landmark, 100)
 		for _, e := range stream {
@@ -103,7 +103,7 @@ func TestPeak(t *testing.T) {
 		{"set at the end", false, slices.Concat([]int64{0, 1, 2}, repeat(1e15, 5)), 5},
 		{"aligned", true, []int64{6, 7, 8, 9, 10}, 3},
 	} {
-		p := newPeak(engine.Window{Duration: 8}, c.landmark)
+		p := newPeak(window.Window{Duration: 8}, c.landmark)
 		for _, at := range c.times {
 			p.add(at)
 		}
@@ -112,7 +112,7 @@ func TestPeak(t *testing.T) {
 			t.Errorf("%s: %d elements, want %d", c.name, p.most, c.want)
 		}
 	}
-	p := newPeak(engine.Window{None: true}, false)
+	p := newPeak(window.Window{None: true}, false)
 	p.add(capture.NoTime)
 	p.add(5)
 	if p.most != 2 {

@@ -1,0 +1,142 @@
+package distinct
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+func newDigestRows(t testing.TB, memory int) *DigestRows {
+	t.Helper()
+	r, err := NewDigestRows(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// oneLine returns digests of one line, however many lines there are.
+func oneLine(n int) []digest.Digest {
+	digests := make([]digest.Digest, n)
+	for i := range digests {
+		digests[i] = digest.Digest{uint64(i), uint64(i) << 1}
+	}
+	return digests
+}
+
+func TestDigestRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	random := make([]digest.Digest, 60_000)
+	for i := range random {
+		random[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+		if i > 0 && i%3 == 0 {
+			random[i] = random[rng.IntN(i)]
+		}
+	}
+	for name, digests := range map[string][]digest.Digest{
+		"random":   random,
+		"one line": append(oneLine(5000)[2:], oneLine(6000)[2:]...), // 0 and 1 are the same
+		"equal":    make([]digest.Digest, 5000),
+		"extremes": {{0, 1}, {^uint64(0), 1}, {0, 1}, {^uint64(0), 1}, {1 << 63, 0}},
+		"nothing":  nil,
+	} {
+		for _, batch := range []int{1, 7, 64, 500, 512, 1000, 4096} {
+			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
+				sameVerdicts(t, newDigestRows(t, 0), map[digest.Digest]bool{}, digests, batch)
+			})
+		}
+	}
+}
+
+// Growth keeps all, takes the memory that the comment says, and is the same for any
+// batches.
+func TestDigestRowsGrow(t *testing.T) {
+	n := 2 << 20
+	if testing.Short() {
+		n = 1 << 18
+	}
+	rng := rand.New(rand.NewPCG(63, 64))
+	digests := make([]digest.Digest, n)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+	}
+	a, b := newDigestRows(t, 0), newDigestRows(t, 0)
+	seen := make([]uint64, 1000/64+1)
+	for pass := range 2 {
+		for _, c := range []struct {
+			r     *DigestRows
+			batch int
+		}{{a, 1000}, {b, 333}} {
+			for at := 0; at < n; at += c.batch {
+				part := digests[at:min(at+c.batch, n)]
+				c.r.TestAndSet(seen, part)
+				for i := range part {
+					if got := seen[i/64]>>(i%64)&1 != 0; got != (pass == 1) {
+						t.Fatalf("pass %d, digest %d: seen %v", pass, at+i, got)
+					}
+				}
+				if held := c.r.held; held > 10_000 && c.r.Counts().MemoryBytes > int(27*held) {
+					t.Fatalf("%d bytes for %d digests", c.r.Counts().MemoryBytes, held)
+				}
+			}
+		}
+		if a.Counts() != b.Counts() || a.Counts().Distinct != uint64(n) {
+			t.Fatalf("pass %d: %+v and %+v", pass, a.Counts(), b.Counts())
+		}
+	}
+	spilled := float64(spilledWords(&a.rows)) / float64(n)
+	if load := float64(n) / float64(len(a.rows.Table.Arena.Lines())); load > digestLoad+1 || spilled > 0.03 {
+		t.Errorf("%.1f a line, %.4f spilled", load, spilled)
+	}
+}
+
+// TestDigestRowsWithoutMemory goes on exactly where lines cannot grow, and starts again.
+func TestDigestRowsWithoutMemory(t *testing.T) {
+	r := newDigestRows(t, 0)
+	refused := 0
+	r.rows.NewArena = func(lines int) (*layout.Arena, error) {
+		if refused++; refused > 1 {
+			return layout.NewArena(lines)
+		}
+		return nil, errors.New("no memory")
+	}
+	rng := rand.New(rand.NewPCG(65, 66))
+	digests := make([]digest.Digest, 40_000)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64N(30_000) << 48, 1}
+	}
+	sameVerdicts(t, r, map[digest.Digest]bool{}, digests, 700)
+	if refused < 2 {
+		t.Error("nothing was refused")
+	}
+}
+
+func TestDigestRowsDoNotAllocate(t *testing.T) {
+	r := newDigestRows(t, 1<<20)
+	digests, seen := oneLine(8), make([]uint64, 1)
+	if n := testing.AllocsPerRun(100, func() { r.TestAndSet(seen, digests) }); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+func BenchmarkDigestRows(b *testing.B) {
+	check.BenchSizes(b, func(b *testing.B, memory int) {
+		var r *DigestRows
+		empty := func() engine.Counter[digest.Digest] {
+			r = newDigestRows(b, memory)
+			return r
+		}
+		lines := memory / layout.LineSize
+		check.MeasureCounter(b, empty, digestLoad*lines, func(d digest.Digest) digest.Digest { return d })
+		if got := r.Counts().MemoryBytes / layout.LineSize; got < lines || got > lines+lines/8 {
+			b.Errorf("%d lines, not %d", got, lines)
+		}
+	})
+}

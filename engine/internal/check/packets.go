@@ -1,0 +1,99 @@
+package check
+
+import (
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// Packets is input for packet filters.
+type Packets struct {
+	Digests []digest.Digest
+	Times   []int64
+	Points  []uint32
+}
+
+func (s *Packets) Add(d digest.Digest, t int64, point uint32) {
+	s.Digests = append(s.Digests, d)
+	s.Times = append(s.Times, t)
+	s.Points = append(s.Points, point)
+}
+
+// Part returns packets from to to-1.
+func (s *Packets) Part(from, to int) *Packets {
+	return &Packets{s.Digests[from:to], s.Times[from:to], s.Points[from:to]}
+}
+
+// Round makes times multiples of unit, as times of files with a coarser clock
+// are: then ticks of that length lose nothing.
+func (s *Packets) Round(unit int64) {
+	for i, t := range s.Times {
+		if t != calendar.NoTime {
+			s.Times[i] = t - t%unit
+		}
+	}
+}
+
+// Verdicts runs the stream through f in batches of the given size.
+func (s *Packets) Verdicts(f engine.PacketFilter, batch int) []bool {
+	out := make([]bool, 0, len(s.Digests))
+	seen := make([]uint64, (batch+63)/64)
+	for from := 0; from < len(s.Digests); from += batch {
+		to := min(from+batch, len(s.Digests))
+		for i := range seen {
+			seen[i] = 0x5555555555555555
+		}
+		f.TestAndSet(seen, s.Digests[from:to], s.Times[from:to], s.Points[from:to])
+		for i := range to - from {
+			out = append(out, seen[i/64]>>(i%64)&1 == 1)
+		}
+	}
+	return out
+}
+
+// clock makes the times of a random stream.
+type clock func(rng *rand.Rand, now int64) int64
+
+// Clocks are the ways of time, for a window of the given size. None steps
+// back by more than the window while it runs out of order.
+func Clocks(window int64) map[string]clock {
+	return map[string]clock{
+		"in order": func(rng *rand.Rand, now int64) int64 { return now + rng.Int64N(window/20+2) },
+		"out of order": func(rng *rand.Rand, now int64) int64 {
+			return now + rng.Int64N(window/5+2) - window/12
+		},
+		"jumps": func(rng *rand.Rand, now int64) int64 {
+			if rng.IntN(300) == 0 { // to stay, as when a clock is set
+				return now + rng.Int64N(int64(1e12)) - 5e11
+			}
+			return now + rng.Int64N(window/20+2)
+		},
+		"slow": func(rng *rand.Rand, now int64) int64 { return now + rng.Int64N(10*window) },
+	}
+}
+
+// RandomPackets makes a stream in which a third of the packets repeat one of
+// the last 40, every hundredth has no time, and one beacon is constant.
+func RandomPackets(seed uint64, n int, next clock) *Packets {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	s := &Packets{}
+	now := int64(1_700_000_000_000_000_000)
+	for i := range n {
+		now = next(rng, now)
+		d := digest.Digest{rng.Uint64(), rng.Uint64()}
+		switch {
+		case i > 40 && rng.IntN(3) == 0:
+			d = s.Digests[i-1-rng.IntN(40)]
+		case i%50 == 0:
+			d = digest.Digest{1, 1}
+		}
+		t := now
+		if rng.IntN(100) == 0 {
+			t = calendar.NoTime
+		}
+		s.Add(d, t, uint32(rng.IntN(3)))
+	}
+	return s
+}

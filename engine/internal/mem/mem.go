@@ -1,0 +1,60 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// MaxDefault is what a filter takes at most that is not told how much, in bytes.
+const MaxDefault = 256 << 20
+
+// MaxCellLines is the most lines of a filter with a kernel of cell lines, 256 GiB: what these can
+// address.
+const MaxCellLines = 1<<32 - 1
+
+// CellLines returns how many lines fit memory. The error wraps ErrMemory.
+func CellLines(memory int) (int, error) {
+	const most = uint64(MaxCellLines) * layout.LineSize
+	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
+		return 0, fmt.Errorf("%w: %d bytes, must be from %d, a line, to %d", engine.ErrMemory, memory, layout.LineSize, most)
+	}
+	return memory / layout.LineSize, nil
+}
+
+// populateStep is how many lines the system is asked for at a time: 64 MiB.
+const populateStep = 1 << 20
+
+// Populate has the system hand over an arena's memory now. It returns the error of ctx, if
+// that ends before.
+func Populate(ctx context.Context, a *layout.Arena) error {
+	n := len(a.Lines())
+	for from := 0; from < n; from += populateStep {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		a.Populate(from, min(from+populateStep, n))
+	}
+	return nil
+}
+
+// CheckOpen panics if the arena is closed.
+func CheckOpen(method string, a *layout.Arena) {
+	if a.Lines() == nil {
+		panic("engine: " + method + " after Close")
+	}
+}
+
+// MapBytes estimates the size of a Go map of n keys and values of entry bytes
+// together, since maps do not tell: slots have a byte of control beside them,
+// come in groups of eight, and double when more than 7 of 8 are taken.
+func MapBytes(n, entry int) int {
+	slots := 8
+	if n > slots {
+		slots = 1 << bits.Len(uint((8*n-1)/7))
+	}
+	return slots * (entry + 1)
+}

@@ -1,0 +1,114 @@
+package rowtable
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
+// Word is what is left of an element where rows are exact.
+type Word interface{ uint32 | uint64 }
+
+// OverflowSet is an exact set of words: a hash table with linear probing, at most half
+// full. It holds the few words that find their row full, so it is built to be
+// simple and its memory to be known. Its methods take an odd factor, always the same,
+// that spreads words which share their top bits.
+type OverflowSet[W Word] struct {
+	Table []W      // length 0 or a power of two; 0 is empty
+	dates []uint16 // beside the table, where words have dates; else nil
+	count int      // words in the table
+	zero  bool     // the word 0 is in the set; it has no date
+}
+
+// minOverflowTable is the smallest table.
+const minOverflowTable = 16
+
+// GoldenFactor is 2^64 divided by the golden ratio: keys with few bits set, as examples
+// have them, spread words as well as others.
+const GoldenFactor = 0x9e3779b97f4a7c15
+
+// KeyedFactor takes the factor from the key, so that places cannot be foreseen.
+func KeyedFactor(key [16]byte) uint64 {
+	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
+	return (folded*2 + 1) * GoldenFactor
+}
+
+// test adds a word without a date, and reports whether it was there.
+func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
+	if y == 0 {
+		before := s.zero
+		s.zero = true
+		return before
+	}
+	_, known := s.enter(y, factor, false)
+	return known
+}
+
+// enter adds a word other than 0 unless it is there, and returns its place. The size of the table
+// is that for the number of words, whatever came before.
+func (s *OverflowSet[W]) enter(y W, factor uint64, dated bool) (place uint64, known bool) {
+	if len(s.Table) > 0 {
+		place = s.find(y, factor)
+		if s.Table[place] == y {
+			return place, true
+		}
+	}
+	if 2*s.count >= len(s.Table) {
+		s.grow(factor, dated)
+		place = s.find(y, factor)
+	}
+	s.Table[place] = y
+	s.count++
+	return place, false
+}
+
+// find returns where y is, or where it belongs.
+func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
+	mask := uint64(len(s.Table) - 1)
+	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.Table))))
+	for s.Table[place] != 0 && s.Table[place] != y {
+		place = (place + 1) & mask
+	}
+	return place
+}
+
+// grow doubles the table.
+func (s *OverflowSet[W]) grow(factor uint64, dated bool) {
+	table, dates := s.Table, s.dates
+	size := max(minOverflowTable, 2*len(table))
+	s.Table = make([]W, size)
+	if dated {
+		s.dates = make([]uint16, size)
+	}
+	for i, y := range table {
+		if y == 0 {
+			continue
+		}
+		place := s.find(y, factor)
+		s.Table[place] = y
+		if dated {
+			s.dates[place] = dates[i]
+		}
+	}
+}
+
+// All yields the words of the set with their dates, 0 where there are none.
+func (s *OverflowSet[W]) All(yield func(W, uint16) bool) {
+	if s.zero && !yield(0, 0) {
+		return
+	}
+	for i, y := range s.Table {
+		date := uint16(0)
+		if s.dates != nil {
+			date = s.dates[i]
+		}
+		if y != 0 && !yield(y, date) {
+			return
+		}
+	}
+}
+
+func (s *OverflowSet[W]) bytes() int {
+	var y W
+	return int(unsafe.Sizeof(y))*len(s.Table) + 2*len(s.dates)
+}

@@ -1,0 +1,38 @@
+package rowtable
+
+import "math"
+
+// SampleSum adds numbers of elements up that were sampled at different levels: those of steps, or all that
+// one level had.
+type SampleSum struct {
+	Mean, low, high float64
+	variance        float64
+	seen            uint64 // elements of the sample in the low sum
+	Weight          float64
+}
+
+// Add adds a step of which so many elements are known, each for 2^level. share of them are
+// within the span; all of them certainly if least is 1, none if 0.
+func (a *SampleSum) Add(count uint64, level uint8, share, least float64) {
+	if count == 0 {
+		return
+	}
+	weight := math.Ldexp(1, int(level))
+	n := float64(count) * weight
+	a.Mean += share * n
+	a.low += least * n
+	a.high += n
+	a.seen += uint64(least) * count
+	a.variance += n * (weight - 1)
+	if weight > 1 {
+		a.Weight = max(a.Weight, weight)
+	}
+}
+
+// Bounds returns the bounds of the number. 4 elements of the sample are what it misses
+// at most where it has none, and more than the normal approximation lacks elsewhere.
+func (a *SampleSum) Bounds() (low, high uint64) {
+	spread := 1.96 * math.Sqrt(a.variance)
+	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))
+	return low, uint64(math.Ceil(a.high + spread + 4*a.Weight))
+}

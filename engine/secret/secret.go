@@ -1,0 +1,100 @@
+package secret
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// Secret is the key of a run, from which every digest's key is derived. Runs
+// with the same secret give the same digests on every machine; without it
+// nobody can make packets that meet in a filter on purpose.
+type Secret [32]byte
+
+// ErrSyntax is what errors about the text of a secret wrap.
+var ErrSyntax = errors.New("bad secret")
+
+// Random draws a secret from the system's random source.
+func Random() (Secret, error) {
+	var s Secret
+	_, err := rand.Read(s[:])
+	return s, err
+}
+
+// Parse reads a secret of 64 hex digits. 32 hex digits, a key k of 16
+// bytes, stand for the 32 bytes E(0) || E(1), where E is AES-128 under k and
+// the numbers are blocks of 16 bytes, little-endian. Errors wrap ErrSyntax and
+// do not show the text.
+func Parse(text string) (Secret, error) {
+	b, err := hex.DecodeString(text)
+	switch {
+	case len(text) != 32 && len(text) != 64:
+		return Secret{}, fmt.Errorf("%w: %d characters, want 64 hex digits (or 32)", ErrSyntax, len(text))
+	case err != nil:
+		return Secret{}, fmt.Errorf("%w: not hex digits", ErrSyntax)
+	case len(b) == 32:
+		return Secret(b), nil
+	}
+	block := newCipher(b)
+	low, high := counterBlock(block, 0, 0), counterBlock(block, 1, 0)
+	return Secret(append(low[:], high[:]...)), nil
+}
+
+// String hides the secret from logs.
+func (s Secret) String() string { return "secret" }
+
+// Use names what a derived key is for. Uses with keys of their own cannot
+// disturb each other: what an attacker learns of one tells nothing of another,
+// and equal bytes of two kinds have nothing in common.
+type Use uint64
+
+// The uses of keys. Their numbers are part of what makes runs reproducible.
+const (
+	Packets     Use = 1 // identities of packets
+	IPv4        Use = 2 // 16-byte keys with IPv4 addresses
+	IPv6        Use = 3 // 48-byte keys with IPv6 addresses
+	MAC         Use = 4 // keys of link-layer addresses
+	Permutation Use = 5 // the permutation of IPv4 addresses in exact rows
+	highway     Use = 6
+	snapshots   Use = 7
+)
+
+// AESKey derives the key for a use: one AES-256 encryption, under the secret,
+// of the block LE64(use) || LE64(0).
+func (s Secret) AESKey(use Use) [16]byte {
+	return counterBlock(newCipher(s[:]), uint64(use), 0)
+}
+
+// HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions,
+// under the secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
+func (s Secret) HighwayKey() [32]byte { return s.longKey(highway) }
+
+// SnapshotKey derives the key that snapshots are sealed with, in the same way from the use 7.
+func (s Secret) SnapshotKey() [32]byte { return s.longKey(snapshots) }
+
+// longKey derives 32 bytes for a use.
+func (s Secret) longKey(use Use) [32]byte {
+	block := newCipher(s[:])
+	low, high := counterBlock(block, uint64(use), 0), counterBlock(block, uint64(use), 1)
+	return [32]byte(append(low[:], high[:]...))
+}
+
+func newCipher(key []byte) cipher.Block {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic("engine: " + err.Error()) // only for keys of a wrong size
+	}
+	return block
+}
+
+// counterBlock encrypts LE64(a) || LE64(b).
+func counterBlock(block cipher.Block, a, b uint64) (out [16]byte) {
+	binary.LittleEndian.PutUint64(out[:8], a)
+	binary.LittleEndian.PutUint64(out[8:], b)
+	block.Encrypt(out[:], out[:])
+	return out
+}

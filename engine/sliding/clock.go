@@ -1,0 +1,110 @@
+package sliding
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+)
+
+// observe takes an element that time may go on with.
+func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
+	if !calendar.InRange(t) {
+		s.ignored++
+		return
+	}
+	verdict, dropped := s.clock.Observe(t)
+	if dropped > 0 {
+		s.ignored += uint64(dropped)
+		s.held = s.held[:0]
+	}
+	if verdict == calendar.Believed {
+		s.enter(m, d, s.goTo(m, t), place)
+		return
+	}
+	s.held = append(s.held, datedElement{*d, t})
+	if verdict == calendar.Adopted {
+		s.flush(m)
+		s.adoptClock()
+	}
+}
+
+// goTo makes the step of t the running one, if it is later, and returns it. t is near the
+// time before it, if there is one.
+func (s *Rows) goTo(m marks, t int64) (step int64) {
+	step = calendar.Index(t, s.step)
+	switch {
+	case !s.started:
+		s.start(step)
+	case step > s.front:
+		s.flush(m) // what waits came before
+		s.advance(step)
+	}
+	return step
+}
+
+// start begins time with a step.
+func (s *Rows) start(step int64) {
+	s.started, s.front, s.opened = true, step, step*s.step
+	s.leveled = step
+	for i := range s.levels {
+		s.levels[i] = uint8(s.level)
+	}
+}
+
+// adoptClock forgets the time before the clock was set, and enters the elements that were
+// quarantined, as far as they are within a window of the new time.
+func (s *Rows) adoptClock() {
+	held := s.held
+	s.held = s.held[:0]
+	s.jumpTo(s.clock.Latest())
+	for i := range held {
+		if t := held[i].time; s.clock.Near(t) {
+			s.clock.Pass(t)
+			s.enter(marks{}, &held[i].digest, s.goTo(marks{}, t), 0)
+		}
+	}
+	s.flush(marks{})
+}
+
+// jumpTo forgets all elements, and begins time with the step of t.
+func (s *Rows) jumpTo(t int64) {
+	s.empty()
+	s.start(calendar.Index(t, s.step))
+}
+
+// advance makes a later step the running one, at most a window ahead.
+func (s *Rows) advance(step int64) {
+	by := step - s.front
+	mask := int64(len(s.counts) - 1)
+	if s.level > 0 && !s.rows.Thinning && s.taken < s.limit()/4 && s.front-s.leveled > s.steps {
+		s.level, s.leveled = s.level-1, s.front
+	}
+	for i := s.front + 1; i <= step; i++ {
+		s.counts[i&mask], s.levels[i&mask] = 0, uint8(s.level)
+		if s.rows.Thinning {
+			s.thinned[i&mask] = 0
+		}
+	}
+	s.front, s.opened = step, step*s.step
+	s.forgetRecent()
+	s.sweep(by)
+}
+
+// Advance tells the counter that time has gone on to now without elements, as the caller
+// knows for sure: memory of what left the window is free for others, and elements in
+// quarantine are forgotten. It does nothing if now is not later than all elements.
+func (s *Rows) Advance(now int64) {
+	mem.CheckOpen("Sliding.Advance", s.rows.Table.Arena)
+	now = min(now, calendar.Farthest)
+	if !s.started || calendar.Index(now, s.step) <= s.front {
+		return
+	}
+	near := s.clock.Near(now)
+	s.held = s.held[:0]
+	s.clock.Set(now)
+	if near {
+		s.goTo(marks{}, now)
+	} else {
+		s.jumpTo(now)
+	}
+}

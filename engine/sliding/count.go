@@ -1,0 +1,107 @@
+package sliding
+
+import (
+	"math"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// Count is countSpan over the window.
+func (s *Rows) Count(now int64) engine.Counts { return s.countSpan(now, time.Duration(s.window)) }
+
+// countSpan returns the number of elements whose last sighting is within (now-span, now].
+// span is cut to W. It costs a look at one number for each step of the span.
+//
+// It is exact where now+1 and span are multiples of the step, so that no step lies
+// across the edge: then Distinct, Low and High are equal. Else the oldest step
+// counts in part, Low has none of it and High all. now is to be that of the latest element or
+// later; elements that were seen after it are missing from Distinct and Low, which know only
+// of last sightings, and High has all of them.
+//
+// Where the rows were sampled, Low and High bound the number with 95 % confidence, by the
+// normal approximation of what one of 2^level elements says of all. False positives, n/2^58
+// of n elements, are accounted for as DigestRows does.
+func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
+	mem.CheckOpen("Sliding.countSpan", s.rows.Table.Arena)
+	c := engine.Counts{MemoryBytes: s.rows.Bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
+	now = max(-calendar.Farthest, min(now, calendar.Farthest))
+	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
+	var sum rowtable.SampleSum
+	s.sum(&sum, from, now)
+	held := s.heldWithin(from, now)
+	sum.Add(held, 0, 1, 1)
+	missed := sum.Mean * c.FPR / 2
+	low, high := sum.Bounds()
+	c.Distinct = uint64(math.Round(sum.Mean + missed))
+	c.Low = min(low, c.Distinct)
+	c.High = max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
+	return c
+}
+
+// live returns how many elements are remembered that are no older than the window.
+func (s *Rows) live() (sum float64) {
+	for age := range s.steps + 1 {
+		slot := (s.front - age) & int64(len(s.counts)-1)
+		sum += float64(s.counts[slot])
+		if s.rows.Thinning {
+			sum += float64(s.thinned[slot])
+		}
+	}
+	return sum
+}
+
+// sum adds the steps of a span up.
+func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
+	if !s.started {
+		return
+	}
+	mask := int64(len(s.counts) - 1)
+	for step := max(calendar.Index(from, s.step), s.front-s.steps); step <= s.front; step++ {
+		share, least := s.share(step, from, to)
+		level := s.levels[step&mask]
+		a.Add(uint64(s.counts[step&mask]), level, share, least)
+		if s.rows.Thinning {
+			a.Add(uint64(s.thinned[step&mask]), max(level, uint8(s.level+1)), share, least)
+		}
+	}
+}
+
+// share returns how much of a step a span from its first to its last instant covers, and 1 if
+// it certainly covers all that was seen in it, else 0.
+func (s *Rows) share(step, from, to int64) (share, least float64) {
+	first := step * s.step
+	last := first + s.step - 1
+	if step == s.front && to >= s.clock.Latest() {
+		to = max(to, last)
+	}
+	if first >= from && last <= to {
+		return 1, 1
+	}
+	covered := min(last, to) - max(first, from) + 1
+	return float64(max(0, covered)) / float64(s.step), 0
+}
+
+// heldWithin counts the distinct elements in quarantine that were seen in a span.
+func (s *Rows) heldWithin(from, to int64) (count uint64) {
+	var known [calendar.Quorum]digest.Digest
+	for i := range s.held {
+		if t := s.held[i].time; t < from || t > to {
+			continue
+		}
+		known[count] = s.held[i].digest
+		count++
+		for k := range count - 1 {
+			if known[k] == s.held[i].digest {
+				count--
+				break
+			}
+		}
+	}
+	return count
+}

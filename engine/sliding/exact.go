@@ -1,0 +1,72 @@
+package sliding
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+)
+
+// Map counts the distinct elements of the last W in a map of last sightings: exact up
+// to collisions of 128 bits at every instant, and the measure for Rows. It believes all
+// times. It is not safe for concurrent use.
+type Map struct {
+	window int64
+	last   map[digest.Digest]int64
+}
+
+// NewMap returns an empty set for a window.
+func NewMap(window time.Duration) *Map {
+	return &Map{int64(window), map[digest.Digest]int64{}}
+}
+
+// TestAndSet is as that of Rows. Elements without a time are not seen and not remembered.
+func (s *Map) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
+	if seen != nil {
+		bitset.Clear(seen, len(d))
+	}
+	for i, t := range times[:len(d)] {
+		if t == calendar.NoTime {
+			continue
+		}
+		last, known := s.last[d[i]]
+		if known && seen != nil && uint64(max(t, last))-uint64(min(t, last)) <= uint64(s.window) {
+			seen[i/64] |= 1 << (i % 64)
+		}
+		if !known || t > last {
+			s.last[d[i]] = t
+		}
+	}
+}
+
+// Count returns the number of elements whose last sighting is within (now-W, now], and
+// forgets those before: now is not to go back. It takes a look at each element that is
+// remembered.
+func (s *Map) Count(now int64) engine.Counts {
+	n := uint64(0)
+	for d, t := range s.last {
+		switch {
+		case t > now:
+		case uint64(now)-uint64(t) < uint64(s.window):
+			n++
+		default:
+			delete(s.last, d)
+		}
+	}
+	return engine.Counts{Distinct: n, Low: n, High: n, MemoryBytes: mem.MapBytes(len(s.last), 24), Method: "exact"}
+}
+
+// Advance does nothing: see Count.
+func (s *Map) Advance(int64) {}
+
+// Reset forgets all elements.
+func (s *Map) Reset() { clear(s.last) }
+
+// Close gives the memory back.
+func (s *Map) Close() error {
+	s.last = nil
+	return nil
+}

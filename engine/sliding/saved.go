@@ -1,0 +1,158 @@
+package sliding
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// savedCounter are the fields of Rows in a snapshot.
+type savedCounter struct {
+	rows rowtable.Saved
+	tally
+	latest   int64 // time of the clock
+	votes    int   // of the clock
+	position int   // of what is pending
+	ring     int   // the number of dates
+	held     int   // elements
+}
+
+func (s *savedCounter) fields() snapshot.Fields {
+	return append(s.rows.Fields(),
+		&s.window, &s.step, &s.most, &s.started, &s.front, &s.latest, &s.debt, &s.taken,
+		&s.level, &s.leveled, &s.votes, &s.ignored, &s.position, &s.ring, &s.held,
+	)
+}
+
+// Snapshot writes all elements that the counter remembers. A counter that Restore
+// makes of it goes on with the same counts. The secret is what the digests were
+// made under; the snapshot is sealed with it. The label says what the elements are ("flow"), in
+// MaxLabel bytes at most; a counter can only be restored with the same label. Errors are
+// those of w, or wrap ErrInvalid for a label that does not fit. It panics after Close.
+func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	mem.CheckOpen("Sliding.Snapshot", s.rows.Table.Arena)
+	rows, spilled := s.rows.State()
+	saved := savedCounter{
+		rows: rows, tally: s.tally, latest: s.clock.Latest(), votes: s.clock.Votes(),
+		position: s.pending.position, ring: len(s.levels), held: len(s.held),
+	}
+	out := snapshot.NewWriter(w, snapshot.SlidingRows, secret, label, saved.fields())
+	s.rows.Save(out, spilled)
+	out.Words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
+	out.Words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
+	out.Words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })
+	out.Words(len(s.recent), func(i int) uint64 { return s.recent[i] })
+	out.Words(3*len(s.held), func(i int) uint64 {
+		h := &s.held[i/3]
+		return [...]uint64{h.digest[0], h.digest[1], uint64(h.time)}[i%3]
+	})
+	return out.End()
+}
+
+// Restore makes the counter that Rows.Snapshot wrote. It reads nothing behind the
+// snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another version, kind
+// or label or made under another key, ErrMemory if it takes more memory than c allows, or
+// are those of r and of layout.NewArena. c bounds what the counter takes now, not what it
+// grows to. Rows.Advance lets what has left the window meanwhile go.
+func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
+	var saved savedCounter
+	in, err := snapshot.NewReader(r, snapshot.SlidingRows, c, saved.fields())
+	if err != nil {
+		return nil, err
+	}
+	if err := saved.rows.Check(layout.SlidingLines, rowtable.MaxLines, 0); err != nil {
+		return nil, err
+	}
+	if err := saved.rows.Allowed(c); err != nil {
+		return nil, err
+	}
+	s, err := saved.counter()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.load(in, &saved); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// counter makes the counter that was saved, without its elements.
+func (s *savedCounter) counter() (*Rows, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	c, err := newRows(s.window, s.step)
+	if err != nil {
+		return nil, err
+	}
+	if s.ring != len(c.levels) {
+		c.Close()
+		return nil, snapshot.ErrInconsistent
+	}
+	c.tally, c.pending.position = s.tally, s.position
+	c.opened = s.front * s.step
+	return c, nil
+}
+
+// check returns an error unless all fits together.
+func (s *savedCounter) check() error {
+	if _, err := chooseStep(time.Duration(s.window), time.Duration(s.step)); err != nil || s.step == 0 {
+		return snapshot.ErrInconsistent
+	}
+	farthest := calendar.Index(calendar.Farthest, s.step) + 1
+	switch {
+	case s.most < layout.SlidingLines || uint64(s.most) > rowtable.MaxLines || s.most&(s.most-1) != 0,
+		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
+		s.level > 64 || s.position < 0 || s.position >= rowtable.Step,
+		s.held < 0 || s.held >= calendar.Quorum, !s.started && s.held > 0:
+		return snapshot.ErrInconsistent
+	}
+	return nil
+}
+
+// load reads the elements.
+func (s *Rows) load(in *snapshot.Reader, saved *savedCounter) error {
+	if err := s.rows.Load(in, &saved.rows); err != nil {
+		return err
+	}
+	if s.rows.Passing() {
+		s.apart = new(rowtable.Sides[uint64])
+	}
+	if s.rows.Thinning {
+		s.thinned = make([]uint32, len(s.counts))
+	}
+	words := make([]uint64, 3*saved.held)
+	for _, part := range []struct {
+		name string
+		n    int
+		put  func(i int, word uint64)
+	}{
+		{"levels", len(s.levels), func(i int, word uint64) { s.levels[i] = uint8(word) }},
+		{"counts", len(s.counts), func(i int, word uint64) { s.counts[i] = uint32(word) }},
+		{"counts of the sample", len(s.thinned), func(i int, word uint64) { s.thinned[i] = uint32(word) }},
+		{"elements of the step", len(s.recent), func(i int, word uint64) { s.recent[i] = word }},
+		{"held elements", len(words), func(i int, word uint64) { words[i] = word }},
+	} {
+		if err := in.Words(part.n, part.name, part.put); err != nil {
+			return err
+		}
+	}
+	var times []int64
+	for h := range slices.Chunk(words, 3) {
+		one := datedElement{digest.Digest{h[0], h[1]}, int64(h[2])}
+		s.held, times = append(s.held, one), append(times, one.time)
+	}
+	if s.started && !s.clock.Resume(max(saved.latest, s.opened), times, saved.votes) {
+		return snapshot.ErrInconsistent
+	}
+	return in.CheckSeal("lines")
+}

@@ -1,0 +1,413 @@
+package sliding
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Config configures New.
+type Config struct {
+	// Window is the longest span that is counted over, W.
+	Window time.Duration
+	// Step is how finely sightings are dated: windows whose bounds are multiples of it,
+	// counted from 1970 UTC, are counted exactly. W is at most 4096 of them. 0 stands
+	// for a thousandth of W, or up to twice that if only that divides W.
+	Step time.Duration
+	// Memory bounds what the rows take, in bytes: it is rounded down to a power of
+	// two, and at least 64 KiB. 0 stands for 64 MiB. Rows start with 64 KiB and double
+	// as they fill. Rows.Limit sets another bound.
+	Memory int
+}
+
+const (
+	// maxSteps keeps dates apart, which are compared up to four such windows: see
+	// Rows.sweep. One advance is no longer than a window.
+	maxSteps     = 4096
+	maxWindow    = 366 * 24 * time.Hour
+	defaultSteps = 1000
+	// rowLoad is how many of the 8 elements that a line can hold it has on average
+	// when lines double.
+	rowLoad = 5
+	// sweepsInWindow is how often all lines are swept in a window, if enough elements come.
+	sweepsInWindow = 4
+	defaultMemory  = 64 << 20
+	dateMask       = layout.SlidingKnown - 1
+)
+
+// Rows counts the distinct elements of the last W, at every instant. It remembers of
+// each element when it was last seen, at one cache line an element, in rows of 48 bits of
+// its digest and a date (asm.TestAndSetSliding), and keeps a count of elements for each
+// date. So counting costs no look at the rows.
+//
+//   - Lines double when five of their eight cells are taken on average, up to the memory
+//     there is, without a pause: 512 lines move every 512 elements. At that load 2.4 % of the
+//     elements find eight cells taken, and go to small hash tables.
+//     Cells that are older than the window are swept out, some lines at a time. So a live
+//     element takes 13 to 32 bytes.
+//   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
+//     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
+//     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64
+//     MiB that begins at 5.2 million elements, and leaves errors of a tenth of a percent.
+//     When the rows empty, all elements are taken again.
+//   - Elements may be late, by up to W: an element's last sighting is the latest one, not
+//     the one that came last. What is later than that, and elements without a time
+//     or with one before 1824 or after 2115, are not counted.
+//   - A time that is more than W away from the latest one is not believed at once: one wild
+//     clock must not empty the window. Its element is quarantined by a calendar.Clock, which
+//     a quorum of them sets, forward or back. Until then they are counted as far as they lie
+//     in the span that is asked for.
+//
+// What it remembers depends on the stream alone, not on how it is cut into calls. Digests
+// must be keyed. Rows are not safe for concurrent use.
+type Rows struct {
+	tally
+	rows    rowtable.Rows[uint64]
+	apart   *rowtable.Sides[uint64] // nil before the first pass
+	clock   calendar.Clock
+	steps   int64               // in a window, rounded up
+	opened  int64               // when the running step began
+	counts  []uint32            // of elements by the date of their last sighting
+	thinned []uint32            // of those below the mark, while the sample is halved; else nil
+	levels  []uint8             // of the sample by date
+	recent  [recentSlots]uint64 // by slot: the last element entered in the running step
+	held    []datedElement      // in quarantine
+	pending pendingElements
+}
+
+// tally are the books of Rows.
+type tally struct {
+	window, step int64
+	most         int // lines
+	started      bool
+	front        int64 // the running step
+	debt         int64 // of lines to be swept, in parts of a window
+	taken        int   // cells, and spilled ones
+	level        uint  // 1 of 2^level elements is sampled
+	leveled      int64 // the step in which that changed
+	ignored      uint64
+}
+
+// recentSlots is how many elements of the running step are known by their digests: those
+// that come most often, in a part of the first-level cache. There is nothing to be done about
+// them until the next step.
+const recentSlots = 1 << 10
+
+// recentSlot returns where an element is known.
+func recentSlot(digest uint64) uint64 { return digest >> 33 % recentSlots }
+
+// datedElement is an element in quarantine.
+type datedElement struct {
+	digest digest.Digest
+	time   int64
+}
+
+// pendingElements are elements that go to the rows together. Where it ends, by its position
+// in the stream, the size of the rows is decided on.
+type pendingElements struct {
+	count    int
+	position int                   // of its first element, modulo Step
+	words    [rowtable.Step]uint64 // of digests
+	dates    [rowtable.Step]uint16
+	places   [rowtable.Step]uint32 // in the call
+	before   [rowtable.Step]uint16
+	spills   [rowtable.Step]uint32
+	// Those on one side of the mark, while lines move.
+	sideDates, sideBefore [rowtable.Step]uint16
+}
+
+// New returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
+// layout.NewArena says.
+func New(cfg Config) (*Rows, error) {
+	step, err := chooseStep(cfg.Window, cfg.Step)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Memory < 0 {
+		return nil, fmt.Errorf("%w: %d bytes", engine.ErrMemory, cfg.Memory)
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = defaultMemory
+	}
+	s, err := newRows(int64(cfg.Window), int64(step))
+	if err != nil {
+		return nil, err
+	}
+	s.Limit(cfg.Memory)
+	return s, nil
+}
+
+// newRows returns a counter that may not grow.
+func newRows(window, step int64) (*Rows, error) {
+	s := &Rows{
+		tally: tally{window: window, step: step, most: layout.SlidingLines},
+		steps: (window-1)/step + 1,
+		held:  make([]datedElement, 0, calendar.Quorum),
+		clock: calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
+	}
+	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: rowtable.GoldenFactor}
+	if err := s.rows.Open(shape, layout.SlidingLines); err != nil {
+		return nil, err
+	}
+	ring := 1 << bits.Len(uint(s.steps+1))
+	s.counts, s.levels = make([]uint32, ring), make([]uint8, ring)
+	s.forgetRecent()
+	return s, nil
+}
+
+// chooseStep returns how finely a window is dated.
+func chooseStep(window, step time.Duration) (time.Duration, error) {
+	if window <= 0 || window > maxWindow {
+		return 0, fmt.Errorf("%w: %v, must be above 0 and at most %v", engine.ErrWindow, window, maxWindow)
+	}
+	if step == 0 {
+		for n := time.Duration(defaultSteps); n > defaultSteps/2; n-- {
+			if window%n == 0 {
+				return window / n, nil
+			}
+		}
+		return window/defaultSteps + 1, nil
+	}
+	if step < 0 || step > window || (window-1)/step >= maxSteps {
+		return 0, fmt.Errorf("%w: steps of %v, must be from 1/%d of %v to all of it", engine.ErrWindow, step, maxSteps, window)
+	}
+	return step, nil
+}
+
+// TestAndSet remembers elements with their times, in nanoseconds since 1970 UTC or
+// math.MinInt64 for none. Unless seen is nil, it sets bit i of seen if element i was seen
+// within W, give or take a step, clears the bits of the others in the words that cover
+// len(d) elements, and panics if seen is too short; elements that are not in the sample, or
+// held, count as not seen. It panics if times is shorter than d. It allocates only when
+// the rows grow or spill.
+func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
+	mem.CheckOpen("Sliding.TestAndSet", s.rows.Table.Arena)
+	if len(times) < len(d) {
+		panic("engine: Sliding.TestAndSet: times shorter than digests")
+	}
+	m := marks{seen, seenWithin}
+	m.clear(len(d))
+	for i := 0; i < len(d); {
+		if n := s.leading(times[i:len(d)]); n > 0 {
+			s.enterAll(m, d[i:i+n], i)
+			i += n
+			continue
+		}
+		s.observe(m, &d[i], times[i], i)
+		i++
+	}
+	s.flush(m)
+}
+
+// TestAndSetStep does what TestAndSet does with elements of one step, of which t is the latest
+// time, but sets the bits of those alone that were seen in that step before: nothing has changed
+// about them. Elements of which the rows hold a later sighting count as not seen.
+func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
+	mem.CheckOpen("Sliding.TestAndSetStep", s.rows.Table.Arena)
+	m := marks{seen, seenInStep}
+	m.clear(len(d))
+	for i := 0; i < len(d); {
+		n := s.atOnce(len(d) - i)
+		if n == 0 || !s.running(t) {
+			s.observe(m, &d[i], t, i)
+			i++
+			continue
+		}
+		s.clock.Pass(t)
+		s.enterAll(m, d[i:i+n], i)
+		i += n
+	}
+	s.flush(m)
+}
+
+// running reports whether t is in the running step.
+func (s *Rows) running(t int64) bool { return uint64(t)-uint64(s.opened) < uint64(s.step) }
+
+// atOnce counts the elements of the running step, of so many, up to where the size of the rows is
+// decided on, if they are all sampled and nobody asks for another clock: the usual case.
+func (s *Rows) atOnce(elements int) int {
+	if !s.started || s.level > 0 || s.rows.Thinning || len(s.held) > 0 {
+		return 0
+	}
+	return min(elements, rowtable.Step-s.pending.position-s.pending.count)
+}
+
+// leading counts the elements up to the first of another step than the running one, as far as
+// they may be entered at once.
+func (s *Rows) leading(times []int64) (n int) {
+	times = times[:s.atOnce(len(times))]
+	latest := s.clock.Latest()
+	for n < len(times) && s.running(times[n]) {
+		latest = max(latest, times[n])
+		n++
+	}
+	if n > 0 {
+		s.clock.Pass(latest)
+	}
+	return n
+}
+
+// enterAll makes the elements that leading counted wait for their turn at the rows, but for
+// recent ones. It takes no branch on which these are: in the traffic of most networks
+// it is as good as random.
+func (s *Rows) enterAll(m marks, d []digest.Digest, place int) {
+	p, date := &s.pending, uint16(s.front&dateMask)
+	n := p.count
+	for i := range d {
+		digest, at := d[i][0], uint32(place+i)
+		recent := &s.recent[recentSlot(digest)]
+		p.words[n&(rowtable.Step-1)], p.dates[n&(rowtable.Step-1)], p.places[n&(rowtable.Step-1)] = digest, date, at
+		known := uint64(0)
+		if *recent == digest {
+			known = 1
+		}
+		*recent = digest
+		n += 1 - int(known)
+		if m.bits != nil {
+			m.bits[at/64] |= known << (at % 64)
+		}
+	}
+	p.count = n
+	s.turn(m)
+}
+
+// forgetRecent makes no element a recent one: the slots hold what belongs to others.
+func (s *Rows) forgetRecent() {
+	for i := range s.recent {
+		s.recent[i] = ^(uint64(i) << 33)
+	}
+}
+
+// enter makes an element wait for its turn at the rows, if it is sampled.
+func (s *Rows) enter(m marks, d *digest.Digest, step int64, place int) {
+	level := uint(s.levels[step&int64(len(s.levels)-1)])
+	if s.rows.Thinning && d[0] < s.rows.Mark() {
+		level = max(level, s.level+1)
+	}
+	if layout.SlidingCell(d[0])&sampleMask(level) != 0 {
+		return
+	}
+	p := &s.pending
+	p.words[p.count], p.dates[p.count], p.places[p.count] = d[0], uint16(step&dateMask), uint32(place)
+	p.count++
+	s.turn(m)
+}
+
+// turn decides on the size of the rows where the stream is at a multiple of Step.
+func (s *Rows) turn(m marks) {
+	if s.pending.position+s.pending.count == rowtable.Step {
+		s.flush(m)
+		s.pending.position = 0
+		s.decide()
+	}
+}
+
+// sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
+func sampleMask(level uint) uint64 {
+	return (1<<level - 1) << (layout.SlidingDateBits + 1)
+}
+
+// flush enters the elements that wait.
+func (s *Rows) flush(m marks) {
+	p := &s.pending
+	n := p.count
+	if n == 0 {
+		return
+	}
+	if s.rows.Growing() {
+		s.lookupSides(n)
+	} else {
+		s.lookup(&s.rows.Table, p.before[:n], p.words[:n], p.dates[:n])
+	}
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		before, dates := (*[4]uint16)(p.before[i:]), (*[4]uint16)(p.dates[i:])
+		if sameDates(before, dates) && m.mark4(p.places[i:i+4], seenInStep) {
+			continue
+		}
+		for k := range before {
+			m.enter(p.places[i+k], s.record(p.words[i+k], before[k], dates[k]))
+		}
+	}
+	for ; i < n; i++ {
+		m.enter(p.places[i], s.record(p.words[i], p.before[i], p.dates[i]))
+	}
+	p.count, p.position = 0, p.position+n
+}
+
+// sameDates reports whether elements have come in the same steps before.
+func sameDates(before, dates *[4]uint16) bool {
+	const known = layout.SlidingKnown
+	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
+}
+
+// record counts an element of the given date, and tells how lately it was seen before.
+func (s *Rows) record(word uint64, before, date uint16) recency {
+	if before == date|layout.SlidingKnown {
+		return seenInStep
+	}
+	counts, mask := s.counts, len(s.counts)-1
+	if s.rows.Thinning && word < s.rows.Mark() {
+		counts = s.thinned
+	}
+	if before == 0 {
+		counts[int(date)&mask]++
+		s.taken++
+		return unseen
+	}
+	old := before & dateMask
+	if s.age(old) > s.steps {
+		counts[int(date)&mask]++ // as if it had been swept out
+		return unseen
+	}
+	since := (date - old) & dateMask
+	if since >= layout.SlidingKnown/2 {
+		return seenWithin // it was late
+	}
+	counts[int(old)&mask]--
+	counts[int(date)&mask]++
+	if int64(since) > s.steps {
+		return unseen
+	}
+	return seenWithin
+}
+
+// age returns how many steps ago a date was.
+func (s *Rows) age(date uint16) int64 {
+	return (s.front - int64(date)) & dateMask
+}
+
+// Step returns how finely sightings are dated: see Config.
+func (s *Rows) Step() time.Duration { return time.Duration(s.step) }
+
+// Reset forgets everything and gives back what the counter grew by.
+func (s *Rows) Reset() {
+	s.empty()
+	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
+	s.opened, s.front = 0, 0
+	s.clock.Reset()
+	clear(s.levels)
+	s.held = s.held[:0]
+}
+
+// empty forgets all elements that are not held, and gives back what they took.
+func (s *Rows) empty() {
+	s.rows.Restart(layout.SlidingLines)
+	clear(s.counts)
+	s.thinned = nil
+	s.taken, s.debt = 0, 0
+	s.forgetRecent()
+}
+
+// Ignored returns how many elements had no time, or one that was not believed in the end.
+func (s *Rows) Ignored() uint64 { return s.ignored }
+
+// Close gives the memory back. Nothing may be called afterwards.
+func (s *Rows) Close() error { return s.rows.Close() }

@@ -1,0 +1,248 @@
+package snapshot
+
+import (
+	"bytes"
+	"io"
+	"math/bits"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Copy takes the snapshots of filters as of one moment, and copies them while the filters
+// go on: Snapshot methods that are given one as their writer return at once. Then
+//
+//   - Start begins to copy. What the filters remember later is not in the copy: a filter keeps
+//     each line for it that it is about to change.
+//   - Copy copies on for a while, between two calls of the filters. Filters may be closed
+//     meanwhile.
+//   - WriteTo writes the snapshots when all is copied, from any goroutine.
+//
+// Without Start, WriteTo writes what the filters hold, and nobody may use these meanwhile. The
+// zero value is empty. The memory of a copy, as much as the lines of the filters, is kept for the
+// next one until Close.
+//
+// A filter is in it once at most. The lines of a Landmark, and what has spilled from rows, are copied
+// at once.
+type Copy struct {
+	steps []func(out *Writer) // that write the snapshots
+	all   []*LineCopy
+	done  int           // of all
+	room  *layout.Arena // nil for none
+	kept  []uint64      // room for LineCopy.kept
+}
+
+// copyWords is how many words of LineCopy.kept are between two looks at the clock: 256 KiB of
+// lines.
+const copyWords = 64
+
+// reservedLines are those that are populated between two looks at whether that is stopped: 64 MiB.
+const reservedLines = 1 << 20
+
+func (c *Copy) add(step func(out *Writer)) { c.steps = append(c.steps, step) }
+
+func (c *Copy) lines(l *LineCopy) {
+	c.all = append(c.all, l)
+	c.add(func(out *Writer) { out.Lines(l.lines) })
+}
+
+// Write has bytes stand between the snapshots. It never fails.
+func (c *Copy) Write(b []byte) (int, error) {
+	whole := bytes.Clone(b)
+	c.add(func(out *Writer) { out.write(whole) })
+	return len(b), nil
+}
+
+// Lines returns how many lines the snapshots have.
+func (c *Copy) Lines() (sum int) {
+	for _, l := range c.all {
+		sum += len(l.lines)
+	}
+	return sum
+}
+
+// Reserve makes room for so many lines, and an eighth more, unless it is stopped. It takes 100 ms for
+// a gigabyte, and may be called by another goroutine than other methods if these wait for it, and
+// not after Start and before Reset. The error is that of layout.NewArena.
+func (c *Copy) Reserve(lines int, stopped func() bool) error {
+	if c.room != nil && len(c.room.Lines()) >= lines {
+		return nil
+	}
+	if err := c.closeRoom(); err != nil {
+		return err
+	}
+	room, err := layout.NewArena(lines + lines/8)
+	if err != nil {
+		return err
+	}
+	c.room = room
+	all := len(room.Lines())
+	for at := 0; at < all && !stopped(); at += reservedLines {
+		room.Populate(at, min(at+reservedLines, all))
+	}
+	return nil
+}
+
+// Start begins to copy, and reports whether there is room for it: see Reserve.
+func (c *Copy) Start() bool {
+	lines := c.Lines()
+	if lines > 0 && (c.room == nil || len(c.room.Lines()) < lines) {
+		return false
+	}
+	words := 0
+	for _, l := range c.all {
+		words += l.words()
+	}
+	if cap(c.kept) < words {
+		c.kept = make([]uint64, words)
+	}
+	clear(c.kept[:words])
+	at, word := 0, 0
+	for _, l := range c.all {
+		l.start(c.room.Lines()[at:][:len(l.lines)], c.kept[word:][:l.words()])
+		at, word = at+len(l.lines), word+l.words()
+	}
+	return true
+}
+
+// Copy copies on for about as long as is said, at least 256 KiB, and reports whether all is
+// copied.
+func (c *Copy) Copy(during time.Duration) (done bool) {
+	for begin := time.Now(); c.done < len(c.all); {
+		if c.all[c.done].part(copyWords) {
+			c.done++
+		}
+		if time.Since(begin) >= during {
+			break
+		}
+	}
+	return c.done == len(c.all)
+}
+
+// WriteTo implements io.WriterTo.
+func (c *Copy) WriteTo(w io.Writer) (int64, error) {
+	out := &Writer{to: w, seal: newSeal(secret.Secret{}), buf: make([]byte, 0, 8*partWords)}
+	for _, step := range c.steps {
+		step(out)
+	}
+	return out.written, out.err
+}
+
+// Reset forgets the snapshots, copied or not, and keeps the room.
+func (c *Copy) Reset() {
+	for _, l := range c.all {
+		l.end()
+	}
+	clear(c.steps)
+	c.steps, c.all, c.done = c.steps[:0], nil, 0
+}
+
+// Close forgets the snapshots, and gives the room back.
+func (c *Copy) Close() error {
+	c.Reset()
+	return c.closeRoom()
+}
+
+func (c *Copy) closeRoom() error {
+	room := c.room
+	if c.room, c.kept = nil, nil; room == nil {
+		return nil
+	}
+	return room.Close()
+}
+
+// LineCopy is the lines of a filter in a Copy. Nil is none.
+type LineCopy struct {
+	lines []layout.Line // what is written: those of the filter, or their copy
+	arena *layout.Arena // that the lines are of, nil for a filter that keeps nothing
+	first int           // of its lines
+	from  []layout.Line // those of the filter while they are copied
+	kept  []uint64      // a bit for each line that is copied
+	next  int           // word of kept that is not all ones, or has not been looked at
+}
+
+// words returns the size of kept.
+func (l *LineCopy) words() int { return (len(l.lines) + 63) / 64 }
+
+// start begins to copy the lines to others, of which as many words tell whether they have come
+// there: none has.
+func (l *LineCopy) start(to []layout.Line, kept []uint64) {
+	if l.arena == nil {
+		copy(to, l.lines)
+		l.lines = to
+		return
+	}
+	l.from, l.lines, l.kept = l.arena.Hold()[l.first:][:len(to)], to, kept
+}
+
+// Keep copies the lines of elements that are about to be entered in an arena, line
+// floor(d[1] * lines / 2^64) each.
+func (l *LineCopy) Keep(d []digest.Digest) {
+	if !l.Copying() {
+		return
+	}
+	for i := range d {
+		line, _ := bits.Mul64(d[i][1], uint64(len(l.from)))
+		l.KeepLine(line)
+	}
+}
+
+// Copying reports whether there are lines to be kept.
+func (l *LineCopy) Copying() bool { return l != nil && l.from != nil }
+
+// KeepLine copies a line of the arena that is about to change, if it is one of those. There must be
+// lines to be kept.
+func (l *LineCopy) KeepLine(line uint64) {
+	line -= uint64(l.first)
+	if line >= uint64(len(l.from)) {
+		return
+	}
+	word, bit := &l.kept[line/64], uint64(1)<<(line%64)
+	if *word&bit == 0 {
+		*word |= bit
+		l.lines[line] = l.from[line]
+	}
+}
+
+// KeepRange copies lines from to to-1 of the arena, which are about to change.
+func (l *LineCopy) KeepRange(from, to int) {
+	if !l.Copying() {
+		return
+	}
+	for line := from; line < to; line++ {
+		l.KeepLine(uint64(line))
+	}
+}
+
+// part copies the lines of so many words, and reports whether they were the last.
+func (l *LineCopy) part(words int) bool {
+	for end := min(l.next+words, len(l.kept)); l.next < end; l.next++ {
+		first := 64 * l.next
+		last := min(first+64, len(l.from))
+		if l.kept[l.next] == 0 {
+			copy(l.lines[first:last], l.from[first:last])
+		} else {
+			for line := first; line < last; line++ {
+				l.KeepLine(uint64(l.first + line))
+			}
+		}
+		l.kept[l.next] = ^uint64(0)
+	}
+	if l.next < len(l.kept) {
+		return false
+	}
+	l.end()
+	return true
+}
+
+// end lets the filter's lines go.
+func (l *LineCopy) end() {
+	if l.from == nil {
+		return
+	}
+	l.from, l.kept, l.next = nil, nil, 0
+	// The filter has closed its memory if that fails, and nobody waits for it any more.
+	_ = l.arena.Drop()
+}

@@ -1,0 +1,153 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// RestoreConfig says what the functions that read snapshots accept.
+type RestoreConfig struct {
+	// Secret is what the snapshot was made under: that of the elements in it, and
+	// of those to come.
+	Secret secret.Secret
+	// Label is that which the snapshot must have.
+	Label string
+	// Memory is what the filter's lines may take at most, in bytes; 0 stands for
+	// 256 MiB.
+	Memory int
+}
+
+func (c RestoreConfig) memory() uint64 {
+	if c.Memory == 0 {
+		return mem.MaxDefault
+	}
+	return uint64(max(0, c.Memory))
+}
+
+// Allow returns an error if so many lines take more than is allowed.
+func (c RestoreConfig) Allow(lines uint64) error {
+	if lines > c.memory()/layout.LineSize {
+		return fmt.Errorf("%w: the snapshot holds %d lines of %d bytes, at most %d bytes are allowed", engine.ErrMemory, lines, layout.LineSize, c.memory())
+	}
+	return nil
+}
+
+// Reader reads a snapshot. It reads no byte beyond its end.
+type Reader struct {
+	from io.Reader
+	seal hash.Hash
+	buf  []byte
+}
+
+// NewReader reads all that comes before the lines, and sets the fields.
+func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader, error) {
+	if err := checkLabel(c.Label); err != nil {
+		return nil, err
+	}
+	s := &Reader{r, newSeal(c.Secret), make([]byte, 8*partWords)}
+	head := make([]byte, headSize)
+	if err := s.read(head, "header"); err != nil {
+		return nil, err
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8*i:]) }
+	switch {
+	case string(head[:8]) != magic:
+		return nil, fmt.Errorf("%w: not a snapshot of a filter", ErrInvalid)
+	case word(1) != version:
+		return nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrInvalid, word(1), version)
+	case word(2) != uint64(kind):
+		return nil, fmt.Errorf("%w: of a filter of kind %d, must be of kind %d", ErrInvalid, word(2), kind)
+	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
+		return nil, fmt.Errorf("%w: made under another key", ErrInvalid)
+	}
+	count := word(headSize/8 - 1)
+	least, most := fields.count()
+	if count < uint64(least) || count > uint64(most) {
+		return nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrInvalid, count, least, most)
+	}
+	words := make([]uint64, count)
+	if err := s.Words(len(words), "header", func(i int, word uint64) { words[i] = word }); err != nil {
+		return nil, err
+	}
+	if err := s.CheckSeal("header"); err != nil {
+		return nil, err
+	}
+	if label := strings.TrimRight(string(head[40:40+MaxLabel]), "\x00"); label != c.Label {
+		return nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrInvalid, label, c.Label)
+	}
+	return s, fields.set(words)
+}
+
+// read fills b. part names what it reads, for errors.
+func (s *Reader) read(b []byte, part string) error {
+	switch _, err := io.ReadFull(s.from, b); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it ends in its %s", ErrInvalid, part)
+	case err != nil:
+		return fmt.Errorf("reading the %s of a snapshot: %w", part, err)
+	}
+	s.seal.Write(b)
+	return nil
+}
+
+// Words reads n words, and hands each to put.
+func (s *Reader) Words(n int, part string, put func(i int, word uint64)) error {
+	for from := 0; from < n; from += partWords {
+		count := min(partWords, n-from)
+		if err := s.read(s.buf[:8*count], part); err != nil {
+			return err
+		}
+		for i := range count {
+			put(from+i, binary.LittleEndian.Uint64(s.buf[8*i:]))
+		}
+	}
+	return nil
+}
+
+// Lines reads lines, which are zero before.
+func (s *Reader) Lines(lines []layout.Line) error {
+	for part := range slices.Chunk(lines, partLines) {
+		var used usedLines
+		enter := func(i int, word uint64) {
+			for ; word != 0; word &= word - 1 {
+				used.add(64*i + bits.TrailingZeros64(word))
+			}
+		}
+		if err := s.Words(len(used.bits), "lines", enter); err != nil {
+			return err
+		}
+		if used.count > 0 && int(used.at[used.count-1]) >= len(part) {
+			return fmt.Errorf("%w: more than %d lines", ErrInvalid, len(part))
+		}
+		put := func(i int, word uint64) { part[used.at[i/8]][i%8] = word }
+		if err := s.Words(8*used.count, "lines", put); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckSeal reads a seal, and compares it with that of all that was read.
+func (s *Reader) CheckSeal(part string) error {
+	want := s.seal.Sum(nil)
+	got := make([]byte, len(want))
+	if err := s.read(got, "seal of the "+part); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("%w: its %s is damaged: the seal does not fit", ErrInvalid, part)
+	}
+	return nil
+}

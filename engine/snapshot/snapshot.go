@@ -1,0 +1,202 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/minio/highwayhash"
+
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// A snapshot is a sequence of 64-bit words, little-endian:
+//
+//	the bytes FLOWSNAP
+//	version, 3
+//	kind of the filter
+//	2 words: key check value
+//	8 words: label, with zeros behind
+//	number of fields
+//	the fields: parameters, counts, and the number of lines
+//	2 words: seal of all before
+//	the lines, and what else the filter remembers; of 4096 lines each a bit for each that is
+//	not zero, and these
+//	2 words: seal of all before
+//
+// Seals are HighwayHash-128 under a key derived from the secret, and the key check
+// value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
+// is believed before it is known to come from a holder of the secret.
+//
+// The label says what the elements are. A filter knows digests only: restored with those
+// of another key or hash it would silently never match.
+const (
+	magic   = "FLOWSNAP"
+	version = 3
+	// headSize is the size of all before the fields.
+	headSize = 5*8 + MaxLabel + 8
+	// partWords is how many words are turned to bytes at a time.
+	partWords = 2048
+	// partLines is how many lines go by their bits together.
+	partLines = 4096
+)
+
+// MaxLabel is the most bytes that the label of a snapshot has.
+const MaxLabel = 64
+
+// checkLabel returns an error if a label does not fit into a snapshot.
+func checkLabel(label string) error {
+	if len(label) > MaxLabel || strings.ContainsRune(label, 0) {
+		return fmt.Errorf("%w: label %q, must have at most %d bytes, none of them 0", ErrInvalid, label, MaxLabel)
+	}
+	return nil
+}
+
+// Kind says which filter a snapshot is of.
+type Kind uint64
+
+const (
+	Stream Kind = 1 + iota
+	Timed
+	IPv4Rows
+	ScalableBloom
+	DigestRows
+	SlidingRows
+	Timers
+)
+
+// newSeal returns the hash that snapshots under a secret are sealed with.
+func newSeal(s secret.Secret) hash.Hash {
+	key := s.SnapshotKey()
+	h, err := highwayhash.New128(key[:])
+	if err != nil {
+		panic("engine: " + err.Error()) // only for keys of a wrong size
+	}
+	return h
+}
+
+// keyCheck returns the key check value.
+func keyCheck(s secret.Secret) []byte {
+	h := newSeal(s)
+	h.Write([]byte(magic))
+	return h.Sum(nil)
+}
+
+// Writer writes a snapshot. After an error it writes nothing more.
+type Writer struct {
+	to      io.Writer
+	copy    *Copy // in place of to, if that is one
+	seal    hash.Hash
+	buf     []byte
+	written int64
+	err     error
+}
+
+// NewWriter writes all that comes before the lines.
+func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
+	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
+	if s.copy, _ = w.(*Copy); s.copy != nil {
+		s.copy.add(func(out *Writer) { out.seal = newSeal(secret) })
+	}
+	head := binary.LittleEndian.AppendUint64([]byte(magic), version)
+	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
+	head = append(head, keyCheck(secret)...)
+	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
+	words := fields.words()
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
+	s.Words(len(words), func(i int) uint64 { return words[i] })
+	s.sealed()
+	return s
+}
+
+func (s *Writer) write(b []byte) {
+	if s.err != nil {
+		return
+	}
+	if s.copy != nil {
+		b = bytes.Clone(b)
+		s.copy.add(func(out *Writer) { out.write(b) })
+		return
+	}
+	s.seal.Write(b)
+	n := 0
+	n, s.err = s.to.Write(b)
+	s.written += int64(n)
+}
+
+// sealed writes the seal of all before.
+func (s *Writer) sealed() {
+	if s.copy != nil {
+		s.copy.add((*Writer).sealed)
+		return
+	}
+	s.write(s.seal.Sum(nil))
+}
+
+// Words writes words 0 to n-1 of at.
+func (s *Writer) Words(n int, at func(i int) uint64) {
+	for from := 0; from < n && s.err == nil; from += partWords {
+		buf := s.buf[:0]
+		for i := from; i < min(from+partWords, n); i++ {
+			buf = binary.LittleEndian.AppendUint64(buf, at(i))
+		}
+		s.write(buf)
+	}
+}
+
+func (s *Writer) Lines(lines []layout.Line) {
+	if s.copy != nil {
+		s.copy.lines(&LineCopy{lines: lines})
+		return
+	}
+	for part := range slices.Chunk(lines, partLines) {
+		var used usedLines
+		for i := range part {
+			if part[i] != (layout.Line{}) {
+				used.add(i)
+			}
+		}
+		s.Words(len(used.bits), func(i int) uint64 { return used.bits[i] })
+		s.Words(8*used.count, func(i int) uint64 { return part[used.at[i/8]][i%8] })
+	}
+}
+
+// usedLines are those of a part of the lines that are not zero.
+type usedLines struct {
+	bits  [partLines / 64]uint64
+	at    [partLines]uint16
+	count int
+}
+
+func (u *usedLines) add(line int) {
+	u.bits[line/64] |= 1 << (line % 64)
+	u.at[u.count] = uint16(line)
+	u.count++
+}
+
+// Shared writes lines from to to-1 of a filter that keeps those it is about to change for the copy
+// that is returned, nil for none: so they can be copied while the filter goes on.
+func (s *Writer) Shared(a *layout.Arena, from, to int) *LineCopy {
+	if s.copy == nil {
+		s.Lines(a.Lines()[from:to])
+		return nil
+	}
+	c := &LineCopy{lines: a.Lines()[from:to], arena: a, first: from}
+	s.copy.lines(c)
+	return c
+}
+
+// End writes the last seal, and returns the first error.
+func (s *Writer) End() error {
+	s.sealed()
+	return s.err
+}
+
+// ErrInvalid is what errors about the content of a snapshot, and its label, wrap.
+var ErrInvalid = errors.New("bad snapshot")

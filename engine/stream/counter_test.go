@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"errors"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"testing"
+)
+
+// distinctOf counts digests exactly.
+func distinctOf(digests []digest.Digest) uint64 {
+	known := map[digest.Digest]bool{}
+	for _, d := range digests {
+		known[d] = true
+	}
+	return uint64(len(known))
+}
+
+// Bounds hold with memory for a few of the elements and for all of them, and rows that
+// forget nothing are right.
+func TestCounterBounds(t *testing.T) {
+	digests := check.Repeating(61, 30_000)
+	want := distinctOf(digests)
+	seen := make([]uint64, len(digests)/64+1)
+	for _, lines := range []int{10, 300, 20_000} {
+		forStreams(t, lines, func(t *testing.T, c Config) {
+			counter, err := NewCounter(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer counter.Close()
+			counter.TestAndSet(seen, digests)
+			got, s := counter.Counts(), counter.stream.Stats()
+			if got.Low > want || got.High < want || got.Distinct < got.Low || got.Distinct > got.High {
+				t.Errorf("%d lines: %+v, want %d", lines, got, want)
+			}
+			if got.FPR != s.FPR || got.MemoryBytes != s.MemoryBytes || got.Method != s.Method {
+				t.Errorf("%d lines: %+v, the filter says %+v", lines, got, s)
+			}
+			if s.Evicted == 0 && s.FPRBound < 1e-8 && got.Distinct != want {
+				t.Errorf("%d lines: %d, want %d", lines, got.Distinct, want)
+			}
+		})
+	}
+}
+
+func TestNewStreamCounterErrors(t *testing.T) {
+	if c, err := NewCounter(Config{Memory: 1}); !errors.Is(err, engine.ErrMemory) || c != nil {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// TestCounterSized asks for what it has, and keeps what it remembers.
+func TestCounterSized(t *testing.T) {
+	c, err := NewCounter(Config{Method: "lru", Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	digests, seen := check.Digests(92, 64), make([]uint64, 1)
+	c.TestAndSet(seen, digests)
+	c.Populate()
+	c.TestAndSet(seen, digests)
+	if seen[0] != ^uint64(0) || c.MemoryFor(1<<40) != c.Counts().MemoryBytes {
+		t.Errorf("seen %x, memory for many %d, has %d", seen[0], c.MemoryFor(1<<40), c.Counts().MemoryBytes)
+	}
+}

@@ -1,0 +1,83 @@
+package stream
+
+import (
+	"unsafe"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// methodKernel is a method's kernel.
+type methodKernel interface {
+	// test handles elements, of which the first has the number position in the stream.
+	// It sets the words of seen that cover them.
+	testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64)
+	// bytes returns the size of what the kernel holds.
+	bytes() int
+	// counts returns the changes so far.
+	counts() kernelCounts
+	// include adds to what counts returns.
+	include(kernelCounts)
+}
+
+// kernelCounts are the counts of all kernels.
+type kernelCounts struct {
+	occupied uint64 // cells that are not empty
+	evicted  uint64 // fingerprints that made room for another one
+}
+
+// rowKernel is that of fingerprint rows.
+type rowKernel struct {
+	params line.RowParams
+	sum    line.RowCounts
+}
+
+func (k *rowKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	c := line.TestAndSetRows(lines, seen, d, position, nil, k.params)
+	k.sum.Filled += c.Filled
+	k.sum.Evicted += c.Evicted
+}
+
+func (k *rowKernel) counts() kernelCounts {
+	return kernelCounts{occupied: k.sum.Filled, evicted: k.sum.Evicted}
+}
+
+func (k *rowKernel) include(c kernelCounts) {
+	k.sum.Filled += c.occupied
+	k.sum.Evicted += c.evicted
+}
+
+func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+
+// bitKernel is that of bit lines.
+type bitKernel struct {
+	params line.StableParams
+	sum    line.StableCounts
+}
+
+func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	line.TestAndSetStable(lines, seen, d, position, nil, k.params, &k.sum)
+}
+
+func (k *bitKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.Ones} }
+
+func (k *bitKernel) include(c kernelCounts) { k.sum.Ones += c.occupied }
+
+func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+
+// cellKernel is that of cell lines.
+type cellKernel struct {
+	rule line.CellRule
+	sum  line.CellCounts
+}
+
+func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+	line.TestAndSetCells(lines, seen, d, position, nil, &k.rule, &k.sum)
+}
+
+func (k *cellKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.NonZero} }
+
+func (k *cellKernel) include(c kernelCounts) { k.sum.NonZero += c.occupied }
+
+func (k *cellKernel) bytes() int { return int(unsafe.Sizeof(*k)) }

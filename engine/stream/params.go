@@ -1,0 +1,283 @@
+package stream
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// lineFamily is a kind of line.
+type lineFamily uint8
+
+const (
+	familyRows lineFamily = iota
+	familyBits
+	familyCells
+)
+
+// methodTable are the methods of a Filter. Their places are what snapshots have.
+var methodTable = []struct {
+	name     string
+	eviction line.Eviction     // of rows
+	bits     line.StableMethod // of bit lines
+	rows     bool
+}{
+	{name: "lru", rows: true, eviction: line.EvictLRU},
+	{name: "qht", rows: true, eviction: line.EvictRandom},
+	{name: "qqhtd", rows: true, eviction: line.EvictQueue},
+	{name: "sbf", bits: line.StableSBF},
+	{name: "rsbf", bits: line.StableRSBF},
+	{name: "bsbf", bits: line.StableBSBF},
+	{name: "bsbfsd", bits: line.StableBSBFSD},
+	{name: "rlbsbf", bits: line.StableRLBSBF},
+}
+
+// Methods returns the methods that New knows, the recommended one first.
+func Methods() []string {
+	names := make([]string, len(methodTable))
+	for i := range methodTable {
+		names[i] = methodTable[i].name
+	}
+	return names
+}
+
+// IsMethod says whether New knows a method of that name.
+func IsMethod(name string) bool { return name != "" && methodIndex(name) >= 0 }
+
+// methodIndex returns the place of a method in methodTable, or -1 if there is none
+// of that name. "" stands for the first.
+func methodIndex(name string) int {
+	if name == "" {
+		return 0
+	}
+	return slices.Index(Methods(), name)
+}
+
+// Shape is a shape of the rows of a Filter.
+type Shape struct {
+	Name string // as in Config
+	layout.RowShape
+}
+
+// FPR returns what an element that never came is taken for seen with at most, in such a
+// row: c / (2^w - 1) for c cells of w bits.
+func (s Shape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
+
+// Shapes returns the shapes of rows, those that miss fewest elements at equal
+// memory first, and so with falling bounds of the false positive rate. New takes
+// the first one that keeps the rate asked for.
+func Shapes() []Shape { return slices.Clone(shapeTable) }
+
+var shapeTable = []Shape{
+	{"8x8", layout.Rows8x8},
+	{"32x16", layout.Lines32x16},
+	{"4x16", layout.Rows4x16},
+	{"16x32", layout.Lines16x32},
+	{"8x64", layout.Lines8x64},
+}
+
+const (
+	// defaultRowFPR chooses rows of 4x16.
+	defaultRowFPR    = 1e-4
+	defaultStableFPR = 0.01
+	// defaultParts is what the papers find best for the filters of bits that keep
+	// no chosen rate.
+	defaultParts = 2
+)
+
+// parameters is all that makes a filter what it is, but the number of workers.
+type parameters struct {
+	method int // of methodTable
+	shape  layout.RowShape
+	k      int // 1 for rows
+	p      int // 0 but for sbf
+	max    int // 1 but for sbf
+	lines  int
+}
+
+// chooseParameters chooses what c leaves open.
+func chooseParameters(c Config) (parameters, error) {
+	p := parameters{k: 1, max: 1}
+	p.method = methodIndex(c.Method)
+	if p.method < 0 {
+		return p, fmt.Errorf("%w: method %q, must be one of %s", ErrParameter, c.Method, strings.Join(Methods(), ", "))
+	}
+	c.Method = methodTable[p.method].name
+	lines, err := mem.CellLines(c.Memory)
+	if err != nil {
+		return p, err
+	}
+	p.lines = lines
+	if c.FPR != 0 && !(c.FPR > 0 && c.FPR < 1) {
+		return p, fmt.Errorf("%w: %v is not between 0 and 1", engine.ErrFPR, c.FPR)
+	}
+	if err := p.refuseForeign(c); err != nil {
+		return p, err
+	}
+	switch {
+	case p.family() == familyRows:
+		err = p.chooseShape(c)
+	case c.Method == "sbf":
+		err = p.chooseStable(c)
+	default:
+		err = p.chooseParts(c)
+	}
+	return p, err
+}
+
+// Complete returns the configuration with all that New chooses, and the rate that the
+// filter never exceeds as its FPR. Errors are those of New, without the workers'.
+func (c Config) Complete() (Config, error) {
+	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
+	p, err := chooseParameters(c)
+	if err != nil {
+		return c, err
+	}
+	c.Method, c.Memory, c.FPR = methodTable[p.method].name, p.lines*layout.LineSize, p.bound()
+	switch {
+	case p.family() == familyRows:
+		i := slices.IndexFunc(shapeTable, func(s Shape) bool { return s.RowShape == p.shape })
+		c.Shape = shapeTable[i].Name
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = p.k, p.p, p.max
+	default:
+		c.K = p.k
+	}
+	return c, nil
+}
+
+// refuseForeign returns an error about a parameter that the method does not have.
+func (p *parameters) refuseForeign(c Config) error {
+	rows, stable := p.family() == familyRows, c.Method == "sbf"
+	for _, v := range []struct {
+		name    string
+		set, ok bool
+	}{
+		{"Shape", c.Shape != "", rows},
+		{"K", c.K != 0, !rows},
+		{"P", c.P != 0, stable},
+		{"Max", c.Max != 0, stable},
+	} {
+		if v.set && !v.ok {
+			return fmt.Errorf("%w: method %s has no %s", ErrParameter, c.Method, v.name)
+		}
+	}
+	return nil
+}
+
+// chooseShape takes the shape that misses fewest elements among those that keep the
+// rate.
+func (p *parameters) chooseShape(c Config) error {
+	limit := c.FPR
+	if limit == 0 && c.Shape == "" {
+		limit = defaultRowFPR
+	}
+	for _, s := range shapeTable {
+		if c.Shape != "" && c.Shape != s.Name {
+			continue
+		}
+		p.shape = s.RowShape
+		if limit == 0 || p.bound() <= limit {
+			return nil
+		}
+		if c.Shape != "" {
+			return fmt.Errorf("%w: rows of %s keep %.3g, not %.3g", engine.ErrFPR, s.Name, p.bound(), limit)
+		}
+	}
+	if c.Shape != "" {
+		return fmt.Errorf("%w: shape %q, must be 8x8, 4x16, 32x16, 16x32 or 8x64", ErrParameter, c.Shape)
+	}
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with rows", engine.ErrFPR, limit, p.bound())
+}
+
+// chooseParts takes the smallest K that keeps the rate.
+func (p *parameters) chooseParts(c Config) error {
+	if c.K < 0 || c.K > layout.MaxStableParts {
+		return fmt.Errorf("%w: K is %d, must be from 1 to %d with %s", ErrParameter, c.K, layout.MaxStableParts, c.Method)
+	}
+	if c.FPR == 0 {
+		p.k = c.K
+		if c.K == 0 {
+			p.k = defaultParts
+		}
+		return nil
+	}
+	least := math.Inf(1)
+	for p.k = 1; p.k <= layout.MaxStableParts; p.k++ {
+		if c.K != 0 && c.K != p.k {
+			continue
+		}
+		if p.bound() <= c.FPR {
+			return nil
+		}
+		least = min(least, p.bound())
+	}
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: what it comes to on a long stream", engine.ErrFPR, c.FPR, least, c.Method)
+}
+
+// family returns the kind of the filter's lines.
+func (p *parameters) family() lineFamily {
+	switch {
+	case methodTable[p.method].rows:
+		return familyRows
+	case p.max > 1:
+		return familyCells
+	}
+	return familyBits
+}
+
+// cellBits returns how many bits a cell takes.
+func (p *parameters) cellBits() int {
+	switch {
+	case p.family() == familyRows:
+		return p.shape.CellBits()
+	case p.max == 1:
+		return 1
+	case p.max <= 3:
+		return 2
+	}
+	return 4
+}
+
+// lineCells returns how many cells a line has: of bits, those that its K equal parts
+// take.
+func (p *parameters) lineCells() int {
+	cells := 8 * layout.LineSize / p.cellBits()
+	switch p.family() {
+	case familyBits:
+		return cells - cells%p.k
+	case familyCells:
+		return p.cells().Cells()
+	}
+	return cells
+}
+
+// newKernel makes a worker's kernel.
+func (p *parameters) newKernel() methodKernel {
+	method := methodTable[p.method]
+	switch p.family() {
+	case familyRows:
+		return &rowKernel{params: line.RowParams{Shape: p.shape, Eviction: method.eviction}}
+	case familyBits:
+		return &bitKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p}}
+	default:
+		rule, err := line.NewCellRule(p.cells())
+		if err != nil {
+			panic("engine: " + err.Error()) // only for parameters that check lets through
+		}
+		return &cellKernel{rule: *rule}
+	}
+}
+
+// cells returns the parameters of cell lines. Hits decrement as misses do, as the
+// bound is one for all streams only so.
+func (p *parameters) cells() line.CellParams {
+	return line.CellParams{Bits: p.cellBits(), Max: p.max, K: p.k, MissP: p.p, HitP: p.p}
+}

@@ -1,0 +1,118 @@
+package stream
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// savedState is what is saved of a filter beside its lines.
+type savedState struct {
+	parameters
+	elements, seen uint64
+	kernelCounts
+}
+
+func (s *savedState) fields() snapshot.Fields {
+	return snapshot.Fields{
+		&s.method, &s.shape, &s.k, &s.p, &s.max, &s.lines, &s.elements, &s.seen, &s.occupied, &s.evicted,
+	}
+}
+
+// Snapshot writes all that the filter remembers. A filter that Restore makes of it
+// goes on with the same verdicts. The secret is what the digests were made under; the
+// snapshot is sealed with it. The label says what the elements are, as their key and
+// digest ("flow, aes"), in MaxLabel bytes at most; a filter can only
+// be restored with the same label. Errors are those of w, or wrap ErrInvalid for a label
+// that does not fit. It panics after Close.
+func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	mem.CheckOpen("Stream.Snapshot", s.arena)
+	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
+	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
+	s.copying = out.Shared(s.arena, 0, s.params.lines)
+	return out.End()
+}
+
+// Restore makes the filter that Snapshot wrote. It reads nothing behind the
+// snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another version,
+// kind or label or made under another key, ErrMemory if it takes more memory than c
+// allows, or are those of r and of layout.NewArena.
+func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
+	var saved savedState
+	in, err := snapshot.NewReader(r, snapshot.Stream, c, saved.fields())
+	if err != nil {
+		return nil, err
+	}
+	if err := saved.check(c); err != nil {
+		return nil, err
+	}
+	s, err := newFilter(saved.parameters)
+	if err != nil {
+		return nil, err
+	}
+	err = in.Lines(s.arena.Lines())
+	if err == nil {
+		err = in.CheckSeal("lines")
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.elements, s.seen = saved.elements, saved.seen
+	s.kernel.include(saved.kernelCounts)
+	return s, nil
+}
+
+// check returns an error unless there is a filter with such fields, which c allows.
+func (s *savedState) check(c snapshot.RestoreConfig) error {
+	// What chooseParameters never chooses does not fit one of these.
+	const most = layout.MaxCellK * 64
+	for _, v := range []struct {
+		name        string
+		value, most uint64
+	}{
+		{"method", uint64(s.method), uint64(len(methodTable) - 1)}, {"shape", uint64(s.shape), uint64(layout.Lines8x64)},
+		{"K", uint64(s.k), most}, {"P", uint64(s.p), most}, {"Max", uint64(s.max), most},
+		{"number of lines", uint64(s.lines), mem.MaxCellLines},
+		{"number of seen elements", s.seen, s.elements}, {"number of evictions", s.evicted, s.elements},
+	} {
+		if v.value > v.most {
+			return fmt.Errorf("%w: %s is %d, must be at most %d", snapshot.ErrInvalid, v.name, v.value, v.most)
+		}
+	}
+	if err := c.Allow(uint64(s.lines)); err != nil {
+		return err
+	}
+	p, err := chooseParameters(s.config())
+	if err != nil {
+		return fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
+	}
+	cells := uint64(p.lines) * uint64(p.lineCells())
+	if p != s.parameters || s.occupied > cells || s.evicted > 0 && p.family() != familyRows {
+		return snapshot.ErrInconsistent
+	}
+	return nil
+}
+
+// config returns the configuration of which chooseParameters makes the parameters again, if it
+// can: so they are checked as those of New are.
+func (s *savedState) config() Config {
+	c := Config{Method: methodTable[s.method].name, Memory: s.lines * layout.LineSize}
+	switch {
+	case methodTable[s.method].rows:
+		for _, shape := range shapeTable {
+			if shape.RowShape == s.shape {
+				c.Shape = shape.Name
+			}
+		}
+	case c.Method == "sbf":
+		c.K, c.P, c.Max = s.k, s.p, s.max
+	default:
+		c.K = s.k
+	}
+	return c
+}

@@ -1,0 +1,179 @@
+package stream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// A stream that is cut at random places, with the filter written and restored at
+// each, has the verdicts, memory and statistics of the stream that runs through.
+func TestSnapshot(t *testing.T) {
+	digests := check.Repeating(11, 40_000)
+	forStreams(t, 100, func(t *testing.T, c Config) {
+		whole := mustStream(t, c)
+		want := streamVerdicts(whole, digests, constant(1000))
+		rng := rand.New(rand.NewPCG(12, 12))
+		s := mustStream(t, c)
+		for at := 0; at < len(digests); {
+			n := min(rng.IntN(10_000), len(digests)-at)
+			got := streamVerdicts(s, digests[at:at+n], constant(3000))
+			for i := range n {
+				if j := at + i; got[i/64]>>(i%64)&1 != want[j/64]>>(j%64)&1 {
+					t.Fatalf("element %d has another verdict", j)
+				}
+			}
+			at += n
+			restored, err := Restore(bytes.NewReader(check.Saved(t, s)), snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { restored.Close() })
+			s = restored
+		}
+		if !slices.Equal(s.arena.Lines(), whole.arena.Lines()) {
+			t.Error("other memory")
+		}
+		if got, stats := s.Stats(), whole.Stats(); got != stats {
+			t.Errorf("%+v, want %+v", got, stats)
+		}
+	})
+}
+
+// A snapshot ends where it ends: what follows stays for the next reader.
+func TestSnapshotsInARow(t *testing.T) {
+	s := mustStream(t, Config{Memory: 6400})
+	data := check.Saved(t, s)
+	r := iotest.OneByteReader(io.MultiReader(bytes.NewReader(data), bytes.NewReader(data), strings.NewReader("rest")))
+	for range 2 {
+		restored, err := Restore(r, check.SavedConfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		restored.Close()
+	}
+	if rest, err := io.ReadAll(r); err != nil || string(rest) != "rest" {
+		t.Errorf("%q is left, %v", rest, err)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	s := mustStream(t, Config{Method: "sbf", Memory: 6400})
+	streamVerdicts(s, check.Repeating(13, 3000), constant(1000))
+	data := check.Saved(t, s)
+	flipped := slices.Clone(data)
+	flipped[len(flipped)/2] ^= 4
+	failing := errors.New("the disk is gone")
+	for _, c := range []struct {
+		name string
+		data []byte
+		is   error
+		says string
+	}{
+		{"empty", nil, snapshot.ErrInvalid, "ends in its header"},
+		{"foreign", bytes.Repeat([]byte("pcap"), 100), snapshot.ErrInvalid, "not a snapshot"},
+		{"newer", check.Changed(data, 1, 4), snapshot.ErrInvalid, "version 4, this program reads version 3"},
+		{"kind", check.Changed(data, 2, 9), snapshot.ErrInvalid, "kind 9"},
+		{"key", check.Changed(data, 3, 1), snapshot.ErrInvalid, "another key"},
+		{"count", check.Changed(data, 13, 1<<60), snapshot.ErrInvalid, "1152921504606846976 fields, must be from 10 to 10"},
+		{"field", check.Changed(data, 19, 1<<30), snapshot.ErrInvalid, "header is damaged"},
+		{"lines", flipped, snapshot.ErrInvalid, "lines is damaged"},
+		{"header cut", data[:60], snapshot.ErrInvalid, "ends in its header"},
+		{"lines cut", data[:len(data)-100], snapshot.ErrInvalid, "ends in its lines"},
+		{"seal cut", data[:len(data)-1], snapshot.ErrInvalid, "ends in its seal of the lines"},
+		{"method", check.SealAgain(check.Changed(data, 14, 8)), snapshot.ErrInvalid, "method is 8"},
+		{"shape", check.SealAgain(check.Changed(data, 15, 1)), snapshot.ErrInvalid, "do not belong together"},
+		{"K", check.SealAgain(check.Changed(data, 16, 5)), snapshot.ErrInvalid, "K is 5"},
+		{"K 0", check.SealAgain(check.Changed(data, 16, 0)), snapshot.ErrInvalid, "do not belong together"},
+		{"P", check.SealAgain(check.Changed(data, 17, 65)), snapshot.ErrInvalid, "P is 65"},
+		{"Max", check.SealAgain(check.Changed(data, 18, 2)), snapshot.ErrInvalid, "Max is 2"},
+		{"no lines", check.SealAgain(check.Changed(data, 19, 0)), snapshot.ErrInvalid, "0 bytes"},
+		{"many lines", check.SealAgain(check.Changed(data, 19, 1<<31)), engine.ErrMemory, "2147483648 lines of 64 bytes, at most 268435456"},
+		{"too many lines", check.SealAgain(check.Changed(data, 19, 1<<62)), snapshot.ErrInvalid, "number of lines"},
+		{"more lines", check.SealAgain(check.Changed(data, 19, 5000)), snapshot.ErrInvalid, "ends in its"},
+		{"seen", check.SealAgain(check.Changed(data, 21, 3001)), snapshot.ErrInvalid, "seen elements is 3001"},
+		{"occupied", check.SealAgain(check.Changed(data, 22, 1<<20)), snapshot.ErrInvalid, "do not belong together"},
+		{"bits of more lines", check.SealAgain(check.Changed(data, 27, 1<<36)), snapshot.ErrInvalid, "more than 100 lines"},
+		{"evicted", check.SealAgain(check.Changed(data, 23, 1<<63)), snapshot.ErrInvalid, "evictions"},
+	} {
+		r, err := Restore(bytes.NewReader(c.data), check.SavedConfig)
+		if err == nil {
+			r.Close()
+		}
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+	for name, c := range map[string]struct {
+		config snapshot.RestoreConfig
+		is     error
+	}{
+		"another key": {snapshot.RestoreConfig{Secret: secret.Secret{9}, Label: check.SavedLabel}, snapshot.ErrInvalid},
+		"too large":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: 6399}, engine.ErrMemory},
+		"no memory":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: -1}, engine.ErrMemory},
+	} {
+		if _, err := Restore(bytes.NewReader(data), c.config); !errors.Is(err, c.is) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	broken := io.MultiReader(bytes.NewReader(data[:200]), iotest.ErrReader(failing))
+	if _, err := Restore(broken, check.SavedConfig); !errors.Is(err, failing) || errors.Is(err, snapshot.ErrInvalid) {
+		t.Errorf("a reader that fails: %v", err)
+	}
+}
+
+// smallStream returns a small filter, after some work.
+func smallStream(t testing.TB) *Filter {
+	s := mustStream(t, Config{Method: "sbf", Memory: 6400})
+	streamVerdicts(s, check.Digests(51, 3000), constant(1000))
+	return s
+}
+
+func TestRestore(t *testing.T) { check.Restore(t, smallStream(t), Restore) }
+
+func FuzzRestoreStream(f *testing.F) {
+	filters := []*Filter{smallStream(f)}
+	for _, c := range streamConfigs() {
+		c.Memory = 192
+		s := mustStream(f, c)
+		streamVerdicts(s, check.Repeating(14, 100), constant(100))
+		filters = append(filters, s)
+	}
+	check.FuzzRestore(f, Restore, func(s *Filter) {
+		s.TestAndSet(make([]uint64, 32), check.Repeating(15, 2000))
+		s.Stats()
+	}, filters...)
+}
+
+func TestState(t *testing.T) {
+	digests := check.Repeating(81, 20_000)
+	for _, c := range []struct {
+		Config
+		want string
+	}{
+		{Config{Method: "lru", Shape: "8x8"}, "542589ac47303b73"},
+		{Config{Method: "qht", Shape: "4x16"}, "598e5ab118da25c9"},
+		{Config{Method: "qqhtd", Shape: "8x64"}, "382f21721719a3e6"},
+		{Config{Method: "sbf"}, "2b8146a3aa6fde6e"},
+		{Config{Method: "sbf", K: 3, P: 10, Max: 3}, "c9529ecc0a542cf4"},
+		{Config{Method: "rsbf"}, "26cc1ad84a29e74c"},
+		{Config{Method: "bsbf", K: 3}, "5059913eef6438fe"},
+		{Config{Method: "bsbfsd"}, "60fa561e1f86e239"},
+		{Config{Method: "rlbsbf"}, "26a1c9f328d07ddd"},
+	} {
+		c.Memory = 6400
+		s := mustStream(t, c.Config)
+		streamVerdicts(s, digests, constant(1000))
+		check.State(t, fmt.Sprintf("%s %s %d", c.Method, c.Shape, c.Max), s, c.want)
+	}
+}

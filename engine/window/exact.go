@@ -1,0 +1,227 @@
+package window
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// ExactConfig configures NewExact; the fields are those of
+// TimedConfig.
+type ExactConfig struct {
+	Window  Window
+	Refresh bool
+	Across  bool
+	// Memory is how many bytes all elements may take before those that lie back are
+	// forgotten; 0 stands for layout.MemoryBudget.
+	Memory int
+}
+
+const (
+	// pruneSpan is how many stream positions an element is remembered for at
+	// least, however its time looks. Pruning looks back twice as far.
+	pruneSpan   = 1 << 16
+	sampleEvery = 1 << 8
+	samples     = 2 * pruneSpan / sampleEvery
+)
+
+// Exact is the packet filter that remembers whole digests: method exact,
+// and the measure for Timed. Its memory follows the traffic.
+//
+// It holds, for each digest, the time and the point of the element that was
+// kept last, and takes an element for a copy if that one is at most the window
+// away, before or after (time windows), or at most so many positions back
+// (count windows), or there at all (no window); with Across, only if it was
+// seen at another point. A copy leaves it as it is; with Refresh the later of
+// both times is kept. Elements without a time are neither copies nor
+// remembered in a time window.
+//
+// In time windows nothing is forgotten while all takes less than Memory, so it is exact
+// whatever the order of times. Beyond, whenever the number of elements has doubled, those
+// are forgotten that are not likely to be copied any more. That is judged by the times of every 256th
+// of the last 131,072 elements, without the sixteenth part that is earliest and the one
+// that is latest: what lies more than twice the window outside of these times, and more
+// than 65,536 elements back, is forgotten. Elements whose times go back to before that are
+// counted (PacketStats). In count windows it is certain what can no longer be copied.
+// Without a window nothing is ever forgotten.
+type Exact struct {
+	cfg      ExactConfig
+	kept     map[digest.Digest]keptElement
+	position int64 // of the next element
+
+	budget  int // the number of elements that Memory is enough for
+	pruneAt int // number of elements that calls for pruning
+	peak    int // the greatest number of elements
+	late    lateness
+	recent  [samples]int64
+	sampled int // how many samples were ever taken
+}
+
+// keptElement is what is remembered of a digest.
+type keptElement struct {
+	time     int64 // in count windows: the position
+	position int64
+	point    uint32
+}
+
+// NewExact makes an empty filter. Errors wrap ErrWindow.
+func NewExact(cfg ExactConfig) (*Exact, error) {
+	if err := cfg.Window.check(); err != nil {
+		return nil, err
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = layout.MemoryBudget()
+	}
+	e := &Exact{cfg: cfg, kept: make(map[digest.Digest]keptElement), budget: 4 * pruneSpan}
+	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.Memory {
+		e.budget *= 2
+	}
+	e.pruneAt = e.budget
+	e.late = newLateness(e.reach(), 0)
+	return e, nil
+}
+
+// exactEntry is what an element takes in the map: its digest, and what is remembered of it.
+const exactEntry = 16 + 24
+
+// TestAndSet implements PacketFilter.
+func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
+	checkPacketArguments("ExactWindow.TestAndSet", seen, d, times, points, e.cfg.Across)
+	clear(seen[:(len(d)+63)/64])
+	for i := range d {
+		now := keptElement{time: times[i], position: e.position}
+		if e.cfg.Across {
+			now.point = points[i]
+		}
+		e.position++
+		switch {
+		case e.cfg.Window.Packets > 0:
+			now.time = now.position
+		case now.time == calendar.NoTime && !e.cfg.Window.None:
+			continue
+		}
+		if e.test(d[i], now) {
+			seen[i/64] |= 1 << (i % 64)
+		} else if e.late.forgotten != calendar.NoTime {
+			e.late.count(1, times[i:i+1], uint64(now.position))
+		}
+	}
+}
+
+func (e *Exact) test(d digest.Digest, now keptElement) (isCopy bool) {
+	if now.position%sampleEvery == 0 {
+		e.recent[e.sampled%samples] = now.time
+		if e.sampled++; e.sampled%samples == 0 {
+			e.late.reached = max(e.late.reached, e.end())
+		}
+	}
+	old, found := e.kept[d]
+	isCopy = found && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
+	switch {
+	case isCopy && !e.cfg.Refresh:
+		return true
+	case isCopy:
+		now.time, now.point = max(old.time, now.time), old.point
+	}
+	e.kept[d] = now
+	if len(e.kept) >= e.pruneAt {
+		e.prune()
+	}
+	return isCopy
+}
+
+// within says whether two times are at most the window apart.
+func (e *Exact) within(a, b int64) bool {
+	if e.cfg.Window.None {
+		return true
+	}
+	return uint64(max(a, b))-uint64(min(a, b)) <= uint64(e.reach())
+}
+
+// reach is the window's size, in nanoseconds or positions.
+func (e *Exact) reach() int64 {
+	return max(int64(e.cfg.Window.Duration), e.cfg.Window.Packets)
+}
+
+// prune forgets what no element is likely to copy any more.
+func (e *Exact) prune() {
+	e.peak = max(e.peak, len(e.kept))
+	switch {
+	case e.cfg.Window.None:
+	case e.cfg.Window.Packets > 0:
+		maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
+			return !e.within(k.time, e.position)
+		})
+	default:
+		e.pruneTimes()
+	}
+	e.pruneAt = max(2*len(e.kept), e.budget)
+}
+
+// pruneTimes forgets elements by their times. What lies earlier than most of the stream is
+// forgotten up to there, and if time went back, as far as it had come before.
+func (e *Exact) pruneTimes() {
+	first, last := e.near()
+	earlier, later := false, false
+	maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
+		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
+			return false
+		}
+		earlier, later = earlier || k.time < first, later || k.time > last
+		return true
+	})
+	if earlier {
+		low, _ := e.most()
+		e.late.forget(low)
+	}
+	if later {
+		e.late.forget(e.late.reached)
+	}
+}
+
+// near returns between which times elements are worth keeping: those that most
+// of the stream has now, and two windows more on both sides, as far as times go.
+func (e *Exact) near() (first, last int64) {
+	first, last = e.most()
+	for range 2 {
+		first = max(first, math.MinInt64+e.reach()) - e.reach()
+		last = min(last, math.MaxInt64-e.reach()) + e.reach()
+	}
+	return first, last
+}
+
+// most returns between which times most of the last elements are.
+func (e *Exact) most() (first, last int64) {
+	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
+	if len(times) == 0 {
+		return math.MinInt64, math.MaxInt64
+	}
+	outer := len(times) / 16
+	return times[outer], times[len(times)-1-outer]
+}
+
+// end returns a time that the last elements do not go beyond, but for clocks that are
+// wrong: where they are evenly spread, the part that most leaves out takes half as long.
+func (e *Exact) end() int64 {
+	first, last := e.most()
+	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))
+}
+
+// Stats implements PacketFilter. MemoryBytes is an estimate, for the greatest
+// number of elements. It suggests no memory: none can be given to a run.
+func (e *Exact) Stats() engine.PacketStats {
+	return engine.PacketStats{Method: "exact", MemoryBytes: mem.MapBytes(max(e.peak, len(e.kept)), exactEntry), Late: e.late.stats(1, 1)}
+}
+
+// Close implements PacketFilter.
+func (e *Exact) Close() error {
+	e.peak = max(e.peak, len(e.kept))
+	e.kept = nil
+	return nil
+}

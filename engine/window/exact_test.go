@@ -1,0 +1,127 @@
+package window
+
+import (
+	"errors"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestExactWindowPrunes compares a filter that prunes with one that never
+// does, on a stream that is out of order by twice the window.
+func TestExactWindowPrunes(t *testing.T) {
+	for _, text := range []string{"1ms", "n:5000"} {
+		rng := rand.New(rand.NewPCG(17, 17))
+		s := &check.Packets{}
+		for i := range 8 * pruneSpan {
+			d := digest.Digest{rng.Uint64(), rng.Uint64()}
+			if i > 5000 && rng.IntN(4) == 0 {
+				d = s.Digests[i-1-rng.IntN(5000)]
+			}
+			at := int64(i)*200 + rng.Int64N(2_000_000)
+			if i%100_000 == 50_000 { // a clock that is wrong for a moment
+				at = []int64{math.MaxInt64, math.MinInt64 + 1, 0}[rng.IntN(3)]
+			}
+			s.Add(d, at, 0)
+		}
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 1}
+		pruning, whole := newExact(t, cfg), newExact(t, cfg)
+		whole.pruneAt = math.MaxInt
+		got, want := s.Verdicts(pruning, 1000), s.Verdicts(whole, 1000)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("window %s: packet %d: copy %v, want %v", text, i, got[i], want[i])
+			}
+		}
+		if len(pruning.kept) > 4*pruneSpan || len(whole.kept) < 6*pruneSpan {
+			t.Errorf("window %s: %d elements of %d after pruning", text, len(pruning.kept), len(whole.kept))
+		}
+	}
+}
+
+// Where time goes back, nothing is forgotten as long as there is memory. Beyond that what was
+// forgotten is counted, and nothing else is missed.
+func TestExactWindowGoesBack(t *testing.T) {
+	const n = 6 * pruneSpan
+	s := uniquePackets(n, 1000)
+	for i := range n {
+		s.Add(s.Digests[i], s.Times[i]+100, 0)
+	}
+	for _, memory := range []int{0, 1} {
+		f := newExact(t, TimedConfig{Window: mustWindow(t, "1ms"), Memory: memory})
+		missed := 0
+		for _, isCopy := range s.Verdicts(f, 1000)[n:] {
+			if !isCopy {
+				missed++
+			}
+		}
+		late := f.Stats().Late
+		if memory == 0 && (missed != 0 || late != engine.LateStats{}) {
+			t.Errorf("%d copies missed with memory for all, %+v", missed, late)
+		}
+		if memory == 1 && (missed == 0 || late.Elements < uint64(missed) || late.First != n+1 || late.By < 250*time.Millisecond) {
+			t.Errorf("%d copies missed, told of %+v", missed, late)
+		}
+	}
+}
+
+func TestExactWindowStats(t *testing.T) {
+	f := newExact(t, TimedConfig{Window: Window{None: true}})
+	if st := f.Stats(); st != (engine.PacketStats{Method: "exact", MemoryBytes: 8 * 41}) {
+		t.Errorf("empty: %+v", st)
+	}
+	s := check.RandomPackets(18, 1000, check.Clocks(1000)["in order"])
+	s.Verdicts(f, 100)
+	before := f.Stats()
+	if n := len(f.kept); before.MemoryBytes < n*41 || before.MemoryBytes > n*41*3 {
+		t.Errorf("%d elements in %d bytes", n, before.MemoryBytes)
+	}
+	if err := f.Close(); err != nil || f.Stats() != before {
+		t.Errorf("after Close: %v, %+v, want %+v", err, f.Stats(), before)
+	}
+}
+
+func TestNewExactWindowErrors(t *testing.T) {
+	if _, err := NewExact(ExactConfig{}); !errors.Is(err, engine.ErrWindow) {
+		t.Errorf("no window: error %v, want ErrWindow", err)
+	}
+}
+
+func TestPacketFilterPanics(t *testing.T) {
+	cfg := TimedConfig{Window: Window{Duration: 1}, Memory: 64, Across: true}
+	for _, f := range []engine.PacketFilter{newTimed(t, cfg), newExact(t, cfg)} {
+		for _, c := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%T: lengths %v: no panic", f, c)
+					}
+				}()
+				f.TestAndSet(make([]uint64, c[0]), make([]digest.Digest, 1), make([]int64, c[1]), make([]uint32, c[2]))
+			}()
+		}
+	}
+}
+
+func TestExactWindowNear(t *testing.T) {
+	f := newExact(t, TimedConfig{Window: Window{Duration: 10}})
+	if first, last := f.near(); first != math.MinInt64 || last != math.MaxInt64 {
+		t.Errorf("without a sample: %d to %d", first, last)
+	}
+	for i := range int64(32) {
+		f.recent[i] = 100 + i
+	}
+	f.recent[3], f.recent[30] = math.MinInt64+1, math.MaxInt64
+	f.sampled = 32
+	if first, last := f.near(); first != 101-20 || last != 129+20 {
+		t.Errorf("100 to 131 and two wild times: %d to %d", first, last)
+	}
+	f.cfg.Window.Duration = math.MaxInt64
+	if first, last := f.near(); first != math.MinInt64 || last != math.MaxInt64 {
+		t.Errorf("a window of all times: %d to %d", first, last)
+	}
+}

@@ -1,0 +1,231 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+const (
+	// growLoad is how many live elements a line may have on average, as 1/growLoad, before
+	// there is a reason to grow, and growLead on how many elements a line come until it does: at a
+	// quarter, one element in four million pushes out a live one (see spareLoad).
+	growLoad = 8
+	// growFactor is by how much a filter grows that is small. A large one, from largeLines on,
+	// is doubled: it fills more slowly, and its memory costs more.
+	growFactor = 4
+	largeLines = 32 << 20 / layout.LineSize
+	// maxOlder bounds how many filters may stand beside the present one.
+	maxOlder = 12
+)
+
+// growth is how a filter without a fixed memory follows the traffic. When an eighth of an
+// element a line is live, a larger filter begins, and the one before stands beside it, to be
+// looked up only, until all in it lies windows back, or so much was kept since that it
+// counts as forgotten (lateness). See asm.TestAndSetTimedAround.
+//
+// Both happen at positions in the stream, some elements after their reason is known: so
+// neither batches nor workers change verdicts, and the memory is populated meanwhile.
+type growth struct {
+	limit int    // what all lines may take, in bytes; 0 for a filter that does not grow
+	at    uint64 // where the next filter begins, or 0
+	next  *nextArena
+	older []olderArena // the latest first
+	lines [][]layout.Line
+	endAt uint64 // where the oldest of them ends, or 0
+	// whenReady has the filter grow later where the memory is not there yet.
+	whenReady bool
+}
+
+// olderArena is the memory of a filter before the present one.
+type olderArena struct {
+	arena *layout.Arena
+	since int64  // the time that the stream had reached when it became older
+	kept  uint64 // how many elements had been kept by then
+}
+
+// nextArena is memory that is being prepared: arena and err are for when done is closed.
+type nextArena struct {
+	stop  context.CancelFunc
+	done  chan struct{}
+	arena *layout.Arena
+	err   error
+}
+
+// prepareArena has memory made and populated.
+func prepareArena(lines int) *nextArena {
+	ctx, stop := context.WithCancel(context.Background())
+	n := &nextArena{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(n.done)
+		if n.arena, n.err = layout.NewArena(lines); n.err == nil {
+			_ = mem.Populate(ctx, n.arena) // stopped is as good as done
+		}
+	}()
+	return n
+}
+
+// ready reports whether nobody has to wait for the memory.
+func (n *nextArena) ready() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// close stops preparing, and gives the memory back.
+func (n *nextArena) close() error {
+	if n == nil {
+		return nil
+	}
+	n.stop()
+	<-n.done
+	if n.err != nil {
+		return nil
+	}
+	return n.arena.Close()
+}
+
+// GrowWhenReady has the filter grow when the larger memory is there, where it would
+// otherwise wait for that at a certain element. What it forgets then depends on how fast
+// memory comes, so this is for streams that do not wait either.
+func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
+
+// growLead returns how many elements a filter of so many lines takes between the reason to
+// grow and growing: a multiple of 64. At two million elements a second that is as long as
+// populating twice the memory takes, at 4 GB/s.
+func growLead(lines int) int { return max(64, lines/8) &^ 63 }
+
+// close gives all memory back that is not that of the present filter.
+func (g *growth) close() error {
+	err := g.next.close()
+	for i := range g.older {
+		err = errors.Join(err, g.older[i].arena.Close())
+	}
+	g.next, g.older, g.lines = nil, nil, nil
+	return err
+}
+
+// bytes returns the size of older lines.
+func (g *growth) bytes() (sum int) {
+	for i := range g.older {
+		sum += g.older[i].arena.Bytes()
+	}
+	return sum
+}
+
+// factor returns by how much the filter can grow now: 1 if it cannot.
+func (t *Timed) factor() int {
+	g, now, most := &t.growth, t.arena.Bytes(), growFactor
+	switch {
+	case len(g.older) == maxOlder || g.limit < now:
+		return 1
+	case t.lines >= largeLines:
+		most = 2
+	}
+	return max(1, min(most, (g.limit-g.bytes()-now)/now))
+}
+
+// plan notes where the filter grows, and where the oldest ends, once there is a reason.
+func (t *Timed) plan() {
+	g, m := &t.growth, &t.demand
+	lead := uint64(growLead(t.lines))
+	switch factor := t.factor(); {
+	case m.over == 0 || g.at != 0:
+	case factor == 1:
+		m.setMost(math.MaxUint64) // until an older filter ends
+	default:
+		g.at = m.over + lead
+		g.next = prepareArena(factor * t.lines)
+	}
+	if m.pastAt != 0 && g.endAt == 0 {
+		g.endAt = m.pastAt + lead
+	}
+}
+
+// piece returns how many of the next n elements are handled at a time: not more than there
+// are lines (see unusual), and none behind a change of the filter.
+func (t *Timed) piece(n int) int {
+	g := &t.growth
+	if g.limit == 0 {
+		return min(n, max(64, t.lines&^63))
+	}
+	if g.at != 0 && g.at == t.position {
+		if g.whenReady && !g.next.ready() {
+			g.at += uint64(growLead(t.lines))
+		} else {
+			t.grow()
+		}
+	}
+	if g.endAt != 0 && g.endAt == t.position {
+		t.endOldest()
+	}
+	for _, at := range []uint64{g.at, g.endAt} {
+		if at != 0 {
+			n = int(min(uint64(n), at-t.position))
+		}
+	}
+	return min(n, growLead(t.lines))
+}
+
+// grow makes the larger filter the present one. If there is no memory it stays as it is.
+func (t *Timed) grow() {
+	g := &t.growth
+	next := g.next
+	g.at, g.next = 0, nil
+	<-next.done
+	next.stop()
+	if next.err != nil {
+		t.demand.setMost(math.MaxUint64)
+		return
+	}
+	since := t.demand.late.reached
+	if since == layout.NoTick {
+		since = t.params.Origin + 1<<(t.params.TickBits-2) // the first
+	}
+	t.demand.late.grow(len(next.arena.Lines()) / t.lines)
+	g.older = append([]olderArena{{t.arena, since, t.demand.late.total}}, g.older...)
+	t.arena = next.arena
+	t.olderChanged()
+}
+
+// endOldest gives the memory of the oldest filter back. What is in it, and was not
+// looked up since, is forgotten.
+func (t *Timed) endOldest() {
+	g := &t.growth
+	last := len(g.older) - 1
+	g.endAt = 0
+	t.demand.late.forget(g.older[last].since)
+	go g.older[last].arena.Close() // packets need not wait for that; it does not fail
+	g.older = g.older[:last]
+	t.olderChanged()
+}
+
+// olderChanged sets what follows from the older filters.
+func (t *Timed) olderChanged() {
+	g := &t.growth
+	g.lines = g.lines[:0]
+	for i := range g.older {
+		g.lines = append(g.lines, g.older[i].arena.Lines())
+	}
+	t.lines = len(t.arena.Lines())
+	t.memory = t.arena.Bytes() + g.bytes()
+	t.demand.setMost(uint64(t.lines / growLoad))
+	t.demand.watch(t.oldest())
+}
+
+// oldest returns when the oldest filter ends: where the stream lies windows behind a time, NoTick
+// if there is none, or after so many elements were kept.
+func (t *Timed) oldest() (since int64, kept uint64) {
+	g := &t.growth
+	if len(g.older) == 0 {
+		return layout.NoTick, 0
+	}
+	last := g.older[len(g.older)-1]
+	return last.since, last.kept + uint64(t.lines)
+}

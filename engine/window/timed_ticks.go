@@ -1,0 +1,88 @@
+package window
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// leastTick returns the shortest tick, in nanoseconds, for a window of time: a
+// millionth of it. Shorter ones would make eras short (see Timed), longer ones
+// than 256 ns the microseconds of most files inexact.
+func leastTick(window int64) int64 {
+	return min(max(1, window/1_000_000), 256)
+}
+
+// tickLength divides a window of the given size (nanoseconds or positions)
+// into ticks of at least least, so that it fits into a quarter of what tickBits
+// count: then all of time fits, too, when a window takes half of it. If it can,
+// it takes a tick that divides the window, so that the edge stays exact; if
+// none of less than twice the shortest length does, window is rounded up to
+// whole ticks.
+func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
+	most := int64(1) << (tickBits - 2)
+	least = max(least, (size-1)/most+1)
+	for tick := least; tick < 2*least; tick++ {
+		if size%tick == 0 {
+			return tick, size / tick
+		}
+	}
+	return least, (size-1)/least + 1
+}
+
+// divisor divides by a number that is only known at run time, with a multiplication in
+// place of a division, which takes some processors that are still in use 80 cycles. A
+// quotient u/by is (u*factor + addend) / 2^64 / 2^shift, as Robison has it ("N-Bit
+// Unsigned Division Via N-Bit Multiply-Add", ARITH 2005): one of the two factors that are
+// nearest to 2^(64+shift)/by is near enough for all u, the lower one with the addend.
+type divisor struct {
+	by             uint64
+	factor, addend uint64
+	shift          int
+}
+
+func newDivisor(by uint64) divisor {
+	d := divisor{by: by, factor: math.MaxUint64, addend: math.MaxUint64, shift: bits.Len64(by) - 1}
+	if by == 1<<d.shift {
+		return d
+	}
+	factor, rest := bits.Div64(1<<d.shift, 0, by)
+	if rest <= 1<<d.shift {
+		d.factor, d.addend = factor, factor
+	} else {
+		d.factor, d.addend = factor+1, 0
+	}
+	return d
+}
+
+// ofTimes sets ticks to the quotients of times by 2 or more, counted from the least int64.
+func (d divisor) ofTimes(ticks, times []int64) {
+	times = times[:len(ticks)]
+	if d.by == 1<<(d.shift&63) { // as usual: the tick of a second is 256 ns
+		for i, ns := range times {
+			ticks[i] = tickOf(ns, (uint64(ns)^1<<63)>>(d.shift&63))
+		}
+		return
+	}
+	for i, ns := range times {
+		ticks[i] = tickOf(ns, d.divide(uint64(ns)^1<<63))
+	}
+}
+
+// tickOf returns the quotient as the tick of time ns, if that is one.
+func tickOf(ns int64, quotient uint64) int64 {
+	tick := int64(quotient)
+	if ns == calendar.NoTime {
+		tick = layout.NoTick
+	}
+	return tick
+}
+
+// divide returns floor(u / by).
+func (d divisor) divide(u uint64) uint64 {
+	high, low := bits.Mul64(u, d.factor)
+	_, carry := bits.Add64(low, d.addend, 0)
+	return (high + carry) >> (d.shift & 63)
+}

@@ -1,0 +1,279 @@
+package window
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// TimersConfig configures NewTimers. Fields that are zero take what their comment says.
+type TimersConfig struct {
+	// Window is a time or a number of elements.
+	Window Window
+	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// stands for DefaultMemory.
+	Memory int
+	// K is how many timers an element has, from 1 to 8; 0 stands for 8, the best up to
+	// some eight elements in a line.
+	K int
+	// TimerBits is the width of a timer: 8, which divides a window into 126 ticks, or 16,
+	// which divides it into 32,766; 0 stands for 8.
+	TimerBits int
+	// Equal is how many of an element's timers must be equal for it to be a copy, from
+	// 1, which asks for nothing, to K; 0 stands for 1. It lowers the false positive
+	// rate, and misses copies of elements whose timers others have set.
+	Equal int
+	// Refresh makes a copy set the timers again.
+	Refresh bool
+}
+
+// ErrTimers is what errors about the parameters of Timers wrap, unless they wrap ErrWindow
+// or ErrMemory.
+var ErrTimers = errors.New("parameter of timers out of range")
+
+const (
+	defaultTimers    = 8 // of an element
+	defaultTimerBits = 8
+	// timerVotes is how many elements in a row must come from more than a window ago
+	// before the clock goes back to them.
+	timerVotes = 32
+	// timerBatch is how many elements go to the kernel at a time: they stay in the
+	// first-level cache.
+	timerBatch = 1024
+)
+
+// Timers is the sliding Bloom filter of Koloniari, Ntarmos, Pitoura and Souravlias ("One
+// is Enough: Distributed Filtering for Duplicate Elimination", CIKM 2011, section 4),
+// with the K timers of an element in one line: see asm.TestAndSetTimers. An element is a
+// copy if all its timers run. It forgets nothing within its window, but its false
+// positive rate grows with the number of elements in the window; Timed is better in
+// every way, and Timers is there to be compared.
+//
+// Time is cut into ticks, of which the window has 126 with timers of 8 bits. A copy is
+// found up to a window after the element that it copies, and at most a tick after that.
+// It is not found before it: an element that is late by less than a window counts as one
+// of the present. One that is late by more is no copy and is not remembered, until 32 in
+// a row are: then the clock has gone back, and the filter starts again. An element
+// without a time is never a copy in a window of time.
+//
+// The comment of PacketFilter says how it may be used.
+type Timers struct {
+	config TimersConfig
+	arena  *layout.Arena
+	bytes  int
+	rule   *line.TimerRule
+	counts line.TimerCounts
+	tick   divisor
+	window uint64 // in ticks, the present one included
+	most   uint64 // ticks between two sweeps
+
+	timersClock
+
+	batch   timedBatch
+	copying *snapshot.LineCopy // of the arena
+}
+
+// timersClock is where a filter is in its stream.
+type timersClock struct {
+	position uint64 // of the next element
+	started  bool
+	now      uint64 // the latest tick
+	swept    uint64 // the tick of the last sweep
+	votes    uint64 // elements in a row that came from more than a window ago
+	peak     uint64 // timers that ran, the most at a sweep
+}
+
+// timedBatch is elements for the kernel, and where their verdicts belong.
+type timedBatch struct {
+	n       int
+	digests [timerBatch]digest.Digest
+	ticks   [timerBatch]uint64
+	at      [timerBatch]int
+	seen    [timerBatch / 64]uint64
+}
+
+// NewTimers makes an empty filter. Errors wrap ErrTimers, ErrWindow, ErrMemory or what
+// layout.NewArena says.
+func NewTimers(c TimersConfig) (*Timers, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	lines, err := mem.CellLines(c.Memory)
+	if err != nil {
+		return nil, err
+	}
+	most := uint64(1)<<(c.TimerBits-1) - 1
+	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of them is 0
+	tick := (size-1)/(most-1) + 1
+	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
+	params := line.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
+	if f.rule, err = line.NewTimerRule(params); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
+	}
+	f.most = uint64(params.SweepInterval())
+	if f.arena, err = layout.NewArena(lines); err != nil {
+		return nil, err
+	}
+	f.bytes = f.arena.Bytes()
+	return f, nil
+}
+
+// complete chooses what is left open, and checks the rest.
+func (c *TimersConfig) complete() error {
+	if err := c.Window.check(); err != nil {
+		return err
+	}
+	if c.Window.None {
+		return fmt.Errorf("%w: timers need a window of time or of packets", engine.ErrWindow)
+	}
+	for _, v := range []struct {
+		name               string
+		value              *int
+		usual, least, most int
+	}{
+		{"K", &c.K, defaultTimers, 1, layout.MaxCellK},
+		{"timer bits", &c.TimerBits, defaultTimerBits, 8, 16},
+		{"equal timers", &c.Equal, 1, 1, cmp.Or(c.K, defaultTimers)},
+	} {
+		if *v.value == 0 {
+			*v.value = v.usual
+		}
+		if *v.value < v.least || *v.value > v.most {
+			return fmt.Errorf("%w: %s is %d, must be from %d to %d", ErrTimers, v.name, *v.value, v.least, v.most)
+		}
+	}
+	if c.TimerBits != 8 && c.TimerBits != 16 {
+		return fmt.Errorf("%w: timer bits is %d, must be 8 or 16", ErrTimers, c.TimerBits)
+	}
+	if c.Memory == 0 {
+		c.Memory = DefaultMemory(c.Window, 0)
+	}
+	return nil
+}
+
+// Check returns the error of NewTimers about the configuration, without making a filter.
+func (c TimersConfig) Check() error { return c.complete() }
+
+// TestAndSet implements PacketFilter.
+func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
+	mem.CheckOpen("Timers.TestAndSet", f.arena)
+	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
+	bitset.Clear(seen, len(d))
+	f.copying.Keep(d)
+	for i := range d {
+		tick, ok := f.clock(seen, times[i])
+		if !ok {
+			continue
+		}
+		b := &f.batch
+		b.digests[b.n], b.ticks[b.n], b.at[b.n] = d[i], tick, i
+		if b.n++; b.n == timerBatch {
+			f.flush(seen)
+		}
+	}
+	f.flush(seen)
+}
+
+// clock makes the tick of the next element the present, or returns false for one that is
+// let through.
+func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
+	if f.config.Window.Packets > 0 {
+		tick = f.tick.divide(f.position)
+		f.position++
+	} else {
+		tick = f.tick.divide(uint64(time) ^ 1<<63)
+		if time == calendar.NoTime {
+			return 0, false
+		}
+	}
+	switch {
+	case !f.started:
+		f.started, f.now, f.swept = true, tick, tick
+	case tick+f.window <= f.now:
+		if f.votes++; f.votes < timerVotes {
+			return 0, false
+		}
+		f.flush(seen)
+		f.sweep(f.now)
+		f.sweep(f.now + f.window) // none runs that long
+		f.now, f.swept = tick, tick
+	case tick > f.now:
+		f.advance(seen, tick)
+	}
+	f.votes = 0
+	return f.now, true
+}
+
+// advance moves the present on, and sweeps as often as the kernel demands.
+func (f *Timers) advance(seen []uint64, tick uint64) {
+	if tick-f.swept > f.most {
+		f.flush(seen)
+	}
+	for tick-f.swept > f.most {
+		f.swept += f.most
+		f.sweep(f.swept)
+		if f.counts.NonZero == 0 {
+			f.swept = tick
+		}
+	}
+	f.now = tick
+}
+
+// sweep clears the timers that do not run at a tick.
+func (f *Timers) sweep(tick uint64) {
+	if f.counts.NonZero == 0 {
+		return
+	}
+	lines := f.arena.Lines()
+	f.copying.KeepRange(0, len(lines))
+	line.SweepTimers(lines, tick, f.rule, &f.counts)
+	f.peak = max(f.peak, f.counts.NonZero)
+}
+
+// flush hands the elements of the batch to the kernel.
+func (f *Timers) flush(seen []uint64) {
+	b := &f.batch
+	line.TestAndSetTimers(f.arena.Lines(), b.seen[:], b.digests[:b.n], b.ticks[:b.n], f.rule, &f.counts)
+	for i, at := range b.at[:b.n] {
+		seen[at/64] |= b.seen[i/64] >> (i % 64) & 1 << (at % 64)
+	}
+	b.n = 0
+}
+
+// Stats implements PacketFilter. The false positive rate is that of the fullest window, as
+// sweeps found it, without what Equal takes off it; with K = 2 the true one is up to half
+// higher.
+func (f *Timers) Stats() engine.PacketStats {
+	timers := float64(f.timers())
+	peak := f.peak
+	if peak == 0 { // there was no sweep yet
+		peak = f.counts.NonZero
+	}
+	lines := theory.LineFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
+	return engine.PacketStats{
+		Method:       "timers",
+		MemoryBytes:  f.bytes,
+		Fill:         float64(f.counts.NonZero) / timers,
+		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
+	}
+}
+
+// timers returns how many timers all lines have.
+func (f *Timers) timers() uint64 { return uint64(f.bytes) * 8 / uint64(f.config.TimerBits) }
+
+// Populate is that of Timed.
+func (f *Timers) Populate(ctx context.Context) error { return mem.Populate(ctx, f.arena) }
+
+// Close implements PacketFilter.
+func (f *Timers) Close() error { return f.arena.Close() }

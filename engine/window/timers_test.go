@@ -1,0 +1,235 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+func newTimers(t testing.TB, c TimersConfig) *Timers {
+	t.Helper()
+	f, err := NewTimers(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestTimersAgainstPaper compares verdicts with those of the filter as printed, in the
+// same ticks, where neither has false positives.
+func TestTimersAgainstPaper(t *testing.T) {
+	for _, c := range []TimersConfig{
+		{Window: mustWindow(t, "1us")}, {Window: mustWindow(t, "1ms")}, {Window: mustWindow(t, "1ms"), TimerBits: 16},
+		{Window: mustWindow(t, "1ms"), K: 3, Equal: 3}, {Window: mustWindow(t, "n:50")}, {Window: mustWindow(t, "n:1000")},
+	} {
+		for _, name := range []string{"in order", "slow"} {
+			c.Memory = ample
+			f := newTimers(t, c)
+			reference, err := paper.NewTimerBloom(paper.TimerConfig{Timers: 1 << 22, K: f.config.K, Window: int(f.window), Equal: c.Equal})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := check.RandomPackets(81, 6000, check.Clocks(int64(max(c.Window.Duration, time.Microsecond)))[name])
+			copies, timed := 0, 0
+			for i, got := range s.Verdicts(f, 500) {
+				unit := f.tick.divide(uint64(i))
+				if c.Window.Packets == 0 {
+					unit = f.tick.divide(uint64(s.Times[i]) ^ 1<<63)
+				}
+				want := (s.Times[i] != calendar.NoTime || c.Window.Packets > 0) && reference.TestAndSetAt(s.Digests[i], unit-f.tick.divide(1<<63))
+				if got != want {
+					t.Fatalf("%+v, %s: packet %d: copy %v, want %v", c, name, i, got, want)
+				}
+				if timed++; got {
+					copies++
+				}
+			}
+			if copies == 0 || copies == timed {
+				t.Errorf("%+v, %s: %d copies: the stream tests nothing", c, name, copies)
+			}
+		}
+	}
+}
+
+// TestTimersWindow places a copy at every distance around the end of the window.
+func TestTimersWindow(t *testing.T) {
+	for _, text := range []string{"1ns", "126ns", "127ns", "1ms", "1h", "n:1", "n:1000"} {
+		for _, bits := range []int{8, 16} {
+			w := mustWindow(t, text)
+			size := int64(w.Duration) + w.Packets
+			tick := int64(newTimers(t, TimersConfig{Window: w, Memory: 6400, TimerBits: bits}).tick.by)
+			for _, distance := range []int64{0, 1, size / 2, size - 1, size, size + 2*tick} {
+				if w.Packets > 0 && distance == 0 {
+					continue
+				}
+				f := newTimers(t, TimersConfig{Window: w, Memory: 6400, TimerBits: bits})
+				s := &check.Packets{}
+				s.Add(digest.Digest{1, 1}, 5, 0)
+				if w.Packets > 0 {
+					for i := range distance - 1 {
+						s.Add(digest.Digest{uint64(i), 1 << 60}, 5, 0)
+					}
+				}
+				s.Add(digest.Digest{1, 1}, 5+distance, 0)
+				if got := s.Verdicts(f, 300); got[len(got)-1] != (distance <= size) {
+					t.Errorf("window %s, %d bits: a copy %d later is found: %v", text, bits, distance, got[len(got)-1])
+				}
+			}
+		}
+	}
+}
+
+// TestTimersClocks has packets come late, and clocks go back.
+func TestTimersClocks(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
+	s, want := &check.Packets{}, []bool{}
+	add := func(id uint64, at int64, isCopy bool) {
+		s.Add(digest.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
+		want = append(want, isCopy)
+	}
+	add(1, calendar.NoTime, false)
+	add(1, calendar.NoTime, false)
+	add(1, 100*ms, false)
+	add(1, 100*ms-ms/2, true) // late, within the window
+	add(2, 99*ms-ms/2, false) // late by more
+	add(2, 99*ms-ms/2, false)
+	add(2, 100*ms, false)
+	add(2, 100*ms, true)
+	for i := range uint64(timerVotes - 1) {
+		add(3, int64(i), false)
+	}
+	add(3, 50, false) // the clock goes back
+	add(3, 60, true)
+	add(1, 100*ms, false) // and forward again
+	add(3, 100*ms, false)
+	for _, batch := range []int{1, 7, len(want)} {
+		f := f
+		if batch > 1 {
+			f = newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
+		}
+		if got := s.Verdicts(f, batch); !slices.Equal(got, want) {
+			t.Errorf("batches of %d: %v, want %v", batch, got, want)
+		}
+	}
+}
+
+// TestTimersBatches cuts a stream into calls, and restarts the filter between them.
+func TestTimersBatches(t *testing.T) {
+	for _, c := range []TimersConfig{
+		{Window: mustWindow(t, "100us")}, {Window: mustWindow(t, "1ms"), K: 4, Equal: 2}, {Window: mustWindow(t, "1us"), TimerBits: 16, Refresh: true},
+		{Window: mustWindow(t, "n:500"), K: 1},
+	} {
+		for name, next := range check.Clocks(100_000) {
+			c.Memory = 64 * layout.LineSize // enough for false positives
+			whole := newTimers(t, c)
+			s := check.RandomPackets(82, 20_000, next)
+			want := s.Verdicts(whole, 1)
+			f, rng := newTimers(t, c), rand.New(rand.NewPCG(83, 83))
+			for at := 0; at < len(want); {
+				to := min(at+1+rng.IntN(3000), len(want))
+				part := s.Part(at, to)
+				if !slices.Equal(part.Verdicts(f, 1+rng.IntN(2000)), want[at:to]) {
+					t.Fatalf("%+v, %s: other verdicts from packet %d to %d", c, name, at, to)
+				}
+				at, f = to, check.Restart(t, f, RestoreTimers)
+			}
+			if f.Stats() != whole.Stats() || !slices.Equal(f.arena.Lines(), whole.arena.Lines()) {
+				t.Errorf("%+v, %s: %+v, want %+v", c, name, f.Stats(), whole.Stats())
+			}
+		}
+	}
+}
+
+// TestTimersRate measures false positives among new elements. The share of timers that
+// run is known from sweeps, some ticks apart. The two timers of K = 2 lie in one of eight
+// pairs of eighths, so that two elements share both more often.
+func TestTimersRate(t *testing.T) {
+	const n = 200_000
+	for _, c := range []TimersConfig{{}, {K: 7}, {K: 4}, {K: 3}, {K: 2}, {K: 4, TimerBits: 16}, {K: 1}} {
+		for _, load := range []int64{1, 4} { // elements in a line
+			c.Memory = 512 * layout.LineSize
+			c.Window = Window{Packets: 512 * load}
+			f := newTimers(t, c)
+			s := uniquePackets(n, 0)
+			found := 0
+			for _, isCopy := range s.Verdicts(f, 1000)[n/10:] {
+				if isCopy {
+					found++
+				}
+			}
+			got, want := float64(found)/(0.9*n), f.Stats().PredictedFPR
+			noise, most := 5*math.Sqrt(want/n), 1.15
+			if c.K == 2 {
+				most = 1.6
+			}
+			if got > most*want+noise || got < 0.8*want-noise {
+				t.Errorf("%+v, %d elements in a line: rate %.3g, predicted %.3g", c, load, got, want)
+			}
+		}
+	}
+}
+
+func TestNewTimersErrors(t *testing.T) {
+	w := Window{Duration: time.Millisecond}
+	for _, c := range []struct {
+		config TimersConfig
+		want   error
+	}{
+		{TimersConfig{Memory: 64}, engine.ErrWindow},
+		{TimersConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow},
+		{TimersConfig{Memory: 63, Window: w}, engine.ErrMemory},
+		{TimersConfig{Memory: 64, Window: w, K: 9}, ErrTimers},
+		{TimersConfig{Memory: 64, Window: w, K: -1}, ErrTimers},
+		{TimersConfig{Memory: 64, Window: w, K: 3, Equal: 4}, ErrTimers},
+		{TimersConfig{Memory: 64, Window: w, TimerBits: 12}, ErrTimers},
+		{TimersConfig{Memory: 64, Window: w, TimerBits: 32}, ErrTimers},
+	} {
+		f, err := NewTimers(c.config)
+		if !errors.Is(err, c.want) || f != nil {
+			t.Errorf("%+v: %v, want %v", c.config, err, c.want)
+		}
+		if check := c.config.Check(); c.want != engine.ErrMemory && fmt.Sprint(check) != fmt.Sprint(err) {
+			t.Errorf("%+v: Check says %v, NewTimers %v", c.config, check, err)
+		}
+	}
+	if f := newTimers(t, TimersConfig{Window: w}); f.Stats().MemoryBytes != DefaultMemory(w, 0) {
+		t.Errorf("%+v", f.Stats())
+	}
+}
+
+func TestTimersCopy(t *testing.T) {
+	const memory = 1<<20 + 64 // more than one part, and no whole words
+	check.PacketCopies(t, newTimers(t, TimersConfig{Window: Window{Duration: time.Second}, Memory: memory}))
+}
+
+// smallTimers returns a small filter, after some work.
+func smallTimers(t testing.TB) *Timers {
+	f := newTimers(t, TimersConfig{Window: Window{Duration: time.Millisecond}, Memory: 6400})
+	check.RandomPackets(57, 1000, check.Clocks(100_000)["in order"]).Verdicts(f, 100)
+	return f
+}
+
+func TestTimersRestore(t *testing.T) { check.Restore(t, smallTimers(t), RestoreTimers) }
+
+func FuzzRestoreTimers(f *testing.F) {
+	check.FuzzRestore(f, RestoreTimers, func(f *Timers) {
+		s := check.RandomPackets(15, 2000, check.Clocks(1000)["jumps"])
+		f.TestAndSet(make([]uint64, len(s.Digests)/64+1), s.Digests, s.Times, s.Points)
+		f.Stats()
+	}, smallTimers(f))
+}
+
+func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "989deab75812cc7a") }

@@ -1,0 +1,91 @@
+package window
+
+import (
+	"fmt"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Default is the usual window for packets: copies made by a switch, a
+// tap or a router on the way arrive within it.
+const Default = time.Millisecond
+
+// Window says how far a copy may be from the element that it copies. Exactly
+// one field is set.
+type Window struct {
+	Duration time.Duration // at most this far in packet time, before or after
+	Packets  int64         // at most this many stream positions later
+	None     bool          // however far
+}
+
+// Parse reads a duration as time.ParseDuration does ("1ms", "1h30m"),
+// "n:" and a number of packets ("n:1000000"), or "none". Errors wrap ErrWindow.
+func Parse(text string) (Window, error) {
+	if text == "none" {
+		return Window{None: true}, nil
+	}
+	if digits, ok := strings.CutPrefix(text, "n:"); ok {
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n < 1 {
+			return Window{}, fmt.Errorf("%w: %q is not a number of packets of at least 1", engine.ErrWindow, digits)
+		}
+		return Window{Packets: n}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return Window{}, fmt.Errorf("%w: %q is neither a duration such as 1ms, nor n:PACKETS, nor none", engine.ErrWindow, text)
+	}
+	if d <= 0 {
+		return Window{}, fmt.Errorf("%w: %q is not positive", engine.ErrWindow, text)
+	}
+	return Window{Duration: d}, nil
+}
+
+// String returns the window as Parse reads it, without the zero minutes
+// and seconds of time.Duration: "1h", not "1h0m0s".
+func (w Window) String() string {
+	switch {
+	case w.None:
+		return "none"
+	case w.Packets != 0:
+		return "n:" + strconv.FormatInt(w.Packets, 10)
+	}
+	s := w.Duration.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// check returns an error unless exactly one field is set, to something possible.
+func (w Window) check() error {
+	kinds := 0
+	for _, set := range []bool{w.Duration != 0, w.Packets != 0, w.None} {
+		if set {
+			kinds++
+		}
+	}
+	if kinds != 1 || w.Duration < 0 || w.Packets < 0 {
+		return fmt.Errorf("%w: duration %v, %d packets, none %v", engine.ErrWindow, w.Duration, w.Packets, w.None)
+	}
+	return nil
+}
+
+// checkPacketArguments panics unless all slices cover the elements.
+func checkPacketArguments(method string, seen []uint64, d []digest.Digest, times []int64, points []uint32, across bool) {
+	n := len(d)
+	switch {
+	case len(seen) < (n+63)/64:
+		panic("engine: " + method + ": seen shorter than digests")
+	case len(times) < n:
+		panic("engine: " + method + ": times shorter than digests")
+	case across && len(points) < n:
+		panic("engine: " + method + ": points shorter than digests")
+	}
+}
