@@ -1,9 +1,9 @@
 package flow
 
-// bare is what a walk notes for frames without IP, which are compared by hardware
+// nonIP is what a walk notes for frames without IP, which are compared by hardware
 // addresses, ethertype and payload: the innermost ones that were reached. Offsets are
 // those of the walk.
-type bare struct {
+type nonIP struct {
 	known    bool // where the addresses are, or that there are none
 	dst, src int  // offsets of the addresses, or none
 	body     int  // where the payload begins that walk.typ announces; 0 if none was met
@@ -17,7 +17,7 @@ const none = -1
 
 // addresses notes where addresses lie, counted from the walk's offset, negative if
 // there is none.
-func (p *bare) addresses(w *walk, dst, src int) {
+func (p *nonIP) addresses(w *walk, dst, src int) {
 	p.dst, p.src, p.exact = none, none, false
 	if dst >= 0 {
 		p.dst = w.o + dst
@@ -29,7 +29,7 @@ func (p *bare) addresses(w *walk, dst, src int) {
 }
 
 // limit notes that the payload does not reach behind end.
-func (p *bare) limit(end int) {
+func (p *nonIP) limit(end int) {
 	if p.end == 0 || end < p.end {
 		p.end = end
 	}
@@ -37,7 +37,7 @@ func (p *bare) limit(end int) {
 
 // sized notes that the payload begins at body and has the given length (IEEE 802.3,
 // 3.2.6). A length that leaves no room for an 802.2 header is none.
-func (p *bare) sized(body, length int) {
+func (p *nonIP) sized(body, length int) {
 	if length >= 3 {
 		p.limit(body + length)
 		p.exact = true

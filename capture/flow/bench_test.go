@@ -36,7 +36,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
 			batch := benchBatch(80, ipv6)
 			h := make([]Header, len(batch.Frames))
-			d := NewDecoder(Config{})
+			d := NewDecoder(DecoderConfig{})
 			for b.Loop() {
 				d.Decode(h, batch, 0)
 			}
@@ -46,17 +46,17 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkIdentity(b *testing.B) {
-	for _, kind := range []Kind{Frame, L3, Inner} {
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
 		for _, size := range []int{64, 1500} {
 			b.Run(fmt.Sprintf("kind=%v/size=%d", kind, size), func(b *testing.B) {
 				batch := benchBatch(size, false)
 				h := make([]Header, len(batch.Frames))
-				d := NewDecoder(Config{Inner: kind == Inner})
+				d := NewDecoder(DecoderConfig{Inner: kind == Inner})
 				g := NewIdentity(IdentityConfig{Kind: kind})
 				b.SetBytes(int64(len(batch.Buf)))
 				for b.Loop() {
 					d.Decode(h, batch, 0)
-					g.Gather(batch, 0, h)
+					g.FromHeaders(batch, 0, h)
 				}
 				perPacket(b, len(h))
 			})
@@ -65,14 +65,14 @@ func BenchmarkIdentity(b *testing.B) {
 }
 
 func BenchmarkKeyer(b *testing.B) {
-	for _, of := range []Of{Src, Flow, Biflow, MACs} {
+	for _, of := range []KeyKind{Src, Flow, Biflow, MACs} {
 		b.Run("of="+of.String(), func(b *testing.B) {
 			batch := benchBatch(64, false)
 			h := make([]Header, len(batch.Frames))
-			NewDecoder(Config{}).Decode(h, batch, 0)
-			k := NewKeyer(KeyConfig{Of: of})
+			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
+			k := NewKeyer(KeyConfig{Kind: of})
 			for b.Loop() {
-				k.Gather(batch, 0, h)
+				k.FromHeaders(batch, 0, h)
 			}
 			perPacket(b, len(h))
 		})
@@ -85,10 +85,10 @@ func BenchmarkKeyers(b *testing.B) {
 		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
 			batch := benchBatch(64, ipv6)
 			h := make([]Header, len(batch.Frames))
-			NewDecoder(Config{}).Decode(h, batch, 0)
-			k := NewKeyers([]KeyConfig{{Of: Src}, {Of: Dst}, {Of: Flow}}, Config{})
+			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
+			k := NewMultiKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
 			for b.Loop() {
-				k.Gather(batch, 0, h)
+				k.FromHeaders(batch, 0, h)
 			}
 			perPacket(b, len(h))
 		})
@@ -105,7 +105,7 @@ func BenchmarkFramesWithoutIP(b *testing.B) {
 	g := NewIdentity(IdentityConfig{Kind: L3})
 	protocols := make([]Protocol, len(frames))
 	for b.Loop() {
-		g.Read(protocols, batch, 0)
+		g.FromFrames(protocols, batch, 0)
 	}
 	perPacket(b, len(frames))
 }

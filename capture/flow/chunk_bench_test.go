@@ -44,7 +44,7 @@ func smallPackets(n int) []byte {
 func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)
-	d := NewDecoder(Config{})
+	d := NewDecoder(DecoderConfig{})
 	g := NewIdentity(IdentityConfig{Kind: L3})
 	digester := digest.NewAES([16]byte{1})
 	var h [step]Header
@@ -56,9 +56,9 @@ func BenchmarkChunks(b *testing.B) {
 	}{
 		{"read", func(*capture.Batch, int, int) {}},
 		{"decode", func(batch *capture.Batch, from, n int) { d.Decode(h[:n], batch, from) }},
-		{"identity", func(batch *capture.Batch, from, n int) { g.Read(protocols[:n], batch, from) }},
+		{"identity", func(batch *capture.Batch, from, n int) { g.FromFrames(protocols[:n], batch, from) }},
 		{"digest", func(batch *capture.Batch, from, n int) {
-			g.Read(protocols[:n], batch, from).Sum(digests[:n], digester)
+			g.FromFrames(protocols[:n], batch, from).Sum(digests[:n], digester)
 		}},
 	} {
 		b.Run("to="+stage.name, func(b *testing.B) {

@@ -2,8 +2,8 @@ package flow
 
 import "github.com/flowdedup/flowdedup/capture"
 
-// Config says how frames are decoded.
-type Config struct {
+// DecoderConfig says how frames are decoded.
+type DecoderConfig struct {
 	// Inner opens tunnels and yields the innermost IP header. The Header then
 	// describes the frame as if the tunnels had not been there: hardware
 	// addresses and VLAN tags are those of the innermost Ethernet frame.
@@ -16,7 +16,7 @@ type Decoder struct {
 }
 
 // NewDecoder returns a decoder.
-func NewDecoder(cfg Config) *Decoder { return &Decoder{inner: cfg.Inner} }
+func NewDecoder(cfg DecoderConfig) *Decoder { return &Decoder{inner: cfg.Inner} }
 
 // Decode describes frames from to from+len(h)-1 of b in h. It keeps no
 // reference to either, and panics if b has fewer frames than that.
@@ -25,14 +25,14 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	for i := 0; i < len(h); {
 		ethernet := i + ethernetFrames(frames[i:], b.Interfaces)
 		for i < ethernet {
-			i += plainEthernet(h[i:ethernet], frames[i:ethernet], b.Buf)
+			i += decodeFast(h[i:ethernet], frames[i:ethernet], b.Buf)
 			if i < ethernet {
-				decodeLink(&h[i], b, from+i)
+				decodeSlow(&h[i], b, from+i)
 				i++
 			}
 		}
 		if i < len(h) {
-			decodeLink(&h[i], b, from+i)
+			decodeSlow(&h[i], b, from+i)
 			i++
 		}
 	}
@@ -46,9 +46,9 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	}
 }
 
-// decodeLink decodes frame i of b the general way: any link type, anything
+// decodeSlow decodes frame i of b the general way: any link type, anything
 // between it and IP.
-func decodeLink(h *Header, b *capture.Batch, i int) {
+func decodeSlow(h *Header, b *capture.Batch, i int) {
 	f := &b.Frames[i]
 	iface, data := &b.Interfaces[f.Interface], b.Data(i)
 	*h = Header{}
@@ -59,8 +59,8 @@ func decodeLink(h *Header, b *capture.Batch, i int) {
 	}
 }
 
-// rare returns the protocols, by version, that d looks into for others.
-func (d *Decoder) rare() *[2][256]bool {
+// slowProtocols returns the protocols, by version, that d looks into for others.
+func (d *Decoder) slowProtocols() *[2][256]bool {
 	rare := [2][256]bool{1: isExtension}
 	if d.inner {
 		for number, may := range mayTunnel {

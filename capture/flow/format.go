@@ -12,7 +12,7 @@ import (
 // 10.0.0.2:80", "<>" in place of ">" without direction, each with " vlan 100"
 // where that is part of the key.
 func (c KeyConfig) Format16(key [16]byte) string {
-	if c.Of == MACs {
+	if c.Kind == MACs {
 		return net.HardwareAddr(key[:6]).String() + vlanSuffix(key[tail4:])
 	}
 	src := netip.AddrFrom4([4]byte(key[:]))
@@ -38,7 +38,7 @@ func (c KeyConfig) FormatAddr4(addr uint32) string {
 func (c KeyConfig) format(src, dst netip.Addr, mask int, tail []byte) string {
 	proto, arrow := "", " > "
 	srcPort, dstPort := "", ""
-	switch c.Of {
+	switch c.Kind {
 	case Src, Dst, IP:
 		return addressText(src, mask) + vlanSuffix(tail)
 	case Biflow:

@@ -29,14 +29,14 @@ func newBatch(link capture.LinkType, frames ...[]byte) *capture.Batch {
 }
 
 // decode decodes all frames of a batch.
-func decode(cfg Config, b *capture.Batch) []Header {
+func decode(cfg DecoderConfig, b *capture.Batch) []Header {
 	h := make([]Header, len(b.Frames))
 	NewDecoder(cfg).Decode(h, b, 0)
 	return h
 }
 
 // decodeOne decodes a single frame.
-func decodeOne(cfg Config, link capture.LinkType, data []byte) Header {
+func decodeOne(cfg DecoderConfig, link capture.LinkType, data []byte) Header {
 	return decode(cfg, newBatch(link, data))[0]
 }
 
@@ -56,8 +56,8 @@ func (m *Messages) all() []message {
 	for i := range out {
 		out[i] = messageOf(m.buf, m.msgs[i])
 	}
-	for i := range m.bare {
-		out[m.bare[i].number] = messageOf(m.copied, m.copies[i])
+	for i := range m.nonIP {
+		out[m.nonIP[i].number] = messageOf(m.copied, m.copies[i])
 	}
 	return out
 }
@@ -65,8 +65,8 @@ func (m *Messages) all() []message {
 // identityOf returns the identity of a single frame.
 func identityOf(cfg IdentityConfig, link capture.LinkType, data []byte) message {
 	b := newBatch(link, data)
-	h := decode(Config{Inner: cfg.Kind == Inner}, b)
-	return NewIdentity(cfg).Gather(b, 0, h).all()[0]
+	h := decode(DecoderConfig{Inner: cfg.Kind == Inner}, b)
+	return NewIdentity(cfg).FromHeaders(b, 0, h).all()[0]
 }
 
 // sharedCaptures returns the directory of captures with known answers, which

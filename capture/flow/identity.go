@@ -12,9 +12,9 @@ import (
 // IdentityConfig says what makes two packets the same packet. The zero value compares IP
 // datagrams, less what routers change.
 type IdentityConfig struct {
-	Kind   Kind
-	Ignore Mask // what is left out: IgnoreOnly(0) leaves out nothing
-	Bytes  int  // how many bytes of the identity count; 0 or less means all
+	Kind   IdentityKind
+	Ignore Ignore // what is left out: IgnoreOnly(0) leaves out nothing
+	Bytes  int    // how many bytes of the identity count; 0 or less means all
 }
 
 // ignored returns the fields that are left out.
@@ -23,19 +23,19 @@ func (c IdentityConfig) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 // Identity gathers the bytes by which packets are compared. It keeps its
 // buffers from call to call, so an Identity serves one goroutine.
 type Identity struct {
-	kind   Kind
-	ignore Fields
-	masks  ipMasks
-	limit  uint32
-	place  bool // messages are where the batch has them
-	places [8]place
-	buffer scratch
-	copied scratch // of frames without IP
-	out    Messages
+	kind     IdentityKind
+	ignore   Fields
+	masks    ipMasks
+	limit    uint32
+	zeroCopy bool // messages are where the batch has them
+	layouts  [8]tweakLayout
+	buffer   scratch
+	copied   scratch // of frames without IP
+	out      Messages
 
 	// What Read needs.
 	datagrams *headers.Datagrams
-	rest      []uint64
+	slow      []uint64
 	decoder   Decoder
 	headers   []Header
 }
@@ -50,7 +50,7 @@ const (
 // NewIdentity returns an Identity. It panics if the kind is not one of the
 // constants.
 func NewIdentity(cfg IdentityConfig) *Identity {
-	if int(cfg.Kind) >= len(kindNames) {
+	if int(cfg.Kind) >= len(identityKindNames) {
 		panic("flow: NewIdentity: unknown kind")
 	}
 	ignore := cfg.ignored()
@@ -59,12 +59,12 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 		g.limit = uint32(cfg.Bytes)
 	}
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
-	g.place, g.places = canPlace(cfg), ignore.places()
-	g.datagrams = headers.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
+	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
+	g.datagrams = headers.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
 	return g
 }
 
-// Gather gives the identities of the frames from to from+len(h)-1 of b, which h
+// FromHeaders gives the identities of the frames from to from+len(h)-1 of b, which h
 // describes. Whole frames, and datagrams without the fields that are left out by
 // default, lie where the batch has them. All others are copied into buffers of g,
 // which are given back once large frames have passed. The result is valid until the
@@ -73,16 +73,16 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 // Identities of kind Frame expect headers that were decoded without
 // Config.Inner, those of kind Inner with it. Gather panics if the bytes of the
 // frames come to more than 4 GiB, which no batch can hold.
-func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
+func (g *Identity) FromHeaders(b *capture.Batch, from int, h []Header) *Messages {
 	frames := b.Frames[from : from+len(h)]
 	m := g.begin(b, len(h))
 	switch {
-	case g.place && g.kind == Frame:
-		placeFrames(m.msgs, frames)
-	case g.place:
-		if placeDatagrams(m.msgs, b.Buf, frames, h, &g.places) {
+	case g.zeroCopy && g.kind == Frame:
+		zeroCopyFrames(m.msgs, frames)
+	case g.zeroCopy:
+		if zeroCopyDatagrams(m.msgs, b.Buf, frames, h, &g.layouts) {
 			for i := range h {
-				g.addBare(b, from, i, &h[i])
+				g.addNonIP(b, from, i, &h[i])
 			}
 		}
 	case g.kind == Frame:
@@ -92,7 +92,7 @@ func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
 		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))
 		g.copyDatagrams(m.buf, m.msgs, b, from, h)
 	}
-	g.copyBare(b.Buf)
+	g.copyNonIP(b.Buf)
 	return m
 }
 
@@ -105,7 +105,7 @@ func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, fr
 		n, tweak := h.End-h.Start, uint64(tweakL3)
 		if h.Version == 0 {
 			n, tweak = n-g.tagBytes(h), g.frameTweak(h, h.Wire)
-			if g.addBare(b, from, i, h) {
+			if g.addNonIP(b, from, i, h) {
 				n = 0
 			}
 		}

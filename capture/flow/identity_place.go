@@ -22,8 +22,8 @@ import (
 // routerFields are those whose bytes have no place in such a tweak.
 const routerFields = TTL | DSCP | ECN | IPChecksum
 
-// canPlace reports whether identities are digested in place.
-func canPlace(cfg IdentityConfig) bool {
+// canZeroCopy reports whether identities are digested in place.
+func canZeroCopy(cfg IdentityConfig) bool {
 	ignore := cfg.ignored()
 	switch {
 	case cfg.Bytes > 0:
@@ -34,34 +34,34 @@ func canPlace(cfg IdentityConfig) bool {
 	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
 }
 
-// place says what of the first 16 bytes of a datagram is in the tweak.
-type place struct {
-	first    uint64 // mask of bytes 0 to 7, as a big-endian word
-	protocol uint64 // mask of the same before it is moved up
-	second   uint64 // mask of bytes 8 to 15 after they were moved down
-	down     uint32
-	length   uint32 // mask of the difference between payload length and datagram
+// tweakLayout says what of the first 16 bytes of a datagram is in the tweak.
+type tweakLayout struct {
+	firstMask    uint64 // mask of bytes 0 to 7, as a big-endian word
+	protocolMask uint64 // mask of the same before it is moved up
+	secondMask   uint64 // mask of bytes 8 to 15 after they were moved down
+	secondShift  uint32
+	lengthMask   uint32 // mask of the difference between payload length and datagram
 }
 
-// protocolUp moves the protocol of IPv6 to behind the version.
-const protocolUp = 44
+// protocolShift moves the protocol of IPv6 to behind the version.
+const protocolShift = 44
 
-// places returns the place of each version of IP.
-func (f Fields) places() (all [8]place) {
-	v4 := place{first: 0xff00ffff_ffffffff, second: 0xff << 48}
-	v6 := place{first: 0xf00fffff_00000000, protocol: 0xff00, second: 0xffffffff, down: 32, length: 0xffffffff}
+// tweakLayouts returns the place of each version of IP.
+func (f Fields) tweakLayouts() (all [8]tweakLayout) {
+	v4 := tweakLayout{firstMask: 0xff00ffff_ffffffff, secondMask: 0xff << 48}
+	v6 := tweakLayout{firstMask: 0xf00fffff_00000000, protocolMask: 0xff00, secondMask: 0xffffffff, secondShift: 32, lengthMask: 0xffffffff}
 	if f&IPID != 0 {
-		v4.first &^= 0xffff << 16
+		v4.firstMask &^= 0xffff << 16
 	}
 	if f&FlowLabel != 0 {
-		v6.first &^= 0xfffff << 32
+		v6.firstMask &^= 0xfffff << 32
 	}
 	all[4], all[6] = v4, v6
 	return all
 }
 
-// placeFrames lays out messages that are frames.
-func placeFrames(msgs []digest.Message, frames []capture.Frame) {
+// zeroCopyFrames lays out messages that are frames.
+func zeroCopyFrames(msgs []digest.Message, frames []capture.Frame) {
 	msgs = msgs[:len(frames)]
 	for i := range frames {
 		f, m := &frames[i], &msgs[i]
@@ -69,26 +69,26 @@ func placeFrames(msgs []digest.Message, frames []capture.Frame) {
 	}
 }
 
-// placeBehind is how many bytes of a datagram come before its message.
-const placeBehind = 12
+// messageStart is how many bytes of a datagram come before its message.
+const messageStart = 12
 
 // tweak returns the tweak of a datagram that starts with two words.
-func (p *place) tweak(first, second uint64) uint64 {
-	return first&p.first | first&p.protocol<<protocolUp | second>>(p.down&63)&p.second
+func (p *tweakLayout) tweak(first, second uint64) uint64 {
+	return first&p.firstMask | first&p.protocolMask<<protocolShift | second>>(p.secondShift&63)&p.secondMask
 }
 
-// cut returns the message of an IPv6 datagram of n bytes at off whose payload length
+// truncated returns the message of an IPv6 datagram of n bytes at off whose payload length
 // is not told by n.
-func (p *place) cut(first uint64, off, n uint32) digest.Message {
-	return digest.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.first|0xffffff00)}
+func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
+	return digest.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
 }
 
-// placeDatagrams lays out messages that are datagrams, or frames without an IP
+// zeroCopyDatagrams lays out messages that are datagrams, or frames without an IP
 // header, and tells whether there are any of these.
-func placeDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]place) (others bool) {
+func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]tweakLayout) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
-		placeDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
+		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
 		if h[i].Version == 0 {
 			others = true
 		}
@@ -96,10 +96,10 @@ func placeDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h
 	return others
 }
 
-// placeDatagram lays out the message of the frame at data. Versions come in no order
+// zeroCopyDatagram lays out the message of the frame at data. Versions come in no order
 // that a CPU could guess, so that they have a branch only where there is something
 // rare about them.
-func placeDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places *[8]place) {
+func zeroCopyDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places *[8]tweakLayout) {
 	off, n := data+h.Start, h.End-h.Start
 	at := int(off)
 	if h.Version == 0 || at+16 > len(buf) {
@@ -108,10 +108,10 @@ func placeDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places
 	}
 	ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
 	word := binary.BigEndian.Uint64(ip[:8])
-	if (n-40-uint32(uint16(word>>16)))&p.length != 0 {
-		*m = p.cut(word, off, n)
+	if (n-40-uint32(uint16(word>>16)))&p.lengthMask != 0 {
+		*m = p.truncated(word, off, n)
 		return
 	}
-	m.Off, m.Len = off+placeBehind, n-placeBehind
+	m.Off, m.Len = off+messageStart, n-messageStart
 	m.Tweak = p.tweak(word, binary.BigEndian.Uint64(ip[8:]))
 }

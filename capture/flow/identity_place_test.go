@@ -41,19 +41,19 @@ func nearCopies() [][]byte {
 // lie if they have the same one copied.
 func TestPlaceAndCopyAgree(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
-	for _, kind := range []Kind{Frame, L3, Inner} {
-		h := decode(Config{Inner: kind == Inner}, b)
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		h := decode(DecoderConfig{Inner: kind == Inner}, b)
 		for _, more := range []Fields{0, IPID, FlowLabel, IPID | FlowLabel} {
 			if kind == Frame && more != 0 {
 				continue
 			}
 			cfg := IdentityConfig{Kind: kind, Ignore: IgnoreAlso(more)}
 			placing, copying := NewIdentity(cfg), NewIdentity(cfg)
-			if !placing.place {
+			if !placing.zeroCopy {
 				t.Fatalf("%+v is copied", cfg)
 			}
-			copying.place = false
-			placed, copied := placing.Gather(b, 0, h).all(), copying.Gather(b, 0, h).all()
+			copying.zeroCopy = false
+			placed, copied := placing.FromHeaders(b, 0, h).all(), copying.FromHeaders(b, 0, h).all()
 			there, back := map[message]message{}, map[message]message{}
 			for i := range placed {
 				a, c := placed[i], copied[i]
@@ -77,8 +77,8 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 func TestPlaceLeavesBatch(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
 	before := slices.Clone(b.Buf)
-	for _, kind := range []Kind{Frame, L3} {
-		m := NewIdentity(IdentityConfig{Kind: kind}).Gather(b, 0, decode(Config{}, b))
+	for _, kind := range []IdentityKind{Frame, L3} {
+		m := NewIdentity(IdentityConfig{Kind: kind}).FromHeaders(b, 0, decode(DecoderConfig{}, b))
 		if &m.buf[0] != &b.Buf[0] || !slices.Equal(m.buf, before) {
 			t.Errorf("%v: the batch was copied or changed", kind)
 		}
@@ -90,9 +90,9 @@ func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
 	t.Helper()
 	g := NewIdentity(cfg)
 	protocols := make([]Protocol, len(b.Frames)-from)
-	read := g.Read(protocols, b, from).all()
-	h := decode(Config{Inner: cfg.Kind == Inner}, b)[from:]
-	if gathered := NewIdentity(cfg).Gather(b, from, h).all(); !slices.Equal(read, gathered) {
+	read := g.FromFrames(protocols, b, from).all()
+	h := decode(DecoderConfig{Inner: cfg.Kind == Inner}, b)[from:]
+	if gathered := NewIdentity(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, gathered) {
 		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, gathered)
 	}
 	for i := range h {
@@ -117,8 +117,8 @@ func mixedLinks() *capture.Batch {
 func TestRead(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), plainFrames())...)
 	mixed := mixedLinks()
-	for _, kind := range []Kind{Frame, L3, Inner} {
-		for _, ignore := range []Mask{{}, IgnoreAlso(IPID | FlowLabel), IgnoreAlso(L4Checksum)} {
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		for _, ignore := range []Ignore{{}, IgnoreAlso(IPID | FlowLabel), IgnoreAlso(L4Checksum)} {
 			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
 				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)

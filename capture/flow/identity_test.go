@@ -36,7 +36,7 @@ func TestEqualPackets(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		a, b  []byte
-		kind  Kind
+		kind  IdentityKind
 		mask  string // "" for the defaults
 		equal bool
 	}{
@@ -103,10 +103,10 @@ func TestEqualPackets(t *testing.T) {
 		{"inner: other arp", arp, vxlan(with(arp, 20, "x")), Inner, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mask := Mask{}
+			mask := Ignore{}
 			if c.mask != "" {
 				var err error
-				if mask, err = ParseMask(c.mask); err != nil {
+				if mask, err = ParseIgnore(c.mask); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -149,8 +149,8 @@ func TestWireLength(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, frame, frame, frame)
 	b.Frames[1].WireLen = 1500
 	b.Frames[2].WireLen = 2 // a lie: without IP the captured bytes count
-	for _, kind := range []Kind{Frame, L3, Inner} {
-		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).Gather(b, 0, decode(Config{}, b)).all()
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 		a, other, tiny := all[0], all[1], all[2]
 		if a.text != other.text || a == other || (a == tiny) != (kind != Frame) || other == tiny {
 			t.Errorf("%v: %v %v %v", kind, a, other, tiny)
@@ -164,7 +164,7 @@ func TestInnerWireLength(t *testing.T) {
 	data := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame))
 	b := newBatch(capture.LinkRaw, data[:len(data)-5])
 	b.Frames[0].WireLen = uint32(len(data) + 9) // a trailer
-	h := decode(Config{Inner: true}, b)[0]
+	h := decode(DecoderConfig{Inner: true}, b)[0]
 	if int(h.Wire) != len(arpFrame) || int(h.End-h.Start) != len(arpFrame)-5 {
 		t.Errorf("got %+v, want %d bytes on the wire", h, len(arpFrame))
 	}
@@ -175,12 +175,12 @@ func TestInnerWireLength(t *testing.T) {
 func TestIdentityBytes(t *testing.T) {
 	frames := [][]byte{ether(typeIPv4, packet4), ether(typeIPv6, packet6), arpFrame, nil, {1}}
 	b := newBatch(capture.LinkEthernet, frames...)
-	h := decode(Config{}, b)
-	for _, kind := range []Kind{Frame, L3} {
+	h := decode(DecoderConfig{}, b)
+	for _, kind := range []IdentityKind{Frame, L3} {
 		for n := range 100 {
 			g := NewIdentity(IdentityConfig{Kind: kind, Bytes: n, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)})
-			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).Gather(b, 0, h).all()
-			m := g.Gather(b, 0, h)
+			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).FromHeaders(b, 0, h).all()
+			m := g.FromHeaders(b, 0, h)
 			checkLayout(t, m.buf, m.msgs)
 			for i, got := range m.all() {
 				want := whole[i]
@@ -219,15 +219,15 @@ func TestBufferShrinks(t *testing.T) {
 	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
 	small := newBatch(capture.LinkEthernet, arpFrame)
 	g := NewIdentity(IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(MAC)})
-	g.Gather(huge, 0, decode(Config{}, huge))
-	h := decode(Config{}, small)
-	for range scratchPatience + 1 {
-		g.Gather(small, 0, h)
+	g.FromHeaders(huge, 0, decode(DecoderConfig{}, huge))
+	h := decode(DecoderConfig{}, small)
+	for range scratchKeepCalls + 1 {
+		g.FromHeaders(small, 0, h)
 	}
 	if cap(g.buffer.buf) > scratchKeep {
 		t.Errorf("still %d bytes", cap(g.buffer.buf))
 	}
-	m := g.Gather(small, 0, h)
+	m := g.FromHeaders(small, 0, h)
 	checkLayout(t, m.buf, m.msgs)
 }
 
@@ -242,13 +242,13 @@ func TestParseMask(t *testing.T) {
 		{"none,mac", MAC, MAC},
 		{"ip-id,flow-label,dscp,ecn,ip-checksum,none", IPID | FlowLabel | DSCP | ECN | IPChecksum, IPID | FlowLabel | DSCP | ECN | IPChecksum},
 	} {
-		m, err := ParseMask(c.text)
+		m, err := ParseIgnore(c.text)
 		if err != nil || m.Apply(Frame) != c.frame || m.Apply(L3) != c.l3 {
 			t.Errorf("%q: %b and %b, %v; want %b and %b", c.text, m.Apply(Frame), m.Apply(L3), err, c.frame, c.l3)
 		}
 	}
 	for _, bad := range []string{"", "TTL", "ttl,", "ttl vlan", "checksum"} {
-		if _, err := ParseMask(bad); err == nil {
+		if _, err := ParseIgnore(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
@@ -277,12 +277,12 @@ func TestZeroConfig(t *testing.T) {
 }
 
 func TestParseKind(t *testing.T) {
-	for _, k := range []Kind{Frame, L3, Inner} {
-		if got, err := ParseKind(k.String()); got != k || err != nil {
+	for _, k := range []IdentityKind{Frame, L3, Inner} {
+		if got, err := ParseIdentityKind(k.String()); got != k || err != nil {
 			t.Errorf("%v: got %v, %v", k, got, err)
 		}
 	}
-	if _, err := ParseKind("l2"); err == nil {
+	if _, err := ParseIdentityKind("l2"); err == nil {
 		t.Error("l2 was accepted")
 	}
 }

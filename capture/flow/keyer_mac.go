@@ -6,11 +6,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// stations makes the keys of hardware addresses. Each is written, and stays if the
+// gatherMACs makes the keys of hardware addresses. Each is written, and stays if the
 // next one is not written in its place.
-func (k *Keyer) stations(b *capture.Batch, from int, h []Header) {
+func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys, n := &k.keys, 0
-	macs, origins := room(keys.MAC, 2*len(h)), room(keys.MACFrame, 2*len(h))
+	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
 	frames := b.Frames[from : from+len(h)]
 	for i := range h {
 		h, at := &h[i], int(frames[i].Data)
@@ -19,7 +19,7 @@ func (k *Keyer) stations(b *capture.Batch, from int, h []Header) {
 			offset uint16
 			valid  uint8
 		}{{h.Src, h.Flags / FlagSrc & 1}, {h.Dst, h.Flags / FlagDst & 1}} {
-			address, counts := station(b.Buf, at+int(end.offset), end.valid)
+			address, counts := macAddress(b.Buf, at+int(end.offset), end.valid)
 			key := &macs[n]
 			binary.BigEndian.PutUint64(key[:], address)
 			binary.BigEndian.PutUint64(key[tail4:], tail)
@@ -30,10 +30,10 @@ func (k *Keyer) stations(b *capture.Batch, from int, h []Header) {
 	keys.MAC, keys.MACFrame = macs[:n], origins[:n]
 }
 
-// station returns the hardware address at an offset of buf, as the first 6 bytes of
+// macAddress returns the hardware address at an offset of buf, as the first 6 bytes of
 // a big-endian word, and 1 if it counts: not if there is none, valid being 0, nor
 // if it is that of a group.
-func station(buf []byte, at int, valid uint8) (address uint64, counts int) {
+func macAddress(buf []byte, at int, valid uint8) (address uint64, counts int) {
 	const group = 1 << 56 // first bit on the wire (IEEE 802, 8.2.2)
 	switch {
 	case at+8 <= len(buf):

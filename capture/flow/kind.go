@@ -1,7 +1,7 @@
 package flow
 
-// Kind says which bytes of a frame make two packets the same packet.
-type Kind uint8
+// IdentityKind says which bytes of a frame make two packets the same packet.
+type IdentityKind uint8
 
 // The kinds of identity.
 const (
@@ -9,7 +9,7 @@ const (
 	// gives, so that link headers, VLAN tags and padding do not count. Of frames
 	// without an IP header it is addresses, ethertype and payload, or the identity
 	// Frame where there is none of these.
-	L3 Kind = iota
+	L3 IdentityKind = iota
 	// Frame is the captured bytes and the length on the wire.
 	Frame
 	// Inner is like L3, for headers decoded with Config.Inner. Where a tunnel
@@ -18,13 +18,13 @@ const (
 	Inner
 )
 
-var kindNames = [...]string{L3: "l3", Frame: "frame", Inner: "inner"}
+var identityKindNames = [...]string{L3: "l3", Frame: "frame", Inner: "inner"}
 
 // String returns "l3", "frame" or "inner".
-func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
+func (k IdentityKind) String() string { return nameOf(identityKindNames[:], uint8(k)) }
 
-// ParseKind is the inverse of String.
-func ParseKind(s string) (Kind, error) {
-	k, err := parseName(kindNames[:], s)
-	return Kind(k), err
+// ParseIdentityKind is the inverse of String.
+func ParseIdentityKind(s string) (IdentityKind, error) {
+	k, err := parseName(identityKindNames[:], s)
+	return IdentityKind(k), err
 }

@@ -2,8 +2,8 @@ package flow
 
 import "github.com/flowdedup/flowdedup/capture"
 
-// oldLAN reads the headers of networks that came before or beside Ethernet.
-func (w *walk) oldLAN() step {
+// legacyLAN reads the headers of networks that came before or beside Ethernet.
+func (w *walk) legacyLAN() step {
 	switch w.link {
 	case capture.LinkFDDI:
 		return w.fddi()

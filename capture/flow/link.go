@@ -54,7 +54,7 @@ func (w *walk) linkHeader() step {
 	case capture.LinkMPLS:
 		return atMPLS
 	case capture.LinkFDDI, capture.LinkTokenRing, capture.LinkARCNET, capture.LinkIPoverIB:
-		return w.oldLAN()
+		return w.legacyLAN()
 	case capture.LinkNetAnalyzer:
 		return w.goTo(4, atEther) // after the analyser's own header
 	case capture.LinkEthernetMP:
@@ -106,7 +106,7 @@ func (w *walk) sll() step {
 	if w.left() < 16 {
 		return stop
 	}
-	w.station(int(w.be16(4)), 6)
+	w.sourceMAC(int(w.be16(4)), 6)
 	return w.cooked(w.be16(14), w.be16(2), 16)
 }
 
@@ -115,16 +115,16 @@ func (w *walk) sll2() step {
 	if w.left() < 20 {
 		return stop
 	}
-	w.station(int(w.d[w.o+11]), 12)
+	w.sourceMAC(int(w.d[w.o+11]), 12)
 	return w.cooked(w.be16(0), w.be16(8), 20)
 }
 
-// station notes the source address of a cooked header, of the given length. Of longer
+// sourceMAC notes the source address of a cooked header, of the given length. Of longer
 // ones the header has the start only.
-func (w *walk) station(length, src int) {
+func (w *walk) sourceMAC(length, src int) {
 	switch length {
 	case 0: // point to point
-		w.bare.known, w.bare.dst, w.bare.src = true, none, none
+		w.nonIP.known, w.nonIP.dst, w.nonIP.src = true, none, none
 	case 6:
 		w.addresses(-1, src)
 	}
@@ -133,7 +133,7 @@ func (w *walk) station(length, src int) {
 func (w *walk) cooked(protocol, hardware uint16, length int) step {
 	w.o += length
 	w.typ = protocol
-	w.bare.body = w.o
+	w.nonIP.body = w.o
 	switch {
 	case protocol == protocol8022:
 		return atLLC

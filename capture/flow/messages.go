@@ -9,7 +9,7 @@ import (
 type Messages struct {
 	buf     []byte           // where msgs lie
 	msgs    []digest.Message // one for each frame, of which those in bare do not count
-	bare    []bareFrame      // frames without IP
+	nonIP   []nonIPFrame     // frames without IP
 	copied  []byte           // where their messages lie
 	copies  []digest.Message
 	digests []digest.Digest
@@ -18,7 +18,7 @@ type Messages struct {
 // begin returns the empty messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
-	m.buf, m.msgs, m.bare = b.Buf, room(m.msgs, n), m.bare[:0]
+	m.buf, m.msgs, m.nonIP = b.Buf, resize(m.msgs, n), m.nonIP[:0]
 	return m
 }
 
@@ -26,12 +26,12 @@ func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 // no room for them.
 func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	d.SumMessages(dst, m.buf, m.msgs)
-	if len(m.bare) == 0 {
+	if len(m.nonIP) == 0 {
 		return
 	}
-	m.digests = room(m.digests, len(m.bare))
+	m.digests = resize(m.digests, len(m.nonIP))
 	d.SumMessages(m.digests, m.copied, m.copies)
-	for i := range m.bare {
-		dst[m.bare[i].number] = m.digests[i]
+	for i := range m.nonIP {
+		dst[m.nonIP[i].number] = m.digests[i]
 	}
 }

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// Of says what is counted.
-type Of uint8
+// KeyKind says what is counted.
+type KeyKind uint8
 
 // What keys are made of.
 const (
-	Src    Of = iota // source address
-	Dst              // destination address
-	IP               // either address: two elements a packet
-	Pair             // source and destination address
-	Flow             // five-tuple: addresses, ports and protocol
-	Biflow           // five-tuple with its two ends sorted, so that both directions are one
+	Src    KeyKind = iota // source address
+	Dst                   // destination address
+	IP                    // either address: two elements a packet
+	Pair                  // source and destination address
+	Flow                  // five-tuple: addresses, ports and protocol
+	Biflow                // five-tuple with its two ends sorted, so that both directions are one
 	// MAC is either hardware address, group addresses left out: the stations
 	// seen. It needs no IP header.
 	MACs
 )
 
-var ofNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
+var keyKindNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
 
-// String returns the name that ParseOf reads.
-func (o Of) String() string { return nameOf(ofNames[:], uint8(o)) }
+// String returns the name that ParseKeyKind reads.
+func (o KeyKind) String() string { return nameOf(keyKindNames[:], uint8(o)) }
 
-// ParseOf reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".
-func ParseOf(s string) (Of, error) {
-	o, err := parseName(ofNames[:], s)
-	return Of(o), err
+// ParseKeyKind reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".
+func ParseKeyKind(s string) (KeyKind, error) {
+	o, err := parseName(keyKindNames[:], s)
+	return KeyKind(o), err
 }
 
 // KeyConfig says what a key is made of.
 type KeyConfig struct {
-	Of Of
+	Kind KeyKind
 	// Mask4 and Mask6 are prefix lengths that addresses are cut to; 0 means
 	// whole addresses.
 	Mask4, Mask6 int
@@ -45,8 +45,8 @@ type KeyConfig struct {
 // Validate returns an error if the configuration has no meaning.
 func (c KeyConfig) Validate() error {
 	switch {
-	case int(c.Of) >= len(ofNames):
-		return fmt.Errorf("unknown key %d", c.Of)
+	case int(c.Kind) >= len(keyKindNames):
+		return fmt.Errorf("unknown key %d", c.Kind)
 	case c.Mask4 < 0 || c.Mask4 > 32:
 		return fmt.Errorf("IPv4 prefix length %d is not within 0 to 32", c.Mask4)
 	case c.Mask6 < 0 || c.Mask6 > 128:
@@ -83,7 +83,7 @@ var determined = [...]uint8{
 
 // Determines tells whether packets with the same key by c have the same one by other, too.
 func (c KeyConfig) Determines(other KeyConfig) bool {
-	return determined[c.Of]>>other.Of&1 != 0 && (c.VLAN || !other.VLAN) &&
+	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&
 		prefix(c.Mask4, 32) >= prefix(other.Mask4, 32) && prefix(c.Mask6, 128) >= prefix(other.Mask6, 128)
 }
 

@@ -29,7 +29,7 @@ func TestDetermines(t *testing.T) {
 	var cfgs []KeyConfig
 	for of := Src; of <= Biflow; of++ {
 		for _, mask := range []int{0, 31, 32} {
-			cfgs = append(cfgs, KeyConfig{Of: of, Mask4: mask}, KeyConfig{Of: of, Mask4: mask, VLAN: true})
+			cfgs = append(cfgs, KeyConfig{Kind: of, Mask4: mask}, KeyConfig{Kind: of, Mask4: mask, VLAN: true})
 		}
 	}
 	keys := make([][]string, len(cfgs))
@@ -58,7 +58,7 @@ func TestDetermines(t *testing.T) {
 // keysOf returns what the elements of each packet say, in no order.
 func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
 	elements := make([][]string, packets)
-	made := NewKeyers([]KeyConfig{cfg}, Config{}).Read(b, 0, packets)[0]
+	made := NewMultiKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
 	for i, frame := range made.V4Frame {
 		text := ""
 		if made.Addr4 != nil {

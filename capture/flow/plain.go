@@ -13,16 +13,16 @@ import (
 // guess, so what depends on them is looked up, and all checks are one branch.
 
 const (
-	plainTags = 2
-	// plainReach is how much of a frame, its tags taken out, plainEthernet may
+	fastTags = 2
+	// fastReach is how much of a frame, its tags taken out, decodeFast may
 	// read, wherever the captured bytes end: more than it needs, so that offsets
 	// which are looked up need no check.
-	plainReach = 63 + 4
+	fastReach = 63 + 4
 )
 
-// plainShape is what plain frames with a version of IP and a number of tags have
+// fastShape is what plain frames with a version of IP and a number of tags have
 // in common. Offsets are those in a frame without tags.
-type plainShape struct {
+type fastShape struct {
 	bits, value uint64 // which bits of the first 8 bytes of IP, big-endian, have a value
 	end         uint32 // where the datagram ends if its length field is 0
 	least       uint32 // where it ends if the ports are the last of it
@@ -33,8 +33,8 @@ type plainShape struct {
 	header      Header
 }
 
-// plainShapes has twice the number of tags as index, and 1 more for IPv6.
-var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
+// fastShapes has twice the number of tags as index, and 1 more for IPv6.
+var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
 	for i := range all {
 		s, tags := &all[i], i/2
 		start := 14 + 4*uint32(tags)
@@ -44,13 +44,13 @@ var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
 		}
 		if i%2 == 0 {
 			h.Version, h.L4 = 4, start+20
-			*s = plainShape{
+			*s = fastShape{
 				bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24,
 				typ: typeIPv4, size: 14 + 2, proto: 14 + 9, ports: 14 + 20,
 			}
 		} else {
 			h.Version, h.L4 = 6, start+40
-			*s = plainShape{
+			*s = fastShape{
 				bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44,
 				typ: typeIPv6, size: 14 + 4, proto: 14 + 6, ports: 14 + 40,
 			}
@@ -60,49 +60,49 @@ var plainShapes = func() (all [2 * (plainTags + 1)]plainShape) {
 	return all
 }()
 
-// notPlain is among the high bits of protocols that are looked into before the
+// slowProtocol is among the high bits of protocols that are looked into before the
 // ports.
-const notPlain = 1 << 32
+const slowProtocol = 1 << 32
 
-// plainProtocols holds portMask, and notPlain, for each version and protocol.
-var plainProtocols = func() (all [2 * 256]uint64) {
+// fastProtocols holds portMask, and slowProtocol, for each version and protocol.
+var fastProtocols = func() (all [2 * 256]uint64) {
 	for i, mask := range portMask {
 		all[i], all[256+i] = uint64(mask), uint64(mask)
 		if isExtension[i] {
-			all[256+i] = notPlain
+			all[256+i] = slowProtocol
 		}
 	}
 	return all
 }()
 
-// plainEthernet decodes Ethernet frames that are plain, from the first on, and
+// decodeFast decodes Ethernet frames that are plain, from the first on, and
 // returns how many they were. The last ones of a buffer count as not plain.
-func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
+func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
 	for i := range h {
 		f := &frames[i]
 		at := int(f.Data)
-		if at+plainReach > len(buf) {
+		if at+fastReach > len(buf) {
 			return i
 		}
-		d := (*[plainReach]byte)(buf[at : at+plainReach])
+		d := (*[fastReach]byte)(buf[at : at+fastReach])
 		typ := binary.BigEndian.Uint16(d[12:])
 		v, vlan := uint(typ>>15), uint16(0)
-		shape := &plainShapes[v]
+		shape := &fastShapes[v]
 		if typ != shape.typ {
-			tags, next := plainTagsOf(d)
+			tags, next := fastTagsOf(d)
 			at += 4 * tags
-			if tags == 0 || at+plainReach > len(buf) {
+			if tags == 0 || at+fastReach > len(buf) {
 				return i
 			}
 			vlan = binary.BigEndian.Uint16(d[14:]) & 0xfff
-			d = (*[plainReach]byte)(buf[at : at+plainReach])
+			d = (*[fastReach]byte)(buf[at : at+fastReach])
 			v = uint(next >> 15)
-			shape = &plainShapes[2*uint(tags)+v]
+			shape = &fastShapes[2*uint(tags)+v]
 		}
 		word := binary.BigEndian.Uint64(d[14:])
 		proto := d[shape.proto&63]
-		masks := plainProtocols[(v<<8|uint(proto))%uint(len(plainProtocols))]
+		masks := fastProtocols[(v<<8|uint(proto))%uint(len(fastProtocols))]
 		size := int(shape.size & 63)
 		end := min(shape.end+uint32(binary.BigEndian.Uint16(d[size:size+2])), f.CapLen)
 		if word&shape.bits^shape.value|masks>>32 != 0 || end < shape.least {
@@ -118,15 +118,15 @@ func plainEthernet(h []Header, frames []capture.Frame, buf []byte) int {
 	return len(h)
 }
 
-// plainTagsOf counts the VLAN tags of a frame that lead to IP, and returns its
-// type: 0 if there are none, or more than plainTags.
-func plainTagsOf(d *[plainReach]byte) (tags int, typ uint16) {
+// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns its
+// type: 0 if there are none, or more than fastTags.
+func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	typ = binary.BigEndian.Uint16(d[12:])
-	for tags < plainTags && isVLAN(typ) {
+	for tags < fastTags && isVLAN(typ) {
 		tags++
 		typ = binary.BigEndian.Uint16(d[12+4*tags:])
 	}
-	if typ != plainShapes[typ>>15].typ {
+	if typ != fastShapes[typ>>15].typ {
 		return 0, typ
 	}
 	return tags, typ

@@ -27,8 +27,8 @@ type Protocol uint16
 // NonIP stands for frames without an IP header.
 const NonIP Protocol = 256
 
-// Protocols is the number of values that a Protocol has.
-const Protocols = 257
+// ProtocolCount is the number of values that a Protocol has.
+const ProtocolCount = 257
 
 // Protocol returns what the IP header carries.
 func (h *Header) Protocol() Protocol {

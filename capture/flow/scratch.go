@@ -3,11 +3,11 @@ package flow
 import "math"
 
 // Buffers up to scratchKeep bytes are kept for good. A larger one, which only
-// batches with very large frames need, is given back after scratchPatience
+// batches with very large frames need, is given back after scratchKeepCalls
 // calls that did not need it.
 const (
-	scratchKeep     = 4 << 20
-	scratchPatience = 64
+	scratchKeep      = 4 << 20
+	scratchKeepCalls = 64
 )
 
 // scratch is a buffer that grows to what is needed and shrinks again. Go's
@@ -27,7 +27,7 @@ func (s *scratch) get(size uint64) []byte {
 		s.small = 0
 	}
 	need := uint64(cap(s.buf)) < size
-	if need || cap(s.buf) > scratchKeep && s.small > scratchPatience {
+	if need || cap(s.buf) > scratchKeep && s.small > scratchKeepCalls {
 		const least = 64 << 10
 		capacity := max(least, size)
 		if capacity < scratchKeep { // leave room, so that growth is rare

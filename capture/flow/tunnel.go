@@ -38,7 +38,7 @@ func openTunnels(h *Header, d []byte, wireLen uint32) {
 		w.run(s)
 		switch {
 		case in.Version != 0 && w.frame < 0:
-			h.leave(&in)
+			h.inheritLink(&in)
 		case in.Version == 0 && w.frame < 0:
 			return
 		case in.Version == 0:
@@ -69,9 +69,9 @@ func (h *Header) wireEnd(d []byte) uint64 {
 	return uint64(h.Start) + length
 }
 
-// leave hands the link header's part of h on to in, for tunnels that carry no
+// inheritLink hands the link header's part of h on to in, for tunnels that carry no
 // link header of their own.
-func (h *Header) leave(in *Header) {
+func (h *Header) inheritLink(in *Header) {
 	in.Flags |= h.Flags & linkFlags
 	in.VLAN, in.Dst, in.Src, in.Tag, in.Tags = h.VLAN, h.Dst, h.Src, h.Tag, h.Tags
 }

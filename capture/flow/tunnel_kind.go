@@ -30,7 +30,7 @@ func (t Tunnel) String() string { return nameOf(tunnelNames[:], uint8(t)) }
 // tunnelOf returns the outermost tunnel of frame i of b that identity Inner opens.
 func tunnelOf(b *capture.Batch, i int) Tunnel {
 	var h Header
-	decodeLink(&h, b, i)
+	decodeSlow(&h, b, i)
 	outer, data := h, b.Data(i)
 	openTunnels(&h, data, b.Frames[i].WireLen)
 	if h.Flags&FlagInner == 0 {

@@ -71,12 +71,12 @@ func TestTunnels(t *testing.T) {
 	for _, c := range tunnelCases {
 		t.Run(c.name, func(t *testing.T) {
 			data := ether(map[byte]int{4: typeIPv4, 6: typeIPv6}[c.outer[0]>>4], c.outer)
-			outer := decodeOne(Config{}, capture.LinkEthernet, data)
+			outer := decodeOne(DecoderConfig{}, capture.LinkEthernet, data)
 			if !tail(outer, data, c.outer) || outer.Flags&FlagInner != 0 {
 				t.Fatalf("without Inner: %+v", outer)
 			}
 			data = append(data, "trailer"...)
-			h := decodeOne(Config{Inner: true}, capture.LinkEthernet, data)
+			h := decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, data)
 			want := c.carried
 			if want == nil {
 				want = c.outer
@@ -93,7 +93,7 @@ func TestTunnels(t *testing.T) {
 				}
 			}
 			for n := range len(data) {
-				checkHeader(t, decodeOne(Config{Inner: true}, capture.LinkEthernet, data[:n:n]), n)
+				checkHeader(t, decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, data[:n:n]), n)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func TestTunnelsByGopacket(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := buf.Bytes()
-			h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+			h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
 			if string(data[h.Start:h.End]) != string(packet4) || h.SrcPort != 1000 {
 				t.Errorf("got %+v in %x", h, data)
 			}
@@ -137,7 +137,7 @@ func TestTunnelFragments(t *testing.T) {
 		data []byte
 		open bool
 	}{{"whole", whole, true}, {"first fragment", first, false}, {"atomic fragment", atomic, true}} {
-		h := decodeOne(Config{Inner: true}, capture.LinkRaw, c.data)
+		h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, c.data)
 		if open := h.Flags&FlagInner != 0; open != c.open {
 			t.Errorf("%s: opened %v, want %v", c.name, open, c.open)
 		}
@@ -149,17 +149,17 @@ func TestTunnelLink(t *testing.T) {
 	inner := join(mac(7), mac(8), be16(typeVLAN), be16(0x6005), be16(typeIPv4), packet4)
 	bridged := ether(typeVLAN, join(be16(100), be16(typeIPv4), gre4("\x00\x00", be16(typeBridging), inner)))
 	routed := ether(typeVLAN, join(be16(100), be16(typeIPv4), ip4(9, protoIPv4, packet4)))
-	h := decodeOne(Config{Inner: true}, capture.LinkEthernet, bridged)
+	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, bridged)
 	if h.VLAN != 5 || bridged[h.Dst+5] != 7 || bridged[h.Src+5] != 8 || h.Tags != 1 {
 		t.Errorf("bridged: %+v", h)
 	}
-	h = decodeOne(Config{Inner: true}, capture.LinkEthernet, routed)
+	h = decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, routed)
 	if h.VLAN != 100 || h.Dst != 0 || h.Src != 6 || h.Tag != 14 || h.Tags != 1 {
 		t.Errorf("routed: %+v", h)
 	}
 	// A tag before the frame that a tunnel carries is no part of the frame.
 	odd := gre4("\x00\x00", be16(typeVLAN), be16(3), be16(typeBridging), arpFrame)
-	h = decodeOne(Config{Inner: true}, capture.LinkRaw, odd)
+	h = decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, odd)
 	if h.Version != 0 || h.Tags != 0 || string(odd[h.Start:h.End]) != string(arpFrame) {
 		t.Errorf("tag before the frame: %+v", h)
 	}
@@ -171,7 +171,7 @@ func TestTunnelDepth(t *testing.T) {
 	for range 50 {
 		data = ip4(9, protoIPv4, data)
 	}
-	h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
 	if h.Start != 20*maxTunnels {
 		t.Errorf("innermost header at %d, want %d", h.Start, 20*maxTunnels)
 	}

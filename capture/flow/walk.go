@@ -34,7 +34,7 @@ type walk struct {
 	link      capture.LinkType
 	typ       uint16
 	frame     int // offset of the first Ethernet header, -1 if none was met
-	bare      bare
+	nonIP     nonIP
 	bigEndian bool // byte order of the machine that wrote the capture
 	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
 	wifiPad   bool // the 802.11 header is padded to a multiple of four bytes
@@ -90,7 +90,7 @@ func (w *walk) ethertypeAt(n int) step {
 // means that there is none. The outermost ones stay in the Header, the innermost ones
 // in what frames without IP are compared by.
 func (w *walk) addresses(dst, src int) {
-	w.bare.addresses(w, dst, src)
+	w.nonIP.addresses(w, dst, src)
 	if w.h.Flags&(FlagDst|FlagSrc) != 0 {
 		return
 	}

@@ -41,11 +41,11 @@ const (
 
 // Bits of the status of a ring frame.
 const (
-	statusNoChecksum = 1 << 3
-	statusVLAN       = 1 << 4
-	statusTPID       = 1 << 6
-	statusGSO        = 1 << 8
-	statusHardware   = 1 << 31
+	statusChecksumNotReady = 1 << 3
+	statusVLAN             = 1 << 4
+	statusTPID             = 1 << 6
+	statusGSO              = 1 << 8
+	statusHardware         = 1 << 31
 )
 
 // A batch is full with either. So it lies in the second-level cache with all that is made of
@@ -79,7 +79,7 @@ func (w *walker) full(b *capture.Batch) bool {
 
 // counts are what a walker counts; see Stats.
 type counts struct {
-	delivered, cut, merged, noChecksum, tagged, hardware uint64
+	delivered, truncated, coalesced, checksumOffloaded, tagged, hardware uint64
 }
 
 // take appends the next packets of a ring block to b until that is full; left tells whether
@@ -144,8 +144,8 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 		time:    int64(native.Uint32(frame[frameSecondAt:]))*1e9 + int64(native.Uint32(frame[frameNanoAt:])),
 		wireLen: native.Uint32(frame[frameLenAt:]),
 	}
-	if status&(statusVLAN|statusNoChecksum|statusGSO|statusHardware) != 0 {
-		w.note(status)
+	if status&(statusVLAN|statusChecksumNotReady|statusGSO|statusHardware) != 0 {
+		w.countStatus(status)
 		if status&statusVLAN != 0 {
 			r.tag = tagOf(frame, status)
 		}
@@ -156,20 +156,20 @@ func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 	case r.tag != 0 && w.tagged && len(packet) >= addressesLen:
 		w.appendTagged(b, &r, frame, mac, packet)
 	case w.inPlace:
-		w.stay(b, &r, mac, min(len(packet), int(w.snapLen)))
+		w.appendInPlace(b, &r, mac, min(len(packet), int(w.snapLen)))
 	default:
 		w.appendPlain(b, &r, packet)
 	}
 	return true
 }
 
-// note counts the rarer things about a packet.
-func (w *walker) note(status uint32) {
-	if status&statusNoChecksum != 0 {
-		w.counts.noChecksum++
+// countStatus counts the rarer things about a packet.
+func (w *walker) countStatus(status uint32) {
+	if status&statusChecksumNotReady != 0 {
+		w.counts.checksumOffloaded++
 	}
 	if status&statusGSO != 0 {
-		w.counts.merged++
+		w.counts.coalesced++
 	}
 	if status&statusHardware != 0 {
 		w.counts.hardware++

@@ -47,7 +47,7 @@ const (
 	ended
 )
 
-// Open begins to capture, unless Config.Hold leaves that to Begin. It returns once all
+// Open begins to capture, unless Config.StartPaused leaves that to Begin. It returns once all
 // interfaces let packets into their
 // rings, and no packet of another interface, or that the filter rejects, is among
 // them. Without CAP_NET_RAW the error is ErrNotPermitted; a wrong name
@@ -84,40 +84,40 @@ func (c *Capture) open() error {
 		c.ports = append(c.ports, p)
 		c.rings = append(c.rings, p.rings...)
 		c.ifaces = append(c.ifaces, capture.Interface{
-			ID: uint32(i), Point: uint32(i), Name: name, LinkType: d.link,
+			ID: uint32(i), CapturePoint: uint32(i), Name: name, LinkType: d.link,
 			SnapLen: uint32(c.conf.SnapLen), TicksPerSecond: 1e9,
 		})
-		if err := c.start(p); err != nil {
+		if err := c.openPort(p); err != nil {
 			return err
 		}
 	}
-	if c.conf.Hold {
+	if c.conf.StartPaused {
 		return nil
 	}
-	return c.Begin()
+	return c.Start()
 }
 
-// Begin lets packets in, after an Open with Config.Hold and before the first Next. Errors
+// Start lets packets in, after an Open with Config.StartPaused and before the first Next. Errors
 // are those of Open.
-func (c *Capture) Begin() error {
+func (c *Capture) Start() error {
 	for _, p := range c.ports {
-		if p.out {
+		if p.down {
 			continue
 		}
-		if err := p.admit(); err != nil {
+		if err := p.start(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// start opens the rings of an interface, or notes that it is not up.
-func (c *Capture) start(p *port) error {
+// openPort opens the rings of an interface, or notes that it is not up.
+func (c *Capture) openPort(p *port) error {
 	if !p.dev.up {
 		if !c.conf.Wait {
 			return fmt.Errorf("%s: %w: ip link set %s up", p.dev.name, ErrDown, p.dev.name)
 		}
-		p.out = true
+		p.down = true
 		return nil
 	}
 	return p.open()
@@ -132,13 +132,13 @@ func (c *Capture) start(p *port) error {
 func (c *Capture) Next(b *capture.Batch) error {
 	b.Reset()
 	if c.conf.InPlace {
-		c.vacate(b)
+		c.releaseBlocks(b)
 	}
 	b.Interfaces, b.Sections = c.ifaces, c.sections
 	switch c.state {
 	case fresh:
 		c.state = running
-		c.describe(b)
+		c.appendHeaders(b)
 		return nil
 	case ended:
 		return c.end
@@ -149,8 +149,8 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 	c.poll(0) // where there always are packets, wait would never be called
 	for {
-		c.recheck()
-		c.gather(b)
+		c.resumeReady()
+		c.fill(b)
 		if len(b.Frames) > 0 {
 			return nil
 		}
@@ -159,7 +159,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 		}
 		if c.state == drained {
 			c.state = ended
-			c.summarise(b)
+			c.appendStatistics(b)
 			return nil
 		}
 		if !c.wait(idle) {
@@ -168,8 +168,8 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// describe appends the headers of the section.
-func (c *Capture) describe(b *capture.Batch) {
+// appendHeaders appends the headers of the section.
+func (c *Capture) appendHeaders(b *capture.Batch) {
 	b.Buf = capture.AppendSectionHeader(b.Buf)
 	addBlock(b, capture.BlockSectionHeader, 0)
 	for i := range c.ifaces {
@@ -179,8 +179,8 @@ func (c *Capture) describe(b *capture.Batch) {
 	}
 }
 
-// summarise appends the statistics of every interface.
-func (c *Capture) summarise(b *capture.Batch) {
+// appendStatistics appends the statistics of every interface.
+func (c *Capture) appendStatistics(b *capture.Batch) {
 	now := time.Now().UnixNano()
 	for i, p := range c.ports {
 		var received, dropped uint64
@@ -194,16 +194,16 @@ func (c *Capture) summarise(b *capture.Batch) {
 		addBlock(b, capture.BlockStatistics, at)
 	}
 	if c.end != io.EOF {
-		c.end = c.why()
+		c.end = c.endReason()
 	}
 }
 
-// why returns the error that ended the capture. Of an interface that went it is
+// endReason returns the error that ended the capture. Of an interface that went it is
 // known only now whether it was removed.
-func (c *Capture) why() error {
+func (c *Capture) endReason() error {
 	for _, p := range c.ports {
-		if p.out && !c.conf.Wait {
-			return p.reason()
+		if p.down && !c.conf.Wait {
+			return p.downReason()
 		}
 	}
 	return c.end
@@ -219,18 +219,18 @@ func addBlock(b *capture.Batch, kind uint32, at int) {
 // counters, which have 32 bits.
 const statsEvery = 1 << 10
 
-// vacate gives back what the last batch in place lay in.
-func (c *Capture) vacate(b *capture.Batch) {
+// releaseBlocks gives back what the last batch in place lay in.
+func (c *Capture) releaseBlocks(b *capture.Batch) {
 	b.Buf = nil // not for what is appended to it
 	for _, r := range c.rings {
-		r.giveBack()
+		r.releaseBlocks()
 	}
 }
 
-// gather appends packets of blocks that are ready, the oldest first, so that
+// fill appends packets of blocks that are ready, the oldest first, so that
 // the many little filled blocks of short timeouts do not make many little batches. In place
 // they are all of one ring.
-func (c *Capture) gather(b *capture.Batch) {
+func (c *Capture) fill(b *capture.Batch) {
 	first := c.oldest()
 	if first == nil {
 		return
@@ -296,7 +296,7 @@ func (c *Capture) drain(end error) {
 	c.state, c.end = draining, end
 	c.until = time.Now().Add(drainTime(&c.conf))
 	for _, p := range c.ports {
-		p.refuse()
+		p.stop()
 	}
 }
 

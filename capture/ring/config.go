@@ -95,8 +95,8 @@ type Config struct {
 	// Wait keeps the capture going while an interface is down or removed, and
 	// takes it up again when one of its name is back. Else either ends it.
 	Wait bool
-	// Hold lets no packets in before Capture.Begin.
-	Hold bool
+	// StartPaused lets no packets in before Capture.Start.
+	StartPaused bool
 	// Idle is how long Next waits for packets before it returns without; 0 for
 	// ever.
 	Idle time.Duration
@@ -164,15 +164,15 @@ type SenderConfig struct {
 	// traffic has its turn too, and where tc and captures on this host see the
 	// frames, instead of handing them to its driver directly.
 	Queue bool
-	// Patience is how long a frame that a full queue refuses is offered again
-	// before it is given up; 0 for DefaultPatience.
-	Patience time.Duration
+	// RetryTimeout is how long a frame that a full queue refuses is offered again
+	// before it is given up; 0 for DefaultRetryTimeout.
+	RetryTimeout time.Duration
 	// Warn is told of the first frame that is passed over for each reason: an error
-	// that wraps ErrFrameCut, ErrFrameTooLong or ErrFrameRefused. Send calls it. It may
+	// that wraps ErrFrameTruncated, ErrFrameTooLong or ErrFrameRefused. Send calls it. It may
 	// be nil.
 	Warn func(error)
 }
 
-// DefaultPatience is long for a queue to drain, and short beside what a ring of
+// DefaultRetryTimeout is long for a queue to drain, and short beside what a ring of
 // the default size can hold meanwhile.
-const DefaultPatience = 100 * time.Millisecond
+const DefaultRetryTimeout = 100 * time.Millisecond

@@ -38,20 +38,20 @@ func lookUp(name string) (device, error) {
 	}
 	defer func() { _ = unix.Close(fd) }() // it was only asked
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, request); err != nil {
-		return d, describe(name, "SIOCGIFINDEX", err)
+		return d, kernelError(name, "SIOCGIFINDEX", err)
 	}
 	d.index = int(request.Uint32())
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFMTU, request); err != nil {
-		return d, describe(name, "SIOCGIFMTU", err)
+		return d, kernelError(name, "SIOCGIFMTU", err)
 	}
 	d.mtu = int(request.Uint32())
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request); err != nil {
-		return d, describe(name, "SIOCGIFFLAGS", err)
+		return d, kernelError(name, "SIOCGIFFLAGS", err)
 	}
 	flags := request.Uint16()
 	d.up, d.loopback = flags&unix.IFF_UP != 0, flags&unix.IFF_LOOPBACK != 0
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, request); err != nil {
-		return d, describe(name, "SIOCGIFHWADDR", err)
+		return d, kernelError(name, "SIOCGIFHWADDR", err)
 	}
 	d.link, d.cooked = linkTypeOf(request.Uint16())
 	return d, nil
@@ -83,9 +83,9 @@ func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
 	return capture.LinkLinuxSLL2, true
 }
 
-// describe turns an error of the kernel about an interface into one that says what
+// kernelError turns an error of the kernel about an interface into one that says what
 // to do.
-func describe(name, call string, err error) error {
+func kernelError(name, call string, err error) error {
 	reason := os.NewSyscallError(call, err)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

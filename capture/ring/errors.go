@@ -14,7 +14,7 @@ var (
 
 // Reasons why a [Sender] passes frames over; test with errors.Is.
 var (
-	ErrFrameCut     = errors.New("frames captured in part are not sent")
-	ErrFrameTooLong = errors.New("frames longer than the interface can carry are not sent")
-	ErrFrameRefused = errors.New("frames that the interface's queue keeps refusing are not sent")
+	ErrFrameTruncated = errors.New("frames captured in part are not sent")
+	ErrFrameTooLong   = errors.New("frames longer than the interface can carry are not sent")
+	ErrFrameRefused   = errors.New("frames that the interface's queue keeps refusing are not sent")
 )

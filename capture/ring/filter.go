@@ -25,15 +25,15 @@ const (
 	opLoadZero  = 0x00
 	opJumpEqual = 0x15
 
-	besideOffset   = 0xFFFFF000 // SKF_AD_OFF
-	besideProtocol = besideOffset + 0
-	besideType     = besideOffset + 4
-	besideIndex    = besideOffset + 8
-	besideHardware = besideOffset + 28
+	ancillaryOffset     = 0xFFFFF000 // SKF_AD_OFF
+	ancillaryProtocol   = ancillaryOffset + 0
+	ancillaryPacketType = ancillaryOffset + 4
+	ancillaryIfindex    = ancillaryOffset + 8
+	ancillaryHardware   = ancillaryOffset + 28
 
 	// SKF_NET_OFF: loads from there on count from the network header. They reach
 	// what the kernel holds of a packet in one piece, which its headers are in.
-	behindLink = 0xFFF00000
+	networkOffset = 0xFFF00000
 )
 
 const (
@@ -42,15 +42,15 @@ const (
 	typeOutgoing     = 4   // PACKET_OUTGOING
 )
 
-// closedFilter lets nothing through.
-var closedFilter = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
+// rejectAll lets nothing through.
+var rejectAll = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
 
 // onceOnLoopback lets through, to what follows, all but the outgoing sightings of
 // packets on a loopback interface, which are received as well.
 var onceOnLoopback = []bpf.RawInstruction{
-	{Op: opLoadWord, K: besideHardware},
+	{Op: opLoadWord, K: ancillaryHardware},
 	{Op: opJumpEqual, Jf: 3, K: hardwareLoopback},
-	{Op: opLoadWord, K: besideType},
+	{Op: opLoadWord, K: ancillaryPacketType},
 	{Op: opJumpEqual, Jf: 1, K: typeOutgoing},
 	{Op: opReturnK, K: 0},
 	{Op: opLoadZero}, // as what follows finds it at its start
@@ -96,7 +96,7 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 				ins.K = min(ins.K, snapLen)
 			}
 		} else if cooked {
-			k, ok := uncooked(ins)
+			k, ok := translateCooked(ins)
 			if !ok {
 				return nil, ErrFilter
 			}
@@ -107,32 +107,32 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 	return p, nil
 }
 
-// uncooked returns the operand of an instruction written for frames with a
+// translateCooked returns the operand of an instruction written for frames with a
 // LINKTYPE_LINUX_SLL2 header, as it has to be where the kernel has another header,
 // but knows what is in this one, and where the network header is.
-func uncooked(ins bpf.RawInstruction) (k uint32, ok bool) {
+func translateCooked(ins bpf.RawInstruction) (k uint32, ok bool) {
 	mode := ins.Op & opMode
 	load := ins.Op&opClass == opLoad && (mode == opModeAbs || mode == opModeInd)
 	if !load && !(ins.Op&opClass == opLoadX && mode == opModeMSH) {
 		return ins.K, true
 	}
 	switch {
-	case ins.K >= behindLink:
+	case ins.K >= networkOffset:
 		return ins.K, true
 	case ins.K >= cookedLen:
-		return ins.K - cookedLen + behindLink, true
+		return ins.K - cookedLen + networkOffset, true
 	case mode != opModeAbs:
 		return 0, false
 	}
 	switch ins.K {
 	case 0:
-		return besideProtocol, true
+		return ancillaryProtocol, true
 	case 4:
-		return besideIndex, true
+		return ancillaryIfindex, true
 	case 8:
-		return besideHardware, true
+		return ancillaryHardware, true
 	case 10:
-		return besideType, true
+		return ancillaryPacketType, true
 	}
 	return 0, false
 }

@@ -71,7 +71,7 @@ func open(t testing.TB, c Config) *Capture {
 // openSender sends so that captures see it at both ends.
 func openSender(t testing.TB, name string) *Sender {
 	t.Helper()
-	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
+	s, err := OpenSender(SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,9 +196,9 @@ func sum(src *Capture) (s Stats) {
 		s.Dropped += r.Dropped
 		s.Freezes += r.Freezes
 		s.Delivered += r.Delivered
-		s.Cut += r.Cut
-		s.Merged += r.Merged
-		s.NoChecksum += r.NoChecksum
+		s.Truncated += r.Truncated
+		s.Coalesced += r.Coalesced
+		s.ChecksumOffloaded += r.ChecksumOffloaded
 		s.Tagged += r.Tagged
 		s.Outages += r.Outages
 	}

@@ -17,10 +17,10 @@ type port struct {
 	rings []*ring
 	// code is the filter. The link type, for which it is, stays what it is.
 	code []bpf.RawInstruction
-	// out is set while the interface is down or not there, since when; an
+	// down is set while the interface is down or not there, since when; an
 	// interface that was removed leaves sockets behind that will never see it
 	// again.
-	out   bool
+	down  bool
 	since time.Time
 }
 
@@ -48,7 +48,7 @@ func newPort(d device, c *Config, number uint32) (*port, error) {
 
 // open makes the rings, which take nothing in before admit.
 func (p *port) open() error {
-	if err := tryFilter(&p.dev, p.conf, p.code); err != nil {
+	if err := checkFilter(&p.dev, p.conf, p.code); err != nil {
 		return err
 	}
 	for _, r := range p.rings {
@@ -57,28 +57,28 @@ func (p *port) open() error {
 		}
 	}
 	if len(p.rings) > 1 {
-		return share(p.rings, &p.dev, p.conf)
+		return joinFanout(p.rings, &p.dev, p.conf)
 	}
 	return nil
 }
 
-// admit lets packets in. Rings that share an interface each begin with their own
+// start lets packets in. Rings that share an interface each begin with their own
 // part of it, never with what belongs to another that is not there yet.
-func (p *port) admit() error {
+func (p *port) start() error {
 	for _, r := range p.rings {
-		if err := openGate(r.fd, &p.dev, p.conf, p.code); err != nil {
+		if err := startReceiving(r.fd, &p.dev, p.conf, p.code); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse lets no more packets in.
-func (p *port) refuse() {
+// stop lets no more packets in.
+func (p *port) stop() {
 	for _, r := range p.rings {
 		if r.fd >= 0 {
 			// It succeeded before, and if not, drained ends at its deadline.
-			_ = closeGate(r.fd, &p.dev, p.conf)
+			_ = stopReceiving(r.fd, &p.dev, p.conf)
 		}
 	}
 }
@@ -108,9 +108,9 @@ func (p *port) drained() bool {
 	return true
 }
 
-// failed returns what poll has told of a socket: ENETDOWN, once, when the
+// socketError returns what poll has told of a socket: ENETDOWN, once, when the
 // interface went.
-func failed(fd int) error {
+func socketError(fd int) error {
 	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {
 		return err
@@ -135,32 +135,32 @@ func (p *port) removed() bool {
 	return !ok || link.Ifindex != p.dev.index
 }
 
-// leave notes that the interface is down or gone.
-func (p *port) leave() {
-	if p.out {
+// interfaceDown notes that the interface is down or gone.
+func (p *port) interfaceDown() {
+	if p.down {
 		return
 	}
-	p.out, p.since = true, time.Now()
+	p.down, p.since = true, time.Now()
 	for _, r := range p.rings {
 		r.mu.Lock()
 		r.stats.Outages++
-		r.stats.Out = true
+		r.stats.Down = true
 		r.mu.Unlock()
 	}
 }
 
-// enter notes that the interface is up.
-func (p *port) enter() {
-	p.out = false
+// interfaceUp notes that the interface is up.
+func (p *port) interfaceUp() {
+	p.down = false
 	for _, r := range p.rings {
 		r.mu.Lock()
-		r.stats.Out = false
+		r.stats.Down = false
 		r.mu.Unlock()
 	}
 }
 
-// reason returns why the interface is out.
-func (p *port) reason() error {
+// downReason returns why the interface is out.
+func (p *port) downReason() error {
 	if p.removed() {
 		return fmt.Errorf("%s: %w", p.dev.name, ErrRemoved)
 	}
@@ -185,7 +185,7 @@ func (p *port) resume() error {
 		return fmt.Errorf("%s: %w: %v instead of %v", p.dev.name, ErrLinkChanged, now.link, p.dev.link)
 	}
 	if !other {
-		p.enter()
+		p.interfaceUp()
 		return nil
 	}
 	p.close()
@@ -194,10 +194,10 @@ func (p *port) resume() error {
 		p.close()
 		return nil // as it went again meanwhile, or memory is short for the moment
 	}
-	if err := p.admit(); err != nil {
+	if err := p.start(); err != nil {
 		return err
 	}
-	p.enter()
+	p.interfaceUp()
 	return nil
 }
 

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err == nil {
-		err = setFilter(fd, closedFilter)
+		err = attachFilter(fd, rejectAll)
 	}
 	if err != nil {
 		os.Exit(1)

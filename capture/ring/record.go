@@ -30,9 +30,9 @@ type record struct {
 	tag     uint32 // of a VLAN; 0 for none
 }
 
-// begin appends the head of a record with a packet of capLen bytes, all of it in
+// beginRecord appends the head of a record with a packet of capLen bytes, all of it in
 // the room that take has made, and returns where the packet goes and is padded.
-func (w *walker) begin(b *capture.Batch, r *record, capLen int) []byte {
+func (w *walker) beginRecord(b *capture.Batch, r *record, capLen int) []byte {
 	padded := (capLen + 3) &^ 3
 	size := recordHead + padded + recordTail
 	at := len(b.Buf)
@@ -49,13 +49,13 @@ func (w *walker) begin(b *capture.Batch, r *record, capLen int) []byte {
 	le.PutUint32(p[16:], uint32(r.time))
 	le.PutUint32(p[20:], uint32(capLen))
 	le.PutUint32(p[24:], r.wireLen)
-	f := w.enter(b, r, uint(at+recordHead), capLen)
+	f := w.appendFrame(b, r, uint(at+recordHead), capLen)
 	f.Record, f.RecordLen = uint32(at), uint32(size)
 	return p[recordHead : recordHead+capLen]
 }
 
-// enter appends a frame of capLen bytes from data on, and counts it.
-func (w *walker) enter(b *capture.Batch, r *record, data uint, capLen int) *capture.Frame {
+// appendFrame appends a frame of capLen bytes from data on, and counts it.
+func (w *walker) appendFrame(b *capture.Batch, r *record, data uint, capLen int) *capture.Frame {
 	// Field by field: a whole value would be put together on the stack, and be
 	// loaded from there before the stores have come to rest, which doubles the cost
 	// of a packet.
@@ -67,30 +67,30 @@ func (w *walker) enter(b *capture.Batch, r *record, data uint, capLen int) *capt
 	f.Record, f.RecordLen = 0, 0
 	w.counts.delivered++
 	if uint32(capLen) < r.wireLen {
-		w.counts.cut++
+		w.counts.truncated++
 	}
 	return f
 }
 
-// stay enters a packet of capLen bytes that begins at start in its ring frame, in place.
-func (w *walker) stay(b *capture.Batch, r *record, start uint, capLen int) {
+// appendInPlace enters a packet of capLen bytes that begins at start in its ring frame, in place.
+func (w *walker) appendInPlace(b *capture.Batch, r *record, start uint, capLen int) {
 	w.bytes += uint(recordHead + capLen + recordTail)
-	w.enter(b, r, w.origin+start, capLen)
+	w.appendFrame(b, r, w.origin+start, capLen)
 }
 
-// room returns where a packet of capLen bytes goes whose end is in its place in the ring
+// reserve returns where a packet of capLen bytes goes whose end is in its place in the ring
 // frame if it begins at start: there, or in a record.
-func (w *walker) room(b *capture.Batch, r *record, frame []byte, start uint, capLen int) []byte {
+func (w *walker) reserve(b *capture.Batch, r *record, frame []byte, start uint, capLen int) []byte {
 	if w.inPlace {
-		w.stay(b, r, start, capLen)
+		w.appendInPlace(b, r, start, capLen)
 		return frame[start : start+uint(capLen)]
 	}
-	return w.begin(b, r, capLen)
+	return w.beginRecord(b, r, capLen)
 }
 
 // appendPlain appends a packet as it is.
 func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
-	copy(w.begin(b, r, min(len(packet), int(w.snapLen))), packet)
+	copy(w.beginRecord(b, r, min(len(packet), int(w.snapLen))), packet)
 }
 
 // appendTagged puts the VLAN tag back into an Ethernet frame, which is as long
@@ -98,7 +98,7 @@ func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
 func (w *walker) appendTagged(b *capture.Batch, r *record, frame []byte, mac uint, packet []byte) {
 	w.counts.tagged++
 	r.wireLen += tagLen
-	dst := w.room(b, r, frame, mac-tagLen, min(len(packet)+tagLen, int(w.snapLen)))
+	dst := w.reserve(b, r, frame, mac-tagLen, min(len(packet)+tagLen, int(w.snapLen)))
 	copy(dst, packet[:addressesLen])
 	binary.BigEndian.PutUint32(dst[addressesLen:], r.tag)
 	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
@@ -134,7 +134,7 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uin
 	copy(head[10:cookedLen], frame[typeAt:frameHeadLen])
 	body := packet[link:]
 	r.wireLen += uint32(len(head) - link)
-	dst := w.room(b, r, frame, mac+uint(link)-uint(len(head)), min(len(body)+len(head), int(w.snapLen)))
+	dst := w.reserve(b, r, frame, mac+uint(link)-uint(len(head)), min(len(body)+len(head), int(w.snapLen)))
 	copy(dst, head)
 	copy(dst[len(head):], body)
 }

@@ -20,7 +20,7 @@ type ring struct {
 	next   int // offset of the block that the kernel fills next, or has filled
 	taken  uint64
 	walker walker
-	leased int // blocks before the next that were taken, and the kernel has not got back
+	held   int // blocks before the next that were taken, and the kernel has not got back
 
 	mu    sync.Mutex // over the statistics, and what closes fd
 	since uint64     // packets received since it was opened, less those dropped
@@ -35,7 +35,7 @@ func (r *ring) open(d *device, c *Config) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fd, r.memory, r.block, r.next = fd, memory, c.BlockBytes, 0
-	r.taken, r.since, r.walker.left, r.leased = 0, 0, 0, 0
+	r.taken, r.since, r.walker.left, r.held = 0, 0, 0, 0
 	return nil
 }
 
@@ -47,7 +47,7 @@ func (r *ring) close() {
 		// Neither can fail on a mapping and a socket that are ours.
 		_ = unix.Munmap(r.memory)
 		_ = unix.Close(r.fd)
-		r.fd, r.memory, r.leased = -1, nil, 0
+		r.fd, r.memory, r.held = -1, nil, 0
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *ring) statusAt(block int) *uint32 {
 
 // ready reports whether the next block has been filled, and is no part of the batch already.
 func (r *ring) ready() bool {
-	return r.fd >= 0 && r.leased < len(r.memory)/r.block && atomic.LoadUint32(r.status())&unix.TP_STATUS_USER != 0
+	return r.fd >= 0 && r.held < len(r.memory)/r.block && atomic.LoadUint32(r.status())&unix.TP_STATUS_USER != 0
 }
 
 // first returns when the kernel began to fill the next block, which is ready.
@@ -79,9 +79,9 @@ func (r *ring) take(b *capture.Batch) error {
 	r.taken += r.walker.counts.delivered - before
 	if r.walker.left == 0 {
 		r.next = (r.next + r.block) % len(r.memory)
-		r.leased++
+		r.held++
 		if !r.walker.inPlace {
-			r.giveBack()
+			r.releaseBlocks()
 		}
 	}
 	if err != nil {
@@ -90,10 +90,10 @@ func (r *ring) take(b *capture.Batch) error {
 	return nil
 }
 
-// giveBack lets the kernel fill the blocks again that nothing is needed of any more.
-func (r *ring) giveBack() {
-	for ; r.leased > 0; r.leased-- {
-		at := (r.next + len(r.memory) - r.leased*r.block) % len(r.memory)
+// releaseBlocks lets the kernel fill the blocks again that nothing is needed of any more.
+func (r *ring) releaseBlocks() {
+	for ; r.held > 0; r.held-- {
+		at := (r.next + len(r.memory) - r.held*r.block) % len(r.memory)
 		atomic.StoreUint32(r.statusAt(at), unix.TP_STATUS_KERNEL)
 	}
 }
@@ -104,8 +104,8 @@ func (r *ring) publish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &r.stats
-	s.Delivered, s.Cut, s.Merged, s.NoChecksum, s.Tagged, s.Hardware =
-		n.delivered, n.cut, n.merged, n.noChecksum, n.tagged, n.hardware
+	s.Delivered, s.Truncated, s.Coalesced, s.ChecksumOffloaded, s.Tagged, s.Hardware =
+		n.delivered, n.truncated, n.coalesced, n.checksumOffloaded, n.tagged, n.hardware
 }
 
 // readStats returns all counts so far. Reading clears the kernel's.

@@ -40,12 +40,12 @@ type Sender struct {
 	fd       int
 	conf     SenderConfig
 	messages [sendBatch]message
-	pieces   [sendBatch]unix.Iovec
+	iovecs   [sendBatch]unix.Iovec
 	queued   int
 	stalled  bool // the queue refused the last frame for as long as there was patience
 	outage   outage
 
-	sent, bytes, cut, tooLong, refused, lost, retries atomic.Uint64
+	sent, bytes, truncated, tooLong, refused, lost, retries atomic.Uint64
 }
 
 // OpenSender opens an interface to send to. Without CAP_NET_RAW the error is
@@ -56,11 +56,11 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf.Patience = positive(conf.Patience, DefaultPatience)
+	conf.RetryTimeout = positive(conf.RetryTimeout, DefaultRetryTimeout)
 	const noProtocol = 0 // receives nothing
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return nil, describe(d.name, "socket", err)
+		return nil, kernelError(d.name, "socket", err)
 	}
 	if err := prepareSender(fd, &d, &conf); err != nil {
 		_ = unix.Close(fd) // the error that counts is the other
@@ -68,7 +68,7 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	}
 	s := &Sender{fd: fd, conf: conf}
 	for i := range s.messages {
-		s.messages[i].header.Iov = &s.pieces[i]
+		s.messages[i].header.Iov = &s.iovecs[i]
 		s.messages[i].header.SetIovlen(1)
 	}
 	return s, nil
@@ -77,11 +77,11 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 func prepareSender(fd int, d *device, conf *SenderConfig) error {
 	if !conf.Queue {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
-			return describe(d.name, "PACKET_QDISC_BYPASS", err)
+			return kernelError(d.name, "PACKET_QDISC_BYPASS", err)
 		}
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
-		return describe(d.name, "SO_SNDBUF", err)
+		return kernelError(d.name, "SO_SNDBUF", err)
 	}
 	return bindSender(fd, d)
 }
@@ -110,10 +110,10 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 			s.lost.Add(1)
 			foreign = fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
 		case f.CapLen < f.WireLen || f.CapLen < etherLen: // the kernel wants a whole header
-			s.passOver(&s.cut, func() error { return s.cutError(f) })
+			s.skip(&s.truncated, func() error { return s.truncatedError(f) })
 		default:
-			s.pieces[s.queued].Base = &b.Buf[f.Data]
-			s.pieces[s.queued].SetLen(int(f.CapLen))
+			s.iovecs[s.queued].Base = &b.Buf[f.Data]
+			s.iovecs[s.queued].SetLen(int(f.CapLen))
 			if s.queued++; s.queued == sendBatch {
 				s.flush()
 			}
@@ -129,7 +129,7 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 // flush sends what is queued, and forgets the batch that it lies in.
 func (s *Sender) flush() {
 	for from := 0; from < s.queued; {
-		if !s.reach() {
+		if !s.reconnect() {
 			s.lost.Add(uint64(s.queued - from))
 			break
 		}
@@ -139,17 +139,17 @@ func (s *Sender) flush() {
 		case nil:
 			s.stalled, s.outage = false, outage{}
 		case unix.EAGAIN, unix.ENOBUFS, unix.EINTR:
-			s.passOver(&s.refused, s.refusedError)
+			s.skip(&s.refused, s.refusedError)
 			from++
 		case unix.EMSGSIZE:
-			length := int(s.pieces[from].Len)
-			s.passOver(&s.tooLong, func() error { return s.tooLongError(length) })
+			length := int(s.iovecs[from].Len)
+			s.skip(&s.tooLong, func() error { return s.tooLongError(length) })
 			from++
 		default:
-			s.outage.begin(describe(s.conf.Interface, "sendmmsg", err))
+			s.outage.begin(kernelError(s.conf.Interface, "sendmmsg", err))
 		}
 	}
-	clear(s.pieces[:])
+	clear(s.iovecs[:])
 	s.queued = 0
 }
 
@@ -169,7 +169,7 @@ func (s *Sender) offer(from int) (int, error) {
 		}
 		now := time.Now()
 		if giveUp.IsZero() {
-			giveUp = now.Add(s.conf.Patience)
+			giveUp = now.Add(s.conf.RetryTimeout)
 		}
 		if s.stalled || now.After(giveUp) {
 			s.stalled = true
@@ -195,7 +195,7 @@ func (s *Sender) pause(errno unix.Errno) {
 func (s *Sender) count(from, n int) {
 	bytes := uint64(0)
 	for i := from; i < from+n; i++ {
-		bytes += uint64(s.pieces[i].Len)
+		bytes += uint64(s.iovecs[i].Len)
 	}
 	s.sent.Add(uint64(n))
 	s.bytes.Add(bytes)
@@ -205,7 +205,7 @@ func (s *Sender) count(from, n int) {
 func (s *Sender) Stats() SenderStats {
 	return SenderStats{
 		Sent: s.sent.Load(), Bytes: s.bytes.Load(),
-		Cut: s.cut.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Lost: s.lost.Load(),
+		Truncated: s.truncated.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Lost: s.lost.Load(),
 		Retries: s.retries.Load(),
 	}
 }

@@ -41,7 +41,7 @@ func TestSendKept(t *testing.T) {
 		for _, f := range want {
 			bytes += len(f)
 		}
-		if n := s.Stats(); n != (SenderStats{Sent: uint64(len(want)), Bytes: uint64(bytes), Cut: 2, TooLong: 1}) {
+		if n := s.Stats(); n != (SenderStats{Sent: uint64(len(want)), Bytes: uint64(bytes), Truncated: 2, TooLong: 1}) {
 			t.Errorf("%+v, want %d frames of %d bytes", n, len(want), bytes)
 		}
 		for range 2 {
@@ -75,7 +75,7 @@ func TestSendRefused(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set right down")
 	const patience = 20 * time.Millisecond
-	s, err := OpenSender(SenderConfig{Interface: "left", Patience: patience})
+	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,14 @@ const (
 
 // outage is why an interface cannot be sent to. Its zero value is none.
 type outage struct {
-	reason error // nil without an outage; it stays until a frame was sent
-	away   bool  // the socket leads nowhere: the interface is looked for first
-	next   time.Time
-	wait   time.Duration // after the next try
+	reason  error // nil without an outage; it stays until a frame was sent
+	unbound bool  // the socket leads nowhere: the interface is looked for first
+	next    time.Time
+	wait    time.Duration // after the next try
 }
 
 // begin notes that a frame could not be sent.
-func (o *outage) begin(reason error) { o.reason, o.away = reason, true }
+func (o *outage) begin(reason error) { o.reason, o.unbound = reason, true }
 
 // due tells whether it is time to look for the interface, which then is done.
 func (o *outage) due(now time.Time) bool {
@@ -37,12 +37,12 @@ func (o *outage) due(now time.Time) bool {
 	return true
 }
 
-// reach reports whether there is an interface to send to, as far as is known. The socket
+// reconnect reports whether there is an interface to send to, as far as is known. The socket
 // is bound to the one that has the name now, and not opened anew: that needs no
 // capability, so it works for a process that has given up its own.
-func (s *Sender) reach() bool {
+func (s *Sender) reconnect() bool {
 	o := &s.outage
-	if !o.away {
+	if !o.unbound {
 		return true
 	}
 	if !o.due(time.Now()) {
@@ -56,7 +56,7 @@ func (s *Sender) reach() bool {
 		o.reason = err
 		return false
 	}
-	o.away = false
+	o.unbound = false
 	return true
 }
 
@@ -76,7 +76,7 @@ func lookUpSendable(name string) (device, error) {
 
 func bindSender(fd int, d *device) error {
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.index}); err != nil {
-		return describe(d.name, "bind", err)
+		return kernelError(d.name, "bind", err)
 	}
 	return nil
 }

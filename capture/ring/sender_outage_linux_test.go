@@ -74,7 +74,7 @@ func TestSendOutage(t *testing.T) {
 			}
 		}
 	}
-	if n := s.Stats(); n.Sent+n.Lost+n.Refused != offered || n.Lost == 0 || n.Cut+n.TooLong != 0 {
+	if n := s.Stats(); n.Sent+n.Lost+n.Refused != offered || n.Lost == 0 || n.Truncated+n.TooLong != 0 {
 		t.Errorf("%+v of %d frames", n, offered)
 	}
 }
@@ -152,7 +152,7 @@ func TestSendWarns(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set left mtu 1400")
 	var warned []error
-	s, err := OpenSender(SenderConfig{Interface: "left", Patience: time.Millisecond, Warn: func(err error) { warned = append(warned, err) }})
+	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: time.Millisecond, Warn: func(err error) { warned = append(warned, err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestSendWarns(t *testing.T) {
 	ip(t, "link set right down")
 	send()
 	send()
-	if n := s.Stats(); n.Sent != 4 || n.Cut != 4 || n.TooLong < 4 || n.Refused == 0 || n.Lost != 0 {
+	if n := s.Stats(); n.Sent != 4 || n.Truncated != 4 || n.TooLong < 4 || n.Refused == 0 || n.Lost != 0 {
 		t.Errorf("%+v", n)
 	}
 	want := []struct {
@@ -178,7 +178,7 @@ func TestSendWarns(t *testing.T) {
 		text   string
 	}{
 		{ErrFrameTooLong, "left: frames longer than the interface can carry are not sent: one of 1514 bytes, and its MTU is 1400: ip link set left mtu 1500; if receive offload"},
-		{ErrFrameCut, "left: frames captured in part are not sent: one of 90 bytes, of which 60"},
+		{ErrFrameTruncated, "left: frames captured in part are not sent: one of 90 bytes, of which 60"},
 		{ErrFrameRefused, "left: frames that the interface's queue keeps refusing"},
 	}
 	if len(warned) != len(want) {

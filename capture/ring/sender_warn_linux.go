@@ -7,15 +7,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// passOver counts a frame that is not sent, and tells why, of the first one.
-func (s *Sender) passOver(count *atomic.Uint64, why func() error) {
+// skip counts a frame that is not sent, and tells why, of the first one.
+func (s *Sender) skip(count *atomic.Uint64, why func() error) {
 	if count.Add(1) == 1 && s.conf.Warn != nil {
 		s.conf.Warn(why())
 	}
 }
 
-func (s *Sender) cutError(f *capture.Frame) error {
-	return fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameCut, f.WireLen, f.CapLen)
+func (s *Sender) truncatedError(f *capture.Frame) error {
+	return fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameTruncated, f.WireLen, f.CapLen)
 }
 
 func (s *Sender) refusedError() error {

@@ -16,7 +16,7 @@ const frameBytes = 1 << 11
 func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
 	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return -1, nil, describe(d.name, "socket", err)
+		return -1, nil, kernelError(d.name, "socket", err)
 	}
 	if memory, err = prepare(fd, d, c); err != nil {
 		_ = unix.Close(fd) // its failure would tell nothing more
@@ -28,23 +28,23 @@ func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
 // prepare does to a new socket what openSocket says.
 func prepare(fd int, d *device, c *Config) ([]byte, error) {
 	protocol := uint16(noProtocol)
-	if filtered(d, c) {
-		if err := closeGate(fd, d, c); err != nil {
+	if usesSocketFilter(d, c) {
+		if err := stopReceiving(fd, d, c); err != nil {
 			return nil, err
 		}
 		protocol = unix.ETH_P_ALL
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
-		return nil, describe(d.name, "PACKET_VERSION 3", err)
+		return nil, kernelError(d.name, "PACKET_VERSION 3", err)
 	}
 	if c.HardwareTime {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
-			return nil, describe(d.name, "PACKET_TIMESTAMP", err)
+			return nil, kernelError(d.name, "PACKET_TIMESTAMP", err)
 		}
 	}
 	if ignoreOutgoing(d, c) {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
-			return nil, describe(d.name, "PACKET_IGNORE_OUTGOING", err)
+			return nil, kernelError(d.name, "PACKET_IGNORE_OUTGOING", err)
 		}
 	}
 	memory, err := mapRing(fd, d, c)
@@ -52,7 +52,7 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 		return nil, err
 	}
 	if err = bind(fd, d, protocol); err == nil {
-		err = listenAll(fd, d, c)
+		err = setPromiscuous(fd, d, c)
 	}
 	if err != nil {
 		_ = unix.Munmap(memory) // it is ours; the error that counts is the other
@@ -61,15 +61,15 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 	return memory, nil
 }
 
-// listenAll makes the interface promiscuous for as long as the socket is open, if that is
+// setPromiscuous makes the interface promiscuous for as long as the socket is open, if that is
 // wanted.
-func listenAll(fd int, d *device, c *Config) error {
+func setPromiscuous(fd int, d *device, c *Config) error {
 	if !c.Promiscuous || d.index == 0 || d.loopback {
 		return nil
 	}
 	member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
 	if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
-		return describe(d.name, "PACKET_MR_PROMISC", err)
+		return kernelError(d.name, "PACKET_MR_PROMISC", err)
 	}
 	return nil
 }
@@ -91,12 +91,12 @@ func mapRing(fd int, d *device, c *Config) ([]byte, error) {
 		Retire_blk_tov: uint32((c.BlockTimeout + time.Millisecond - 1) / time.Millisecond),
 	}
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
-		return nil, describe(d.name, "PACKET_RX_RING", err)
+		return nil, kernelError(d.name, "PACKET_RX_RING", err)
 	}
 	// Every page is touched at every turn of the ring: better now than one by one.
 	memory, err := unix.Mmap(fd, 0, c.RingBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
-		return nil, describe(d.name, "mmap", err)
+		return nil, kernelError(d.name, "mmap", err)
 	}
 	return memory, nil
 }
@@ -111,8 +111,8 @@ func networkOrder(v uint16) uint16 {
 // fanoutModes are the kernel's numbers of the Fanout values.
 var fanoutModes = [...]int{FanoutHash: unix.PACKET_FANOUT_HASH, FanoutCPU: unix.PACKET_FANOUT_CPU, FanoutQueue: unix.PACKET_FANOUT_QM}
 
-// share lets the sockets, all bound to d, divide its packets among them.
-func share(rings []*ring, d *device, c *Config) error {
+// joinFanout lets the sockets, all bound to d, divide its packets among them.
+func joinFanout(rings []*ring, d *device, c *Config) error {
 	mode := fanoutModes[c.Fanout]
 	if ignoreOutgoing(d, c) {
 		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // the sockets' own option does not count then
@@ -121,11 +121,11 @@ func share(rings []*ring, d *device, c *Config) error {
 	group := (mode | unix.PACKET_FANOUT_FLAG_UNIQUEID) << 16
 	for _, r := range rings {
 		if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group); err != nil {
-			return describe(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.name, "PACKET_FANOUT", err)
 		}
 		id, err := unix.GetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT)
 		if err != nil {
-			return describe(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.name, "PACKET_FANOUT", err)
 		}
 		group = mode<<16 | id&0xFFFF
 	}

@@ -27,7 +27,7 @@ func (c *Capture) wait(idle time.Time) bool {
 	if c.state == draining {
 		wake = earlier(wake, now.Add(drainEvery))
 	}
-	if c.anyOut() {
+	if c.anyDown() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
 	c.poll(milliseconds(now, wake))
@@ -66,43 +66,43 @@ func (c *Capture) react() {
 	}
 	for i := range c.rings {
 		if c.polled[1+i].Revents&unix.POLLERR != 0 {
-			c.lost(c.ports[i/c.conf.Rings], c.rings[i].fd)
+			c.checkSocket(c.ports[i/c.conf.Rings], c.rings[i].fd)
 		}
 	}
-	if now := time.Now(); c.state == running && c.anyOut() && now.Sub(c.checked) >= checkEvery {
+	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
 		c.checked = now
 		c.resume()
 	}
 }
 
-// lost asks the socket what has happened to its interface.
-func (c *Capture) lost(p *port, fd int) {
-	err := failed(fd)
+// checkSocket asks the socket what has happened to its interface.
+func (c *Capture) checkSocket(p *port, fd int) {
+	err := socketError(fd)
 	if err == nil {
 		return
 	}
-	p.leave()
+	p.interfaceDown()
 	if err != unix.ENETDOWN {
-		c.drain(describe(p.dev.name, "poll", err))
+		c.drain(kernelError(p.dev.name, "poll", err))
 	} else if !c.conf.Wait {
-		c.drain(p.reason())
+		c.drain(p.downReason())
 	}
 }
 
-func (c *Capture) anyOut() bool {
+func (c *Capture) anyDown() bool {
 	for _, p := range c.ports {
-		if p.out {
+		if p.down {
 			return true
 		}
 	}
 	return false
 }
 
-// recheck looks at interfaces that are out and have packets, before these are delivered:
+// resumeReady looks at interfaces that are out and have packets, before these are delivered:
 // they may be of another link type.
-func (c *Capture) recheck() {
+func (c *Capture) resumeReady() {
 	for _, p := range c.ports {
-		if c.state == running && p.out && p.ready() {
+		if c.state == running && p.down && p.ready() {
 			c.resume()
 		}
 	}
@@ -111,7 +111,7 @@ func (c *Capture) recheck() {
 // resume takes up the interfaces that are back.
 func (c *Capture) resume() {
 	for _, p := range c.ports {
-		if !p.out {
+		if !p.down {
 			continue
 		}
 		if err := p.resume(); err != nil {
