@@ -3,6 +3,7 @@ package flow
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
@@ -152,4 +153,133 @@ func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 func and64(b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&mask)
+}
+
+// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes what their IP
+// headers carry to protocols, and gives their identities, as Gather does with the
+// headers that its kind expects. It is faster, since most datagrams that are digested
+// in place need no Header.
+func (g *Identity) FromFrames(protocols []Protocol, b *capture.Batch, from int) *Messages {
+	if g.zeroCopy && g.kind != Frame {
+		m := g.begin(b, len(protocols))
+		g.readDatagrams(protocols, b, from)
+		g.copyNonIP(b.Buf)
+		return m
+	}
+	h := g.decode(b, from, len(protocols))
+	for i := range h {
+		protocols[i] = h[i].Protocol()
+	}
+	return g.FromHeaders(b, from, h)
+}
+
+// decode returns the headers of n frames, which are valid until the next call.
+func (g *Identity) decode(b *capture.Batch, from, n int) []Header {
+	g.headers = resize(g.headers, n)
+	g.decoder.Decode(g.headers, b, from)
+	return g.headers
+}
+
+// readDatagrams does the work of Read for datagrams in place.
+func (g *Identity) readDatagrams(protocols []Protocol, b *capture.Batch, from int) {
+	frames := b.Frames[from : from+len(protocols)]
+	for i := 0; i < len(protocols); {
+		if n := ethernetFrames(frames[i:], b.Interfaces); n > 0 {
+			g.readFast(protocols, b, from, i, i+n)
+			i += n
+			continue
+		}
+		g.readSlow(protocols, b, from, i)
+		i++
+	}
+}
+
+// readFast reads those of a run of frames that are Ethernet, from number first to
+// end-1, the rare ones one by one.
+func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first, end int) {
+	msgs := g.out.msgs[first:end]
+	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
+	g.slow = resize(g.slow, (len(msgs)+63)/64)
+	headers.PlaceDatagrams(g.datagrams, msgs, protocols[first:end], g.slow, b.Buf)
+	for w, word := range g.slow {
+		for ; word != 0; word &= word - 1 {
+			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// readSlow reads frame from+i of b the general way.
+func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
+	h := &g.decode(b, from+i, 1)[0]
+	protocols[i] = h.Protocol()
+	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, h, &g.layouts)
+	g.addNonIP(b, from, i, h)
+}
+
+// Messages are the identities of a run of frames.
+type Messages struct {
+	buf     []byte           // where msgs lie
+	msgs    []digest.Message // one for each frame, of which those in bare do not count
+	nonIP   []nonIPFrame     // frames without IP
+	copied  []byte           // where their messages lie
+	copies  []digest.Message
+	digests []digest.Digest
+}
+
+// begin returns the empty messages of n frames of b.
+func (g *Identity) begin(b *capture.Batch, n int) *Messages {
+	m := &g.out
+	m.buf, m.msgs, m.nonIP = b.Buf, resize(m.msgs, n), m.nonIP[:0]
+	return m
+}
+
+// Sum writes the digests of the identities to dst, frame by frame. It panics if dst has
+// no room for them.
+func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
+	d.SumMessages(dst, m.buf, m.msgs)
+	if len(m.nonIP) == 0 {
+		return
+	}
+	m.digests = resize(m.digests, len(m.nonIP))
+	d.SumMessages(m.digests, m.copied, m.copies)
+	for i := range m.nonIP {
+		dst[m.nonIP[i].number] = m.digests[i]
+	}
+}
+
+// Buffers up to scratchKeep bytes are kept for good. A larger one, which only
+// batches with very large frames need, is given back after scratchKeepCalls
+// calls that did not need it.
+const (
+	scratchKeep      = 4 << 20
+	scratchKeepCalls = 64
+)
+
+// scratch is a buffer that grows to what is needed and shrinks again. Go's
+// allocator aligns blocks as large as these to pages.
+type scratch struct {
+	buf   []byte
+	small int // calls in a row that would have done with scratchKeep bytes
+}
+
+// get returns size bytes of arbitrary content.
+func (s *scratch) get(size uint64) []byte {
+	if size > math.MaxUint32 {
+		panic("flow: Gather: more than 4 GiB of identities")
+	}
+	s.small++
+	if size > scratchKeep {
+		s.small = 0
+	}
+	need := uint64(cap(s.buf)) < size
+	if need || cap(s.buf) > scratchKeep && s.small > scratchKeepCalls {
+		const least = 64 << 10
+		capacity := max(least, size)
+		if capacity < scratchKeep { // leave room, so that growth is rare
+			capacity = min(2*capacity, scratchKeep)
+		}
+		s.buf = nil // so that the collector may have it before the new one is made
+		s.buf = make([]byte, capacity)
+	}
+	return s.buf[:size]
 }

@@ -179,3 +179,182 @@ func (w *walk) slip() step {
 	}
 	return w.goTo(16, atIP)
 }
+
+// legacyLAN reads the headers of networks that came before or beside Ethernet.
+func (w *walk) legacyLAN() step {
+	switch w.link {
+	case capture.LinkFDDI:
+		return w.fddi()
+	case capture.LinkTokenRing:
+		return w.tokenRing()
+	case capture.LinkARCNET:
+		return w.arcnet()
+	default:
+		return w.infiniBand()
+	}
+}
+
+// fddi reads a frame control byte and two addresses (ISO 9314-2).
+func (w *walk) fddi() step {
+	const header, llcFrame = 13, 0x50
+	if w.left() < header || w.d[w.o]&0xf0 != llcFrame {
+		return stop
+	}
+	w.addresses(1, 7)
+	return w.goTo(header, atLLC)
+}
+
+// tokenRing reads access control, frame control, two addresses, and the
+// route that the top bit of the source address announces (IEEE 802.5).
+func (w *walk) tokenRing() step {
+	const header, llcFrame = 14, 0x40
+	if w.left() < header || w.d[w.o+1]&0xc0 != llcFrame {
+		return stop
+	}
+	w.addresses(2, 8)
+	if w.d[w.o+8]&0x80 == 0 {
+		return w.goTo(header, atLLC)
+	}
+	if w.left() < header+1 {
+		return stop
+	}
+	return w.goTo(header+int(w.d[w.o+header]&0x1f), atLLC)
+}
+
+// arcnet reads source, destination and system code as BSD writes them. With
+// the newer codes (RFC 1201) a split flag and a sequence number follow, behind
+// four more bytes in exception frames; RFC 1051 has nothing of that.
+func (w *walk) arcnet() step {
+	const header = 3
+	if w.left() < header+1 {
+		return stop
+	}
+	var s step
+	switch w.d[w.o+2] {
+	case 240: // RFC 1051
+		return w.goTo(header, atIP4)
+	case 212:
+		s = atIP4
+	case 196:
+		s = atIP6
+	default:
+		return stop
+	}
+	flag, n := w.d[w.o+header], header+3
+	if flag == 0xff {
+		if w.left() < header+5 {
+			return stop
+		}
+		flag, n = w.d[w.o+header+4], n+4
+	}
+	if flag > 1 && flag&1 == 0 { // a later piece; the first has an odd flag
+		return stop
+	}
+	return w.goTo(n, s)
+}
+
+// infiniBand reads the pseudo header of IP over InfiniBand: two addresses of 20
+// bytes, the ethertype, and two reserved bytes (RFC 4391).
+func (w *walk) infiniBand() step {
+	const header = 44
+	if w.left() < header {
+		return stop
+	}
+	w.typ = w.be16(40)
+	return w.goTo(header, atType)
+}
+
+// mPacket reads the preamble of IEEE 802.3br: express frames and the first
+// fragments of preemptable frames go on with an Ethernet header.
+func (w *walk) mPacket() step {
+	const preamble = 8
+	if w.left() < preamble {
+		return stop
+	}
+	switch w.d[w.o+preamble-1] {
+	case 0xd5, 0xe6, 0x4c, 0x7f, 0xb3: // SMD-E, SMD-S0 to SMD-S3
+		return w.goTo(preamble, atEther)
+	}
+	return stop
+}
+
+// Network layer protocol identifiers (ISO/IEC TR 9577).
+const (
+	nlpidSNAP = 0x80
+	nlpidIPv6 = 0x8e
+	nlpidIPv4 = 0xcc
+	nlpidPPP  = 0xcf // RFC 1973
+)
+
+// frameRelay reads a Q.922 address and what RFC 2427 puts after it: a control
+// byte, padding, and a protocol identifier. Cisco's own encapsulation has an
+// ethertype there.
+func (w *walk) frameRelay() step {
+	if w.link == capture.LinkFRelayDir {
+		w.o++
+	}
+	for n := 1; ; n++ { // the last byte of the address has its low bit set
+		if w.left() < 1 || n > 4 {
+			return stop
+		}
+		w.o++
+		if w.d[w.o-1]&1 != 0 {
+			break
+		}
+	}
+	if w.left() < 2 {
+		return stop
+	}
+	const unnumbered = 0x03
+	if w.d[w.o] != unnumbered {
+		return w.ethertypeAt(0)
+	}
+	w.o++
+	if w.d[w.o] == 0 { // padding to an even offset
+		w.o++
+	}
+	return w.nlpid()
+}
+
+// nlpid reads a network layer protocol identifier.
+func (w *walk) nlpid() step {
+	if w.left() < 1 {
+		return stop
+	}
+	id := w.d[w.o]
+	w.o++
+	switch id {
+	case nlpidIPv4:
+		return atIP4
+	case nlpidIPv6:
+		return atIP6
+	case nlpidPPP:
+		return atPPP
+	case nlpidSNAP:
+		if w.left() >= 5 {
+			return w.snap()
+		}
+	}
+	return stop
+}
+
+// atm reads reassembled AAL5 frames: 802.2 as in RFC 2684, or LAN emulation
+// where SunATM's header before it says so.
+func (w *walk) atm() step {
+	w.bridgePad = true
+	if w.link == capture.LinkSunATM {
+		const header, lane = 4, 1
+		if w.left() < header {
+			return stop
+		}
+		if w.d[w.o]&0x0f == lane { // two bytes of LAN emulation client identifier
+			return w.goTo(header+2, atEther)
+		}
+		w.o += header
+	}
+	if w.left() >= 3 && w.be16(0) == 0xfefe && w.d[w.o+2] == 3 { // routed ISO, RFC 2684
+		w.o += 3
+		return w.nlpid()
+	}
+	return atLLC
+}

@@ -219,3 +219,107 @@ func (s *Sender) Close() error {
 	s.fd = -1
 	return err
 }
+
+// How long an interface is left alone that could not be sent to: short at first, as one
+// that is made anew is there soon.
+const (
+	firstRetry = 20 * time.Millisecond
+	mostRetry  = 100 * time.Millisecond
+)
+
+// outage is why an interface cannot be sent to. Its zero value is none.
+type outage struct {
+	reason  error // nil without an outage; it stays until a frame was sent
+	unbound bool  // the socket leads nowhere: the interface is looked for first
+	next    time.Time
+	wait    time.Duration // after the next try
+}
+
+// begin notes that a frame could not be sent.
+func (o *outage) begin(reason error) { o.reason, o.unbound = reason, true }
+
+// due tells whether it is time to look for the interface, which then is done.
+func (o *outage) due(now time.Time) bool {
+	if now.Before(o.next) {
+		return false
+	}
+	o.wait = min(max(2*o.wait, firstRetry), mostRetry)
+	o.next = now.Add(o.wait)
+	return true
+}
+
+// reconnect reports whether there is an interface to send to, as far as is known. The socket
+// is bound to the one that has the name now, and not opened anew: that needs no
+// capability, so it works for a process that has given up its own.
+func (s *Sender) reconnect() bool {
+	o := &s.outage
+	if !o.unbound {
+		return true
+	}
+	if !o.due(time.Now()) {
+		return false
+	}
+	d, err := lookUpSendable(s.conf.Interface)
+	if err == nil {
+		err = bindSender(s.fd, &d)
+	}
+	if err != nil {
+		o.reason = err
+		return false
+	}
+	o.unbound = false
+	return true
+}
+
+// lookUpSendable describes an interface that can be sent to.
+func lookUpSendable(name string) (device, error) {
+	d, err := lookUp(name)
+	switch {
+	case err != nil:
+		return d, err
+	case d.link != capture.LinkEthernet:
+		return d, fmt.Errorf("%s: %w: frames are sent to Ethernet only", name, ErrLinkType)
+	case !d.up:
+		return d, fmt.Errorf("%s: %w: ip link set %s up", name, ErrDown, name)
+	}
+	return d, nil
+}
+
+func bindSender(fd int, d *device) error {
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.index}); err != nil {
+		return kernelError(d.name, "bind", err)
+	}
+	return nil
+}
+
+// skip counts a frame that is not sent, and tells why, of the first one.
+func (s *Sender) skip(count *atomic.Uint64, why func() error) {
+	if count.Add(1) == 1 && s.conf.Warn != nil {
+		s.conf.Warn(why())
+	}
+}
+
+func (s *Sender) truncatedError(f *capture.Frame) error {
+	return fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameTruncated, f.WireLen, f.CapLen)
+}
+
+func (s *Sender) refusedError() error {
+	return fmt.Errorf("%s: %w: it is slower than what comes, or nothing is at its other end", s.conf.Interface, ErrFrameRefused)
+}
+
+// longestMTU is what interfaces can mostly be set to. A frame that needs more was put
+// together by the host.
+const longestMTU = 9000
+
+func (s *Sender) tooLongError(length int) error {
+	name := s.conf.Interface
+	err := fmt.Errorf("%s: %w: one of %d bytes", name, ErrFrameTooLong, length)
+	if d, failed := lookUp(name); failed == nil {
+		err = fmt.Errorf("%w, and its MTU is %d", err, d.mtu)
+	}
+	need, merged := length-etherLen, "ethtool -K IFACE gro off lro off for each interface that is captured from"
+	if need > longestMTU {
+		return fmt.Errorf("%w: receive offload has merged several: %s", err, merged)
+	}
+	return fmt.Errorf("%w: ip link set %s mtu %d; if receive offload has merged several, %s", err, name, need, merged)
+}
