@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// errLinux says why nothing here works.
+// errLinux is what every function returns here.
 var errLinux = fmt.Errorf("live capture needs Linux: %w", errors.ErrUnsupported)
 
 // Capture is live traffic, on Linux.

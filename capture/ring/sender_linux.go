@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// sendBatch is how many frames go to the kernel in one call. With 64 the call
-	// itself is under a hundredth of what the frames cost.
+	// sendBatch is how many frames one system call passes to the kernel. With 64, the
+	// call itself costs under a hundredth of what the frames cost.
 	sendBatch = 64
-	// sendBuffer is what the kernel may hold of frames that are on their way, as
-	// far as net.core.wmem_max allows.
+	// sendBuffer limits the bytes of frames in flight; net.core.wmem_max may limit them
+	// further.
 	sendBuffer = 4 << 20
-	// retryEvery is how long a full queue is left alone.
+	// retryEvery is the pause before a full queue is tried again.
 	retryEvery = 50 * time.Microsecond
 )
 
@@ -29,41 +29,41 @@ type message struct {
 	_      uint32 // bytes sent; always all
 }
 
-// Sender sends Ethernet frames out of an interface, with sendmmsg(2): on veth that
-// took 4 % less processor time than a TPACKET_V2 ring for frames of 60 bytes and 11 %
-// more for 1514, and it needs no second copy of frames and no bound on their
-// length. What receive offload has put together is too long to be sent again, and
-// checksums that were not filled in stay so: both are for ethtool -K IFACE gro off
-// where frames are captured, tx off where they come from. Its methods but Stats are for
-// one goroutine at a time.
+// Sender sends Ethernet frames out of an interface, with sendmmsg(2). On veth, compared
+// with a TPACKET_V2 ring, this took 4 % less processor time for frames of 60 bytes and 11
+// % more for 1514; and it needs no second copy of frames and no limit on their length.
+//
+// Packets that receive offload has merged are too long to be sent, and checksums that
+// were left to the network card stay empty. Switch off gro where frames are captured, and
+// tx where they come from (ethtool -K IFACE gro off). One goroutine at a time may call
+// the methods; any may call Stats.
 type Sender struct {
 	fd       int
 	conf     SenderConfig
 	messages [sendBatch]message
 	iovecs   [sendBatch]unix.Iovec
 	queued   int
-	stalled  bool // the queue refused the last frame for as long as there was patience
+	stalled  bool // the queue refused the last frame until RetryTimeout
 	outage   outage
 
 	sent, bytes, truncated, tooLong, refused, lost, retries atomic.Uint64
 }
 
-// OpenSender opens an interface to send to. Without CAP_NET_RAW the error is
-// ErrNotPermitted; else it may be ErrNoInterface, ErrDown, or ErrLinkType if the
-// interface is not an Ethernet.
+// OpenSender opens an interface to send to. The error is ErrNotPermitted without
+// CAP_NET_RAW, else ErrNoInterface, ErrDown, or ErrLinkType if the interface is not
+// Ethernet.
 func OpenSender(conf SenderConfig) (*Sender, error) {
 	d, err := lookUpSendable(conf.Interface)
 	if err != nil {
 		return nil, err
 	}
 	conf.RetryTimeout = positive(conf.RetryTimeout, DefaultRetryTimeout)
-	const noProtocol = 0 // receives nothing
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return nil, kernelError(d.name, "socket", err)
 	}
 	if err := prepareSender(fd, &d, &conf); err != nil {
-		_ = unix.Close(fd) // the error that counts is the other
+		_ = unix.Close(fd) // the first error is the one to report
 		return nil, err
 	}
 	s := &Sender{fd: fd, conf: conf}
@@ -86,17 +86,16 @@ func prepareSender(fd int, d *device, conf *SenderConfig) error {
 	return bindSender(fd, d)
 }
 
-// Send sends those frames i of b in their order whose bit in drop (bit i%64 of
-// word i/64) is 0; a nil drop keeps all. Frames that cannot be sent are counted and
-// passed over. A full queue is waited for, each time at most Patience. b and drop stay
-// the caller's.
+// Send sends, in order, each frame i of b whose bit in drop (bit i%64 of word i/64) is 0;
+// a nil drop sends all. It counts and skips frames that cannot be sent. It waits for a
+// full queue, at most RetryTimeout each time. It keeps no reference to b and drop.
 //
-// An error says why the interface cannot be sent to, and wraps ErrDown or
-// ErrNoInterface. It is returned again, for batches without a frame to be sent too,
-// until a frame was sent: so nil after an error means that the interface works again.
-// Frames that come until then are lost, and counted; Send looks for the interface of the
-// name again after a time that grows to a tenth of a second. Frames that are not Ethernet's
-// are lost in the same way, and their error wraps ErrLinkType.
+// An error says why the interface cannot be sent to, and wraps ErrDown or ErrNoInterface.
+// Send returns it again, also for batches without a frame to send, until a frame was
+// sent: nil after an error means that the interface works again. Until then frames are
+// lost and counted, and Send looks for an interface of that name at intervals that grow
+// to a tenth of a second. Frames that are not Ethernet are lost too; the error then wraps
+// ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	var foreign error
 	for i := range b.Frames {
@@ -126,7 +125,7 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	return s.outage.reason
 }
 
-// flush sends what is queued, and forgets the batch that it lies in.
+// flush sends the queued frames, and drops the references to their batch.
 func (s *Sender) flush() {
 	for from := 0; from < s.queued; {
 		if !s.reconnect() {
@@ -153,8 +152,8 @@ func (s *Sender) flush() {
 	s.queued = 0
 }
 
-// offer sends queued frames from the given one on, some of them at least. It
-// returns the error of the first, once there is no more patience with it.
+// offer sends queued frames from number from on, and returns how many the kernel took. An
+// error is about frame number from: it does not fit, or RetryTimeout has passed.
 func (s *Sender) offer(from int) (int, error) {
 	var giveUp time.Time
 	for {
@@ -180,12 +179,12 @@ func (s *Sender) offer(from int) (int, error) {
 	}
 }
 
-// pause waits for room in the socket's buffer, of which poll tells, or in the
-// device's queue, of which nothing does.
+// pause waits for room: in the socket's buffer, which poll reports, or in the queue of
+// the device, which nothing reports.
 func (s *Sender) pause(errno unix.Errno) {
 	if errno == unix.EAGAIN {
 		const atMost = 1 // ms
-		// Whatever it returns, the frame is offered again.
+		// The result does not matter: the frame is offered again.
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}, atMost)
 		return
 	}
@@ -210,7 +209,7 @@ func (s *Sender) Stats() SenderStats {
 	}
 }
 
-// Close closes the socket. What the kernel has taken is still sent.
+// Close closes the socket. The kernel still sends what it has taken.
 func (s *Sender) Close() error {
 	if s.fd < 0 {
 		return nil
@@ -220,25 +219,26 @@ func (s *Sender) Close() error {
 	return err
 }
 
-// How long an interface is left alone that could not be sent to: short at first, as one
-// that is made anew is there soon.
+// The bounds of the pause before an unreachable interface is looked up again. It is short at
+// first, since an interface that is being recreated is back soon.
 const (
 	firstRetry = 20 * time.Millisecond
 	mostRetry  = 100 * time.Millisecond
 )
 
-// outage is why an interface cannot be sent to. Its zero value is none.
+// outage says why an interface cannot be sent to. The zero value means that it can.
 type outage struct {
-	reason  error // nil without an outage; it stays until a frame was sent
-	unbound bool  // the socket leads nowhere: the interface is looked for first
+	reason  error // nil without an outage; cleared once a frame was sent
+	unbound bool  // the socket is bound to no interface that works
 	next    time.Time
-	wait    time.Duration // after the next try
+	wait    time.Duration // pause after the next try
 }
 
-// begin notes that a frame could not be sent.
+// begin records that a frame could not be sent.
 func (o *outage) begin(reason error) { o.reason, o.unbound = reason, true }
 
-// due tells whether it is time to look for the interface, which then is done.
+// due tells whether it is time to look the interface up, and sets the time of the next
+// try.
 func (o *outage) due(now time.Time) bool {
 	if now.Before(o.next) {
 		return false
@@ -248,9 +248,9 @@ func (o *outage) due(now time.Time) bool {
 	return true
 }
 
-// reconnect reports whether there is an interface to send to, as far as is known. The socket
-// is bound to the one that has the name now, and not opened anew: that needs no
-// capability, so it works for a process that has given up its own.
+// reconnect reports whether there is, as far as is known, an interface to send to. It
+// binds the socket to the interface that has the name now. It does not open another
+// socket: binding needs no capability, so it works in a process that has dropped its own.
 func (s *Sender) reconnect() bool {
 	o := &s.outage
 	if !o.unbound {
@@ -271,7 +271,7 @@ func (s *Sender) reconnect() bool {
 	return true
 }
 
-// lookUpSendable describes an interface that can be sent to.
+// lookUpSendable describes an interface, or says why it cannot be sent to.
 func lookUpSendable(name string) (device, error) {
 	d, err := lookUp(name)
 	switch {
@@ -292,7 +292,7 @@ func bindSender(fd int, d *device) error {
 	return nil
 }
 
-// skip counts a frame that is not sent, and tells why, of the first one.
+// skip counts a frame that is not sent, and warns about the first one.
 func (s *Sender) skip(count *atomic.Uint64, why func() error) {
 	if count.Add(1) == 1 && s.conf.Warn != nil {
 		s.conf.Warn(why())
@@ -307,8 +307,8 @@ func (s *Sender) refusedError() error {
 	return fmt.Errorf("%s: %w: it is slower than what comes, or nothing is at its other end", s.conf.Interface, ErrFrameRefused)
 }
 
-// longestMTU is what interfaces can mostly be set to. A frame that needs more was put
-// together by the host.
+// longestMTU is the largest MTU that most interfaces support. A longer frame was merged
+// by the host.
 const longestMTU = 9000
 
 func (s *Sender) tooLongError(length int) error {

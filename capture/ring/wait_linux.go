@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// checkEvery is how often an interface that is out is looked for.
+	// checkEvery is how often an interface that is down is looked up.
 	checkEvery = 200 * time.Millisecond
-	// drainEvery is how often rings are looked at that may be empty already, of
-	// which poll says nothing.
+	// drainEvery is how often draining looks at rings that may be empty already: poll
+	// does not report those.
 	drainEvery = 5 * time.Millisecond
 )
 
-// wait returns true when there may be something to do, and false when idle, if it
-// is set, has passed.
+// wait returns true when there may be something to do, and false when the time idle, if
+// set, has passed.
 func (c *Capture) wait(idle time.Time) bool {
 	now := time.Now()
 	if !idle.IsZero() && !now.Before(idle) {
@@ -34,8 +34,8 @@ func (c *Capture) wait(idle time.Time) bool {
 	return true
 }
 
-// poll sees whether the capture was stopped and an interface has gone, and waits for
-// packets, up to so many milliseconds.
+// poll waits for packets, at most timeout milliseconds, and notices a Stop and interfaces
+// that went away.
 func (c *Capture) poll(timeout int) {
 	_, err := unix.Poll(c.pollSet(), timeout)
 	if err != nil && err != unix.EINTR {
@@ -45,8 +45,8 @@ func (c *Capture) poll(timeout int) {
 	c.react()
 }
 
-// pollSet is the event, once it does not tell what is known already, and every
-// ring; poll passes over those that are closed.
+// pollSet returns the eventfd and the sockets of all rings. It leaves the eventfd out
+// once Stop was noticed. poll skips closed sockets.
 func (c *Capture) pollSet() []unix.PollFd {
 	event := int32(c.wakeUp)
 	if c.state == draining {
@@ -59,7 +59,7 @@ func (c *Capture) pollSet() []unix.PollFd {
 	return c.polled
 }
 
-// react deals with what poll has found beside packets.
+// react handles what poll has reported besides packets.
 func (c *Capture) react() {
 	if c.polled[0].Revents&unix.POLLIN != 0 {
 		c.drain(io.EOF)
@@ -75,7 +75,7 @@ func (c *Capture) react() {
 	}
 }
 
-// checkSocket asks the socket what has happened to its interface.
+// checkSocket asks a socket what happened to its interface.
 func (c *Capture) checkSocket(p *port, fd int) {
 	err := socketError(fd)
 	if err == nil {
@@ -98,8 +98,8 @@ func (c *Capture) anyDown() bool {
 	return false
 }
 
-// resumeReady looks at interfaces that are out and have packets, before these are delivered:
-// they may be of another link type.
+// resumeReady resumes the interfaces that are marked down but have packets. It runs
+// before these packets are delivered, since they may have another link type.
 func (c *Capture) resumeReady() {
 	for _, p := range c.ports {
 		if c.state == running && p.down && p.ready() {
@@ -108,7 +108,7 @@ func (c *Capture) resumeReady() {
 	}
 }
 
-// resume takes up the interfaces that are back.
+// resume tries to resume every interface that is down.
 func (c *Capture) resume() {
 	for _, p := range c.ports {
 		if !p.down {
@@ -120,7 +120,7 @@ func (c *Capture) resume() {
 	}
 }
 
-// earlier returns the first of two times, of which a may be none.
+// earlier returns the earlier of two times; a zero a counts as none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -128,7 +128,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// milliseconds returns how long poll may take, -1 if it needs not return.
+// milliseconds returns the timeout of poll until wake, and -1 (no timeout) for a zero
+// wake.
 func milliseconds(now, wake time.Time) int {
 	if wake.IsZero() {
 		return -1
