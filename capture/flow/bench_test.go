@@ -85,8 +85,8 @@ func BenchmarkKeyer(b *testing.B) {
 	}
 }
 
-// BenchmarkKeyers makes the keys of addresses and flows of the same packets.
-func BenchmarkKeyers(b *testing.B) {
+// BenchmarkMultiKeyer makes the keys of addresses and flows of the same packets.
+func BenchmarkMultiKeyer(b *testing.B) {
 	for _, ipv6 := range []bool{false, true} {
 		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
 			batch := benchBatch(64, ipv6)
@@ -94,7 +94,7 @@ func BenchmarkKeyers(b *testing.B) {
 			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
 			k := NewMultiKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
 			for b.Loop() {
-				k.FromHeaders(batch, 0, h)
+				k.fromHeaders(batch, 0, h)
 			}
 			perPacket(b, len(h))
 		})

@@ -72,7 +72,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, kind := range []IdentityKind{L3, Inner} {
 			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
+			checkMultiKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestSteadyState(t *testing.T) {
 	keyers := NewMultiKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{})
 	e := newEverything()
 	run := func() {
-		keyers.FromHeaders(b, 0, h)
+		keyers.fromHeaders(b, 0, h)
 		keyers.FromFrames(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)

@@ -376,8 +376,8 @@ func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
 		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, gathered)
 	}
 	for i := range h {
-		if protocols[i] != h[i].Protocol() {
-			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].Protocol())
+		if protocols[i] != h[i].protocol() {
+			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].protocol())
 		}
 	}
 }

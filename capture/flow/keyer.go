@@ -9,22 +9,23 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Layout of a key, in bytes. IPv4 (16): addresses at 0 and 4, ports at 8 and
-// 10, then protocol, VLAN flag and identifier at 12, 13, 14. IPv6 (48): the
-// same with addresses of 16 bytes, so from 32 on, and 8 zero bytes at the end.
-// Hardware address (16): 6 bytes, and the VLAN as for IPv4. Integers are
-// big-endian; what is not part of the key is zero.
+// Layout of a key. Integers are big-endian, and what is not part of the key is zero.
+//
+//	IPv4, 16 bytes    addresses at 0 and 4; ports at 8 and 10; protocol at 12; VLAN flag
+//	                  at 13, and VLAN identifier at 14
+//	IPv6, 48 bytes    addresses at 0 and 16; from 32 on as IPv4 from 8 on; 8 zero bytes
+//	MAC, 16 bytes     address at 0; VLAN as for IPv4
 const (
 	size4, size6 = 16, 48
 	dst4, dst6   = 4, 16
 	tail4, tail6 = 8, 32 // ports, protocol, VLAN
 )
 
-// Keys are the elements of a run of frames. For each family the Frame slice
-// says which frame an element comes from, counted from the first of the run.
+// Keys are the elements that were made from a run of frames. The Frame slice of each
+// family says which frame an element comes from, counted from the first of the run.
 type Keys struct {
-	// Addr4 holds the IPv4 elements, as big-endian numbers, where a key is one
-	// address without a VLAN; V4 holds them otherwise.
+	// Addr4 has the IPv4 elements, as big-endian numbers, if a key is one address without
+	// a VLAN. Otherwise V4 has them.
 	Addr4    []uint32
 	V4       [][size4]byte
 	V4Frame  []uint32
@@ -35,22 +36,22 @@ type Keys struct {
 }
 
 // Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
-// call, so a Keyer serves one goroutine.
+// call, so one goroutine at a time may use it.
 type Keyer struct {
 	cfg       KeyConfig
-	perPacket int       // elements of a packet
+	perPacket int       // elements per packet
 	numeric   bool      // IPv4 elements are numbers: Keys.Addr4
-	sorted    bool      // the smaller end is the first
-	src       [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
-	dst       [2]uint64 // of the second, 0 without one
-	both4     uint64    // of both of an IPv4 key
+	sorted    bool      // the smaller end comes first
+	src       [2]uint64 // masks of the first address of an IPv6 key, in memory order
+	dst       [2]uint64 // masks of the second address, 0 if there is none
+	both4     uint64    // mask of both addresses of an IPv4 key
 	tail      uint64    // mask of the tail
-	own       families  // used without a Keyers
+	own       families  // used without a MultiKeyer
 	keys      Keys
 }
 
-// families lists the frames of a run that have an IP header: offsets are those of the
-// header, tails are as they end a key.
+// families lists the frames of a run that have an IP header, by version. Offsets are
+// those of the IP header; tails are as they end a key.
 type families struct {
 	four, six headers.TupleList
 }
@@ -93,8 +94,8 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 	return k
 }
 
-// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h
-// describes. They are valid until the next call.
+// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
+// They are valid until the next call.
 func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Kind != MACs {
 		k.own.reset(len(h))
@@ -103,7 +104,7 @@ func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) *Keys {
 	return k.gather(&k.own, b, from, h)
 }
 
-// gather makes keys of frames that were split, or described.
+// gather makes the keys from the lists of f, or from h for hardware addresses.
 func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
 	if k.cfg.Kind == MACs {
 		k.gatherMACs(b, from, h)
@@ -120,9 +121,9 @@ func (f *families) reset(n int) {
 	f.six.Reset(n)
 }
 
-// split lists more frames, the first of which has the given number, by version, with
-// tails if they are asked for. Each is entered in both lists and stays in the one that
-// then grows, since versions come in no order that a CPU could guess.
+// split adds more frames to the lists, with tails if wanted. The first frame has the
+// given number. A CPU cannot predict the mix of versions, so there is no branch on it:
+// every frame is written to both lists, and the length of only one grows.
 func (f *families) split(frames []capture.Frame, h []Header, first int, tails bool) {
 	frames = frames[:len(h)]
 	four, six := f.four, f.six
@@ -146,8 +147,8 @@ func (f *families) split(frames []capture.Frame, h []Header, first int, tails bo
 	}
 }
 
-// addTails writes the tails of the elements of a list from number from on, whose frames
-// h describes from frame first on.
+// addTails writes the tails of the list elements from number from on. Their frames are
+// described by h, from frame first on.
 func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	tails := l.Tail[from:]
 	for i, frame := range l.Frame[from:] {
@@ -155,8 +156,8 @@ func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	}
 }
 
-// resize returns s, or a new slice if s has no room, with n elements of arbitrary
-// content.
+// resize returns a slice of n elements with arbitrary content: s, or a new one if s is
+// too small.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -164,8 +165,8 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// framesOf returns the frames that elements come from: frames, or each of them twice
-// in the memory of old.
+// framesOf returns which frames the elements come from: frames itself, or each of them
+// twice, written to the memory of old.
 func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
 	if k.perPacket == 1 {
 		return frames
@@ -177,23 +178,23 @@ func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
 	return old
 }
 
-// MultiKeyer makes keys of several kinds from the same frames, which are looked through
-// once. It keeps its buffers from call to call, so it serves one goroutine.
+// MultiKeyer makes keys of several kinds in one pass over the frames. It keeps its
+// buffers from call to call, so one goroutine at a time may use it.
 type MultiKeyer struct {
 	all                  []*Keyer
-	macs, headers, tails bool // some keys are of hardware addresses, of IP headers, have a tail
+	macs, headers, tails bool // some keys need hardware addresses, IP headers, a tail
 	families
 	keys []*Keys
 
-	// What Read needs.
+	// For FromFrames.
 	decoder Decoder
 	tuples  *headers.Tuples
 	msgs    []digest.Message
 	read    []Header
 }
 
-// NewMultiKeyer returns a Keyers, and a Decoder for its Read with the given configuration.
-// It panics if Validate of a configuration of keys returns an error.
+// NewMultiKeyer returns a MultiKeyer that decodes frames as decode says. It panics if
+// Validate of a configuration of keys returns an error.
 func NewMultiKeyer(cfgs []KeyConfig, decode DecoderConfig) *MultiKeyer {
 	k := &MultiKeyer{keys: make([]*Keys, len(cfgs)), decoder: *NewDecoder(decode)}
 	for _, cfg := range cfgs {
@@ -211,10 +212,8 @@ func NewMultiKeyer(cfgs []KeyConfig, decode DecoderConfig) *MultiKeyer {
 	return k
 }
 
-// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes:
-// element i of what it returns has those of configuration i. They are valid until the
-// next call.
-func (k *MultiKeyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
+// fromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
+func (k *MultiKeyer) fromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
 	if k.headers {
 		k.reset(len(h))
 		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
@@ -229,11 +228,12 @@ func (k *MultiKeyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
 	return k.keys
 }
 
-// FromFrames decodes the frames from to from+n-1 of b, and makes their keys as Gather does. It
-// is faster, since most datagrams need no Header.
+// FromFrames decodes the frames from to from+n-1 of b and makes their keys. Element i of
+// the result has the keys of configuration i. They are valid until the next call. Most
+// frames take the fast path of asm/headers, which needs no Header.
 func (k *MultiKeyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	if k.macs {
-		return k.FromHeaders(b, from, k.decode(b, from, n))
+		return k.fromHeaders(b, from, k.decode(b, from, n))
 	}
 	k.reset(n)
 	frames := b.Frames[from : from+n]
@@ -253,11 +253,10 @@ func (k *MultiKeyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	return k.gather(b, from, nil)
 }
 
-// tupleGroup is how many frames are decoded where there is something rare about one of
-// them.
+// tupleGroup is how many frames go through the Decoder when the fast path stops at one.
 const tupleGroup = 8
 
-// decode returns the headers of n frames, which are valid until the next call.
+// decode returns the headers of n frames. They are valid until the next call.
 func (k *MultiKeyer) decode(b *capture.Batch, from, n int) []Header {
 	k.read = resize(k.read, n)
 	k.decoder.Decode(k.read, b, from)

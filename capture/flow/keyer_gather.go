@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// What is not part of a key is masked instead of left out, and ends are swapped by
-// mask, so that there are no branches that depend on a packet.
+// No branch here depends on a packet. Fields that are not part of a key are masked instead of
+// left out, and the two ends are swapped by mask.
 
 // gather4 makes the keys of IPv4 packets.
 func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
@@ -36,8 +36,8 @@ func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
 	}
 }
 
-// addresses4 writes the addresses at an offset of the IP header as every element
-// that k.each leaves to which.
+// addresses4 writes the addresses at an offset of the IP headers. With two elements per
+// packet, which says whether they become the first or the second.
 func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
@@ -46,7 +46,7 @@ func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.Tuple
 	}
 }
 
-// tagged4 does the same with the VLAN as part of the key.
+// tagged4 writes the same addresses with the VLAN as part of the key.
 func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
 	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.perPacket*i+which]
@@ -55,7 +55,7 @@ func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.Tup
 	}
 }
 
-// tuples4 writes keys of two addresses.
+// tuples4 writes keys with two addresses.
 func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
@@ -87,8 +87,8 @@ func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 	}
 }
 
-// tuples6 writes keys of the addresses at two offsets of the IP header, of the first
-// alone where k.dst is 0, as every element that k.each leaves to which.
+// tuples6 writes keys of the addresses at two offsets of the IP headers. Where k.dst is
+// 0, the second address is not part of the key. The argument which is that of addresses4.
 func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
@@ -115,8 +115,8 @@ func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.Tu
 	}
 }
 
-// greater6 returns all ones if the first address, with the first port of the tail, is
-// the greater one, else 0. The words of addresses are little-endian.
+// greater6 returns all ones if the first end, address then port, is greater than the
+// second, else 0. The words of addresses are little-endian.
 func greater6(s0, s1, d0, d1, tail uint64) uint64 {
 	_, greater := bits.Sub64(tail>>32&0xffff, tail>>48, 0)
 	_, greater = bits.Sub64(bits.ReverseBytes64(d1), bits.ReverseBytes64(s1), greater)
@@ -124,19 +124,19 @@ func greater6(s0, s1, d0, d1, tail uint64) uint64 {
 	return -greater
 }
 
-// tail returns ports, protocol and VLAN as they end a key.
+// tail returns ports, protocol and VLAN as the end of a key.
 func (h *Header) tail() uint64 {
 	return uint64(h.SrcPort)<<48 | uint64(h.DstPort)<<32 | uint64(h.Proto)<<24 | uint64(h.Flags&FlagVLAN)<<16 | uint64(h.VLAN)
 }
 
-// swapPorts swaps the ports of a tail if swap is all ones, not if it is 0.
+// swapPorts swaps the ports of a tail if swap is all ones, and does not if it is 0.
 func swapPorts(tail, swap uint64) uint64 {
 	differ := (tail>>48 ^ tail>>32) & 0xffff & swap
 	return tail ^ differ<<48 ^ differ<<32
 }
 
-// gatherMACs makes the keys of hardware addresses. Each is written, and stays if the
-// next one is not written in its place.
+// gatherMACs makes the keys of hardware addresses. It writes every address, and the next
+// one overwrites it if it does not count.
 func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys, n := &k.keys, 0
 	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
@@ -159,9 +159,9 @@ func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys.MAC, keys.MACFrame = macs[:n], origins[:n]
 }
 
-// macAddress returns the hardware address at an offset of buf, as the first 6 bytes of
-// a big-endian word, and 1 if it counts: not if there is none, valid being 0, nor
-// if it is that of a group.
+// macAddress returns the hardware address at an offset of buf, as the upper 6 bytes of a
+// big-endian word. counts is 1 for the address of a station, and 0 for a group address or
+// if valid is 0.
 func macAddress(buf []byte, at int, valid uint8) (address uint64, counts int) {
 	const group = 1 << 56 // first bit on the wire (IEEE 802, 8.2.2)
 	switch {

@@ -68,9 +68,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeyers checks that keys of several kinds at once, of headers and read, are those of
+// TestMultiKeyer checks that keys of several kinds at once, of headers and read, are those of
 // each alone, with and without one that needs more of the frames than the others.
-func TestKeyers(t *testing.T) {
+func TestMultiKeyer(t *testing.T) {
 	var all, ip []KeyConfig
 	for of := range KeyKind(len(keyKindNames)) {
 		all = append(all, KeyConfig{Kind: of}, KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70})
@@ -82,18 +82,18 @@ func TestKeyers(t *testing.T) {
 	}
 	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
 		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
-			checkKeyers(t, cfgs, DecoderConfig{}, b, 0)
-			checkKeyers(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
-			checkKeyers(t, cfgs, DecoderConfig{}, b, len(b.Frames))
+			checkMultiKeyer(t, cfgs, DecoderConfig{}, b, 0)
+			checkMultiKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
+			checkMultiKeyer(t, cfgs, DecoderConfig{}, b, len(b.Frames))
 		}
 	}
 }
 
-func checkKeyers(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
+func checkMultiKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
 	keyers := NewMultiKeyer(cfgs, how)
-	for way, all := range [][]*Keys{keyers.FromHeaders(b, from, h), NewMultiKeyer(cfgs, how).FromFrames(b, from, len(h))} {
+	for way, all := range [][]*Keys{keyers.fromHeaders(b, from, h), NewMultiKeyer(cfgs, how).FromFrames(b, from, len(h))} {
 		for i, got := range all {
 			if want := NewKeyer(cfgs[i]).FromHeaders(b, from, h); !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
@@ -236,7 +236,7 @@ func TestProtocol(t *testing.T) {
 		"tcp": {Version: 4, Proto: 6}, "icmpv6": {Version: 6, Proto: 58}, "ip-253": {Version: 4, Proto: 253},
 		"hopopt": {Version: 4}, "non_ip": {},
 	} {
-		if got := h.Protocol().String(); got != want {
+		if got := h.protocol().String(); got != want {
 			t.Errorf("%+v: got %q, want %q", h, got, want)
 		}
 	}

@@ -158,7 +158,7 @@ func surveyOf(t *testing.T, name string) *survey {
 	eachBatch(t, name, func(b *capture.Batch) {
 		for _, kind := range []IdentityKind{L3, Inner} {
 			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
+			checkMultiKeyer(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(headers) {
 			h := headers[:min(len(headers), len(b.Frames)-from)]
