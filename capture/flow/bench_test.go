@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// benchBatch returns 512 frames of the given size that lie behind each other
-// as in a pcap file.
+// benchBatch returns 512 frames of the given size, one behind the other as in a pcap
+// file.
 func benchBatch(size int, ipv6 bool) *capture.Batch {
 	var frames [][]byte
 	for i := range 512 {
@@ -101,7 +101,7 @@ func BenchmarkMultiKeyer(b *testing.B) {
 	}
 }
 
-// BenchmarkFramesWithoutIP reads frames of relays, with and without tags.
+// BenchmarkFramesWithoutIP reads frames of protection relays, with and without tags.
 func BenchmarkFramesWithoutIP(b *testing.B) {
 	var frames [][]byte
 	for i := range 256 {
@@ -116,8 +116,8 @@ func BenchmarkFramesWithoutIP(b *testing.B) {
 	perPacket(b, len(frames))
 }
 
-// smallPackets returns a pcap file of n frames of 64 bytes, or what IPv6 and VLAN
-// tags need more: a fifth is IPv6 and one in forty tagged, in random order.
+// smallPackets returns a pcap file of n frames of 64 bytes, or more where IPv6 and VLAN
+// tags need it. A fifth is IPv6 and one in forty is tagged, in random order.
 func smallPackets(n int) []byte {
 	r := rand.New(rand.NewPCG(5, 6))
 	le := binary.LittleEndian
@@ -143,8 +143,8 @@ func smallPackets(n int) []byte {
 	return out
 }
 
-// BenchmarkChunks does what pipelines do with each chunk: they find records, and
-// decode them, or read their identities, which they may digest.
+// BenchmarkChunks does what pipelines do with each chunk of a file: it finds the records,
+// then decodes them or reads their identities, which it may digest.
 func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)

@@ -67,20 +67,21 @@ func decodeSlow(h *Header, b *capture.Batch, i int) {
 // slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
 // others. The fast paths leave them to decodeSlow.
 func (d *Decoder) slowProtocols() *[2][256]bool {
-	rare := [2][256]bool{1: isExtension}
+	slow := [2][256]bool{1: isExtension}
 	if d.inner {
 		for number, may := range mayTunnel {
-			rare[0][number] = may
-			rare[1][number] = may || isExtension[number]
+			slow[0][number] = may
+			slow[1][number] = may || isExtension[number]
 		}
 	}
-	return &rare
+	return &slow
 }
 
-// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then IPv4
-// without options or IPv6 without extension headers, neither fragmented nor truncated before
-// the ports. A CPU cannot predict the mix of versions and lengths. So everything that depends
-// on them comes from tables, and all checks together are one branch.
+// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then
+// IPv4 without options or IPv6 without extension headers, neither fragmented nor
+// truncated before the ports. A CPU cannot predict the mix of versions and lengths. So
+// everything that depends on them comes from tables, and all checks together are one
+// branch.
 
 const (
 	fastTags = 2

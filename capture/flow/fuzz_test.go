@@ -28,8 +28,8 @@ func newEverything() *everything {
 	return e
 }
 
-// FuzzDecode checks that no bytes under any link type lead to a panic, to a
-// header that points outside of the frame, or to different results twice.
+// FuzzDecode checks that no bytes under any link type lead to a panic, to a header that
+// points outside of the frame, or to a different result the second time.
 func FuzzDecode(f *testing.F) {
 	for _, c := range linkCases {
 		datagram := c.ip
@@ -60,18 +60,18 @@ func FuzzDecode(f *testing.F) {
 					checkLayout(t, m.buf, m.msgs)
 				}
 				if all := m.all(); all[0] != all[1] {
-					t.Fatalf("twice gathered: %x", all)
+					t.Fatalf("a second call differs: %x", all)
 				}
 			}
 			for _, k := range e.keyers {
 				checkKeys(t, k.cfg, k.FromHeaders(b, 0, h))
 			}
 		}
-		for range 7 { // kernels have eight frames at a time
+		for range 7 { // kernels take eight frames at a time
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
 		for _, kind := range []IdentityKind{L3, Inner} {
-			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
+			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
 			checkMultiKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 	})

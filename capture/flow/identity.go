@@ -41,8 +41,8 @@ type Identity struct {
 	headers   []Header
 }
 
-// The top byte of a message's tweak keeps identities of different kinds apart. In the tweak of
-// a frame, the length on the wire follows.
+// The top byte of a message's tweak keeps identities of different kinds apart. In the
+// tweak of a frame, the length on the wire follows.
 const (
 	tweakFrame = 1 << 56
 	tweakL3    = 2 << 56
@@ -243,8 +243,8 @@ func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	}
 }
 
-// Buffers up to scratchKeep bytes are kept. A larger one, which only batches with very large
-// frames need, is freed after scratchKeepCalls calls that did not need it.
+// Buffers up to scratchKeep bytes are kept. A larger one, which only batches with very
+// large frames need, is freed after scratchKeepCalls calls that did not need it.
 const (
 	scratchKeep      = 4 << 20
 	scratchKeepCalls = 64
@@ -260,7 +260,7 @@ type scratch struct {
 // get returns size bytes of arbitrary content.
 func (s *scratch) get(size uint64) []byte {
 	if size > math.MaxUint32 {
-		panic("flow: Gather: more than 4 GiB of identities")
+		panic("flow: more than 4 GiB of identities")
 	}
 	s.small++
 	if size > scratchKeep {

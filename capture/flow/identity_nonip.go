@@ -7,9 +7,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Frames without IP are compared by what stations send to each other: destination, source,
-// ethertype and payload. What the wire or a tap adds does not count. Ethertype 0 stands for
-// 802.2. Zeros stand for the destination that cooked headers lack.
+// Frames without IP are compared by what stations send to each other: destination,
+// source, ethertype and payload. What the wire or a tap adds does not count. Ethertype 0
+// stands for 802.2. Zeros stand for the destination that cooked headers lack.
 const nonIPHead = 6 + 6 + 2
 
 // tweakNonIP is the top byte of the tweak of such identities. The length of the payload
@@ -49,11 +49,11 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 	if !w.nonIP.known || w.nonIP.body == 0 || w.nonIP.body > len(w.d) {
 		return false
 	}
-	bare := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
+	entry := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
 	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
-	bare.payload = f.Data + h.Start + uint32(w.nonIP.body)
-	bare.size, bare.wire = uint32(len(payload)), uint32(wire)
-	g.out.nonIP = append(g.out.nonIP, bare)
+	entry.payload = f.Data + h.Start + uint32(w.nonIP.body)
+	entry.size, entry.wire = uint32(len(payload)), uint32(wire)
+	g.out.nonIP = append(g.out.nonIP, entry)
 	return true
 }
 

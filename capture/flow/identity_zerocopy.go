@@ -7,20 +7,21 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// If all ignored fields lie within the first 12 bytes of a datagram, as the default ones do, the
-// message is the rest of the datagram. It is digested in the batch, without a copy. The first
-// 12 bytes, less the ignored fields, become the tweak:
+// If all ignored fields lie within the first 12 bytes of a datagram, as the default ones
+// do, the message is the rest of the datagram. It is digested in the batch, without a
+// copy. The first 12 bytes, less the ignored fields, become the tweak:
 //
 //	IPv4   bytes 0, 9, 2 to 7
 //	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
 //	       bits, 8 to 11; the payload length is that of the message
 //
-// If an IPv6 datagram was truncated or its payload length is 0, the length of the message does
-// not tell the payload length. Then the tweak is bytes 0 to 7, with 7 as the version, and the
-// message begins at byte 8. No other identity has a tweak that begins like these.
+// If an IPv6 datagram was truncated or its payload length is 0, the length of the message
+// does not tell the payload length. Then the tweak is bytes 0 to 7, with 7 as the
+// version, and the message begins at byte 8. No other identity has a tweak that begins
+// like these.
 
 // canZeroCopy reports whether messages can lie in the batch. All fields in routerFields
-// must be left out, since the tweak has no room for them, and no field behind the first
+// must be left out, since the tweak has no room for them, and none outside of the first
 // 12 bytes.
 func canZeroCopy(cfg IdentityConfig) bool {
 	ignore := cfg.ignored()
@@ -84,10 +85,10 @@ func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
 
 // zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and
 // tells whether there are any of the latter.
-func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]tweakLayout) (others bool) {
+func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, layouts *[8]tweakLayout) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
-		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
+		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], layouts)
 		if h[i].Version == 0 {
 			others = true
 		}
@@ -97,14 +98,14 @@ func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame
 
 // zeroCopyDatagram lays out the message of the frame at data. A CPU cannot predict the
 // mix of versions, so only rare cases have a branch.
-func zeroCopyDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places *[8]tweakLayout) {
+func zeroCopyDatagram(m *digest.Message, buf []byte, data uint32, h *Header, layouts *[8]tweakLayout) {
 	off, n := data+h.Start, h.End-h.Start
 	at := int(off)
 	if h.Version == 0 || at+16 > len(buf) {
 		m.Off, m.Len, m.Tweak = off, n, tweakFrame|uint64(h.Wire)
 		return
 	}
-	ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
+	ip, p := (*[16]byte)(buf[at:at+16]), &layouts[h.Version&7]
 	word := binary.BigEndian.Uint64(ip[:8])
 	if (n-40-uint32(uint16(word>>16)))&p.lengthMask != 0 {
 		*m = p.truncated(word, off, n)

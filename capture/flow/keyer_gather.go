@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// No branch here depends on a packet. Fields that are not part of a key are masked instead of
-// left out, and the two ends are swapped by mask.
+// No branch here depends on a packet. Fields that are not part of a key are masked
+// instead of left out, and the two ends are swapped by mask.
 
 // gather4 makes the keys of IPv4 packets.
 func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {

@@ -68,8 +68,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMultiKeyer checks that keys of several kinds at once, of headers and read, are those of
-// each alone, with and without one that needs more of the frames than the others.
+// TestMultiKeyer checks that both methods of a MultiKeyer return the keys that single
+// Keyers make, with and without a kind of key that needs more of the frames than the
+// others.
 func TestMultiKeyer(t *testing.T) {
 	var all, ip []KeyConfig
 	for of := range KeyKind(len(keyKindNames)) {
@@ -80,7 +81,7 @@ func TestMultiKeyer(t *testing.T) {
 			ip = append(ip, cfg)
 		}
 	}
-	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
+	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
 		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
 			checkMultiKeyer(t, cfgs, DecoderConfig{}, b, 0)
 			checkMultiKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
@@ -102,8 +103,8 @@ func checkMultiKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *captu
 	}
 }
 
-// plainFrames returns frames most of which have nothing rare about them.
-func plainFrames() [][]byte {
+// mostlyFast returns frames most of which take the fast path.
+func mostlyFast() [][]byte {
 	var frames [][]byte
 	for i := range 1000 {
 		n := byte(i)
@@ -137,7 +138,7 @@ func (k *Keys) equal(other *Keys) bool {
 		slices.Equal(k.MAC, other.MAC) && slices.Equal(k.MACFrame, other.MACFrame)
 }
 
-// TestVLANZero checks that a priority tag is told from no tag.
+// TestVLANZero checks that a priority tag differs from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))
 	got, _ := texts(t, KeyConfig{Kind: Src, VLAN: true}, b)
@@ -160,14 +161,14 @@ func reversed(ip []byte) []byte {
 	return out
 }
 
-// TestBiflow checks that both directions are one, whichever end is the smaller,
-// and that a flow to itself is told apart by its ports.
+// TestBiflow checks that both directions have one key, whichever end is the smaller one,
+// and that the ports distinguish the ends of a flow from an address to itself.
 func TestBiflow(t *testing.T) {
 	self := ip4(1, protoUDP, udp(9, 7, nil))
 	copy(self[16:20], self[12:16])
 	far6 := ip6(1, protoTCP, tcp(5, 6, nil))
 	copy(far6[8:], []byte{0xff, 0xfe})
-	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ in the last byte alone
+	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ only in the last byte
 	copy(low6[24:], low6[8:23])
 	low6[39] = 0
 	for _, ip := range [][]byte{packet4, packet6, self, far6, low6} {
@@ -183,7 +184,7 @@ func TestBiflow(t *testing.T) {
 	}
 }
 
-// TestPortless checks that what has no ports is shown without.
+// TestPortless checks that keys without ports are shown without.
 func TestPortless(t *testing.T) {
 	later := slices.Clone(packet4)
 	later[7] = 1
@@ -242,8 +243,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestDetermines compares Determines with keys of packets: whether those that have one key in
-// common have the other one, too.
+// TestDetermines compares Determines with the keys of packets: whether packets with equal
+// keys of one kind have equal keys of the other.
 func TestDetermines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	var frames [][]byte
@@ -287,7 +288,7 @@ func TestDetermines(t *testing.T) {
 	}
 }
 
-// keysOf returns what the elements of each packet say, in no order.
+// keysOf returns the elements of each packet, in no order.
 func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
 	elements := make([][]string, packets)
 	made := NewMultiKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]

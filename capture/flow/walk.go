@@ -195,11 +195,11 @@ func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
 				return proto, o, false
 			}
 			length = 8
-			place := binary.BigEndian.Uint16(ip[o+2:])
-			if place&^6 != 0 { // all but the reserved bits: an offset, or more to come
+			fragment := binary.BigEndian.Uint16(ip[o+2:])
+			if fragment&^6 != 0 { // all but the reserved bits: an offset, or more to come
 				h.Flags |= FlagFragment
 			}
-			if place>>3 != 0 {
+			if fragment>>3 != 0 {
 				return next, o + length, false
 			}
 		}
