@@ -2,12 +2,12 @@ package flow_test
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"log"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // first returns the first packets of a capture at both interfaces of a router.

@@ -2,7 +2,6 @@ package ring
 
 import (
 	"encoding/binary"
-
 	"slices"
 	"strings"
 	"syscall"
