@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// bitLineStream is a stream of numbered elements and the truth about it.
-type bitLineStream struct {
+// accuracyStream is a stream of numbered elements and the truth about it.
+type accuracyStream struct {
 	name     string
 	digests  []digest.Digest
 	isCopy   []bool
@@ -20,9 +20,9 @@ type bitLineStream struct {
 // nextElement returns the number of an element that comes after earlier ones.
 type nextElement func(rng *rand.Rand, earlier []uint64) uint64
 
-func newBitLineStream(name string, n int, next nextElement) *bitLineStream {
+func newAccuracyStream(name string, n int, next nextElement) *accuracyStream {
 	rng := rand.New(rand.NewPCG(61, 62))
-	s := &bitLineStream{name: name}
+	s := &accuracyStream{name: name}
 	elements, first := make([]uint64, 0, n), make(map[uint64]int, n)
 	for i := range n {
 		element := next(rng, elements)
@@ -40,15 +40,15 @@ func newBitLineStream(name string, n int, next nextElement) *bitLineStream {
 	return s
 }
 
-// bitLineStreams are those that one-line layouts are judged by: elements drawn
+// accuracyStreams are those that one-line layouts are judged by: elements drawn
 // uniformly, so that new ones are 15 % and 60 % of the stream; Zipf's law of
 // exponent 1 over 2^24 elements; and bursts, where copies come mostly soon.
-func bitLineStreams(n int) []*bitLineStream {
-	return []*bitLineStream{
-		newBitLineStream("uniform15", n, uniformElements(0.1502, n)),
-		newBitLineStream("uniform60", n, uniformElements(0.8870, n)),
-		newBitLineStream("zipf", n, zipfElement),
-		newBitLineStream("bursts", n, burstElement),
+func accuracyStreams(n int) []*accuracyStream {
+	return []*accuracyStream{
+		newAccuracyStream("uniform15", n, uniformElements(0.1502, n)),
+		newAccuracyStream("uniform60", n, uniformElements(0.8870, n)),
+		newAccuracyStream("zipf", n, zipfElement),
+		newAccuracyStream("bursts", n, burstElement),
 	}
 }
 
@@ -76,16 +76,16 @@ func burstElement(rng *rand.Rand, earlier []uint64) uint64 {
 }
 
 // lines returns how many lines make a load.
-func (s *bitLineStream) lines(load float64) int {
+func (s *accuracyStream) lines(load float64) int {
 	return int(math.Round(load * 10 * float64(s.distinct) / 512))
 }
 
-// bitLineErrors counts new elements taken for seen, and copies not seen.
-type bitLineErrors struct {
+// errorCounts counts new elements taken for seen, and copies not seen.
+type errorCounts struct {
 	falsePositives, misses int
 }
 
-func (s *bitLineStream) errors(isSeen func(i int) bool) (e bitLineErrors) {
+func (s *accuracyStream) errors(isSeen func(i int) bool) (e errorCounts) {
 	for i, isCopy := range s.isCopy {
 		switch seen := isSeen(i); {
 		case seen && !isCopy:
@@ -97,11 +97,11 @@ func (s *bitLineStream) errors(isSeen func(i int) bool) (e bitLineErrors) {
 	return e
 }
 
-func (s *bitLineStream) referenceErrors(f paper.Filter) bitLineErrors {
+func (s *accuracyStream) referenceErrors(f paper.Filter) errorCounts {
 	return s.errors(func(i int) bool { return f.TestAndSet(s.digests[i]) })
 }
 
-func (s *bitLineStream) lineErrors(lines int, p line.StableParams) bitLineErrors {
+func (s *accuracyStream) lineErrors(lines int, p line.StableParams) errorCounts {
 	seen := make([]uint64, (len(s.digests)+63)/64)
 	var counts line.StableCounts
 	line.TestAndSetStable(make([][8]uint64, lines), seen, s.digests, 1, nil, p, &counts)

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// bitLineCase is a filter in one line beside the same over one array.
-type bitLineCase struct {
+// stableCase is a filter in one line beside the same over one array.
+type stableCase struct {
 	name string
 	line line.StableParams
 	// loss is by how much each rate of errors may be greater at loads up to 1.
@@ -22,10 +22,10 @@ type bitLineCase struct {
 	reference func(bits int) (paper.Filter, error)
 }
 
-// bitLineCases leaves out the reservoir filter: on streams with very frequent
+// stableCases leaves out the reservoir filter: on streams with very frequent
 // elements its lines trade misses for false positives, as each copy clears bits
-// where it lives. TestBitLineReservoir has it.
-var bitLineCases = []bitLineCase{
+// where it lives. TestStableLineReservoir has it.
+var stableCases = []stableCase{
 	{"SBF/K=2/P=5", line.StableParams{Method: line.StableSBF, K: 2, P: 5}, 0.02, 0.02, sparingStable(2, 5)},
 	{"SBF/K=2/P=8", line.StableParams{Method: line.StableSBF, K: 2, P: 8}, 0.02, 0.02, sparingStable(2, 8)},
 	{"SBF/K=3/P=11", line.StableParams{Method: line.StableSBF, K: 3, P: 11}, 0.05, 0.05, sparingStable(3, 11)},
@@ -41,15 +41,15 @@ var bitLineCases = []bitLineCase{
 	}},
 }
 
-// bitLineLoads are memory in units of 10 bits for each distinct element.
-var bitLineLoads = []float64{1. / 64, 1. / 16, 1. / 4, 1, 4}
+// stableLoads are memory in units of 10 bits for each distinct element.
+var stableLoads = []float64{1. / 64, 1. / 16, 1. / 4, 1, 4}
 
-// TestBitLineAccuracy holds the errors of filters in one line against those of the
+// TestStableLineAccuracy holds the errors of filters in one line against those of the
 // same filters over one array of equal size.
-func TestBitLineAccuracy(t *testing.T) {
-	for _, s := range bitLineStreams(150_000) {
-		for _, load := range bitLineLoads {
-			for _, c := range bitLineCases {
+func TestStableLineAccuracy(t *testing.T) {
+	for _, s := range accuracyStreams(150_000) {
+		for _, load := range stableLoads {
+			for _, c := range stableCases {
 				t.Run(fmt.Sprintf("%s/load=%g/%s", s.name, load, c.name), func(t *testing.T) {
 					t.Parallel()
 					lines := s.lines(load)
@@ -95,12 +95,12 @@ func unevenness(k int, n float64) float64 {
 	return 4/n + 2/(n*n)
 }
 
-// TestBitLineStablePublished holds the stable filter in lines, P = 5, against the
+// TestStableLinePublished holds the stable filter in lines, P = 5, against the
 // published one with P = 4, which clears for elements that are seen as well and so
 // forgets as fast on this stream: one of the points where both trade alike.
-func TestBitLineStablePublished(t *testing.T) {
+func TestStableLinePublished(t *testing.T) {
 	const n = 500_000
-	s := newBitLineStream("uniform60", n, uniformElements(0.8870, n))
+	s := newAccuracyStream("uniform60", n, uniformElements(0.8870, n))
 	lines := s.lines(0.25)
 	f, err := paper.NewStable(paper.StableConfig{Cells: lines * 512, CellBits: 1, K: 2, P: 4, Seed: 4})
 	if err != nil {
@@ -112,14 +112,14 @@ func TestBitLineStablePublished(t *testing.T) {
 	checkRate(t, "misses", got.misses, want.misses, 0.02)
 }
 
-// TestBitLineStableBound holds the share of new elements that a stable filter in
+// TestStableLineBound holds the share of new elements that a stable filter in
 // lines takes for seen, in the long run, against theory: with z the share of bits
 // set it is z^K, and as many bits are cleared as set, P z (1 - z^K) = K (1 - z).
 // Lines differ in z, which adds K (K-1)/2 (1-z) / (512 z) of it, up to two percent
 // here: it must lie within 3 % and five standard deviations.
-func TestBitLineStableBound(t *testing.T) {
+func TestStableLineBound(t *testing.T) {
 	const lines, n = 16, 1 << 19
-	s := newBitLineStream("new", n, func(_ *rand.Rand, earlier []uint64) uint64 { return uint64(len(earlier)) })
+	s := newAccuracyStream("new", n, func(_ *rand.Rand, earlier []uint64) uint64 { return uint64(len(earlier)) })
 	for _, c := range []struct{ k, p int }{{1, 4}, {2, 4}, {2, 5}, {2, 8}, {3, 11}, {4, 9}} {
 		t.Run(fmt.Sprintf("K=%d/P=%d", c.k, c.p), func(t *testing.T) {
 			got := float64(s.lineErrors(lines, line.StableParams{Method: line.StableSBF, K: c.k, P: c.p}).falsePositives)
@@ -135,14 +135,14 @@ func TestBitLineStableBound(t *testing.T) {
 	}
 }
 
-// TestBitLineReservoir holds the reservoir filter to 5 % where no element is very
+// TestStableLineReservoir holds the reservoir filter to 5 % where no element is very
 // frequent.
-func TestBitLineReservoir(t *testing.T) {
-	for _, s := range bitLineStreams(150_000) {
+func TestStableLineReservoir(t *testing.T) {
+	for _, s := range accuracyStreams(150_000) {
 		if s.name == "zipf" {
 			continue
 		}
-		for _, load := range bitLineLoads[:4] {
+		for _, load := range stableLoads[:4] {
 			t.Run(fmt.Sprintf("%s/load=%g", s.name, load), func(t *testing.T) {
 				t.Parallel()
 				lines := s.lines(load)

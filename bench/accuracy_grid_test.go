@@ -13,9 +13,9 @@ import (
 
 // forGrid runs a test with every stream and memory: from a 64th of ten bits for each
 // distinct element to four times that.
-func forGrid(t *testing.T, test func(t *testing.T, s *bitLineStream, load float64)) {
+func forGrid(t *testing.T, test func(t *testing.T, s *accuracyStream, load float64)) {
 	t.Helper()
-	for _, s := range bitLineStreams(150_000) {
+	for _, s := range accuracyStreams(150_000) {
 		for _, load := range []float64{1. / 64, 1. / 4, 1, 4} {
 			t.Run(fmt.Sprintf("%s/load=%g", s.name, load), func(t *testing.T) {
 				t.Parallel()
@@ -31,7 +31,7 @@ func forGrid(t *testing.T, test func(t *testing.T, s *bitLineStream, load float6
 // of both errors than one array with the same P where some elements are very frequent. Where
 // it is not, few are missed, and with the same P at most a fifth more.
 func TestStreamCells(t *testing.T) {
-	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
+	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
 		for _, c := range []stream.Config{
 			{Method: "sbf", Max: 3, K: 3, P: 30}, {Method: "sbf", Max: 7, K: 3, P: 45},
 		} {
@@ -52,7 +52,7 @@ func TestStreamCells(t *testing.T) {
 
 // publishedErrors takes the stream through the published filter of so many counters, with
 // another P.
-func (s *bitLineStream) publishedErrors(t *testing.T, c stream.Config, cells, p int) bitLineErrors {
+func (s *accuracyStream) publishedErrors(t *testing.T, c stream.Config, cells, p int) errorCounts {
 	t.Helper()
 	f, err := paper.NewStable(paper.StableConfig{Cells: cells, CellBits: bits.Len(uint(c.Max)), K: c.K, P: p, Seed: 6})
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *bitLineStream) publishedErrors(t *testing.T, c stream.Config, cells, p 
 
 // publishedMisses returns what the published filter misses with so many false
 // positives, between those P that have more and fewer of them.
-func (s *bitLineStream) publishedMisses(t *testing.T, c stream.Config, cells, falsePositives int) int {
+func (s *accuracyStream) publishedMisses(t *testing.T, c stream.Config, cells, falsePositives int) int {
 	t.Helper()
 	low, high := c.P/2, c.P+8
 	more, less := s.publishedErrors(t, c, cells, low), s.publishedErrors(t, c, cells, high)
@@ -79,10 +79,10 @@ func (s *bitLineStream) publishedMisses(t *testing.T, c stream.Config, cells, fa
 			high, less = p, e
 		}
 	}
-	ratio := func(e bitLineErrors) float64 {
+	ratio := func(e errorCounts) float64 {
 		return math.Log(float64(more.falsePositives) / float64(e.falsePositives))
 	}
-	share := ratio(bitLineErrors{falsePositives: falsePositives}) / ratio(less)
+	share := ratio(errorCounts{falsePositives: falsePositives}) / ratio(less)
 	return more.misses + int(share*float64(less.misses-more.misses))
 }
 
@@ -92,7 +92,7 @@ func (s *bitLineStream) publishedMisses(t *testing.T, c stream.Config, cells, fa
 // against a table of as many cells.
 func TestStreamRows(t *testing.T) {
 	const widest = 16 // in the tables
-	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
+	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
 		for _, shape := range stream.Shapes() {
 			lines := s.lines(load)
 			got, stats := s.streamErrors(t, stream.Config{Method: "lru", Shape: shape.Name}, lines)
@@ -110,7 +110,7 @@ func TestStreamRows(t *testing.T) {
 // new elements for known as the rate of lines with loads of Poisson's distribution,
 // followed through its growth, says, within 5 % and chance.
 func TestLandmarkGrid(t *testing.T) {
-	forGrid(t, func(t *testing.T, s *bitLineStream, load float64) {
+	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
 		for _, fpr := range []float64{0.1, 0.01} {
 			f, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: 64 * s.lines(load)})
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // streamErrors takes a stream through a filter of so many lines.
-func (s *bitLineStream) streamErrors(t *testing.T, c stream.Config, lines int) (bitLineErrors, stream.Stats) {
+func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) (errorCounts, stream.Stats) {
 	t.Helper()
 	c.Memory = 64 * lines
 	f, err := stream.New(c)
@@ -25,7 +25,7 @@ func (s *bitLineStream) streamErrors(t *testing.T, c stream.Config, lines int) (
 
 // quotientErrors takes a stream through a published quotient hash table of the memory
 // of so many lines.
-func (s *bitLineStream) quotientErrors(t *testing.T, method string, lines, cells, width int) bitLineErrors {
+func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cells, width int) errorCounts {
 	t.Helper()
 	c := paper.QHTConfig{Bits: 512 * lines, CellBits: width, Cells: cells, Seed: 81}
 	var f paper.Filter
@@ -50,7 +50,7 @@ func TestStreamRowsAgainstPublished(t *testing.T) {
 		name         string
 		cells, width int
 	}{{"8x8", 8, 8}, {"4x16", 4, 16}, {"32x16", 32, 16}}
-	for _, s := range bitLineStreams(100_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, load := range []float64{1.0 / 16, 1} {
 			lines := s.lines(load)
 			for _, method := range []string{"qht", "qqhtd"} {
@@ -85,7 +85,7 @@ func checkAlike(t *testing.T, what string, got, want int) {
 // come soon or some elements often, by a tenth at least, and no more on others.
 func TestStreamLRU(t *testing.T) {
 	gain := map[string]float64{"zipf": -0.1, "bursts": -0.1}
-	for _, s := range bitLineStreams(100_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, shape := range []string{"8x8", "32x16"} {
 			lines := s.lines(1.0 / 4)
 			lru, _ := s.streamErrors(t, stream.Config{Method: "lru", Shape: shape}, lines)
@@ -104,7 +104,7 @@ func TestStreamBounds(t *testing.T) {
 		{Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.01}, {Method: "sbf", FPR: 0.1, Max: 3},
 		{Method: "sbf", FPR: 0.01, Max: 7}, {Method: "bsbf", FPR: 0.4}, {Method: "rlbsbf", FPR: 0.4}, {Method: "rsbf", FPR: 0.3},
 	}
-	for _, s := range bitLineStreams(100_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, c := range configs {
 			got, stats := s.streamErrors(t, c, s.lines(1.0/64))
 			most := c.FPR * float64(s.distinct)

@@ -16,13 +16,13 @@ func Tun(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tie(tun, name); err != nil {
+	if err := attachTun(tun, name); err != nil {
 		return nil, errors.Join(fmt.Errorf("no tun interface: %w", err), tun.Close())
 	}
 	return tun, nil
 }
 
-func tie(tun *os.File, name string) error {
+func attachTun(tun *os.File, name string) error {
 	request, err := unix.NewIfreq(name)
 	if err != nil {
 		return err

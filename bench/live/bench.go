@@ -18,8 +18,8 @@ import (
 // bench is one run of the program.
 type bench struct {
 	plan
-	place string // of the outputs
-	out   io.Writer
+	outputs string // the folder of the outputs
+	out     io.Writer
 }
 
 // measureAll measures in a namespace that ends with the program.
@@ -27,12 +27,12 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 	if err := errors.Join(lab.Enter(), lab.Pair("left", "right"), lab.Pair("out", "tool")); err != nil {
 		return err
 	}
-	place, err := os.MkdirTemp(dir, "live-")
+	outputs, err := os.MkdirTemp(dir, "live-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(place)) }()
-	b := &bench{p, place, out}
+	defer func() { err = errors.Join(err, os.RemoveAll(outputs)) }()
+	b := &bench{p, outputs, out}
 	if err := errors.Join(pin(0), b.printMachine()); err != nil {
 		return err
 	}

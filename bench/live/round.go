@@ -30,7 +30,7 @@ func (b *bench) inRounds() error {
 				if failed[r.name] {
 					continue
 				}
-				if err := b.once(r, sender); err != nil {
+				if err := b.runReceiver(r, sender); err != nil {
 					failed[r.name] = true
 					errs = append(errs, err)
 				}
@@ -40,9 +40,9 @@ func (b *bench) inRounds() error {
 	return errors.Join(errs...)
 }
 
-// once measures a receiver and prints the result.
-func (b *bench) once(r *receiver, sender string) error {
-	dir := filepath.Join(b.place, r.name)
+// runReceiver measures a receiver and prints the result.
+func (b *bench) runReceiver(r *receiver, sender string) error {
+	dir := filepath.Join(b.outputs, r.name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
 	}

@@ -17,28 +17,28 @@ import (
 // bench is one run of the program.
 type bench struct {
 	plan
-	place    string // where dir is made
+	parent   string // where dir is made
 	dir      string // of captures and outputs
 	commands []command
 	out      io.Writer
 }
 
-func newBench(ctx context.Context, p plan, place string, out io.Writer) (*bench, error) {
-	b := &bench{plan: p, place: place, commands: available(ctx), out: out}
-	if place == "" {
-		b.place = os.TempDir()
-		if free, err := room("/dev/shm"); err == nil && free >= p.space() {
-			b.place = "/dev/shm"
+func newBench(ctx context.Context, p plan, parent string, out io.Writer) (*bench, error) {
+	b := &bench{plan: p, parent: parent, commands: available(ctx), out: out}
+	if parent == "" {
+		b.parent = os.TempDir()
+		if free, err := freeSpace("/dev/shm"); err == nil && free >= p.spaceNeeded() {
+			b.parent = "/dev/shm"
 		}
 	}
-	dir, err := os.MkdirTemp(b.place, "pipeline-")
+	dir, err := os.MkdirTemp(b.parent, "pipeline-")
 	b.dir = dir
 	return b, err
 }
 
-// space returns how many bytes the comparison of tools takes: the captures, and at
+// spaceNeeded returns how many bytes the comparison of tools takes: the captures, and at
 // most as much for what a command writes.
-func (p plan) space() int64 {
+func (p plan) spaceNeeded() int64 {
 	sum := int64(0)
 	for _, bytes := range p.bytes {
 		sum += 2 * bytes
@@ -85,14 +85,14 @@ func (b *bench) inputs(ctx context.Context) error {
 }
 
 func (b *bench) inputsOf(ctx context.Context, k kind) error {
-	free, err := room(b.dir)
+	free, err := freeSpace(b.dir)
 	if err != nil {
 		return err
 	}
 	var all []task
 	for _, bytes := range b.plan.inputs {
 		if free -= bytes; free < 0 {
-			fmt.Fprintf(os.Stderr, "pipeline: no room in %s for an input of %d MB\n", b.place, bytes/megabyte)
+			fmt.Fprintf(os.Stderr, "pipeline: no room in %s for an input of %d MB\n", b.parent, bytes/megabyte)
 			break
 		}
 		on := k.of(bytes)

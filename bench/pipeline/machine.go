@@ -26,7 +26,7 @@ func (b *bench) printMachine(ctx context.Context) error {
 	_, err = fmt.Fprintf(b.out, "goos: %s\ngoarch: %s\npkg: github.com/flowdedup/flowdedup/bench/pipeline\n"+
 		"cpu: %s\nthreads: %d\nkernel: %s\nplace: %s\nlowest-peak: %.1f MiB\n",
 		runtime.GOOS, runtime.GOARCH, field("/proc/cpuinfo", "model name"), runtime.NumCPU(),
-		strings.TrimSpace(string(kernel)), b.place, float64(floor.peak)/(1<<20))
+		strings.TrimSpace(string(kernel)), b.parent, float64(floor.peak)/(1<<20))
 	return err
 }
 
@@ -46,10 +46,10 @@ func field(name, key string) string {
 	return "unknown"
 }
 
-// room returns how many bytes of files in a folder may be counted on to stay in
+// freeSpace returns how many bytes of files in a folder may be counted on to stay in
 // memory: two thirds of what is free of both, because programs need some and
 // others are at work.
-func room(dir string) (int64, error) {
+func freeSpace(dir string) (int64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)

@@ -27,7 +27,7 @@ func (b *bench) inRounds(ctx context.Context, all []task) error {
 			if errs[i] != nil {
 				continue
 			}
-			if errs[i] = b.once(ctx, t); ctx.Err() != nil {
+			if errs[i] = b.runTask(ctx, t); ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
@@ -35,8 +35,8 @@ func (b *bench) inRounds(ctx context.Context, all []task) error {
 	return errors.Join(errs...)
 }
 
-// once measures a task and prints the result.
-func (b *bench) once(ctx context.Context, t task) error {
+// runTask measures a task and prints the result.
+func (b *bench) runTask(ctx context.Context, t task) error {
 	took, err := measure(ctx, b.dir, t.line, t.on.file)
 	if err != nil {
 		return err

@@ -2,25 +2,25 @@ package paper
 
 import "math/rand/v2"
 
-// foreseen is a filter's generator whose coming values can be looked at before
+// lookahead is a filter's generator whose coming values can be looked at before
 // they are drawn, so that the words they choose can be touched.
-type foreseen struct {
+type lookahead struct {
 	*rand.Rand
 	source *rand.PCG
-	// coming draws from copied, which is set to the state of source.
-	coming *rand.Rand
-	copied *rand.PCG
+	// peeked draws from peekedSource, which is set to the state of source.
+	peeked       *rand.Rand
+	peekedSource *rand.PCG
 }
 
-// newForeseen returns a generator with the values of [newRandom].
-func newForeseen(seed uint64) foreseen {
-	source, copied := newSource(seed), new(rand.PCG)
-	return foreseen{Rand: rand.New(source), source: source, coming: rand.New(copied), copied: copied}
+// newLookahead returns a generator with the values of [newRandom].
+func newLookahead(seed uint64) lookahead {
+	source, peekedSource := newSource(seed), new(rand.PCG)
+	return lookahead{Rand: rand.New(source), source: source, peeked: rand.New(peekedSource), peekedSource: peekedSource}
 }
 
-// ahead returns a generator of the values to come. They are still to come
+// peek returns a generator of the values to come. They are still to come
 // afterwards. It is good until the next call.
-func (f *foreseen) ahead() *rand.Rand {
-	*f.copied = *f.source
-	return f.coming
+func (f *lookahead) peek() *rand.Rand {
+	*f.peekedSource = *f.source
+	return f.peeked
 }

@@ -49,7 +49,7 @@ func TestTestAndSetAll(t *testing.T) {
 			}
 			got := make([]bool, len(digests))
 			for from, size := 0, 0; from < len(digests); size++ {
-				to := min(from+size%(3*touchedAtOnce), len(digests))
+				to := min(from+size%(3*prefetchBatch), len(digests))
 				TestAndSetAll(batched, digests[from:to], got[from:to])
 				from = to
 			}
@@ -103,12 +103,12 @@ func TestTouch(t *testing.T) {
 		for id := range uint64(2000) {
 			d := digestOf(id)
 			first.TestAndSet(d)
-			sum := second.(toucher).touch([]digest.Digest{d})
+			sum := second.(prefetcher).prefetch([]digest.Digest{d})
 			for i, word := range wordsOf(first) {
 				if words := wordsOf(second); words[i] != word {
 					changed++
 					words[i]++
-					if second.(toucher).touch([]digest.Digest{d}) == sum {
+					if second.(prefetcher).prefetch([]digest.Digest{d}) == sum {
 						t.Fatalf("%s: element %d changes word %d, which was not touched", name, id, i)
 					}
 					words[i]--
@@ -135,10 +135,10 @@ func mustBuildTouched(t *testing.T, name string) Filter {
 }
 
 func TestForeseen(t *testing.T) {
-	f := newForeseen(7)
+	f := newLookahead(7)
 	plain := newRandom(7)
 	for range 100 {
-		ahead := f.ahead()
+		ahead := f.peek()
 		first, second := ahead.Uint64(), ahead.Uint64()
 		for _, want := range []uint64{first, second} {
 			if got := f.Uint64(); got != want || plain.Uint64() != want {

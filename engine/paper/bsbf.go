@@ -6,7 +6,7 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 // Based Algorithms for Efficient Approximate Data De-Duplication in Streams"
 // (Bera, Dutta, Narang, Bhattacherjee, 2012), section 4, Algorithm 2: every
 // element reported distinct is inserted into K Bloom filters, each of which
-// loses one random bit for it.
+// resets one random bit for it.
 //
 // Readings taken: DISTINCT and DUPLICATE are swapped in the printed algorithm's
 // first branch; an element whose bits are all set is a duplicate. The random bits
@@ -37,12 +37,12 @@ func (f *BSBF) TestAndSet(d digest.Digest) (seen bool) {
 	return false
 }
 
-// touch implements toucher.
-func (f *BSBF) touch(digests []digest.Digest) (sum uint64) {
-	random := f.filters.random.ahead()
+// prefetch implements prefetcher.
+func (f *BSBF) prefetch(digests []digest.Digest) (sum uint64) {
+	random := f.filters.random.peek()
 	for _, d := range digests {
-		sum += f.filters.touch(d)
-		sum += f.filters.touchEach(random)
+		sum += f.filters.prefetch(d)
+		sum += f.filters.prefetchResets(random)
 	}
 	return sum
 }

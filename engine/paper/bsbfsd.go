@@ -33,22 +33,22 @@ func (f *BSBFSD) TestAndSet(d digest.Digest) (seen bool) {
 	if f.filters.probe(d) {
 		return true
 	}
-	f.filters.bits.put(f.drawAny(f.filters.random.Rand), 0)
+	f.filters.bits.put(f.pickAny(f.filters.random.Rand), 0)
 	f.filters.insert()
 	return false
 }
 
-// drawAny returns a uniformly random position of a random filter.
-func (f *BSBFSD) drawAny(random *rand.Rand) uint64 {
-	return f.filters.draw(random, random.IntN(len(f.filters.pos)))
+// pickAny returns a uniformly random position of a random filter.
+func (f *BSBFSD) pickAny(random *rand.Rand) uint64 {
+	return f.filters.pickBit(random, random.IntN(len(f.filters.pos)))
 }
 
-// touch implements toucher.
-func (f *BSBFSD) touch(digests []digest.Digest) (sum uint64) {
-	random := f.filters.random.ahead()
+// prefetch implements prefetcher.
+func (f *BSBFSD) prefetch(digests []digest.Digest) (sum uint64) {
+	random := f.filters.random.peek()
 	for _, d := range digests {
-		sum += f.filters.touch(d)
-		sum += f.filters.bits.touch(f.drawAny(random))
+		sum += f.filters.prefetch(d)
+		sum += f.filters.bits.load(f.pickAny(random))
 	}
 	return sum
 }

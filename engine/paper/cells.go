@@ -32,8 +32,8 @@ func (c *cells) get(i uint64) uint64 {
 	return value & c.top
 }
 
-// touch reads the word that cell i begins in.
-func (c *cells) touch(i uint64) uint64 { return c.words[i*c.width/64] }
+// prefetch reads the word that cell i begins in.
+func (c *cells) load(i uint64) uint64 { return c.words[i*c.width/64] }
 
 // put stores value, at most c.top, in cell i.
 func (c *cells) put(i, value uint64) {

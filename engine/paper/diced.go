@@ -6,11 +6,11 @@ package paper
 // [ErrParameter].
 func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(size uint64) arrangement {
-		return func(places []place, pos []uint64) {
+		return func(addresses []bitAddress, pos []uint64) {
 			outer := pos[0] / size / uint64(inner)
 			for i, p := range pos {
 				part := p / size % uint64(inner)
-				places[i] = place{slice: int(outer*uint64(inner) + part), offset: p % size}
+				addresses[i] = bitAddress{slice: int(outer*uint64(inner) + part), offset: p % size}
 			}
 		}
 	})
@@ -27,10 +27,10 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(size uint64) arrangement {
 		outer := size * uint64(inner)
-		return func(places []place, pos []uint64) {
+		return func(addresses []bitAddress, pos []uint64) {
 			for i, p := range pos {
 				chosen := pos[firstWithin(pos, p/outer, outer)] / size
-				places[i] = place{slice: int(chosen), offset: p % size}
+				addresses[i] = bitAddress{slice: int(chosen), offset: p % size}
 			}
 		}
 	})

@@ -20,7 +20,7 @@ type partition struct {
 	bits   cells
 	size   uint64   // s
 	pos    []uint64 // of the element probed last, one in each filter, counted from the first filter's start
-	random foreseen
+	random lookahead
 }
 
 func newPartition(c BiasedConfig) (partition, error) {
@@ -35,7 +35,7 @@ func newPartition(c BiasedConfig) (partition, error) {
 		bits:   newCells(size*c.K, 1),
 		size:   uint64(size),
 		pos:    make([]uint64, c.K),
-		random: newForeseen(c.Seed),
+		random: newLookahead(c.Seed),
 	}, nil
 }
 
@@ -51,19 +51,19 @@ func (p *partition) probe(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// touch reads the words that probe will.
-func (p *partition) touch(d digest.Digest) (sum uint64) {
+// prefetch reads the words that probe will.
+func (p *partition) prefetch(d digest.Digest) (sum uint64) {
 	positions(p.pos, d, p.size)
 	for i, pos := range p.pos {
-		sum += p.bits.touch(uint64(i)*p.size + pos)
+		sum += p.bits.load(uint64(i)*p.size + pos)
 	}
 	return sum
 }
 
-// touchEach reads the words that resetEach will with this generator.
-func (p *partition) touchEach(random *rand.Rand) (sum uint64) {
+// prefetchResets reads the words that resetEach will with this generator.
+func (p *partition) prefetchResets(random *rand.Rand) (sum uint64) {
 	for filter := range p.pos {
-		sum += p.bits.touch(p.draw(random, filter))
+		sum += p.bits.load(p.pickBit(random, filter))
 	}
 	return sum
 }
@@ -74,15 +74,15 @@ func (p *partition) insert() {
 	}
 }
 
-// draw returns a uniformly random position of a filter.
-func (p *partition) draw(random *rand.Rand, filter int) uint64 {
+// pickBit returns a uniformly random position of a filter.
+func (p *partition) pickBit(random *rand.Rand, filter int) uint64 {
 	return uint64(filter)*p.size + random.Uint64N(p.size)
 }
 
 // resetEach resets one uniformly random bit of each filter, set or not.
 func (p *partition) resetEach() {
 	for filter := range p.pos {
-		p.bits.put(p.draw(p.random.Rand, filter), 0)
+		p.bits.put(p.pickBit(p.random.Rand, filter), 0)
 	}
 }
 
@@ -92,13 +92,13 @@ func (p *partition) resetEach() {
 func (p *partition) resetSet(filter int) {
 	const draws = 256
 	for range draws {
-		if i := p.draw(p.random.Rand, filter); p.bits.get(i) == 1 {
+		if i := p.pickBit(p.random.Rand, filter); p.bits.get(i) == 1 {
 			p.bits.put(i, 0)
 			return
 		}
 	}
 	start := uint64(filter) * p.size
-	from, end := p.draw(p.random.Rand, filter), start+p.size
+	from, end := p.pickBit(p.random.Rand, filter), start+p.size
 	i, found := p.nextSet(from, end)
 	if !found {
 		i, found = p.nextSet(start, from)

@@ -92,8 +92,8 @@ func TestCuckooRowsAreAPair(t *testing.T) {
 	f := qhtMust[*Cuckoo](t)(NewCuckoo(CuckooConfig{Bits: 1 << 12, CellBits: 8, Cells: 2, Kicks: 1}))
 	for row := range uint64(f.table.rows) {
 		for fingerprint := uint64(1); fingerprint < 256; fingerprint++ {
-			other := f.other(row, fingerprint)
-			if other == row || other >= uint64(f.table.rows) || f.other(other, fingerprint) != row {
+			other := f.alternateRow(row, fingerprint)
+			if other == row || other >= uint64(f.table.rows) || f.alternateRow(other, fingerprint) != row {
 				t.Fatalf("rows %d and %d for fingerprint %d", row, other, fingerprint)
 			}
 		}

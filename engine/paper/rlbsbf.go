@@ -37,17 +37,17 @@ func (f *RLBSBF) TestAndSet(d digest.Digest) (seen bool) {
 	}
 	random := f.filters.random.Rand
 	for filter, i := range f.filters.pos {
-		if f.loses(random, filter) {
-			f.change(filter, f.filters.draw(random, filter), 0)
+		if f.resets(random, filter) {
+			f.change(filter, f.filters.pickBit(random, filter), 0)
 		}
 		f.change(filter, i, 1)
 	}
 	return false
 }
 
-// loses reports whether a bit of the filter is reset for an insertion: with
+// resets reports whether a bit of the filter is reset for an insertion: with
 // probability L(i)/s.
-func (f *RLBSBF) loses(random *rand.Rand, filter int) bool {
+func (f *RLBSBF) resets(random *rand.Rand, filter int) bool {
 	return random.Uint64N(f.filters.size) < f.load[filter]
 }
 
@@ -57,14 +57,14 @@ func (f *RLBSBF) change(filter int, i, bit uint64) {
 	f.filters.bits.put(i, bit)
 }
 
-// touch implements toucher.
-func (f *RLBSBF) touch(digests []digest.Digest) (sum uint64) {
-	random := f.filters.random.ahead()
+// prefetch implements prefetcher.
+func (f *RLBSBF) prefetch(digests []digest.Digest) (sum uint64) {
+	random := f.filters.random.peek()
 	for _, d := range digests {
-		sum += f.filters.touch(d)
+		sum += f.filters.prefetch(d)
 		for filter := range f.load {
-			if f.loses(random, filter) {
-				sum += f.filters.bits.touch(f.filters.draw(random, filter))
+			if f.resets(random, filter) {
+				sum += f.filters.bits.load(f.filters.pickBit(random, filter))
 			}
 		}
 	}

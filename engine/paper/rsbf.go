@@ -80,15 +80,15 @@ func (f *RSBF) replace() {
 	}
 }
 
-// touch implements toucher.
-func (f *RSBF) touch(digests []digest.Digest) (sum uint64) {
-	random := f.filters.random.ahead()
+// prefetch implements prefetcher.
+func (f *RSBF) prefetch(digests []digest.Digest) (sum uint64) {
+	random := f.filters.random.peek()
 	count := f.count
 	for _, d := range digests {
-		sum += f.filters.touch(d)
+		sum += f.filters.prefetch(d)
 		count++
 		if f.inReservoir(random, count) {
-			sum += f.filters.touchEach(random)
+			sum += f.filters.prefetchResets(random)
 		}
 	}
 	return sum

@@ -37,8 +37,8 @@ type Sliced struct {
 	offsetBits   int // what a position within a slice takes in a message
 	positionBits int // what a position within the whole filter takes
 	pos          []uint64
-	places       []place
-	stops        []stop
+	addresses    []bitAddress
+	hops         []hop
 	cost         Cost
 }
 
@@ -51,8 +51,8 @@ type slice struct {
 	tests  int
 }
 
-// place is where one bit of an element lies.
-type place struct {
+// bitAddress is where one bit of an element lies.
+type bitAddress struct {
 	slice  int
 	offset uint64
 }
@@ -60,12 +60,12 @@ type place struct {
 // arrangement says in which slices an element's bits are. pos holds the values of K
 // hash functions whose range is all slices' bits together; each of them has a
 // slice and an offset in it, both uniform and independent of each other.
-type arrangement func(places []place, pos []uint64)
+type arrangement func(addresses []bitAddress, pos []uint64)
 
 // TestAndSet implements [Filter], by the primitive that the filter was made with.
 func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
 	independentPositions(s.pos, d, s.size*uint64(len(s.slices)))
-	s.arrange(s.places, s.pos)
+	s.arrange(s.addresses, s.pos)
 	live := s.route()
 	s.cost.Events++
 	allSet := s.test(live)
@@ -81,8 +81,8 @@ func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
 func (s *Sliced) test(live int) (allSet bool) {
 	allSet = true
 	visited := 0
-	for _, stop := range s.stops {
-		allSet = s.testSlice(stop.slice) && allSet
+	for _, hop := range s.hops {
+		allSet = s.testSlice(hop.slice) && allSet
 		visited++
 		if !allSet && s.pipelined && s.firstTest {
 			break // test-and-set goes on, for the bits yet to be set
@@ -95,7 +95,7 @@ func (s *Sliced) test(live int) (allSet bool) {
 // testSlice reports whether the element's bits in a slice are all set.
 func (s *Sliced) testSlice(index int) (allSet bool) {
 	s.slices[index].tests++
-	for _, p := range s.places {
+	for _, p := range s.addresses {
 		if p.slice == index && s.slices[index].bits.get(p.offset) == 0 {
 			return false
 		}
@@ -105,7 +105,7 @@ func (s *Sliced) testSlice(index int) (allSet bool) {
 
 // set sets the bits of a distinct element.
 func (s *Sliced) set(live int) {
-	for _, p := range s.places {
+	for _, p := range s.addresses {
 		if site := &s.slices[p.slice]; !site.failed {
 			site.bits.put(p.offset, 1)
 		}

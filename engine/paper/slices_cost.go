@@ -45,8 +45,8 @@ func (s *Sliced) Loads() []int {
 	return loads
 }
 
-// stop is a working slice that holds bits of the element.
-type stop struct {
+// hop is a working slice that holds bits of the element.
+type hop struct {
 	slice int
 	bits  int
 }
@@ -54,29 +54,29 @@ type stop struct {
 // route lists the working slices in the order of the hash functions that lead to
 // them, and returns the number of the element's bits they hold.
 func (s *Sliced) route() (live int) {
-	s.stops = s.stops[:0]
-	for _, p := range s.places {
+	s.hops = s.hops[:0]
+	for _, p := range s.addresses {
 		if s.slices[p.slice].failed {
 			continue
 		}
 		live++
-		if at := s.stopAt(p.slice); at < len(s.stops) {
-			s.stops[at].bits++
+		if at := s.hopOf(p.slice); at < len(s.hops) {
+			s.hops[at].bits++
 		} else {
-			s.stops = append(s.stops, stop{slice: p.slice, bits: 1})
+			s.hops = append(s.hops, hop{slice: p.slice, bits: 1})
 		}
 	}
 	return live
 }
 
-// stopAt returns the place of a slice in the route, its length if it is not there.
-func (s *Sliced) stopAt(slice int) int {
-	for i := range s.stops {
-		if s.stops[i].slice == slice {
+// hopOf returns the place of a slice in the route, its length if it is not there.
+func (s *Sliced) hopOf(slice int) int {
+	for i := range s.hops {
+		if s.hops[i].slice == slice {
 			return i
 		}
 	}
-	return len(s.stops)
+	return len(s.hops)
 }
 
 func (s *Sliced) countTests(visited, live int) {
@@ -91,16 +91,16 @@ func (s *Sliced) countTests(visited, live int) {
 }
 
 func (s *Sliced) countSets(live int) {
-	s.cost.Sets += len(s.stops)
-	s.countPositions(len(s.stops), live)
+	s.cost.Sets += len(s.hops)
+	s.countPositions(len(s.hops), live)
 }
 
 // countPositions adds what the requests to the first visited slices hold.
 func (s *Sliced) countPositions(visited, live int) {
 	later := live
-	for _, stop := range s.stops[:visited] {
-		later -= stop.bits
-		s.cost.PositionBits += stop.bits * s.offsetBits
+	for _, hop := range s.hops[:visited] {
+		later -= hop.bits
+		s.cost.PositionBits += hop.bits * s.offsetBits
 		if s.pipelined {
 			s.cost.PositionBits += later * s.positionBits
 		}

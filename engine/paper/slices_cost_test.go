@@ -21,7 +21,7 @@ func TestCostInParallel(t *testing.T) {
 				t.Fatalf("element %d seen %v", i, seen)
 			}
 			slices := map[int]bool{}
-			for _, p := range f.places {
+			for _, p := range f.addresses {
 				slices[p.slice] = true
 			}
 			want.Events++
@@ -77,8 +77,8 @@ func TestCostOfPipelines(t *testing.T) {
 func idInThreeSlices(f *Sliced) uint64 {
 	for id := uint64(0); ; id++ {
 		independentPositions(f.pos, digestOf(id), uint64(f.Bits()))
-		f.arrange(f.places, f.pos)
-		if f.route(); len(f.stops) == 3 {
+		f.arrange(f.addresses, f.pos)
+		if f.route(); len(f.hops) == 3 {
 			return id
 		}
 	}

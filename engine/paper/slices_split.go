@@ -27,10 +27,10 @@ func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
 	}
 	k2 := c.K / k1
 	return c.newSliced(1, func(size uint64) arrangement {
-		return func(places []place, pos []uint64) {
+		return func(addresses []bitAddress, pos []uint64) {
 			for i, p := range pos {
 				selected := pos[i-i%k2] / size
-				places[i] = place{slice: int(selected), offset: p % size}
+				addresses[i] = bitAddress{slice: int(selected), offset: p % size}
 			}
 		}
 	})

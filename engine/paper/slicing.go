@@ -63,7 +63,7 @@ func (c SlicedConfig) newSliced(inner int, arranged func(size uint64) arrangemen
 		offsetBits:   bits.Len64(uint64(size) - 1),
 		positionBits: bits.Len64(uint64(size*count) - 1),
 		pos:          make([]uint64, c.K),
-		places:       make([]place, c.K),
+		addresses:    make([]bitAddress, c.K),
 	}
 	for i := range s.slices {
 		s.slices[i].bits = newCells(size, 1)

@@ -116,9 +116,9 @@ func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full boo
 	return leaving, true
 }
 
-// Full returns the share of counters that have reached their largest value, where
+// SaturatedShare returns the share of counters that have reached their largest value, where
 // they stay. It reads the whole array.
-func (s *SlidingBloom) Full() float64 {
+func (s *SlidingBloom) SaturatedShare() float64 {
 	full := 0
 	for i := range s.m {
 		if s.counters.get(i) == s.counters.top {

@@ -13,7 +13,7 @@ type biasedRates func(r *request, k int, s float64) rates
 // have s bits of which a share is set.
 func biased(clearing func(k int, s, set float64) float64) biasedRates {
 	return func(r *request, k int, s float64) rates {
-		return settle(r.load, k, 1/s, 1/s, func(at rates) float64 {
+		return fixedPoint(r.load, k, 1/s, 1/s, func(at rates) float64 {
 			return clearing(k, s, at.set) * at.distinctReports(r.load)
 		})
 	}
@@ -40,7 +40,7 @@ func rlbsbf(_ int, s, set float64) float64 { return set / s }
 // bound, and the FNR some 15 % too low where most elements are repeats. Bits are
 // cleared at the rate that leads to half of them.
 func rsbf(r *request, k int, s float64) (at rates) {
-	root(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
+	bisect(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
 		at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
 		return at.set - 0.5
 	})

@@ -76,11 +76,11 @@ func (r rates) distinctReports(l *load) float64 {
 	return l.fresh*(1-r.fpr) + (1-l.fresh)*fnr
 }
 
-// settle finds the rate of clearings that is equal to what it leads to: next says
+// fixedPoint finds the rate of clearings that is equal to what it leads to: next says
 // which, for the rates at a given one. most bounds the rate. Where all clearings are
 // too few to keep up with what is set, the filter fills up and everything is
 // reported as a repeat.
-func settle(l *load, k int, setting, most float64, next func(rates) float64) rates {
+func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64) rates {
 	var at rates
 	excess := func(logClearing float64) float64 {
 		at = ratesOf(l, cell{setting: setting, clearing: math.Exp(logClearing), top: 1}, k)
@@ -91,13 +91,13 @@ func settle(l *load, k int, setting, most float64, next func(rates) float64) rat
 	if excess(low) < little {
 		return rates{clear: make(misses, len(l.between)), k: k, set: 1, fpr: 1}
 	}
-	root(low, high, excess)
+	bisect(low, high, excess)
 	return at
 }
 
-// root solves f(x) = 0 for a falling f between low, where it is positive, and high, where
+// bisect solves f(x) = 0 for a falling f between low, where it is positive, and high, where
 // it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
-func root(low, high float64, f func(x float64) float64) {
+func bisect(low, high float64, f func(x float64) float64) {
 	atLow, atHigh := f(low), f(high)
 	for range 100 {
 		x := high

@@ -23,7 +23,7 @@ func TestDifferent(t *testing.T) {
 			stretches++
 		}
 		want := sum / stretches
-		if got := differentAmong(distinct, gaps, float64(length)); math.Abs(got/want-1) > 0.02 {
+		if got := distinctAmong(distinct, gaps, float64(length)); math.Abs(got/want-1) > 0.02 {
 			t.Errorf("among %d elements: %.4g different, the stream has %.4g", length, got, want)
 		}
 	}
@@ -71,11 +71,11 @@ func TestCellAgainstStable(t *testing.T) {
 func TestSettled(t *testing.T) {
 	l := newLoad(1, logGaps(1<<10))
 	const s = 1 << 20
-	r := settle(l, 2, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / s })
+	r := fixedPoint(l, 2, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / s })
 	if want := (math.Sqrt(5) - 1) / 2; math.Abs(r.set-want) > 1e-3 {
 		t.Errorf("share of set bits is %.5f, want %.5f", r.set, want)
 	}
-	full := settle(l, 1, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / (2 * s) })
+	full := fixedPoint(l, 1, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / (2 * s) })
 	if full.fpr != 1 || full.set != 1 {
 		t.Errorf("a filter that sets more than it clears has FPR %v", full.fpr)
 	}

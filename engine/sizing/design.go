@@ -35,20 +35,20 @@ const ipv4Addresses = 1 << 32
 
 func newRequest(q Question) *request {
 	r := &request{Question: q, load: newLoad(q.Distinct, q.Gaps)}
-	r.window = r.within(q.Elements)
+	r.window = r.distinctIn(q.Elements)
 	if q.Kind == Landmark {
-		r.window = r.capped(math.Max(1, q.Distinct*q.Elements))
+		r.window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
 	}
 	return r
 }
 
-// within returns the number of different elements among so many.
-func (r *request) within(elements float64) float64 {
-	return r.capped(differentAmong(r.Distinct, r.Gaps, elements))
+// distinctIn returns the number of different elements among so many.
+func (r *request) distinctIn(elements float64) float64 {
+	return r.capIPv4(distinctAmong(r.Distinct, r.Gaps, elements))
 }
 
-// capped takes into account that there are no more than 2^32 IPv4 addresses.
-func (r *request) capped(different float64) float64 {
+// capIPv4 takes into account that there are no more than 2^32 IPv4 addresses.
+func (r *request) capIPv4(different float64) float64 {
 	if r.Key == IPv4 {
 		return math.Min(different, ipv4Addresses)
 	}

@@ -59,7 +59,7 @@ func (s *soak) run() error {
 	err := s.course()
 	close(stop)
 	<-stopped
-	err = errors.Join(err, s.interrupt(), s.readFiles(), s.judge())
+	err = errors.Join(err, s.interrupt(), s.readFiles(), s.check())
 	fmt.Fprintf(s.out, "%d frames sent, %d complete files read, started %d times\n", s.sent.Load(), s.read, len(s.launched))
 	if err != nil {
 		fmt.Fprintf(s.out, "\nflowdedup's messages end with:\n%s\n", tail(s.log()))

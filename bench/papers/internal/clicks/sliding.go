@@ -85,7 +85,7 @@ func (s slidingSetup) row(ctx context.Context, d int) (result.Row, error) {
 	return result.Row{Name: fmt.Sprint(d), Cells: []result.Cell{
 		result.Measured(float64(f.Bits())/float64(s.window), ""),
 		result.Measured(100*score.FPR(), "%"), result.Measured(100*closed, "%"),
-		result.Measured(100*score.FNR(), "%"), result.Measured(f.Full(), ""),
+		result.Measured(100*score.FNR(), "%"), result.Measured(f.SaturatedShare(), ""),
 	}}, err
 }
 

@@ -76,7 +76,7 @@ func figure12c(ctx context.Context, o result.Options) (result.Table, error) {
 	var jobs []treeJob
 	for i, target := range targets {
 		for _, dense := range []bool{false, true} {
-			name := fmt.Sprintf("%g %%, %s", 100*target, kind(dense))
+			name := fmt.Sprintf("%g %%, %s", 100*target, densityName(dense))
 			table.Columns = append(table.Columns, name+": FPR", name+": FNR")
 			for d := range depths {
 				jobs = append(jobs, treeJob{bits: webLog.bits[i], fanOut: fiveLevels, dense: dense, topDown: d})
@@ -116,7 +116,7 @@ func figure12cNotes(sparse, dense []treeOutcome) []string {
 	}
 }
 
-func kind(dense bool) string {
+func densityName(dense bool) string {
 	if dense {
 		return "dense"
 	}

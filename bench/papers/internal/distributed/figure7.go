@@ -67,7 +67,7 @@ func figure7c(ctx context.Context, o result.Options) (result.Table, error) {
 	var jobs []job
 	for _, share := range shares {
 		for _, pipelined := range []bool{true, false} {
-			table.Columns = append(table.Columns, fmt.Sprintf("%g %% distinct, %s", 100*share, manner(pipelined)))
+			table.Columns = append(table.Columns, fmt.Sprintf("%g %% distinct, %s", 100*share, accessMode(pipelined)))
 			for _, slices := range counts {
 				jobs = append(jobs, lookupJob(share, pipelined, slices))
 			}
@@ -96,7 +96,7 @@ func figure7c(ctx context.Context, o result.Options) (result.Table, error) {
 	return table, nil
 }
 
-func manner(pipelined bool) string {
+func accessMode(pipelined bool) string {
 	if pipelined {
 		return "pipelined"
 	}

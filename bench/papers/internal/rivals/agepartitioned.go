@@ -69,7 +69,7 @@ func NewAgePartitioned(c AgePartitionedConfig) (*AgePartitioned, error) {
 // at the end of a generation.
 func (a *AgePartitioned) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	a.shift(now)
-	p, run := placeOf(d, a.config.Lines), 0
+	p, run := hashesOf(d, a.config.Lines), 0
 	for age := 0; age < a.slices() && run < a.config.K; age++ {
 		if run++; !a.bits.has(a.bit(p, age)) {
 			run = 0
@@ -88,7 +88,7 @@ func (a *AgePartitioned) physical(age int) int { return (a.base + age) % a.slice
 
 // bit returns the element's bit in the slice of an age. A slice keeps its hash function
 // while it ages.
-func (a *AgePartitioned) bit(p place, age int) uint64 {
+func (a *AgePartitioned) bit(p hashes, age int) uint64 {
 	slice := a.physical(age)
 	return a.start(p.line, slice) + p.at(slice, a.slice)
 }

@@ -152,7 +152,7 @@ func (g *grid) front(file, title string) result.Picture {
 type rate struct{ fpr, fnr float64 }
 
 // compare holds the grid against an independent simulation's rates in percent, NaN
-// where it has none. It names the cells that differ by more than a tenth and five
+// placement it has none. It names the cells that differ by more than a tenth and five
 // standard deviations of our own counts.
 func (g *grid) compare(independent map[string][]rate) []string {
 	compared, far := 0, []string{}

@@ -12,7 +12,7 @@ import (
 // packetMethods are those that could tell copies of packets.
 func packetMethods() []method {
 	return []method{
-		product(false, func(ns int64) window.Window {
+		engineWindow(false, func(ns int64) window.Window {
 			return window.Window{Duration: time.Duration(ns)}
 		}),
 		timedRows(8, 48, 16, lineBits),

@@ -5,24 +5,24 @@ import (
 	"math/bits"
 )
 
-// place is where an element goes: its line, and the source of its positions
+// hashes is where an element goes: its line, and the source of its positions
 // there.
-type place struct {
+type hashes struct {
 	line uint64
 	seed uint64
 }
 
-// placeOf chooses the line by multiply-shift of one half of the digest. What that
+// hashesOf chooses the line by multiply-shift of one half of the digest. What that
 // leaves of it, and the other half, give the positions.
-func placeOf(d digest.Digest, lines int) place {
+func hashesOf(d digest.Digest, lines int) hashes {
 	line, rest := bits.Mul64(d[1], uint64(lines))
-	return place{line: line, seed: d[0] ^ bits.RotateLeft64(rest, 32)}
+	return hashes{line: line, seed: d[0] ^ bits.RotateLeft64(rest, 32)}
 }
 
 // at returns the value, below m, of the element's hash function number i: number i
 // of the SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing would not
 // do, since lines have too few positions for two of them to tell elements apart.
-func (p place) at(i int, m uint64) uint64 {
+func (p hashes) at(i int, m uint64) uint64 {
 	x := p.seed + uint64(i+1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -30,7 +30,7 @@ func slidingMethods() []method {
 		timedRows(21, 16, 8, lineBits),
 		timedRows(16, 24, 8, lineBits),
 		timedRows(8, 48, 16, lineBits),
-		product(true, func(elements int64) window.Window { return window.Window{Packets: elements} }),
+		engineWindow(true, func(elements int64) window.Window { return window.Window{Packets: elements} }),
 		rows(32, 16, lineBits, EvictLRU),
 		stableLines(1, 3, 10),
 		stableLines(3, 4, 72),

@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// streamed is a filter of unbounded streams of package engine, element by element.
-type streamed struct {
+// streamFilter is a filter of unbounded streams of package engine, element by element.
+type streamFilter struct {
 	stream *stream.Filter
 	bits   int
 	seen   [1]uint64
@@ -17,17 +17,17 @@ type streamed struct {
 }
 
 // TestAndSet implements [Windowed].
-func (s *streamed) TestAndSet(d digest.Digest, _ int64) (seen bool) {
+func (s *streamFilter) TestAndSet(d digest.Digest, _ int64) (seen bool) {
 	s.digest[0] = d
 	s.stream.TestAndSet(s.seen[:], s.digest[:])
 	return s.seen[0] != 0
 }
 
 // Bits implements [Windowed]: the lines, without the tables of its workers.
-func (s *streamed) Bits() int { return s.bits }
+func (s *streamFilter) Bits() int { return s.bits }
 
 // Close gives the memory back.
-func (s *streamed) Close() error { return s.stream.Close() }
+func (s *streamFilter) Close() error { return s.stream.Close() }
 
 // engineStreams are the engine's methods, for each the parameters of the reference
 // beside it.
@@ -59,6 +59,6 @@ func engineStream(name string, c stream.Config) method {
 		if err != nil {
 			return nil, fmt.Errorf("engine's %s: %w", name, err)
 		}
-		return &streamed{stream: stream, bits: bits / lineBits * lineBits}, nil
+		return &streamFilter{stream: stream, bits: bits / lineBits * lineBits}, nil
 	}}
 }

@@ -133,11 +133,11 @@ func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult
 		return out, err
 	}
 	out.streams = 1
-	j := newJudge(r.window)
+	j := newGroundTruth(r.window)
 	calm, settled := 0, false
 	err = s.replay(ctx, seed, func(i int, element uint64) {
 		unit := r.unit(i, s.events)
-		v := j.judge(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
+		v := j.verdict(element, unit, f.TestAndSetAt(stream.Digest(element), unit))
 		filters := f.Filters()
 		out.curve[i*points/s.events].observe(v, filters)
 		if p := r.phaseOf(i, s.events); p < phases {

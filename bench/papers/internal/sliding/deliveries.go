@@ -25,15 +25,17 @@ type verdict struct {
 	perfectKnown bool // a filter without errors did
 }
 
-// judge follows a filter's deliveries, and those of a filter without errors.
-type judge struct {
+// groundTruth follows a filter's deliveries, and those of a filter without errors.
+type groundTruth struct {
 	own, perfect *deliveries
 }
 
-func newJudge(window int) *judge { return &judge{newDeliveries(window), newDeliveries(window)} }
+func newGroundTruth(window int) *groundTruth {
+	return &groundTruth{newDeliveries(window), newDeliveries(window)}
+}
 
-// judge takes the filter's answer for the event that comes next.
-func (j *judge) judge(element, unit uint64, seen bool) verdict {
+// groundTruth takes the filter's answer for the event that comes next.
+func (j *groundTruth) verdict(element, unit uint64, seen bool) verdict {
 	v := verdict{seen, j.own.recent(element, unit), j.perfect.recent(element, unit)}
 	if !v.seen {
 		j.own.add(element, unit)

@@ -69,11 +69,11 @@ func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult
 	if err != nil {
 		return out, err
 	}
-	j := newJudge(r.window)
+	j := newGroundTruth(r.window)
 	err = s.replay(ctx, seed, func(i int, element uint64) {
 		unit, d := uint64(i), stream.Digest(element)
 		group := f.Slice(d).EqualTimers(d, unit)
-		v := j.judge(element, unit, f.TestAndSetAt(d, unit))
+		v := j.verdict(element, unit, f.TestAndSetAt(d, unit))
 		out.groups[group].Add(v.known, v.seen)
 		out.score.Add(v.known, v.seen)
 		out.perfect.Add(v.perfectKnown, v.seen)
