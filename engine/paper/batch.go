@@ -1,6 +1,10 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
 
 // prefetchBatch is how many elements are touched before the first of them is
 // tested: enough for the memory to work on many misses at once, and few enough
@@ -36,4 +40,27 @@ func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 		}
 		digests, seen = digests[n:], seen[n:]
 	}
+}
+
+// lookahead is a filter's generator whose coming values can be looked at before
+// they are drawn, so that the words they choose can be touched.
+type lookahead struct {
+	*rand.Rand
+	source *rand.PCG
+	// peeked draws from peekedSource, which is set to the state of source.
+	peeked       *rand.Rand
+	peekedSource *rand.PCG
+}
+
+// newLookahead returns a generator with the values of [newRandom].
+func newLookahead(seed uint64) lookahead {
+	source, peekedSource := newSource(seed), new(rand.PCG)
+	return lookahead{Rand: rand.New(source), source: source, peeked: rand.New(peekedSource), peekedSource: peekedSource}
+}
+
+// peek returns a generator of the values to come. They are still to come
+// afterwards. It is good until the next call.
+func (f *lookahead) peek() *rand.Rand {
+	*f.peekedSource = *f.source
+	return f.peeked
 }
