@@ -51,7 +51,7 @@ func (p *peak) add(at int64) {
 }
 
 // finish counts the elements that the stream ends with before the clock believes them.
-func (p *peak) finish() { p.countAll(p.clock.Held()) }
+func (p *peak) finish() { p.countAll(p.clock.Quarantine()) }
 
 func (p *peak) countAll(times []int64) {
 	for _, at := range times {

@@ -38,7 +38,7 @@ func (s *span) add(t int64) {
 
 // finish decides on the times that the stream ends with: the majority is right.
 func (s *span) finish() {
-	if held, n := s.clock.Held(), s.clock.Count(); len(held) >= n {
+	if held, n := s.clock.Quarantine(), s.clock.Count(); len(held) >= n {
 		s.adopt(held, len(held) == n)
 	}
 }

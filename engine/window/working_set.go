@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// windowSlices is how many slices of a window demand counts in, and demandGroup how
+// windowSlices is how many slices of a window demand counts in, and groupElements how
 // many elements it takes at a time, as if all came with the last one.
 const (
-	windowSlices = 8
-	demandGroup  = 8
+	windowSlices  = 8
+	groupElements = 8
 )
 
 // workingSet measures how many elements a window asks a filter to remember: those
@@ -23,7 +23,7 @@ type workingSet struct {
 	length uint64 // of a slice, in ticks
 	start  int64  // of the running slice
 	kept   [windowSlices + 1]uint64
-	now    int    // the running slice's place in kept
+	slice  int    // the running slice's place in kept
 	live   uint64 // sum of kept
 	peak   uint64
 
@@ -37,8 +37,8 @@ type workingSet struct {
 
 	// What growth waits for: more live elements than most, and time to have passed since, or
 	// so many elements to be kept. Both are noted once, as the number of elements before.
-	most   uint64
-	over   uint64 // 0 for not yet
+	limit  uint64
+	overAt uint64 // 0 for not yet
 	since  int64  // or NoTick
 	until  uint64
 	pastAt uint64 // 0 for not yet
@@ -48,12 +48,12 @@ type workingSet struct {
 func newWorkingSet(window int64, lines int) workingSet {
 	return workingSet{
 		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
-		most: math.MaxUint64, since: layout.NoTick,
+		limit: math.MaxUint64, since: layout.NoTick,
 	}
 }
 
-// setMost waits for more live elements than most, or no more.
-func (m *workingSet) setMost(most uint64) { m.most, m.over = most, 0 }
+// setLimit waits for more live elements than most, or no more.
+func (m *workingSet) setLimit(most uint64) { m.limit, m.overAt = most, 0 }
 
 // watch waits for the stream to be windows behind a time, or for so many elements to be kept,
 // or no more where the time is NoTick.
@@ -64,18 +64,18 @@ func (m *workingSet) watch(since int64, until uint64) { m.since, m.until, m.past
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	for at := 0; at < len(ticks); {
-		n := min(demandGroup-m.size, 64-at%64, len(ticks)-at)
+		n := min(groupElements-m.size, 64-at%64, len(ticks)-at)
 		if m.size == 0 {
 			m.first = ticks[at]
 		}
 		kept := ^(seen[at/64] >> (at % 64)) & (1<<n - 1)
 		if late {
-			m.late.count(kept, ticks[at:at+n], m.groups*demandGroup+uint64(m.size))
+			m.late.count(kept, ticks[at:at+n], m.groups*groupElements+uint64(m.size))
 		}
 		m.fresh += uint64(bits.OnesCount64(kept))
 		m.size += n
 		at += n
-		if m.size == demandGroup {
+		if m.size == groupElements {
 			m.add(m.fresh, m.first, ticks[at-1])
 			m.size, m.fresh = 0, 0
 		}
@@ -86,24 +86,24 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 func (m *workingSet) add(kept uint64, first, last int64) {
 	m.groups++
 	m.unsampled += kept
-	if m.groups%(lateSample/demandGroup) == 0 {
+	if m.groups%(lateSample/groupElements) == 0 {
 		m.sample(last)
 	}
 	if last == layout.NoTick {
 		return // so are the others, or else it is few that are left out
 	}
 	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
-		m.turn(last)
+		m.advance(last)
 		// Of a group that takes longer than a window, not all are live at its end.
 		window, span := windowSlices*m.length, uint64(last)-uint64(first)
 		if last > first && span > window {
 			kept = min(kept, uint64(float64(kept)*float64(window)/float64(span))+1)
 		}
 	}
-	m.kept[m.now] += kept
+	m.kept[m.slice] += kept
 	m.live += kept
-	if m.live > m.most && m.over == 0 {
-		m.over = m.groups * demandGroup
+	if m.live > m.limit && m.overAt == 0 {
+		m.overAt = m.groups * groupElements
 	}
 }
 
@@ -112,13 +112,13 @@ func (m *workingSet) sample(tick int64) {
 	m.late.sample(tick, m.unsampled)
 	m.unsampled = 0
 	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
-		m.pastAt = m.groups * demandGroup
+		m.pastAt = m.groups * groupElements
 	}
 }
 
-// turn makes t's slice the running one. Elements that are late by less than a
+// advance makes t's slice the running one. Elements that are late by less than a
 // window are remembered as long as the others and counted with them.
-func (m *workingSet) turn(t int64) {
+func (m *workingSet) advance(t int64) {
 	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
 		return
 	}
@@ -131,9 +131,9 @@ func (m *workingSet) turn(t int64) {
 	}
 	for uint64(t)-uint64(m.start) >= m.length {
 		m.start += int64(m.length)
-		m.now = (m.now + 1) % len(m.kept)
-		m.live -= m.kept[m.now]
-		m.kept[m.now] = 0
+		m.slice = (m.slice + 1) % len(m.kept)
+		m.live -= m.kept[m.slice]
+		m.kept[m.slice] = 0
 	}
 }
 

@@ -25,32 +25,32 @@ type exactKind[E any, W rowtable.Word] struct {
 	thin    func(lines []layout.Line, from, to int, out W) int
 	word    func(E) W
 	element func(W) E              // with that word
-	limit   func(lines int) uint64 // the count at which so many lines grow
+	growAt  func(lines int) uint64 // the count at which so many lines grow
 	cells   func(lines int) int    // that each of so many lines has
 }
 
 // exactRows is what counters in exact rows have in common: lines that double, or are thinned
 // where there is no more memory, and the books of them.
 type exactRows[E any, W rowtable.Word] struct {
-	exactTally
+	exactState
 	rows     rowtable.Rows[W]
 	kind     *exactKind[E, W]
-	apart    *rowtable.Sides[E] // nil before the first pass
+	sides    *rowtable.Sides[E] // nil before the first pass
 	maxLines int                // lines after which a bitmap follows
 
-	spills [rowtable.Step]uint32
-	seen   [rowtable.Step / 64]uint64
+	overflowing [rowtable.Step]uint32
+	seen        [rowtable.Step / 64]uint64
 }
 
-// exactTally are the books of exactRows.
-type exactTally struct {
-	held     uint64 // elements that are remembered
-	firsts   [maxSampleLevel + 1]uint64
-	level    uint   // of the sample
-	limit    uint64 // the number of elements at which to grow
-	position int    // in the stream, modulo Step
-	first    int    // lines to start with
-	most     int    // lines that are allowed, 0 for any number
+// exactState are the books of exactRows.
+type exactState struct {
+	held       uint64 // elements that are remembered
+	firsts     [maxSampleLevel + 1]uint64
+	level      uint   // of the sample
+	growAt     uint64 // the number of elements at which to grow
+	position   int    // in the stream, modulo Step
+	first      int    // lines to start with
+	maxAllowed int    // lines that are allowed, 0 for any number
 }
 
 // maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are
@@ -64,7 +64,7 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 	if err := x.rows.Open(shape, lines); err != nil {
 		return err
 	}
-	x.limit = kind.limit(lines)
+	x.growAt = kind.growAt(lines)
 	return nil
 }
 
@@ -104,8 +104,8 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elements []E) {
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
-	spills := x.kind.testAndSet(lines, seen, elements, x.spills[:])
-	for _, i := range x.spills[:spills] {
+	spills := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
+	for _, i := range x.overflowing[:spills] {
 		if table.Overflow.TestAndSet(x.kind.word(elements[i])) {
 			seen[i/64] |= 1 << (i % 64)
 		}
@@ -127,17 +127,17 @@ func (x *exactRows[E, W]) levels() [2]uint {
 // lookupSides tests and sets elements on both sides of the mark, as far as they are sampled. The
 // others count as seen.
 func (x *exactRows[E, W]) lookupSides(elements []E) {
-	a, levels := x.apart, x.levels()
+	a, levels := x.sides, x.levels()
 	n := rowtable.Split(a, elements, x.kind.word, x.rows.Mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
 	for w := range x.seen {
-		x.seen[w] = bitset.Low(len(elements) - 64*w)
+		x.seen[w] = bitset.LowBits(len(elements) - 64*w)
 	}
 	var seen [rowtable.Step / 64]uint64
 	for side, table := range []*rowtable.Table[W]{&x.rows.Table, x.rows.Target()} {
 		x.lookup(table, seen[:], a.Elements[side][:n[side]])
 		x.count(levels[side], seen[:], n[side])
 		for w, word := range seen[:(n[side]+63)/64] {
-			for fresh := ^word & bitset.Low(n[side]-64*w); fresh != 0; fresh &= fresh - 1 {
+			for fresh := ^word & bitset.LowBits(n[side]-64*w); fresh != 0; fresh &= fresh - 1 {
 				i := a.At[side][64*w+bits.TrailingZeros64(fresh)]
 				x.seen[i/64] &^= 1 << (i % 64)
 			}
@@ -147,7 +147,7 @@ func (x *exactRows[E, W]) lookupSides(elements []E) {
 
 // decide starts to grow, or to thin, where that is due, or goes on with it.
 func (x *exactRows[E, W]) decide() {
-	if !x.rows.Passing() && (x.held < x.limit || !x.begin()) {
+	if !x.rows.Passing() && (x.held < x.growAt || !x.begin()) {
 		return
 	}
 	x.work()
@@ -162,15 +162,15 @@ func (x *exactRows[E, W]) begin() bool {
 		next = layout.BitmapLines
 	}
 	switch {
-	case (x.most == 0 || next <= x.most) && x.rows.Grow(next) == nil:
-	case x.most > 0 && x.level < maxSampleLevel:
+	case (x.maxAllowed == 0 || next <= x.maxAllowed) && x.rows.Grow(next) == nil:
+	case x.maxAllowed > 0 && x.level < maxSampleLevel:
 		x.rows.Thin()
 	default:
-		x.limit *= 2
+		x.growAt *= 2
 		return false
 	}
-	if x.apart == nil {
-		x.apart = new(rowtable.Sides[E])
+	if x.sides == nil {
+		x.sides = new(rowtable.Sides[E])
 	}
 	return true
 }
@@ -186,21 +186,21 @@ func (x *exactRows[E, W]) work() {
 	} else {
 		x.kind.move(x.rows.Wider.Arena.Lines(), x.rows.Table.Arena.Lines(), from, to)
 	}
-	x.placeSpilled(spilled, out)
+	x.placeOverflow(spilled, out)
 	thinned := x.rows.Thinning
 	if !x.rows.Finish(from, to) {
 		return
 	}
-	x.limit = x.kind.limit(x.rows.Lines())
+	x.growAt = x.kind.growAt(x.rows.Lines())
 	if thinned {
 		x.level++
 	}
 }
 
-// placeSpilled gives words that spilled a place where those of their lines have theirs, but for those
+// placeOverflow gives words that spilled a place where those of their lines have theirs, but for those
 // that have one of some bits. x.seen is free between two steps.
-func (x *exactRows[E, W]) placeSpilled(spilled rowtable.OverflowSet[W], out W) {
-	elements, n := &x.apart.Elements[0], 0
+func (x *exactRows[E, W]) placeOverflow(spilled rowtable.OverflowSet[W], out W) {
+	elements, n := &x.sides.Elements[0], 0
 	for y := range spilled.All {
 		if y&out != 0 {
 			x.held--
@@ -243,12 +243,12 @@ func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
 }
 
 // Limit is as Bounded says.
-func (x *exactRows[E, W]) Limit(bytes int) { x.most = max(1, bytes/layout.LineSize) }
+func (x *exactRows[E, W]) Limit(bytes int) { x.maxAllowed = max(1, bytes/layout.LineSize) }
 
 // Needs is as Bounded says.
 func (x *exactRows[E, W]) Needs(more int) int {
 	lines := x.rows.Final()
-	for more > 0 && x.kind.limit(lines) <= x.held+uint64(more) {
+	for more > 0 && x.kind.growAt(lines) <= x.held+uint64(more) {
 		if lines *= 2; lines > x.maxLines {
 			lines = layout.BitmapLines
 		}
@@ -259,7 +259,7 @@ func (x *exactRows[E, W]) Needs(more int) int {
 // MemoryFor is as Sized says, as far as Limit allows.
 func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 	lines := 1
-	for lines < x.maxLines && (x.most == 0 || 2*lines <= x.most) && x.kind.limit(lines) < elements {
+	for lines < x.maxLines && (x.maxAllowed == 0 || 2*lines <= x.maxAllowed) && x.kind.growAt(lines) < elements {
 		lines *= 2
 	}
 	return lines * layout.LineSize
