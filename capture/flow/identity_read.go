@@ -52,7 +52,7 @@ func (g *Identity) readEthernet(protocols []Protocol, b *capture.Batch, from, fi
 	msgs := g.out.msgs[first:end]
 	placeFrames(msgs, b.Frames[from+first:from+end])
 	g.rest = room(g.rest, (len(msgs)+63)/64)
-	headers.PlaceDatagrams(g.datagrams, msgs, protocols[first:end], g.rest, b.Buf)
+	headers.FindDatagrams(g.datagrams, msgs, protocols[first:end], g.rest, b.Buf)
 	for w, word := range g.rest {
 		for ; word != 0; word &= word - 1 {
 			g.readPlace(protocols, b, from, first+w*64+bits.TrailingZeros64(word))

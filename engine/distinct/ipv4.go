@@ -45,7 +45,7 @@ var _ engine.Counter[uint32] = (*IPv4Rows)(nil)
 
 var ipv4Kind = exactKind[uint32, uint32]{
 	name: "exact rows", method: "exact-rows", width: 32,
-	testAndSet: testAndSetPermuted, move: movePermuted, thin: line.ThinExactRows,
+	testAndSet: testAndSetPermuted, move: movePermuted, thin: line.SampleExactRows,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
 	growAt: ipv4GrowAt, cells: layout.ExactCells,
 }

@@ -39,7 +39,7 @@ const (
 	// sweepsInWindow is how often all lines are swept in a window, if enough elements come.
 	sweepsInWindow = 4
 	defaultMemory  = 64 << 20
-	dateMask       = layout.SlidingKnown - 1
+	dateMask       = layout.SlidingPresent - 1
 )
 
 // Rows counts the distinct elements of the last W, at every instant. It remembers of
@@ -344,13 +344,13 @@ func (s *Rows) flush(m marks) {
 
 // sameDates reports whether elements have come in the same steps before.
 func sameDates(before, dates *[4]uint16) bool {
-	const known = layout.SlidingKnown
+	const known = layout.SlidingPresent
 	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
 }
 
 // record counts an element of the given date, and tells how lately it was seen before.
 func (s *Rows) record(word uint64, before, date uint16) recency {
-	if before == date|layout.SlidingKnown {
+	if before == date|layout.SlidingPresent {
 		return seenInStep
 	}
 	counts, mask := s.counts, len(s.counts)-1
@@ -368,7 +368,7 @@ func (s *Rows) record(word uint64, before, date uint16) recency {
 		return unseen
 	}
 	since := (date - old) & dateMask
-	if since >= layout.SlidingKnown/2 {
+	if since >= layout.SlidingPresent/2 {
 		return seenWithin // it was late
 	}
 	counts[int(old)&mask]--

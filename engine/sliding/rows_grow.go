@@ -69,8 +69,8 @@ func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16)
 		*last = date
 		return 0
 	}
-	before = *last | layout.SlidingKnown
-	if (date-*last)&dateMask < layout.SlidingKnown/2 {
+	before = *last | layout.SlidingPresent
+	if (date-*last)&dateMask < layout.SlidingPresent/2 {
 		*last = date
 	}
 	return before
@@ -172,7 +172,7 @@ func (s *Rows) owed() int64 { return s.sweepDebt / s.steps }
 func (s *Rows) sweep(steps int64) {
 	lines := int64(s.rows.Lines())
 	s.sweepDebt = min(s.sweepDebt+steps*sweepsInWindow*lines, lines*s.steps)
-	least := 2*steps*lines/(layout.SlidingKnown/2-s.steps) + 1
+	least := 2*steps*lines/(layout.SlidingPresent/2-s.steps) + 1
 	for todo := max(least, min(s.owed(), sweptAtOnce)); todo > 0; todo -= int64(s.rows.Group(int(lines))) {
 		s.work()
 	}

@@ -174,7 +174,7 @@ func (l *LineCopy) start(to []layout.Line, kept []uint64) {
 		l.lines = to
 		return
 	}
-	l.from, l.lines, l.kept = l.arena.Hold()[l.first:][:len(to)], to, kept
+	l.from, l.lines, l.kept = l.arena.Pin()[l.first:][:len(to)], to, kept
 }
 
 // Keep copies the lines of elements that are about to be entered in an arena, line
@@ -244,5 +244,5 @@ func (l *LineCopy) release() {
 	}
 	l.from, l.kept, l.next = nil, nil, 0
 	// The filter has closed its memory if that fails, and nobody waits for it any more.
-	_ = l.arena.Drop()
+	_ = l.arena.Unpin()
 }

@@ -5,13 +5,13 @@ package digest
 // noByte is where a kernel's shuffle puts a zero.
 const noByte = 0x80
 
-// restTable says how the last n bytes of a message, fewer than a packet, become a
+// remainderTable says how the last n bytes of a message, fewer than a packet, become a
 // packet. Its first 16 bytes come from the 16 that begin max(16, n) bytes before
 // the message's end, its last 16 from the message's last 16, each at the position
 // that row n has for it.
-type restTable [32][32]byte
+type remainderTable [32][32]byte
 
-var restOrder = func() (order restTable) {
+var remainderOrder = func() (order remainderTable) {
 	for n := range order {
 		row := &order[n]
 		for i := range row {
@@ -19,17 +19,17 @@ var restOrder = func() (order restTable) {
 		}
 		first, last := (*[16]byte)(row[:16]), (*[16]byte)(row[16:])
 		if n < 16 {
-			orderShortRest(first, last, n)
+			orderShortRemainder(first, last, n)
 		} else {
-			orderLongRest(first, last, n)
+			orderLongRemainder(first, last, n)
 		}
 	}
 	return order
 }()
 
-// orderLongRest is for 16 bytes or more: whole words of 32 bits stay where they are,
+// orderLongRemainder is for 16 bytes or more: whole words of 32 bits stay where they are,
 // and the last four bytes are at the end.
-func orderLongRest(first, last *[16]byte, n int) {
+func orderLongRemainder(first, last *[16]byte, n int) {
 	for i := range first {
 		first[i] = byte(i)
 	}
@@ -39,9 +39,9 @@ func orderLongRest(first, last *[16]byte, n int) {
 	copy(last[12:], []byte{12, 13, 14, 15})
 }
 
-// orderShortRest is for less than 16 bytes: whole words of 32 bits stay where they
+// orderShortRemainder is for less than 16 bytes: whole words of 32 bits stay where they
 // are, and up to three bytes, repeated, are in the fifth.
-func orderShortRest(first, last *[16]byte, n int) {
+func orderShortRemainder(first, last *[16]byte, n int) {
 	before, whole, extra := byte(16-n), byte(n&^3), byte(n&3)
 	for i := range whole {
 		first[i] = before + i
