@@ -39,7 +39,7 @@ func removeCopies(ctx context.Context, in, out string) error {
 	}
 	defer file.Discard() // unless it is complete
 	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
-	if err := packets.Each(ctx, runtime.NumCPU(), detector.Tasks(w)); err != nil {
+	if err := packets.Run(ctx, runtime.NumCPU(), detector.Tasks(w)); err != nil {
 		return err
 	}
 	if err := w.Close(); err != nil {

@@ -77,7 +77,7 @@ func frame(b *capture.Batch, at uint32, data []byte) {
 
 func newBatch() *capture.Batch {
 	return &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
-		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, Point: 1}, {LinkType: capture.LinkLinuxSLL2, Point: 2},
+		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, CapturePoint: 1}, {LinkType: capture.LinkLinuxSLL2, CapturePoint: 2},
 	}}
 }
 

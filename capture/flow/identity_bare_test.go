@@ -28,7 +28,7 @@ func batchOf(taps []tap) *capture.Batch {
 		f := one.Frames[0]
 		f.Data, f.Interface, f.WireLen = uint32(len(b.Buf)), uint32(i), f.WireLen+uint32(s.cut)
 		b.Buf, b.Frames = append(b.Buf, s.data...), append(b.Frames, f)
-		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: s.link, FCSLen: s.fcs, Point: uint32(i)})
+		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: s.link, FCSLen: s.fcs, CapturePoint: uint32(i)})
 	}
 	return b
 }

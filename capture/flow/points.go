@@ -75,7 +75,7 @@ func (p *Points) Shared() uint64 { return p.shared }
 // were seen there.
 func pointOf(b *capture.Batch, i int) (at Point, all bool) {
 	iface := &b.Interfaces[b.Frames[i].Interface]
-	at.Interface = iface.Point
+	at.Interface = iface.CapturePoint
 	if iface.LinkType != capture.LinkLinuxSLL2 {
 		return at, true
 	}

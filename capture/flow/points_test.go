@@ -10,9 +10,9 @@ import (
 
 func TestPoints(t *testing.T) {
 	b := &capture.Batch{Interfaces: []capture.Interface{
-		{LinkType: capture.LinkEthernet, Point: 0},
-		{LinkType: capture.LinkLinuxSLL2, Point: 1},
-		{LinkType: capture.LinkLinuxSLL2, Point: 7},
+		{LinkType: capture.LinkEthernet, CapturePoint: 0},
+		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 1},
+		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 7},
 	}}
 	add := func(iface, index uint32, length int) {
 		data := binary.BigEndian.AppendUint32(make([]byte, 4, 20), index)

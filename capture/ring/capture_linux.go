@@ -84,7 +84,7 @@ func (c *Capture) open() error {
 		c.ports = append(c.ports, p)
 		c.rings = append(c.rings, p.rings...)
 		c.ifaces = append(c.ifaces, capture.Interface{
-			ID: uint32(i), Point: uint32(i), Name: name, LinkType: d.link,
+			ID: uint32(i), CapturePoint: uint32(i), Name: name, LinkType: d.link,
 			SnapLen: uint32(c.conf.SnapLen), TicksPerSecond: 1e9,
 		})
 		if err := c.start(p); err != nil {
