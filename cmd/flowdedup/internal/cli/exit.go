@@ -42,7 +42,7 @@ var errDamageReported = errors.New("input damaged")
 func (e *env) exitCode(err error) int {
 	worst := exitDone
 	for _, one := range flatten(err) {
-		worst = graver(worst, e.codeOf(one))
+		worst = moreSevere(worst, e.codeOf(one))
 	}
 	if n := e.signal.Load(); n != 0 && worst == exitDone {
 		return exitSignal + int(n)
@@ -50,8 +50,8 @@ func (e *env) exitCode(err error) int {
 	return worst
 }
 
-// graver puts failure before damage: a missing input weighs more than a damaged one.
-func graver(a, b int) int {
+// moreSevere puts failure before damage: a missing input weighs more than a damaged one.
+func moreSevere(a, b int) int {
 	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
 		if a == code || b == code {
 			return code
@@ -78,7 +78,7 @@ func (e *env) codeOf(err error) int {
 // isNote tells whether an error only says where the packets of a failed run are. Another
 // error says why it failed.
 func isNote(err error) bool {
-	var kept *sink.Kept
+	var kept *sink.KeptError
 	return errors.As(err, &kept) && kept.Err == nil
 }
 
@@ -107,8 +107,8 @@ func flatten(err error) []error {
 	return out
 }
 
-// judge tells damage from failure: damage before the first packet is failure.
-func judge(err error, packets uint64, damaged bool) error {
+// markDamage tells damage from failure: damage before the first packet is failure.
+func markDamage(err error, packets uint64, damaged bool) error {
 	var out []error
 	for _, one := range flatten(err) {
 		var in *capture.InputError

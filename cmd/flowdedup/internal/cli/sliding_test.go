@@ -214,7 +214,7 @@ func TestSharedSliding(t *testing.T) {
 		first, last := stream[0].time, stream[len(stream)-1].time
 		slide := max((last-first)/30/1e6*1e6, 1e6)
 		for _, slides := range []int64{1, 7} {
-			if time.Duration(slides*slide) > longestSlide {
+			if time.Duration(slides*slide) > maxSlidingSpan {
 				continue
 			}
 			m := &slidingModel{of: "src", window: slides * slide, slide: slide, keys: plainAddress}

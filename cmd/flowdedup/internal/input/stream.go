@@ -53,7 +53,7 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 // Apply looks at what came of filtering, and counts.
 func (t *filteredTask) Apply(b *capture.Batch) error {
 	s := t.stream
-	if err := s.filter.judge(&t.result, s.read); err != nil {
+	if err := s.filter.check(&t.result, s.read); err != nil {
 		return err
 	}
 	if err := t.Task.Apply(b); err != nil {
@@ -95,4 +95,4 @@ func (s *Stream) Close() error {
 
 // Damaged reports whether the inputs were damaged, where err is what ended the
 // stream.
-func (s *Stream) Damaged(err error) bool { return s.warnings.any() || capture.IsDamage(err) }
+func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || capture.IsDamage(err) }

@@ -6,10 +6,10 @@ import "sync"
 // remembers that there were any. The reading goroutine may be in the middle of
 // a read when the stream is closed; nothing is told from then on.
 type warnings struct {
-	mu    sync.Mutex
-	tell  func(error)
-	told  bool
-	ended bool
+	mu        sync.Mutex
+	emit      func(error)
+	hadDamage bool
+	ended     bool
 }
 
 func (w *warnings) warn(err error) {
@@ -18,8 +18,8 @@ func (w *warnings) warn(err error) {
 	if w.ended {
 		return
 	}
-	w.told = true
-	w.tell(err)
+	w.hadDamage = true
+	w.emit(err)
 }
 
 // note tells of what is no damage.
@@ -27,14 +27,14 @@ func (w *warnings) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended {
-		w.tell(err)
+		w.emit(err)
 	}
 }
 
-func (w *warnings) any() bool {
+func (w *warnings) damaged() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.told
+	return w.hadDamage
 }
 
 func (w *warnings) end() {

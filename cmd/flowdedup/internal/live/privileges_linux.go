@@ -21,7 +21,7 @@ func become(name string) error {
 	if name == "" {
 		return nil
 	}
-	to, err := lookUp(name)
+	to, err := lookupCredentials(name)
 	if err != nil {
 		return fmt.Errorf("--user %s: %w", name, err)
 	}
@@ -40,54 +40,54 @@ func become(name string) error {
 	return nil
 }
 
-// identity is who a process may be: numbers of a user, its group, and further groups.
-type identity struct {
+// credentials is who a process may be: numbers of a user, its group, and further groups.
+type credentials struct {
 	uid, gid int
 	groups   []int
 }
 
-// lookUp returns who is meant by USER or USER:GROUP, each a name or a number. Without a
+// lookupCredentials returns who is meant by USER or USER:GROUP, each a name or a number. Without a
 // group there are all that the user is in. A number that nobody has a name for is its
 // own group then: containers know few names.
-func lookUp(name string) (identity, error) {
+func lookupCredentials(name string) (credentials, error) {
 	person, group, both := strings.Cut(name, ":")
-	id, err := lookUpUser(person)
+	id, err := lookupUser(person)
 	if err != nil || !both {
 		return id, err
 	}
 	if id.gid, err = number(group); err != nil {
 		found, err := user.LookupGroup(group)
 		if err != nil {
-			return identity{}, errors.New("there is no such group")
+			return credentials{}, errors.New("there is no such group")
 		}
 		if id.gid, err = number(found.Gid); err != nil {
-			return identity{}, err
+			return credentials{}, err
 		}
 	}
 	id.groups = []int{id.gid}
 	return id, nil
 }
 
-func lookUpUser(name string) (identity, error) {
+func lookupUser(name string) (credentials, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		n, err := number(name)
 		if err != nil {
-			return identity{}, errors.New("there is no such user")
+			return credentials{}, errors.New("there is no such user")
 		}
 		if u, err = user.LookupId(strconv.Itoa(n)); err != nil {
-			return identity{uid: n, gid: n, groups: []int{n}}, nil
+			return credentials{uid: n, gid: n, groups: []int{n}}, nil
 		}
 	}
 	groups, err := u.GroupIds()
 	if err != nil {
-		return identity{}, err
+		return credentials{}, err
 	}
 	all, err := numbers(append([]string{u.Uid, u.Gid}, groups...))
 	if err != nil {
-		return identity{}, err
+		return credentials{}, err
 	}
-	return identity{all[0], all[1], all[2:]}, nil
+	return credentials{all[0], all[1], all[2:]}, nil
 }
 
 func numbers(texts []string) (all []int, err error) {

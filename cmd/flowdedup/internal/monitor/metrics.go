@@ -72,8 +72,8 @@ func (m *metric) series(s *live.Status) map[string]float64 {
 	return all
 }
 
-// inQuotes escapes the value of a label.
-var inQuotes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+// labelEscaper escapes the value of a label.
+var labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
 // labelled returns {label="value",...}, sorted by label. Values that are not UTF-8, as
 // names of files may be, are made so.
@@ -83,27 +83,27 @@ func (m *metric) labelled(values []string) string {
 	}
 	pairs := make([]string, len(values))
 	for i, v := range values {
-		pairs[i] = m.labels[i] + `="` + inQuotes.Replace(strings.ToValidUTF8(v, "\ufffd")) + `"`
+		pairs[i] = m.labels[i] + `="` + labelEscaper.Replace(strings.ToValidUTF8(v, "\ufffd")) + `"`
 	}
 	slices.Sort(pairs)
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// single takes a value that has no labels.
-func single(of func(s *live.Status) float64) func(*live.Status, func(float64, ...string)) {
+// singleValue takes a value that has no labels.
+func singleValue(of func(s *live.Status) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) { give(of(s)) }
 }
 
-// truth is 1 for what has failed.
-func truth(failed string) float64 {
+// failureGauge is 1 for what has failed.
+func failureGauge(failed string) float64 {
 	if failed != "" {
 		return 1
 	}
 	return 0
 }
 
-// epoch is a time in seconds since the epoch, or 0 for none.
-func epoch(t time.Time) float64 {
+// unixSeconds is a time in seconds since the epoch, or 0 for none.
+func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
 	}

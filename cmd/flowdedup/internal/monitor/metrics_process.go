@@ -63,7 +63,7 @@ func processMetrics() []metric {
 
 // constant is a metric of one value.
 func constant(name, help, kind string, v float64) metric {
-	return metric{name, help, kind, nil, single(func(*live.Status) float64 { return v })}
+	return metric{name, help, kind, nil, singleValue(func(*live.Status) float64 { return v })}
 }
 
 // buildInfo tells the module and its version.
@@ -98,7 +98,7 @@ func systemMetrics() []metric {
 	if ok {
 		all = append(all, constant("process_resident_memory_bytes", "Memory in use, in bytes.", gauge, resident*float64(os.Getpagesize())))
 	}
-	all = append(all, constant("process_start_time_seconds", "When the process began, in seconds since the epoch.", gauge, epoch(started)))
+	all = append(all, constant("process_start_time_seconds", "When the process began, in seconds since the epoch.", gauge, unixSeconds(started)))
 	if ok {
 		all = append(all, constant("process_virtual_memory_bytes", "Address space in use, in bytes.", gauge, virtual))
 	}

@@ -11,15 +11,15 @@ var filterMetrics = []metric{
 			give(1, s.Filter.Method, s.Filter.Identity, s.Filter.Window)
 		}},
 	{"filter_memory_bytes", "Memory of the filter.", gauge, nil,
-		single(func(s *live.Status) float64 { return float64(s.Filter.MemoryBytes) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.MemoryBytes) })},
 	{"filter_fill_ratio", "Share of the filter's cells that are taken.", gauge, nil,
-		single(func(s *live.Status) float64 { return s.Filter.Fill })},
+		singleValue(func(s *live.Status) float64 { return s.Filter.Fill })},
 	{"filter_predicted_false_positive_ratio", "Predicted share of the packets that are wrongly taken for duplicates.", gauge, nil,
-		single(func(s *live.Status) float64 { return s.Filter.PredictedFPR })},
+		singleValue(func(s *live.Status) float64 { return s.Filter.PredictedFPR })},
 	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
-		single(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
 }
 
 // eachDistinct takes a value of each count, or of each that slides.
@@ -48,7 +48,7 @@ var distinctMetrics = []metric{
 			}
 		}},
 	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
-		eachDistinct(false, func(d *live.Distinct) float64 { return epoch(d.WindowStart) })},
+		eachDistinct(false, func(d *live.Distinct) float64 { return unixSeconds(d.WindowStart) })},
 	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
 		eachDistinct(true, func(d *live.Distinct) float64 { return d.Span.Seconds() })},
 	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
@@ -99,7 +99,7 @@ var outputMetrics = []metric{
 	{"output_lost_packets_total", "Packets that were for an output and are not there.", counter, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
 	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
-		eachOutput(func(o *sink.Output) float64 { return truth(o.Failed) })},
+		eachOutput(func(o *sink.Output) float64 { return failureGauge(o.Failed) })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
@@ -118,13 +118,13 @@ var outputMetrics = []metric{
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
-				give(truth(f.Failed), f.Interface)
+				give(failureGauge(f.Failed), f.Interface)
 			}
 		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
-		state(func(f *live.State) float64 { return epoch(f.Saved) })},
+		state(func(f *live.State) float64 { return unixSeconds(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
 		state(func(f *live.State) float64 { return float64(f.Bytes) })},
 	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
-		state(func(f *live.State) float64 { return truth(f.Failed) })},
+		state(func(f *live.State) float64 { return failureGauge(f.Failed) })},
 }

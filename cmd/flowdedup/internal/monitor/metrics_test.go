@@ -117,7 +117,7 @@ func TestMetricsBeforeDuplicates(t *testing.T) {
 	s := new(Server)
 	s.Update(live.Status{})
 	text := get(s, "GET", "/metrics").Body.String()
-	for _, protocol := range usualProtocols {
+	for _, protocol := range commonProtocols {
 		if want := fmt.Sprintf("flowdedup_duplicates_total{protocol=%q} 0\n", protocol); !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}

@@ -7,34 +7,34 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
-// usualProtocols have a value also while they have no duplicates: rates are 0 then, and
+// commonProtocols have a value also while they have no duplicates: rates are 0 then, and
 // not unknown, and hold the first ones.
-var usualProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
+var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
 
 var trafficMetrics = []metric{
 	{"start_time_seconds", "When the run began, in seconds since the epoch.", gauge, nil,
-		single(func(s *live.Status) float64 { return epoch(s.Started) })},
+		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Started) })},
 	{"last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch.", gauge, nil,
-		single(func(s *live.Status) float64 { return epoch(s.Now) })},
+		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Now) })},
 	{"packets_total", "Packets judged.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
 	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.BytesIn) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.BytesIn) })},
 	{"kept_bytes_total", "Captured bytes of the packets that are no duplicates.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.BytesOut) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.BytesOut) })},
 	{"duplicates_total", "Duplicates found, by protocol.", counter, []string{"protocol"},
 		func(s *live.Status, give func(float64, ...string)) {
 			for protocol, n := range s.DuplicatesByProtocol {
 				give(float64(n), protocol)
 			}
-			for _, protocol := range usualProtocols {
+			for _, protocol := range commonProtocols {
 				if _, there := s.DuplicatesByProtocol[protocol]; !there {
 					give(0, protocol)
 				}
 			}
 		}},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
-		single(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
+		singleValue(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
 	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
 		func(s *live.Status, give func(float64, ...string)) {
 			for _, r := range diffCounts(&s.Diffs) {

@@ -65,7 +65,7 @@ func chartOf(h *history) rateChart {
 	}
 	top := slices.Max(packets)
 	return rateChart{
-		Width: remembered - 1, Height: rateHeight,
+		Width: historyLength - 1, Height: rateHeight,
 		Packets:    area(packets, top),
 		Duplicates: area(h.series(func(r rate) float64 { return r.duplicates }), top),
 		Top:        show.PerSecond(top, ""),
@@ -78,12 +78,12 @@ func area(series []float64, top float64) string {
 		top = 1
 	}
 	var out strings.Builder
-	left := remembered - len(series)
+	left := historyLength - len(series)
 	fmt.Fprintf(&out, "%d,%d", left, rateHeight)
 	for i, v := range series {
 		fmt.Fprintf(&out, " %d,%.1f", left+i, rateHeight*(1-v/top))
 	}
-	fmt.Fprintf(&out, " %d,%d", remembered-1, rateHeight)
+	fmt.Fprintf(&out, " %d,%d", historyLength-1, rateHeight)
 	return out.String()
 }
 

@@ -30,11 +30,11 @@ type Server struct {
 
 // Timeouts of the server: nobody may hold its connections for long.
 const (
-	headTimeout  = 5 * time.Second
-	writeTimeout = 30 * time.Second
-	idleTimeout  = 2 * time.Minute
-	closeTimeout = 2 * time.Second
-	mostHead     = 16 << 10
+	headTimeout    = 5 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	closeTimeout   = 2 * time.Second
+	maxHeaderBytes = 16 << 10
 )
 
 // Listen serves on addr, which is host:port, or :port or port for loopback only. It
@@ -58,7 +58,7 @@ func Listen(addr string) (*Server, error) {
 		Handler:           handler,
 		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: mostHead,
+		MaxHeaderBytes: maxHeaderBytes,
 	}
 	go func() { s.served <- s.http.Serve(l) }()
 	return s, nil
@@ -112,18 +112,18 @@ func (s *Server) metrics() http.HandlerFunc {
 // handler answers the requests that are meant for the server.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", limited(s.metrics()))
-	mux.HandleFunc("GET /healthz", limited(s.serveHealth))
-	mux.HandleFunc("GET /{$}", limited(s.servePage))
-	return secured(mux)
+	mux.HandleFunc("GET /metrics", limitConcurrency(s.metrics()))
+	mux.HandleFunc("GET /healthz", limitConcurrency(s.serveHealth))
+	mux.HandleFunc("GET /{$}", limitConcurrency(s.servePage))
+	return withSecurityHeaders(mux)
 }
 
-// mostAnswers is how many requests to a path are answered at a time.
-const mostAnswers = 8
+// maxConcurrent is how many requests to a path are answered at a time.
+const maxConcurrent = 8
 
-// limited answers only so many requests at a time.
-func limited(h http.HandlerFunc) http.HandlerFunc {
-	places := make(chan struct{}, mostAnswers)
+// limitConcurrency answers only so many requests at a time.
+func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
+	places := make(chan struct{}, maxConcurrent)
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case places <- struct{}{}:
@@ -131,14 +131,14 @@ func limited(h http.HandlerFunc) http.HandlerFunc {
 			h(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", mostAnswers, r.URL.Path), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", maxConcurrent, r.URL.Path), http.StatusServiceUnavailable)
 		}
 	}
 }
 
-// secured keeps what is answered from being shown in another page, or being taken for
+// withSecurityHeaders keeps what is answered from being shown in another page, or being taken for
 // something else than it says.
-func secured(h http.Handler) http.Handler {
+func withSecurityHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
 			"Content-Security-Policy":      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

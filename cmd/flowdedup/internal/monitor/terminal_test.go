@@ -35,7 +35,7 @@ func TestFrame(t *testing.T) {
 		{"nothing", new(history), nil, 80, 23},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.Join(frame(newDashboard(c.history), c.lines, c.width, c.height, false), "\n") + "\n"
+			got := strings.Join(renderFrame(newDashboard(c.history), c.lines, c.width, c.height, false), "\n") + "\n"
 			golden(t, "frame-"+c.name+".txt", got)
 		})
 	}
@@ -88,7 +88,7 @@ func TestFrameFits(t *testing.T) {
 		for width := 0; width < 140; width += 1 + width/4 {
 			for _, height := range []int{0, 1, 2, 5, 23, 60} {
 				for _, p := range []painter{false, true} {
-					lines := frame(b, []string{"a line of others"}, width, height, p)
+					lines := renderFrame(b, []string{"a line of others"}, width, height, p)
 					if len(lines) > height {
 						t.Fatalf("%s: %d lines of %d", name, len(lines), height)
 					}
@@ -120,7 +120,7 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 		s.Rings = append(s.Rings, ring.Stats{Interface: fmt.Sprint("calm", i)})
 	}
 	s.Rings = append(s.Rings, ring.Stats{Interface: "alarming", Dropped: 5})
-	out := strings.Join(frame(newDashboard(&history{last: s}), nil, 80, 23, false), "\n")
+	out := strings.Join(renderFrame(newDashboard(&history{last: s}), nil, 80, 23, false), "\n")
 	for _, want := range []string{"alarming", "eth0/1", "1,234 lost, failed: write", " more)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -131,8 +131,8 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 // TestPainted wants the same frame in colours.
 func TestPainted(t *testing.T) {
 	text.EnableColors()
-	bare := frame(newDashboard(past()), nil, 100, 30, false)
-	coloured := frame(newDashboard(past()), nil, 100, 30, true)
+	bare := renderFrame(newDashboard(past()), nil, 100, 30, false)
+	coloured := renderFrame(newDashboard(past()), nil, 100, 30, true)
 	for i := range bare {
 		if got := text.StripEscape(coloured[i]); got != bare[i] {
 			t.Errorf("%q, want %q", got, bare[i])

@@ -19,15 +19,15 @@ type elements interface {
 // newElements makes digests without a secret, so that a measurement can be repeated.
 func newElements(c *Config) elements {
 	key := secret.Secret{}
-	if c.Of.Packets {
+	if c.Element.Packets {
 		return &identities{
 			identity: flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3}),
 			digester: digest.NewAES(key.AESKey(secret.Packets)),
 		}
 	}
 	return &keys{
-		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Of.Key}),
-		addresses: c.Of.Key <= flow.IP,
+		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Element.Key}),
+		addresses: c.Element.Key <= flow.IP,
 		ipv6:      c.IPv6,
 		v4:        digest.NewAES(key.AESKey(secret.IPv4)),
 		v6:        digest.NewAES(key.AESKey(secret.IPv6)),
@@ -67,7 +67,7 @@ func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest
 		binary.BigEndian.PutUint32(key[:], address)
 		k.wide = append(k.wide, key)
 	}
-	k.first, k.second = room(k.first, len(k.wide)), room(k.second, len(g.V6))
+	k.first, k.second = resize(k.first, len(k.wide)), resize(k.second, len(g.V6))
 	k.v4.Sum16(k.first, k.wide)
 	k.v6.Sum48(k.second, g.V6)
 	frames := append(append([]uint32(nil), g.V4Frame...), g.MACFrame...)
@@ -81,7 +81,7 @@ func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest
 	}
 }
 
-func room(s []digest.Digest, n int) []digest.Digest {
+func resize(s []digest.Digest, n int) []digest.Digest {
 	if cap(s) < n {
 		return make([]digest.Digest, n)
 	}

@@ -96,7 +96,7 @@ func newMeter(c *Config, kind sizing.Kind) *meter {
 	return &meter{
 		decoder: flow.NewDecoder(flow.Config{}),
 		source:  newElements(c),
-		track:   newTracker(c.Window, kind == sizing.Landmark, followed),
+		track:   newTracker(c.Window, kind == sizing.Landmark, maxTracked),
 		span:    newSpan(),
 	}
 }

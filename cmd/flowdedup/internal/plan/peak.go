@@ -19,7 +19,7 @@ type peak struct {
 	now     int64 // number of the running slice
 	started bool
 	sum     uint64
-	most    uint64
+	highest uint64
 }
 
 func newPeak(window window.Window, landmark bool) peak {
@@ -39,7 +39,7 @@ func newPeak(window window.Window, landmark bool) peak {
 func (p *peak) add(at int64) {
 	if p.length == 0 {
 		p.sum++
-		p.most = p.sum
+		p.highest = p.sum
 		return
 	}
 	switch verdict, _ := p.clock.Observe(at); verdict {
@@ -60,14 +60,14 @@ func (p *peak) countAll(times []int64) {
 }
 
 func (p *peak) count(at int64) {
-	p.turn(calendar.Index(at, p.length))
-	p.ring[p.place(p.now)]++
+	p.advance(calendar.Index(at, p.length))
+	p.ring[p.slot(p.now)]++
 	p.sum++
-	p.most = max(p.most, p.sum)
+	p.highest = max(p.highest, p.sum)
 }
 
-// turn makes a slice the running one, and ends those that it pushes out of the window.
-func (p *peak) turn(slice int64) {
+// advance makes a slice the running one, and ends those that it pushes out of the window.
+func (p *peak) advance(slice int64) {
 	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
 		clear(p.ring)
 		p.now, p.sum, p.started = slice, 0, true
@@ -75,11 +75,11 @@ func (p *peak) turn(slice int64) {
 	}
 	for p.now < slice {
 		p.now++
-		at := p.place(p.now)
+		at := p.slot(p.now)
 		p.sum -= p.ring[at]
 		p.ring[at] = 0
 	}
 }
 
-// place is where a slice is counted.
-func (p *peak) place(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }
+// slot is where a slice is counted.
+func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }

@@ -7,8 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// silence is the longest pause of a stream that is believed at once.
-const silence = time.Hour
+// maxPause is the longest pause of a stream that is believed at once.
+const maxPause = time.Hour
 
 // span is how long a stream takes, from its earliest packet to its latest, without those
 // whose time is false. A clock that was set before a quorum of its times had come was false
@@ -19,7 +19,7 @@ type span struct {
 }
 
 func newSpan() span {
-	return span{clock: calendar.Clock{Ahead: silence, Behind: silence}, first: capture.NoTime, last: capture.NoTime}
+	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: capture.NoTime, last: capture.NoTime}
 }
 
 // add takes the time of the next packet.

@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// followed is how many different elements are followed at a time, in about 64 MiB.
-const followed = 1 << 20
+// maxTracked is how many different elements are followed at a time, in about 64 MiB.
+const maxTracked = 1 << 20
 
 // tracker finds repeats in bounded memory: it follows those elements whose digests
 // fall into a share of 2^-shift of all, each with everything that happens to it. When
@@ -22,16 +22,16 @@ type tracker struct {
 	landmark bool
 	limit    int
 	shift    uint
-	seen     map[digest.Digest]sighting
+	seen     map[digest.Digest]occurrence
 	position uint64
 
-	fresh, repeats float64
-	gaps, times    sizing.Histogram // in elements and nanoseconds
-	peak           peak
+	distinct, repeats float64
+	gaps, times       sizing.Histogram // in elements and nanoseconds
+	peak              peak
 }
 
-// sighting is the last one of an element.
-type sighting struct {
+// occurrence is the last one of an element.
+type occurrence struct {
 	position uint64
 	time     int64
 }
@@ -39,7 +39,7 @@ type sighting struct {
 func newTracker(window window.Window, landmark bool, limit int) *tracker {
 	return &tracker{
 		window: window, landmark: landmark, limit: limit,
-		seen: make(map[digest.Digest]sighting), peak: newPeak(window, landmark),
+		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
 	}
 }
 
@@ -54,7 +54,7 @@ func (t *tracker) add(d digest.Digest, at int64) {
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
-	now := sighting{position: t.position, time: at}
+	now := occurrence{position: t.position, time: at}
 	weight := float64(uint64(1) << t.shift)
 	if before, found := t.seen[d]; found && t.within(before, now) {
 		t.repeats += weight
@@ -63,16 +63,16 @@ func (t *tracker) add(d digest.Digest, at int64) {
 			t.times.Add(float64(calendar.Distance(before.time, now.time)), weight)
 		}
 	} else {
-		t.fresh += weight
+		t.distinct += weight
 	}
 	t.seen[d] = now
 	if len(t.seen) > t.limit {
-		t.thin(now)
+		t.halveSample(now)
 	}
 }
 
 // within tells whether the second sighting repeats the first one in the window.
-func (t *tracker) within(before, now sighting) bool {
+func (t *tracker) within(before, now occurrence) bool {
 	switch {
 	case t.window.Packets > 0 && t.landmark:
 		n := uint64(t.window.Packets)
@@ -87,22 +87,22 @@ func (t *tracker) within(before, now sighting) bool {
 	return true
 }
 
-// thin forgets elements that cannot be repeated any more, and half of the others if
+// halveSample forgets elements that cannot be repeated any more, and half of the others if
 // these were few.
-func (t *tracker) thin(now sighting) {
-	maps.DeleteFunc(t.seen, func(_ digest.Digest, s sighting) bool { return !t.within(s, now) })
+func (t *tracker) halveSample(now occurrence) {
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
-		maps.DeleteFunc(t.seen, func(d digest.Digest, _ sighting) bool { return d[0]&(1<<t.shift-1) != 0 })
+		maps.DeleteFunc(t.seen, func(d digest.Digest, _ occurrence) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
 }
 
 // distinctShare is the share of new elements, 1 if there are no elements.
 func (t *tracker) distinctShare() float64 {
-	if t.fresh == 0 {
+	if t.distinct == 0 {
 		return 1
 	}
-	return t.fresh / (t.fresh + t.repeats)
+	return t.distinct / (t.distinct + t.repeats)
 }
 
 // windowElements is the largest number of elements in a window. Where elements come out
@@ -112,5 +112,5 @@ func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 		return float64(t.window.Packets)
 	}
 	t.peak.finish()
-	return max(1, float64(t.peak.most), gaps.Quantile(1))
+	return max(1, float64(t.peak.highest), gaps.Quantile(1))
 }

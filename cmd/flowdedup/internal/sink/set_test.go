@@ -31,7 +31,7 @@ func (d *noted) Write(b *capture.Batch, drop []uint64) error {
 	}
 	d.taken = append(d.taken, drop...)
 	if !d.lazy {
-		d.out += amountOf(b, capture.Complement(nil, drop, len(b.Frames))).packets
+		d.out += trafficOf(b, capture.Complement(nil, drop, len(b.Frames))).packets
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// judgeFlags say what makes a packet a copy.
-type judgeFlags struct {
+// compareFlags say what makes a packet a copy.
+type compareFlags struct {
 	window          window.Window
 	identity        flow.Kind
 	identityBytes   int
@@ -32,7 +32,7 @@ var usualMethods = []string{"auto", "timed", "exact"}
 
 func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
 
-func (f *judgeFlags) register(fs *pflag.FlagSet) {
+func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
 	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
 	f.identity = flow.L3
@@ -48,9 +48,9 @@ func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
 }
 
-// completeJudging lets the shell complete the values of these flags and those of
+// completeCompare lets the shell complete the values of these flags and those of
 // filters.
-func completeJudging(cmd *cobra.Command) {
+func completeCompare(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
 		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
@@ -59,7 +59,7 @@ func completeJudging(cmd *cobra.Command) {
 	})
 }
 
-func (f *judgeFlags) check(cmd *cobra.Command, c *common) error {
+func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 	switch {
 	case f.identityBytes < 0:
 		return &usageError{errors.New("--identity-bytes must not be negative")}
@@ -77,7 +77,7 @@ func (f *judgeFlags) check(cmd *cobra.Command, c *common) error {
 }
 
 // checkMeasuring refuses what methods for measurements cannot do.
-func (f *judgeFlags) checkMeasuring(cmd *cobra.Command, method string) error {
+func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
 	switch {
 	case stream && !f.window.None:
@@ -96,7 +96,7 @@ func (f *judgeFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 
 // config returns what the filter is to be; the rate of false positives is the method's
 // own choice unless it was asked for.
-func (f *judgeFlags) config(cmd *cobra.Command, c *common) dedup.Config {
+func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {
 		fpr = c.fpr
