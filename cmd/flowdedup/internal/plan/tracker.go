@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -113,4 +114,144 @@ func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 	}
 	t.peak.finish()
 	return max(1, float64(t.peak.highest), gaps.Quantile(1))
+}
+
+// windowSlices is how many slices of a window peak counts in.
+const windowSlices = 8
+
+// peak finds the largest number of elements in a window of time that is aligned to the
+// clock or, for others, to an eighth of the window. Elements that are late by less than a
+// window count in the running slice; later ones begin the count of a window again.
+// Outliers count once the clock believes them. In all other windows it counts all.
+type peak struct {
+	clock   calendar.Clock
+	length  int64 // of a slice, 0 without time
+	ring    []uint64
+	now     int64 // number of the running slice
+	started bool
+	sum     uint64
+	highest uint64
+}
+
+func newPeak(window window.Window, landmark bool) peak {
+	reach := max(window.Duration, calendar.Tolerance)
+	p := peak{
+		clock:  calendar.Clock{Ahead: reach, Behind: reach},
+		length: int64(window.Duration), ring: make([]uint64, 1),
+	}
+	if !landmark && p.length >= windowSlices {
+		p.length /= windowSlices
+		p.ring = make([]uint64, windowSlices)
+	}
+	return p
+}
+
+// add takes an element.
+func (p *peak) add(at int64) {
+	if p.length == 0 {
+		p.sum++
+		p.highest = p.sum
+		return
+	}
+	switch verdict, _ := p.clock.Observe(at); verdict {
+	case calendar.Believed:
+		p.count(at)
+	case calendar.Adopted:
+		p.countAll(p.clock.Adopted())
+	}
+}
+
+// finish counts the elements that the stream ends with before the clock believes them.
+func (p *peak) finish() { p.countAll(p.clock.Held()) }
+
+func (p *peak) countAll(times []int64) {
+	for _, at := range times {
+		p.count(at)
+	}
+}
+
+func (p *peak) count(at int64) {
+	p.advance(calendar.Index(at, p.length))
+	p.ring[p.slot(p.now)]++
+	p.sum++
+	p.highest = max(p.highest, p.sum)
+}
+
+// advance makes a slice the running one, and ends those that it pushes out of the window.
+func (p *peak) advance(slice int64) {
+	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
+		clear(p.ring)
+		p.now, p.sum, p.started = slice, 0, true
+		return
+	}
+	for p.now < slice {
+		p.now++
+		at := p.slot(p.now)
+		p.sum -= p.ring[at]
+		p.ring[at] = 0
+	}
+}
+
+// slot is where a slice is counted.
+func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }
+
+// maxPause is the longest pause of a stream that is believed at once.
+const maxPause = time.Hour
+
+// span is how long a stream takes, from its earliest packet to its latest, without those
+// whose time is false. A clock that was set before a quorum of its times had come was false
+// itself, as that of a first packet may be.
+type span struct {
+	clock       calendar.Clock
+	first, last int64 // NoTime before the first packet
+}
+
+func newSpan() span {
+	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: capture.NoTime, last: capture.NoTime}
+}
+
+// add takes the time of the next packet.
+func (s *span) add(t int64) {
+	if t == capture.NoTime {
+		return
+	}
+	confirmed := s.clock.Count() == calendar.Quorum
+	switch verdict, _ := s.clock.Observe(t); verdict {
+	case calendar.Believed:
+		s.include(t)
+	case calendar.Adopted:
+		s.adopt(s.clock.Adopted(), confirmed)
+	}
+}
+
+// finish decides on the times that the stream ends with: the majority is right.
+func (s *span) finish() {
+	if held, n := s.clock.Held(), s.clock.Count(); len(held) >= n {
+		s.adopt(held, len(held) == n)
+	}
+}
+
+// adopt includes times of another clock, and drops those before it unless they are confirmed.
+func (s *span) adopt(times []int64, confirmed bool) {
+	if !confirmed {
+		s.first, s.last = capture.NoTime, capture.NoTime
+	}
+	for _, t := range times {
+		s.include(t)
+	}
+}
+
+func (s *span) include(t int64) {
+	if s.first == capture.NoTime || t < s.first {
+		s.first = t
+	}
+	s.last = max(s.last, t)
+}
+
+// seconds returns how long the span is.
+func (s *span) seconds() float64 {
+	if s.last <= s.first {
+		return 0
+	}
+	return float64(s.last)/1e9 - float64(s.first)/1e9
 }

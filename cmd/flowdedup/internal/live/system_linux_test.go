@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"slices"
 	"testing"
 )
@@ -31,6 +32,22 @@ func TestLookUp(t *testing.T) {
 	} {
 		if got, err := lookupCredentials(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %+v, %v; want %s", name, got, err, want)
+		}
+	}
+}
+
+// TestRefuseForward asks the kernel for what is connected, unless the names tell.
+func TestRefuseForward(t *testing.T) {
+	for _, c := range []struct {
+		captured []string
+		to       string
+		refused  bool
+	}{
+		{[]string{"lo"}, "", false}, {[]string{"any"}, "", false}, {[]string{"nope"}, "lo", false},
+		{[]string{"nope", "lo"}, "lo", true}, {[]string{"any"}, "lo", true}, {[]string{"nope"}, "nope", true},
+	} {
+		if err := refuseForward(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
+			t.Errorf("-i %q --forward %q: %v", c.captured, c.to, err)
 		}
 	}
 }
