@@ -196,7 +196,7 @@ func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first,
 	msgs := g.out.msgs[first:end]
 	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
 	g.slow = resize(g.slow, (len(msgs)+63)/64)
-	headers.PlaceDatagrams(g.datagrams, msgs, protocols[first:end], g.slow, b.Buf)
+	headers.FindDatagrams(g.datagrams, msgs, protocols[first:end], g.slow, b.Buf)
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
 			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
