@@ -76,7 +76,7 @@ func BenchmarkKeyer(b *testing.B) {
 			batch := benchBatch(64, false)
 			h := make([]Header, len(batch.Frames))
 			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
-			k := NewKeyer(KeyConfig{Kind: of})
+			k := NewKeyer([]KeyConfig{{Kind: of}}, DecoderConfig{})
 			for b.Loop() {
 				k.FromHeaders(batch, 0, h)
 			}
@@ -85,12 +85,12 @@ func BenchmarkKeyer(b *testing.B) {
 	}
 }
 
-// BenchmarkMultiKeyer decodes packets and makes keys of addresses and flows.
-func BenchmarkMultiKeyer(b *testing.B) {
+// BenchmarkKeyerFromFrames decodes packets and makes keys of three kinds.
+func BenchmarkKeyerFromFrames(b *testing.B) {
 	for _, ipv6 := range []bool{false, true} {
 		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
 			batch := benchBatch(64, ipv6)
-			k := NewMultiKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
+			k := NewKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
 			for b.Loop() {
 				k.FromFrames(batch, 0, len(batch.Frames))
 			}

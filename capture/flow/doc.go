@@ -6,8 +6,8 @@
 // A [Decoder] finds the IP header of each frame and describes it in a [Header]. It reads
 // through link headers, VLAN tags, MPLS labels, PPPoE and the like, and on request
 // through tunnels. An [Identity] collects the bytes that make two packets the same
-// packet, as [Messages] for a digester. A [Keyer] makes keys of one kind, as records of
-// fixed size; a [MultiKeyer] makes several kinds from one pass over the frames.
+// packet, as [Messages] for a digester. A [Keyer] makes keys, of one or more kinds in
+// one pass, as records of fixed size.
 // [CapturePoints] numbers the places where frames were seen.
 //
 // FromHeaders works on frames that are decoded already. FromFrames decodes by itself,

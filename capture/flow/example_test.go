@@ -47,9 +47,7 @@ func ExampleIdentity() {
 // Keys are records of fixed size: here the address that each packet came from.
 func ExampleKeyer() {
 	b := first()
-	headers := make([]flow.Header, len(b.Frames))
-	flow.NewDecoder(flow.DecoderConfig{}).Decode(headers, b, 0)
-	keys := flow.NewKeyer(flow.KeyConfig{Kind: flow.Src}).FromHeaders(b, 0, headers)
+	keys := flow.NewKeyer([]flow.KeyConfig{{Kind: flow.Src}}, flow.DecoderConfig{}).FromFrames(b, 0, len(b.Frames))[0]
 	different := map[uint32]bool{}
 	for _, address := range keys.Addr4 {
 		different[address] = true

@@ -10,7 +10,8 @@ import (
 type everything struct {
 	decoders   []*Decoder
 	identities []*Identity
-	keyers     []*Keyer
+	cfgs       []KeyConfig
+	keyer      *Keyer
 }
 
 func newEverything() *everything {
@@ -22,9 +23,8 @@ func newEverything() *everything {
 			}
 		}
 	}
-	for of := range KeyKind(len(keyKindNames)) {
-		e.keyers = append(e.keyers, NewKeyer(KeyConfig{Kind: of}), NewKeyer(KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70}))
-	}
+	e.cfgs = allKeys()
+	e.keyer = NewKeyer(e.cfgs, DecoderConfig{})
 	return e
 }
 
@@ -63,8 +63,8 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("a second call differs: %x", all)
 				}
 			}
-			for _, k := range e.keyers {
-				checkKeys(t, k.cfg, k.FromHeaders(b, 0, h))
+			for i, keys := range e.keyer.FromHeaders(b, 0, h) {
+				checkKeys(t, e.cfgs[i], keys)
 			}
 		}
 		for range 7 { // kernels take eight frames at a time
@@ -72,7 +72,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, kind := range []IdentityKind{L3, Inner} {
 			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
-			checkMultiKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
+			checkKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 	})
 }
@@ -101,20 +101,18 @@ func TestSteadyState(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
 	protocols := make([]Protocol, len(frames))
-	keyers := NewMultiKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{})
+	ip := NewKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{}) // no hardware addresses
 	e := newEverything()
 	run := func() {
-		keyers.fromHeaders(b, 0, h)
-		keyers.FromFrames(b, 0, len(h))
+		ip.FromFrames(b, 0, len(h))
+		e.keyer.FromFrames(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {
 				g.FromHeaders(b, 0, h)
 				g.FromFrames(protocols, b, 0)
 			}
-			for _, k := range e.keyers {
-				k.FromHeaders(b, 0, h)
-			}
+			e.keyer.FromHeaders(b, 0, h)
 		}
 	}
 	if n := testing.AllocsPerRun(10, run); n != 0 {

@@ -1,9 +1,6 @@
 package flow
 
 import (
-	"math"
-	"math/bits"
-
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
@@ -35,84 +32,97 @@ type Keys struct {
 	MACFrame []uint32
 }
 
-// Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
-// call, so one goroutine at a time may use it.
+// Keyer makes keys, of one or more kinds, in one pass over the frames. It keeps its
+// buffers from call to call, so one goroutine at a time may use it.
 type Keyer struct {
-	cfg       KeyConfig
-	perPacket int       // elements per packet
-	numeric   bool      // IPv4 elements are numbers: Keys.Addr4
-	sorted    bool      // the smaller end comes first
-	src       [2]uint64 // masks of the first address of an IPv6 key, in memory order
-	dst       [2]uint64 // masks of the second address, 0 if there is none
-	both4     uint64    // mask of both addresses of an IPv4 key
-	tail      uint64    // mask of the tail
-	own       families  // used without a MultiKeyer
-	keys      Keys
+	makers               []*keyMaker
+	macs, headers, tails bool // some keys need hardware addresses, IP headers, a tail
+	families
+	keys []*Keys
+
+	// For FromFrames.
+	decoder Decoder
+	tuples  *headers.Tuples
+	msgs    []digest.Message
+	read    []Header
+}
+
+// NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
+// frames as decode says. NewKeyer panics if Validate of a configuration returns an error.
+func NewKeyer(cfgs []KeyConfig, decode DecoderConfig) *Keyer {
+	k := &Keyer{keys: make([]*Keys, len(cfgs)), decoder: *NewDecoder(decode)}
+	for _, cfg := range cfgs {
+		one := newKeyMaker(cfg)
+		k.makers = append(k.makers, one)
+		k.macs = k.macs || cfg.Kind == MACs
+		k.headers = k.headers || cfg.Kind != MACs
+		k.tails = k.tails || one.tail != 0
+	}
+	var ports [256]bool
+	for number, mask := range portMask {
+		ports[number] = mask != 0
+	}
+	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
+	return k
+}
+
+// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
+// Element i of the result has the keys of configuration i. They are valid until the next
+// call.
+func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
+	if k.headers {
+		k.reset(len(h))
+		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
+	}
+	return k.gather(b, from, h)
+}
+
+func (k *Keyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
+	for i, one := range k.makers {
+		k.keys[i] = one.gather(&k.families, b, from, h)
+	}
+	return k.keys
+}
+
+// FromFrames decodes the frames from to from+n-1 of b, and returns what FromHeaders would.
+// It is faster, since most frames take the fast path of asm/headers, which needs no
+// Header.
+func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
+	if k.macs {
+		return k.FromHeaders(b, from, k.decode(b, from, n))
+	}
+	k.reset(n)
+	frames := b.Frames[from : from+n]
+	k.msgs = resize(k.msgs, n)
+	zeroCopyFrames(k.msgs, frames)
+	for at := 0; at < n; {
+		ethernet := at + ethernetFrames(frames[at:], b.Interfaces)
+		done, can := k.tuples.List(&k.four, &k.six, k.msgs[at:ethernet], uint32(at), b.Buf)
+		at += done
+		rest := n - at
+		if can {
+			rest = min(rest, tupleGroup)
+		}
+		k.split(frames[at:at+rest], k.decode(b, from+at, rest), at, k.tails)
+		at += rest
+	}
+	return k.gather(b, from, nil)
+}
+
+// tupleGroup is how many frames go through the Decoder when the fast path stops at one.
+const tupleGroup = 8
+
+// decode returns the headers of n frames. They are valid until the next call.
+func (k *Keyer) decode(b *capture.Batch, from, n int) []Header {
+	k.read = resize(k.read, n)
+	k.decoder.Decode(k.read, b, from)
+	return k.read
 }
 
 // families lists the frames of a run that have an IP header, by version. Offsets are
 // those of the IP header; tails are as they end a key.
 type families struct {
 	four, six headers.TupleList
-}
-
-// The parts of a tail as a big-endian word.
-const (
-	tailPorts    = 0xffffffff << 32
-	tailProtocol = 0xff << 24
-	tailVLAN     = 0x1ffff
-)
-
-// NewKeyer returns a Keyer. It panics if cfg.Validate returns an error.
-func NewKeyer(cfg KeyConfig) *Keyer {
-	if err := cfg.Validate(); err != nil {
-		panic("flow: NewKeyer: " + err.Error())
-	}
-	k := &Keyer{cfg: cfg, perPacket: 1, numeric: cfg.Kind <= IP && !cfg.VLAN, sorted: cfg.Kind == Biflow}
-	if cfg.Kind == IP || cfg.Kind == MACs {
-		k.perPacket = 2
-	}
-	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
-	if cfg.Mask6 != 0 {
-		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
-		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
-	}
-	mask4 := uint64(math.MaxUint32)
-	if cfg.Mask4 != 0 {
-		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
-	}
-	k.both4 = mask4 << 32
-	if cfg.Kind > IP {
-		k.dst, k.both4 = k.src, k.both4|mask4
-	}
-	if cfg.Kind == Flow || cfg.Kind == Biflow {
-		k.tail = tailPorts | tailProtocol
-	}
-	if cfg.VLAN {
-		k.tail |= tailVLAN
-	}
-	return k
-}
-
-// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
-// They are valid until the next call.
-func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Kind != MACs {
-		k.own.reset(len(h))
-		k.own.split(b.Frames[from:from+len(h)], h, 0, k.tail != 0)
-	}
-	return k.gather(&k.own, b, from, h)
-}
-
-// gather makes the keys from the lists of f, or from h for hardware addresses.
-func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Kind == MACs {
-		k.gatherMACs(b, from, h)
-		return &k.keys
-	}
-	k.gather4(b.Buf, &f.four)
-	k.gather6(b.Buf, &f.six)
-	return &k.keys
 }
 
 // reset empties the lists and makes room for n frames.
@@ -163,102 +173,4 @@ func resize[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
-}
-
-// framesOf returns which frames the elements come from: frames itself, or each of them
-// twice, written to the memory of old.
-func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
-	if k.perPacket == 1 {
-		return frames
-	}
-	old = resize(old, 2*len(frames))
-	for i, f := range frames {
-		old[2*i], old[2*i+1] = f, f
-	}
-	return old
-}
-
-// MultiKeyer makes keys of several kinds in one pass over the frames. It keeps its
-// buffers from call to call, so one goroutine at a time may use it.
-type MultiKeyer struct {
-	all                  []*Keyer
-	macs, headers, tails bool // some keys need hardware addresses, IP headers, a tail
-	families
-	keys []*Keys
-
-	// For FromFrames.
-	decoder Decoder
-	tuples  *headers.Tuples
-	msgs    []digest.Message
-	read    []Header
-}
-
-// NewMultiKeyer returns a MultiKeyer that decodes frames as decode says. It panics if
-// Validate of a configuration of keys returns an error.
-func NewMultiKeyer(cfgs []KeyConfig, decode DecoderConfig) *MultiKeyer {
-	k := &MultiKeyer{keys: make([]*Keys, len(cfgs)), decoder: *NewDecoder(decode)}
-	for _, cfg := range cfgs {
-		one := NewKeyer(cfg)
-		k.all = append(k.all, one)
-		k.macs = k.macs || cfg.Kind == MACs
-		k.headers = k.headers || cfg.Kind != MACs
-		k.tails = k.tails || one.tail != 0
-	}
-	var ports [256]bool
-	for number, mask := range portMask {
-		ports[number] = mask != 0
-	}
-	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
-	return k
-}
-
-// fromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
-func (k *MultiKeyer) fromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
-	if k.headers {
-		k.reset(len(h))
-		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
-	}
-	return k.gather(b, from, h)
-}
-
-func (k *MultiKeyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
-	for i, one := range k.all {
-		k.keys[i] = one.gather(&k.families, b, from, h)
-	}
-	return k.keys
-}
-
-// FromFrames decodes the frames from to from+n-1 of b and makes their keys. Element i of
-// the result has the keys of configuration i. They are valid until the next call. Most
-// frames take the fast path of asm/headers, which needs no Header.
-func (k *MultiKeyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
-	if k.macs {
-		return k.fromHeaders(b, from, k.decode(b, from, n))
-	}
-	k.reset(n)
-	frames := b.Frames[from : from+n]
-	k.msgs = resize(k.msgs, n)
-	zeroCopyFrames(k.msgs, frames)
-	for at := 0; at < n; {
-		ethernet := at + ethernetFrames(frames[at:], b.Interfaces)
-		done, can := k.tuples.List(&k.four, &k.six, k.msgs[at:ethernet], uint32(at), b.Buf)
-		at += done
-		rest := n - at
-		if can {
-			rest = min(rest, tupleGroup)
-		}
-		k.split(frames[at:at+rest], k.decode(b, from+at, rest), at, k.tails)
-		at += rest
-	}
-	return k.gather(b, from, nil)
-}
-
-// tupleGroup is how many frames go through the Decoder when the fast path stops at one.
-const tupleGroup = 8
-
-// decode returns the headers of n frames. They are valid until the next call.
-func (k *MultiKeyer) decode(b *capture.Batch, from, n int) []Header {
-	k.read = resize(k.read, n)
-	k.decoder.Decode(k.read, b, from)
-	return k.read
 }

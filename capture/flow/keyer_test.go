@@ -15,7 +15,7 @@ import (
 // IPv4 first, then IPv6, then hardware addresses.
 func texts(t *testing.T, cfg KeyConfig, b *capture.Batch) (out []string, frames []uint32) {
 	t.Helper()
-	keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
+	keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 	for _, a := range keys.Addr4 {
 		out = append(out, cfg.FormatAddr4(a))
 	}
@@ -68,14 +68,19 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMultiKeyer checks that both methods of a MultiKeyer return the keys that single
-// Keyers make, with and without a kind of key that needs more of the frames than the
-// others.
-func TestMultiKeyer(t *testing.T) {
-	var all, ip []KeyConfig
-	for of := range KeyKind(len(keyKindNames)) {
-		all = append(all, KeyConfig{Kind: of}, KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70})
+// allKeys returns configurations of all kinds, with and without masks and VLAN.
+func allKeys() (all []KeyConfig) {
+	for kind := range KeyKind(len(keyKindNames)) {
+		all = append(all, KeyConfig{Kind: kind}, KeyConfig{Kind: kind, VLAN: true, Mask4: 20, Mask6: 70})
 	}
+	return all
+}
+
+// TestKeyer checks that both methods of a Keyer return the keys that Keyers of one kind
+// make, with and without a kind that needs more of the frames than the others.
+func TestKeyer(t *testing.T) {
+	var ip []KeyConfig
+	all := allKeys()
 	for _, cfg := range all {
 		if cfg.Kind != MACs {
 			ip = append(ip, cfg)
@@ -83,20 +88,19 @@ func TestMultiKeyer(t *testing.T) {
 	}
 	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
 		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
-			checkMultiKeyer(t, cfgs, DecoderConfig{}, b, 0)
-			checkMultiKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
-			checkMultiKeyer(t, cfgs, DecoderConfig{}, b, len(b.Frames))
+			checkKeyer(t, cfgs, DecoderConfig{}, b, 0)
+			checkKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
+			checkKeyer(t, cfgs, DecoderConfig{}, b, len(b.Frames))
 		}
 	}
 }
 
-func checkMultiKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
+func checkKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
-	keyers := NewMultiKeyer(cfgs, how)
-	for way, all := range [][]*Keys{keyers.fromHeaders(b, from, h), NewMultiKeyer(cfgs, how).FromFrames(b, from, len(h))} {
+	for way, all := range [][]*Keys{NewKeyer(cfgs, how).FromHeaders(b, from, h), NewKeyer(cfgs, how).FromFrames(b, from, len(h))} {
 		for i, got := range all {
-			if want := NewKeyer(cfgs[i]).FromHeaders(b, from, h); !got.equal(want) {
+			if want := NewKeyer(cfgs[i:i+1], how).FromHeaders(b, from, h)[0]; !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
 			}
 		}
@@ -201,7 +205,7 @@ func TestMasks(t *testing.T) {
 	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	for bits := 1; bits <= 128; bits++ {
 		cfg := KeyConfig{Kind: Src, Mask4: min(bits, 32), Mask6: bits}
-		keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
+		keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
 		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)
@@ -291,7 +295,7 @@ func TestDetermines(t *testing.T) {
 // keysOf returns the elements of each packet, in no order.
 func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
 	elements := make([][]string, packets)
-	made := NewMultiKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
+	made := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
 	for i, frame := range made.V4Frame {
 		text := ""
 		if made.Addr4 != nil {

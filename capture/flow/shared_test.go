@@ -150,22 +150,19 @@ func surveyOf(t *testing.T, name string) *survey {
 	d := NewDecoder(DecoderConfig{})
 	frame := NewIdentity(IdentityConfig{Kind: Frame})
 	l3 := NewIdentity(IdentityConfig{Kind: L3})
-	var keyers []*Keyer
-	for _, of := range []KeyKind{Src, Dst, Flow, Biflow} {
-		keyers = append(keyers, NewKeyer(KeyConfig{Kind: of}))
-	}
+	keyer := NewKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}, {Kind: Biflow}}, DecoderConfig{})
 	headers := make([]Header, 500)
 	eachBatch(t, name, func(b *capture.Batch) {
 		for _, kind := range []IdentityKind{L3, Inner} {
 			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
-			checkMultiKeyer(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
+			checkKeyer(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(headers) {
 			h := headers[:min(len(headers), len(b.Frames)-from)]
 			d.Decode(h, b, from)
 			tallies := s.packets(b, from, h)
-			for i, k := range keyers {
-				enter(tallies, k.FromHeaders(b, from, h), i)
+			for i, keys := range keyer.FromHeaders(b, from, h) {
+				enter(tallies, keys, i)
 			}
 			for _, id := range []struct {
 				*Identity

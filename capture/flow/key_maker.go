@@ -2,17 +2,92 @@ package flow
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
+// The parts of a tail as a big-endian word.
+const (
+	tailPorts    = 0xffffffff << 32
+	tailProtocol = 0xff << 24
+	tailVLAN     = 0x1ffff
+)
+
+// keyMaker makes keys of one kind from lists of IP headers, or from hardware addresses.
+type keyMaker struct {
+	cfg       KeyConfig
+	perPacket int       // elements per packet
+	numeric   bool      // IPv4 elements are numbers: Keys.Addr4
+	sorted    bool      // the smaller end comes first
+	src       [2]uint64 // masks of the first address of an IPv6 key, in memory order
+	dst       [2]uint64 // masks of the second address, 0 if there is none
+	both4     uint64    // mask of both addresses of an IPv4 key
+	tail      uint64    // mask of the tail
+	keys      Keys
+}
+
+func newKeyMaker(cfg KeyConfig) *keyMaker {
+	if err := cfg.Validate(); err != nil {
+		panic("flow: NewKeyer: " + err.Error())
+	}
+	k := &keyMaker{cfg: cfg, perPacket: 1, numeric: cfg.Kind <= IP && !cfg.VLAN, sorted: cfg.Kind == Biflow}
+	if cfg.Kind == IP || cfg.Kind == MACs {
+		k.perPacket = 2
+	}
+	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
+	if cfg.Mask6 != 0 {
+		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
+		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
+	}
+	mask4 := uint64(math.MaxUint32)
+	if cfg.Mask4 != 0 {
+		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
+	}
+	k.both4 = mask4 << 32
+	if cfg.Kind > IP {
+		k.dst, k.both4 = k.src, k.both4|mask4
+	}
+	if cfg.Kind == Flow || cfg.Kind == Biflow {
+		k.tail = tailPorts | tailProtocol
+	}
+	if cfg.VLAN {
+		k.tail |= tailVLAN
+	}
+	return k
+}
+
+// gather makes the keys from the lists of f, or from h for hardware addresses.
+func (k *keyMaker) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
+	if k.cfg.Kind == MACs {
+		k.gatherMACs(b, from, h)
+		return &k.keys
+	}
+	k.gather4(b.Buf, &f.four)
+	k.gather6(b.Buf, &f.six)
+	return &k.keys
+}
+
+// framesOf returns which frames the elements come from: frames itself, or each of them
+// twice, written to the memory of old.
+func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
+	if k.perPacket == 1 {
+		return frames
+	}
+	old = resize(old, 2*len(frames))
+	for i, f := range frames {
+		old[2*i], old[2*i+1] = f, f
+	}
+	return old
+}
+
 // No branch here depends on a packet. Fields that are not part of a key are masked
 // instead of left out, and the two ends are swapped by mask.
 
 // gather4 makes the keys of IPv4 packets.
-func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
+func (k *keyMaker) gather4(buf []byte, v *headers.TupleList) {
 	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.numeric {
@@ -38,7 +113,7 @@ func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
 
 // addresses4 writes the addresses at an offset of the IP headers. With two elements per
 // packet, which says whether they become the first or the second.
-func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
+func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
 		ip := int(at) + address
@@ -47,7 +122,7 @@ func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.Tuple
 }
 
 // tagged4 writes the same addresses with the VLAN as part of the key.
-func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
+func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
 	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.perPacket*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
@@ -56,7 +131,7 @@ func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.Tup
 }
 
 // tuples4 writes keys with two addresses.
-func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
+func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
 	for i, at := range v.At[:len(dst)] {
@@ -74,7 +149,7 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 }
 
 // gather6 makes the keys of IPv6 packets.
-func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
+func (k *keyMaker) gather6(buf []byte, v *headers.TupleList) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
 	keys.V6 = resize(keys.V6, k.perPacket*len(v.Frame))
@@ -89,7 +164,7 @@ func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 
 // tuples6 writes keys of the addresses at two offsets of the IP headers. Where k.dst is
 // 0, the second address is not part of the key. The argument which is that of addresses4.
-func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
+func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
 		ip, key := buf[int(at):int(at)+40], &keys[k.perPacket*i+which]
@@ -137,7 +212,7 @@ func swapPorts(tail, swap uint64) uint64 {
 
 // gatherMACs makes the keys of hardware addresses. It writes every address, and the next
 // one overwrites it if it does not count.
-func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
+func (k *keyMaker) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys, n := &k.keys, 0
 	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
 	frames := b.Frames[from : from+len(h)]
