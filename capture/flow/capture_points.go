@@ -21,7 +21,7 @@ type CapturePoints struct {
 
 // CapturePoint is a place as a capture describes it. The zero value has number 0.
 type CapturePoint struct {
-	Interface uint32 // capture.Interface.Point
+	Interface uint32 // capture.Interface.CapturePoint
 	Index     uint32 // index of the interface on the capturing host; 0 if unknown
 }
 

@@ -50,7 +50,7 @@ const (
 	L4Checksum                    // of TCP, UDP, UDP-Lite, ICMP, ICMPv6, SCTP, DCCP
 	MAC                           // source and destination hardware addresses
 	VLAN                          // the outermost run of VLAN tags
-	TCPSeq                        // sequence and acknowledgement numbers of TCP, those in SACK blocks, and its checksum
+	TCPSeq                        // sequence and acknowledgment numbers of TCP, those in SACK blocks, and its checksum
 )
 
 var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq"}

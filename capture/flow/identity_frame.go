@@ -63,9 +63,9 @@ func (g *Identity) copyInner(dst []byte, b *capture.Batch, i int, h *Header) {
 // view maps offsets in a frame to offsets in its copy, which lacks the VLAN tags.
 type view struct {
 	h    *Header
-	base uint32 // offset at which the copied frame begins
-	// From the start of the copied frame: the bytes of the tags, and where the
-	// type is that announces them.
+	base uint32 // offset of the frame that is copied
+	// Offsets from base: the start and the end of the tags, and the ethertype that
+	// announces them.
 	tag, tagEnd, typ uint32
 }
 

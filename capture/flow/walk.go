@@ -196,7 +196,7 @@ func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
 			}
 			length = 8
 			fragment := binary.BigEndian.Uint16(ip[o+2:])
-			if fragment&^6 != 0 { // all but the reserved bits: an offset, or more to come
+			if fragment&^6 != 0 { // an offset, or more fragments to come
 				h.Flags |= FlagFragment
 			}
 			if fragment>>3 != 0 {

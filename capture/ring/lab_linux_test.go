@@ -210,7 +210,7 @@ func sum(src *Capture) (s Stats) {
 	return s
 }
 
-// On some kernels, loading a program hangs for ever, and the process that asked for it
+// On some kernels, loading a program hangs forever, and the process that asked for it
 // cannot be killed. So a separate process tries it first, and is left behind if it hangs.
 
 const probe = "FLOWDEDUP_TEST_PROBE_FILTERS"
