@@ -16,14 +16,13 @@ import (
 // capacity elements, the second is cleared and the two change places. So an element
 // is found again at least until capacity others were inserted.
 //
-// Readings taken: the change takes place before the insertion that would be one
-// too many, so the first buffer is never without the latest element. The columns that
-// the SAC paper prints, 38 % false positives where 10 % were asked for, are those of
-// k = 2 and buffers that change when half of their bits are set, a capacity of
-// (m/2) ln(2): of two such buffers 7/16 of the new elements are reported when both are
-// full. The authors' program takes k = floor(-ln(f)) for a buffer's rate f, where
-// half full buffers need k = -log2(f), which is above 4. [NewA2ForRate] keeps to the
-// target.
+// Interpretation: the change takes place before the insertion that would be one too many,
+// so the first buffer is never without the latest element. The columns that the SAC paper
+// prints, 38 % false positives where 10 % were asked for, are those of k = 2 and buffers
+// that change when half of their bits are set, a capacity of (m/2) ln(2): of two such
+// buffers 7/16 of the new elements are reported when both are full. The authors' program
+// takes k = floor(-ln(f)) for a buffer's rate f, where half full buffers need k =
+// -log2(f), which is above 4. [NewA2ForRate] keeps to the target.
 type A2 struct {
 	first, second cells
 	m             int
@@ -136,15 +135,14 @@ type BDBFConfig struct {
 // Nothing within the window is missed. What came before may be reported for up to
 // one block more, apart from false positives.
 //
-// Readings taken: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks
-// cover the window wherever in its block an element came. Elements reported
-// duplicate set their counters too, as the window is of elements and not of distinct
-// ones. The SAC paper gives neither k nor s. The authors' program takes k = s =
-// ceil(sqrt(M ln(2)/W)), the best k for M/s counters, and blocks of ceil(W/(2^(s-1)-1))
-// elements, as it saves decrements by comparing the counters with a running one. Its
-// counters that are zero pass while the running one is zero, so that it reports
-// everything in one block of 2^(s-1): 12.5 of the 27.46 % printed for 100,000
-// bits. This filter does not do that.
+// Interpretation: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks cover
+// the window wherever in its block an element came. Elements reported duplicate set their
+// counters too, as the window is of elements and not of distinct ones. The SAC paper
+// gives neither k nor s. The authors' program takes k = s = ceil(sqrt(M ln(2)/W)), the
+// best k for M/s counters, and blocks of ceil(W/(2^(s-1)-1)) elements, as it saves
+// decrements by comparing the counters with a running one. Its counters that are zero
+// pass while the running one is zero, so that it reports everything in one block of
+// 2^(s-1): 12.5 of the 27.46 % printed for 100,000 bits. This filter does not do that.
 type BDBF struct {
 	counters cells
 	count    int // counters

@@ -132,8 +132,8 @@ func TestBDBFSaturation(t *testing.T) {
 	}
 }
 
-// The paper's Table 4 with memory and window scaled by 1/16, and a shorter stream: b_DBF's false
-// positives go from none to nearly all as memory falls by 100.
+// The paper's Table 4 with memory and window scaled by 1/16, and a shorter stream:
+// b_DBF's false positives go from none to nearly all as memory falls by 100.
 func TestBDBFTable4Shape(t *testing.T) {
 	newFilter := func(bits int) Filter {
 		return qhtMust[*BDBF](t)(NewBDBF(BDBFConfig{Bits: bits / 16, CellBits: 3, K: 4, Window: 6000 / 16}))

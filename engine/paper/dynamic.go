@@ -24,7 +24,7 @@ import (
 // nothing is missed then either, and the false positive rate rises above the one
 // asked for.
 //
-// Readings taken:
+// Interpretation:
 //
 //   - Whether the newest filter is full is asked when an event is to be inserted. A
 //     filter by density may be full no longer by then and goes on being the newest.

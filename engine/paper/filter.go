@@ -35,8 +35,8 @@ type TimedFilter interface {
 	Bits() int
 }
 
-// ErrParameter is wrapped by every error of this package's constructors: no
-// filter can have the parameters given.
+// ErrParameter is wrapped by every error of the constructors: no filter can have these
+// parameters.
 var ErrParameter = errors.New("impossible filter parameter")
 
 const (

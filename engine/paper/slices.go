@@ -12,7 +12,7 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 // if all its bits are set, so that no duplicate is missed. The bits of a distinct
 // element are set in the slices that work.
 //
-// Readings taken:
+// Interpretation:
 //
 //   - The vertical fault tolerance heuristic (section 3.2) has it that "at least x
 //     bits in non-failed sites with their bits set" make a duplicate. Were x set bits

@@ -95,7 +95,7 @@ func NewVertical(c SlicedConfig) (*Sliced, error) {
 // slices, in each of which the element has k2 = K/k1 bits. k1 has to divide K.
 // Errors wrap [ErrParameter].
 //
-// Readings taken:
+// Interpretation:
 //
 //   - The k1 functions may select the same slice, as those of vertical slicing do,
 //     which is said to be k1 = K.
@@ -145,9 +145,9 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 // ones, S'. Slice number i S' + j is part j of vertical slice i. Errors wrap
 // [ErrParameter].
 //
-// Reading taken: each vertical slice chooses one of its parts for an element by a
-// hash function of its own. One choice for all vertical slices would make the
-// filter an h-v diced one with S and S' exchanged.
+// Interpretation: each vertical slice chooses one of its parts for an element by a hash
+// function of its own. One choice for all vertical slices would make the filter an h-v
+// diced one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(size uint64) arrangement {
 		outer := size * uint64(inner)

@@ -23,11 +23,11 @@ type SQFConfig struct {
 // among all r. It takes r' + ceil(log2(r+1)) bits, of whose values only 2^r' (r-r'+1)
 // occur. Insertion and eviction are those of [QHT].
 //
-// Readings taken: q is the largest that fits the memory, so that up to half of it
-// is unused; at 3-bit cells this is most of the lead that the paper's Table 2 has QHT
-// take over SQF. A value that cannot occur, ones only of which there are none,
-// stands for an empty cell (footnote of section 4.4.1), for which r' must be at
-// least 1; it is stored as 0.
+// Interpretation: q is the largest that fits the memory, so that up to half of it is
+// unused; at 3-bit cells this is most of the lead that the paper's Table 2 has QHT take
+// over SQF. A value that cannot occur, ones only of which there are none, stands for an
+// empty cell (footnote of section 4.4.1), for which r' must be at least 1; it is stored
+// as 0.
 type SQF struct {
 	table         quotientTable
 	remainderMask uint64

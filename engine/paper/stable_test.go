@@ -14,12 +14,11 @@ import (
 // TestStablePoint holds filters in their stable state against Theorem 3 and Eq. 8,
 // with distinct elements only, which is the uniform stream that reaches the bound.
 //
-// Neighbouring cells share decrements, and the state of one moment that of the next,
-// so a single run has no simple confidence. Independent runs have: the mean of 20
-// of them must be within 7.3 of its standard errors of the closed form (Student's
-// t with 19 degrees of freedom: chance below 1e-6) and a further 1 % for the
-// closed forms' own terms of order K/m and (variance of the zeros), which small
-// filters have.
+// Neighboring cells share decrements, and the state of one moment that of the next, so a
+// single run has no simple confidence. Independent runs have: the mean of 20 of them must
+// be within 7.3 of its standard errors of the closed form (Student's t with 19 degrees of
+// freedom: chance below 1e-6) and a further 1 % for the closed forms' own terms of order
+// K/m and (variance of the zeros), which small filters have.
 func TestStablePoint(t *testing.T) {
 	for _, c := range []StableConfig{
 		{CellBits: 1, K: 2, P: 4},

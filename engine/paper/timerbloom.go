@@ -51,7 +51,7 @@ func (c TimerConfig) validateShape() error {
 // as one clock drives all, are observed as one filter. [TimerSlices] are the
 // horizontal ones.
 //
-// Readings taken:
+// Interpretation:
 //
 //   - Timers of duplicates are not set ("only if an event is distinct"), so an event
 //     that keeps coming is reported distinct once in w units, as Definition 4 has
@@ -220,9 +220,9 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 // (section 5): an additional hash function H_S chooses the one slice that an event is
 // tested against and inserted in.
 //
-// Reading taken: sites share no clock but the units of the events. So the present of
-// a slice is the latest unit that it was given, and an event is late if that one is
-// later. Where units never go back, all slices might as well have one clock.
+// Interpretation: sites share no clock but the units of the events. So the present of a
+// slice is the latest unit that it was given, and an event is late if that one is later.
+// Where units never go back, all slices might as well have one clock.
 type TimerSlices[F TimedFilter] struct {
 	slices []F
 }

@@ -35,7 +35,7 @@ type TreeConfig struct {
 // element for element (Propositions 3 and 4), and no duplicate is missed.
 //
 // With top-down testing a match at a level below d counts only if it can be followed
-// through matching children down to level d. Readings taken:
+// through matching children down to level d. Interpretation:
 //
 //   - "If all the children indicate a miss, then u is considered distinct": so it is
 //     if no way of matches reaches level d.
