@@ -9,7 +9,7 @@ import (
 )
 
 // agePartitionedSim draws independent slices as full as at the given moment of a
-// generation, and returns how many of the trials have K neighbours that are set.
+// generation, and returns how many of the trials have K neighbors that are set.
 func agePartitionedSim(a AgePartitioned, inserted float64, trials int) int {
 	r := rand.New(rand.NewPCG(15, uint64(a.K)))
 	found := 0
