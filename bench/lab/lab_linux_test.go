@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// TestGenerator captures what is injected in several runs.
+// TestGenerator captures what several runs inject.
 func TestGenerator(t *testing.T) {
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)
@@ -68,8 +68,8 @@ func captured(t *testing.T, size int) [][]byte {
 	return frames
 }
 
-// TestVLAN has frames come out of a VLAN at the other end of a trunk, which carries them
-// with tags; others stay there.
+// TestVLAN sends frames over a trunk, which carries them with tags. They must come out of
+// the VLAN at the other end, and others must not.
 func TestVLAN(t *testing.T) {
 	for _, tags := range [][]lab.Tag{
 		{{lab.Dot1Q, 100}}, {{lab.Dot1AD, 200}}, {{lab.Dot1AD, 200}, {lab.Dot1Q, 100}},

@@ -114,7 +114,8 @@ func build(c *Candidate) (paper.Filter, error) {
 	}
 }
 
-// asPublished plans a method as its paper has it, whether the engine has it in lines or not.
+// asPublished plans a method as its paper has it, whether the engine has it in lines or
+// not.
 func asPublished(t *testing.T, q Question) *Candidate {
 	t.Helper()
 	q, err := q.complete()
@@ -215,8 +216,8 @@ func TestDifferent(t *testing.T) {
 	}
 }
 
-// TestCellAgainstStable compares the model of cells with the closed form of the stable Bloom
-// filter for a stream of new elements.
+// TestCellAgainstStable compares the model of cells with the closed form of the stable
+// Bloom filter for a stream of new elements.
 func TestCellAgainstStable(t *testing.T) {
 	l := newLoad(1, logGaps(1<<20))
 	for _, filter := range []theory.Stable{

@@ -294,8 +294,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestAnyQuestion asks random questions, the extremes among them, and wants finite rates or
-// an error.
+// TestAnyQuestion asks random questions, the extremes among them, and wants finite rates
+// or an error.
 func TestAnyQuestion(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	all := Methods()

@@ -67,9 +67,9 @@ func (a *anyCell) Bits() int { return len(a.cells) * stableBits }
 // a counter, and a counter is live if it is larger than that running one; all are lowered
 // when the running one comes round to zero.
 //
-// The paper's column has a fault: a counter is live there if it is as large as the running
-// one. So while that is zero, counters that are zero are live, and every element is
-// reported.
+// The paper's column has a fault: a counter is live there if it is as large as the
+// running one. So while that is zero, counters that are zero are live, and every element
+// is reported.
 type delayed struct {
 	counters []uint32
 	width    int    // bits of a counter, and the number of hash functions

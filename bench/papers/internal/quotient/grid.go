@@ -14,11 +14,11 @@ const (
 	gridElements = 150_000_000
 	gridWindow   = 6000 // b_DBF's
 	gridKicks    = 4    // more change no rate, only the time
-	// gridScale divides stream, alphabet, memory and window, which keeps the rates. A larger
-	// one would round the blocks of b_DBF too much.
+	// gridScale divides stream, alphabet, memory and window, which keeps the rates. A
+	// larger one would round the blocks of b_DBF too much.
 	gridScale = 16
-	// coarseScale is that of corrected columns without blocks, which are beside no printed
-	// number.
+	// coarseScale is that of corrected columns without blocks, which are beside no
+	// printed number.
 	coarseScale = 64
 )
 
@@ -28,8 +28,8 @@ type gridCache struct {
 	known map[bool]grid // by whether they are of full size
 }
 
-// grid has the rates for each artificial stream, memory and column: the printed ones, then
-// the corrected ones.
+// grid has the rates for each artificial stream, memory and column: the printed ones,
+// then the corrected ones.
 type grid [][][]rates
 
 func (c *gridCache) get(ctx context.Context, o result.Options) (grid, error) {

@@ -40,11 +40,12 @@ func (c TimedRowsConfig) validate() error {
 	return requireRange("Window", c.Window, 1, math.MaxInt64>>20)
 }
 
-// TimedRows is a table of rows whose cells hold a fingerprint and the tick when it
-// was last seen, modulo 2^StampBits. Ages up to Ticks are within the window, so that
-// elements up to one tick older (two if no whole ticks make the window) are reported too. The other ages that stamps can tell
-// give the time in which every row is swept once: an expired cell never comes to look
-// young. How long that is makes no difference to the answers.
+// TimedRows is a table of rows whose cells hold a fingerprint and the tick when it was
+// last seen, modulo 2^StampBits. Ages up to Ticks are within the window, so that elements
+// up to one tick older (two if no whole ticks make the window) are reported too. The
+// other ages that stamps can tell give the time in which every row is swept once: an
+// expired cell never comes to look young. How long that is makes no difference to the
+// answers.
 //
 // A full row loses what was seen least recently, by its stamp. Elements are missed
 // for nothing else: with a mean of lambda elements of the window in a row, the

@@ -45,9 +45,9 @@ func (c TimersConfig) validate() error {
 // (2^TimerBits-2)-th of the window, before it is still reported. With more an
 // element is missed when others have started too many of its timers anew.
 //
-// Readings taken: timers count ticks down from 2^TimerBits - 1, and elements
-// that are reported start theirs anew too, as the window slides. For speed a timer is
-// kept as the tick that it runs out at, which is as good as what it shows.
+// Interpretation: timers count ticks down from 2^TimerBits - 1, and elements that are
+// reported start theirs anew too, as the window slides. For speed a timer is kept as the
+// tick that it runs out at, which is as good as what it shows.
 type Timers struct {
 	config TimersConfig
 	ends   []int64  // of the timers

@@ -198,13 +198,13 @@ func sliding(n int, window int64) *trace {
 	return newTrace(elements, nil, window, min(n/2, 4*int(window)))
 }
 
-// packets returns a stream of some n packets with times in nanoseconds, as a tap
-// or mirror ports deliver it. New packets come at random times at a million a second
-// on average: the rate is twice as high in one fifth of the time as in the rest,
-// in bursts of exponential length that last 2 windows on average. Half of the packets come
-// a second time, one in ten a third time: log-uniformly from a microsecond to
-// half a window after the first. Of one in fifty the bytes come again 1.6 to 50
-// windows later, which is no copy: beacons and keep-alives do that.
+// packets returns a stream of some n packets with times in nanoseconds, as a tap or
+// mirror ports deliver it. New packets come at random times at a million a second on
+// average: the rate is twice as high in one fifth of the time as in the rest, in bursts
+// of exponential length that last 2 windows on average. Half of the packets come a second
+// time, one in ten a third time: log-uniformly from a microsecond to half a window after
+// the first. Of one in fifty the bytes come again 1.6 to 50 windows later, which is no
+// copy: beacons and keep-alives do that.
 func packets(n int, window int64) *trace {
 	random := rand.New(rand.NewPCG(5, 0))
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, random.Float64()) }

@@ -26,8 +26,8 @@ type burstRun struct {
 	sizedFor      int // the window whose events without a burst, were all distinct, fill one filter
 }
 
-// The phases of a run. Each is looked at when the filters have settled: three windows
-// after its begin without a burst, one window in it.
+// The phases of a run. Each is observed when the filters have settled: three windows
+// after its start without a burst, one window within it.
 const (
 	before = iota
 	during
@@ -35,7 +35,7 @@ const (
 	phases
 )
 
-// burstResult is what came of it, summed over the seeds.
+// burstResult is the outcome, summed over the seeds.
 type burstResult struct {
 	curve   [points]phase
 	phases  [phases]phase
@@ -168,7 +168,7 @@ func (r *burstResult) add(part burstResult) {
 	r.streams += part.streams
 }
 
-// commonSize is the window that filters are sized for where all windows have the same.
+// commonSize is the window that filters are sized for if all windows share one size.
 const commonSize = 1000
 
 func burstWindows() []int { return []int{100, 500, 1000} }

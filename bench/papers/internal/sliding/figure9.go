@@ -113,7 +113,7 @@ func equalRows(window int, v, h equalCurves) (rows []result.Row) {
 	return rows
 }
 
-// equalNote says what the other meaning of a duplicate gives, in one window.
+// equalNote says what the other meaning of a duplicate gives for one window.
 func equalNote(window, timers int, v equalCurves) string {
 	return fmt.Sprintf("w = %d, %d timers: if a duplicate is what a filter without errors would hold back, V has FPR/FNR "+
 		"%.2f/%.2f, %.2f/%.2f, %.2f/%.2f %% for k' = 1, 2, 3: each error moves the filter's windows against the true ones.",
@@ -168,7 +168,7 @@ type equalRun struct {
 	window, slices, atLeast int
 }
 
-// equalResult is what came of it, summed over the seeds.
+// equalResult is the outcome, summed over the seeds.
 type equalResult struct {
 	score   stream.Score // by the filter's own deliveries
 	perfect stream.Score // by those of a filter without errors

@@ -20,8 +20,8 @@ func short(events int) *source {
 	return s
 }
 
-// TestTables checks the form of all tables, and that each comes out the same with any
-// number of workers.
+// TestTables checks the form of all tables, and that the number of workers changes
+// nothing.
 func TestTables(t *testing.T) {
 	for _, name := range Experiment().Tables {
 		s := short(3000)
@@ -103,8 +103,8 @@ func groupsTotal(r equalResult) (total int) {
 	return total
 }
 
-// TestBursts checks that filters grow in a burst and are given up after it, near the
-// numbers that the closed form has.
+// TestBursts checks that filters are added in a burst and discarded after it, near the
+// numbers of the closed form.
 func TestBursts(t *testing.T) {
 	s := short(30_000)
 	runs := burstRunsOf(500, 500)
