@@ -214,9 +214,9 @@ func load() error {
 	return errors.Join(unix.Close(fd), unix.Close(counter))
 }
 
-// loads returns why the kernel loads no programs, or nil. On some broken kernels the call
-// neither succeeds nor returns, so a separate process tries it and is abandoned if it
-// hangs.
+// loads returns why the kernel loads no programs, or nil. A kernel whose memory for
+// programs is inconsistent neither loads one nor ends the process that asked. So a
+// separate process asks, and is abandoned if it hangs.
 var loads = sync.OnceValue(func() error {
 	c := exec.Command("/proc/self/exe")
 	c.Env = append(os.Environ(), probe+"=1")

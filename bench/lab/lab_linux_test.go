@@ -33,7 +33,7 @@ func TestGenerator(t *testing.T) {
 
 func captured(t *testing.T, size int) [][]byte {
 	t.Helper()
-	// Nobody reads until the end, and every timeout uses up a block.
+	// The test reads only at the end, and every timeout uses up a block.
 	src, err := ring.Open(ring.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)

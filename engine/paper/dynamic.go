@@ -137,9 +137,9 @@ func (d *Dynamic) grow() {
 type GrowthRule int
 
 const (
-	// ByCardinality calls a filter full that has taken the events at which a Bloom
-	// filter reaches the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The
-	// count is never lowered, as nobody sees an event leave the window.
+	// ByCardinality calls a filter full that has taken the events at which a Bloom filter
+	// reaches the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The count is
+	// never lowered, since no event shows when an element leaves the window.
 	ByCardinality GrowthRule = iota
 	// ByDensity calls a filter full of whose positions m P^(1/k) are not zero at
 	// present.

@@ -122,13 +122,13 @@ func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
 // jump adds the complete sub-window to the main filter, subtracts the oldest, and starts
 // a new one in its place. With one sub-window the two are the same.
 func (j *JumpingBloom) jump() {
-	eldest := (j.current + 1) % j.windows
+	oldest := (j.current + 1) % j.windows
 	for i := range j.m {
 		sum := j.main.get(i) + j.subs.get(j.current*j.m+i)
-		j.main.put(i, sum-j.subs.get(eldest*j.m+i))
-		j.subs.put(eldest*j.m+i, 0)
+		j.main.put(i, sum-j.subs.get(oldest*j.m+i))
+		j.subs.put(oldest*j.m+i, 0)
 	}
-	j.current, j.count = eldest, 0
+	j.current, j.count = oldest, 0
 }
 
 // Bits implements [Filter]: the main filter and those of Q sub-windows.

@@ -63,7 +63,7 @@ type SlidingBloom struct {
 	// queue grows to window digests as elements come; then oldest is the place of the one
 	// that leaves next.
 	queue  []digest.Digest
-	eldest int
+	oldest int
 	pos    []uint64
 }
 
@@ -108,9 +108,9 @@ func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full boo
 		s.queue = append(s.queue, d)
 		return digest.Digest{}, false
 	}
-	leaving, s.queue[s.eldest] = s.queue[s.eldest], d
-	if s.eldest++; s.eldest == s.window {
-		s.eldest = 0
+	leaving, s.queue[s.oldest] = s.queue[s.oldest], d
+	if s.oldest++; s.oldest == s.window {
+		s.oldest = 0
 	}
 	return leaving, true
 }

@@ -196,7 +196,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestNothingMeets wants the least memory that would do, and no recommendation.
+// TestNothingMeets expects the least memory that is enough, and no recommendation.
 func TestNothingMeets(t *testing.T) {
 	a, err := Plan(Question{Kind: Landmark, Elements: 1e6, Key: Other, MemoryBits: 8 << 10})
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	streamSeed = 1       // all filters of a table see the same stream
 )
 
-// size is what is run of a table: everything printed, divided by scale.
+// size is the size of a run: everything printed, divided by scale.
 type size struct{ elements, distinct, scale int }
 
 func (t table) size(scale int) size {

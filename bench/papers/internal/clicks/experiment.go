@@ -84,7 +84,7 @@ func distinct(ctx context.Context, f paper.Filter, first uint64, n int) (count, 
 	return c, nil
 }
 
-// percent returns the cell of a measured rate, a blank one if it was not measured.
+// percent returns the cell of a measured rate, or a blank cell if it was not measured.
 func percent(c count) result.Cell {
 	if c.elements == 0 {
 		return result.Cell{Blank: true}
@@ -92,8 +92,8 @@ func percent(c count) result.Cell {
 	return result.Measured(100*c.rate(), "%")
 }
 
-// over returns the cell of the bound over a measured rate, a blank one if there is no
-// error to divide by.
+// over returns the cell of the bound divided by a measured rate, or a blank cell if the
+// rate is zero.
 func over(bound float64, c count) result.Cell {
 	if c.positives == 0 {
 		return result.Cell{Blank: true}

@@ -42,7 +42,7 @@ func (c AgePartitionedConfig) validate() error {
 // It misses nothing within L generations, which are the window here. It still reports
 // elements of up to one generation before, apart from false positives.
 //
-// Interpretation: the implementation follows the idea of the article. A generation is a
+// Interpretation: the implementation is from memory of the article. A generation is a
 // span of time; the article also counts insertions. Reported elements are set again,
 // since the window slides.
 type AgePartitioned struct {
