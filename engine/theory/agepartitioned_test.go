@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// agePartitionedSim draws independent slices as full as at the given moment of a
-// generation, and returns how many of the trials have K neighbors that are set.
+// agePartitionedSim draws independent slices with the load of the given time in a
+// generation. It returns in how many trials K neighboring slices are set.
 func agePartitionedSim(a AgePartitioned, inserted float64, trials int) int {
 	r := rand.New(rand.NewPCG(15, uint64(a.K)))
 	found := 0

@@ -100,7 +100,7 @@ func TestTimers(t *testing.T) {
 	near(t, "equal timers", value[float64](t)(AllTimersEqualFPR(1000, 2)), 4e-6, .01)
 }
 
-// TestSplitFPR throws elements at slices of few bits, as [Sliced.SplitFPR] takes them:
+// TestSplitFPR throws elements at slices of few bits, as [Sliced.SplitFPR] models them:
 // each of n k1 choices at any slice, with k2 bits anywhere in it.
 func TestSplitFPR(t *testing.T) {
 	const bits, slices, n = 400, 20, 40

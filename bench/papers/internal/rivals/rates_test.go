@@ -172,7 +172,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// must returns a value that has to be without error.
+// must returns a value, or ends the test if there is an error.
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()

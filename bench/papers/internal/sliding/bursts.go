@@ -109,23 +109,6 @@ func (r burstRun) phaseOf(i, n int) int {
 	return phases
 }
 
-// runBursts returns the results of the runs in order.
-func runBursts(ctx context.Context, s *source, workers int, runs []burstRun) ([]burstResult, error) {
-	parts := make([]burstResult, len(runs)*s.seeds)
-	err := result.Parallel(ctx, len(parts), workers, func(i int) (err error) {
-		parts[i], err = runs[i/s.seeds].one(ctx, s, i%s.seeds+1)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	results := make([]burstResult, len(runs))
-	for i, part := range parts {
-		results[i/s.seeds].add(part)
-	}
-	return results, nil
-}
-
 // one runs a stream.
 func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult, err error) {
 	f, err := paper.NewDynamic(paper.DynamicConfig{

@@ -77,7 +77,7 @@ func values(table result.Table) (all []float64) {
 func TestEqualTimersBalance(t *testing.T) {
 	s := short(30_000)
 	runs := equalRuns(1000)
-	results, err := runEqual(context.Background(), s, 2, []equalRun{runs[0], runs[1], runs[equalK], runs[equalK+1], runs[equalK+2]})
+	results, err := runAll[equalRun, equalResult](context.Background(), s, 2, []equalRun{runs[0], runs[1], runs[equalK], runs[equalK+1], runs[equalK+2]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func groupsTotal(r equalResult) (total int) {
 func TestBursts(t *testing.T) {
 	s := short(30_000)
 	runs := burstRunsOf(500, 500)
-	results, err := runBursts(context.Background(), s, 2, runs)
+	results, err := runAll[burstRun, burstResult](context.Background(), s, 2, runs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,6 +92,29 @@ func (s *source) replay(ctx context.Context, seed int, event func(i int, element
 	return nil
 }
 
+// runAll runs each of runs with every seed. It returns the results in the order of runs,
+// summed over the seeds.
+func runAll[R interface {
+	one(ctx context.Context, s *source, seed int) (P, error)
+}, P any, Sum interface {
+	*P
+	add(part P)
+}](ctx context.Context, s *source, workers int, runs []R) ([]P, error) {
+	parts := make([]P, len(runs)*s.seeds)
+	err := result.Parallel(ctx, len(parts), workers, func(i int) (err error) {
+		parts[i], err = runs[i/s.seeds].one(ctx, s, i%s.seeds+1)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]P, len(runs))
+	for i, part := range parts {
+		Sum(&results[i/s.seeds]).add(part)
+	}
+	return results, nil
+}
+
 // deliveries holds the unit in which each element was last delivered.
 type deliveries struct {
 	afterUnit []uint64 // one more than the unit; 0 if never

@@ -51,7 +51,7 @@ func measureTable2(ctx context.Context, sets []dataset, scales []int, workers in
 	return compareTable2(sets, scales, rates), nil
 }
 
-// tableScales returns what the sizes of each data set are divided by.
+// tableScales returns the divisors of the sizes of each data set.
 func tableScales(full bool) []int {
 	if full {
 		return []int{1, 1, 8}
@@ -141,7 +141,7 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// elementBits is what an element of a buffer is accounted for in Table 2.
+// elementBits is the memory of a buffered element as accounted for in Table 2.
 const elementBits = 64
 
 // dataset is a part of Table 2: a stream and the rates printed for it.
