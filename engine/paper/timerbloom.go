@@ -105,9 +105,6 @@ func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	return b.largestGroup(d)
 }
 
-// Running returns how many timers are not zero.
-func (b *TimerBloom) Running() int { return b.timers.running }
-
 // Bits implements [TimedFilter].
 func (b *TimerBloom) Bits() int { return len(b.timers.zeroAt) * bits.Len64(b.timers.window) }
 

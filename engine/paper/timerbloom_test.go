@@ -89,8 +89,8 @@ func TestTimerBloomIsCountdown(t *testing.T) {
 			model := &countdown{counters: make([]uint64, c.Timers), window: uint64(window), equal: equal, pos: make([]uint64, c.K)}
 			timedEvents(4000, 60, uint64(window), uint64(window), func(element, unit uint64) {
 				got, want := f.TestAndSetAt(digestOf(element), unit), model.TestAndSetAt(digestOf(element), unit)
-				if got != want || f.Running() != model.running() {
-					t.Fatalf("%+v, unit %d: seen %t, want %t; %d timers run, want %d", c, unit, got, want, f.Running(), model.running())
+				if got != want || f.occupied() != model.running() {
+					t.Fatalf("%+v, unit %d: seen %t, want %t; %d timers run, want %d", c, unit, got, want, f.occupied(), model.running())
 				}
 			})
 			if len(f.timers.due) > c.Timers {

@@ -2,7 +2,6 @@ package theory
 
 import (
 	"fmt"
-	"math"
 )
 
 // AgePartitioned is an age-partitioned Bloom filter (Shtul, Baquero, Almeida,
@@ -81,18 +80,4 @@ func (a AgePartitioned) fpr(inserted float64) float64 {
 		runs[0] = none * (1 - set)
 	}
 	return min(found, 1)
-}
-
-// AgePartitionedGeneration returns how many elements a generation may insert so that
-// slices end half full. With this, a given memory covers the longest window: ln(2)
-// sliceBits / k (Shtul, Baquero, Almeida, 2020, section on parameters). Domain: sliceBits
-// >= 1, k >= 1.
-func AgePartitionedGeneration(sliceBits, k int) (float64, error) {
-	if err := requireAtLeast("bits of a slice", sliceBits, 1); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("k", k, 1); err != nil {
-		return 0, err
-	}
-	return math.Ln2 * float64(sliceBits) / float64(k), nil
 }

@@ -59,23 +59,6 @@ func (r Row) LRUMiss(gap int) (float64, error) {
 	return binomialFrom(r.Cells, float64(gap), 1/float64(r.Rows)), nil
 }
 
-// FIFOMiss returns the probability that an element, found at a random time of its stay,
-// is forgotten after gap insertions of others, when rows evict the first inserted:
-// E[min(B, Cells)] / Cells for B binomial of gap trials with chance 1/Rows. At a random
-// time an element is equally likely to be in each of the Cells places, and the place
-// tells how many more insertions it survives. The result is never below that of LRU rows.
-// Domain: gap >= 0.
-func (r Row) FIFOMiss(gap int) (float64, error) {
-	if err := r.requireGap(gap); err != nil {
-		return 0, err
-	}
-	sum := 0.0
-	for left := 1; left <= r.Cells; left++ {
-		sum += binomialFrom(left, float64(gap), 1/float64(r.Rows))
-	}
-	return sum / float64(r.Cells), nil
-}
-
 // RandomMiss returns the probability that an element is forgotten after gap insertions of
 // others into full rows that evict a random fingerprint: 1 - (1-1/(Rows Cells))^gap.
 // Domain: gap >= 0.
