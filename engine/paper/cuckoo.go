@@ -2,8 +2,9 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // maxKicks bounds the time of one insertion; Fan et al. take 500.

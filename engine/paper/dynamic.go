@@ -137,9 +137,9 @@ func (d *Dynamic) grow() {
 type GrowthRule int
 
 const (
-	// ByCardinality calls a filter full that has taken the events at which a Bloom filter
-	// reaches the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The count is
-	// never lowered, since no event shows when an element leaves the window.
+	// ByCardinality: a filter is full when it has taken as many events as bring a Bloom
+	// filter to the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The count
+	// never falls, since no event shows when an element leaves the window.
 	ByCardinality GrowthRule = iota
 	// ByDensity calls a filter full of whose positions m P^(1/k) are not zero at
 	// present.
@@ -148,8 +148,8 @@ const (
 
 // DynamicConfig says which filters of dynamic size to build.
 type DynamicConfig struct {
-	// Filter describes each of the filters. Window 0 stands for append-only ones,
-	// which have bits in place of timers; Equal is 0 or 1 then.
+	// Filter describes each of the filters. Window 0 stands for append-only ones, which
+	// have bits instead of timers. Equal is then 0 or 1.
 	Filter     TimerConfig
 	FPR        float64 // P, the false positive rate at which a filter is full
 	Rule       GrowthRule
@@ -201,9 +201,9 @@ func (c DynamicConfig) full() (float64, error) {
 type layer interface {
 	// advance makes unit the present, unless that is past.
 	advance(unit uint64)
-	// test reports whether the element is held at present.
+	// test reports whether the filter holds the element at present.
 	test(d digest.Digest) (seen bool)
-	// set makes the element held, as one that came in the given unit.
+	// set inserts the element as one that came in the given unit.
 	set(d digest.Digest, unit uint64)
 	// occupied returns how many positions are not zero at present.
 	occupied() int

@@ -2,9 +2,10 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // JumpingConfig is what a Bloom filter over jumping windows is made from.

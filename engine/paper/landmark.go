@@ -1,8 +1,9 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // LandmarkConfig is what a Bloom filter over landmark windows is made from.

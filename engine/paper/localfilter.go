@@ -3,6 +3,7 @@ package paper
 import (
 	"errors"
 	"fmt"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 

@@ -216,10 +216,9 @@ func (t *quotientTable) bits() int { return t.rows * t.perRow * int(t.cells.widt
 type EmptyCells uint8
 
 const (
-	// EmptyRehashed is the third option, the paper's choice and the one that its
-	// tables were made with: an element whose fingerprint is 0 gets another one
-	// from the next hash function, until it is not 0. S is 2^s - 1, and all
-	// fingerprints are equally likely.
+	// EmptyRehashed is the third option, the paper's choice, which gives its tables: an
+	// element whose fingerprint is 0 gets another one from the next hash function, until
+	// it is not 0. S is 2^s - 1, and all fingerprints are equally likely.
 	EmptyRehashed EmptyCells = iota
 	// EmptyReassigned is the second option: fingerprint 0 becomes 1. S is
 	// 2^s - 1, but 1 is twice as likely as any other fingerprint.

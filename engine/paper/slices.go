@@ -146,10 +146,10 @@ type Cost struct {
 	Tests   int // requests to test, or to test and set
 	Sets    int // requests to set, of first-test-then-set
 	Answers int // to the producers
-	// PositionBits is what the positions in all requests take, in bits. One in
-	// the slice that is asked takes log2(m/S), rounded up; a position that is
-	// passed on to a later slice of a pipeline takes log2(m), as it names the slice
-	// too. The parallel cost of a round is the paper's k log2(m/S).
+	// PositionBits is what the positions in all requests take, in bits. A position in the
+	// tested slice takes log2(m/S), rounded up. A position that is passed on to a later
+	// slice of a pipeline takes log2(m), since it names the slice too. The parallel cost
+	// of a round is the paper's k log2(m/S).
 	PositionBits int
 }
 

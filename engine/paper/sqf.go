@@ -2,9 +2,10 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // SQFConfig is what a streaming quotient filter is made from.

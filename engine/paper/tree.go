@@ -11,15 +11,15 @@ type TreeConfig struct {
 	Bits int // m, the bits of each node's filter; all nodes together have at most 2^38
 	K    int // hash functions, from 1 to 1024, the same in all nodes
 
-	// FanOut holds the number of children of a node of level 0, which is the root,
-	// of level 1, and so on down to the leaves' parents. A tree has at most 2^20
-	// nodes. Without any the root is the only leaf.
+	// FanOut holds the number of children of a node of level 0, which is the root, of
+	// level 1, and so on down to the leaves' parents. A tree has at most 2^20 nodes. If
+	// it is empty, the root is the only leaf.
 	FanOut []int
 	// Dense selects a dense tree, by test-and-set; otherwise the tree is sparse, by
 	// first-test-then-set.
 	Dense bool
-	// TopDown is d: matches at levels below d are confirmed from the top down, to
-	// level d. From 0, which is never, to the leaves' level, len(FanOut).
+	// TopDown is d: matches at levels below d are confirmed from the top down, to level
+	// d. It is from 0, which confirms none, to the leaves' level, len(FanOut).
 	TopDown int
 }
 

@@ -241,8 +241,8 @@ func TestDecaying(t *testing.T) {
 	}
 }
 
-// turning are Bloom filters of bits that replace each other. Bit j of a place belongs to
-// filter j.
+// turning are Bloom filters that replace each other. Bit j of a place belongs to filter
+// j.
 type turning struct {
 	places   []uint64
 	k, turns int

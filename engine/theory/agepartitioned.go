@@ -1,8 +1,6 @@
 package theory
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // AgePartitioned is an age-partitioned Bloom filter (Shtul, Baquero, Almeida,
 // Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An element

@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"golang.org/x/sys/unix"
 )
 
 // event is a fault that happens when its share of the duration has passed.

@@ -13,9 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"golang.org/x/sys/unix"
 )
 
 // inside names the environment variable that marks the process inside the namespaces.

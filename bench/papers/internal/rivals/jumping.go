@@ -2,8 +2,9 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // JumpingConfig is what a jumping window of Bloom filters is made from.

@@ -2,9 +2,10 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimedRowsConfig is what rows of fingerprints with time stamps are made from.

@@ -2,8 +2,9 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimersConfig is what a timing Bloom filter is made from.
