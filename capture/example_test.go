@@ -3,12 +3,12 @@ package capture_test
 import (
 	"bytes"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"io"
 	"log"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // A source gives batches; a batch says where its packets lie.

@@ -2,7 +2,6 @@ package outfile
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -336,39 +335,4 @@ func named(op, name string, err error) error {
 		err = link.Err
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
-}
-
-// direct is a destination that is written to as it is: a device, a pipe, a socket, or
-// standard output.
-type direct struct{}
-
-func (direct) regular() bool              { return false }
-func (direct) commit(*File) error         { return nil }
-func (direct) keep(*File) (string, error) { return "", nil }
-func (direct) discard() error             { return nil }
-func (direct) close() error               { return nil }
-
-// openDirect opens what is no regular file. A pipe opens when it has a reader, so this
-// may wait until ctx is done; the opening itself then ends with the process.
-func openDirect(ctx context.Context, name string) (*os.File, error) {
-	if IsStdout(name) {
-		// Opened by its path, it would start at offset 0 of a file that a shell
-		// opened for appending.
-		return os.Stdout, stdoutOpen()
-	}
-	type opened struct {
-		file *os.File
-		err  error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		done <- opened{file, err}
-	}()
-	select {
-	case o := <-done:
-		return o.file, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

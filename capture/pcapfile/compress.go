@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -216,4 +217,116 @@ func (g *gzipMembers) skipPadding() error {
 			return fmt.Errorf("%w: %#x behind zero padding", gzip.ErrHeader, c)
 		}
 	}
+}
+
+// A decompressor may be aheadChunks chunks in front of its reader: enough to
+// keep both busy, 1 MiB in all.
+const (
+	aheadChunks    = 4
+	aheadChunkSize = 256 << 10
+)
+
+// readAhead reads a stream on a goroutine of its own. The goroutine ends with
+// the stream, or once stop is closed and the read that it is in returns.
+type readAhead struct {
+	filled chan readResult
+	free   chan []byte
+	stop   chan struct{}
+	done   chan struct{}
+
+	current readResult // what Read hands out, from off on
+	off     int
+}
+
+type readResult struct {
+	buf []byte
+	err error // what came with or after buf
+}
+
+// startReadAhead reads r on a goroutine that calls end when it is done.
+func startReadAhead(r io.Reader, end func()) *readAhead {
+	a := &readAhead{
+		filled: make(chan readResult, aheadChunks),
+		free:   make(chan []byte, aheadChunks),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	for range aheadChunks {
+		a.free <- nil // allocated when needed
+	}
+	go func() {
+		defer close(a.done)
+		defer end()
+		a.run(r)
+	}()
+	return a
+}
+
+func (a *readAhead) run(r io.Reader) {
+	for {
+		var buf []byte
+		select {
+		case <-a.stop:
+			return
+		case buf = <-a.free:
+		}
+		if buf == nil {
+			buf = make([]byte, aheadChunkSize)
+		}
+		n, err := r.Read(buf[:aheadChunkSize])
+		select {
+		case <-a.stop:
+			return
+		case a.filled <- readResult{buf[:n], err}:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read waits for the next chunk only as long as it has nothing for p.
+func (a *readAhead) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if a.off < len(a.current.buf) {
+			m := copy(p[n:], a.current.buf[a.off:])
+			a.off += m
+			n += m
+			continue
+		}
+		if a.current.err != nil {
+			if n > 0 {
+				return n, nil
+			}
+			return 0, a.current.err
+		}
+		if !a.next(n == 0) {
+			break
+		}
+	}
+	return n, nil
+}
+
+// next makes the next chunk current, waiting for it if told to, and reports
+// whether there is one.
+func (a *readAhead) next(wait bool) bool {
+	var p readResult
+	if wait {
+		select {
+		case p = <-a.filled:
+		case <-a.stop:
+			p.err = os.ErrClosed
+		}
+	} else {
+		select {
+		case p = <-a.filled:
+		default:
+			return false
+		}
+	}
+	if a.current.buf != nil {
+		a.free <- a.current.buf
+	}
+	a.current, a.off = p, 0
+	return true
 }

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // TestHoldsAll compares the packets of all files with those of one file that
@@ -102,5 +105,59 @@ func TestAllocations(t *testing.T) {
 		}
 	}); allocs > 0.5 { // the first run makes the file
 		t.Errorf("%v allocations for a batch of %d frames", allocs, len(b.Frames))
+	}
+}
+
+// TestSharedCapturesRotate rotates each shared capture, sound or damaged, copied and
+// merged with another.
+func TestSharedCapturesRotate(t *testing.T) {
+	capturetest.EachShared(t, func(t *testing.T, name string) {
+		src, err := pcapfile.Open(name, pcapfile.Options{})
+		if err != nil {
+			t.Skip(err) // its header is damaged, or it is no capture
+		}
+		if err := src.Close(); err != nil {
+			t.Fatal(err)
+		}
+		rotateShared(t, name, false)
+		rotateShared(t, name, true)
+	})
+}
+
+func rotateShared(t *testing.T, name string, merged bool) {
+	t.Helper()
+	open := func(chunk int) capture.Source {
+		src, err := pcapfile.Open(name, pcapfile.Options{ChunkSize: chunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged {
+			src = pcapfile.Merge([]capture.Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil)
+		}
+		return src
+	}
+	drop := func() func() bool { n := 0; return func() bool { n++; return n%3 == 0 } }
+	whole := one(t, open(0), merged, drop())
+	opt := Options{Size: max(4096, int64(len(whole)/8)), Every: time.Minute, Merged: merged}
+	checkRotation(t, "rotated", func(chunk int) rotated {
+		return rotate(t, open(chunk), opt, drop())
+	}, opt, records(t, whole))
+}
+
+// BenchmarkFile writes small packets to one file without end, and to files of 8 MiB.
+func BenchmarkFile(b *testing.B) {
+	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
+	for _, size := range []int64{1 << 40, 8 << 20} {
+		for _, d := range capturetest.BenchDrops {
+			b.Run(fmt.Sprintf("size=%d/%s", size, d.Name), func(b *testing.B) {
+				r, err := New(filepath.Join(b.TempDir(), "out.pcap"),
+					Options{Size: size, Every: 24 * time.Hour, Keep: 2, Output: outfile.Options{NoSync: true}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer r.Discard()
+				capturetest.BenchWriter(b, batch, r, d.Word)
+			})
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 )
 
@@ -16,8 +15,13 @@ import (
 // not exist; Linux stops at 40 as well.
 const maxLinks = 40
 
-// ErrEmptyName is what an output without a name gives.
-var ErrEmptyName = errors.New("empty name")
+// Reasons why an output cannot be opened; test with errors.Is.
+var (
+	// ErrEmptyName says that the output has no name.
+	ErrEmptyName = errors.New("empty name")
+	// ErrStdoutClosed says that the process was started without standard output.
+	ErrStdoutClosed = errors.New("standard output is closed")
+)
 
 // Create opens an output that replaces an older file in Commit. The name "-" is
 // standard output; devices, pipes and sockets are written to as they are, and opening a
@@ -207,21 +211,4 @@ func followLinks(name string) (string, error) {
 func folderOf(name string) string {
 	dir, _ := filepath.Split(name)
 	return cmp.Or(dir, ".")
-}
-
-// sync makes the names in a folder last through a crash. Folders that cannot be opened
-// or synced (Windows, some network file systems) are left to the system.
-func (d *folder) sync() error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	dir, err := d.list()
-	if err != nil {
-		return nil
-	}
-	err = dir.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, dir.Close())
 }

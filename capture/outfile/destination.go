@@ -1,13 +1,16 @@
 package outfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 )
 
 // replacing is the destination of Create: it takes the place of an older file.
@@ -177,6 +180,41 @@ func (d *visible) keep(f *File) (string, error) { return f.name, nil }
 func (d *visible) discard() error               { return d.dir.remove(d.base) }
 func (d *visible) close() error                 { return d.dir.close() }
 
+// direct is a destination that is written to as it is: a device, a pipe, a socket, or
+// standard output.
+type direct struct{}
+
+func (direct) regular() bool              { return false }
+func (direct) commit(*File) error         { return nil }
+func (direct) keep(*File) (string, error) { return "", nil }
+func (direct) discard() error             { return nil }
+func (direct) close() error               { return nil }
+
+// openDirect opens what is no regular file. A pipe opens when it has a reader, so this
+// may wait until ctx is done; the opening itself then ends with the process.
+func openDirect(ctx context.Context, name string) (*os.File, error) {
+	if IsStdout(name) {
+		// Opened by its path, it would start at offset 0 of a file that a shell
+		// opened for appending.
+		return os.Stdout, stdoutOpen()
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		done <- opened{file, err}
+	}()
+	select {
+	case o := <-done:
+		return o.file, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // checkInPlace returns ErrMoved if a name does not lead to its file any more.
 func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
@@ -202,4 +240,21 @@ func (d *folder) join(name string) string {
 		return d.path + name
 	}
 	return d.path + string(filepath.Separator) + name
+}
+
+// sync makes the names in a folder last through a crash. Folders that cannot be opened
+// or synced (Windows, some network file systems) are left to the system.
+func (d *folder) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := d.list()
+	if err != nil {
+		return nil
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
 }
