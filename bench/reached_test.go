@@ -23,7 +23,7 @@ import (
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
 // helpers are packages that tests alone import.
-var helpers = []string{"capture/internal/capturetest", "capture/internal/forge"}
+var helpers = []string{"capture/internal/capturetest"}
 
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}

@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
@@ -142,9 +143,9 @@ func (stuck) Read([]byte) (int, error) { return 0, nil }
 // A length field makes nothing be allocated before the bytes have come.
 func TestLengthsDoNotAllocate(t *testing.T) {
 	o := binary.LittleEndian
-	packet := pcapRecord(pcapHeader(o, magicMicroseconds, 2, 4, 0, 189), o, 1, 2, maxCapLenBig, maxCapLenBig)
-	block := append(sectionBlock(o, 1, 0), 0x99, 0, 0, 0, 0, 0, 0, 8) // 128 MiB
-	first := sectionBlock(o, 1, 0)
+	packet := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 189), o, 1, 2, maxCapLenBig, maxCapLenBig)
+	block := append(capturetest.SectionBlock(o, 1, 0), 0x99, 0, 0, 0, 0, 0, 0, 8) // 128 MiB
+	first := capturetest.SectionBlock(o, 1, 0)
 	o.PutUint32(first[4:], 128<<20)
 	for name, data := range map[string][]byte{"record": packet, "block": append(block, 0, 0, 0, 0), "header": first} {
 		var m0, m1 runtime.MemStats

@@ -10,7 +10,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // source opens a capture in small chunks, so that it comes in many batches.
@@ -169,7 +168,7 @@ func checkSplit(t *testing.T, s *Splitter, b *capture.Batch, i int) {
 // TestSplitterFails where headers cannot be written, and where there are too many.
 func TestSplitterFails(t *testing.T) {
 	var b capture.Batch
-	src := source(t, forge.NG(binary.LittleEndian, 1).Bytes(), "in")
+	src := source(t, capturetest.NG(binary.LittleEndian, 1).Bytes(), "in")
 	defer src.Close()
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // failAfter takes n bytes and then fails, like a disk that fills up.
@@ -35,17 +34,17 @@ var modes = []struct {
 	open   func(tb testing.TB, n int) capture.Source
 }{
 	{"copy", false, func(tb testing.TB, n int) capture.Source {
-		return source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a")
+		return source(tb, capturetest.NG(binary.LittleEndian, n).Bytes(), "a")
 	}},
 	{"pcap", true, func(tb testing.TB, n int) capture.Source {
 		return Merge([]capture.Source{
-			source(tb, forge.Pcap(0, n, 1, 0).Bytes(), "a"), source(tb, forge.Pcap(3, n, 1, 0).Bytes(), "b"),
+			source(tb, capturetest.Pcap(0, n, 1, 0).Bytes(), "a"), source(tb, capturetest.Pcap(3, n, 1, 0).Bytes(), "b"),
 		}, nil)
 	}},
 	{"section", true, func(tb testing.TB, n int) capture.Source {
 		return Merge([]capture.Source{
-			source(tb, forge.NG(binary.LittleEndian, n).Bytes(), "a"), source(tb, forge.NG(binary.BigEndian, n).Bytes(), "b"),
-			source(tb, forge.Pcap(1, n, 1, 0).Bytes(), "c"),
+			source(tb, capturetest.NG(binary.LittleEndian, n).Bytes(), "a"), source(tb, capturetest.NG(binary.BigEndian, n).Bytes(), "b"),
+			source(tb, capturetest.Pcap(1, n, 1, 0).Bytes(), "c"),
 		}, nil)
 	}},
 }
@@ -119,7 +118,7 @@ func TestBlankWriters(t *testing.T) {
 	if n := len(packets(t, out.Bytes())); n != 0 {
 		t.Errorf("%d packets", n)
 	}
-	blank := forge.Pcap(1, 0, 1, 0).Bytes()
+	blank := capturetest.Pcap(1, 0, 1, 0).Bytes()
 	r := split(t, source(t, blank, "blank"), false, func() bool { return false })
 	if !bytes.Equal(r.kept.Bytes(), blank) || !bytes.Equal(r.dup.Bytes(), blank) {
 		t.Errorf("a pcap without packets becomes % x and % x", r.kept.Bytes(), r.dup.Bytes())
@@ -185,7 +184,7 @@ func TestSharedCapturesSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		splitShared(t, Merge([]capture.Source{src, source(t, forge.NG(binary.BigEndian, 9).Bytes(), "other")}, nil), true)
+		splitShared(t, Merge([]capture.Source{src, source(t, capturetest.NG(binary.BigEndian, 9).Bytes(), "other")}, nil), true)
 		copyShared(t, name)
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
@@ -42,7 +42,7 @@ func TestKeepsWhatItMust(t *testing.T) {
 	dir := t.TempDir()
 	var warnings []error
 	r := newFile(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Second, Keep: 2, Warn: func(err error) { warnings = append(warnings, err) }})
-	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
+	batches := oneByOne(t, capturetest.Pcap(1, 12, 1, 0))
 	for i, b := range batches {
 		if i == 2 {
 			r.waitCompleted()

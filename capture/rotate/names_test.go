@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // TestRefuses what can be no files.
@@ -83,7 +83,7 @@ func keepFiles(t *testing.T, opt Options, before ...string) []string {
 	}
 	opt.Every = time.Second
 	r := newFile(t, filepath.Join(dir, "out.pcap"), opt)
-	for _, b := range oneByOne(t, forge.Pcap(1, 12, 1, 0)) {
+	for _, b := range oneByOne(t, capturetest.Pcap(1, 12, 1, 0)) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
 		}
