@@ -138,15 +138,15 @@ func TestFaults(t *testing.T) {
 			}
 			for _, f := range all {
 				runs++
-				s.judge(t, exe, f, want)
+				s.check(t, exe, f, want)
 			}
 		})
 	}
 	t.Logf("%d runs with a fault", runs)
 }
 
-// judge runs a scenario with a fault.
-func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
+// check runs a scenario with a fault.
+func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 	t.Helper()
 	dir := s.stage(t)
 	code, stderr := s.run(t, exe, dir, "-e", "trace="+f.call, "-e", fmt.Sprintf("inject=%s:error=%s:when=%d", f.call, f.errno, f.when))
@@ -169,7 +169,7 @@ func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
 	if code != 0 && !fatal && f.call != "write" && !strings.Contains(stderr, "flowdedup: ") {
 		wrong("it does not say why")
 	}
-	s.judgeFiles(t, outcomeOf(t, dir), want, code, wrong)
+	s.checkFiles(t, outcomeOf(t, dir), want, code, wrong)
 	if code == 0 {
 		return
 	}
@@ -184,8 +184,8 @@ func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
 	}
 }
 
-// judgeFiles compares what a run has left with what a clean run leaves.
-func (s *scenario) judgeFiles(t *testing.T, got, want outcome, code int, wrong func(string, ...any)) {
+// checkFiles compares what a run has left with what a clean run leaves.
+func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong func(string, ...any)) {
 	t.Helper()
 	if code == 0 {
 		for name, content := range want.visible {
@@ -209,14 +209,14 @@ func (s *scenario) judgeFiles(t *testing.T, got, want outcome, code int, wrong f
 	}
 	for name, content := range got.visible {
 		if strings.HasPrefix(name, "out") && strings.HasSuffix(name, ".pcapng") && older.visible[name] == nil {
-			s.judgeCapture(name, content, want, wrong)
+			s.checkCapture(name, content, want, wrong)
 		}
 	}
 }
 
-// judgeCapture wants a capture that is not complete to hold the first packets of the one
+// checkCapture wants a capture that is not complete to hold the first packets of the one
 // that is, unless one of two inputs may be missing in it.
-func (s *scenario) judgeCapture(name string, content []byte, want outcome, wrong func(string, ...any)) {
+func (s *scenario) checkCapture(name string, content []byte, want outcome, wrong func(string, ...any)) {
 	whole, ok := want.visible["out.pcapng"]
 	if !ok {
 		whole = want.visible[name]

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
+	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -130,3 +133,104 @@ func bpf(name string, command uintptr, attributes unsafe.Pointer, size uintptr) 
 	}
 	return int(fd), nil
 }
+
+// instruction encodes one of eBPF.
+func instruction(code, dst, src uint8, offset int16, value int32) uint64 {
+	return uint64(code) | uint64(dst)<<8 | uint64(src)<<12 | uint64(uint16(offset))<<16 | uint64(uint32(value))<<32
+}
+
+// Codes of instructions.
+const (
+	load32, load64, loadImmediate      = 0x61, 0x79, 0x18
+	store8, store16, store64           = 0x73, 0x6B, 0x7B
+	move, set, add, and, modulo, shift = 0xBF, 0xB7, 0x07, 0x57, 0x97, 0x77
+	multiply32                         = 0x24
+	unless, below, above, call, exit   = 0x55, 0xA5, 0x2D, 0x85, 0x95
+)
+
+// program makes each frame the next one of the traffic, as Renumber does, and passes
+// it on. The counter lies in a map. Register 6 is the frame, 1 the counter, 2 the
+// number, 0 and 3 are for everything else.
+func program(counter int) []uint64 {
+	const (
+		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
+		pass                               = 2 // XDP_PASS
+		context, frame, end, count, number = 1, 6, 7, 1, 2
+		result, scratch, data, dataEnd     = 0, 3, 0, 4 // of struct xdp_md, the last two
+	)
+	return []uint64{
+		instruction(load32, frame, context, data, 0),
+		instruction(load32, end, context, dataEnd, 0),
+		instruction(move, scratch, frame, 0, 0),
+		instruction(add, scratch, 0, 0, MinFrame),
+		instruction(above, scratch, end, 18, 0), // to the last but one
+		instruction(loadImmediate, count, mapValue, 0, int32(counter)),
+		instruction(0, 0, 0, 0, 0),
+		instruction(load64, number, count, 0, 0),
+		instruction(move, scratch, number, 0, 0),
+		instruction(add, scratch, 0, 0, 1),
+		instruction(store64, count, scratch, 0, 0),
+		instruction(move, scratch, number, 0, 0),
+		instruction(modulo, scratch, 0, 0, RepeatEvery),
+		instruction(unless, scratch, 0, 2, RepeatEvery-1),
+		instruction(below, number, 0, 1, repeatBehind),
+		instruction(add, number, 0, 0, -repeatBehind),
+		instruction(store64, frame, number, numberAt, 0),
+		instruction(multiply32, number, 0, 0, scatter),
+		instruction(store16, frame, number, sourceAt, 0),
+		instruction(store8, frame, number, destinationAt, 0),
+		instruction(shift, number, 0, 0, 16),
+		instruction(and, number, 0, 0, Flows/Sources-1),
+		instruction(store8, frame, number, portAt, 0),
+		instruction(set, result, 0, 0, pass),
+		instruction(exit, 0, 0, 0, 0),
+	}
+}
+
+// probe names the variable that makes a program which holds this package load an XDP
+// program and end.
+const probe = "FLOWDEDUP_LAB_PROBE"
+
+func init() {
+	if os.Getenv(probe) == "" {
+		return
+	}
+	if err := load(); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func load() error {
+	counter, err := makeCounter()
+	if err != nil {
+		return err
+	}
+	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter))
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Close(fd), unix.Close(counter))
+}
+
+// loads tells why the kernel loads no programs. One whose memory for them is at odds
+// with itself neither does that nor ends who asked for it: so that is found out by a
+// process that is left behind then.
+var loads = sync.OnceValue(func() error {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), probe+"=1")
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return errors.New("the kernel loads no XDP programs")
+		}
+		return nil
+	case <-time.After(10 * time.Second):
+		return errors.New("the kernel hangs when it shall load an XDP program")
+	}
+})

@@ -33,7 +33,7 @@ func (b *bench) delays() error {
 
 func (b *bench) delay(load int) error {
 	frames := load * b.seconds
-	p, err := start(forwarder, processors(false), b.place)
+	p, err := start(forwarder, processors(false), b.outputs)
 	if err != nil {
 		return err
 	}

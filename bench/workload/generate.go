@@ -1,11 +1,13 @@
 package workload
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/zipf"
@@ -128,4 +130,94 @@ func (g *generator) schedule(now int64, p packet) {
 func (g *generator) below(n uint64) uint64 {
 	high, _ := bits.Mul64(g.random.Uint64(), n)
 	return high
+}
+
+// copyList writes which packets show an earlier one again: after a heading, a line
+// for each with its number, that of its original, and its kind. Packets are
+// numbered from 0 in the order of the file.
+type copyList struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+// newCopyList returns a list that goes to w; without w it goes nowhere.
+func newCopyList(w io.Writer) *copyList {
+	if w == nil {
+		w = io.Discard
+	}
+	l := &copyList{w: bufio.NewWriterSize(w, 1<<16)}
+	l.w.WriteString("packet,original,kind\n") // the first error comes back from Flush
+	return l
+}
+
+func (l *copyList) add(number, original int64, kind Kind) {
+	b := strconv.AppendInt(l.line[:0], number, 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, original, 10)
+	b = append(b, ',')
+	b = append(b, kind.String()...)
+	l.line = append(b, '\n')
+	l.w.Write(l.line)
+}
+
+// pending is a heap of frames that follow later, the earliest first; equal
+// times keep the order in which they were added.
+type pending struct {
+	heap  []delayed
+	added uint64
+}
+
+type delayed struct {
+	time   int64
+	order  uint64
+	packet packet
+}
+
+func (d *delayed) before(other *delayed) bool {
+	if d.time != other.time {
+		return d.time < other.time
+	}
+	return d.order < other.order
+}
+
+// due reports whether a frame has to go out at or before now.
+func (q *pending) due(now int64) bool {
+	return len(q.heap) > 0 && q.heap[0].time <= now
+}
+
+func (q *pending) add(time int64, p packet) {
+	q.heap = append(q.heap, delayed{time, q.added, p})
+	q.added++
+	child := len(q.heap) - 1
+	for child > 0 {
+		parent := (child - 1) / 2
+		if !q.heap[child].before(&q.heap[parent]) {
+			return
+		}
+		q.heap[child], q.heap[parent] = q.heap[parent], q.heap[child]
+		child = parent
+	}
+}
+
+// take removes and returns the earliest frame; the heap must not be empty.
+func (q *pending) take() delayed {
+	first := q.heap[0]
+	last := len(q.heap) - 1
+	q.heap[0] = q.heap[last]
+	q.heap = q.heap[:last]
+	parent := 0
+	for {
+		child := 2*parent + 1
+		if child >= last {
+			return first
+		}
+		if child+1 < last && q.heap[child+1].before(&q.heap[child]) {
+			child++
+		}
+		if !q.heap[child].before(&q.heap[parent]) {
+			return first
+		}
+		q.heap[child], q.heap[parent] = q.heap[parent], q.heap[child]
+		parent = child
+	}
 }

@@ -92,7 +92,7 @@ func (s *intervals) mayEnd(frames []capture.Frame) bool {
 	if s.every == 0 {
 		return false
 	}
-	if len(s.clock.Held()) > 0 {
+	if len(s.clock.Quarantine()) > 0 {
 		return true
 	}
 	for i := range frames {

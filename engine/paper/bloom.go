@@ -63,12 +63,12 @@ func (b *Bloom) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// touch implements toucher.
-func (b *Bloom) touch(digests []digest.Digest) (sum uint64) {
+// prefetch implements prefetcher.
+func (b *Bloom) prefetch(digests []digest.Digest) (sum uint64) {
 	for _, d := range digests {
 		positions(b.pos, d, uint64(b.m))
 		for _, i := range b.pos {
-			sum += b.bits.touch(i)
+			sum += b.bits.load(i)
 		}
 	}
 	return sum

@@ -74,9 +74,9 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 func (c *Cuckoo) TestAndSet(d digest.Digest) (seen bool) {
 	fingerprint := c.fingerprints.of(d[0])
 	row := scale(d[1], uint64(c.table.rows))
-	other := c.other(row, fingerprint)
+	other := c.alternateRow(row, fingerprint)
 	seen = c.holds(row, fingerprint) || c.holds(other, fingerprint)
-	if !c.fill(row, fingerprint) && !c.fill(other, fingerprint) {
+	if !c.insertInto(row, fingerprint) && !c.insertInto(other, fingerprint) {
 		if c.random.Uint64()&1 == 1 {
 			row = other
 		}
@@ -85,9 +85,9 @@ func (c *Cuckoo) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// other returns the second row of a fingerprint that may be in the row given;
-// other of other is the row again.
-func (c *Cuckoo) other(row, fingerprint uint64) uint64 {
+// alternateRow returns the second row of a fingerprint that may be in the row given;
+// alternateRow of other is the row again.
+func (c *Cuckoo) alternateRow(row, fingerprint uint64) uint64 {
 	return row ^ (1 + scale(rehash(fingerprint, 0), uint64(c.table.rows)-1))
 }
 
@@ -96,8 +96,8 @@ func (c *Cuckoo) holds(row, fingerprint uint64) bool {
 	return found
 }
 
-// fill stores the fingerprint if the row has an empty cell.
-func (c *Cuckoo) fill(row, fingerprint uint64) bool {
+// insertInto stores the fingerprint if the row has an empty cell.
+func (c *Cuckoo) insertInto(row, fingerprint uint64) bool {
 	cell, found := c.table.find(row*uint64(c.table.perRow), 0)
 	if found {
 		c.table.cells.put(cell, fingerprint)
@@ -113,8 +113,8 @@ func (c *Cuckoo) kick(row, fingerprint uint64) {
 		cell := row*k + c.random.Uint64N(k)
 		moved := c.table.cells.get(cell)
 		c.table.cells.put(cell, fingerprint)
-		row, fingerprint = c.other(row, moved), moved
-		if c.fill(row, fingerprint) {
+		row, fingerprint = c.alternateRow(row, moved), moved
+		if c.insertInto(row, fingerprint) {
 			return
 		}
 	}

@@ -24,7 +24,7 @@ func (c JumpingConfig) validate() error {
 	if err := requireRange("sub-windows", c.SubWindows, 1, most); err != nil {
 		return fmt.Errorf("counters of %d bits: %w", c.CounterBits, err)
 	}
-	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsOfPlace()); err != nil {
+	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsPerPosition()); err != nil {
 		return err
 	}
 	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
@@ -38,8 +38,8 @@ func (c JumpingConfig) mainBits() int {
 	return c.CounterBits + bits.Len(uint(c.SubWindows-1))
 }
 
-// bitsOfPlace returns the bits of one counter of each filter.
-func (c JumpingConfig) bitsOfPlace() int {
+// bitsPerPosition returns the bits of one counter of each filter.
+func (c JumpingConfig) bitsPerPosition() int {
 	return c.SubWindows*c.CounterBits + c.mainBits()
 }
 
@@ -95,7 +95,7 @@ func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
 		windows: uint64(c.SubWindows),
 		size:    c.SubWindow,
 		pos:     make([]uint64, c.D),
-		bits:    c.Counters * c.bitsOfPlace(),
+		bits:    c.Counters * c.bitsPerPosition(),
 	}, nil
 }
 

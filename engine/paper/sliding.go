@@ -116,9 +116,9 @@ func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full boo
 	return leaving, true
 }
 
-// Full returns the share of counters that have reached their largest value, where
+// SaturatedShare returns the share of counters that have reached their largest value, where
 // they stay. It reads the whole array.
-func (s *SlidingBloom) Full() float64 {
+func (s *SlidingBloom) SaturatedShare() float64 {
 	full := 0
 	for i := range s.m {
 		if s.counters.get(i) == s.counters.top {
@@ -131,4 +131,24 @@ func (s *SlidingBloom) Full() float64 {
 // Bits implements [Filter]: the counters and the queue.
 func (s *SlidingBloom) Bits() int {
 	return int(s.m*s.counters.width) + s.window*s.elementBits
+}
+
+// counters are the cells of a counting Bloom filter. A counter that reaches its
+// largest value has lost count, so it stays there until it is cleared. Any other
+// has never been full, and holds the exact number of settings that were not taken
+// back. So no counter goes below zero, and none is zero too early.
+type counters struct{ cells }
+
+// increment adds one to counter i unless it has lost count.
+func (c *counters) increment(i uint64) {
+	if value := c.get(i); value < c.top {
+		c.put(i, value+1)
+	}
+}
+
+// release takes back one increment of counter i unless it has lost count.
+func (c *counters) release(i uint64) {
+	if value := c.get(i); value < c.top {
+		c.put(i, value-1)
+	}
 }

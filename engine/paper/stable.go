@@ -48,7 +48,7 @@ type Stable struct {
 	m      uint64
 	p      int
 	pos    []uint64
-	random foreseen
+	random lookahead
 }
 
 var _ Filter = (*Stable)(nil)
@@ -63,7 +63,7 @@ func NewStable(c StableConfig) (*Stable, error) {
 		m:      uint64(c.Cells),
 		p:      c.P,
 		pos:    make([]uint64, c.K),
-		random: newForeseen(c.Seed),
+		random: newLookahead(c.Seed),
 	}, nil
 }
 
@@ -81,14 +81,14 @@ func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// touch implements toucher.
-func (s *Stable) touch(digests []digest.Digest) (sum uint64) {
-	random := s.random.ahead()
+// prefetch implements prefetcher.
+func (s *Stable) prefetch(digests []digest.Digest) (sum uint64) {
+	random := s.random.peek()
 	for _, d := range digests {
-		sum += s.cells.touch(random.Uint64N(s.m))
+		sum += s.cells.load(random.Uint64N(s.m))
 		positions(s.pos, d, s.m)
 		for _, i := range s.pos {
-			sum += s.cells.touch(i)
+			sum += s.cells.load(i)
 		}
 	}
 	return sum

@@ -1,9 +1,12 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimerConfig says which Bloom filter of timers to build.
@@ -121,3 +124,177 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 }
 
 func (b *TimerBloom) occupied() int { return b.timers.running }
+
+// maxTimers bounds an array of timers, which takes eight bytes for each however
+// few bits the method accounts for.
+const maxTimers = maxBits / 64
+
+// timers is an array of timers that are set to at most window and lose one in each
+// time unit until they are zero. A timer is held as the unit in which it reaches
+// zero, so that time costs nothing for those that are left alone; what can be
+// observed is the same.
+type timers struct {
+	zeroAt  []uint64
+	window  uint64
+	now     uint64
+	running int            // timers that are not zero
+	due     map[uint64]int // how many of them reach zero in a unit; at most len(zeroAt) entries
+}
+
+// newTimers returns count timers that are zero.
+func newTimers(count, window int) timers {
+	return timers{zeroAt: make([]uint64, count), window: uint64(window), due: make(map[uint64]int)}
+}
+
+// advance makes unit the present, unless it is past. The last unit is 2^64-1 less the
+// window; later ones are taken as that.
+func (t *timers) advance(unit uint64) {
+	unit = min(unit, math.MaxUint64-t.window)
+	if unit <= t.now {
+		return
+	}
+	if unit-t.now <= uint64(len(t.due)) {
+		for t.now < unit {
+			t.now++
+			t.expire(t.now)
+		}
+		return
+	}
+	t.now = unit
+	for zeroAt := range t.due {
+		if zeroAt <= unit {
+			t.expire(zeroAt)
+		}
+	}
+}
+
+func (t *timers) expire(unit uint64) {
+	t.running -= t.due[unit]
+	delete(t.due, unit)
+}
+
+// isZero reports whether timer i has reached zero.
+func (t *timers) isZero(i uint64) bool { return t.zeroAt[i] <= t.now }
+
+// set sets timer i as an event of the given unit does: to the window less the units
+// that have passed since, unless it would reach zero later anyway.
+func (t *timers) set(i, unit uint64) {
+	zeroAt := min(unit, t.now) + t.window
+	if zeroAt <= t.now || zeroAt <= t.zeroAt[i] {
+		return
+	}
+	if t.isZero(i) {
+		t.running++
+	} else if t.due[t.zeroAt[i]]--; t.due[t.zeroAt[i]] == 0 {
+		delete(t.due, t.zeroAt[i])
+	}
+	t.zeroAt[i] = zeroAt
+	t.due[zeroAt]++
+}
+
+// largestGroup is [TimerBloom.EqualTimers] in the present. Timers are equal if they
+// reach zero in the same unit.
+func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
+	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	for j, i := range b.pos {
+		if b.timers.isZero(i) {
+			return 0
+		}
+		b.pos[j] = b.timers.zeroAt[i]
+	}
+	slices.Sort(b.pos)
+	group := 0
+	for j, zeroAt := range b.pos {
+		if j == 0 || zeroAt != b.pos[j-1] {
+			group = 0
+		}
+		group++
+		largest = max(largest, group)
+	}
+	return largest
+}
+
+// TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
+// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
+// Definition 1, of its filters with a window (section 4) or of dynamic size
+// (section 5): an additional hash function H_S chooses the one slice that an event is
+// tested against and inserted in.
+//
+// Reading taken: sites share no clock but the units of the events. So the present of
+// a slice is the latest unit that it was given, and an event is late if that one is
+// later. Where units never go back, all slices might as well have one clock.
+type TimerSlices[F TimedFilter] struct {
+	slices []F
+}
+
+var (
+	_ TimedFilter = (*TimerSlices[*TimerBloom])(nil)
+	_ TimedFilter = (*TimerSlices[*Dynamic])(nil)
+)
+
+// NewTimerSlices returns c.Timers timers in the given number of slices, each of
+// c.Timers / slices, rounded down. Errors wrap [ErrParameter].
+func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices[*TimerBloom], error) {
+	if err := requireSlices(c, slices); err != nil {
+		return nil, err
+	}
+	c.Timers /= slices
+	return newTimerSlices(slices, func() (*TimerBloom, error) { return NewTimerBloom(c) })
+}
+
+// NewDynamicSlices returns slices that grow and shrink each for itself. A filter of a
+// slice has c.Filter.Timers / slices positions, rounded down, and a slice at most
+// c.MaxFilters filters. Errors wrap [ErrParameter].
+func NewDynamicSlices(c DynamicConfig, slices int) (*TimerSlices[*Dynamic], error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if err := requireSlices(c.Filter, slices); err != nil {
+		return nil, err
+	}
+	c.Filter.Timers /= slices
+	return newTimerSlices(slices, func() (*Dynamic, error) { return NewDynamic(c) })
+}
+
+func requireSlices(c TimerConfig, slices int) error {
+	if err := requireRange("timers", c.Timers, 1, maxTimers); err != nil {
+		return err
+	}
+	return requireRange("slices", slices, 1, c.Timers)
+}
+
+func newTimerSlices[F TimedFilter](slices int, build func() (F, error)) (*TimerSlices[F], error) {
+	s := &TimerSlices[F]{slices: make([]F, slices)}
+	for i := range s.slices {
+		filter, err := build()
+		if err != nil {
+			return nil, fmt.Errorf("slice %d of %d: %w", i+1, slices, err)
+		}
+		s.slices[i] = filter
+	}
+	return s, nil
+}
+
+// Slice returns the slice that the element belongs to. H_S takes the low half of
+// the digest's first word before its high half, of which hash functions of the
+// slice are made, so that the two are independent.
+func (s *TimerSlices[F]) Slice(d digest.Digest) F {
+	return s.slices[scale(d[0]<<32|d[0]>>32, uint64(len(s.slices)))]
+}
+
+// Slices returns all slices. The caller must not change the array.
+func (s *TimerSlices[F]) Slices() []F { return s.slices }
+
+// TestAndSetAt implements [TimedFilter].
+func (s *TimerSlices[F]) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
+	return s.Slice(d).TestAndSetAt(d, unit)
+}
+
+// Bits implements [TimedFilter]: of all slices.
+func (s *TimerSlices[F]) Bits() int {
+	bits := 0
+	for _, slice := range s.slices {
+		bits += slice.Bits()
+	}
+	return bits
+}

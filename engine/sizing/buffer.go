@@ -25,7 +25,7 @@ func lruBuffer(r *request, memory int) (design, error) {
 		parameters: []Parameter{{"elements", capacity}},
 		bits:       capacity * elementBits,
 		lines:      2 * mapLines, // the list, too
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		if different >= float64(capacity) {
 			return 1
 		}
@@ -55,8 +55,8 @@ func aging(r *request, memory int) (design, error) {
 	capacity := math.Max(1, math.Floor(float64(m)/float64(k)*sum))
 	filling := f / float64(k+1) // mean FPR of a filter that is being filled
 	rate := agingInsertions(r.load, capacity, filling)
-	left := r.load.missesIn(func(between float64) float64 {
-		return portion(rate*between/capacity-1) * (1 - f) * (1 - filling)
+	left := r.load.missesByGap(func(between float64) float64 {
+		return clampShare(rate*between/capacity-1) * (1 - f) * (1 - filling)
 	})
 	return r.finish(design{
 		parameters: []Parameter{{"K", k}, {"m of each", m}, {"capacity", int(capacity)}},
@@ -69,14 +69,14 @@ func aging(r *request, memory int) (design, error) {
 func agingInsertions(l *load, capacity, fpr float64) float64 {
 	rate := 1.0
 	for range 100 {
-		left := l.missesIn(func(between float64) float64 { return portion(rate * between / capacity) })
+		left := l.missesByGap(func(between float64) float64 { return clampShare(rate * between / capacity) })
 		rate = (l.fresh + (1-l.fresh)*l.fnr(left)) * (1 - fpr)
 	}
 	return rate
 }
 
-// portion bounds x to a probability.
-func portion(x float64) float64 { return math.Min(1, math.Max(0, x)) }
+// clampShare bounds x to a probability.
+func clampShare(x float64) float64 { return math.Min(1, math.Max(0, x)) }
 
 // exactRows is distinct.IPv4Rows with as many lines as the window's addresses need. A hash
 // table takes what finds no place in them, up to a twentieth more, and growth takes the
@@ -115,7 +115,7 @@ func digestRows(r *request, memory int) (design, error) {
 // slidingRows is sliding.Rows, whose lines hold what the window does and about a
 // thirtieth of a window more until they are swept. With less memory it would count a sample.
 func slidingRows(r *request, memory int) (design, error) {
-	return splittingRows(r, memory, r.within(r.Elements*33/32), math.Ldexp(r.window, -58))
+	return splittingRows(r, memory, r.distinctIn(r.Elements*33/32), math.Ldexp(r.window, -58))
 }
 
 // splittingRows is a design of lines that double while so many elements come.

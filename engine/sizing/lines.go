@@ -55,7 +55,7 @@ func (r *request) stableLinesOf(c stream.Config, lines int) design {
 	var at rates
 	if c.Max == 1 {
 		cells -= lineBits % c.K // parts are equal
-		at = settle(r.load, c.K, float64(c.K)/float64(cells*lines), clearing, func(at rates) float64 {
+		at = fixedPoint(r.load, c.K, float64(c.K)/float64(cells*lines), clearing, func(at rates) float64 {
 			return clearing * at.distinctReports(r.load)
 		})
 	} else {
@@ -152,7 +152,7 @@ func timersLines(r *request, bits int) (design, error) {
 		return design{}, tooSmall(bits, lineBits, "a cache line")
 	}
 	ticks := 1<<(width-1) - 2
-	load := r.within(r.Elements*(1+1/float64(ticks))) / float64(lines)
+	load := r.distinctIn(r.Elements*(1+1/float64(ticks))) / float64(lines)
 	best, k := math.Inf(1), 0
 	for _, of := range choices(r.Fixed.K, 1, layout.MaxCellK) {
 		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)

@@ -3,6 +3,8 @@ package sizing
 import (
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 const (
@@ -97,4 +99,202 @@ func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 // lie without gaps, has a part in.
 func linesOfRow(rowBits int) float64 {
 	return 1 + float64(rowBits-1)/lineBits
+}
+
+// qhtd is the quotient hash table with duplicates: every element evicts a random cell.
+// Its FPR is that of rows without copies, a bound; so is its FNR, as older copies of an
+// element are left out.
+func qhtd(r *request, memory int) (design, error) {
+	return withDuplicates(r, memory, func(sightings clusters, k int) float64 {
+		return sightings.anyOf(1 / float64(k))
+	})
+}
+
+// qqhtd is the queued one: a row holds its k latest elements.
+func qqhtd(r *request, memory int) (design, error) {
+	return withDuplicates(r, memory, clusters.atLeast)
+}
+
+// clusters is the number of sightings of other elements in a row: of a Poisson number of
+// different ones, each of which comes a geometric number of times.
+type clusters struct {
+	different float64 // mean number of different elements
+	again     float64 // probability that one comes again after each time
+}
+
+// clustersIn returns those between two sightings of an element.
+func (l *load) clustersIn(rows int, i int) clusters {
+	c := clusters{different: l.different[i] / float64(rows)}
+	if l.between[i] > 0 {
+		c.again = math.Max(0, 1-l.different[i]/l.between[i])
+	}
+	return c
+}
+
+// anyOf returns the probability that at least one of the sightings does what each does
+// with the given chance.
+func (c clusters) anyOf(chance float64) float64 {
+	spared := (1 - c.again) * (1 - chance) / (1 - c.again*(1-chance)) // by one element
+	return -math.Expm1(-c.different * (1 - spared))
+}
+
+// atLeast returns the probability of k sightings or more, by Panjer's recursion.
+func (c clusters) atLeast(k int) float64 {
+	if c.again == 0 {
+		return theory.PoissonTail(k, c.different)
+	}
+	p := []float64{math.Exp(-c.different)}
+	less := p[0]
+	for n := 1; n < k; n++ {
+		sum, times := 0.0, (1-c.again)*c.different
+		for j := 1; j <= n; j++ {
+			sum += float64(j) * times * p[n-j]
+			times *= c.again
+		}
+		p = append(p, sum/float64(n))
+		less += p[n]
+	}
+	return math.Max(0, 1-less)
+}
+
+// withDuplicates is a table into which every element goes. evicted gives the probability
+// that an element's own fingerprint has left its row of k cells; that of another one may
+// still be there.
+func withDuplicates(r *request, memory int, evicted func(c clusters, k int) float64) (design, error) {
+	b := best{request: r}
+	fpr := func(k, width int) float64 {
+		rate, _, err := theory.Quotient{Rows: 1, K: k, S: max(2, 1<<width-1)}.SaturatedWithDuplicates()
+		if err != nil {
+			return 1
+		}
+		return rate
+	}
+	shapes(r, mostQuotientCells, fpr, func(k, width int) {
+		rows, err := fingerprintRows(memory, k, width)
+		if err != nil {
+			b.add(design{}, err)
+			return
+		}
+		rate := fpr(k, width)
+		m := make(misses, len(r.load.between))
+		for i := range m {
+			m[i] = evicted(r.load.clustersIn(rows, i), k) * (1 - rate)
+		}
+		b.add(r.finish(design{
+			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
+			bits:       rows * k * width,
+			fpr:        rate,
+			lines:      linesOfRow(k * width),
+		}, m), nil)
+	})
+	return b.result()
+}
+
+// cuckoo is the cuckoo filter that forgets what it finds no place for: two rows for
+// each element, and a fingerprint stored at each sighting.
+func cuckoo(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, cuckooFPR, func(k, width int) {
+		if k == 1 && r.Fixed.Cells == 0 {
+			return // with one cell in a row, what is forgotten is often what just came
+		}
+		if r.Fixed.CellBits == 0 {
+			width = max(width, bits.Len(uint(2*k)))
+		}
+		rows, err := fingerprintRows(memory, k, width)
+		switch {
+		case err != nil:
+		case 2*k > 1<<width-1:
+			err = impossible("two rows of %d different fingerprints need cells of at least %d bits, not %d", k, bits.Len(uint(2*k)), width)
+		case rows < 2:
+			err = tooSmall(memory, 2*k*width, "two rows of %d cells of %d bits", k, width)
+		}
+		if err != nil {
+			b.add(design{}, err)
+			return
+		}
+		rows = 1 << (bits.Len(uint(rows)) - 1)
+		b.add(cuckooRows(r, rows, k, width), nil)
+	})
+	return b.result()
+}
+
+func cuckooRows(r *request, rows, k, width int) design {
+	fpr := cuckooFPR(k, width)
+	return r.finish(design{
+		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
+		bits:       rows * k * width,
+		fpr:        fpr,
+		lines:      2 * linesOfRow(k*width),
+	}, cuckooMisses(r.load, rows*k, fpr))
+}
+
+// cuckooFPR is the rate of a full filter whose cells hold fingerprints as often as
+// elements have them: 0 stands for empty, so that elements have 1 twice as often as the
+// others. Repeats make rows hold fewer different ones, so it is a bound.
+func cuckooFPR(k, width int) float64 {
+	held := func(p float64) float64 { return p * -math.Expm1(float64(2*k)*math.Log1p(-p)) }
+	p := math.Ldexp(1, -width)
+	return held(2*p) + (math.Ldexp(1, width)-2)*held(p)
+}
+
+// cuckooMisses is a bound: each sighting pushes one fingerprint of all out, after so many
+// moves that it may be any, and only the latest sighting's is counted as still there.
+func cuckooMisses(l *load, cells int, fpr float64) misses {
+	m := make(misses, len(l.between))
+	for i, t := range l.between {
+		m[i] = -math.Expm1(-t/float64(cells)) * (1 - fpr)
+	}
+	return m
+}
+
+// sqf is the streaming quotient filter: a power of two of rows, and fingerprints of
+// r' remainder bits and the weight of all r.
+func sqf(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, func(k, width int) float64 {
+		_, _, agree := sqfFingerprint(width)
+		return float64(k) * agree
+	}, func(k, width int) {
+		remainder, reduced, agree := sqfFingerprint(width)
+		if remainder == 0 {
+			b.add(design{}, impossible("cells of %d bits, must be from 3 to %d", width, mostQuotientBits))
+			return
+		}
+		codes, err := theory.SQFFingerprints(remainder, reduced)
+		rows, err2 := fingerprintRows(memory, k, width)
+		switch {
+		case err != nil || k > codes:
+			b.add(design{}, impossible("rows of %d different fingerprints, must be at most %d with cells of %d bits", k, codes, width))
+		case err2 != nil:
+			b.add(design{}, err2)
+		default:
+			rows = 1 << (bits.Len(uint(rows)) - 1)
+			d := randomRows(r, rows, k, 1/agree, k*width)
+			d.parameters = append(d.parameters, Parameter{"r", remainder}, Parameter{"r'", reduced})
+			b.add(d, nil)
+		}
+	})
+	return b.result()
+}
+
+// sqfFingerprint returns the r and r' of cells of the given width whose fingerprints
+// agree with the least probability, and that probability: 2^-r' times that of two
+// weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
+func sqfFingerprint(width int) (remainder, reduced int, agree float64) {
+	agree = math.Inf(1)
+	for r := 2; r <= mostQuotientBits; r++ {
+		rPrime := width - bits.Len(uint(r))
+		if rPrime < 1 || rPrime >= r {
+			continue
+		}
+		p := math.Exp2(-float64(rPrime))
+		for i := 1.0; i <= float64(r-rPrime); i++ {
+			p *= (2*i - 1) / (2 * i)
+		}
+		if p < agree {
+			remainder, reduced, agree = r, rPrime, p
+		}
+	}
+	return remainder, reduced, agree
 }

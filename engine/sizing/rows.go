@@ -84,7 +84,7 @@ func lruRowsOf(r *request, memory, parts, cells, width int) (design, error) {
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		return rowMiss(different, rows, cells) * (1 - fpr)
 	})), nil
 }
@@ -117,7 +117,7 @@ func timedRows(r *request, memory int) (design, error) {
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		return rowMiss(different, lines, layout.TimedCells)
 	})), nil
 }

@@ -21,7 +21,7 @@ func jumping(r *request, memory int) (design, error) {
 	if m < 1 {
 		return design{}, tooSmall(memory, filters, "%d filters", filters)
 	}
-	part := r.within(r.Elements / float64(r.Parts))
+	part := r.distinctIn(r.Elements / float64(r.Parts))
 	fpr := func(k int) float64 {
 		return -math.Expm1(float64(filters) * math.Log1p(-math.Min(bloomFPR(m, k, part), 1-1e-16)))
 	}
@@ -121,7 +121,7 @@ func runningDown(r *request, memory int, ticks func(width int) float64, width in
 	if m < 1 {
 		return design{}, tooSmall(memory, width, "a counter")
 	}
-	running := r.within(r.Elements * (1 + 1/ticks(width)))
+	running := r.distinctIn(r.Elements * (1 + 1/ticks(width)))
 	fpr := func(k int) float64 { return bloomFPR(m, k, running) }
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {

@@ -1,6 +1,9 @@
 package theory
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Fairness returns Jain's index of loads, (sum x)^2 / (S sum x^2): 1 if all S are
 // equal, 1/S if one bears all (KNPS, section 7). Domain: at least one load, none
@@ -40,4 +43,112 @@ func SplitFairness(slices, k1 int, squares float64) (float64, error) {
 		return 0, fmt.Errorf("theory: sum of squared probabilities is %g, must be above 0 and at most 1: %w", squares, ErrDomain)
 	}
 	return 1 / (1 + float64(slices-1)*squares/float64(k1)), nil
+}
+
+// maxPipelineK bounds the time of [Sliced.PipelinedAccesses].
+const maxPipelineK = 128
+
+// PipelinedAccesses returns how many vertical slices are tested on average when an
+// element's slices are asked in turn until one has a clear bit, and each bit asked
+// for is set with probability set, independently (KNPS, section 3.2, "Parallelism
+// and Pipelining", which has no formula). For new elements set is the share of bits
+// that are set, p^(1/k); set = 1 gives duplicates, and what is tested in parallel:
+// S (1-(1-1/S)^k) different slices.
+//
+// A slice that is asked has 1 + Binomial(r-1, 1/s) of the r bits not tested yet,
+// where s slices have not been asked. Domain: K <= 128, 0 <= set <= 1.
+func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if err := requireWithin("K", s.K, 1, maxPipelineK); err != nil {
+		return 0, err
+	}
+	if err := requireShare("set", set); err != nil {
+		return 0, err
+	}
+	// accesses[r] is the mean from r bits on when left slices have not been asked.
+	accesses := make([]float64, s.K+1)
+	stages := min(s.K, s.Slices)
+	for stage := stages - 1; stage >= 0; stage-- {
+		left := s.Slices - stage
+		next := make([]float64, s.K+1)
+		for r := 1; r <= s.K-stage; r++ {
+			next[r] = 1 + meanAhead(accesses, r, left, set)
+		}
+		accesses = next
+	}
+	return accesses[s.K], nil
+}
+
+// meanAhead returns the mean number of further accesses after the one to the next
+// slice, which holds the first of r bits, and each other with chance 1/left.
+func meanAhead(accesses []float64, r, left int, set float64) float64 {
+	return meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
+		return math.Pow(set, float64(1+others)) * accesses[r-1-others]
+	})
+}
+
+// HorizontalFailedAsDistinct returns the rates when elements of failed horizontal
+// slices are reported as distinct (KNPS, section 3.2): the false positive rate
+// (1-f/S) p, where p is the rate without failures, and the false negative rate f/S.
+// For vertical slices see [Sliced.VerticalHybrid] with atLeast = K. Domain:
+// 0 <= failed <= Slices, 0 <= p <= 1.
+func (s Sliced) HorizontalFailedAsDistinct(failed int, p float64) (fpr, fnr float64, err error) {
+	share, err := s.failedShare(failed)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := requireShare("p", p); err != nil {
+		return 0, 0, err
+	}
+	return (1 - share) * p, share, nil
+}
+
+// SplitHybrid is [Sliced.VerticalHybrid] for slices of which k1 hash functions choose
+// k1, with k2 = K/k1 bits in each (KNPS, Proposition 2): a choice is in a failed slice
+// or not with all of its k2 bits, so that with x rounded up to whole choices
+//
+//	fpr = sum for i = ceil(x/k2) .. k1 of C(k1,i) (1-f/S)^i (f/S)^(k1-i) p^(i/k1)
+//
+// and fnr is the lower rest of the sum without p. k1 = 1 gives the two horizontal
+// cases, k1 = K the vertical one. Domain: k1 divides K, 0 <= failed <= Slices,
+// 0 <= p <= 1, 0 <= atLeast <= K.
+func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
+	k2, err := s.splitK2(k1)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := requireWithin("least bits in working slices", atLeast, 0, s.K); err != nil {
+		return 0, 0, err
+	}
+	choices := Sliced{Bits: s.Bits, K: k1, Slices: s.Slices}
+	return choices.VerticalHybrid(failed, p, (atLeast+k2-1)/k2)
+}
+
+// HorizontalMissTolerance returns S_f by misses: the number of horizontal slices with
+// which the false negative rate stays within most when failed of them fail and
+// their elements are reported as distinct, f/most rounded up (KNPS, section 3.2,
+// the alternative to Definition 3). Domain: failed >= 0, 0 < most < 1.
+func HorizontalMissTolerance(failed int, most float64) (int, error) {
+	return missTolerance(failed, 1, most)
+}
+
+// VerticalMissTolerance is [HorizontalMissTolerance] for vertical slices and k hash
+// functions. An element is missed if any of its bits is in a failed slice, so that
+// S_f = f/(1-(1-most)^(1/k)), rounded up. Domain: k >= 1, failed >= 0, 0 < most < 1.
+func VerticalMissTolerance(failed, k int, most float64) (int, error) {
+	if err := requireAtLeast("k", k, 1); err != nil {
+		return 0, err
+	}
+	return missTolerance(failed, k, most)
+}
+
+// missTolerance uses that the share f/S at which any of k bits is lost with chance
+// most is also the rate of Eq. 5 with p = 0.
+func missTolerance(failed, k int, most float64) (int, error) {
+	if err := requireRate("highest rate", most); err != nil {
+		return 0, err
+	}
+	return slicesFor(failed, 0, -math.Expm1(math.Log1p(-most)/float64(k)))
 }

@@ -21,8 +21,8 @@ type event struct {
 	happen func(*soak) error
 }
 
-// hold is how long what is wrong stays so.
-const hold = 2 * time.Second
+// eventPause is how long what is wrong stays so.
+const eventPause = 2 * time.Second
 
 var events = []event{
 	{0.20, "interface down and up", func(*soak) error {
@@ -42,7 +42,7 @@ func between(begin, end func() error) error {
 	if err := begin(); err != nil {
 		return err
 	}
-	time.Sleep(hold)
+	time.Sleep(eventPause)
 	return end()
 }
 

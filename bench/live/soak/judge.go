@@ -46,9 +46,9 @@ func (s *soak) restarted(n int) bool {
 	})
 }
 
-// judge names what is off.
-func (s *soak) judge() error {
-	errs := []error{s.judgeCalm(), s.judgeGrowth()}
+// check names what is off.
+func (s *soak) check() error {
+	errs := []error{s.checkCalm(), s.checkGrowth()}
 	if text := s.log(); strings.Count(text, " resumed ") != len(s.launched)-1 {
 		errs = append(errs, errors.New("the state was not taken up again"))
 	}
@@ -61,8 +61,8 @@ func (s *soak) judge() error {
 	return errors.Join(errs...)
 }
 
-// judgeCalm wants packets and no drops between samples without an event.
-func (s *soak) judgeCalm() error {
+// checkCalm wants packets and no drops between samples without an event.
+func (s *soak) checkCalm() error {
 	var errs []error
 	for n := 1; n < len(s.samples); n++ {
 		if s.samples[n].event != "" || s.restarted(n) {
@@ -95,8 +95,8 @@ var limits = []struct {
 	{open, func(float64) float64 { return 2 }},
 }
 
-// judgeGrowth compares medians within each process that lived for long enough.
-func (s *soak) judgeGrowth() error {
+// checkGrowth compares medians within each process that lived for long enough.
+func (s *soak) checkGrowth() error {
 	var errs []error
 	for i, launched := range s.launched {
 		ended := time.Now()
@@ -112,7 +112,7 @@ func (s *soak) judgeGrowth() error {
 		}
 		third := len(warm) / 3
 		for _, l := range limits {
-			first, last := middle(warm[:third], l.name), middle(warm[len(warm)-third:], l.name)
+			first, last := median(warm[:third], l.name), median(warm[len(warm)-third:], l.name)
 			if last-first > l.most(first) {
 				errs = append(errs, fmt.Errorf("%s of process %d grew from %.0f to %.0f", l.name, i+1, first, last))
 			}
@@ -121,8 +121,8 @@ func (s *soak) judgeGrowth() error {
 	return errors.Join(errs...)
 }
 
-// middle returns the median of a value.
-func middle(samples []sample, name string) float64 {
+// median returns the median of a value.
+func median(samples []sample, name string) float64 {
 	var all []float64
 	for i := range samples {
 		all = append(all, samples[i].shown[name])

@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 	} {
 		s := course(tt.alter)
 		text := ""
-		for _, err := range []error{s.judgeCalm(), s.judgeGrowth()} {
+		for _, err := range []error{s.checkCalm(), s.checkGrowth()} {
 			if err != nil {
 				text += err.Error()
 			}

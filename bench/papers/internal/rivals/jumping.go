@@ -68,7 +68,7 @@ func NewJumping(c JumpingConfig) (*Jumping, error) {
 // the end of a sub-window.
 func (j *Jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	j.jump(now)
-	p := placeOf(d, j.config.Lines)
+	p := hashesOf(d, j.config.Lines)
 	for filter := 0; filter <= j.config.Jumps && !seen; filter++ {
 		seen = j.holds(p, filter)
 	}
@@ -79,7 +79,7 @@ func (j *Jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	return seen
 }
 
-func (j *Jumping) holds(p place, filter int) bool {
+func (j *Jumping) holds(p hashes, filter int) bool {
 	start := j.start(p.line, filter)
 	for i := range j.config.K {
 		if !j.bits.has(start + p.at(i, j.filter)) {

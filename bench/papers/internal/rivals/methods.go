@@ -19,8 +19,8 @@ type method struct {
 	predict func(bits int, t *trace) (float64, error)
 }
 
-// lasting makes a method of filters that take no notice of time.
-func lasting[F paper.Filter](name string, build func(bits int) (F, error)) method {
+// untimedMethod makes a method of filters that take no notice of time.
+func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error)) method {
 	return method{name: name, build: func(bits int, _ *trace) (Windowed, error) {
 		f, err := build(bits)
 		return untimed{f}, err
@@ -30,7 +30,7 @@ func lasting[F paper.Filter](name string, build func(bits int) (F, error)) metho
 // rows makes a method of rows of fingerprints in rowBits bits.
 func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
 	name := fmt.Sprintf("%s rows %dx%d", []string{"LRU", "FIFO", "random"}[eviction], cells, fingerprintBits)
-	m := lasting(name, func(bits int) (paper.Filter, error) {
+	m := untimedMethod(name, func(bits int) (paper.Filter, error) {
 		return NewRows(RowsConfig{
 			Rows: bits / rowBits, RowBits: rowBits, Cells: cells,
 			FingerprintBits: fingerprintBits, Eviction: eviction, Seed: 1,
@@ -45,14 +45,14 @@ func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
 
 // stable makes a method of stable Bloom filters.
 func stable(cellBits, k, p int) method {
-	return lasting(fmt.Sprintf("SBF d%d K%d P%d, anywhere", cellBits, k, p), func(bits int) (*paper.Stable, error) {
+	return untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, anywhere", cellBits, k, p), func(bits int) (*paper.Stable, error) {
 		return paper.NewStable(paper.StableConfig{Cells: bits / cellBits, CellBits: cellBits, K: k, P: p, Seed: 1})
 	})
 }
 
 // stableLines makes a method of stable Bloom filters in lines.
 func stableLines(cellBits, k, p int) method {
-	m := lasting(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
+	m := untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
 		return NewStableLines(StableLinesConfig{Lines: bits / lineBits, CellBits: cellBits, K: k, P: p, Seed: 1})
 	})
 	m.oneLine = true
@@ -78,14 +78,14 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 	}
 }
 
-// product makes a method of this project's packet filter; of makes its window.
-func product(refresh bool, of func(window int64) window.Window) method {
+// engineWindow makes a method of this project's packet filter; of makes its window.
+func engineWindow(refresh bool, of func(window int64) window.Window) method {
 	const cells, fingerprintBits = 6, 40
 	return method{
 		name:    "this project, 6x85",
 		oneLine: true,
 		build: func(bits int, t *trace) (Windowed, error) {
-			return newProduction(bits, of(t.window), refresh)
+			return newWindowFilter(bits, of(t.window), refresh)
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/lineBits))
@@ -122,7 +122,7 @@ func agePartitioned(oneLine bool) method {
 		return AgePartitionedConfig{Lines: lines, LineBits: size, K: k, L: l, Window: t.window}, err
 	}
 	return method{
-		name:    "age-partitioned, " + where(oneLine),
+		name:    "age-partitioned, " + placement(oneLine),
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			c, err := best(bits, t)
@@ -144,7 +144,7 @@ func agePartitioned(oneLine bool) method {
 // jumping makes a method of jumping windows, in lines or anywhere.
 func jumping(jumps, k int, oneLine bool) method {
 	return method{
-		name:    fmt.Sprintf("jumping J%d K%d, %s", jumps, k, where(oneLine)),
+		name:    fmt.Sprintf("jumping J%d K%d, %s", jumps, k, placement(oneLine)),
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			lines, size := split(bits, oneLine)
@@ -208,7 +208,7 @@ var aging = method{
 	},
 }
 
-func where(oneLine bool) string {
+func placement(oneLine bool) string {
 	if oneLine {
 		return "line"
 	}

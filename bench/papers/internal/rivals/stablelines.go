@@ -62,7 +62,7 @@ var _ paper.Filter = (*StableLines)(nil)
 
 // TestAndSet implements [paper.Filter], in time proportional to K + P.
 func (s *StableLines) TestAndSet(d digest.Digest) (seen bool) {
-	p, n := placeOf(d, s.config.Lines), s.config.cells()
+	p, n := hashesOf(d, s.config.Lines), s.config.cells()
 	line, part := s.cells[int(p.line)*n:(int(p.line)+1)*n], n/s.config.K
 	seen = true
 	for i := range s.at {

@@ -84,7 +84,7 @@ func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
 func (t *TimedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	tick := now / t.tick
 	t.sweep(now)
-	row := int(placeOf(d, t.config.Rows).line)
+	row := int(hashesOf(d, t.config.Rows).line)
 	t.expire(row, tick)
 	value, oldest := fingerprintOf(d, t.config.FingerprintBits), row*t.config.Cells
 	for i := row * t.config.Cells; i < (row+1)*t.config.Cells; i++ {

@@ -74,7 +74,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 
 // TestAndSet implements [Windowed], in time proportional to K^2.
 func (t *Timers) TestAndSet(d digest.Digest, now int64) (seen bool) {
-	p, tick := placeOf(d, t.config.Lines), now/t.tick
+	p, tick := hashesOf(d, t.config.Lines), now/t.tick
 	for i := range t.places {
 		t.places[i] = (p.line*uint64(t.config.K)+uint64(i))*t.part + p.at(i, t.part)
 	}

@@ -49,7 +49,7 @@ func TestWindows(t *testing.T) {
 		"timed rows of 8 bits":  {rowsOf(8, 253), 4},
 		"timed rows of 16 bits": {rowsOf(16, 1000), 1},
 		"this project": {func() (Windowed, error) {
-			return newProduction(1<<21, window.Window{Duration: size}, true)
+			return newWindowFilter(1<<21, window.Window{Duration: size}, true)
 		}, 0},
 	} {
 		for pace := range 4 {

@@ -36,3 +36,17 @@ func share(part, of int) float64 {
 	}
 	return float64(part) / float64(of)
 }
+
+// Known remembers exactly which elements came, one bit each.
+type Known []uint64
+
+// NewKnown returns an empty set of elements below n.
+func NewKnown(n int) Known { return make(Known, (n+63)/64) }
+
+// Add reports whether the element came before, and adds it.
+func (k Known) Add(element uint64) (known bool) {
+	word, bit := &k[element/64], uint64(1)<<(element%64)
+	known = *word&bit != 0
+	*word |= bit
+	return known
+}
