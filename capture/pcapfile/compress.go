@@ -16,13 +16,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// maxLayers is how many compressions may lie over each other: a capture that
-// was compressed where it was taken and again where it was stored.
+// maxLayers is how many compressions may be nested: captures are compressed where they
+// are taken, and some again where they are stored.
 const maxLayers = 2
 
-// maxWindow is the largest zstd window that is accepted: what zstd --long
-// makes by default and its decoder takes without being asked. It bounds the
-// memory of a decoder.
+// maxWindow is the largest zstd window that is accepted. zstd --long makes it by default,
+// and zstd -d takes it without a flag. It bounds the memory of a decoder.
 const maxWindow = 128 << 20
 
 // compressedBuffer is how much compressed data is read at once.
@@ -113,10 +112,9 @@ func (l *layer) open(br *bufio.Reader) error {
 		l.r = members
 		return err
 	case "zstd":
-		// One block at a time, on our own goroutine: a decoder that is more
-		// than one block ahead holds more memory and takes a fifth more time of
-		// the processors, and nothing of it is lost when Close finds it waiting
-		// for a pipe.
+		// One block at a time, on our own goroutine. A decoder that is more than one
+		// block ahead holds more memory and takes a fifth more processor time. And Close
+		// need not wait for it while it waits for a pipe.
 		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -125,8 +123,8 @@ func (l *layer) open(br *bufio.Reader) error {
 		l.r, l.close = zr, zr.Close
 		return nil
 	case "lz4":
-		// On our own goroutine too: on more of them it is faster than what comes
-		// behind it, and holds twice the memory.
+		// On our own goroutine too. On more, it would be faster than what follows it, and
+		// hold twice the memory.
 		l.r = lz4.NewReader(br)
 		return nil
 	}
@@ -156,9 +154,8 @@ func skipFrames(br *bufio.Reader) (string, error) {
 	}
 }
 
-// gzipMembers reads gzip members one behind the other as one stream. Zeros behind the
-// last of them belong to no member: tapes and fixed block sizes pad files so, and
-// gzip -t finds nothing wrong with it.
+// gzipMembers reads consecutive gzip members as one stream. Zeros after the last member
+// are padding: tapes and fixed block sizes leave it, and gzip -t accepts it.
 type gzipMembers struct {
 	br *bufio.Reader
 	zr *gzip.Reader
@@ -189,8 +186,8 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 }
 
-// nextMember reads the header of the next member, or returns io.EOF at the end and
-// behind padding that reaches there.
+// nextMember reads the header of the next member. It returns io.EOF at the end, and after
+// padding up to the end.
 func (g *gzipMembers) nextMember() error {
 	first, err := g.br.Peek(1)
 	if err != nil {
@@ -219,15 +216,15 @@ func (g *gzipMembers) skipPadding() error {
 	}
 }
 
-// A decompressor may be aheadChunks chunks in front of its reader: enough to
-// keep both busy, 1 MiB in all.
+// A decompressor may be aheadChunks chunks ahead of its reader: 1 MiB in all keeps both
+// busy.
 const (
 	aheadChunks    = 4
 	aheadChunkSize = 256 << 10
 )
 
-// readAhead reads a stream on a goroutine of its own. The goroutine ends with
-// the stream, or once stop is closed and the read that it is in returns.
+// readAhead reads a stream on a goroutine. The goroutine ends with the stream, or when stop
+// is closed and its current read returns.
 type readAhead struct {
 	filled chan readResult
 	free   chan []byte
@@ -285,7 +282,7 @@ func (a *readAhead) run(r io.Reader) {
 	}
 }
 
-// Read waits for the next chunk only as long as it has nothing for p.
+// Read waits for the next chunk only if it has nothing for p yet.
 func (a *readAhead) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		if a.off < len(a.current.buf) {
