@@ -23,15 +23,15 @@ var (
 	ErrStdoutClosed = errors.New("standard output is closed")
 )
 
-// Create opens an output that replaces an older file in Commit. The name "-" is
-// standard output; devices, pipes and sockets are written to as they are, and opening a
-// pipe waits for its reader until ctx is done. A symbolic link is followed: its target
-// is replaced, even where it does not exist yet. Unless opt.Plain is set, the ending of
-// the name selects a compression: .gz (gzip), .zst (Zstandard), .lz4 (LZ4 frame), each
-// at its fastest level, since the bytes come faster than any level can take them.
+// Create opens an output, which replaces an older file in Commit. The name "-" is standard
+// output. Devices, pipes and sockets are written directly; opening a pipe waits for its
+// reader until ctx is done. Commit follows a symbolic link, and replaces or creates its
+// target. Unless opt.Plain is set, the ending of the name selects a compression: .gz
+// (gzip), .zst (Zstandard) or .lz4 (LZ4 frame), each at its fastest level, since packets
+// come faster than any level.
 //
-// Errors are *fs.PathError with the name as given; an existing file that may not be
-// written, or a folder, is refused.
+// Errors are *fs.PathError with the name as given. An existing file that the user may not
+// write is an error, and so is a folder.
 func Create(ctx context.Context, name string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	if err := f.open(ctx); err != nil {
@@ -40,9 +40,8 @@ func Create(ctx context.Context, name string, opt Options) (*File, error) {
 	return f, f.addStages()
 }
 
-// CreateNew opens an output whose name is chosen in Commit: the first that next gives
-// and no file has. The names are in the folder of name, whose ending selects the
-// compression.
+// CreateNew opens an output whose name Commit chooses: the first name from next that no file
+// has. The names are in the folder of name, and the ending of name selects the compression.
 func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	dir, err := openFolder(folderOf(name))
@@ -57,9 +56,9 @@ func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	return f, f.addStages()
 }
 
-// CreateVisible makes a file that has its name from the start, and stays whatever happens: name,
-// or with a number where that is taken. The content reaches it in Flush. What is no
-// regular file is opened as by Create.
+// CreateVisible creates a file that has its name from the start, for captures without end.
+// The name gets a number if it is taken. The file stays whatever happens, and Flush writes
+// its content. Outputs that are not regular files open as in Create.
 func CreateVisible(ctx context.Context, name string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
@@ -159,13 +158,13 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	return nil
 }
 
-// notPermitted tells that a folder may not be written.
+// notPermitted reports whether err says that a folder may not be written.
 func notPermitted(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// checkWritable refuses what the user protected: a rename would ask for nothing
-// but the right to write to the folder.
+// checkWritable returns an error for a file that the user protected. A rename needs only the
+// right to write to the folder.
 func checkWritable(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {

@@ -74,8 +74,7 @@ func (d *replacing) unchanged(input fs.FileInfo) error {
 	return nil
 }
 
-// overwrite copies the file into the one that could not be replaced, for a reason that
-// is given.
+// overwrite copies the file into the one that could not be replaced for this reason.
 func (d *replacing) overwrite(f *File, reason error) error {
 	if d.had == nil {
 		return reason
@@ -94,8 +93,8 @@ func (d *replacing) overwrite(f *File, reason error) error {
 	return nil
 }
 
-// copyInto makes dst hold the first n bytes of src and nothing else. Room is taken
-// first: a disk that is too full leaves dst as it was.
+// copyInto replaces the content of dst by the first n bytes of src. It reserves the room
+// first, so a full disk leaves dst unchanged.
 func copyInto(dst, src *os.File, n int64) error {
 	if err := reserve(dst, n); err != nil {
 		return err
@@ -127,7 +126,7 @@ func (d *replacing) close() error {
 	return errors.Join(err, d.dir.close())
 }
 
-// newName is the destination of CreateNew: its name is chosen when it is complete.
+// newName is the destination of CreateNew. It gets its name when it is complete.
 type newName struct {
 	tempFile
 	next func() string
@@ -167,7 +166,7 @@ func inFolder(next func() string) func() string {
 	return func() string { return filepath.Base(next()) }
 }
 
-// visible is the destination of Grow: a file that has its name already.
+// visible is the destination of CreateVisible: a file that already has its name.
 type visible struct {
 	dir  *folder
 	base string
@@ -190,8 +189,8 @@ func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
-// openDirect opens what is no regular file. A pipe opens when it has a reader, so this
-// may wait until ctx is done; the opening itself then ends with the process.
+// openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
+// so this may wait until ctx is done. The call to open then lasts until the process ends.
 func openDirect(ctx context.Context, name string) (*os.File, error) {
 	if IsStdout(name) {
 		// Opened by its path, it would start at offset 0 of a file that a shell
@@ -215,7 +214,7 @@ func openDirect(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// checkInPlace returns ErrMoved if a name does not lead to its file any more.
+// checkInPlace returns ErrMoved if a name is no longer that of the file.
 func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
 	if err != nil {
@@ -242,8 +241,8 @@ func (d *folder) join(name string) string {
 	return d.path + string(filepath.Separator) + name
 }
 
-// sync makes the names in a folder last through a crash. Folders that cannot be opened
-// or synced (Windows, some network file systems) are left to the system.
+// sync makes the names in a folder durable. It does nothing for folders that cannot be
+// opened or synced (Windows, some network file systems).
 func (d *folder) sync() error {
 	if runtime.GOOS == "windows" {
 		return nil

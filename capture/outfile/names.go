@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// SplitName takes a name apart before its ending, that of a compression included:
+// SplitName splits a name before its ending, which includes that of a compression:
 // cap.pcapng.zst into cap and .pcapng.zst.
 func SplitName(name string) (stem, ending string) {
 	base := filepath.Base(name)
@@ -65,11 +65,11 @@ func IsStdout(name string) bool {
 	return false
 }
 
-// Same reports whether two names would end up in one file or stream: by "..", by
-// symbolic links, also those that lead to a file that is yet to be made, by hard links,
-// or because one of them is standard output under another name. Empty names are no
-// files,
-// and any number of outputs may go to the null device.
+// Same reports whether two names mean one file or stream: by "..", by symbolic links (also
+// to a file that does not exist yet), by hard links, or because one of them is another name
+// of standard output. Empty names are not
+// files, and
+// any number of outputs may go to the null device.
 func Same(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -98,8 +98,8 @@ func stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// finalPath returns the absolute path that an output ends up at, as far as it
-// can be told: errors are for Create to report.
+// finalPath returns the absolute path of an output, as far as it can be resolved. Create
+// reports errors.
 func finalPath(name string) string {
 	if IsStdout(name) {
 		return "-"

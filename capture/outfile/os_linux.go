@@ -6,13 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is what pipes are widened to: with the 64 KiB that they have at first both
-// ends sleep and wake for each of them, which costs a third of the time of a run that
-// reads small packets from a pipe. It is the most that anybody may ask for, unless
-// the system is set up otherwise.
+// pipeSize is the size of widened pipes. With the default of 64 KiB both ends sleep and wake
+// for each 64 KiB, which takes a third of the time of a run that reads small packets from a
+// pipe. It is the default of /proc/sys/fs/pipe-max-size.
 const pipeSize = 1 << 20
 
-// WidenPipe gives f more room if it is a pipe, as far as the system lets it.
+// WidenPipe enlarges the buffer of f if f is a pipe and the system permits it.
 func WidenPipe(f *os.File) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -25,8 +24,8 @@ func WidenPipe(f *os.File) {
 	})
 }
 
-// reserve takes room on the disk for n bytes, without a change that can be seen. Where
-// the file system has no such thing it does nothing.
+// reserve allocates n bytes on disk, without a visible change of the file. It does nothing
+// if the file system does not support that.
 func reserve(f *os.File, n int64) error {
 	if n == 0 {
 		return nil
@@ -55,8 +54,8 @@ func stdoutOpen() error {
 	return nil
 }
 
-// startWriteBack has the system begin to write n bytes of f to disk, from offset at
-// on, without waiting for it. What goes wrong shows in the sync that follows.
+// startWriteBack makes the system begin to write n bytes of f to disk, from offset at on. It
+// does not wait. The sync that follows reports errors.
 func startWriteBack(f *os.File, at, n int64) {
 	conn, err := f.SyscallConn()
 	if err != nil {

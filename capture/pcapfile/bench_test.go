@@ -76,7 +76,7 @@ func BenchmarkWalk(b *testing.B) {
 	for _, f := range []capture.Format{capture.FormatPcap, capture.FormatPcapNG} {
 		b.Run(fmt.Sprintf("format=%s", f), func(b *testing.B) {
 			data := packets64(f, packets)
-			fm := recognise(data, func(int, error) {})
+			fm := recognize(data, func(int, error) {})
 			if _, err := fm.header(data); err != nil {
 				b.Fatal(err)
 			}

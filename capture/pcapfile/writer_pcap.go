@@ -19,9 +19,8 @@ const (
 	fcsLenPresent     = 1 << 26 // in the link type word; length in 16-bit units above bit 28
 )
 
-// pcapWriter writes several pcap inputs as one little-endian pcap file. Records
-// that are already encoded as the output is are copied, the others encoded
-// anew.
+// pcapWriter writes several pcap inputs as one little-endian pcap file. It copies records
+// in the encoding of the output, and encodes the others anew.
 type pcapWriter struct {
 	copyWriter
 	nanosecond bool
@@ -68,8 +67,8 @@ func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	return nil
 }
 
-// checkInputs makes sure that inputs which were not known when the header was
-// written fit under it.
+// checkInputs returns an error if an input that the header does not know cannot be written
+// under it.
 func (w *pcapWriter) checkInputs(b *capture.Batch) error {
 	for ; w.known < len(b.Sections); w.known++ {
 		w.copyable = append(w.copyable, false)
@@ -143,9 +142,8 @@ func (w *pcapWriter) mixed(b *capture.Batch, lo, hi int) {
 	}
 }
 
-// record writes the header of one record. A fraction of a second or more, which
-// damaged writers produce, is carried into the seconds; the last seconds before
-// 2106 take no carry.
+// record writes the header of one record. A fraction of a second or more, which broken
+// writers produce, carries into the seconds, but not beyond the end of 32 bits in 2106.
 func (w *pcapWriter) record(f *capture.Frame) {
 	t := uint64(max(f.Time, 0))
 	seconds := min(t/1e9, math.MaxUint32)
@@ -160,8 +158,7 @@ func (w *pcapWriter) record(f *capture.Frame) {
 	le.PutUint32(p[12:], f.WireLen)
 }
 
-// pcapConverter writes inputs of which some are pcapng as one pcap file: see
-// NewWriter.
+// pcapConverter writes inputs, some of them pcapng, as one pcap file: see NewWriter.
 type pcapConverter struct {
 	pcapWriter
 	last int64        // time of the last packet that had one, or NoTime
@@ -236,7 +233,7 @@ func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 	return nil
 }
 
-// count notes what is lost of a frame.
+// count counts what is lost of a frame.
 func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.Interface) {
 	for n := len(w.from); n < len(b.Interfaces); n++ {
 		w.from = append(w.from, pcapOrigin{finer: !inTicks(1e9, &b.Interfaces[n])})
@@ -256,7 +253,8 @@ func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.In
 	}
 }
 
-// options counts those of a list, less those that a pcap file tells in its own way.
+// options counts the options of a list, without those that a pcap file holds in its own
+// way.
 func (w *pcapConverter) options(list []byte, big bool, told ...uint16) {
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
 		code, _, err := o.Next()
@@ -269,7 +267,7 @@ func (w *pcapConverter) options(list []byte, big bool, told ...uint16) {
 	}
 }
 
-// block notes what is lost of block i. Headers are what a file header stands for.
+// block counts what is lost of block i. The file header takes the place of headers.
 func (w *pcapConverter) block(b *capture.Batch, i int) {
 	k := &b.Blocks[i]
 	switch k.Type {

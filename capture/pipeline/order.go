@@ -2,9 +2,8 @@ package pipeline
 
 import "sync"
 
-// orderedStage is work that is done on one batch after another, in the order of the stream:
-// by the worker that leaves the batch there whose turn it is, who goes on with those
-// behind it that are ready.
+// orderedStage is work on one batch after another, in the order of the stream. The worker
+// that delivers the next batch does it, and goes on with the ready batches after it.
 type orderedStage struct {
 	ready []*slot // by their number modulo len(ready)
 	turn  int     // the number of the batch that is next
@@ -13,7 +12,7 @@ type orderedStage struct {
 
 func (g *orderedStage) put(s *slot) { g.ready[s.number%len(g.ready)] = s }
 
-// next takes the batch whose turn it is, if it is there, or nil.
+// next takes the batch whose turn it is, or returns nil if it is not there.
 func (g *orderedStage) next() *slot {
 	place := &g.ready[g.turn%len(g.ready)]
 	s := *place
@@ -21,7 +20,7 @@ func (g *orderedStage) next() *slot {
 	return s
 }
 
-// deliver puts a batch in its place, and applies and writes those whose turn it is.
+// deliver puts a batch in its place, then applies and writes the batches whose turn it is.
 func (p *Pipeline) deliver(s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,8 +34,8 @@ func (p *Pipeline) deliver(s *slot) {
 	p.progress.Broadcast()
 }
 
-// applyReady applies batches for as long as there are any. It is called with p.mu,
-// which it gives up while it is at work.
+// applyReady applies the ready batches. The caller holds p.mu, which it releases while it
+// works.
 func (p *Pipeline) applyReady() {
 	for !p.stopped {
 		s := p.apply.next()
@@ -58,8 +57,8 @@ func (p *Pipeline) applyReady() {
 	}
 }
 
-// writeReady is applyReady for batches that were applied: all of them, whatever has
-// stopped the pipeline meanwhile but a failure to write.
+// writeReady writes the batches that were applied. Only a failed write ends that: what was
+// applied is written, whatever else has stopped the pipeline.
 func (p *Pipeline) writeReady() {
 	for {
 		s := p.write.next()
@@ -83,7 +82,7 @@ func (p *Pipeline) writeReady() {
 	}
 }
 
-// sequencer lets one worker after another do something, in the order of their batches.
+// sequencer gives one worker after another a turn, in the order of their batches.
 type sequencer struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -91,7 +90,7 @@ type sequencer struct {
 	ended   bool
 }
 
-// wait waits for a batch's turn, and returns false if it does not come any more.
+// wait waits for the turn of a batch, and returns false if there are no more turns.
 func (q *sequencer) wait(number int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,7 +100,7 @@ func (q *sequencer) wait(number int) bool {
 	return !q.ended
 }
 
-// done passes the turn on, or tells that it was the last one.
+// done passes the turn on, or ends all turns if it was the last one.
 func (q *sequencer) done(last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,7 +109,7 @@ func (q *sequencer) done(last bool) {
 	q.changed.Broadcast()
 }
 
-// end lets nobody have a turn any more.
+// end ends all turns.
 func (q *sequencer) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

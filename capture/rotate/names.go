@@ -14,11 +14,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// untimed stands in names where no packet had a time; it comes before all times.
+// untimed takes the place of the time in names of files without times. It sorts before all
+// times.
 const untimed = "00000000T000000.000Z"
 
-// names makes the names of files. They come in the order of their times, also where packets
-// do not, but for those of an interval that the rotation went back to.
+// names makes the names of files. They are in order even if the times of packets are not.
+// Only an interval to which the rotation went back breaks the order.
 type names struct {
 	stem, ending string
 	every        time.Duration // of the intervals, 0 for one
@@ -26,7 +27,7 @@ type names struct {
 	number       int           // of the latest name with that time
 }
 
-// newNames takes a name apart: cap.pcapng.zst into cap and .pcapng.zst.
+// newNames splits a name: cap.pcapng.zst into cap and .pcapng.zst.
 func newNames(name string, every time.Duration) names {
 	stem, ending := outfile.SplitName(name)
 	return names{stem: stem, ending: ending, every: every, time: capture.NoTime}
@@ -70,8 +71,7 @@ func (n *names) pattern() *regexp.Regexp {
 		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
 }
 
-// complete lists the files that are there, whichever run has made them, the oldest
-// first.
+// complete lists the complete files of all runs, the oldest first.
 func (n *names) complete() ([]keptFile, error) {
 	entries, err := os.ReadDir(filepath.Dir(n.stem + n.ending))
 	if err != nil {
@@ -85,7 +85,7 @@ func (n *names) complete() ([]keptFile, error) {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil { // somebody has removed it
+		if err != nil { // it was removed meanwhile
 			continue
 		}
 		number, _ := strconv.Atoi(m[2])
@@ -97,8 +97,8 @@ func (n *names) complete() ([]keptFile, error) {
 	return all, nil
 }
 
-// prune removes the oldest files beyond those that are kept. One that cannot be removed
-// is told once, and others go in its place.
+// prune removes the oldest files beyond those to keep. It warns once of a file that it
+// cannot remove, and removes another one instead.
 func (r *File) prune() {
 	if r.opt.Keep == 0 && r.opt.KeepBytes == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// Write is that of capture.Writer. An error is that of a file, and lasts until Retry: until then
-// packets are counted as lost, and headers are still observed.
+// Write implements capture.Writer. An error of a file lasts until Retry. Until then packets
+// count as lost, and Write still observes headers.
 func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	capture.CheckDrop(b, drop)
 	if r.ended {
@@ -43,7 +43,7 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	return r.err
 }
 
-// maxOverhead is more than a packet can take in a file beyond its record.
+// maxOverhead is more than the bytes that a packet can take in a file beyond its record.
 const maxOverhead = 128
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
@@ -52,7 +52,7 @@ func (r *File) fits(b *capture.Batch) bool {
 		!r.intervals.mayEnd(b.Frames)
 }
 
-// note looks for the first time of the file being written, which all of b goes to.
+// note finds the first time of the file being written, if all of b goes to it.
 func (r *File) note(b *capture.Batch, drop []uint64) {
 	for pos := 0; pos < len(b.Frames) && r.file.first == capture.NoTime; {
 		lo, hi := capture.NextRun(drop, pos, len(b.Frames))
@@ -117,7 +117,7 @@ func (r *File) block(b *capture.Batch, i int) {
 	r.splitter.Observe(b, i)
 }
 
-// isHeader tells blocks that say nothing where no packet follows.
+// isHeader reports whether a block has no meaning without packets after it.
 func isHeader(kind uint32) bool {
 	return kind == capture.BlockFileHeader || kind == capture.BlockSectionHeader || kind == capture.BlockInterface
 }
@@ -132,7 +132,7 @@ type segment struct {
 	packets uint64            // in it
 }
 
-// note takes in the time of a packet, if it is the first of the interval.
+// note keeps the time of a packet, if it is the first of the interval.
 func (f *segment) note(c *intervals, t int64) {
 	if f.first == capture.NoTime && c.contains(t) {
 		f.first = t
@@ -179,8 +179,8 @@ func (r *File) write(b *capture.Batch, drop []uint64, p pcapfile.Part) {
 	f.begun = f.begun || n > 0 || p.FromBlock < p.ToBlock
 }
 
-// close has the file being written completed while the next one is written: the disk
-// may take long, and packets of an interface do not wait.
+// close completes the file being written on a goroutine: the disk may take long, and
+// packets of an interface do not wait.
 func (r *File) close() {
 	r.waitCompleted()
 	f := r.file
@@ -201,8 +201,8 @@ type closing struct {
 	result chan error // why the file is not there
 }
 
-// complete gives a file its name, and removes what is more than is kept. Until it has
-// sent its result, names belong to it. A file of headers alone is none.
+// complete gives a file its name, and removes files beyond those to keep. It owns names
+// until it has sent its result. It discards a file of headers alone.
 func (r *File) complete(c *closing) {
 	f := c.file
 	if f.packets == 0 {
@@ -222,14 +222,14 @@ func (r *File) complete(c *closing) {
 	c.result <- err
 }
 
-// waitCompleted waits until no file is being completed any more.
+// waitCompleted waits until no file is being completed.
 func (r *File) waitCompleted() {
 	if r.closing != nil {
 		r.recordCompleted(<-r.closing.result)
 	}
 }
 
-// pollCompleted is settle without the wait.
+// pollCompleted is waitCompleted without the wait.
 func (r *File) pollCompleted() {
 	if r.closing == nil {
 		return
@@ -241,7 +241,7 @@ func (r *File) pollCompleted() {
 	}
 }
 
-// recordCompleted puts a file that was completed, or not, into the books.
+// recordCompleted counts a file whose completion has ended, or handles its error.
 func (r *File) recordCompleted(err error) {
 	f, bytes := r.closing.file, r.closing.bytes
 	r.closing = nil
@@ -271,7 +271,7 @@ func (r *File) keepPartial(f *segment) error {
 	return err
 }
 
-// fail gives up the file being written. What fails after that is not told.
+// fail ends the file being written. Later errors of it are dropped.
 func (r *File) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
