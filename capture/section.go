@@ -52,7 +52,7 @@ type Interface struct {
 	ID       uint32 // number within the section
 	LinkType LinkType
 	SnapLen  uint32 // 0 means no limit
-	FCSLen   uint8  // bytes of frame check sequence at the end of each frame, where the file says so
+	FCSLen   uint8  // bytes of frame check sequence at the end of each frame; 0 if not stated
 	// Name is if_name, or empty. With several inputs, the interface of a pcap file has
 	// the name of the file, without folders.
 	Name string

@@ -28,13 +28,26 @@ type Filter struct {
 // All reports whether the filter selects all frames.
 func (f *Filter) All() bool { return f.Expr == "" && len(f.Program) == 0 }
 
-// For returns the program for frames of a link type. Parameters and errors are those of
-// [Compile].
+// For returns the program for frames of a link type. It accepts snaplen bytes of a frame that
+// matches. The error wraps [ErrExpression] or [ErrNoCompiler], or says why tcpdump could not
+// run. A program in the Filter is returned unchanged.
+//
+// iface is "" for frames from a file. For a program that a socket will run, it names the
+// interface. link is then the link type of the interface, or LinkLinuxSLL2 for any other.
+// The kernel strips the VLAN tag before it runs the program, and only the kernel knows the
+// direction of the packet. So For calls tcpdump -i for expressions with the words vlan,
+// inbound, outbound or ifindex. That needs an interface that is up and the permission to
+// capture from it (CAP_NET_RAW of tcpdump itself: it does not inherit file capabilities of
+// this program).
+//
+// As with tcpdump -i, an expression without the word vlan ignores the tag, and matches what
+// follows it; on a file it does not match. "ip broadcast" knows no network's broadcast
+// address, since tcpdump gets none.
 func (f *Filter) For(ctx context.Context, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
 	if len(f.Program) > 0 {
 		return f.Program, nil
 	}
-	return Compile(ctx, f.Expr, link, snaplen, iface)
+	return compile(ctx, f.Expr, link, snaplen, iface)
 }
 
 // Reasons why an expression has no program; test with errors.Is.
@@ -49,22 +62,8 @@ var (
 // compileTime is how long tcpdump may take. It looks up names of hosts.
 const compileTime = 30 * time.Second
 
-// Compile returns the program of an expression for frames of a link type. The program
-// accepts snaplen bytes of a frame that matches; the empty expression matches all. The
-// error wraps [ErrExpression] or [ErrNoCompiler], or says why tcpdump could not run.
-//
-// iface is "" for frames from a file. For a program that a socket will run, it names the
-// interface. link is then the link type of the interface, or LinkLinuxSLL2 for any other.
-// The kernel strips the VLAN tag before it runs the program, and only the kernel knows the
-// direction of the packet. So Compile calls tcpdump -i for expressions with the words vlan,
-// inbound, outbound or ifindex. That needs an interface that is up and the permission to
-// capture from it (CAP_NET_RAW of tcpdump itself: it does not inherit file capabilities of
-// this program).
-//
-// As with tcpdump -i, an expression without the word vlan ignores the tag, and matches what
-// follows it; on a file it does not match. "ip broadcast" knows no network's broadcast
-// address, since tcpdump gets none.
-func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
+// compile calls tcpdump for [Filter.For].
+func compile(ctx context.Context, expr string, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
 	if err := ctx.Err(); err != nil {

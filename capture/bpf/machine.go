@@ -84,7 +84,7 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 			}
 			x = uint32(frame[at]&15) * 4
 
-		// The same with the jump behind it.
+		// The same with the jump after it.
 		case doLoadWordEqual:
 			at := uint64(s.at)
 			if at+4 > have {

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Identity says what makes two packets the same packet.
 	Identity flow.IdentityConfig
-	// Filter sets the window, in which a copy follows its original, and the memory for the
+	// Filter sets the window between a copy and its original, and the memory for the
 	// packets in the window. A zero Window stands for window.Default.
 	Filter window.TimedConfig
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide

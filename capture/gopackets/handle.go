@@ -101,8 +101,8 @@ func (h *handle) find(b *capture.Batch, at ifaceKey) uint32 {
 	if !ok {
 		it := capture.Interface{LinkType: at.link, Name: fmt.Sprintf("interface %d", at.index)}
 		if ng, ok := h.src.(*pcapgo.NgReader); ok {
-			if told, err := ng.Interface(at.index); err == nil && told.Name != "" {
-				it.Name = told.Name
+			if known, err := ng.Interface(at.index); err == nil && known.Name != "" {
+				it.Name = known.Name
 			}
 		}
 		n = b.AppendInterface(it)

@@ -40,7 +40,7 @@ func (a *Appender) open() error {
 		return err
 	}
 	if a.file != nil {
-		_ = a.file.Close() // what was written has been told
+		_ = a.file.Close() // Write has reported errors
 	}
 	a.file = file
 	return nil
@@ -73,7 +73,7 @@ func (a *Appender) Write(p []byte) (int, error) {
 	return n, named("write", a.name, err)
 }
 
-// moved reports whether the name does not lead to the open file any more.
+// moved reports whether the name is no longer that of the open file.
 func (a *Appender) moved(file fs.FileInfo) bool {
 	now, err := os.Stat(a.name)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, file)

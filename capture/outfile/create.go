@@ -69,7 +69,7 @@ func CreateVisible(ctx context.Context, name string, opt Options) (*File, error)
 		return nil, f.named("create", err)
 	}
 	sweep(dir)
-	for next := Numbered(SplitName(filepath.Base(name))); ; {
+	for next := numbered(SplitName(filepath.Base(name))); ; {
 		base := next()
 		if f.out, err = dir.open(base, os.O_RDWR|os.O_CREATE|os.O_EXCL, f.mode(0o666)); err == nil {
 			f.dest = &visible{dir: dir, base: base}
@@ -121,8 +121,8 @@ func (f *File) open(ctx context.Context) error {
 	return f.openReplacing(final, info)
 }
 
-// openReplacing opens the file that is to be final, where info is of the one that is
-// there, nil for none.
+// openReplacing opens the file that will be final. info describes the one that is there,
+// nil for none.
 func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	dir, err := openFolder(folderOf(final))
 	if err != nil {
@@ -206,7 +206,7 @@ func followLinks(name string) (string, error) {
 }
 
 // folderOf returns what comes before the last part of a path. Unlike filepath.Dir
-// it leaves ".." in there, which leads elsewhere behind a symbolic link.
+// it keeps "..", which leads elsewhere after a symbolic link.
 func folderOf(name string) string {
 	dir, _ := filepath.Split(name)
 	return cmp.Or(dir, ".")

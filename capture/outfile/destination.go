@@ -179,7 +179,7 @@ func (d *visible) keep(f *File) (string, error) { return f.name, nil }
 func (d *visible) discard() error               { return d.dir.remove(d.base) }
 func (d *visible) close() error                 { return d.dir.close() }
 
-// direct is a destination that is written to as it is: a device, a pipe, a socket, or
+// direct is a destination that is written directly: a device, a pipe, a socket, or
 // standard output.
 type direct struct{}
 

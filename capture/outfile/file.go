@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// NoSync leaves out the wait for the disk in Commit. A crash of the machine
 	// (not of the program) soon after may then leave the new name with an empty
-	// or half file behind it.
+	// or half file.
 	NoSync bool
 	// Private gives a regular file the mode 0600, also if it replaces another one.
 	Private bool
@@ -33,7 +33,7 @@ type Options struct {
 var (
 	// ErrClosed is what a File returns after the call that ended it.
 	ErrClosed = errors.New("output already closed")
-	// ErrMoved says that a complete file is not where its name leads any more.
+	// ErrMoved says that a complete file no longer has its name.
 	ErrMoved = errors.New("the folder was moved or unmounted, or the file removed, during the run")
 	// ErrChanged says that the input that was to be replaced has changed.
 	ErrChanged = errors.New("the input changed while it was read")
@@ -139,7 +139,7 @@ func (f *File) Commit() error {
 	return f.end(err)
 }
 
-// keptAfter keeps what was written after err, and tells where it is.
+// keptAfter keeps what was written after err, and adds its name to the error.
 func (f *File) keptAfter(err error) error {
 	f.failed = err
 	name, kept := f.keep()
@@ -174,9 +174,9 @@ func (f *File) Keep() (string, error) {
 	if f.done {
 		return "", f.result
 	}
-	told := f.failed != nil
+	reported := f.failed != nil
 	broken := f.finish()
-	if told {
+	if reported {
 		broken = nil
 	}
 	name, err := f.keep()

@@ -21,9 +21,9 @@ func SplitName(name string) (stem, ending string) {
 	return name[:len(name)-len(ending)], ending
 }
 
-// Numbered returns a function that gives names in turn: stem.ending,
+// numbered returns a function that gives names in turn: stem.ending,
 // stem_002.ending, stem_003.ending and so on.
-func Numbered(stem, ending string) func() string {
+func numbered(stem, ending string) func() string {
 	number := 0
 	return func() string {
 		number++
@@ -40,7 +40,7 @@ const Partial = ".partial"
 // partial returns the names that a file which is not complete gets instead of base.
 func partial(base string) func() string {
 	stem, ending := SplitName(base)
-	return Numbered(stem+Partial, ending)
+	return numbered(stem+Partial, ending)
 }
 
 // firstOf returns name, and then what next gives.
@@ -85,7 +85,7 @@ func Same(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// isSharable tells the null device and its like, which any number of outputs may name.
+// isSharable reports whether any number of outputs may name a file: the null device.
 func isSharable(info fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)

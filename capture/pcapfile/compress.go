@@ -304,7 +304,7 @@ func (a *readAhead) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next makes the next chunk current, waiting for it if told to, and reports
+// next makes the next chunk current, after a wait for it if wait is set, and reports
 // whether there is one.
 func (a *readAhead) next(wait bool) bool {
 	var p readResult

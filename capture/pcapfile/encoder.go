@@ -28,7 +28,7 @@ type encoder interface {
 }
 
 // Part is some of a batch: frames From..To-1 and blocks FromBlock..ToBlock-1, none
-// of which lies before frame From or behind frame To.
+// of which is before frame From or after frame To.
 type Part struct {
 	From, To           int
 	FromBlock, ToBlock int
@@ -91,14 +91,13 @@ func (e *Encoder) lost() error {
 	return nil
 }
 
-// Splitter writes one stream as several files, each of which can be read without the
-// others. One behind the other they hold what NewWriter would write: the same packets
-// and blocks, each packet in the same bytes.
+// Splitter writes one stream as several files. Each can be read without the others. In
+// order they hold what NewWriter would write: the same packets and blocks, each packet in
+// the same bytes.
 //
-// Each file begins with what its packets need: the file header, or the section header
-// and all descriptions of interfaces. Name resolution and decryption secrets blocks of
-// the section are repeated too, up to 1 MiB of them; all other blocks are only where
-// they stood.
+// Each file begins with what its packets need: the file header, or the section header and
+// all descriptions of interfaces. It repeats name resolution and decryption secrets blocks
+// of the section, up to 1 MiB of them. All other blocks are only where they were.
 type Splitter struct {
 	opt          WriterOptions
 	layout       layout
@@ -108,14 +107,13 @@ type Splitter struct {
 	lossReported bool
 }
 
-// NewSplitter chooses the format of all files as NewWriter does, by what b, the first
-// batch with a section, tells of the inputs. opt.Warn is told of losses when a file
-// ends, once.
+// NewSplitter chooses the format of all files as NewWriter does, for the inputs known by b,
+// the first batch with a section. opt.Warn gets the first loss when a file ends.
 func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
 	return &Splitter{opt: opt, layout: opt.chooseLayout(b), last: capture.NoTime}
 }
 
-// Observe takes in block i of b, whether it was written or not, for the files that begin
+// Observe keeps block i of b, whether it was written or not, for the files that begin
 // after it.
 func (s *Splitter) Observe(b *capture.Batch, i int) { s.preamble.observe(b, i, s.layout) }
 
@@ -150,7 +148,7 @@ func (s *Splitter) End(e *Encoder) {
 	}
 }
 
-// Skipped returns how many blocks could not be carried over into the files that ended.
+// Skipped returns how many blocks could not be converted for the files that ended.
 func (s *Splitter) Skipped() uint64 { return s.skipped }
 
 const (
@@ -168,7 +166,7 @@ type preamble struct {
 	full          bool  // there were more descriptions than can be repeated
 }
 
-// observe takes in block i of b, if files of this layout need it.
+// observe keeps block i of b, if files of this layout need it.
 func (p *preamble) observe(b *capture.Batch, i int, l layout) {
 	k := &b.Blocks[i]
 	switch k.Type {

@@ -254,7 +254,7 @@ func (in *input) park() {
 	}
 }
 
-// wake opens the file again if it is parked, where it was.
+// wake opens a parked file again, at the same offset.
 func (in *input) wake() error {
 	if !in.parked {
 		return nil

@@ -109,7 +109,7 @@ func (in *input) measure(f *os.File, name string) error {
 		return nil
 	}
 	if st.Size() == 0 {
-		return nil // or of a size that nobody knows, as in /proc
+		return nil // or of an unknown size, as in /proc
 	}
 	// Standard input may have been read from already.
 	pos, err := f.Seek(0, io.SeekCurrent)

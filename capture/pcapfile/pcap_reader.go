@@ -21,14 +21,14 @@ const (
 	modifiedRecordLen = 24
 )
 
-// swapping says when a pcap record has its captured length behind its wire
+// swapping says when a pcap record has its captured length after its wire
 // length, as libpcap has found in the wild (its sf-pcap.c).
 type swapping uint8
 
 const (
 	swapNever  swapping = iota
 	swapAlways          // version 2.0 to 2.2, and 543 of DG/UX
-	swapLarger          // 2.3: some writers; told from a captured length above the wire length
+	swapLarger          // 2.3: some writers; the captured length is then above the wire length
 )
 
 // pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" one of
@@ -143,11 +143,11 @@ func isBlank(header []byte) bool {
 // a hole, or the tail was only allocated. Without this rule, each 16 zeros would be a
 // packet. It needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
-	behind := remainder[p.recordLen:]
+	after := remainder[p.recordLen:]
 	switch {
-	case len(behind) < pcapRecordLen && !ended:
+	case len(after) < pcapRecordLen && !ended:
 		return int(p.recordLen) + pcapRecordLen, nil
-	case len(behind) > 0 && isBlank(behind[:min(len(behind), pcapRecordLen)]):
+	case len(after) > 0 && isBlank(after[:min(len(after), pcapRecordLen)]):
 		return 0, damaged("zeros in place of records")
 	}
 	return 0, nil

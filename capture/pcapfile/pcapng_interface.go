@@ -62,7 +62,7 @@ func (t *ifaceTable) beginSection(big bool) error {
 	return nil
 }
 
-// addInterface takes in an interface description block.
+// addInterface adds the interface of a description block.
 func (t *ifaceTable) addInterface(block []byte, big bool) error {
 	if len(block) < encoding.MinInterfaceLen {
 		return damaged("interface description of %d bytes", len(block))

@@ -12,7 +12,7 @@ import (
 // output is such a file. So the reader leaves these blocks and options out, and no writer
 // has to look for them.
 
-// isNoCopy tells the options that are not to be copied.
+// isNoCopy reports whether an option must not be copied.
 func isNoCopy(code uint16) bool {
 	return code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce
 }

@@ -15,7 +15,7 @@ type pcapng struct {
 	big         bool // byte order of the current section
 	started     bool // its first section header has been delivered
 	packets     bool // a packet has been delivered
-	undelivered int  // how many interface descriptions header has taken in that are not delivered
+	undelivered int  // interface descriptions that header has read and no batch has yet
 	ifaceTable
 }
 
@@ -186,7 +186,7 @@ func (p *pcapng) section(block []byte) error {
 		return damaged("section header of %d bytes", len(block))
 	}
 	p.big = le.Uint32(block[8:]) != encoding.ByteOrderMagic
-	// Only the major version tells of changes that old readers stumble over.
+	// Only a new major version breaks old readers.
 	major, minor := encoding.Uint16(block[12:], p.big), encoding.Uint16(block[14:], p.big)
 	if major != 1 {
 		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, capture.ErrNotSupported)

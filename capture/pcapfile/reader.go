@@ -101,7 +101,7 @@ func (r *reader) fill(b *capture.Batch) {
 // keeps the remainder. It returns false if there is no whole record and more may come.
 func (r *reader) deliver(b *capture.Batch, c *chunk) bool {
 	if r.readErr != nil {
-		c.data = nil // it lies behind the end
+		c.data = nil // it is beyond the end
 	} else {
 		r.readErr = c.err
 	}
@@ -145,7 +145,7 @@ func (r *reader) end(remainder []byte, used int, err error) {
 	}
 	r.err = err
 	r.partial = nil
-	// All has been read that could be; a failing close tells nothing more.
+	// Everything readable has been read, so the error of close means nothing.
 	_ = r.in.close()
 }
 
@@ -216,7 +216,7 @@ func prefixSize(chunkSize int) int {
 	return min(max(chunkSize/8/page, 1)*page, maxPrefix)
 }
 
-// space returns the memory of c to read into, behind the prefix.
+// space returns the memory of c to read into, after the prefix.
 func (r *reader) space(c *chunk) []byte {
 	prefix := prefixSize(r.chunkSize)
 	if len(c.memory) < prefix+r.chunkSize {

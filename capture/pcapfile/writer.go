@@ -153,7 +153,7 @@ func (w *lazyWriter) hold(b *capture.Batch) bool {
 	return true
 }
 
-// begin chooses the format by what b tells of the inputs, and writes what was held.
+// begin chooses the format for the inputs known by b, and writes what was held.
 func (w *lazyWriter) begin(b *capture.Batch) error {
 	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b)
 	if len(w.held.Blocks) == 0 {

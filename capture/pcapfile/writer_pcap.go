@@ -188,7 +188,7 @@ func newPcapConverter(out *outBuffer, b *capture.Batch) *pcapConverter {
 	return w
 }
 
-// inTicks reports whether so many units a second hold each time of an interface.
+// inTicks reports whether a clock of units a second holds each time of an interface.
 func inTicks(units uint64, it *capture.Interface) bool { return units%it.TicksPerSecond == 0 }
 
 // encode writes the file header before the first batch and all kept frames.
@@ -255,13 +255,13 @@ func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.In
 
 // options counts the options of a list, without those that a pcap file holds in its own
 // way.
-func (w *pcapConverter) options(list []byte, big bool, told ...uint16) {
+func (w *pcapConverter) options(list []byte, big bool, kept ...uint16) {
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
 		code, _, err := o.Next()
 		if err != nil || code == encoding.OptEnd {
 			return
 		}
-		if !slices.Contains(told, code) {
+		if !slices.Contains(kept, code) {
 			w.loss.options++
 		}
 	}

@@ -34,7 +34,7 @@ type target struct {
 	origin origin
 }
 
-// origin tells apart the encodings of frames; it is looked up for each frame.
+// origin is the encoding of frames.
 type origin uint8
 
 const (

@@ -138,7 +138,7 @@ func (p *Pipeline) Close() error {
 	}
 	go func() {
 		<-p.ended
-		_ = p.src.Close() // nobody is left to be told
+		_ = p.src.Close() // Run has returned
 	}()
 	return nil
 }

@@ -77,7 +77,7 @@ func TestOutlastsFailures(t *testing.T) {
 				}
 				r.waitCompleted()
 				if i == 25 {
-					if r.Err() == nil {
+					if r.err == nil {
 						t.Fatal("nothing failed")
 					}
 					mend()
@@ -85,7 +85,7 @@ func TestOutlastsFailures(t *testing.T) {
 				}
 				_ = r.Write(b, nil) // a failure to complete a file may come later
 				r.waitCompleted()
-				err := r.Err()
+				err := r.err
 				if (err != nil) != (i >= 20 && i < 25) {
 					t.Fatalf("packet %d: %v", i, err)
 				}

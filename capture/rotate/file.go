@@ -160,11 +160,8 @@ func (r *File) Tick(now time.Time) error {
 	return r.err
 }
 
-// Err returns the error of the file that failed last, or nil after Retry.
-func (r *File) Err() error { return r.err }
-
-// Retry has Write begin a new file after an error. Without one, or after Commit or
-// Discard, it does nothing.
+// Retry clears an error, so that Write begins a new file. Without an error, or after Commit
+// or Discard, it does nothing.
 func (r *File) Retry() {
 	if !r.ended {
 		r.err = nil

@@ -196,7 +196,7 @@ func TestTick(t *testing.T) {
 		t.Helper()
 		err := r.Tick(at)
 		r.waitCompleted()
-		if err := errors.Join(err, r.Err()); err != nil {
+		if err := errors.Join(err, r.err); err != nil {
 			t.Fatal(err)
 		}
 		if names, _ := filepath.Glob(filepath.Join(dir, "out*")); len(names) != files {
