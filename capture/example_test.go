@@ -12,7 +12,7 @@ import (
 )
 
 // A source gives batches; a batch says where its packets lie.
-func ExampleOpen() {
+func ExampleSource() {
 	src, err := pcapfile.Open("../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
 	if err != nil {
 		log.Fatal(err)

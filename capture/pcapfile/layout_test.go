@@ -49,8 +49,8 @@ func toPcap(t *testing.T, data []byte) ([]byte, []error) {
 	return out, warned
 }
 
-// Packets of pcapng survive in a pcap file with their bytes, lengths and times, and what
-// else there was is told.
+// A pcap file keeps the bytes, lengths and times of packets of pcapng. Warn gets what it
+// loses.
 func TestPcapFromPcapNG(t *testing.T) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		g := capturetest.NG(order, 200)
@@ -82,7 +82,7 @@ func clockFile(first, second byte) []byte {
 	}, nil)
 }
 
-// The clock of the pcap file holds those of all interfaces, where any does.
+// The resolution of the pcap file holds the times of all interfaces, if one does.
 func TestPcapResolution(t *testing.T) {
 	for _, c := range []struct {
 		first, second byte
@@ -112,7 +112,7 @@ func TestPcapResolution(t *testing.T) {
 	}
 }
 
-// Nothing is said where nothing is lost.
+// A conversion without loss gives no warning.
 func TestPcapLossless(t *testing.T) {
 	o := binary.BigEndian
 	file := append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 113, 0, capturetest.Option(o, encoding.OptTSResol, 9), capturetest.Option(o, encoding.OptFCSLen, 4))...)
@@ -141,8 +141,8 @@ func TestPcapUntimed(t *testing.T) {
 	}
 }
 
-// Where one pcap file cannot hold the packets, pcapng is written as it would be without
-// a wish, and that is said.
+// If one pcap file cannot hold the packets, the output is as without a requested format,
+// and Warn gets the reason.
 func TestPcapDoesNotFit(t *testing.T) {
 	o := binary.LittleEndian
 	ng := func(interfaces ...[]byte) []byte {
@@ -185,7 +185,7 @@ func TestPcapDoesNotFit(t *testing.T) {
 	}
 }
 
-// A link type that turns up behind the first packet ends a pcap file with an error.
+// A new link type after the first packet ends a pcap file with an error.
 func TestPcapLateLinkType(t *testing.T) {
 	o := binary.LittleEndian
 	blocks := [][]byte{
@@ -203,8 +203,8 @@ func TestPcapLateLinkType(t *testing.T) {
 	}
 }
 
-// pcapng from pcap is what a section of several inputs is, and inputs that are in the
-// format asked for are written as without a wish.
+// pcapng from pcap is the same as a section of several inputs. Inputs in the requested
+// format are written as without a request.
 func TestFormatKept(t *testing.T) {
 	pcap, ng := capturetest.Pcap(2, 100, 1, 0), capturetest.NG(binary.BigEndian, 50)
 	for _, c := range []struct {

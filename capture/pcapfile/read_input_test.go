@@ -93,7 +93,7 @@ func TestUnreadableInputs(t *testing.T) {
 	}
 }
 
-// A failed read is told as such and never as damage, whatever lies above the stream.
+// A failed read is a ReadError, never an InputError, also below decompressors.
 func TestFailedReads(t *testing.T) {
 	failure := &fs.PathError{Op: "read", Path: "/x", Err: syscall.EIO}
 	_, err := NewReader(iotest.ErrReader(failure), "x", Options{})
@@ -123,8 +123,8 @@ func TestFailedReads(t *testing.T) {
 	checkReadError(t, readAll(t, src).err, io.ErrNoProgress, 24)
 }
 
-// checkReadError checks that err is a ReadError for a reason, at an offset, and no
-// InputError.
+// checkReadError checks that err is a ReadError, not an InputError, with this reason and
+// offset.
 func checkReadError(t *testing.T, err, reason error, offset int64) {
 	t.Helper()
 	var failed *capture.ReadError
@@ -140,7 +140,7 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// A length field makes nothing be allocated before the bytes have come.
+// No length field allocates memory before its bytes have come.
 func TestLengthsDoNotAllocate(t *testing.T) {
 	o := binary.LittleEndian
 	packet := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 189), o, 1, 2, maxCapLenBig, maxCapLenBig)

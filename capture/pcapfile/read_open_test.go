@@ -101,7 +101,7 @@ func TestNextAfterClose(t *testing.T) {
 	}
 }
 
-// A file that grows while it is read ends where it ended when that was met.
+// Reading a file that grows ends at the end that it has when its first end is reached.
 func TestGrowingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "growing")
 	data := packets64(capture.FormatPcap, 1000)

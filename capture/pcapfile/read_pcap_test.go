@@ -143,7 +143,7 @@ func TestZerosInPlaceOfRecords(t *testing.T) {
 	}
 }
 
-// A blank record is delivered when reading fails behind it.
+// A blank record is delivered if reading fails after it.
 func TestBlankRecordBeforeFailure(t *testing.T) {
 	file := append(pcapVariants()["us-little"], make([]byte, 16)...)
 	src, err := NewReader(io.MultiReader(bytes.NewReader(file), iotest.ErrReader(errors.New("odd"))), "x", Options{})

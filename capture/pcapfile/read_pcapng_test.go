@@ -81,7 +81,7 @@ func TestPcapNG(t *testing.T) {
 	}
 }
 
-// Places are told apart by name and, where names repeat, by their order.
+// Names identify capture points and, if names repeat, their order.
 func TestPoints(t *testing.T) {
 	o := binary.LittleEndian
 	name := func(s string) []byte {
@@ -203,8 +203,8 @@ func TestPcapNGTablesBounded(t *testing.T) {
 	}
 }
 
-// TestPcapNGWalk damages captures and compares what comes of them with what comes
-// of delivering each block by itself.
+// TestPcapNGWalk damages captures, and compares the fast path with the delivery of each
+// block by itself.
 func TestPcapNGWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	o := binary.LittleEndian
@@ -253,8 +253,8 @@ func TestPcapNGWalk(t *testing.T) {
 	}
 }
 
-// TestNoCopy leaves out what is not to be copied, whichever way a file is read and
-// written: what is left is as if it had never been there.
+// TestNoCopy reads and writes a file in each way. The output is that of a file without the
+// blocks and options not to be copied.
 func TestNoCopy(t *testing.T) {
 	none := func() bool { return false }
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {

@@ -151,7 +151,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunCancelled leaves a source that says nothing any more: all that came before
+// TestRunCancelled leaves a source that is silent: all that came before
 // was applied, and nothing is afterwards.
 func TestRunCancelled(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {

@@ -110,7 +110,7 @@ func TestOutlastsFailures(t *testing.T) {
 	}
 }
 
-// TestEnds in other ways than by Commit alone.
+// TestEnds ends a File in other ways than Commit.
 func TestEnds(t *testing.T) {
 	dir := t.TempDir()
 	batches := oneByOne(t, capturetest.Pcap(1, 12, 1, 0))

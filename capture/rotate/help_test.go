@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// rotated is what a Rotation left in a folder of its own.
+// rotated is the content of the folder of a File.
 type rotated struct {
 	names []string // in the order of names, or in which they were written
 	files [][]byte

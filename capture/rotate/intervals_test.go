@@ -141,7 +141,7 @@ func TestFalseTimes(t *testing.T) {
 	}
 }
 
-// TestClock judges times by the clock that Tick tells, where it does.
+// TestClock judges times by the clock of Tick.
 func TestClock(t *testing.T) {
 	const s, m, h = int64(time.Second), int64(time.Minute), int64(time.Hour)
 	type step struct {

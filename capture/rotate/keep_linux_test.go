@@ -37,7 +37,8 @@ func sticky(t *testing.T, name string) {
 	t.Cleanup(func() { _ = set(0) })
 }
 
-// TestKeepsWhatItMust has an old file that cannot be removed: it is told once, and no packet is lost.
+// TestKeepsWhatItMust has an old file that cannot be removed: Warn gets it once, and no packet
+// is lost.
 func TestKeepsWhatItMust(t *testing.T) {
 	dir := t.TempDir()
 	var warnings []error

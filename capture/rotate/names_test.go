@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
-// TestRefuses what can be no files.
+// TestRefuses names that cannot be files.
 func TestRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"-", "/dev/stdout", dir, os.DevNull} {
