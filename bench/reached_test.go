@@ -40,7 +40,7 @@ var unreached = map[string]string{
 	"capture/flow.FlagInner":                   headerFlag,
 	"capture/flow.FlagVLAN":                    headerFlag,
 	"capture/flow.Header.Protocol":             "is for programs that read headers",
-	"capture/flow.Keyers.Gather":               "is what Keyers.Digests does in two steps, for programs with digests of their own",
+	"capture/flow.MultiKeyer.FromHeaders":      "is what Keyers.Digests does in two steps, for programs with digests of their own",
 	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Identity":            "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
@@ -57,7 +57,7 @@ var unreached = map[string]string{
 	"capture/outfile.Numbered":                 "gives the names that outfile gives, to programs that make files otherwise",
 	"capture/ring.DefaultBlockBytes":           "is what a BlockBytes of 0 stands for",
 	"capture/ring.SenderConfig.Queue":          "is for interfaces that shape traffic, as those of the tests do",
-	"capture/ring.SenderConfig.Patience":       "belongs to Queue",
+	"capture/ring.SenderConfig.RetryTimeout":   "belongs to Queue",
 
 	"engine/distinct/multikey.SavedCounter": savedPart,
 	"engine/distinct/multikey.SavedWindow":  savedPart,

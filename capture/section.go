@@ -56,10 +56,10 @@ type Interface struct {
 	// Name is if_name, or empty. Where inputs are joined, a pcap file gives its
 	// interface its own name without folders.
 	Name string
-	// Point numbers the place where the packets were seen: interfaces of one
+	// CapturePoint numbers the place where the packets were seen: interfaces of one
 	// input that are declared again in a later section under the same name (or
 	// number, if unnamed) share it; different inputs never do.
-	Point uint32
+	CapturePoint uint32
 	// Timestamp resolution: Ticks units a second (a power of ten or of two),
 	// saturated at 1<<63 where the declared resolution is finer, and an offset
 	// in seconds.

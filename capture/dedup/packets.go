@@ -51,7 +51,7 @@ func (p *Packets) Reset(n int) {
 
 // Read prepares the packets from to to-1 of a batch, and returns their digests.
 func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
-	p.identity.Read(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {
 		times[i] = calendar.Usable(frames[i].Time)
@@ -72,7 +72,7 @@ func (p *Packets) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.across {
 		p.points = resize(p.points, len(b.Frames))
-		d.points.Gather(p.points, b, 0)
+		d.points.Number(p.points, b, 0)
 	}
 	d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	return p.drop

@@ -50,7 +50,7 @@ type traits struct {
 	point     uint64 // where it was seen
 	vlan, mac uint64 // tags and hardware addresses
 	ttl       byte   // or hop limit
-	rest      uint64 // of the frame
+	remainder uint64 // of the frame
 }
 
 // Add counts the copies among the samples of a batch, those whose bit in copies is set, and
@@ -81,7 +81,7 @@ func (c *Counts) compare(kept, copied *traits) {
 		{kept.ttl != copied.ttl, &c.TTL},
 		{kept.mac != copied.mac, &c.MAC},
 		{kept.point != copied.point, &c.Interface},
-		{kept.rest != copied.rest, &c.Other},
+		{kept.remainder != copied.remainder, &c.Other},
 		{*kept == *copied, &c.Exact},
 	} {
 		if r.differs {

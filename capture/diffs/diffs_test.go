@@ -77,7 +77,7 @@ func frame(b *capture.Batch, at uint32, data []byte) {
 
 func newBatch() *capture.Batch {
 	return &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
-		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, Point: 1}, {LinkType: capture.LinkLinuxSLL2, Point: 2},
+		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, CapturePoint: 1}, {LinkType: capture.LinkLinuxSLL2, CapturePoint: 2},
 	}}
 }
 
@@ -92,7 +92,7 @@ func allTraits(s *Sampler, b *capture.Batch) (all []traits) {
 
 // diffsOf tells how a copy differs from what was kept.
 func diffsOf(b *capture.Batch) Counts {
-	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
 	var r Counts
 	r.compare(&both[0], &both[1])
 	return r
@@ -166,7 +166,7 @@ func TestTraitsCut(t *testing.T) {
 			frame(b, p.at, whole[:n])
 		}
 		before := slices.Clone(b.Buf)
-		allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+		allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
 		if !slices.Equal(b.Buf, before) {
 			t.Errorf("%+v: frames were changed", p)
 		}
@@ -183,7 +183,7 @@ func TestTraitsInner(t *testing.T) {
 		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
 		frame(b, 0, append(head, inner.datagram()...))
 	}
-	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{Inner: true})), b)
+	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
 	var r Counts
 	r.compare(&both[0], &both[1])
 	if want := (Counts{Sampled: 1, Other: 1}); r != want {

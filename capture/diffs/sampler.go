@@ -76,7 +76,7 @@ func (s *Sampler) traitsOf(b *capture.Batch, i int, h *flow.Header) traits {
 	s.scratch = append(link, ip...)
 	t.ttl = cutHops(s.scratch[len(link):], h.Version)
 	s.scratch = append(s.scratch, data[h.End:]...)
-	t.rest = maphash.Bytes(seed, s.scratch)
+	t.remainder = maphash.Bytes(seed, s.scratch)
 	return t
 }
 

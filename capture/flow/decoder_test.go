@@ -190,7 +190,7 @@ func TestGeneratedFrames(t *testing.T) {
 		want.End = uint32(len(data))
 		trailer := r.IntN(8)
 		data = append(data[:len(data):len(data)], make([]byte, trailer)...)
-		if got := decodeOne(Config{}, capture.LinkEthernet, data); got != want {
+		if got := decodeOne(DecoderConfig{}, capture.LinkEthernet, data); got != want {
 			t.Fatalf("frame %x:\n got %+v\nwant %+v", data, got, want)
 		}
 	}
@@ -213,15 +213,15 @@ func TestFastAndGeneralAgree(t *testing.T) {
 		}
 		data = data[:len(data)-r.IntN(2)*r.IntN(len(data))]
 		b := newBatch(capture.LinkEthernet, data)
-		for range r.IntN(2) * (plainReach + 4*plainTags) { // what comes after the frame
+		for range r.IntN(2) * (fastReach + 4*fastTags) { // what comes after the frame
 			b.Buf = append(b.Buf, byte(r.Uint32()))
 		}
 		plain, general := make([]Header, 1), Header{}
-		if plainEthernet(plain, b.Frames, b.Buf) == 0 {
+		if decodeFast(plain, b.Frames, b.Buf) == 0 {
 			continue
 		}
 		fast++
-		if decodeLink(&general, b, 0); plain[0] != general {
+		if decodeSlow(&general, b, 0); plain[0] != general {
 			t.Fatalf("frame %x:\nfast    %+v\ngeneral %+v", data, plain[0], general)
 		}
 	}
@@ -255,8 +255,8 @@ func TestMixedLinks(t *testing.T) {
 	for i, n := range ifaces {
 		b.Frames[i].Interface = n
 	}
-	for i, got := range decode(Config{}, b) {
-		if want := decodeOne(Config{}, links[ifaces[i]], data[i]); got != want {
+	for i, got := range decode(DecoderConfig{}, b) {
+		if want := decodeOne(DecoderConfig{}, links[ifaces[i]], data[i]); got != want {
 			t.Errorf("frame %d of link type %d: got %+v, want %+v", i, links[ifaces[i]], got, want)
 		}
 	}
@@ -287,7 +287,7 @@ func TestIPLengths(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := c.ip[:len(c.ip)-c.cut]
-			h := decodeOne(Config{}, capture.LinkRaw, data)
+			h := decodeOne(DecoderConfig{}, capture.LinkRaw, data)
 			if c.end == 0 {
 				if h.Version != 0 {
 					t.Errorf("found %+v", h)
@@ -307,7 +307,7 @@ func TestHostileCaptures(t *testing.T) {
 	for name, proto := range map[string]uint8{"22-ipv6-ext-header-chain.pcap": protoTCP, "23-vlan-stack-1000.pcap": 0} {
 		frames := 0
 		eachBatch(t, filepath.Join(dir, name), func(b *capture.Batch) {
-			for i, h := range decode(Config{Inner: true}, b) {
+			for i, h := range decode(DecoderConfig{Inner: true}, b) {
 				frames++
 				checkHeader(t, h, len(b.Data(i)))
 				if h.Proto != proto {

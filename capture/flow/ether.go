@@ -42,7 +42,7 @@ func (w *walk) isl() step {
 	if w.left() < header || w.d[w.o+5]>>4 != 0 { // another type than Ethernet
 		return stop
 	}
-	w.bare.limit(w.o + counted + int(w.be16(12)) - fcs)
+	w.nonIP.limit(w.o + counted + int(w.be16(12)) - fcs)
 	return w.goTo(header, atEther)
 }
 
@@ -50,14 +50,14 @@ func (w *walk) isl() step {
 // states the length of.
 func (w *walk) sized(n int, length uint16) step {
 	w.o += n
-	w.bare.sized(w.o, int(length))
+	w.nonIP.sized(w.o, int(length))
 	return atLLC
 }
 
 // etherType follows ethertypes until one leads elsewhere.
 func (w *walk) etherType() step {
 	for range maxTypes {
-		w.bare.body = w.o
+		w.nonIP.body = w.o
 		switch w.typ {
 		case typeIPv4:
 			return atIP4
@@ -149,7 +149,7 @@ func (w *walk) mpls() step {
 // llc reads an 802.2 header, and a SNAP header where that follows.
 func (w *walk) llc() step {
 	w.typ = 0
-	w.bare.body = w.o
+	w.nonIP.body = w.o
 	if w.left() < 3 {
 		return stop
 	}

@@ -145,7 +145,7 @@ func (v *view) clearIP(dst, frame []byte, g *Identity) {
 func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
 	renumbered := ignore&TCPSeq != 0 && v.h.Proto == protoTCP
 	if renumbered || ignore&L4Checksum != 0 {
-		offset, n := checksumPlace(v.h.Proto)
+		offset, n := checksumAt(v.h.Proto)
 		v.clear(dst, v.h.L4+offset, n)
 	}
 	if renumbered {

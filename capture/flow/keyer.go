@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -36,16 +37,16 @@ type Keys struct {
 // Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
 // call, so a Keyer serves one goroutine.
 type Keyer struct {
-	cfg    KeyConfig
-	each   int       // elements of a packet
-	bare   bool      // IPv4 elements are numbers: Keys.Addr4
-	sorted bool      // the smaller end is the first
-	src    [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
-	dst    [2]uint64 // of the second, 0 without one
-	both4  uint64    // of both of an IPv4 key
-	tail   uint64    // mask of the tail
-	own    families  // used without a Keyers
-	keys   Keys
+	cfg       KeyConfig
+	perPacket int       // elements of a packet
+	numeric   bool      // IPv4 elements are numbers: Keys.Addr4
+	sorted    bool      // the smaller end is the first
+	src       [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
+	dst       [2]uint64 // of the second, 0 without one
+	both4     uint64    // of both of an IPv4 key
+	tail      uint64    // mask of the tail
+	own       families  // used without a Keyers
+	keys      Keys
 }
 
 // families lists the frames of a run that have an IP header: offsets are those of the
@@ -66,9 +67,9 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 	if err := cfg.Validate(); err != nil {
 		panic("flow: NewKeyer: " + err.Error())
 	}
-	k := &Keyer{cfg: cfg, each: 1, bare: cfg.Of <= IP && !cfg.VLAN, sorted: cfg.Of == Biflow}
-	if cfg.Of == IP || cfg.Of == MACs {
-		k.each = 2
+	k := &Keyer{cfg: cfg, perPacket: 1, numeric: cfg.Kind <= IP && !cfg.VLAN, sorted: cfg.Kind == Biflow}
+	if cfg.Kind == IP || cfg.Kind == MACs {
+		k.perPacket = 2
 	}
 	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
 	if cfg.Mask6 != 0 {
@@ -80,10 +81,10 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
 	}
 	k.both4 = mask4 << 32
-	if cfg.Of > IP {
+	if cfg.Kind > IP {
 		k.dst, k.both4 = k.src, k.both4|mask4
 	}
-	if cfg.Of == Flow || cfg.Of == Biflow {
+	if cfg.Kind == Flow || cfg.Kind == Biflow {
 		k.tail = tailPorts | tailProtocol
 	}
 	if cfg.VLAN {
@@ -92,10 +93,10 @@ func NewKeyer(cfg KeyConfig) *Keyer {
 	return k
 }
 
-// Gather makes the keys of the frames from to from+len(h)-1 of b, which h
+// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h
 // describes. They are valid until the next call.
-func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Of != MACs {
+func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) *Keys {
+	if k.cfg.Kind != MACs {
 		k.own.reset(len(h))
 		k.own.split(b.Frames[from:from+len(h)], h, 0, k.tail != 0)
 	}
@@ -104,8 +105,8 @@ func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
 
 // gather makes keys of frames that were split, or described.
 func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Of == MACs {
-		k.stations(b, from, h)
+	if k.cfg.Kind == MACs {
+		k.gatherMACs(b, from, h)
 		return &k.keys
 	}
 	k.gather4(b.Buf, &f.four)
@@ -154,9 +155,9 @@ func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	}
 }
 
-// room returns s, or a new slice if s has no room, with n elements of arbitrary
+// resize returns s, or a new slice if s has no room, with n elements of arbitrary
 // content.
-func room[T any](s []T, n int) []T {
+func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}
@@ -166,12 +167,99 @@ func room[T any](s []T, n int) []T {
 // framesOf returns the frames that elements come from: frames, or each of them twice
 // in the memory of old.
 func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
-	if k.each == 1 {
+	if k.perPacket == 1 {
 		return frames
 	}
-	old = room(old, 2*len(frames))
+	old = resize(old, 2*len(frames))
 	for i, f := range frames {
 		old[2*i], old[2*i+1] = f, f
 	}
 	return old
+}
+
+// MultiKeyer makes keys of several kinds from the same frames, which are looked through
+// once. It keeps its buffers from call to call, so it serves one goroutine.
+type MultiKeyer struct {
+	all                  []*Keyer
+	macs, headers, tails bool // some keys are of hardware addresses, of IP headers, have a tail
+	families
+	keys []*Keys
+
+	// What Read needs.
+	decoder Decoder
+	tuples  *headers.Tuples
+	msgs    []digest.Message
+	read    []Header
+}
+
+// NewMultiKeyer returns a Keyers, and a Decoder for its Read with the given configuration.
+// It panics if Validate of a configuration of keys returns an error.
+func NewMultiKeyer(cfgs []KeyConfig, decode DecoderConfig) *MultiKeyer {
+	k := &MultiKeyer{keys: make([]*Keys, len(cfgs)), decoder: *NewDecoder(decode)}
+	for _, cfg := range cfgs {
+		one := NewKeyer(cfg)
+		k.all = append(k.all, one)
+		k.macs = k.macs || cfg.Kind == MACs
+		k.headers = k.headers || cfg.Kind != MACs
+		k.tails = k.tails || one.tail != 0
+	}
+	var ports [256]bool
+	for number, mask := range portMask {
+		ports[number] = mask != 0
+	}
+	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
+	return k
+}
+
+// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes:
+// element i of what it returns has those of configuration i. They are valid until the
+// next call.
+func (k *MultiKeyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
+	if k.headers {
+		k.reset(len(h))
+		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
+	}
+	return k.gather(b, from, h)
+}
+
+func (k *MultiKeyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
+	for i, one := range k.all {
+		k.keys[i] = one.gather(&k.families, b, from, h)
+	}
+	return k.keys
+}
+
+// FromFrames decodes the frames from to from+n-1 of b, and makes their keys as Gather does. It
+// is faster, since most datagrams need no Header.
+func (k *MultiKeyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
+	if k.macs {
+		return k.FromHeaders(b, from, k.decode(b, from, n))
+	}
+	k.reset(n)
+	frames := b.Frames[from : from+n]
+	k.msgs = resize(k.msgs, n)
+	zeroCopyFrames(k.msgs, frames)
+	for at := 0; at < n; {
+		ethernet := at + ethernetFrames(frames[at:], b.Interfaces)
+		done, can := k.tuples.List(&k.four, &k.six, k.msgs[at:ethernet], uint32(at), b.Buf)
+		at += done
+		rest := n - at
+		if can {
+			rest = min(rest, tupleGroup)
+		}
+		k.split(frames[at:at+rest], k.decode(b, from+at, rest), at, k.tails)
+		at += rest
+	}
+	return k.gather(b, from, nil)
+}
+
+// tupleGroup is how many frames are decoded where there is something rare about one of
+// them.
+const tupleGroup = 8
+
+// decode returns the headers of n frames, which are valid until the next call.
+func (k *MultiKeyer) decode(b *capture.Batch, from, n int) []Header {
+	k.read = resize(k.read, n)
+	k.decoder.Decode(k.read, b, from)
+	return k.read
 }

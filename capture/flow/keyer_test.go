@@ -1,8 +1,11 @@
 package flow
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -12,7 +15,7 @@ import (
 // IPv4 first, then IPv6, then hardware addresses.
 func texts(t *testing.T, cfg KeyConfig, b *capture.Batch) (out []string, frames []uint32) {
 	t.Helper()
-	keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+	keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
 	for _, a := range keys.Addr4 {
 		out = append(out, cfg.FormatAddr4(a))
 	}
@@ -43,20 +46,20 @@ func TestKeys(t *testing.T) {
 		want   []string
 		frames []uint32
 	}{
-		{KeyConfig{Of: Src}, []string{"10.0.0.1", "2001:db8::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Dst}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: IP}, []string{"10.0.0.1", "10.0.1.1", "2001:db8::1", "2001:db8:1::1"}, []uint32{0, 0, 2, 2}},
-		{KeyConfig{Of: Pair}, []string{"10.0.0.1 > 10.0.1.1", "2001:db8::1 > 2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Flow}, []string{"udp 10.0.0.1:1000 > 10.0.1.1:53", "tcp [2001:db8::1]:1000 > [2001:db8:1::1]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: Biflow}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: MACs}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02", "02:00:00:00:00:01"}, []uint32{0, 0, 1, 2, 2}},
-		{KeyConfig{Of: Src, Mask4: 24, Mask6: 64}, []string{"10.0.0.0/24", "2001:db8::/64"}, []uint32{0, 2}},
-		{KeyConfig{Of: Dst, Mask4: 32, Mask6: 128}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Pair, Mask4: 8, Mask6: 32}, []string{"10.0.0.0/8 > 10.0.0.0/8", "2001:db8::/32 > 2001:db8::/32"}, []uint32{0, 2}},
-		{KeyConfig{Of: Flow, Mask4: 16, Mask6: 127}, []string{"udp 10.0.0.0/16:1000 > 10.0.0.0/16:53", "tcp [2001:db8::/127]:1000 > [2001:db8:1::/127]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: Src, VLAN: true}, []string{"10.0.0.1", "2001:db8::1 vlan 100"}, []uint32{0, 2}},
-		{KeyConfig{Of: Biflow, VLAN: true}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80 vlan 100"}, []uint32{0, 2}},
-		{KeyConfig{Of: MACs, VLAN: true}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02 vlan 100", "02:00:00:00:00:01 vlan 100"}, []uint32{0, 0, 1, 2, 2}},
+		{KeyConfig{Kind: Src}, []string{"10.0.0.1", "2001:db8::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Dst}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: IP}, []string{"10.0.0.1", "10.0.1.1", "2001:db8::1", "2001:db8:1::1"}, []uint32{0, 0, 2, 2}},
+		{KeyConfig{Kind: Pair}, []string{"10.0.0.1 > 10.0.1.1", "2001:db8::1 > 2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Flow}, []string{"udp 10.0.0.1:1000 > 10.0.1.1:53", "tcp [2001:db8::1]:1000 > [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Biflow}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: MACs}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02", "02:00:00:00:00:01"}, []uint32{0, 0, 1, 2, 2}},
+		{KeyConfig{Kind: Src, Mask4: 24, Mask6: 64}, []string{"10.0.0.0/24", "2001:db8::/64"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Dst, Mask4: 32, Mask6: 128}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Pair, Mask4: 8, Mask6: 32}, []string{"10.0.0.0/8 > 10.0.0.0/8", "2001:db8::/32 > 2001:db8::/32"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Flow, Mask4: 16, Mask6: 127}, []string{"udp 10.0.0.0/16:1000 > 10.0.0.0/16:53", "tcp [2001:db8::/127]:1000 > [2001:db8:1::/127]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Src, VLAN: true}, []string{"10.0.0.1", "2001:db8::1 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Biflow, VLAN: true}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Kind: MACs, VLAN: true}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02 vlan 100", "02:00:00:00:00:01 vlan 100"}, []uint32{0, 0, 1, 2, 2}},
 	} {
 		got, frames := texts(t, c.cfg, b)
 		if !slices.Equal(got, c.want) || !slices.Equal(frames, c.frames) {
@@ -69,30 +72,30 @@ func TestKeys(t *testing.T) {
 // each alone, with and without one that needs more of the frames than the others.
 func TestKeyers(t *testing.T) {
 	var all, ip []KeyConfig
-	for of := range Of(len(ofNames)) {
-		all = append(all, KeyConfig{Of: of}, KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70})
+	for of := range KeyKind(len(keyKindNames)) {
+		all = append(all, KeyConfig{Kind: of}, KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70})
 	}
 	for _, cfg := range all {
-		if cfg.Of != MACs {
+		if cfg.Kind != MACs {
 			ip = append(ip, cfg)
 		}
 	}
 	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
-		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Of: Src}, {Of: Dst}}, {{Of: Src}, {Of: Flow}}, {{Of: MACs}}} {
-			checkKeyers(t, cfgs, Config{}, b, 0)
-			checkKeyers(t, cfgs, Config{Inner: true}, b, len(b.Frames)-13)
-			checkKeyers(t, cfgs, Config{}, b, len(b.Frames))
+		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
+			checkKeyers(t, cfgs, DecoderConfig{}, b, 0)
+			checkKeyers(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
+			checkKeyers(t, cfgs, DecoderConfig{}, b, len(b.Frames))
 		}
 	}
 }
 
-func checkKeyers(t *testing.T, cfgs []KeyConfig, how Config, b *capture.Batch, from int) {
+func checkKeyers(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
-	keyers := NewKeyers(cfgs, how)
-	for way, all := range [][]*Keys{keyers.Gather(b, from, h), NewKeyers(cfgs, how).Read(b, from, len(h))} {
+	keyers := NewMultiKeyer(cfgs, how)
+	for way, all := range [][]*Keys{keyers.FromHeaders(b, from, h), NewMultiKeyer(cfgs, how).FromFrames(b, from, len(h))} {
 		for i, got := range all {
-			if want := NewKeyer(cfgs[i]).Gather(b, from, h); !got.equal(want) {
+			if want := NewKeyer(cfgs[i]).FromHeaders(b, from, h); !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
 			}
 		}
@@ -137,7 +140,7 @@ func (k *Keys) equal(other *Keys) bool {
 // TestVLANZero checks that a priority tag is told from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))
-	got, _ := texts(t, KeyConfig{Of: Src, VLAN: true}, b)
+	got, _ := texts(t, KeyConfig{Kind: Src, VLAN: true}, b)
 	if want := []string{"10.0.0.1", "10.0.0.1 vlan 0"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -169,12 +172,12 @@ func TestBiflow(t *testing.T) {
 	low6[39] = 0
 	for _, ip := range [][]byte{packet4, packet6, self, far6, low6} {
 		b := newBatch(capture.LinkRaw, ip, reversed(ip))
-		for _, cfg := range []KeyConfig{{Of: Biflow}, {Of: Biflow, Mask4: 31, Mask6: 127}, {Of: Biflow, Mask4: 8, Mask6: 8}} {
+		for _, cfg := range []KeyConfig{{Kind: Biflow}, {Kind: Biflow, Mask4: 31, Mask6: 127}, {Kind: Biflow, Mask4: 8, Mask6: 8}} {
 			if got, _ := texts(t, cfg, b); got[0] != got[1] {
 				t.Errorf("%+v: %q", cfg, got)
 			}
 		}
-		if got, _ := texts(t, KeyConfig{Of: Flow}, b); got[0] == got[1] {
+		if got, _ := texts(t, KeyConfig{Kind: Flow}, b); got[0] == got[1] {
 			t.Errorf("one flow for both directions: %q", got[0])
 		}
 	}
@@ -185,7 +188,7 @@ func TestPortless(t *testing.T) {
 	later := slices.Clone(packet4)
 	later[7] = 1
 	b := newBatch(capture.LinkRaw, ip4(1, protoICMP, []byte("\x08\x00....")), later, ip4(1, 200, nil))
-	got, _ := texts(t, KeyConfig{Of: Flow}, b)
+	got, _ := texts(t, KeyConfig{Kind: Flow}, b)
 	want := []string{"icmp 10.0.0.1 > 10.0.1.1", "udp 10.0.0.1 > 10.0.1.1", "ip-200 10.0.0.1 > 10.0.1.1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -196,8 +199,8 @@ func TestPortless(t *testing.T) {
 func TestMasks(t *testing.T) {
 	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	for bits := 1; bits <= 128; bits++ {
-		cfg := KeyConfig{Of: Src, Mask4: min(bits, 32), Mask6: bits}
-		keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+		cfg := KeyConfig{Kind: Src, Mask4: min(bits, 32), Mask6: bits}
+		keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
 		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
 		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)
@@ -210,7 +213,7 @@ func TestMasks(t *testing.T) {
 }
 
 func TestValidateKeyConfig(t *testing.T) {
-	for _, bad := range []KeyConfig{{Of: 7}, {Mask4: 33}, {Mask4: -1}, {Mask6: 129}, {Mask6: -1}} {
+	for _, bad := range []KeyConfig{{Kind: 7}, {Mask4: 33}, {Mask4: -1}, {Mask6: 129}, {Mask6: -1}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
@@ -219,11 +222,11 @@ func TestValidateKeyConfig(t *testing.T) {
 
 func TestParseOf(t *testing.T) {
 	for o := Src; o <= MACs; o++ {
-		if got, err := ParseOf(o.String()); got != o || err != nil {
+		if got, err := ParseKeyKind(o.String()); got != o || err != nil {
 			t.Errorf("%v: got %v, %v", o, got, err)
 		}
 	}
-	if _, err := ParseOf("port"); err == nil {
+	if _, err := ParseKeyKind("port"); err == nil {
 		t.Error("port was accepted")
 	}
 }
@@ -237,4 +240,70 @@ func TestProtocol(t *testing.T) {
 			t.Errorf("%+v: got %q, want %q", h, got, want)
 		}
 	}
+}
+
+// TestDetermines compares Determines with keys of packets: whether those that have one key in
+// common have the other one, too.
+func TestDetermines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	var frames [][]byte
+	for range 4000 {
+		payload := udp(rng.IntN(2), rng.IntN(2), nil)
+		packet := ip4(0, 17, payload)
+		copy(packet[12:], []byte{10, 0, 0, byte(rng.IntN(4)), 10, 0, 0, byte(rng.IntN(4))})
+		frame := ether(0x0800, packet)
+		if rng.IntN(2) == 0 {
+			frame = join(frame[:12], be16(0x8100), be16(rng.IntN(2)), frame[12:])
+		}
+		frames = append(frames, frame)
+	}
+	b := newBatch(capture.LinkEthernet, frames...)
+	var cfgs []KeyConfig
+	for of := Src; of <= Biflow; of++ {
+		for _, mask := range []int{0, 31, 32} {
+			cfgs = append(cfgs, KeyConfig{Kind: of, Mask4: mask}, KeyConfig{Kind: of, Mask4: mask, VLAN: true})
+		}
+	}
+	keys := make([][]string, len(cfgs))
+	for i, cfg := range cfgs {
+		keys[i] = keysOf(b, cfg, len(frames))
+	}
+	for i, cfg := range cfgs {
+		for j, other := range cfgs {
+			want := true
+			first := map[string]string{}
+			for n, key := range keys[i] {
+				known, ok := first[key]
+				if !ok {
+					first[key] = keys[j][n]
+				} else if known != keys[j][n] {
+					want = false
+				}
+			}
+			if got := cfg.Determines(other); got != want {
+				t.Errorf("%+v, %+v: %v, want %v", cfg, other, got, want)
+			}
+		}
+	}
+}
+
+// keysOf returns what the elements of each packet say, in no order.
+func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
+	elements := make([][]string, packets)
+	made := NewMultiKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
+	for i, frame := range made.V4Frame {
+		text := ""
+		if made.Addr4 != nil {
+			text = fmt.Sprintf("%x", made.Addr4[i])
+		} else {
+			text = fmt.Sprintf("%x", made.V4[i])
+		}
+		elements[frame] = append(elements[frame], text)
+	}
+	texts := make([]string, packets)
+	for i := range elements {
+		slices.Sort(elements[i])
+		texts[i] = strings.Join(elements[i], " ")
+	}
+	return texts
 }

@@ -130,7 +130,7 @@ func TestLinkTypes(t *testing.T) {
 				datagram = packet4
 			}
 			data := join(c.head, datagram)
-			h := decodeOne(Config{}, c.link, data)
+			h := decodeOne(DecoderConfig{}, c.link, data)
 			if c.ip == nil {
 				if h.Version != 0 || h.Start != 0 || int(h.End) != len(data) || int(h.Wire) != len(data) {
 					t.Errorf("found %+v where no IP header is", h)
@@ -145,7 +145,7 @@ func TestLinkTypes(t *testing.T) {
 			}
 			// Cut anywhere, nothing may be invented.
 			for n := range len(data) {
-				checkHeader(t, decodeOne(Config{}, c.link, data[:n:n]), n)
+				checkHeader(t, decodeOne(DecoderConfig{}, c.link, data[:n:n]), n)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestNFLogByteOrder(t *testing.T) {
 	data := join("\x0a\x00\x00\x00", be16(4+len(packet6)), be16(9), packet6)
 	b := newBatch(capture.LinkNFLog, data)
 	b.Sections[0].BigEndian = true
-	if h := decode(Config{}, b)[0]; !tail(h, data, packet6) {
+	if h := decode(DecoderConfig{}, b)[0]; !tail(h, data, packet6) {
 		t.Errorf("got %+v", h)
 	}
 }
@@ -187,7 +187,7 @@ func TestHardwareAddresses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := decodeOne(Config{}, c.link, c.data)
+			h := decodeOne(DecoderConfig{}, c.link, c.data)
 			var dst, src []byte
 			if h.Flags&FlagDst != 0 {
 				dst = c.data[h.Dst:][:6]

@@ -147,31 +147,31 @@ type survey struct {
 
 func surveyOf(t *testing.T, name string) *survey {
 	s := &survey{whole: newTally(), hours: map[string]*tally{}, frames: newSeen(), l3: newSeen()}
-	d := NewDecoder(Config{})
+	d := NewDecoder(DecoderConfig{})
 	frame := NewIdentity(IdentityConfig{Kind: Frame})
 	l3 := NewIdentity(IdentityConfig{Kind: L3})
 	var keyers []*Keyer
-	for _, of := range []Of{Src, Dst, Flow, Biflow} {
-		keyers = append(keyers, NewKeyer(KeyConfig{Of: of}))
+	for _, of := range []KeyKind{Src, Dst, Flow, Biflow} {
+		keyers = append(keyers, NewKeyer(KeyConfig{Kind: of}))
 	}
 	headers := make([]Header, 500)
 	eachBatch(t, name, func(b *capture.Batch) {
-		for _, kind := range []Kind{L3, Inner} {
+		for _, kind := range []IdentityKind{L3, Inner} {
 			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Of: IP}, {Of: Flow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
+			checkKeyers(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(headers) {
 			h := headers[:min(len(headers), len(b.Frames)-from)]
 			d.Decode(h, b, from)
 			tallies := s.packets(b, from, h)
 			for i, k := range keyers {
-				enter(tallies, k.Gather(b, from, h), i)
+				enter(tallies, k.FromHeaders(b, from, h), i)
 			}
 			for _, id := range []struct {
 				*Identity
 				*seen
 			}{{frame, s.frames}, {l3, s.l3}} {
-				for i, m := range id.Gather(b, from, h).all() {
+				for i, m := range id.FromHeaders(b, from, h).all() {
 					id.add(m, b.Frames[from+i].Time)
 				}
 			}

@@ -35,7 +35,7 @@ func (w *walk) radiotap() step {
 	flags := radiotapFlags(d[:length])
 	w.wifiPad = flags&0x20 != 0
 	if flags&0x10 != 0 {
-		w.bare.fcs = 4
+		w.nonIP.fcs = 4
 	}
 	w.o += length
 	return w.wifi()

@@ -149,7 +149,7 @@ func readBare(src *Capture) (all uint32, err error) {
 		frame = frame[native.Uint32(frame[frameNextAt:]):]
 	}
 	r.taken += uint64(packets)
-	r.giveBack()
+	r.releaseBlocks()
 	return all, nil
 }
 

@@ -275,10 +275,10 @@ func TestTakeCounts(t *testing.T) {
 		testPacket{data: data, wireLen: 101},
 		testPacket{data: data[:96], status: statusVLAN, tci: 0}, // VLAN 0, of an old kernel
 		testPacket{data: data[:97], status: statusVLAN | statusTPID, tpid: 0x88A8},
-		testPacket{data: data, status: statusNoChecksum | statusGSO},
+		testPacket{data: data, status: statusChecksumNotReady | statusGSO},
 		testPacket{data: data, status: statusHardware},
 	))
-	want := counts{delivered: 6, cut: 2, tagged: 2, merged: 1, noChecksum: 1, hardware: 1}
+	want := counts{delivered: 6, truncated: 2, tagged: 2, coalesced: 1, checksumOffloaded: 1, hardware: 1}
 	if err != nil || w.counts != want {
 		t.Errorf("%+v, %v; want %+v", w.counts, err, want)
 	}

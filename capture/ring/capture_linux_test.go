@@ -51,11 +51,11 @@ func TestHold(t *testing.T) {
 	for name, conf := range map[string]Config{"bound": {}, "filter": {SnapLen: 100}, "rings": {Rings: 2}} {
 		t.Run(name, func(t *testing.T) {
 			enterLab(t)
-			conf.Interfaces, conf.Hold = []string{"right"}, true
+			conf.Interfaces, conf.StartPaused = []string{"right"}, true
 			src := open(t, conf)
 			sender := openSender(t, "left")
 			send(t, sender, numbered(1, 60), numbered(2, 60))
-			if err := src.Begin(); err != nil {
+			if err := src.Start(); err != nil {
 				t.Fatal(err)
 			}
 			send(t, sender, numbered(3, 60))
@@ -107,7 +107,7 @@ func TestSnapLen(t *testing.T) {
 		send(t, openSender(t, "left"), numbered(0, 95), numbered(1, 96), numbered(2, 97), numbered(3, 1514))
 		got := rest(t, src)
 		compare(t, got.frames, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
-		if got.all[3].WireLen != 1514 || sum(src).Cut != 2 {
+		if got.all[3].WireLen != 1514 || sum(src).Truncated != 2 {
 			t.Errorf("%+v, %+v", got.all[3], sum(src))
 		}
 	}
@@ -240,7 +240,7 @@ func TestSuperPackets(t *testing.T) {
 	talkTCP(t, 4<<20)
 	got := rest(t, src)
 	s := sum(src)
-	if s.NoChecksum == 0 || s.Cut == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.frames)) != s.Delivered {
+	if s.ChecksumOffloaded == 0 || s.Truncated == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.frames)) != s.Delivered {
 		t.Errorf("%d frames, %+v", len(got.frames), s)
 	}
 	largest := uint32(0)

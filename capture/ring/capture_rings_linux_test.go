@@ -3,10 +3,15 @@ package ring
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"net"
+	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -170,5 +175,159 @@ func TestFilterCooked(t *testing.T) {
 	got := rest(t, src)
 	if len(got.frames) != 2 || !bytes.Equal(got.frames[1][20:], numbered(2, 60)[14:]) {
 		t.Errorf("%x", got.frames)
+	}
+}
+
+// tagged puts VLAN tags, each a type and control information, into a frame.
+func tagged(frame []byte, tags ...[2]uint16) []byte {
+	f := append([]byte{}, frame[:12]...)
+	for _, tag := range tags {
+		f = binary.BigEndian.AppendUint16(f, tag[0])
+		f = binary.BigEndian.AppendUint16(f, tag[1])
+	}
+	return append(f, frame[12:]...)
+}
+
+func taggedFrames() [][]byte {
+	var frames [][]byte
+	for i, tags := range [][][2]uint16{
+		{{0x8100, 100}},
+		{{0x8100, 0}},      // a priority tag
+		{{0x8100, 0xE000}}, // with a priority
+		{{0x8100, 0xFFFF}},
+		{{0x88A8, 200}},
+		{{0x88A8, 0}},
+		{{0x88A8, 200}, {0x8100, 100}},
+		{{0x8100, 1}, {0x8100, 2}, {0x8100, 3}},
+		{{0x9100, 5}}, // no type that the kernel takes off
+		{},
+	} {
+		frames = append(frames, tagged(numbered(i, 60+i), tags...))
+	}
+	return frames
+}
+
+func TestTagsPutBack(t *testing.T) { bothPlaces(t, testTagsPutBack) }
+
+func testTagsPutBack(t *testing.T, inPlace bool) {
+	enterLab(t)
+	src := open(t, Config{InPlace: inPlace, Interfaces: []string{"right"}})
+	sent := taggedFrames()
+	send(t, openSender(t, "left"), sent...)
+	got := rest(t, src)
+	compare(t, got.frames, sent)
+	for i, f := range got.all {
+		if int(f.WireLen) != len(sent[i]) {
+			t.Errorf("frame %d has wire length %d, want %d", i, f.WireLen, len(sent[i]))
+		}
+	}
+	if s := sum(src); s.Tagged != 8 {
+		t.Errorf("%d tags put back, want 8", s.Tagged)
+	}
+}
+
+// TestTagsAny finds tags in cooked headers, and the interfaces too: frames go out of
+// left with their tags in them, and come in at right with the first one beside them.
+func TestTagsAny(t *testing.T) { bothPlaces(t, testTagsAny) }
+
+func testTagsAny(t *testing.T, inPlace bool) {
+	enterLab(t)
+	src := open(t, Config{InPlace: inPlace, Interfaces: []string{Any}})
+	sent := taggedFrames()
+	send(t, openSender(t, "left"), sent...)
+	got := rest(t, src)
+	for _, name := range []string{"left", "right"} {
+		iface, err := net.InterfaceByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bodies [][]byte
+		for _, f := range got.frames {
+			if binary.BigEndian.Uint32(f[4:]) == uint32(iface.Index) {
+				// Protocol and body are what stands behind the addresses.
+				bodies = append(bodies, append(append([]byte{}, sent[0][:6]...), append(f[12:18:18], append(f[:2:2], f[20:]...)...)...))
+			}
+		}
+		compare(t, bodies, sent)
+	}
+	if !inPlace {
+		checkFile(t, got, Any, capture.LinkLinuxSLL2)
+	}
+}
+
+// portFilters let UDP packets to port 53 through, over IPv4 headers without options, on
+// Ethernet and without a link header.
+func portFilters() map[capture.LinkType][]bpf.RawInstruction {
+	all := map[capture.LinkType][]bpf.RawInstruction{}
+	for link, header := range map[capture.LinkType]uint32{capture.LinkEthernet: etherLen, capture.LinkRaw: 0} {
+		all[link] = []bpf.RawInstruction{
+			{Op: 0x30, K: header}, {Op: 0x15, Jf: 5, K: 0x45},
+			{Op: 0x30, K: header + 9}, {Op: 0x15, Jf: 3, K: unix.IPPROTO_UDP},
+			{Op: 0x28, K: header + 22}, {Op: 0x15, Jf: 1, K: 53},
+			{Op: 0x06, K: 262144}, {Op: 0x06, K: 0},
+		}
+	}
+	return all
+}
+
+// TestFilterOfEachLink captures from interfaces of two link types, each with the program
+// of its own.
+func TestFilterOfEachLink(t *testing.T) {
+	enterLab(t)
+	tun := openTun(t, "tun0")
+	src := open(t, Config{Interfaces: []string{"right", "tun0"}, Filters: portFilters()})
+	wanted, other := flows(1)[0], flows(1)[0]
+	other[etherLen+23]++ // the last byte of the port
+	send(t, openSender(t, "left"), other, wanted)
+	for _, f := range [][]byte{other, wanted} {
+		if _, err := tun.Write(f[etherLen:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := rest(t, src)
+	var frames [2][][]byte
+	for i, f := range got.all {
+		frames[f.Interface] = append(frames[f.Interface], got.frames[i])
+	}
+	compare(t, frames[0], [][]byte{wanted})
+	compare(t, frames[1], [][]byte{wanted[etherLen:]})
+}
+
+// TestLinkChanges ends with an interface that comes back with another link type, be it
+// the same one or another of its name, and delivers nothing of that.
+func TestLinkChanges(t *testing.T) {
+	packet := flows(1)[0]
+	for what, change := range map[string]func(tun *os.File){
+		"the same": func(tun *os.File) {
+			ip(t, "link set tun0 down")
+			if err := unix.IoctlSetInt(int(tun.Fd()), unix.TUNSETLINK, unix.ARPHRD_IEEE80211_RADIOTAP); err != nil {
+				t.Fatal(err)
+			}
+			ip(t, "link set tun0 up")
+			if _, err := tun.Write(packet[etherLen:]); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"another": func(tun *os.File) {
+			if err := tun.Close(); err != nil {
+				t.Fatal(err)
+			}
+			makePair(t, "left", "tun0")
+			send(t, openSender(t, "left"), packet)
+		},
+	} {
+		enterEmptyLab(t)
+		tun := openTun(t, "tun0")
+		src := open(t, Config{Interfaces: []string{"tun0"}, Wait: true})
+		if _, err := tun.Write(packet[etherLen:]); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, take(t, src, 1).frames, [][]byte{packet[etherLen:]})
+		change(tun)
+		time.Sleep(50 * time.Millisecond) // for the packet to be there
+		got := take(t, src, -1)
+		if !errors.Is(got.err, ErrLinkChanged) || len(got.frames) != 0 {
+			t.Errorf("%s: %v after %d frames", what, got.err, len(got.frames))
+		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 // judgeFlags say what makes a packet a copy.
 type judgeFlags struct {
 	window          window.Window
-	identity        flow.Kind
+	identity        flow.IdentityKind
 	identityBytes   int
-	ignore          flow.Mask
+	ignore          flow.Ignore
 	digest          string
 	across, refresh bool
 	params          dedup.Params
@@ -36,9 +36,9 @@ func (f *judgeFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
 	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
 	f.identity = flow.L3
-	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
 	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")

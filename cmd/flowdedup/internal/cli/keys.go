@@ -15,7 +15,7 @@ import (
 
 // keyFlags say which distinct keys to count, and in which windows.
 type keyFlags struct {
-	of           []flow.Of
+	of           []flow.KeyKind
 	every        time.Duration
 	location     *time.Location
 	mask4, mask6 int
@@ -23,7 +23,7 @@ type keyFlags struct {
 }
 
 // register adds the flags; of is the default of --of.
-func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
+func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
 	f.of = of
 	var words []string
 	for _, one := range of {
@@ -60,7 +60,7 @@ func (f *keyFlags) check() error {
 func (f *keyFlags) keys() []flow.KeyConfig {
 	var keys []flow.KeyConfig
 	for _, of := range f.of {
-		keys = append(keys, flow.KeyConfig{Of: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
 	}
 	return keys
 }
@@ -69,11 +69,11 @@ func (f *keyFlags) calendar() calendar.Calendar {
 	return calendar.Calendar{Every: f.every, Location: f.location}
 }
 
-func parseKeys(s string) ([]flow.Of, error) {
-	var out []flow.Of
-	seen := map[flow.Of]bool{}
+func parseKeys(s string) ([]flow.KeyKind, error) {
+	var out []flow.KeyKind
+	seen := map[flow.KeyKind]bool{}
 	for word := range strings.SplitSeq(s, ",") {
-		of, err := flow.ParseOf(strings.TrimSpace(word))
+		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
 		if err != nil {
 			return nil, err
 		}

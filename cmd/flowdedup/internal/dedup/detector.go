@@ -41,10 +41,10 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 }
 
 // newDetector makes one of a filter that may know packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.Point) *Detector {
+func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
 	cfg.prepareFilter(filter)
 	copies := dedup.NewWith(dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewPoints(points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
 	})
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
@@ -73,7 +73,7 @@ func (d *Detector) NewPackets() *Packets {
 
 // NewDecoder returns a decoder of the headers that identities begin with.
 func (d *Detector) NewDecoder() *flow.Decoder {
-	return flow.NewDecoder(flow.Config{Inner: d.cfg.Identity.Kind == flow.Inner})
+	return flow.NewDecoder(flow.DecoderConfig{Inner: d.cfg.Identity.Kind == flow.Inner})
 }
 
 // Summary returns what was found so far, in the given time. It must not be called while
@@ -151,7 +151,7 @@ type SavedStats struct {
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
 	// Points are the places of packets, by the numbers that the filter knows them by.
-	Points []flow.Point
+	Points []flow.CapturePoint
 }
 
 // label names the elements of the filter in its snapshot.
@@ -181,7 +181,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(saved.ByProtocol) != int(flow.Protocols) {
+	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
 	d := newDetector(cfg, filter, saved.Points)

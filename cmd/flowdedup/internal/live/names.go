@@ -12,7 +12,7 @@ type ifaceNames struct{ names []string }
 
 // of returns the names for a list of points, which only grows; "" stands for a point
 // that has no index, and for one whose interface went before it could be asked.
-func (p *ifaceNames) of(points []flow.Point) []string {
+func (p *ifaceNames) of(points []flow.CapturePoint) []string {
 	for _, at := range points[len(p.names):] {
 		name := ""
 		if at.Index != 0 {
@@ -28,7 +28,7 @@ func (p *ifaceNames) of(points []flow.Point) []string {
 // resume takes in the names for the points of the run before, and returns these with the
 // indices that the interfaces have now. An interface that is not there keeps its index,
 // unless that is another one's by now: then no packet is of its point any more.
-func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, error) {
+func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.CapturePoint, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, 
 	for _, i := range interfaces {
 		indices[i.Name], taken[uint32(i.Index)] = uint32(i.Index), true
 	}
-	now := make([]flow.Point, min(len(points), len(names)))
+	now := make([]flow.CapturePoint, min(len(points), len(names)))
 	for n := range now {
 		at, name := points[n], names[n]
 		index, there := indices[name]
@@ -46,7 +46,7 @@ func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, 
 		case there:
 			at.Index = index
 		case taken[at.Index]:
-			at, name = flow.Point{}, ""
+			at, name = flow.CapturePoint{}, ""
 		}
 		now[n], p.names = at, append(p.names, name)
 	}

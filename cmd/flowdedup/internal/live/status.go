@@ -97,9 +97,9 @@ func interfaces(rings []ring.Stats) []Interface {
 		n.Received += s.Received
 		n.Dropped += s.Dropped
 		n.Freezes += s.Freezes
-		n.Cut += s.Cut
-		n.Merged += s.Merged
-		n.NoChecksum += s.NoChecksum
+		n.Cut += s.Truncated
+		n.Merged += s.Coalesced
+		n.NoChecksum += s.ChecksumOffloaded
 		n.Outages = max(n.Outages, s.Outages)
 	}
 	return all

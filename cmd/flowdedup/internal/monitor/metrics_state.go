@@ -107,7 +107,7 @@ var outputMetrics = []metric{
 	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
-				give(float64(f.Cut), f.Interface, "cut")
+				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
 				give(float64(f.Lost), f.Interface, "lost")

@@ -63,7 +63,7 @@ func golden(t *testing.T, name, got string) {
 func hostile() *live.Status {
 	s := sample(1)
 	s.Rings[0].Interface = "\x1b[2J\x07\r\neth\xff"
-	s.Rings[2] = ring.Stats{Interface: "eth1", Out: true}
+	s.Rings[2] = ring.Stats{Interface: "eth1", Down: true}
 	s.Outputs[0].Name = strings.Repeat("生命", 100)
 	s.Outputs[1].Failed = "disk\nfull\x1b[31m"
 	s.Filter.Fill, s.Filter.PredictedFPR = math.NaN(), math.Inf(1)

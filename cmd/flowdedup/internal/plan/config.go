@@ -13,15 +13,15 @@ import (
 // Of is what elements are: packets, or keys of them.
 type Of struct {
 	Packets bool
-	Key     flow.Of // where it is not packets
+	Key     flow.KeyKind // where it is not packets
 }
 
-// ParseOf reads "packets" or what flow.ParseOf reads.
+// ParseOf reads "packets" or what flow.ParseKeyKind reads.
 func ParseOf(s string) (Of, error) {
 	if s == "packets" {
 		return Of{Packets: true}, nil
 	}
-	key, err := flow.ParseOf(s)
+	key, err := flow.ParseKeyKind(s)
 	if err != nil {
 		return Of{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
 	}

@@ -94,7 +94,7 @@ type meter struct {
 
 func newMeter(c *Config, kind sizing.Kind) *meter {
 	return &meter{
-		decoder: flow.NewDecoder(flow.Config{}),
+		decoder: flow.NewDecoder(flow.DecoderConfig{}),
 		source:  newElements(c),
 		track:   newTracker(c.Window, kind == sizing.Landmark, followed),
 		span:    newSpan(),

@@ -43,7 +43,7 @@ func (s *Set) Forwarded() *Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Cut - sent.TooLong - sent.Refused // what it was not given too
+				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // what it was not given too
 			}
 			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.why()}
 		}

@@ -7,20 +7,20 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Points numbers the places where frames were seen, from 0 on in the order of
+// CapturePoints numbers the places where frames were seen, from 0 on in the order of
 // their first frames: a capture's interfaces, and within a Linux "any" capture
 // with headers of version 2 the interfaces that these name, since there the
 // capture has only one of its own. Version 1 headers name none.
-type Points struct {
-	list    []Point // by number
-	numbers map[Point]uint32
-	last    Point // with its number, since frames of one place come in runs
+type CapturePoints struct {
+	list    []CapturePoint // by number
+	numbers map[CapturePoint]uint32
+	last    CapturePoint // with its number, since frames of one place come in runs
 	number  uint32
 	shared  uint64 // frames whose place has no number of its own
 }
 
-// Point is a place as a capture describes it. The zero Point has number 0.
-type Point struct {
+// CapturePoint is a place as a capture describes it. The zero Point has number 0.
+type CapturePoint struct {
 	Interface uint32 // capture.Interface.Point
 	Index     uint32 // of the interface on the capturing host, 0 if it is not named
 }
@@ -28,14 +28,14 @@ type Point struct {
 // sll2Index is where a LINKTYPE_LINUX_SLL2 header has the interface index.
 const sll2Index = 4
 
-// NewPoints returns a numbering in which the places of list, which may be that of
+// NewCapturePoints returns a numbering in which the places of list, which may be that of
 // another one, have their numbers, and that gives none of these again: a zero Point
 // stands for a place that is no more. Of equal ones the last counts.
-func NewPoints(list []Point) *Points {
-	p := &Points{list: []Point{{}}, numbers: map[Point]uint32{{}: 0}}
-	for i := 1; i < min(len(list), MaxPoints); i++ {
+func NewCapturePoints(list []CapturePoint) *CapturePoints {
+	p := &CapturePoints{list: []CapturePoint{{}}, numbers: map[CapturePoint]uint32{{}: 0}}
+	for i := 1; i < min(len(list), MaxCapturePoints); i++ {
 		p.list = append(p.list, list[i])
-		if list[i] != (Point{}) {
+		if list[i] != (CapturePoint{}) {
 			p.numbers[list[i]] = uint32(i)
 		}
 	}
@@ -43,18 +43,18 @@ func NewPoints(list []Point) *Points {
 }
 
 // List returns the places that have numbers, in their order. It stays as it is.
-func (p *Points) List() []Point { return p.list[:len(p.list):len(p.list)] }
+func (p *CapturePoints) List() []CapturePoint { return p.list[:len(p.list):len(p.list)] }
 
-// Gather writes the numbers of the places of frames from to from+len(dst)-1 of
+// Number writes the numbers of the places of frames from to from+len(dst)-1 of
 // b to dst. It panics if b has fewer frames than that.
-func (p *Points) Gather(dst []uint32, b *capture.Batch, from int) {
+func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
 	known := uint32(math.MaxUint32) // an interface whose frames all have number
 	number := uint32(0)
 	for i := range frames {
 		if frames[i].Interface != known {
 			known = math.MaxUint32
-			at, all := pointOf(b, from+i)
+			at, all := capturePointOf(b, from+i)
 			if at != p.last {
 				p.last, p.number = at, p.find(at)
 			}
@@ -63,19 +63,19 @@ func (p *Points) Gather(dst []uint32, b *capture.Batch, from int) {
 			}
 		}
 		dst[i] = number
-		p.shared += uint64(number / MaxPoints)
+		p.shared += uint64(number / MaxCapturePoints)
 	}
 }
 
 // Shared returns how many frames had places without a number of their own: behind
-// MaxPoints all share one.
-func (p *Points) Shared() uint64 { return p.shared }
+// MaxCapturePoints all share one.
+func (p *CapturePoints) Shared() uint64 { return p.shared }
 
-// pointOf returns where frame i was seen, and whether all frames of its interface
+// capturePointOf returns where frame i was seen, and whether all frames of its interface
 // were seen there.
-func pointOf(b *capture.Batch, i int) (at Point, all bool) {
+func capturePointOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
 	iface := &b.Interfaces[b.Frames[i].Interface]
-	at.Interface = iface.Point
+	at.Interface = iface.CapturePoint
 	if iface.LinkType != capture.LinkLinuxSLL2 {
 		return at, true
 	}
@@ -85,15 +85,15 @@ func pointOf(b *capture.Batch, i int) (at Point, all bool) {
 	return at, false
 }
 
-// MaxPoints bounds the memory of the numbering: more places than any capture
-// has, but not more than a fuzzed one may name. Later ones share the number MaxPoints.
-const MaxPoints = 1 << 16
+// MaxCapturePoints bounds the memory of the numbering: more places than any capture
+// has, but not more than a fuzzed one may name. Later ones share the number MaxCapturePoints.
+const MaxCapturePoints = 1 << 16
 
-func (p *Points) find(at Point) uint32 {
+func (p *CapturePoints) find(at CapturePoint) uint32 {
 	n, ok := p.numbers[at]
 	if !ok {
 		n = uint32(len(p.list))
-		if n < MaxPoints {
+		if n < MaxCapturePoints {
 			p.list = append(p.list, at)
 			p.numbers[at] = n
 		}

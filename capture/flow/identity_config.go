@@ -6,6 +6,35 @@ import (
 	"strings"
 )
 
+// IdentityKind says which bytes of a frame make two packets the same packet.
+type IdentityKind uint8
+
+// The kinds of identity.
+const (
+	// L3 is the IP datagram, from its header to the end that its length field
+	// gives, so that link headers, VLAN tags and padding do not count. Of frames
+	// without an IP header it is addresses, ethertype and payload, or the identity
+	// Frame where there is none of these.
+	L3 IdentityKind = iota
+	// Frame is the captured bytes and the length on the wire.
+	Frame
+	// Inner is like L3, for headers decoded with Config.Inner. Where a tunnel
+	// carries a frame without an IP header, its identity is that of the frame
+	// carried.
+	Inner
+)
+
+var identityKindNames = [...]string{L3: "l3", Frame: "frame", Inner: "inner"}
+
+// String returns "l3", "frame" or "inner".
+func (k IdentityKind) String() string { return nameOf(identityKindNames[:], uint8(k)) }
+
+// ParseIdentityKind is the inverse of String.
+func ParseIdentityKind(s string) (IdentityKind, error) {
+	k, err := parseName(identityKindNames[:], s)
+	return IdentityKind(k), err
+}
+
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
 
@@ -27,36 +56,36 @@ const (
 
 var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq"}
 
-// FieldNames lists the names that ParseMask knows, separated by commas.
+// FieldNames lists the names that ParseIgnore knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }
 
 // defaultIgnore returns the fields that an identity leaves out unless told
 // otherwise: those that routers change.
-func (k Kind) defaultIgnore() Fields {
+func (k IdentityKind) defaultIgnore() Fields {
 	if k == Frame {
 		return 0
 	}
 	return TTL | DSCP | ECN | IPChecksum
 }
 
-// Mask says which fields an identity leaves out. The zero value asks for the defaults:
+// Ignore says which fields an identity leaves out. The zero value asks for the defaults:
 // nothing of whole frames, and of others what routers change (TTL, DSCP, ECN and
 // IPChecksum).
-type Mask struct {
+type Ignore struct {
 	fields     Fields
 	noDefaults bool
 }
 
 // IgnoreAlso leaves fields out beside the defaults.
-func IgnoreAlso(f Fields) Mask { return Mask{fields: f} }
+func IgnoreAlso(f Fields) Ignore { return Ignore{fields: f} }
 
 // IgnoreOnly leaves fields out instead of the defaults: nothing for 0.
-func IgnoreOnly(f Fields) Mask { return Mask{fields: f, noDefaults: true} }
+func IgnoreOnly(f Fields) Ignore { return Ignore{fields: f, noDefaults: true} }
 
-// ParseMask reads field names separated by commas: fields to leave out beside
+// ParseIgnore reads field names separated by commas: fields to leave out beside
 // the defaults, or instead of them where one of the words is "none".
-func ParseMask(s string) (Mask, error) {
-	var m Mask
+func ParseIgnore(s string) (Ignore, error) {
+	var m Ignore
 	for word := range strings.SplitSeq(s, ",") {
 		if word == "none" {
 			m.noDefaults = true
@@ -64,7 +93,7 @@ func ParseMask(s string) (Mask, error) {
 		}
 		i := slices.Index(fieldNames[:], word)
 		if i < 0 {
-			return Mask{}, fmt.Errorf("unknown field %q: must be none or of %s", word, FieldNames())
+			return Ignore{}, fmt.Errorf("unknown field %q: must be none or of %s", word, FieldNames())
 		}
 		m.fields |= 1 << i
 	}
@@ -72,7 +101,7 @@ func ParseMask(s string) (Mask, error) {
 }
 
 // Apply returns the fields to leave out of an identity of kind k.
-func (m Mask) Apply(k Kind) Fields {
+func (m Ignore) Apply(k IdentityKind) Fields {
 	if m.noDefaults {
 		return m.fields
 	}
@@ -128,9 +157,9 @@ func (m *ipMasks) apply(ip []byte, version uint8) {
 	}
 }
 
-// checksumPlace returns where in the header of an IP protocol the checksum
+// checksumAt returns where in the header of an IP protocol the checksum
 // lies and how many bytes it has; 0 for protocols without one.
-func checksumPlace(proto uint8) (offset, size uint32) {
+func checksumAt(proto uint8) (offset, size uint32) {
 	switch proto {
 	case protoTCP:
 		return 16, 2

@@ -28,7 +28,7 @@ func batchOf(taps []tap) *capture.Batch {
 		f := one.Frames[0]
 		f.Data, f.Interface, f.WireLen = uint32(len(b.Buf)), uint32(i), f.WireLen+uint32(s.cut)
 		b.Buf, b.Frames = append(b.Buf, s.data...), append(b.Frames, f)
-		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: s.link, FCSLen: s.fcs, Point: uint32(i)})
+		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: s.link, FCSLen: s.fcs, CapturePoint: uint32(i)})
 	}
 	return b
 }
@@ -218,7 +218,7 @@ func TestFramesWithoutIP(t *testing.T) {
 	}
 	b := batchOf(taps)
 	for _, cfg := range bareConfigs {
-		all := NewIdentity(cfg).Read(make([]Protocol, len(taps)), b, 0).all()
+		all := NewIdentity(cfg).FromFrames(make([]Protocol, len(taps)), b, 0).all()
 		for i := range all {
 			for k := range i {
 				if equal := all[i] == all[k]; equal != (of[i] == of[k]) {
@@ -238,8 +238,8 @@ func TestFramesWithoutIPAndAddresses(t *testing.T) {
 		{"any", capture.LinkLinuxSLL, 0, 0, sll(1, mac(4), typeARP, arp(2)[14:])},
 		onEthernet("other", arp(3)),
 	})
-	for _, kind := range []Kind{L3, Inner} {
-		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreAlso(MAC)}).Gather(b, 0, decode(Config{}, b)).all()
+	for _, kind := range []IdentityKind{L3, Inner} {
+		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreAlso(MAC)}).FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 		if all[0] != all[1] || all[0] == all[2] {
 			t.Errorf("%v: %x", kind, all)
 		}
@@ -251,7 +251,7 @@ func TestFramesWithoutIPBytes(t *testing.T) {
 	b := batchOf([]tap{
 		onEthernet("", goose(1)), {"", capture.LinkEthernet, 0, len(goose(1)) - 40, vlan(goose(1))[:44]}, onEthernet("", goose(2)),
 	})
-	same := NewIdentity(IdentityConfig{Kind: L3, Bytes: 40}).Gather(b, 0, decode(Config{}, b)).all()
+	same := NewIdentity(IdentityConfig{Kind: L3, Bytes: 40}).FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 	if same[0] != same[1] || same[0] != same[2] || len(same[0].text) != 40 {
 		t.Errorf("%x", same)
 	}
@@ -271,10 +271,10 @@ func TestIPBehindTags(t *testing.T) {
 		"prp":             {v4, prp(padded60(v4), 14, 0xa, 5)},
 		"prp, IPv6, VLAN": {v6, prp(vlan(v6), 18, 0xb, 5)},
 	} {
-		for _, kind := range []Kind{L3, Inner} {
+		for _, kind := range []IdentityKind{L3, Inner} {
 			cfg := IdentityConfig{Kind: kind}
 			a, b := identityOf(cfg, capture.LinkEthernet, pair[0]), identityOf(cfg, capture.LinkEthernet, pair[1])
-			if h := decodeOne(Config{}, capture.LinkEthernet, pair[1]); a != b || h.Version == 0 || h.Flags&FlagSrc == 0 {
+			if h := decodeOne(DecoderConfig{}, capture.LinkEthernet, pair[1]); a != b || h.Version == 0 || h.Flags&FlagSrc == 0 {
 				t.Errorf("%s, %v: %+v, %x and %x", name, kind, h, a, b)
 			}
 		}
@@ -332,14 +332,14 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			taps = append(taps, onEthernet("padded", padded60(frame)))
 		}
 		b := batchOf(taps)
-		all := g.Gather(b, 0, decode(Config{}, b)).all()
+		all := g.FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 		for i, m := range all {
 			if m != all[0] {
 				t.Errorf("%s:\n%x\n%x", taps[i].name, all[0], m)
 			}
 		}
 		b.Buf = append(b.Buf, payload...) // of the next frame
-		if again := g.Gather(b, 0, decode(Config{}, b)).all(); !slices.Equal(again, all) {
+		if again := g.FromHeaders(b, 0, decode(DecoderConfig{}, b)).all(); !slices.Equal(again, all) {
 			t.Errorf("%x\n%x", all, again)
 		}
 	})

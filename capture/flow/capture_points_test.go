@@ -10,9 +10,9 @@ import (
 
 func TestPoints(t *testing.T) {
 	b := &capture.Batch{Interfaces: []capture.Interface{
-		{LinkType: capture.LinkEthernet, Point: 0},
-		{LinkType: capture.LinkLinuxSLL2, Point: 1},
-		{LinkType: capture.LinkLinuxSLL2, Point: 7},
+		{LinkType: capture.LinkEthernet, CapturePoint: 0},
+		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 1},
+		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 7},
 	}}
 	add := func(iface, index uint32, length int) {
 		data := binary.BigEndian.AppendUint32(make([]byte, 4, 20), index)
@@ -30,11 +30,11 @@ func TestPoints(t *testing.T) {
 	add(0, 0, 20)
 	b.Buf = append(b.Buf, make([]byte, 64)...)
 	want := []uint32{0, 0, 1, 2, 3, 1, 4, 0}
-	p := NewPoints(nil)
+	p := NewCapturePoints(nil)
 	for range 2 {
 		got := make([]uint32, len(want))
-		p.Gather(got[:3], b, 0)
-		p.Gather(got[3:], b, 3)
+		p.Number(got[:3], b, 0)
+		p.Number(got[3:], b, 3)
 		if !slices.Equal(got, want) {
 			t.Errorf("points %v, want %v", got, want)
 		}
@@ -51,28 +51,28 @@ func TestPointsGoOn(t *testing.T) {
 		}
 		return b
 	}
-	numbers := func(p *Points, indices ...uint32) []uint32 {
+	numbers := func(p *CapturePoints, indices ...uint32) []uint32 {
 		dst := make([]uint32, len(indices))
-		p.Gather(dst, batch(indices...), 0)
+		p.Number(dst, batch(indices...), 0)
 		return dst
 	}
-	before := NewPoints(nil)
+	before := NewCapturePoints(nil)
 	numbers(before, 7, 5, 9)
 	list := before.List()
 	numbers(before, 8)
-	if want := []Point{{}, {0, 7}, {0, 5}, {0, 9}}; !slices.Equal(list, want) {
+	if want := []CapturePoint{{}, {0, 7}, {0, 5}, {0, 9}}; !slices.Equal(list, want) {
 		t.Fatalf("%v, want %v", list, want)
 	}
 	for _, c := range []struct {
-		list []Point
+		list []CapturePoint
 		want []uint32 // of 5, 6, 7 and 9
 	}{
 		{list, []uint32{2, 4, 1, 3}},
-		{[]Point{{}, {0, 7}, {}, {0, 9}}, []uint32{4, 5, 1, 3}},
-		{[]Point{{}, {0, 7}, {0, 5}, {0, 7}}, []uint32{2, 4, 3, 5}},
-		{make([]Point, 2*MaxPoints), []uint32{MaxPoints, MaxPoints, MaxPoints, MaxPoints}},
+		{[]CapturePoint{{}, {0, 7}, {}, {0, 9}}, []uint32{4, 5, 1, 3}},
+		{[]CapturePoint{{}, {0, 7}, {0, 5}, {0, 7}}, []uint32{2, 4, 3, 5}},
+		{make([]CapturePoint, 2*MaxCapturePoints), []uint32{MaxCapturePoints, MaxCapturePoints, MaxCapturePoints, MaxCapturePoints}},
 	} {
-		if got := numbers(NewPoints(c.list), 5, 6, 7, 9); !slices.Equal(got, c.want) {
+		if got := numbers(NewCapturePoints(c.list), 5, 6, 7, 9); !slices.Equal(got, c.want) {
 			t.Errorf("%v after %v, want %v", got, c.list[:min(len(c.list), 4)], c.want)
 		}
 	}
@@ -80,21 +80,21 @@ func TestPointsGoOn(t *testing.T) {
 
 // TestPointsBounded names an interface of its own in each frame.
 func TestPointsBounded(t *testing.T) {
-	p := NewPoints(nil)
+	p := NewCapturePoints(nil)
 	b := &capture.Batch{
 		Buf:        make([]byte, 20),
 		Frames:     []capture.Frame{{CapLen: 20}},
 		Interfaces: []capture.Interface{{LinkType: capture.LinkLinuxSLL2}},
 	}
 	var dst [1]uint32
-	for i := range uint32(2 * MaxPoints) {
+	for i := range uint32(2 * MaxCapturePoints) {
 		binary.BigEndian.PutUint32(b.Buf[4:], i)
-		p.Gather(dst[:], b, 0)
+		p.Number(dst[:], b, 0)
 	}
-	if len(p.numbers) > MaxPoints || dst[0] != MaxPoints {
+	if len(p.numbers) > MaxCapturePoints || dst[0] != MaxCapturePoints {
 		t.Errorf("%d places kept, the last is number %d", len(p.numbers), dst[0])
 	}
-	if p.Shared() != MaxPoints {
-		t.Errorf("%d frames of places without a number, want %d", p.Shared(), MaxPoints)
+	if p.Shared() != MaxCapturePoints {
+		t.Errorf("%d frames of places without a number, want %d", p.Shared(), MaxCapturePoints)
 	}
 }

@@ -2,8 +2,10 @@ package flow
 
 import (
 	"encoding/binary"
-	"github.com/flowdedup/flowdedup/asm/headers"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/headers"
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // What is not part of a key is masked instead of left out, and ends are swapped by
@@ -11,22 +13,22 @@ import (
 
 // gather4 makes the keys of IPv4 packets.
 func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
-	keys, n := &k.keys, k.each*len(v.Frame)
+	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
-	if k.bare {
-		keys.Addr4 = room(keys.Addr4, n)
+	if k.numeric {
+		keys.Addr4 = resize(keys.Addr4, n)
 	} else {
-		keys.V4 = room(keys.V4, n)
+		keys.V4 = resize(keys.V4, n)
 	}
-	for which := range k.each {
+	for which := range k.perPacket {
 		address := 12
-		if k.cfg.Of == Dst || which == 1 {
+		if k.cfg.Kind == Dst || which == 1 {
 			address = 16
 		}
 		switch {
-		case k.bare:
+		case k.numeric:
 			k.addresses4(keys.Addr4, which, buf, v, address)
-		case k.cfg.Of <= IP:
+		case k.cfg.Kind <= IP:
 			k.tagged4(keys.V4, which, buf, v, address)
 		default:
 			k.tuples4(keys.V4, buf, v)
@@ -40,14 +42,14 @@ func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.Tuple
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
 		ip := int(at) + address
-		dst[k.each*i+which] = binary.BigEndian.Uint32(buf[ip:ip+4]) & mask
+		dst[k.perPacket*i+which] = binary.BigEndian.Uint32(buf[ip:ip+4]) & mask
 	}
 }
 
 // tagged4 does the same with the VLAN as part of the key.
 func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
 	for i, at := range v.At {
-		ip, key := int(at)+address, &dst[k.each*i+which]
+		ip, key := int(at)+address, &dst[k.perPacket*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
 		binary.BigEndian.PutUint64(key[tail4:], v.Tail[i]&k.tail)
 	}
@@ -75,9 +77,9 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
-	keys.V6 = room(keys.V6, k.each*len(v.Frame))
-	for which := range k.each {
-		if k.cfg.Of == Dst || which == 1 {
+	keys.V6 = resize(keys.V6, k.perPacket*len(v.Frame))
+	for which := range k.perPacket {
+		if k.cfg.Kind == Dst || which == 1 {
 			k.tuples6(keys.V6, which, buf, v, 24, 8)
 		} else {
 			k.tuples6(keys.V6, which, buf, v, 8, 24)
@@ -90,7 +92,7 @@ func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
-		ip, key := buf[int(at):int(at)+40], &keys[k.each*i+which]
+		ip, key := buf[int(at):int(at)+40], &keys[k.perPacket*i+which]
 		a, b := (*[16]byte)(ip[first:first+16]), (*[16]byte)(ip[second:second+16])
 		s0, s1 := le64(a[:8])&src[0], le64(a[8:])&src[1]
 		d0, d1 := le64(b[:8])&dst[0], le64(b[8:])&dst[1]
@@ -131,4 +133,42 @@ func (h *Header) tail() uint64 {
 func swapPorts(tail, swap uint64) uint64 {
 	differ := (tail>>48 ^ tail>>32) & 0xffff & swap
 	return tail ^ differ<<48 ^ differ<<32
+}
+
+// gatherMACs makes the keys of hardware addresses. Each is written, and stays if the
+// next one is not written in its place.
+func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
+	keys, n := &k.keys, 0
+	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
+	frames := b.Frames[from : from+len(h)]
+	for i := range h {
+		h, at := &h[i], int(frames[i].Data)
+		tail := h.tail() & k.tail
+		for _, end := range [2]struct {
+			offset uint16
+			valid  uint8
+		}{{h.Src, h.Flags / FlagSrc & 1}, {h.Dst, h.Flags / FlagDst & 1}} {
+			address, counts := macAddress(b.Buf, at+int(end.offset), end.valid)
+			key := &macs[n]
+			binary.BigEndian.PutUint64(key[:], address)
+			binary.BigEndian.PutUint64(key[tail4:], tail)
+			origins[n] = uint32(i)
+			n += counts
+		}
+	}
+	keys.MAC, keys.MACFrame = macs[:n], origins[:n]
+}
+
+// macAddress returns the hardware address at an offset of buf, as the first 6 bytes of
+// a big-endian word, and 1 if it counts: not if there is none, valid being 0, nor
+// if it is that of a group.
+func macAddress(buf []byte, at int, valid uint8) (address uint64, counts int) {
+	const group = 1 << 56 // first bit on the wire (IEEE 802, 8.2.2)
+	switch {
+	case at+8 <= len(buf):
+		address = binary.BigEndian.Uint64(buf[at:at+8]) &^ 0xffff
+	case valid != 0:
+		address = uint64(binary.BigEndian.Uint32(buf[at:]))<<32 | uint64(binary.BigEndian.Uint16(buf[at+4:]))<<16
+	}
+	return address, int(valid) &^ int(address/group)
 }
