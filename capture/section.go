@@ -71,9 +71,9 @@ type Interface struct {
 // the length of the frame check sequence in bytes, 0 where it is not known.
 const fcsShift, fcsMask = 5, 0xf
 
-// leastFCSBits is where an interface's length must be one in bits, as the text of the
+// minFCSBits is where an interface's length must be one in bits, as the text of the
 // specification has it, although its example and Wireshark have bytes.
-const leastFCSBits = 16
+const minFCSBits = 16
 
 // FCSLen returns how many bytes of frame check sequence frame i had at its end on the
 // wire: by its own flags where pcapng gives such, else by its interface. It is 0 where
@@ -83,7 +83,7 @@ func (b *Batch) FCSLen(i int) int {
 		return int(n)
 	}
 	n := int(b.Interfaces[b.Frames[i].Interface].FCSLen)
-	if n >= leastFCSBits {
+	if n >= minFCSBits {
 		return n / 8
 	}
 	return n

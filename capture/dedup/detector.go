@@ -30,7 +30,7 @@ type Detector struct {
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.CapturePoints
-	single   *Packets // of Copies
+	single   *BatchDetector // of Copies
 }
 
 // New makes a Detector. Errors are those of window.NewTimed and secret.Random.
@@ -69,7 +69,7 @@ func NewWith(p Parts) *Detector {
 		p.Points = flow.NewCapturePoints(nil)
 	}
 	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
-	d.single = d.NewPackets()
+	d.single = d.NewBatchDetector()
 	return d
 }
 

@@ -68,7 +68,7 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // NewPackets makes what one batch at a time is compared with.
 func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, packets: d.copies.NewPackets()}
+	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
@@ -102,11 +102,11 @@ func (d *Detector) Close() error { return d.copies.Close() }
 // engine.PacketStats.
 func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 
-// Packets are those of one batch on their way to verdicts, as dedup.Packets are, and are
+// Packets are those of one batch on their way to verdicts, as dedup.BatchDetector are, and are
 // counted on the way.
 type Packets struct {
 	detector *Detector
-	packets  *dedup.Packets
+	packets  *dedup.BatchDetector
 	stats    batchStats
 }
 

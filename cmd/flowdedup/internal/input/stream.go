@@ -26,7 +26,7 @@ func newStream(src capture.Source, filter *filter) *Stream {
 // Each is pipeline.Pipeline.Each for the packets that are wanted. An expression that
 // cannot be compiled, or has no meaning for the first packet, gives an ErrFilter.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
-	return s.packets.Each(ctx, workers, func() pipeline.Task {
+	return s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
 }

@@ -41,7 +41,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	packets := pipeline.New(limit(r.capture, cfg.Packets))
 	// The end of ctx ends the capture, and not the work on what was captured.
-	err = packets.Each(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
+	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
 	err = errors.Join(err, r.end(), packets.Close())
 	return r.summary(), err

@@ -22,16 +22,16 @@ const (
 // useAnonymous is switched off by tests of hidden names.
 var useAnonymous = true
 
-// scratch is a file that is being written in a folder, without a name or with a hidden
+// tempFile is a file that is being written in a folder, without a name or with a hidden
 // one that is locked.
-type scratch struct {
+type tempFile struct {
 	dir  *folder
 	base string // that hidden names are made of
 	temp string // "" while there is none
 }
 
 // create opens the file. It is never readable by more people than its mode says.
-func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
+func (s *tempFile) create(mode fs.FileMode) (*os.File, error) {
 	if useAnonymous {
 		file, err := s.dir.anonymous(mode)
 		if err == nil {
@@ -42,7 +42,7 @@ func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
 		}
 	}
 	for range attempts {
-		name := s.hidden()
+		name := s.hiddenName()
 		file, err := s.dir.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -55,7 +55,7 @@ func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
 			return file, nil
 		}
 		// Before it was locked it looked like something left over.
-		ours, err := s.dir.leadsTo(name, file)
+		ours, err := s.dir.refersTo(name, file)
 		if ours {
 			s.temp = name
 			return file, nil
@@ -68,14 +68,14 @@ func (s *scratch) create(mode fs.FileMode) (*os.File, error) {
 	return nil, fs.ErrExist
 }
 
-// hidden returns a hidden name.
-func (s *scratch) hidden() string {
+// hiddenName returns a hidden name.
+func (s *tempFile) hiddenName() string {
 	base := strings.ToValidUTF8(s.base[:min(len(s.base), maxTempBase)], "")
 	return fmt.Sprintf(".%s.%08x%s", base, rand.Uint32(), tempEnding)
 }
 
-// leadsTo reports whether a name of the folder is that of file.
-func (d *folder) leadsTo(name string, file *os.File) (bool, error) {
+// refersTo reports whether a name of the folder is that of file.
+func (d *folder) refersTo(name string, file *os.File) (bool, error) {
 	has, err := d.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -87,28 +87,28 @@ func (d *folder) leadsTo(name string, file *os.File) (bool, error) {
 	return err == nil && os.SameFile(has, want), err
 }
 
-// ready gives the file a hidden name that leads to it. A file whose name was taken away
+// ensureName gives the file a hidden name that leads to it. A file whose name was taken away
 // is written once more.
-func (s *scratch) ready(f *File) error {
+func (s *tempFile) ensureName(f *File) error {
 	if s.temp == "" {
-		name := s.hidden()
-		if err := s.dir.reveal(f.out, name); err != nil {
+		name := s.hiddenName()
+		if err := s.dir.linkAnonymous(f.out, name); err != nil {
 			return err
 		}
 		s.temp = name
 		return nil
 	}
-	if ours, err := s.dir.leadsTo(s.temp, f.out); ours || err != nil {
+	if ours, err := s.dir.refersTo(s.temp, f.out); ours || err != nil {
 		return err
 	}
 	if err := s.rewrite(f); err != nil || s.temp != "" {
 		return err
 	}
-	return s.ready(f)
+	return s.ensureName(f)
 }
 
 // rewrite copies what was written to a new file.
-func (s *scratch) rewrite(f *File) error {
+func (s *tempFile) rewrite(f *File) error {
 	was := f.out
 	info, err := was.Stat()
 	if err != nil {
@@ -124,9 +124,9 @@ func (s *scratch) rewrite(f *File) error {
 	return errors.Join(err, was.Close())
 }
 
-// place gives the file the first name of next that no file has, and returns it.
-func (s *scratch) place(f *File, next func() string) (string, error) {
-	if err := s.ready(f); err != nil {
+// publish gives the file the first name of next that no file has, and returns it.
+func (s *tempFile) publish(f *File, next func() string) (string, error) {
+	if err := s.ensureName(f); err != nil {
 		return "", err
 	}
 	for {
@@ -142,10 +142,10 @@ func (s *scratch) place(f *File, next func() string) (string, error) {
 	}
 }
 
-// placeAnywhere is place, and returns a path: where the folder takes no names any more,
+// publishAnywhere is place, and returns a path: where the folder takes no names any more,
 // it is in the folder for temporary files.
-func (s *scratch) placeAnywhere(f *File, next func() string) (string, error) {
-	name, err := s.place(f, next)
+func (s *tempFile) publishAnywhere(f *File, next func() string) (string, error) {
+	name, err := s.publish(f, next)
 	if err == nil {
 		return s.dir.join(name), nil
 	}
@@ -154,16 +154,16 @@ func (s *scratch) placeAnywhere(f *File, next func() string) (string, error) {
 		return "", err
 	}
 	defer dir.close()
-	other := &scratch{dir: dir, base: s.base}
+	other := &tempFile{dir: dir, base: s.base}
 	if failed := other.rewrite(f); failed != nil {
 		return "", errors.Join(err, failed)
 	}
-	name, err = other.place(f, next)
+	name, err = other.publish(f, next)
 	return dir.join(name), err
 }
 
 // remove takes the hidden name away.
-func (s *scratch) remove() error {
+func (s *tempFile) remove() error {
 	if s.temp == "" {
 		return nil
 	}

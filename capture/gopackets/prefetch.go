@@ -10,47 +10,47 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// part is a run of packets of a handle, and the error behind them, if there is one.
-type part struct {
+// chunk is a run of packets of a handle, and the error behind them, if there is one.
+type chunk struct {
 	batch capture.Batch
 	infos []gopacket.CaptureInfo // unless only batches are wanted
-	own   [][]byte               // data that the handle has made for its caller, likewise
+	owned [][]byte               // data that the handle has made for its caller, likewise
 	err   error
 }
 
-// pump reads a handle: on a goroutine of its own, as far ahead as it may, so that many
+// prefetcher reads a handle: on a goroutine of its own, as far ahead as it may, so that many
 // packets are taken at once where they come fast, and none has to wait for others; or
 // packet by packet in take.
-type pump struct {
+type prefetcher struct {
 	handle *handle
 	ahead  int  // packets; 0 reads in take
 	batch  bool // only batches are wanted
 
 	mu      sync.Mutex
 	moved   *sync.Cond
-	filling part
+	filling chunk
 	running bool // the goroutine is there
 	closed  bool
 }
 
-func newPump(h *handle, ahead int, batch bool) *pump {
-	p := &pump{handle: h, ahead: ahead, batch: batch}
+func newPrefetcher(h *handle, ahead int, batch bool) *prefetcher {
+	p := &prefetcher{handle: h, ahead: ahead, batch: batch}
 	p.moved = sync.NewCond(&p.mu)
 	return p
 }
 
-// take replaces what is in to with what the handle has returned since: packets, an error,
+// next replaces what is in to with what the handle has returned since: packets, an error,
 // or both. Reading goes on behind an error with the call after the one that returned it.
 // Behind close it returns os.ErrClosed, and nothing that was read ahead.
-func (p *pump) take(to *part) {
+func (p *prefetcher) next(to *chunk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	to.batch.Reset()
-	to.infos, to.own, to.err = to.infos[:0], to.own[:0], nil
+	to.infos, to.owned, to.err = to.infos[:0], to.owned[:0], nil
 	if p.ahead == 0 && !p.closed {
 		p.handle.begin(&to.batch)
 		data, info, err := p.handle.read()
-		p.enter(to, data, &info, err)
+		p.add(to, data, &info, err)
 		p.handle.end(&to.batch)
 		return
 	}
@@ -72,7 +72,7 @@ func (p *pump) take(to *part) {
 }
 
 // run reads ahead until an error.
-func (p *pump) run() {
+func (p *prefetcher) run() {
 	for more := true; more; {
 		data, info, err := p.handle.read()
 		p.mu.Lock()
@@ -82,15 +82,15 @@ func (p *pump) run() {
 		if p.empty() {
 			p.moved.Broadcast()
 		}
-		p.enter(&p.filling, data, &info, err)
+		p.add(&p.filling, data, &info, err)
 		p.running = err == nil && !p.closed
 		more = p.running
 		p.mu.Unlock()
 	}
 }
 
-// enter adds what a read has returned to a part.
-func (p *pump) enter(to *part, data []byte, info *gopacket.CaptureInfo, err error) {
+// add adds what a read has returned to a part.
+func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err error) {
 	if err != nil {
 		to.err = err
 		return
@@ -99,10 +99,10 @@ func (p *pump) enter(to *part, data []byte, info *gopacket.CaptureInfo, err erro
 	if p.batch {
 		return
 	}
-	if p.handle.lent {
+	if p.handle.borrows {
 		info.AncillaryData = slices.Clone(info.AncillaryData)
 	} else {
-		to.own = append(to.own, data)
+		to.owned = append(to.owned, data)
 	}
 	to.infos = append(to.infos, *info)
 }
@@ -111,15 +111,15 @@ func (p *pump) enter(to *part, data []byte, info *gopacket.CaptureInfo, err erro
 const maxAheadBytes = 512 << 10
 
 // empty and full tell of what has been read ahead.
-func (p *pump) empty() bool { return len(p.filling.batch.Frames) == 0 && p.filling.err == nil }
+func (p *prefetcher) empty() bool { return len(p.filling.batch.Frames) == 0 && p.filling.err == nil }
 
-func (p *pump) full() bool {
+func (p *prefetcher) full() bool {
 	b := &p.filling.batch
 	return len(b.Frames) >= p.ahead || len(b.Buf) >= maxAheadBytes || p.filling.err != nil
 }
 
 // close ends reading ahead, as soon as the handle returns from a read.
-func (p *pump) close() {
+func (p *prefetcher) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

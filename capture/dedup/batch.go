@@ -7,14 +7,14 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// step is how many packets go through identities and digests at a time: the arrays in
+// groupSize is how many packets go through identities and digests at a time: the arrays in
 // between stay in the first-level cache.
-const step = 512
+const groupSize = 512
 
-// Packets are those of one batch on their way to verdicts. Prepare takes what the
+// BatchDetector are those of one batch on their way to verdicts. Prepare takes what the
 // batches before have no part in, Judge the rest. It keeps its memory from batch to
 // batch, and serves one goroutine at a time.
-type Packets struct {
+type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
 	digester digest.MessageDigester
@@ -26,23 +26,23 @@ type Packets struct {
 	drop      []uint64 // a bit for each packet that is a copy
 }
 
-// NewPackets makes what one batch at a time is judged with.
-func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+// NewBatchDetector makes what one batch at a time is judged with.
+func (d *Detector) NewBatchDetector() *BatchDetector {
+	return &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
 }
 
 // Prepare decodes and digests the packets of a batch. Other Packets of the detector may
 // be prepared, or judged, meanwhile.
-func (p *Packets) Prepare(b *capture.Batch) {
+func (p *BatchDetector) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
 	p.Reset(n)
-	for from := 0; from < n; from += step {
-		p.Read(b, from, min(from+step, n))
+	for from := 0; from < n; from += groupSize {
+		p.Read(b, from, min(from+groupSize, n))
 	}
 }
 
 // Reset makes room for a batch of n packets that Read takes one part after another.
-func (p *Packets) Reset(n int) {
+func (p *BatchDetector) Reset(n int) {
 	p.digests = resize(p.digests, n)
 	p.times = resize(p.times, n)
 	p.protocols = resize(p.protocols, n)
@@ -50,7 +50,7 @@ func (p *Packets) Reset(n int) {
 }
 
 // Read prepares the packets from to to-1 of a batch, and returns their digests.
-func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
+func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {
@@ -60,15 +60,15 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 }
 
 // Times returns the times of the packets that were read, as far as they may be relied on.
-func (p *Packets) Times() []int64 { return p.times }
+func (p *BatchDetector) Times() []int64 { return p.times }
 
 // Protocols returns what the packets that were read carry.
-func (p *Packets) Protocols() []flow.Protocol { return p.protocols }
+func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 
 // Judge judges the packets of a batch that was prepared, and returns a bitmap of those
 // that are copies, which is valid until the next Reset. Batches are judged one after
 // another, in the order of their stream.
-func (p *Packets) Judge(b *capture.Batch) (drop []uint64) {
+func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.across {
 		p.points = resize(p.points, len(b.Frames))
