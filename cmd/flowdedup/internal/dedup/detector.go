@@ -197,7 +197,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 
 // restore reads the filter that cfg asks for.
 func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
-	if err := c.fits(); err != nil {
+	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}

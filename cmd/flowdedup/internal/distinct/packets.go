@@ -48,7 +48,7 @@ type keys struct {
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
-	p.batch.Derive, p.batch.FirstSeen = p.derive, p.tell
+	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
 	p.direct = c.cfg.keyers(p.batch.Direct())
 	for _, group := range p.batch.Derived() {
 		p.derived = append(p.derived, c.cfg.keyers(group.Keys))
@@ -123,8 +123,8 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 
-// tell tells first sightings.
-func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
+// emitFirstSeen tells first sightings.
+func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
 	cfg := p.counter.cfg
 	from := show.Timestamp(start, cfg.zone())
 	for i := range first {

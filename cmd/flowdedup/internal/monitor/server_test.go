@@ -283,7 +283,7 @@ func TestHeaders(t *testing.T) {
 // TestLimited turns away who asks while too many are answered, and nobody after that.
 func TestLimited(t *testing.T) {
 	enter, leave := make(chan struct{}), make(chan struct{})
-	h := limited(func(http.ResponseWriter, *http.Request) {
+	h := limitConcurrency(func(http.ResponseWriter, *http.Request) {
 		enter <- struct{}{}
 		<-leave
 	})
@@ -294,14 +294,14 @@ func TestLimited(t *testing.T) {
 	}
 	for range 2 {
 		codes := make(chan int)
-		for range mostAnswers {
+		for range maxConcurrent {
 			go func() { codes <- ask() }()
 			<-enter
 		}
 		if code := ask(); code != http.StatusServiceUnavailable {
 			t.Errorf("one too many: %d", code)
 		}
-		for range mostAnswers {
+		for range maxConcurrent {
 			leave <- struct{}{}
 			if code := <-codes; code != http.StatusOK {
 				t.Errorf("%d", code)

@@ -1,12 +1,62 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
+
+// TestBadEndsLive ends live runs: what was captured a second before is in a file whose
+// name is visible, and a file that was there stays.
+func TestBadEndsLive(t *testing.T) {
+	for _, where := range []place{newName, olderFile, bindMount, noReader} {
+		for _, how := range badEnds {
+			if how.signal == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+				lab(t)
+				pair(t, "left", "right")
+				privateMounts(t)
+				s := setStage(t, where, ".pcapng")
+				if where == noReader {
+					r := startProgram(t, "-i", "left", "-w", s.out)
+					time.Sleep(startup)
+					r.endBy(how)
+					return
+				}
+				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
+				const n = 100
+				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+				file := s.out
+				if s.older != nil {
+					file = filepath.Join(s.dir, "out_002.pcapng")
+				}
+				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
+				r.endBy(how)
+				if got := s.visible(); got != file || packetsIn(file) != n {
+					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
+				}
+			})
+		}
+	}
+}
+
+// endBy ends a live run.
+func (r *liveRun) endBy(how badEnd) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(how.signal); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.wait(); code != how.code {
+		r.t.Errorf("exit code %d, want %d: %s", code, how.code, r.stderr.String())
+	}
+}
 
 // startPiped starts a run that writes to a pipe.
 func startPiped(t *testing.T, args ...string) (*liveRun, *os.File) {
@@ -81,4 +131,38 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 	if got := savedPackets(t, state); got != s.PacketsIn {
 		t.Errorf("%d packets were saved: %+v", got, s)
 	}
+}
+
+// TestLiveHangup has SIGHUP open the file of counts again, where one is written and there
+// is no terminal; SIGTERM still ends the run.
+func TestLiveHangup(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := t.TempDir()
+	name := filepath.Join(dir, "counts.jsonl")
+	r := startLive(t, "-i", "left", "--of", "src", "--every", "1s", "--slide", "0", "--reports", name)
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	waitFor(t, "counts", func() bool { return size(name) > 0 })
+	if err := os.Rename(name, name+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	waitFor(t, "counts in a new file", func() bool { return size(name) > 0 })
+	before := size(name + ".1")
+	r.terminate()
+	if code := r.wait(); code != 143 || size(name+".1") != before {
+		t.Errorf("exit code %d: %s", code, r.stderr.String())
+	}
+}
+
+// size returns the bytes of a file, 0 if there is none.
+func size(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

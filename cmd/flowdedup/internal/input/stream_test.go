@@ -9,11 +9,11 @@ import (
 // middle of a read when the stream is closed.
 func TestNoWarningAfterClose(t *testing.T) {
 	told := 0
-	w := &warnings{tell: func(error) { told++ }}
+	w := &warnings{emit: func(error) { told++ }}
 	w.warn(errors.New("one"))
 	w.end()
 	w.warn(errors.New("two"))
-	if told != 1 || !w.any() {
-		t.Errorf("%d warnings told, any is %v", told, w.any())
+	if told != 1 || !w.damaged() {
+		t.Errorf("%d warnings told, any is %v", told, w.damaged())
 	}
 }

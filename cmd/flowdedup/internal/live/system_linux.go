@@ -12,6 +12,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
 // become gives up all privileges for those of a user, unless the name is empty. Going
@@ -21,7 +24,7 @@ func become(name string) error {
 	if name == "" {
 		return nil
 	}
-	to, err := lookUp(name)
+	to, err := lookupCredentials(name)
 	if err != nil {
 		return fmt.Errorf("--user %s: %w", name, err)
 	}
@@ -40,54 +43,54 @@ func become(name string) error {
 	return nil
 }
 
-// identity is who a process may be: numbers of a user, its group, and further groups.
-type identity struct {
+// credentials is who a process may be: numbers of a user, its group, and further groups.
+type credentials struct {
 	uid, gid int
 	groups   []int
 }
 
-// lookUp returns who is meant by USER or USER:GROUP, each a name or a number. Without a
+// lookupCredentials returns who is meant by USER or USER:GROUP, each a name or a number. Without a
 // group there are all that the user is in. A number that nobody has a name for is its
 // own group then: containers know few names.
-func lookUp(name string) (identity, error) {
+func lookupCredentials(name string) (credentials, error) {
 	person, group, both := strings.Cut(name, ":")
-	id, err := lookUpUser(person)
+	id, err := lookupUser(person)
 	if err != nil || !both {
 		return id, err
 	}
 	if id.gid, err = number(group); err != nil {
 		found, err := user.LookupGroup(group)
 		if err != nil {
-			return identity{}, errors.New("there is no such group")
+			return credentials{}, errors.New("there is no such group")
 		}
 		if id.gid, err = number(found.Gid); err != nil {
-			return identity{}, err
+			return credentials{}, err
 		}
 	}
 	id.groups = []int{id.gid}
 	return id, nil
 }
 
-func lookUpUser(name string) (identity, error) {
+func lookupUser(name string) (credentials, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		n, err := number(name)
 		if err != nil {
-			return identity{}, errors.New("there is no such user")
+			return credentials{}, errors.New("there is no such user")
 		}
 		if u, err = user.LookupId(strconv.Itoa(n)); err != nil {
-			return identity{uid: n, gid: n, groups: []int{n}}, nil
+			return credentials{uid: n, gid: n, groups: []int{n}}, nil
 		}
 	}
 	groups, err := u.GroupIds()
 	if err != nil {
-		return identity{}, err
+		return credentials{}, err
 	}
 	all, err := numbers(append([]string{u.Uid, u.Gid}, groups...))
 	if err != nil {
-		return identity{}, err
+		return credentials{}, err
 	}
-	return identity{all[0], all[1], all[2:]}, nil
+	return credentials{all[0], all[1], all[2:]}, nil
 }
 
 func numbers(texts []string) (all []int, err error) {
@@ -132,6 +135,33 @@ func forbidNewPrivileges() error {
 		return os.NewSyscallError("seccomp", errno)
 	case thread != 0:
 		return fmt.Errorf("seccomp: thread %d has another filter", thread)
+	}
+	return nil
+}
+
+// ErrLoop is what the refusal to forward in a circle wraps.
+var ErrLoop = errors.New("would capture again what it forwards")
+
+// refuseForward returns an error if what is sent to an interface shows up at one that is
+// captured from, or if one that is captured from has frames that cannot be sent.
+func refuseForward(captured []string, to string) error {
+	if to == "" {
+		return nil
+	}
+	reached, err := ring.ReachedFrom(to)
+	if err != nil {
+		return err
+	}
+	for _, name := range captured {
+		switch {
+		case name == ring.Any || name == to:
+			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
+		case reached[name]:
+			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
+		}
+		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
+		}
 	}
 	return nil
 }
