@@ -39,8 +39,6 @@ var unreached = map[string]string{
 	"capture/flow.FlagFragment":                headerFlag,
 	"capture/flow.FlagInner":                   headerFlag,
 	"capture/flow.FlagVLAN":                    headerFlag,
-	"capture/flow.Header.Protocol":             "is for programs that read headers",
-	"capture/flow.MultiKeyer.FromHeaders":      "is what Keyers.Digests does in two steps, for programs with digests of their own",
 	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Identity":            "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",

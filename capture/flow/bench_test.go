@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// benchBatch returns 512 frames of the given size that lie behind each other
-// as in a pcap file.
+// benchBatch returns 512 frames of the given size, one behind the other as in a pcap
+// file.
 func benchBatch(size int, ipv6 bool) *capture.Batch {
 	var frames [][]byte
 	for i := range 512 {
@@ -76,7 +76,7 @@ func BenchmarkKeyer(b *testing.B) {
 			batch := benchBatch(64, false)
 			h := make([]Header, len(batch.Frames))
 			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
-			k := NewKeyer(KeyConfig{Kind: of})
+			k := NewKeyer([]KeyConfig{{Kind: of}}, DecoderConfig{})
 			for b.Loop() {
 				k.FromHeaders(batch, 0, h)
 			}
@@ -85,23 +85,21 @@ func BenchmarkKeyer(b *testing.B) {
 	}
 }
 
-// BenchmarkKeyers makes the keys of addresses and flows of the same packets.
-func BenchmarkKeyers(b *testing.B) {
+// BenchmarkKeyerFromFrames decodes packets and makes keys of three kinds.
+func BenchmarkKeyerFromFrames(b *testing.B) {
 	for _, ipv6 := range []bool{false, true} {
 		b.Run(fmt.Sprintf("ipv6=%v", ipv6), func(b *testing.B) {
 			batch := benchBatch(64, ipv6)
-			h := make([]Header, len(batch.Frames))
-			NewDecoder(DecoderConfig{}).Decode(h, batch, 0)
-			k := NewMultiKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
+			k := NewKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}}, DecoderConfig{})
 			for b.Loop() {
-				k.FromHeaders(batch, 0, h)
+				k.FromFrames(batch, 0, len(batch.Frames))
 			}
-			perPacket(b, len(h))
+			perPacket(b, len(batch.Frames))
 		})
 	}
 }
 
-// BenchmarkFramesWithoutIP reads frames of relays, with and without tags.
+// BenchmarkFramesWithoutIP reads frames of protection relays, with and without tags.
 func BenchmarkFramesWithoutIP(b *testing.B) {
 	var frames [][]byte
 	for i := range 256 {
@@ -116,8 +114,8 @@ func BenchmarkFramesWithoutIP(b *testing.B) {
 	perPacket(b, len(frames))
 }
 
-// smallPackets returns a pcap file of n frames of 64 bytes, or what IPv6 and VLAN
-// tags need more: a fifth is IPv6 and one in forty tagged, in random order.
+// smallPackets returns a pcap file of n frames of 64 bytes, or more where IPv6 and VLAN
+// tags need it. A fifth is IPv6 and one in forty is tagged, in random order.
 func smallPackets(n int) []byte {
 	r := rand.New(rand.NewPCG(5, 6))
 	le := binary.LittleEndian
@@ -143,8 +141,8 @@ func smallPackets(n int) []byte {
 	return out
 }
 
-// BenchmarkChunks does what pipelines do with each chunk: they find records, and
-// decode them, or read their identities, which they may digest.
+// BenchmarkChunks does what pipelines do with each chunk of a file: it finds the records,
+// then decodes them or reads their identities, which it may digest.
 func BenchmarkChunks(b *testing.B) {
 	const packets, step = 200_000, 512
 	file := smallPackets(packets)

@@ -7,30 +7,31 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// CapturePoints numbers the places where frames were seen, from 0 on in the order of
-// their first frames: a capture's interfaces, and within a Linux "any" capture
-// with headers of version 2 the interfaces that these name, since there the
-// capture has only one of its own. Version 1 headers name none.
+// CapturePoints numbers the places where frames were seen (RFC 7011: observation points),
+// from 0 on, in the order of their first frames. A capture point is an interface of the
+// capture. In a Linux "any" capture with version 2 headers, which has only one interface,
+// it is the interface that the header names. Version 1 headers name none.
 type CapturePoints struct {
-	list    []CapturePoint // by number
+	list    []CapturePoint // number i at index i
 	numbers map[CapturePoint]uint32
-	last    CapturePoint // with its number, since frames of one place come in runs
+	last    CapturePoint // the last one with its number, since frames of one point come in runs
 	number  uint32
-	shared  uint64 // frames whose place has no number of its own
+	shared  uint64 // frames whose point has no number of its own
 }
 
-// CapturePoint is a place as a capture describes it. The zero Point has number 0.
+// CapturePoint is a place as a capture describes it. The zero value has number 0.
 type CapturePoint struct {
-	Interface uint32 // capture.Interface.Point
-	Index     uint32 // of the interface on the capturing host, 0 if it is not named
+	Interface uint32 // capture.Interface.CapturePoint
+	Index     uint32 // index of the interface on the capturing host; 0 if unknown
 }
 
-// sll2Index is where a LINKTYPE_LINUX_SLL2 header has the interface index.
+// sll2Index is the offset of the interface index in a LINKTYPE_LINUX_SLL2 header.
 const sll2Index = 4
 
-// NewCapturePoints returns a numbering in which the places of list, which may be that of
-// another one, have their numbers, and that gives none of these again: a zero Point
-// stands for a place that is no more. Of equal ones the last counts.
+// NewCapturePoints returns a numbering in which the points of list, which may come from
+// another numbering, keep their numbers. It assigns none of these numbers again: a zero
+// CapturePoint in list stands for a point that no longer exists. Of equal points the last
+// counts.
 func NewCapturePoints(list []CapturePoint) *CapturePoints {
 	p := &CapturePoints{list: []CapturePoint{{}}, numbers: map[CapturePoint]uint32{{}: 0}}
 	for i := 1; i < min(len(list), MaxCapturePoints); i++ {
@@ -42,14 +43,14 @@ func NewCapturePoints(list []CapturePoint) *CapturePoints {
 	return p
 }
 
-// List returns the places that have numbers, in their order. It stays as it is.
+// List returns the points in the order of their numbers. Later calls do not change it.
 func (p *CapturePoints) List() []CapturePoint { return p.list[:len(p.list):len(p.list)] }
 
-// Number writes the numbers of the places of frames from to from+len(dst)-1 of
-// b to dst. It panics if b has fewer frames than that.
+// Number writes the capture point numbers of the frames from to from+len(dst)-1 of b to
+// dst. It panics if b has fewer frames.
 func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
-	known := uint32(math.MaxUint32) // an interface whose frames all have number
+	known := uint32(math.MaxUint32) // an interface whose frames all have the number below
 	number := uint32(0)
 	for i := range frames {
 		if frames[i].Interface != known {
@@ -67,8 +68,8 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	}
 }
 
-// Shared returns how many frames had places without a number of their own: behind
-// MaxCapturePoints all share one.
+// Shared returns how many frames had points without a number of their own. All points
+// beyond MaxCapturePoints share one.
 func (p *CapturePoints) Shared() uint64 { return p.shared }
 
 // capturePointOf returns where frame i was seen, and whether all frames of its interface
@@ -85,8 +86,8 @@ func capturePointOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
 	return at, false
 }
 
-// MaxCapturePoints bounds the memory of the numbering: more places than any capture
-// has, but not more than a fuzzed one may name. Later ones share the number MaxCapturePoints.
+// MaxCapturePoints bounds the memory of the numbering. No real capture has so many
+// points, but a forged one may. Further points share the number MaxCapturePoints.
 const MaxCapturePoints = 1 << 16
 
 func (p *CapturePoints) find(at CapturePoint) uint32 {

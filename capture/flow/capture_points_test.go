@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-func TestPoints(t *testing.T) {
+func TestCapturePoints(t *testing.T) {
 	b := &capture.Batch{Interfaces: []capture.Interface{
 		{LinkType: capture.LinkEthernet, CapturePoint: 0},
 		{LinkType: capture.LinkLinuxSLL2, CapturePoint: 1},
@@ -26,7 +26,7 @@ func TestPoints(t *testing.T) {
 	add(1, 3, 20)
 	add(2, 2, 20)
 	add(1, 2, 20)
-	add(2, 5, 7) // cut before the index
+	add(2, 5, 7) // truncated before the index
 	add(0, 0, 20)
 	b.Buf = append(b.Buf, make([]byte, 64)...)
 	want := []uint32{0, 0, 1, 2, 3, 1, 4, 0}
@@ -41,8 +41,9 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestPointsGoOn gives places their numbers of before, whatever their order is now.
-func TestPointsGoOn(t *testing.T) {
+// TestCapturePointsResume checks that points keep their earlier numbers, in whatever
+// order they come now.
+func TestCapturePointsResume(t *testing.T) {
 	batch := func(indices ...uint32) *capture.Batch {
 		b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkLinuxSLL2}}}
 		for _, index := range indices {
@@ -78,8 +79,8 @@ func TestPointsGoOn(t *testing.T) {
 	}
 }
 
-// TestPointsBounded names an interface of its own in each frame.
-func TestPointsBounded(t *testing.T) {
+// TestCapturePointsBounded names another interface in each frame.
+func TestCapturePointsBounded(t *testing.T) {
 	p := NewCapturePoints(nil)
 	b := &capture.Batch{
 		Buf:        make([]byte, 20),
@@ -92,9 +93,9 @@ func TestPointsBounded(t *testing.T) {
 		p.Number(dst[:], b, 0)
 	}
 	if len(p.numbers) > MaxCapturePoints || dst[0] != MaxCapturePoints {
-		t.Errorf("%d places kept, the last is number %d", len(p.numbers), dst[0])
+		t.Errorf("%d points kept, the last is number %d", len(p.numbers), dst[0])
 	}
 	if p.Shared() != MaxCapturePoints {
-		t.Errorf("%d frames of places without a number, want %d", p.Shared(), MaxCapturePoints)
+		t.Errorf("%d frames of points without a number, want %d", p.Shared(), MaxCapturePoints)
 	}
 }

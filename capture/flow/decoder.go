@@ -9,13 +9,13 @@ import (
 
 // DecoderConfig says how frames are decoded.
 type DecoderConfig struct {
-	// Inner opens tunnels and yields the innermost IP header. The Header then
-	// describes the frame as if the tunnels had not been there: hardware
-	// addresses and VLAN tags are those of the innermost Ethernet frame.
+	// Inner opens tunnels and describes the innermost IP header. The Header is as if the
+	// tunnels did not exist: hardware addresses and VLAN tags are those of the innermost
+	// Ethernet frame.
 	Inner bool
 }
 
-// Decoder finds IP headers. It has no state and may be used concurrently.
+// Decoder finds IP headers. It has no state, so goroutines may share it.
 type Decoder struct {
 	inner bool
 }
@@ -23,8 +23,8 @@ type Decoder struct {
 // NewDecoder returns a decoder.
 func NewDecoder(cfg DecoderConfig) *Decoder { return &Decoder{inner: cfg.Inner} }
 
-// Decode describes frames from to from+len(h)-1 of b in h. It keeps no
-// reference to either, and panics if b has fewer frames than that.
+// Decode describes frames from to from+len(h)-1 of b in h. It keeps no reference to
+// either. It panics if b has fewer frames.
 func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(h)]
 	for i := 0; i < len(h); {
@@ -51,8 +51,8 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	}
 }
 
-// decodeSlow decodes frame i of b the general way: any link type, anything
-// between it and IP.
+// decodeSlow decodes frame i of b on the slow path: any link type, and anything between
+// the link header and IP.
 func decodeSlow(h *Header, b *capture.Batch, i int) {
 	f := &b.Frames[i]
 	iface, data := &b.Interfaces[f.Interface], b.Data(i)
@@ -64,35 +64,37 @@ func decodeSlow(h *Header, b *capture.Batch, i int) {
 	}
 }
 
-// slowProtocols returns the protocols, by version, that d looks into for others.
+// slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
+// others. The fast paths leave them to decodeSlow.
 func (d *Decoder) slowProtocols() *[2][256]bool {
-	rare := [2][256]bool{1: isExtension}
+	slow := [2][256]bool{1: isExtension}
 	if d.inner {
 		for number, may := range mayTunnel {
-			rare[0][number] = may
-			rare[1][number] = may || isExtension[number]
+			slow[0][number] = may
+			slow[1][number] = may || isExtension[number]
 		}
 	}
-	return &rare
+	return &slow
 }
 
-// A plain frame is what nearly all frames are: Ethernet, up to two VLAN tags,
+// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then
 // IPv4 without options or IPv6 without extension headers, neither fragmented nor
-// cut before the ports. Versions and lengths come in no order that a CPU could
-// guess, so what depends on them is looked up, and all checks are one branch.
+// truncated before the ports. A CPU cannot predict the mix of versions and lengths. So
+// everything that depends on them comes from tables, and all checks together are one
+// branch.
 
 const (
 	fastTags = 2
-	// fastReach is how much of a frame, its tags taken out, decodeFast may
-	// read, wherever the captured bytes end: more than it needs, so that offsets
-	// which are looked up need no check.
+	// fastReach is how many bytes of a frame, its tags removed, decodeFast may read, even
+	// beyond the captured bytes. It is more than it needs, so that offsets from tables
+	// need no check.
 	fastReach = 63 + 4
 )
 
-// fastShape is what plain frames with a version of IP and a number of tags have
-// in common. Offsets are those in a frame without tags.
+// fastShape describes fast-path frames of one IP version with one number of tags. Its
+// offsets are those in a frame without tags.
 type fastShape struct {
-	bits, value uint64 // which bits of the first 8 bytes of IP, big-endian, have a value
+	bits, value uint64 // fixed bits of the first 8 bytes of IP, big-endian, and their values
 	end         uint32 // where the datagram ends if its length field is 0
 	least       uint32 // where it ends if the ports are the last of it
 	typ         uint16
@@ -102,7 +104,7 @@ type fastShape struct {
 	header      Header
 }
 
-// fastShapes has twice the number of tags as index, and 1 more for IPv6.
+// fastShapes is indexed by twice the number of tags, plus 1 for IPv6.
 var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
 	for i := range all {
 		s, tags := &all[i], i/2
@@ -129,11 +131,12 @@ var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
 	return all
 }()
 
-// slowProtocol is among the high bits of protocols that are looked into before the
+// slowProtocol is a bit above the port mask: protocols with headers between IP and the
 // ports.
 const slowProtocol = 1 << 32
 
-// fastProtocols holds portMask, and slowProtocol, for each version and protocol.
+// fastProtocols has, for each version and protocol, the portMask, and slowProtocol where
+// it applies.
 var fastProtocols = func() (all [2 * 256]uint64) {
 	for i, mask := range portMask {
 		all[i], all[256+i] = uint64(mask), uint64(mask)
@@ -144,8 +147,9 @@ var fastProtocols = func() (all [2 * 256]uint64) {
 	return all
 }()
 
-// decodeFast decodes Ethernet frames that are plain, from the first on, and
-// returns how many they were. The last ones of a buffer count as not plain.
+// decodeFast decodes Ethernet frames on the fast path, from the first on, until it meets
+// one for the slow path. It returns how many it decoded. It leaves the last frames of a
+// buffer to the slow path.
 func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
 	for i := range h {
@@ -187,8 +191,9 @@ func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	return len(h)
 }
 
-// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns its
-// type: 0 if there are none, or more than fastTags.
+// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype
+// behind them. tags is 0 for frames without tags, and for those that are not for the fast
+// path.
 func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	typ = binary.BigEndian.Uint16(d[12:])
 	for tags < fastTags && isVLAN(typ) {
@@ -201,8 +206,8 @@ func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	return tags, typ
 }
 
-// ethernetFrames returns how many frames, from the first on, are of interfaces with
-// Ethernet.
+// ethernetFrames returns how many frames, from the first on, come from Ethernet
+// interfaces.
 func ethernetFrames(frames []capture.Frame, interfaces []capture.Interface) int {
 	if len(interfaces) == 1 && interfaces[0].LinkType == capture.LinkEthernet {
 		return len(frames)

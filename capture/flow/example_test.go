@@ -2,12 +2,12 @@ package flow_test
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"log"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // first returns the first packets of a capture at both interfaces of a router.
@@ -47,9 +47,7 @@ func ExampleIdentity() {
 // Keys are records of fixed size: here the address that each packet came from.
 func ExampleKeyer() {
 	b := first()
-	headers := make([]flow.Header, len(b.Frames))
-	flow.NewDecoder(flow.DecoderConfig{}).Decode(headers, b, 0)
-	keys := flow.NewKeyer(flow.KeyConfig{Kind: flow.Src}).FromHeaders(b, 0, headers)
+	keys := flow.NewKeyer([]flow.KeyConfig{{Kind: flow.Src}}, flow.DecoderConfig{}).FromFrames(b, 0, len(b.Frames))[0]
 	different := map[uint32]bool{}
 	for _, address := range keys.Addr4 {
 		different[address] = true

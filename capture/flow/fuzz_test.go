@@ -10,7 +10,8 @@ import (
 type everything struct {
 	decoders   []*Decoder
 	identities []*Identity
-	keyers     []*Keyer
+	cfgs       []KeyConfig
+	keyer      *Keyer
 }
 
 func newEverything() *everything {
@@ -22,14 +23,13 @@ func newEverything() *everything {
 			}
 		}
 	}
-	for of := range KeyKind(len(keyKindNames)) {
-		e.keyers = append(e.keyers, NewKeyer(KeyConfig{Kind: of}), NewKeyer(KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70}))
-	}
+	e.cfgs = allKeys()
+	e.keyer = NewKeyer(e.cfgs, DecoderConfig{})
 	return e
 }
 
-// FuzzDecode checks that no bytes under any link type lead to a panic, to a
-// header that points outside of the frame, or to different results twice.
+// FuzzDecode checks that no bytes under any link type lead to a panic, to a header that
+// points outside of the frame, or to a different result the second time.
 func FuzzDecode(f *testing.F) {
 	for _, c := range linkCases {
 		datagram := c.ip
@@ -60,19 +60,19 @@ func FuzzDecode(f *testing.F) {
 					checkLayout(t, m.buf, m.msgs)
 				}
 				if all := m.all(); all[0] != all[1] {
-					t.Fatalf("twice gathered: %x", all)
+					t.Fatalf("a second call differs: %x", all)
 				}
 			}
-			for _, k := range e.keyers {
-				checkKeys(t, k.cfg, k.FromHeaders(b, 0, h))
+			for i, keys := range e.keyer.FromHeaders(b, 0, h) {
+				checkKeys(t, e.cfgs[i], keys)
 			}
 		}
-		for range 7 { // kernels have eight frames at a time
+		for range 7 { // kernels take eight frames at a time
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
 		for _, kind := range []IdentityKind{L3, Inner} {
-			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
+			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
+			checkKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 	})
 }
@@ -101,20 +101,18 @@ func TestSteadyState(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
 	protocols := make([]Protocol, len(frames))
-	keyers := NewMultiKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{})
+	ip := NewKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{}) // no hardware addresses
 	e := newEverything()
 	run := func() {
-		keyers.FromHeaders(b, 0, h)
-		keyers.FromFrames(b, 0, len(h))
+		ip.FromFrames(b, 0, len(h))
+		e.keyer.FromFrames(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {
 				g.FromHeaders(b, 0, h)
 				g.FromFrames(protocols, b, 0)
 			}
-			for _, k := range e.keyers {
-				k.FromHeaders(b, 0, h)
-			}
+			e.keyer.FromHeaders(b, 0, h)
 		}
 	}
 	if n := testing.AllocsPerRun(10, run); n != 0 {

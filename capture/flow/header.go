@@ -4,37 +4,36 @@ import (
 	"strconv"
 )
 
-// Header says where the IP header of a frame lies and what it holds. Offsets
-// are in bytes from the first captured byte of the frame, and
-// Start <= End <= captured length always holds.
+// Header says where the IP header of a frame lies and what it holds. Offsets are in bytes
+// from the first captured byte of the frame, and Start <= End <= captured length always
+// holds.
 type Header struct {
-	// Start and End delimit the IP datagram: from the first byte of its header
-	// to the end that its length field gives, cut at the captured end. A length
-	// field of 0, which senders with segmentation offload leave, means the
-	// captured end. Without an IP header they delimit the whole frame, or
-	// the frame that a tunnel carries where one was opened.
+	// Start and End delimit the IP datagram: from its header to the end that its length
+	// field gives, or to the last captured byte if that comes first. A length field of 0,
+	// as senders with segmentation offload leave it, also means the last captured byte.
+	// Without an IP header they delimit the whole frame, or the frame that the innermost
+	// opened tunnel carries.
 	Start, End uint32
-	// L4 is where the header after the IP header and its extensions starts; 0
-	// if it was not captured, or lies in an earlier fragment.
+	// L4 is where the header after the IP header and its extensions starts. It is 0 if
+	// that was not captured or lies in an earlier fragment.
 	L4 uint32
-	// Wire is the length on the wire of what Start and End delimit. It is set
-	// without an IP header only: IP states its own length.
+	// Wire is the length on the wire of what Start and End delimit. It is set only
+	// without an IP header, since IP states its own length.
 	Wire uint32
-	// SrcPort and DstPort are those of TCP, UDP, UDP-Lite, SCTP and DCCP; 0 for
-	// other protocols, for later fragments and where they were not captured.
+	// SrcPort and DstPort are the ports of TCP, UDP, UDP-Lite, SCTP and DCCP. They are 0
+	// for other protocols, for fragments after the first, and if they were not captured.
 	SrcPort, DstPort uint16
-	// VLAN is the identifier (12 bits) of the outermost 802.1Q or 802.1ad tag;
+	// VLAN is the identifier (12 bits) of the outermost 802.1Q or 802.1ad tag. It is
 	// valid with FlagVLAN, since 0 is a legal identifier.
 	VLAN uint16
 	// Dst and Src are the offsets of the destination and source hardware
 	// addresses of 6 bytes; valid with FlagDst and FlagSrc.
 	Dst, Src uint16
-	// Tag is the offset of the first VLAN tag's control information; Tags
-	// counts the tags that follow each other there without anything between.
+	// Tag is the offset of the control information in the first VLAN tag. Tags counts the
+	// tags that follow each other from there on, without anything in between.
 	Tag     uint16
 	Version uint8 // 4 or 6; 0 if no IP header was found
-	// Proto is the IP protocol number; for IPv6 the one after the extension
-	// headers.
+	// Proto is the IP protocol number; in IPv6, the one behind the extension headers.
 	Proto uint8
 	Tags  uint8
 	Flags uint8 // of the Flag constants
@@ -49,11 +48,11 @@ const (
 	FlagInner                // a tunnel was opened
 )
 
-// linkFlags are those that belong to the link header around the datagram.
+// linkFlags are the flags about the link header.
 const linkFlags = FlagVLAN | FlagDst | FlagSrc
 
-// protocolNames holds the names of IP protocols; "ip-<number>" for those
-// without a common one.
+// protocolNames has the names of IP protocols: "ip-<number>" for those without a common
+// name.
 var protocolNames = func() (names [256]string) {
 	for i := range names {
 		names[i] = "ip-" + strconv.Itoa(i)
@@ -80,16 +79,16 @@ const NonIP Protocol = 256
 // ProtocolCount is the number of values that a Protocol has.
 const ProtocolCount = 257
 
-// Protocol returns what the IP header carries.
-func (h *Header) Protocol() Protocol {
+// protocol returns what the IP header carries.
+func (h *Header) protocol() Protocol {
 	if h.Version == 0 {
 		return NonIP
 	}
 	return Protocol(h.Proto)
 }
 
-// String returns the lower-case name of the protocol, "ip-<number>" if it has none,
-// and "non_ip" for NonIP.
+// String returns the lower-case name of the protocol, "ip-<number>" if it has no common
+// name, and "non_ip" for NonIP.
 func (p Protocol) String() string {
 	if p >= NonIP {
 		return "non_ip"
@@ -166,7 +165,7 @@ var portMask = [256]uint32{
 	protoTCP: ^uint32(0), protoUDP: ^uint32(0), protoDCCP: ^uint32(0), protoSCTP: ^uint32(0), protoUDPLite: ^uint32(0),
 }
 
-// isExtension marks the IPv6 headers that are walked to the upper protocol.
+// isExtension marks the IPv6 extension headers that are followed to the upper protocol.
 var isExtension = [256]bool{
 	protoHopByHop: true, protoRouting: true, protoFragment: true, protoAH: true, protoDstOpts: true,
 	protoMobility: true, protoHIP: true, protoShim6: true,

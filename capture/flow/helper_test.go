@@ -42,7 +42,7 @@ func decodeOne(cfg DecoderConfig, link capture.LinkType, data []byte) Header {
 	return decode(cfg, newBatch(link, data))[0]
 }
 
-// message is what a digest sees of an identity.
+// message is the input of the digest for one identity.
 type message struct {
 	text  string
 	tweak uint64
@@ -71,8 +71,8 @@ func identityOf(cfg IdentityConfig, link capture.LinkType, data []byte) message 
 	return NewIdentity(cfg).FromHeaders(b, 0, h).all()[0]
 }
 
-// sharedCaptures returns the directory of captures with known answers, which
-// are not part of this repository.
+// sharedCaptures returns the directory of captures with known answers, which are not part
+// of this repository.
 func sharedCaptures(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("FLOWDEDUP_SHARED")
@@ -96,8 +96,8 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
-// eachBatch calls do with every readable batch of a capture. Damage ends it
-// without complaint.
+// eachBatch calls do with every readable batch of a capture. Damage ends the capture
+// silently.
 func eachBatch(t *testing.T, name string, do func(b *capture.Batch)) {
 	t.Helper()
 	src, err := pcapfile.Open(name, pcapfile.Options{})
@@ -122,8 +122,8 @@ func eachBatch(t *testing.T, name string, do func(b *capture.Batch)) {
 	}
 }
 
-// The functions here write packets by hand, so that tests do not depend on
-// what a library believes about a protocol.
+// The functions below build packets by hand, so that tests do not depend on what a library
+// believes about a protocol.
 
 func be16(v int) []byte    { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
 func be32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }

@@ -11,16 +11,15 @@ type IdentityKind uint8
 
 // The kinds of identity.
 const (
-	// L3 is the IP datagram, from its header to the end that its length field
-	// gives, so that link headers, VLAN tags and padding do not count. Of frames
-	// without an IP header it is addresses, ethertype and payload, or the identity
-	// Frame where there is none of these.
+	// L3 is the IP datagram, from its header to the end that its length field gives. Link
+	// headers, VLAN tags and padding do not count. Frames without an IP header are
+	// compared by addresses, ethertype and payload, or as Frame if they have none of
+	// these.
 	L3 IdentityKind = iota
 	// Frame is the captured bytes and the length on the wire.
 	Frame
-	// Inner is like L3, for headers decoded with Config.Inner. Where a tunnel
-	// carries a frame without an IP header, its identity is that of the frame
-	// carried.
+	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries
+	// a frame without an IP header, the identity is that of the carried frame.
 	Inner
 )
 
@@ -38,8 +37,8 @@ func ParseIdentityKind(s string) (IdentityKind, error) {
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
 
-// The fields. Those of IP are in the header that was decoded. Of the link layer, hardware
-// addresses count in identities of whole frames and of frames without IP, tags in those
+// The fields. Fields of IP are those of the decoded header. Hardware addresses are part
+// of the identities of whole frames and of frames without IP; VLAN tags are part of those
 // of whole frames only.
 const (
 	TTL        Fields = 1 << iota // IPv4 time to live, IPv6 hop limit
@@ -51,7 +50,7 @@ const (
 	L4Checksum                    // of TCP, UDP, UDP-Lite, ICMP, ICMPv6, SCTP, DCCP
 	MAC                           // source and destination hardware addresses
 	VLAN                          // the outermost run of VLAN tags
-	TCPSeq                        // sequence and acknowledgement numbers of TCP, those in SACK blocks, and its checksum
+	TCPSeq                        // sequence and acknowledgment numbers of TCP, those in SACK blocks, and its checksum
 )
 
 var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq"}
@@ -59,31 +58,34 @@ var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow
 // FieldNames lists the names that ParseIgnore knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }
 
-// defaultIgnore returns the fields that an identity leaves out unless told
-// otherwise: those that routers change.
+// routerFields are the fields that routers change.
+const routerFields = TTL | DSCP | ECN | IPChecksum
+
+// defaultIgnore returns the fields that an identity of this kind leaves out by default.
 func (k IdentityKind) defaultIgnore() Fields {
 	if k == Frame {
 		return 0
 	}
-	return TTL | DSCP | ECN | IPChecksum
+	return routerFields
 }
 
-// Ignore says which fields an identity leaves out. The zero value asks for the defaults:
-// nothing of whole frames, and of others what routers change (TTL, DSCP, ECN and
-// IPChecksum).
+// Ignore says which fields an identity leaves out. The zero value means the default:
+// nothing for whole frames, and for the other kinds the fields that routers change (TTL,
+// DSCP, ECN and IPChecksum).
 type Ignore struct {
 	fields     Fields
 	noDefaults bool
 }
 
-// IgnoreAlso leaves fields out beside the defaults.
+// IgnoreAlso leaves out fields besides the default ones.
 func IgnoreAlso(f Fields) Ignore { return Ignore{fields: f} }
 
-// IgnoreOnly leaves fields out instead of the defaults: nothing for 0.
+// IgnoreOnly leaves out fields instead of the default ones; IgnoreOnly(0) leaves out
+// nothing.
 func IgnoreOnly(f Fields) Ignore { return Ignore{fields: f, noDefaults: true} }
 
-// ParseIgnore reads field names separated by commas: fields to leave out beside
-// the defaults, or instead of them where one of the words is "none".
+// ParseIgnore reads the names of fields to leave out, separated by commas. They come on
+// top of the default, or replace it if one of the words is "none".
 func ParseIgnore(s string) (Ignore, error) {
 	var m Ignore
 	for word := range strings.SplitSeq(s, ",") {
@@ -108,8 +110,8 @@ func (m Ignore) Apply(k IdentityKind) Fields {
 	return m.fields | k.defaultIgnore()
 }
 
-// ipMasks are the bits that stay of the first bytes of an IP header, as
-// little-endian words.
+// ipMasks has the bits that are kept of the first bytes of an IP header, as little-endian
+// words.
 type ipMasks struct {
 	v4 [2]uint64 // bytes 0 to 15
 	v6 uint64    // bytes 0 to 7
@@ -146,7 +148,7 @@ func (f Fields) ipMasks() ipMasks {
 	}
 }
 
-// apply masks the start of an IP header, or what there is of it.
+// apply masks the start of an IP header. The header may be truncated.
 func (m *ipMasks) apply(ip []byte, version uint8) {
 	words := m.v4
 	if version == 6 {
@@ -157,8 +159,8 @@ func (m *ipMasks) apply(ip []byte, version uint8) {
 	}
 }
 
-// checksumAt returns where in the header of an IP protocol the checksum
-// lies and how many bytes it has; 0 for protocols without one.
+// checksumAt returns the offset of the checksum in the header of an IP protocol, and its
+// size in bytes; size is 0 for protocols without one.
 func checksumAt(proto uint8) (offset, size uint32) {
 	switch proto {
 	case protoTCP:

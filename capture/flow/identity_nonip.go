@@ -7,29 +7,30 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Frames without IP are compared by what stations send each other, not by what the
-// wire or a tap adds: destination, source, ethertype, payload. An ethertype of 0 stands
-// for 802.2. Cooked headers have no destination; zeros stand for it.
+// Frames without IP are compared by what stations send to each other: destination,
+// source, ethertype and payload. What the wire or a tap adds does not count. Ethertype 0
+// stands for 802.2. Zeros stand for the destination that cooked headers lack.
 const nonIPHead = 6 + 6 + 2
 
-// tweakNonIP is the tag of such identities; the payload's length on the wire follows.
+// tweakNonIP is the top byte of the tweak of such identities. The length of the payload
+// on the wire follows.
 const tweakNonIP = 3 << 56
 
-// minPayload is the length up to which payloads are padded: a frame has 60 bytes at
-// least, 64 with a VLAN tag, without its check sequence (IEEE 802.3, 3.2.8).
+// minPayload is the length up to which senders pad payloads. Without its check sequence,
+// a frame has at least 60 bytes, or 64 with a VLAN tag (IEEE 802.3, 3.2.8).
 const minPayload = 46
 
 // nonIPFrame is the identity of a frame without IP.
 type nonIPFrame struct {
-	number  uint32 // of the frame, counted from the first of the run
+	number  uint32 // of the frame within the run
 	head    [nonIPHead]byte
-	payload uint32 // where it lies in the batch
+	payload uint32 // its offset in Batch.Buf
 	size    uint32 // of the payload
 	wire    uint32 // the payload's length on the wire
 }
 
-// addNonIP enters frame from+number of b if that has no IP header, but for frames that
-// are compared whole, since no addresses or no ethertype were found.
+// addNonIP adds frame from+number of b to the frames without IP, if it has no IP header.
+// It leaves out frames without known addresses or ethertype, which are compared whole.
 func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (added bool) {
 	if h.Version != 0 {
 		return false
@@ -48,15 +49,15 @@ func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (adde
 	if !w.nonIP.known || w.nonIP.body == 0 || w.nonIP.body > len(w.d) {
 		return false
 	}
-	bare := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
+	entry := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
 	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
-	bare.payload = f.Data + h.Start + uint32(w.nonIP.body)
-	bare.size, bare.wire = uint32(len(payload)), uint32(wire)
-	g.out.nonIP = append(g.out.nonIP, bare)
+	entry.payload = f.Data + h.Start + uint32(w.nonIP.body)
+	entry.size, entry.wire = uint32(len(payload)), uint32(wire)
+	g.out.nonIP = append(g.out.nonIP, entry)
 	return true
 }
 
-// head returns addresses and ethertype.
+// head returns the addresses and the ethertype.
 func (w *walk) head(ignore Fields) (head [nonIPHead]byte) {
 	if ignore&MAC == 0 {
 		if w.nonIP.dst >= 0 {
@@ -70,8 +71,8 @@ func (w *walk) head(ignore Fields) (head [nonIPHead]byte) {
 	return head
 }
 
-// payload returns what was captured of the payload, and its length on the wire, where
-// the frame ends at the given offset.
+// payload returns the captured bytes of the payload and its length on the wire, if the
+// frame ends at the given offset.
 func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	p := &w.nonIP
 	end -= int64(p.fcs)
@@ -86,7 +87,7 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	wire = max(end-int64(p.body), 0)
 	payload = w.d[p.body:]
 	if int64(len(payload)) < wire {
-		return payload, wire // cut: what is at its end is not known
+		return payload, wire // truncated: its end is unknown
 	}
 	payload = payload[:wire]
 	if !p.exact {
@@ -95,8 +96,7 @@ func (w *walk) payload(end int64) (payload []byte, wire int64) {
 	return payload, int64(len(payload))
 }
 
-// arpSize returns the length that the header of ARP (RFC 826) states, 0 for other
-// ethertypes.
+// arpSize returns the length that an ARP header (RFC 826) states; 0 for other ethertypes.
 func arpSize(typ uint16, payload []byte) int {
 	const header = 8
 	if typ != typeARP && typ != typeRARP || len(payload) < header {
@@ -105,10 +105,10 @@ func arpSize(typ uint16, payload []byte) int {
 	return header + 2*(int(payload[4])+int(payload[5]))
 }
 
-// withoutTrailer returns a payload without the redundancy control trailer of the
-// parallel redundancy protocol (IEC 62439-3, 4.1.10): sequence number, four bits of
-// LAN, twelve of length, which counts payload and trailer, suffix. The length may leave
-// out padding.
+// withoutTrailer removes the redundancy control trailer of the parallel redundancy
+// protocol (IEC 62439-3, 4.1.10) from a payload. The trailer has a sequence number, four
+// bits of LAN, twelve bits of length, and a suffix. The length counts payload and
+// trailer, but may leave out padding.
 func withoutTrailer(payload []byte) []byte {
 	const trailer, suffix = 6, 0x88fb
 	n := len(payload)
@@ -124,8 +124,8 @@ func withoutTrailer(payload []byte) []byte {
 	return payload[:n-trailer]
 }
 
-// withoutPadding returns a payload that may be padded without the zeros at its end,
-// whether they are its own or not: nobody behind the first switch could tell.
+// withoutPadding removes the zeros at the end of a payload that may be padded. Some of
+// them may be the sender's own: no station behind a switch can tell the difference.
 func withoutPadding(payload []byte) []byte {
 	if len(payload) > minPayload {
 		return payload
@@ -137,7 +137,7 @@ func withoutPadding(payload []byte) []byte {
 	return payload[:n]
 }
 
-// copyNonIP copies the frames that were entered.
+// copyNonIP copies the head and payload of the frames that addNonIP has taken.
 func (g *Identity) copyNonIP(buf []byte) {
 	m, size := &g.out, uint64(0)
 	m.copies = resize(m.copies, len(m.nonIP))
@@ -155,23 +155,23 @@ func (g *Identity) copyNonIP(buf []byte) {
 	}
 }
 
-// nonIP is what a walk notes for frames without IP, which are compared by hardware
-// addresses, ethertype and payload: the innermost ones that were reached. Offsets are
+// nonIP has what a walk records for the comparison of frames without IP. Addresses,
+// ethertype and payload are the innermost ones that the walk has reached. Offsets are
 // those of the walk.
 type nonIP struct {
-	known    bool // where the addresses are, or that there are none
+	known    bool // whether the addresses are known, or known to be absent
 	dst, src int  // offsets of the addresses, or none
-	body     int  // where the payload begins that walk.typ announces; 0 if none was met
-	end      int  // where it ends at the latest, 0 if nothing says so
-	exact    bool // the end is what a length field says
+	body     int  // start of the payload that walk.typ announces; 0 if there is none
+	end      int  // upper bound of its end; 0 if unknown
+	exact    bool // the end comes from a length field
 	fcs      int  // bytes of frame check sequence at the end of the frame
 }
 
-// none stands for an address that a link header does not have.
+// none is the offset of an address that a link header does not have.
 const none = -1
 
-// addresses notes where addresses lie, counted from the walk's offset, negative if
-// there is none.
+// addresses records where addresses lie, counted from the offset of the walk; negative
+// means none.
 func (p *nonIP) addresses(w *walk, dst, src int) {
 	p.dst, p.src, p.exact = none, none, false
 	if dst >= 0 {
@@ -183,15 +183,15 @@ func (p *nonIP) addresses(w *walk, dst, src int) {
 	p.known = max(p.dst, p.src)+6 <= len(w.d)
 }
 
-// limit notes that the payload does not reach behind end.
+// limit records that the payload ends at end or before.
 func (p *nonIP) limit(end int) {
 	if p.end == 0 || end < p.end {
 		p.end = end
 	}
 }
 
-// sized notes that the payload begins at body and has the given length (IEEE 802.3,
-// 3.2.6). A length that leaves no room for an 802.2 header is none.
+// sized records that the payload begins at body and has the given length (IEEE 802.3,
+// 3.2.6). It ignores a length without room for an 802.2 header.
 func (p *nonIP) sized(body, length int) {
 	if length >= 3 {
 		p.limit(body + length)

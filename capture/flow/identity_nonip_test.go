@@ -11,8 +11,8 @@ import (
 type tap struct {
 	name string
 	link capture.LinkType
-	fcs  uint8 // length that the capture states
-	cut  int   // bytes that the wire had and the capture has not
+	fcs  uint8 // length that the capture states for it
+	cut  int   // bytes on the wire that were not captured
 	data []byte
 }
 
@@ -20,7 +20,7 @@ func onEthernet(name string, data []byte) tap {
 	return tap{name: name, link: capture.LinkEthernet, data: data}
 }
 
-// batchOf returns a batch of frames that are each of an interface of their own.
+// batchOf returns a batch of frames, each from its own interface.
 func batchOf(taps []tap) *capture.Batch {
 	b := &capture.Batch{Sections: []capture.Section{{}}}
 	for i, s := range taps {
@@ -33,12 +33,12 @@ func batchOf(taps []tap) *capture.Batch {
 	return b
 }
 
-// padded60 is a frame as a station sends it, zeros included.
+// padded60 returns a frame as a station sends it, with padding.
 func padded60(frame []byte) []byte {
 	return append(slices.Clone(frame), make([]byte, max(60-len(frame), 0))...)
 }
 
-// inserted puts something between the addresses and the ethertype of a frame.
+// inserted returns a frame with bytes inserted between its addresses and its ethertype.
 func inserted(frame []byte, parts ...any) []byte { return join(frame[:12], join(parts...), frame[12:]) }
 
 func vlan(frame []byte) []byte { return inserted(frame, be16(typeVLAN), be16(5<<13|100)) }
@@ -76,8 +76,8 @@ func arp(n byte) []byte {
 	return ether(typeARP, join("\x00\x01\x08\x00\x06\x04\x00\x01", mac(2), "\x0a\x00\x00\x01", make([]byte, 6), []byte{10, 0, 0, n}))
 }
 
-// goose is a frame of a protection relay; profinet one of a controller. Both carry
-// zeros at their ends that count.
+// goose is a frame of a protection relay, profinet one of a controller. The zeros at their ends
+// are data.
 func goose(sequence byte) []byte {
 	return ether(0x88b8, join("\x00\x01\x00\x51\x00\x00\x00\x00", "\x61\x47 the data set of a relay", make([]byte, 40), []byte{sequence, 0, 0}))
 }
@@ -88,7 +88,7 @@ func profinet(cycle int, data string) []byte {
 
 const fcs = "\xca\xfe\xba\xbe"
 
-// conversations holds groups of frames: those of one group are one frame, those of
+// conversations has groups of frames. Those of one group are the same frame, those of
 // different groups are not.
 var conversations = func() [][]tap {
 	bridge := llc("\x42\x42\x03", "\x00\x00\x00\x00\x00\x80\x00", mac(7), "\x00\x00\x00\x04\x80\x00", mac(7), "\x80\x01\x00\x00\x14\x00\x02\x00\x0f\x00")
@@ -202,8 +202,8 @@ var conversations = func() [][]tap {
 	}}
 }()
 
-// bareConfigs are identities with and without copies of datagrams.
-var bareConfigs = []IdentityConfig{
+// nonIPConfigs are identities with and without copies of datagrams.
+var nonIPConfigs = []IdentityConfig{
 	{Kind: L3}, {Kind: Inner},
 	{Kind: L3, Ignore: IgnoreOnly(0)}, {Kind: L3, Ignore: IgnoreOnly(L4Checksum | VLAN | TCPSeq)}, {Kind: L3, Bytes: 300},
 }
@@ -217,7 +217,7 @@ func TestFramesWithoutIP(t *testing.T) {
 		of = append(of, slices.Repeat([]int{i}, len(c))...)
 	}
 	b := batchOf(taps)
-	for _, cfg := range bareConfigs {
+	for _, cfg := range nonIPConfigs {
 		all := NewIdentity(cfg).FromFrames(make([]Protocol, len(taps)), b, 0).all()
 		for i := range all {
 			for k := range i {
@@ -226,12 +226,12 @@ func TestFramesWithoutIP(t *testing.T) {
 				}
 			}
 		}
-		checkRead(t, cfg, b, 3)
+		checkFromFrames(t, cfg, b, 3)
 	}
 }
 
-// TestFramesWithoutIPAndAddresses compares a cooked frame, which has no destination,
-// with one of Ethernet.
+// TestFramesWithoutIPAndAddresses compares a cooked frame, which has no destination, with
+// an Ethernet frame.
 func TestFramesWithoutIPAndAddresses(t *testing.T) {
 	b := batchOf([]tap{
 		onEthernet("", padded60(vlan(arp(2)))),
@@ -257,7 +257,7 @@ func TestFramesWithoutIPBytes(t *testing.T) {
 	}
 }
 
-// TestIPBehindTags finds the datagrams behind tags of rings and trunks, and before
+// TestIPBehindTags finds the datagrams behind the tags of rings and trunks, and before
 // trailers.
 func TestIPBehindTags(t *testing.T) {
 	v4, v6 := ether(typeIPv4, packet4), ether(typeIPv6, packet6)
@@ -281,7 +281,8 @@ func TestIPBehindTags(t *testing.T) {
 	}
 }
 
-// TestRadiotapCheckSequence leaves out what the header of a wireless frame announces.
+// TestRadiotapCheckSequence leaves out the check sequence that the header of a wireless
+// frame announces.
 func TestRadiotapCheckSequence(t *testing.T) {
 	frame := join("\x08\x02\x00\x00", mac(1), mac(9), mac(2), "\x10\x00", snap(0x9000, make([]byte, 100)))
 	cfg := IdentityConfig{Kind: L3, Ignore: IgnoreOnly(0)}
@@ -292,14 +293,14 @@ func TestRadiotapCheckSequence(t *testing.T) {
 	}
 }
 
-// leading are ethertypes behind which more headers may be found.
+// leading has ethertypes that further headers may follow.
 var leading = []int{
 	typeIPv4, typeIPv6, typeMPLS, typeMPLSUp, typePPPoE, typePBB, typeBridging, typeFabricPath, typeNSH,
 	typeVLAN, typeQinQ, typeQinQOld, typeVNTag, typeETag, typeCMD, typeHSR,
 }
 
-// FuzzFramesWithoutIP checks that tags, padding and check sequences leave the identity
-// as it is, whatever a frame is, and that nothing behind the captured bytes counts.
+// FuzzFramesWithoutIP checks, for any frame, that tags, padding and check sequences do
+// not change the identity, and that bytes behind the captured ones do not count.
 func FuzzFramesWithoutIP(f *testing.F) {
 	for _, c := range conversations {
 		for _, s := range c {
@@ -311,7 +312,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 	g := NewIdentity(IdentityConfig{Kind: L3})
 	f.Fuzz(func(t *testing.T, typ int, payload []byte, tag uint16, missing int) {
 		if slices.Contains(leading, typ&0xffff) || len(payload) < 8 || payload[0] == 0xaa || payload[0] == 6 {
-			return // a header might be found that was not there, in what is added
+			return // the added bytes might look like another header
 		}
 		frame, missing := ether(typ&0xffff, payload), max(missing, 0)%100
 		eth := capture.LinkEthernet
@@ -328,7 +329,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 		if typ&0xffff <= maxLength {
 			stated = typ & 0xffff
 		}
-		if missing == 0 && stated <= len(payload) { // else padding becomes what was missing
+		if missing == 0 && stated <= len(payload) { // else padding would stand in for missing bytes
 			taps = append(taps, onEthernet("padded", padded60(frame)))
 		}
 		b := batchOf(taps)
@@ -338,7 +339,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 				t.Errorf("%s:\n%x\n%x", taps[i].name, all[0], m)
 			}
 		}
-		b.Buf = append(b.Buf, payload...) // of the next frame
+		b.Buf = append(b.Buf, payload...) // belongs to the next frame
 		if again := g.FromHeaders(b, 0, decode(DecoderConfig{}, b)).all(); !slices.Equal(again, all) {
 			t.Errorf("%x\n%x", all, again)
 		}

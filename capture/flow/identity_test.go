@@ -10,15 +10,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// with returns a copy of data that differs from offset at on.
+// with returns a copy of data with other bytes from offset at on.
 func with(data []byte, at int, change string) []byte {
 	out := slices.Clone(data)
 	copy(out[at:], change)
 	return out
 }
 
-// sack is a TCP segment whose last option, of the given kind, holds a block that
-// begins at n.
+// sack is a TCP segment whose last option, of the given kind, holds a block that begins
+// at n.
 func sack(n uint32, kind byte) []byte {
 	options := join("\x02\x04\x05\xb4", "\x01\x01", "\x04\x02", "\x01\x01\x01\x01", []byte{kind, 10}, be32(n), be32(n+1), "\x00\x00\x00\x00\x00\x00")
 	segment := join(tcp(1000, 80, nil), options, "data")
@@ -120,7 +120,8 @@ func TestEqualPackets(t *testing.T) {
 	}
 }
 
-// TestTagsOfOtherLinks removes tags whose type field does not lie before them.
+// TestTagsOfOtherLinks removes tags of links whose type field does not lie right before
+// them.
 func TestTagsOfOtherLinks(t *testing.T) {
 	ignore := IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(VLAN | MAC)}
 	sll2 := func(typ int, rest ...any) []byte {
@@ -143,13 +144,13 @@ func TestTagsOfOtherLinks(t *testing.T) {
 	}
 }
 
-// TestWireLength checks that frames cut to the same bytes differ by the length
-// that they had.
+// TestWireLength checks that frames truncated to the same bytes differ by their length on
+// the wire.
 func TestWireLength(t *testing.T) {
 	frame := goose(1)
 	b := newBatch(capture.LinkEthernet, frame, frame, frame)
 	b.Frames[1].WireLen = 1500
-	b.Frames[2].WireLen = 2 // a lie: without IP the captured bytes count
+	b.Frames[2].WireLen = 2 // false: without IP the captured bytes count
 	for _, kind := range []IdentityKind{Frame, L3, Inner} {
 		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 		a, other, tiny := all[0], all[1], all[2]
@@ -159,8 +160,8 @@ func TestWireLength(t *testing.T) {
 	}
 }
 
-// TestInnerWireLength checks that a carried frame has the length that it had
-// in the tunnel, not what the capture kept of it.
+// TestInnerWireLength checks that a carried frame has its length in the tunnel, not its
+// captured length.
 func TestInnerWireLength(t *testing.T) {
 	data := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame))
 	b := newBatch(capture.LinkRaw, data[:len(data)-5])
@@ -171,8 +172,8 @@ func TestInnerWireLength(t *testing.T) {
 	}
 }
 
-// TestIdentityBytes checks that only the first bytes count, and how they lie
-// in the buffer.
+// TestIdentityBytes checks that only the first bytes count, and how they lie in the
+// buffer.
 func TestIdentityBytes(t *testing.T) {
 	frames := [][]byte{ether(typeIPv4, packet4), ether(typeIPv6, packet6), arpFrame, nil, {1}}
 	b := newBatch(capture.LinkEthernet, frames...)
@@ -196,7 +197,7 @@ func TestIdentityBytes(t *testing.T) {
 	}
 }
 
-// checkLayout checks that messages are aligned, padded with zeros and apart.
+// checkLayout checks that messages are aligned, padded with zeros, and do not overlap.
 func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
 	t.Helper()
 	at := uint32(0)
@@ -215,7 +216,7 @@ func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
 	}
 }
 
-// TestBufferShrinks checks that a huge frame does not cost memory for ever.
+// TestBufferShrinks checks that a huge frame does not cost memory forever.
 func TestBufferShrinks(t *testing.T) {
 	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
 	small := newBatch(capture.LinkEthernet, arpFrame)
@@ -255,7 +256,7 @@ func TestParseMask(t *testing.T) {
 	}
 }
 
-// TestZeroConfig leaves out what routers change unless told otherwise.
+// TestZeroConfig checks that the zero value leaves out what routers change.
 func TestZeroConfig(t *testing.T) {
 	const router = TTL | DSCP | ECN | IPChecksum
 	for _, c := range []struct {
@@ -288,8 +289,8 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-// nearCopies returns frames that differ from each other in one bit, in a few bytes
-// or in their length, and exact copies of some.
+// nearCopies returns frames that differ in one bit, in a few bytes or in their length,
+// and exact copies of some.
 func nearCopies() [][]byte {
 	r := rand.New(rand.NewPCG(7, 8))
 	long6 := ip6(1, protoUDP, udp(1000, 53, make([]byte, 40)))
@@ -317,9 +318,9 @@ func nearCopies() [][]byte {
 	return out
 }
 
-// TestPlaceAndCopyAgree checks that two frames have the same identity where they
-// lie if they have the same one copied.
-func TestPlaceAndCopyAgree(t *testing.T) {
+// TestZeroCopyAgrees checks that messages in the batch make the same frames equal as
+// copied messages do.
+func TestZeroCopyAgrees(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
 	for _, kind := range []IdentityKind{Frame, L3, Inner} {
 		h := decode(DecoderConfig{Inner: kind == Inner}, b)
@@ -328,15 +329,15 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 				continue
 			}
 			cfg := IdentityConfig{Kind: kind, Ignore: IgnoreAlso(more)}
-			placing, copying := NewIdentity(cfg), NewIdentity(cfg)
-			if !placing.zeroCopy {
+			inBatch, copying := NewIdentity(cfg), NewIdentity(cfg)
+			if !inBatch.zeroCopy {
 				t.Fatalf("%+v is copied", cfg)
 			}
 			copying.zeroCopy = false
-			placed, copied := placing.FromHeaders(b, 0, h).all(), copying.FromHeaders(b, 0, h).all()
+			uncopied, copied := inBatch.FromHeaders(b, 0, h).all(), copying.FromHeaders(b, 0, h).all()
 			there, back := map[message]message{}, map[message]message{}
-			for i := range placed {
-				a, c := placed[i], copied[i]
+			for i := range uncopied {
+				a, c := uncopied[i], copied[i]
 				if was, ok := there[a]; ok && was != c {
 					t.Fatalf("%+v: frame %x: one identity for %x and %x", cfg, b.Data(i), was, c)
 				}
@@ -345,16 +346,16 @@ func TestPlaceAndCopyAgree(t *testing.T) {
 				}
 				there[a], back[c] = c, a
 			}
-			if len(there) < 2000 || len(there) > len(placed)*9/10 {
-				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(placed))
+			if len(there) < 2000 || len(there) > len(uncopied)*9/10 {
+				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(uncopied))
 			}
 		}
 	}
 }
 
-// TestPlaceLeavesBatch checks that frames are digested without a copy and stay as
-// they are.
-func TestPlaceLeavesBatch(t *testing.T) {
+// TestZeroCopyLeavesBatch checks that frames are digested without a copy and are not
+// modified.
+func TestZeroCopyLeavesBatch(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, nearCopies()...)
 	before := slices.Clone(b.Buf)
 	for _, kind := range []IdentityKind{Frame, L3} {
@@ -365,19 +366,19 @@ func TestPlaceLeavesBatch(t *testing.T) {
 	}
 }
 
-// checkRead checks that frames are read as they are decoded and gathered.
-func checkRead(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
+// checkFromFrames checks that FromFrames returns what Decode and FromHeaders return.
+func checkFromFrames(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
 	t.Helper()
 	g := NewIdentity(cfg)
 	protocols := make([]Protocol, len(b.Frames)-from)
 	read := g.FromFrames(protocols, b, from).all()
 	h := decode(DecoderConfig{Inner: cfg.Kind == Inner}, b)[from:]
-	if gathered := NewIdentity(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, gathered) {
-		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, gathered)
+	if want := NewIdentity(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, want) {
+		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, want)
 	}
 	for i := range h {
-		if protocols[i] != h[i].Protocol() {
-			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].Protocol())
+		if protocols[i] != h[i].protocol() {
+			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].protocol())
 		}
 	}
 }
@@ -392,16 +393,16 @@ func mixedLinks() *capture.Batch {
 	return b
 }
 
-// TestRead reads frames with and without what makes them rare, of one link type and of
-// several.
-func TestRead(t *testing.T) {
-	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), plainFrames())...)
+// TestFromFrames reads frames for the fast and the slow path, of one and of several link
+// types.
+func TestFromFrames(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), mostlyFast())...)
 	mixed := mixedLinks()
 	for _, kind := range []IdentityKind{Frame, L3, Inner} {
 		for _, ignore := range []Ignore{{}, IgnoreAlso(IPID | FlowLabel), IgnoreAlso(L4Checksum)} {
 			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
-				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
-				checkRead(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)
+				checkFromFrames(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
+				checkFromFrames(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)
 			}
 		}
 	}

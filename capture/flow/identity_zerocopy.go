@@ -7,22 +7,22 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Where nothing after the first bytes of a datagram is left out, as with the
-// default fields, the rest is digested where it lies, in the batch. What counts of
-// the first 12 bytes is the tweak:
+// If all ignored fields lie within the first 12 bytes of a datagram, as the default ones
+// do, the message is the rest of the datagram. It is digested in the batch, without a
+// copy. The first 12 bytes, less the ignored fields, become the tweak:
 //
 //	IPv4   bytes 0, 9, 2 to 7
 //	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
 //	       bits, 8 to 11; the payload length is that of the message
 //
-// If an IPv6 datagram was cut, or not all of it counts, its payload length is not
-// told by the message. Then the tweak is bytes 0 to 7, with 7 as version, and the
-// message begins with byte 8. No other identity has a tweak that begins as these do.
+// If an IPv6 datagram was truncated or its payload length is 0, the length of the message
+// does not tell the payload length. Then the tweak is bytes 0 to 7, with 7 as the
+// version, and the message begins at byte 8. No other identity has a tweak that begins
+// like these.
 
-// routerFields are those whose bytes have no place in such a tweak.
-const routerFields = TTL | DSCP | ECN | IPChecksum
-
-// canZeroCopy reports whether identities are digested in place.
+// canZeroCopy reports whether messages can lie in the batch. All fields in routerFields
+// must be left out, since the tweak has no room for them, and none outside of the first
+// 12 bytes.
 func canZeroCopy(cfg IdentityConfig) bool {
 	ignore := cfg.ignored()
 	switch {
@@ -34,7 +34,7 @@ func canZeroCopy(cfg IdentityConfig) bool {
 	return ignore&routerFields == routerFields && ignore&(L4Checksum|VLAN|MAC|TCPSeq) == 0
 }
 
-// tweakLayout says what of the first 16 bytes of a datagram is in the tweak.
+// tweakLayout says which of the first 16 bytes of a datagram go into the tweak.
 type tweakLayout struct {
 	firstMask    uint64 // mask of bytes 0 to 7, as a big-endian word
 	protocolMask uint64 // mask of the same before it is moved up
@@ -43,10 +43,10 @@ type tweakLayout struct {
 	lengthMask   uint32 // mask of the difference between payload length and datagram
 }
 
-// protocolShift moves the protocol of IPv6 to behind the version.
+// protocolShift moves the protocol number of IPv6 to the place behind the version.
 const protocolShift = 44
 
-// tweakLayouts returns the place of each version of IP.
+// tweakLayouts returns the layout for each version of IP, if the fields f are left out.
 func (f Fields) tweakLayouts() (all [8]tweakLayout) {
 	v4 := tweakLayout{firstMask: 0xff00ffff_ffffffff, secondMask: 0xff << 48}
 	v6 := tweakLayout{firstMask: 0xf00fffff_00000000, protocolMask: 0xff00, secondMask: 0xffffffff, secondShift: 32, lengthMask: 0xffffffff}
@@ -60,7 +60,7 @@ func (f Fields) tweakLayouts() (all [8]tweakLayout) {
 	return all
 }
 
-// zeroCopyFrames lays out messages that are frames.
+// zeroCopyFrames lays out messages of kind Frame.
 func zeroCopyFrames(msgs []digest.Message, frames []capture.Frame) {
 	msgs = msgs[:len(frames)]
 	for i := range frames {
@@ -77,18 +77,18 @@ func (p *tweakLayout) tweak(first, second uint64) uint64 {
 	return first&p.firstMask | first&p.protocolMask<<protocolShift | second>>(p.secondShift&63)&p.secondMask
 }
 
-// truncated returns the message of an IPv6 datagram of n bytes at off whose payload length
-// is not told by n.
+// truncated returns the message of an IPv6 datagram of n bytes at off whose payload
+// length does not follow from n.
 func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
 	return digest.Message{Off: off + 8, Len: n - 8, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
 }
 
-// zeroCopyDatagrams lays out messages that are datagrams, or frames without an IP
-// header, and tells whether there are any of these.
-func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, places *[8]tweakLayout) (others bool) {
+// zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and
+// tells whether there are any of the latter.
+func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []Header, layouts *[8]tweakLayout) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {
-		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], places)
+		zeroCopyDatagram(&msgs[i], buf, frames[i].Data, &h[i], layouts)
 		if h[i].Version == 0 {
 			others = true
 		}
@@ -96,17 +96,16 @@ func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame
 	return others
 }
 
-// zeroCopyDatagram lays out the message of the frame at data. Versions come in no order
-// that a CPU could guess, so that they have a branch only where there is something
-// rare about them.
-func zeroCopyDatagram(m *digest.Message, buf []byte, data uint32, h *Header, places *[8]tweakLayout) {
+// zeroCopyDatagram lays out the message of the frame at data. A CPU cannot predict the
+// mix of versions, so only rare cases have a branch.
+func zeroCopyDatagram(m *digest.Message, buf []byte, data uint32, h *Header, layouts *[8]tweakLayout) {
 	off, n := data+h.Start, h.End-h.Start
 	at := int(off)
 	if h.Version == 0 || at+16 > len(buf) {
 		m.Off, m.Len, m.Tweak = off, n, tweakFrame|uint64(h.Wire)
 		return
 	}
-	ip, p := (*[16]byte)(buf[at:at+16]), &places[h.Version&7]
+	ip, p := (*[16]byte)(buf[at:at+16]), &layouts[h.Version&7]
 	word := binary.BigEndian.Uint64(ip[:8])
 	if (n-40-uint32(uint16(word>>16)))&p.lengthMask != 0 {
 		*m = p.truncated(word, off, n)

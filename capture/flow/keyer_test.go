@@ -15,7 +15,7 @@ import (
 // IPv4 first, then IPv6, then hardware addresses.
 func texts(t *testing.T, cfg KeyConfig, b *capture.Batch) (out []string, frames []uint32) {
 	t.Helper()
-	keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
+	keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 	for _, a := range keys.Addr4 {
 		out = append(out, cfg.FormatAddr4(a))
 	}
@@ -68,42 +68,47 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeyers checks that keys of several kinds at once, of headers and read, are those of
-// each alone, with and without one that needs more of the frames than the others.
-func TestKeyers(t *testing.T) {
-	var all, ip []KeyConfig
-	for of := range KeyKind(len(keyKindNames)) {
-		all = append(all, KeyConfig{Kind: of}, KeyConfig{Kind: of, VLAN: true, Mask4: 20, Mask6: 70})
+// allKeys returns configurations of all kinds, with and without masks and VLAN.
+func allKeys() (all []KeyConfig) {
+	for kind := range KeyKind(len(keyKindNames)) {
+		all = append(all, KeyConfig{Kind: kind}, KeyConfig{Kind: kind, VLAN: true, Mask4: 20, Mask6: 70})
 	}
+	return all
+}
+
+// TestKeyer checks that both methods of a Keyer return the keys that Keyers of one kind
+// make, with and without a kind that needs more of the frames than the others.
+func TestKeyer(t *testing.T) {
+	var ip []KeyConfig
+	all := allKeys()
 	for _, cfg := range all {
 		if cfg.Kind != MACs {
 			ip = append(ip, cfg)
 		}
 	}
-	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
+	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
 		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
-			checkKeyers(t, cfgs, DecoderConfig{}, b, 0)
-			checkKeyers(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
-			checkKeyers(t, cfgs, DecoderConfig{}, b, len(b.Frames))
+			checkKeyer(t, cfgs, DecoderConfig{}, b, 0)
+			checkKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
+			checkKeyer(t, cfgs, DecoderConfig{}, b, len(b.Frames))
 		}
 	}
 }
 
-func checkKeyers(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
+func checkKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
-	keyers := NewMultiKeyer(cfgs, how)
-	for way, all := range [][]*Keys{keyers.FromHeaders(b, from, h), NewMultiKeyer(cfgs, how).FromFrames(b, from, len(h))} {
+	for way, all := range [][]*Keys{NewKeyer(cfgs, how).FromHeaders(b, from, h), NewKeyer(cfgs, how).FromFrames(b, from, len(h))} {
 		for i, got := range all {
-			if want := NewKeyer(cfgs[i]).FromHeaders(b, from, h); !got.equal(want) {
+			if want := NewKeyer(cfgs[i:i+1], how).FromHeaders(b, from, h)[0]; !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
 			}
 		}
 	}
 }
 
-// plainFrames returns frames most of which have nothing rare about them.
-func plainFrames() [][]byte {
+// mostlyFast returns frames most of which take the fast path.
+func mostlyFast() [][]byte {
 	var frames [][]byte
 	for i := range 1000 {
 		n := byte(i)
@@ -137,7 +142,7 @@ func (k *Keys) equal(other *Keys) bool {
 		slices.Equal(k.MAC, other.MAC) && slices.Equal(k.MACFrame, other.MACFrame)
 }
 
-// TestVLANZero checks that a priority tag is told from no tag.
+// TestVLANZero checks that a priority tag differs from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))
 	got, _ := texts(t, KeyConfig{Kind: Src, VLAN: true}, b)
@@ -160,14 +165,14 @@ func reversed(ip []byte) []byte {
 	return out
 }
 
-// TestBiflow checks that both directions are one, whichever end is the smaller,
-// and that a flow to itself is told apart by its ports.
+// TestBiflow checks that both directions have one key, whichever end is the smaller one,
+// and that the ports distinguish the ends of a flow from an address to itself.
 func TestBiflow(t *testing.T) {
 	self := ip4(1, protoUDP, udp(9, 7, nil))
 	copy(self[16:20], self[12:16])
 	far6 := ip6(1, protoTCP, tcp(5, 6, nil))
 	copy(far6[8:], []byte{0xff, 0xfe})
-	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ in the last byte alone
+	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ only in the last byte
 	copy(low6[24:], low6[8:23])
 	low6[39] = 0
 	for _, ip := range [][]byte{packet4, packet6, self, far6, low6} {
@@ -183,7 +188,7 @@ func TestBiflow(t *testing.T) {
 	}
 }
 
-// TestPortless checks that what has no ports is shown without.
+// TestPortless checks that keys without ports are shown without.
 func TestPortless(t *testing.T) {
 	later := slices.Clone(packet4)
 	later[7] = 1
@@ -200,7 +205,7 @@ func TestMasks(t *testing.T) {
 	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	for bits := 1; bits <= 128; bits++ {
 		cfg := KeyConfig{Kind: Src, Mask4: min(bits, 32), Mask6: bits}
-		keys := NewKeyer(cfg).FromHeaders(b, 0, decode(DecoderConfig{}, b))
+		keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
 		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)
@@ -236,14 +241,14 @@ func TestProtocol(t *testing.T) {
 		"tcp": {Version: 4, Proto: 6}, "icmpv6": {Version: 6, Proto: 58}, "ip-253": {Version: 4, Proto: 253},
 		"hopopt": {Version: 4}, "non_ip": {},
 	} {
-		if got := h.Protocol().String(); got != want {
+		if got := h.protocol().String(); got != want {
 			t.Errorf("%+v: got %q, want %q", h, got, want)
 		}
 	}
 }
 
-// TestDetermines compares Determines with keys of packets: whether those that have one key in
-// common have the other one, too.
+// TestDetermines compares Determines with the keys of packets: whether packets with equal
+// keys of one kind have equal keys of the other.
 func TestDetermines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	var frames [][]byte
@@ -287,10 +292,10 @@ func TestDetermines(t *testing.T) {
 	}
 }
 
-// keysOf returns what the elements of each packet say, in no order.
+// keysOf returns the elements of each packet, in no order.
 func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
 	elements := make([][]string, packets)
-	made := NewMultiKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
+	made := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
 	for i, frame := range made.V4Frame {
 		text := ""
 		if made.Addr4 != nil {

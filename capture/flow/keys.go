@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// KeyKind says what is counted.
+// KeyKind says which part of a packet is the key that is counted.
 type KeyKind uint8
 
-// What keys are made of.
+// The kinds of key.
 const (
 	Src    KeyKind = iota // source address
 	Dst                   // destination address
@@ -21,8 +21,8 @@ const (
 	Pair                  // source and destination address
 	Flow                  // five-tuple: addresses, ports and protocol
 	Biflow                // five-tuple with its two ends sorted, so that both directions are one
-	// MAC is either hardware address, group addresses left out: the stations
-	// seen. It needs no IP header.
+	// MACs is either hardware address, without group addresses: the stations seen. It
+	// needs no IP header.
 	MACs
 )
 
@@ -40,13 +40,13 @@ func ParseKeyKind(s string) (KeyKind, error) {
 // KeyConfig says what a key is made of.
 type KeyConfig struct {
 	Kind KeyKind
-	// Mask4 and Mask6 are prefix lengths that addresses are cut to; 0 means
-	// whole addresses.
+	// Mask4 and Mask6 are the prefix lengths that addresses are cut to. 0 means whole
+	// addresses.
 	Mask4, Mask6 int
 	VLAN         bool // the outermost VLAN tag is part of the key
 }
 
-// Validate returns an error if the configuration has no meaning.
+// Validate returns an error for an unknown kind or an impossible prefix length.
 func (c KeyConfig) Validate() error {
 	switch {
 	case int(c.Kind) >= len(keyKindNames):
@@ -59,7 +59,7 @@ func (c KeyConfig) Validate() error {
 	return nil
 }
 
-// nameOf returns the name of a constant, or its number if it is none.
+// nameOf returns the name of a constant, or its number if it has no name.
 func nameOf(names []string, i uint8) string {
 	if int(i) < len(names) {
 		return names[i]
@@ -76,8 +76,8 @@ func parseName(names []string, s string) (uint8, error) {
 	return uint8(i), nil
 }
 
-// determined says which addresses and flows packets have in common that have others in
-// common: bit o of element k is set if those of k make those of o.
+// determined says which kinds of key follow from others. Bit o of element k is set if
+// packets with equal keys of kind k also have equal keys of kind o.
 var determined = [...]uint8{
 	Src: 1 << Src, Dst: 1 << Dst, IP: 1 << IP, MACs: 1 << MACs,
 	Pair:   1<<Src | 1<<Dst | 1<<IP | 1<<Pair,
@@ -85,13 +85,14 @@ var determined = [...]uint8{
 	Biflow: 1<<IP | 1<<Biflow,
 }
 
-// Determines tells whether packets with the same key by c have the same one by other, too.
+// Determines tells whether packets with equal keys under c always have equal keys under
+// other.
 func (c KeyConfig) Determines(other KeyConfig) bool {
 	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&
 		prefix(c.Mask4, 32) >= prefix(other.Mask4, 32) && prefix(c.Mask6, 128) >= prefix(other.Mask6, 128)
 }
 
-// prefix returns the prefix length that a mask means.
+// prefix returns the prefix length that a mask means, of an address of whole bits.
 func prefix(mask, whole int) int {
 	if mask == 0 {
 		return whole
@@ -99,10 +100,9 @@ func prefix(mask, whole int) int {
 	return mask
 }
 
-// Format16 returns an IPv4 key, or a hardware address for MACs, for people to
-// read: "10.0.0.1", "10.0.0.0/24", "10.0.0.1 > 10.0.0.2", "tcp 10.0.0.1:1234 >
-// 10.0.0.2:80", "<>" in place of ">" without direction, each with " vlan 100"
-// where that is part of the key.
+// Format16 formats an IPv4 key, or a hardware address for MACs, for people: "10.0.0.1",
+// "10.0.0.0/24", "10.0.0.1 > 10.0.0.2", "tcp 10.0.0.1:1234 > 10.0.0.2:80". Keys without a
+// direction have "<>" instead of ">". Keys with a VLAN end with " vlan 100".
 func (c KeyConfig) Format16(key [16]byte) string {
 	if c.Kind == MACs {
 		return net.HardwareAddr(key[:6]).String() + vlanSuffix(key[tail4:])
@@ -112,15 +112,15 @@ func (c KeyConfig) Format16(key [16]byte) string {
 	return c.format(src, dst, c.Mask4, key[tail4:])
 }
 
-// Format48 returns an IPv6 key like Format16: "2001:db8::1",
-// "2001:db8::/32", "udp [2001:db8::1]:53 > [2001:db8::2]:4000".
+// Format48 formats an IPv6 key as Format16 does: "2001:db8::1", "2001:db8::/32", "udp
+// [2001:db8::1]:53 > [2001:db8::2]:4000".
 func (c KeyConfig) Format48(key [48]byte) string {
 	src := netip.AddrFrom16([16]byte(key[:]))
 	dst := netip.AddrFrom16([16]byte(key[dst6:]))
 	return c.format(src, dst, c.Mask6, key[tail6:])
 }
 
-// FormatAddr4 returns an element of Keys.Addr4 like Format16.
+// FormatAddr4 formats an element of Keys.Addr4 as Format16 does.
 func (c KeyConfig) FormatAddr4(addr uint32) string {
 	var key [16]byte
 	binary.BigEndian.PutUint32(key[:], addr)
@@ -146,7 +146,7 @@ func (c KeyConfig) format(src, dst netip.Addr, mask int, tail []byte) string {
 	return proto + endText(src, mask, srcPort) + arrow + endText(dst, mask, dstPort) + vlanSuffix(tail)
 }
 
-// addressText returns an address, with the prefix length if it was cut.
+// addressText returns an address, with its prefix length if it was cut.
 func addressText(a netip.Addr, mask int) string {
 	if mask == 0 || mask == a.BitLen() {
 		return a.String()

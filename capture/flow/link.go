@@ -6,8 +6,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// linkHeader reads the header of a frame of w.link. Types that are not listed
-// lead nowhere.
+// linkHeader reads the header of a frame of link type w.link. Unlisted types lead
+// nowhere.
 func (w *walk) linkHeader() step {
 	switch w.link {
 	case capture.LinkEthernet:
@@ -56,7 +56,7 @@ func (w *walk) linkHeader() step {
 	case capture.LinkFDDI, capture.LinkTokenRing, capture.LinkARCNET, capture.LinkIPoverIB:
 		return w.legacyLAN()
 	case capture.LinkNetAnalyzer:
-		return w.goTo(4, atEther) // after the analyser's own header
+		return w.goTo(4, atEther) // after the header of the analyzer
 	case capture.LinkEthernetMP:
 		return w.mPacket()
 	case capture.LinkSLIP:
@@ -65,9 +65,8 @@ func (w *walk) linkHeader() step {
 	return stop
 }
 
-// loopback reads the address family that BSD systems put before packets: in
-// the byte order of the machine for NULL, big-endian for LOOP. Some systems
-// write PPP instead.
+// loopback reads the address family that BSD systems put before packets: in the byte
+// order of the machine for NULL, big-endian for LOOP. Some systems write PPP instead.
 func (w *walk) loopback() step {
 	if w.left() < 4 {
 		return stop
@@ -83,8 +82,8 @@ func (w *walk) loopback() step {
 	return w.goTo(4, familyStep(family))
 }
 
-// familyStep returns what an address family number stands for. IPv6 has a
-// number of its own on each system: Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+// familyStep returns the step for an address family. IPv6 has a different number on each
+// system: Linux, NetBSD and OpenBSD, FreeBSD, macOS.
 func familyStep(family uint32) step {
 	switch family {
 	case 2:
@@ -119,8 +118,8 @@ func (w *walk) sll2() step {
 	return w.cooked(w.be16(0), w.be16(8), 20)
 }
 
-// sourceMAC notes the source address of a cooked header, of the given length. Of longer
-// ones the header has the start only.
+// sourceMAC records the source address of a cooked header. Of addresses longer than 6
+// bytes, the header has only the start.
 func (w *walk) sourceMAC(length, src int) {
 	switch length {
 	case 0: // point to point
@@ -143,8 +142,8 @@ func (w *walk) cooked(protocol, hardware uint16, length int) step {
 	return atType
 }
 
-// pppd reads what pppd logs: the direction of a packet takes the place of the
-// address field, or precedes it.
+// pppd reads what pppd logs: the direction of the packet replaces the address field, or
+// precedes it.
 func (w *walk) pppd() step {
 	if w.left() >= 2 && w.d[w.o+1] == 3 {
 		return w.goTo(2, atPPP)
@@ -152,8 +151,8 @@ func (w *walk) pppd() step {
 	return w.goTo(1, atPPP)
 }
 
-// pppHDLC reads PPP in HDLC-like framing, or Cisco HDLC, which is found under
-// the same number: its address field is 0x0f or 0x8f.
+// pppHDLC reads PPP in HDLC-like framing. Cisco HDLC has the same link type; its address
+// field is 0x0f or 0x8f.
 func (w *walk) pppHDLC() step {
 	if w.left() >= 4 && w.d[w.o]&0x7f == 0x0f {
 		return w.ciscoHDLC()
@@ -169,9 +168,9 @@ func (w *walk) ciscoHDLC() step {
 	return w.ethertypeAt(2)
 }
 
-// slip reads the header that libpcap writes before SLIP packets: direction,
-// compression state and 14 bytes of the compressed header. Packets with a
-// compressed TCP header (RFC 1144) hold no IP header.
+// slip reads the header that libpcap writes before SLIP packets: direction, compression
+// state, and 14 bytes of the compressed header. Packets with a compressed TCP header (RFC
+// 1144) have no IP header.
 func (w *walk) slip() step {
 	const compressed = 0x80
 	if w.left() < 16 || w.d[w.o+1]&compressed != 0 {
@@ -180,7 +179,7 @@ func (w *walk) slip() step {
 	return w.goTo(16, atIP)
 }
 
-// legacyLAN reads the headers of networks that came before or beside Ethernet.
+// legacyLAN reads the headers of local networks other than Ethernet.
 func (w *walk) legacyLAN() step {
 	switch w.link {
 	case capture.LinkFDDI:
@@ -221,9 +220,9 @@ func (w *walk) tokenRing() step {
 	return w.goTo(header+int(w.d[w.o+header]&0x1f), atLLC)
 }
 
-// arcnet reads source, destination and system code as BSD writes them. With
-// the newer codes (RFC 1201) a split flag and a sequence number follow, behind
-// four more bytes in exception frames; RFC 1051 has nothing of that.
+// arcnet reads source, destination and system code as BSD writes them. With the newer
+// codes (RFC 1201), a split flag and a sequence number follow; exception frames have four
+// more bytes before these. RFC 1051 has neither.
 func (w *walk) arcnet() step {
 	const header = 3
 	if w.left() < header+1 {
@@ -264,8 +263,8 @@ func (w *walk) infiniBand() step {
 	return w.goTo(header, atType)
 }
 
-// mPacket reads the preamble of IEEE 802.3br: express frames and the first
-// fragments of preemptable frames go on with an Ethernet header.
+// mPacket reads the preamble of IEEE 802.3br. An Ethernet header follows in express
+// frames and in the first fragments of preemptable frames.
 func (w *walk) mPacket() step {
 	const preamble = 8
 	if w.left() < preamble {
@@ -286,9 +285,8 @@ const (
 	nlpidPPP  = 0xcf // RFC 1973
 )
 
-// frameRelay reads a Q.922 address and what RFC 2427 puts after it: a control
-// byte, padding, and a protocol identifier. Cisco's own encapsulation has an
-// ethertype there.
+// frameRelay reads a Q.922 address and the RFC 2427 header after it: a control byte,
+// padding, and a protocol identifier. Cisco's encapsulation has an ethertype instead.
 func (w *walk) frameRelay() step {
 	if w.link == capture.LinkFRelayDir {
 		w.o++
@@ -338,8 +336,8 @@ func (w *walk) nlpid() step {
 	return stop
 }
 
-// atm reads reassembled AAL5 frames: 802.2 as in RFC 2684, or LAN emulation
-// where SunATM's header before it says so.
+// atm reads reassembled AAL5 frames: 802.2 as in RFC 2684, or LAN emulation if SunATM's
+// header before it says so.
 func (w *walk) atm() step {
 	w.bridgePad = true
 	if w.link == capture.LinkSunATM {

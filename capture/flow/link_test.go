@@ -7,13 +7,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// wifiFrame is an 802.11 frame with three addresses and what follows them.
+// wifiFrame is an 802.11 frame with three addresses.
 func wifiFrame(control, flags byte, rest ...any) []byte {
 	return join([]byte{control, flags, 0, 0}, mac(1), mac(2), mac(3), "\x00\x00", join(rest...))
 }
 
-// linkCases are headers of every link type, each before a whole datagram. What
-// they lead to agrees with tshark where it knows the type.
+// linkCases has headers of every link type, each before a whole datagram. The expected
+// results agree with tshark for the types that it knows.
 var linkCases = []struct {
 	name string
 	link capture.LinkType
@@ -143,7 +143,7 @@ func TestLinkTypes(t *testing.T) {
 			if h.SrcPort != 1000 {
 				t.Errorf("source port %d, want 1000", h.SrcPort)
 			}
-			// Cut anywhere, nothing may be invented.
+			// Truncated anywhere, a frame must not yield anything else.
 			for n := range len(data) {
 				checkHeader(t, decodeOne(DecoderConfig{}, c.link, data[:n:n]), n)
 			}
@@ -151,8 +151,8 @@ func TestLinkTypes(t *testing.T) {
 	}
 }
 
-// TestNFLogByteOrder checks that attributes are read in the order of the
-// machine that wrote the capture.
+// TestNFLogByteOrder checks that attributes are read in the byte order of the machine
+// that wrote the capture.
 func TestNFLogByteOrder(t *testing.T) {
 	data := join("\x0a\x00\x00\x00", be16(4+len(packet6)), be16(9), packet6)
 	b := newBatch(capture.LinkNFLog, data)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// maxTunnels is how many tunnels inside each other are opened.
+// maxTunnels is how many nested tunnels are opened.
 const maxTunnels = 8
 
 // UDP ports that stand for a tunnel.
@@ -20,9 +20,9 @@ const (
 // mayTunnel marks the protocols that can carry other packets.
 var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
 
-// openTunnels replaces the header of the frame d by the one that the innermost
-// tunnel carries. Fragments are not opened, and neither are tunnels in which
-// there is nothing to be found: what lies around those stays.
+// openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
+// does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
+// read.
 func openTunnels(h *Header, d []byte, wireLen uint32) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
@@ -46,7 +46,7 @@ func openTunnels(h *Header, d []byte, wireLen uint32) {
 		case in.Version == 0:
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
 			in.Wire = uint32(min(end-uint64(w.frame), 1<<32-1))
-			if uint32(in.Tag) < in.Start { // a tag between tunnel and frame is no part of it
+			if uint32(in.Tag) < in.Start { // a tag between the tunnel and the frame is not part of the frame
 				in.Tags = 0
 			}
 		}
@@ -55,8 +55,8 @@ func openTunnels(h *Header, d []byte, wireLen uint32) {
 	}
 }
 
-// wireEnd returns where the datagram ends by its own length field, counted
-// like the offsets; without one it has no end.
+// wireEnd returns the offset at which the datagram ends by its own length field. Without
+// a length it is the largest number.
 func (h *Header) wireEnd(d []byte) uint64 {
 	ip := d[h.Start:]
 	length := uint64(binary.BigEndian.Uint16(ip[2:]))
@@ -71,16 +71,16 @@ func (h *Header) wireEnd(d []byte) uint64 {
 	return uint64(h.Start) + length
 }
 
-// inheritLink hands the link header's part of h on to in, for tunnels that carry no
-// link header of their own.
+// inheritLink copies the description of the link header from h to in. Tunnels without a
+// link header of their own need it.
 func (h *Header) inheritLink(in *Header) {
 	in.Flags |= h.Flags & linkFlags
 	in.VLAN, in.Dst, in.Src, in.Tag, in.Tags = h.VLAN, h.Dst, h.Src, h.Tag, h.Tags
 }
 
-// tunnel reads the tunnel's header at the start of the payload of h. It
-// returns what lies behind it, and how long the payload is from h.L4 on where
-// the tunnel says so, else -1.
+// tunnel reads the tunnel header at the start of the payload of h. It returns the step
+// behind it, and the length of the payload from h.L4 on, or -1 if the tunnel does not
+// say.
 func (w *walk) tunnel(h *Header) (s step, length int) {
 	switch h.Proto {
 	case protoIPv4:
@@ -115,8 +115,7 @@ func (w *walk) tunnel(h *Header) (s step, length int) {
 	return stop, -1
 }
 
-// shorter returns the smaller of two lengths, the first of which may be -1 for
-// none.
+// shorter returns the smaller of two lengths; an a of -1 counts as none.
 func shorter(a, b int) int {
 	if a < 0 {
 		return b
@@ -170,9 +169,9 @@ func (w *walk) geneve() step {
 	return w.goTo(header+4*int(w.d[w.o]&0x3f), atType)
 }
 
-// gtp reads a GTP-U header with its optional fields and extension headers (3GPP
-// TS 29.281, section 5). Only G-PDUs, which carry a user's packet, lead on. The
-// length counts from the start of the header.
+// gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
+// 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
+// counts from the start of the header.
 func (w *walk) gtp() (s step, length int) {
 	const header, optional, userPacket = 8, 4, 255
 	const anyOptional, hasExtension = 0x07, 0x04
@@ -213,8 +212,8 @@ const (
 	greVersion  = 0x0007
 )
 
-// gre reads a GRE header of version 0, or of version 1 as PPTP has it. The
-// length is known for PPTP, and counts from the start of the header.
+// gre reads a GRE header of version 0, or of version 1 as PPTP uses it. The length is
+// known for PPTP only, and counts from the start of the header.
 func (w *walk) gre() (s step, length int) {
 	if w.left() < 4 {
 		return stop, -1
@@ -254,8 +253,7 @@ func (w *walk) gre0(flags, typ uint16) step {
 	return atType
 }
 
-// greRoutes skips the source route entries of RFC 1701, which end with an
-// empty one.
+// greRoutes skips the source route entries of RFC 1701. An empty entry ends them.
 func (w *walk) greRoutes() bool {
 	for w.left() >= 4 {
 		family, length := w.be16(0), w.d[w.o+3]
@@ -267,8 +265,8 @@ func (w *walk) greRoutes() bool {
 	return false
 }
 
-// pptp reads the enhanced GRE header of RFC 2637, section 4.1. The first word of
-// its key is the length of the payload.
+// pptp reads the enhanced GRE header of RFC 2637, section 4.1. The upper half of its key
+// is the length of the payload.
 func (w *walk) pptp(flags, typ uint16) (s step, length int) {
 	header := 8
 	if flags&greSequence != 0 {

@@ -21,8 +21,8 @@ func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, 
 // arpFrame is an Ethernet frame without IP.
 var arpFrame = arp(1)
 
-// tunnelCases are packets in tunnels; carried is what must be found inside, or
-// nil where the tunnel must stay closed.
+// tunnelCases has packets in tunnels. carried is what must be found inside, or nil if the
+// tunnel must stay closed.
 var tunnelCases = []struct {
 	name    string
 	outer   []byte
@@ -129,8 +129,8 @@ func TestTunnelsByGopacket(t *testing.T) {
 	}
 }
 
-// TestTunnelFragments checks that pieces of tunnels are not opened, and that a
-// fragment header on a whole packet does no harm.
+// TestTunnelFragments checks that fragments are not opened, and that a whole packet with
+// a fragment header is.
 func TestTunnelFragments(t *testing.T) {
 	whole := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4)))
 	first := append([]byte(nil), whole...)
@@ -148,7 +148,7 @@ func TestTunnelFragments(t *testing.T) {
 	}
 }
 
-// TestTunnelLink checks whose addresses and tags a header carries.
+// TestTunnelLink checks whose addresses and tags a header has.
 func TestTunnelLink(t *testing.T) {
 	inner := join(mac(7), mac(8), be16(typeVLAN), be16(0x6005), be16(typeIPv4), packet4)
 	bridged := ether(typeVLAN, join(be16(100), be16(typeIPv4), gre4("\x00\x00", be16(typeBridging), inner)))
@@ -161,7 +161,7 @@ func TestTunnelLink(t *testing.T) {
 	if h.VLAN != 100 || h.Dst != 0 || h.Src != 6 || h.Tag != 14 || h.Tags != 1 {
 		t.Errorf("routed: %+v", h)
 	}
-	// A tag before the frame that a tunnel carries is no part of the frame.
+	// A tag before the frame that a tunnel carries is not part of the frame.
 	odd := gre4("\x00\x00", be16(typeVLAN), be16(3), be16(typeBridging), arpFrame)
 	h = decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, odd)
 	if h.Version != 0 || h.Tags != 0 || string(odd[h.Start:h.End]) != string(arpFrame) {
@@ -169,7 +169,7 @@ func TestTunnelLink(t *testing.T) {
 	}
 }
 
-// TestTunnelDepth checks that nesting is bounded.
+// TestTunnelDepth checks that only so many nested tunnels are opened.
 func TestTunnelDepth(t *testing.T) {
 	data := packet4
 	for range 50 {
@@ -181,7 +181,7 @@ func TestTunnelDepth(t *testing.T) {
 	}
 }
 
-// TestTunnelOf names those tunnels that identity Inner opens, and no others.
+// TestTunnelOf names exactly the tunnels that identity Inner opens.
 func TestTunnelOf(t *testing.T) {
 	names := map[string]Tunnel{
 		"gre": GRE, "pptp": GRE, "erspan": ERSPAN, "vxlan": VXLAN, "vxlan-gpe": VXLAN, "geneve": GENEVE, "gtp": GTPU,
@@ -224,8 +224,8 @@ func batches(r *rand.Rand, packets []string) (all []*capture.Batch) {
 	return all
 }
 
-// TestTunnelSample looks at every packet of a short stream, at every 16th of a long one,
-// and does so wherever batches end.
+// TestTunnelSample checks that every packet of a short stream is sampled, and every 16th
+// of a long one, wherever batches end.
 func TestTunnelSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 4096, 4097, 60_000} {

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// step names what lies at the offset that a walk has reached.
+// step says what lies at the offset that a walk has reached.
 type step uint8
 
 const (
@@ -23,13 +23,12 @@ const (
 	atIP6
 )
 
-// walk is one way through the headers of a frame, from the outside in. Every
-// step moves the offset forward, so a walk ends after a number of steps that
-// is linear in the frame's length; steps that call each other would let a
-// frame choose the depth of the stack.
+// walk reads the headers of a frame from the outside in. Every step moves the offset
+// forward, so the number of steps is linear in the length of the frame. Steps return the
+// next step instead of calling it: otherwise a frame could choose the depth of the stack.
 type walk struct {
-	d         []byte // what may be read
-	o         int    // the offset reached; may lie behind the end of d
+	d         []byte // the bytes that may be read
+	o         int    // the offset reached; may lie beyond the end of d
 	h         *Header
 	link      capture.LinkType
 	typ       uint16
@@ -37,11 +36,10 @@ type walk struct {
 	nonIP     nonIP
 	bigEndian bool // byte order of the machine that wrote the capture
 	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
-	wifiPad   bool // the 802.11 header is padded to a multiple of four bytes
+	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
 }
 
-// run takes steps until the IP header was entered in the Header, or it turns
-// out that there is none.
+// run takes steps until the Header describes an IP header or there is none.
 func (w *walk) run(s step) {
 	for {
 		switch s {
@@ -66,29 +64,29 @@ func (w *walk) run(s step) {
 	}
 }
 
-// left is the number of bytes from the offset on; negative if it lies behind
-// the end.
+// left returns the number of bytes from the offset on. It is negative if the offset lies
+// beyond the end.
 func (w *walk) left() int { return len(w.d) - w.o }
 
 // be16 returns the big-endian number n bytes after the offset.
 func (w *walk) be16(n int) uint16 { return binary.BigEndian.Uint16(w.d[w.o+n:]) }
 
-// goTo moves the offset n bytes on and returns s.
+// goTo moves the offset forward by n bytes and returns s.
 func (w *walk) goTo(n int, s step) step {
 	w.o += n
 	return s
 }
 
-// ethertypeAt reads the ethertype n bytes after the offset and moves on to
-// what it announces, which starts 2 bytes later.
+// ethertypeAt reads the ethertype n bytes after the offset, and moves the offset behind
+// it.
 func (w *walk) ethertypeAt(n int) step {
 	w.typ = w.be16(n)
 	return w.goTo(n+2, atType)
 }
 
-// addresses notes where hardware addresses lie, counted from the offset; -1
-// means that there is none. The outermost ones stay in the Header, the innermost ones
-// in what frames without IP are compared by.
+// addresses records where hardware addresses lie, counted from the offset; -1 means none.
+// The Header keeps the outermost ones. The comparison of frames without IP uses the
+// innermost ones.
 func (w *walk) addresses(dst, src int) {
 	w.nonIP.addresses(w, dst, src)
 	if w.h.Flags&(FlagDst|FlagSrc) != 0 {
@@ -104,7 +102,7 @@ func (w *walk) addresses(dst, src int) {
 	}
 }
 
-// tag notes the VLAN tag at the offset.
+// tag records the VLAN tag at the offset.
 func (w *walk) tag() {
 	h := w.h
 	switch {
@@ -119,8 +117,8 @@ func (w *walk) tag() {
 	}
 }
 
-// ip enters the IP header at the offset in the Header, if there is one of the
-// version that s asks for.
+// ip describes the IP header at the offset in the Header, if it has the version that s
+// asks for.
 func (w *walk) ip(s step) {
 	if w.left() < 1 {
 		return
@@ -179,10 +177,9 @@ func (w *walk) ip6() {
 	}
 }
 
-// extensions follows the extension headers of an IPv6 datagram. It returns the
-// last protocol number met, the offset of what that names, and whether
-// this is the upper-layer header: it is not when the headers were cut or
-// the datagram is a later fragment.
+// extensions follows the extension headers of an IPv6 datagram. It returns the last
+// protocol number, the offset of its header, and whether this is the upper-layer header.
+// It is not if the headers were truncated or the datagram is a later fragment.
 func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
 	proto, o = ip[6], 40
 	for isExtension[proto] {
@@ -198,11 +195,11 @@ func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
 				return proto, o, false
 			}
 			length = 8
-			place := binary.BigEndian.Uint16(ip[o+2:])
-			if place&^6 != 0 { // all but the reserved bits: an offset, or more to come
+			fragment := binary.BigEndian.Uint16(ip[o+2:])
+			if fragment&^6 != 0 { // an offset, or more fragments to come
 				h.Flags |= FlagFragment
 			}
-			if place>>3 != 0 {
+			if fragment>>3 != 0 {
 				return next, o + length, false
 			}
 		}
@@ -211,7 +208,7 @@ func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
 	return proto, o, true
 }
 
-// upper enters the header after IP, which begins at offset o of the frame d.
+// upper describes the header after IP, which begins at offset o of the frame d.
 func (h *Header) upper(d []byte, o int) {
 	if o > int(h.End) {
 		return

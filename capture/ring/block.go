@@ -3,6 +3,7 @@ package ring
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -21,8 +22,8 @@ const (
 	blockHeadLen   = 48
 )
 
-// Offsets in a ring frame (struct tpacket3_hdr). The struct sockaddr_ll of the packet follows
-// it, then some free space, then the packet.
+// Offsets in a ring frame (struct tpacket3_hdr). The struct sockaddr_ll of the packet
+// follows it, then some free space, then the packet.
 const (
 	frameNextAt    = 0 // offset of the next ring frame from this one
 	frameSecondAt  = 4
@@ -47,8 +48,8 @@ const (
 	statusHardware         = 1 << 31
 )
 
-// A batch is full at either limit. So it fits the second-level cache together with everything
-// that is computed from it; batches of whole ring blocks cost a fifth more.
+// A batch is full at either limit. So it fits the second-level cache together with
+// everything that is computed from it; batches of whole ring blocks cost a fifth more.
 const (
 	batchPackets = 2 << 10
 	batchBytes   = 256 << 10
@@ -96,9 +97,9 @@ func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	}
 	left, at := w.left, w.at
 	w.left = 0
-	b.Frames = grow(b.Frames, int(min(left, batchPackets)))
+	b.Frames = slices.Grow(b.Frames, int(min(left, batchPackets)))
 	if !w.inPlace {
-		b.Buf = grow(b.Buf, len(block))
+		b.Buf = slices.Grow(b.Buf, len(block))
 	}
 	for ; left > 0 && !w.full(b); left-- {
 		if at > uint(len(block)) || uint(len(block))-at < frameHeadLen {
@@ -187,14 +188,6 @@ func tagOf(frame []byte, status uint32) uint32 {
 	return tpid<<16 | native.Uint32(frame[frameTCIAt:])&0xFFFF
 }
 
-// grow returns s with room for n more elements.
-func grow[T any](s []T, n int) []T {
-	if cap(s)-len(s) >= n {
-		return s
-	}
-	return append(make([]T, 0, len(s)+n), s...)
-}
-
 // An enhanced packet block (draft-ietf-opsawg-pcapng, section 4.3) has its type, length,
 // interface, time and both lengths before the packet, and its length again behind it.
 const (
@@ -245,8 +238,8 @@ func (w *walker) beginRecord(b *capture.Batch, r *record, capLen int) []byte {
 // appendFrame appends the Frame of a packet of capLen bytes at offset data, and counts
 // it.
 func (w *walker) appendFrame(b *capture.Batch, r *record, data uint, capLen int) *capture.Frame {
-	// The fields are set one by one. The compiler would build a whole value on the stack and
-	// load it before the stores have completed, which doubles the cost of a packet.
+	// The fields are set one by one. The compiler would build a whole value on the stack
+	// and load it before the stores have completed, which doubles the cost of a packet.
 	b.Frames = b.Frames[:len(b.Frames)+1]
 	f := &b.Frames[len(b.Frames)-1]
 	f.Time = r.time
@@ -292,8 +285,8 @@ func (w *walker) appendTagged(b *capture.Batch, r *record, frame []byte, mac uin
 	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
 }
 
-// Offsets in a ring frame, within struct sockaddr_ll, of the parts of a cooked header. The
-// protocol is in network byte order already.
+// Offsets in a ring frame, within struct sockaddr_ll, of the parts of a cooked header.
+// The protocol is in network byte order already.
 const (
 	protocolAt = frameAddressAt + 2
 	indexAt    = frameAddressAt + 4

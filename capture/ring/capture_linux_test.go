@@ -46,8 +46,8 @@ func testCapturedIsSent(t *testing.T, inPlace bool) {
 	}
 }
 
-// TestHold lets packets in from Begin on.
-func TestHold(t *testing.T) {
+// TestStartPaused lets packets in from Start on.
+func TestStartPaused(t *testing.T) {
 	for name, conf := range map[string]Config{"bound": {}, "filter": {SnapLen: 100}, "rings": {Rings: 2}} {
 		t.Run(name, func(t *testing.T) {
 			enterLab(t)
@@ -64,7 +64,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// checkFile reads what was written of a capture of one interface.
+// checkFile reads back the file of a capture of one interface.
 func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(got.file.Bytes()), "file", pcapfile.Options{})
@@ -113,8 +113,8 @@ func TestSnapLen(t *testing.T) {
 	}
 }
 
-// TestTun captures an interface without a link header, by its name and as one of
-// any, which share a protocol number and no more.
+// TestTun captures from an interface without a link header, by its name and as part of
+// Any. The two ways share only the protocol number.
 func TestTun(t *testing.T) {
 	enterLab(t)
 	tun := openTun(t, "tun0")
@@ -146,7 +146,7 @@ func openTun(t *testing.T, name string) *os.File {
 	return tun
 }
 
-// TestPromiscuous asks the interface itself.
+// TestPromiscuous asks the kernel for the mode of the interface.
 func TestPromiscuous(t *testing.T) {
 	enterLab(t)
 	asked := func() bool {
@@ -167,7 +167,7 @@ func TestPromiscuous(t *testing.T) {
 	}
 }
 
-// TestHardwareTime asks for a clock that is not there.
+// TestHardwareTime asks for timestamps of a clock that does not exist.
 func TestHardwareTime(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, HardwareTime: true})
@@ -231,8 +231,8 @@ func TestIgnoreOutgoing(t *testing.T) {
 	}
 }
 
-// TestSuperPackets lets TCP talk over the loopback interface, where segments stay
-// together and checksums empty.
+// TestSuperPackets captures TCP on the loopback interface, where segments stay merged and
+// checksums stay empty.
 func TestSuperPackets(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set lo up")

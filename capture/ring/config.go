@@ -16,9 +16,9 @@ import (
 // later.
 const Any = "any"
 
-// Defaults of Config. With 64 ring blocks that wait at most 10 ms each, a reader may pause
-// for 0.6 s at any packet rate. Ring blocks of 256 KiB would make small packets cost a third
-// more time.
+// Defaults of Config. With 64 ring blocks that wait at most 10 ms each, a reader may
+// pause for 0.6 s at any packet rate. Ring blocks of 256 KiB would make small packets
+// cost a third more time.
 const (
 	DefaultRingBytes    = 64 << 20
 	DefaultBlockBytes   = 1 << 20
@@ -36,9 +36,9 @@ const minSnapLen = cookedLen + tagLen
 // Fanout is how the kernel divides an interface's packets among its rings.
 type Fanout uint8
 
-// The supported modes of PACKET_FANOUT. FanoutHash divides by the kernel's flow hash: both
-// directions of a connection share a ring, but two copies of a packet may not, if one is
-// tagged or tunneled. FanoutCPU divides by the processor that received the packet,
+// The supported modes of PACKET_FANOUT. FanoutHash divides by the kernel's flow hash:
+// both directions of a connection share a ring, but two copies of a packet may not, if
+// one is tagged or tunneled. FanoutCPU divides by the processor that received the packet,
 // FanoutQueue by the receive queue of the network card.
 const (
 	FanoutHash Fanout = iota
@@ -117,7 +117,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.SnapLen != 0 && c.SnapLen < minSnapLen:
 		return c, fmt.Errorf("snap length %d: at least %d", c.SnapLen, minSnapLen)
 	case c.Fanout > FanoutQueue:
-		return c, fmt.Errorf("fanout %d is not known", c.Fanout)
+		return c, fmt.Errorf("unknown fanout mode %d", c.Fanout)
 	case c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes:
 		return c, fmt.Errorf("ring of %d bytes in blocks of %d: at most %d and %d", c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
 	}
@@ -134,8 +134,8 @@ func (c Config) withDefaults() (Config, error) {
 // maxBlockTimeout stays below what the kernel's 16 bits of milliseconds hold.
 const maxBlockTimeout = time.Minute
 
-// The kernel counts both in 32 bits. Offsets into a batch, which holds more than a ring block,
-// have 32 bits too.
+// The kernel counts both in 32 bits. Offsets into a batch, which holds more than a ring
+// block, have 32 bits too.
 const (
 	maxRingBytes  = 1<<31 - 1
 	maxBlockBytes = 1 << 29
@@ -203,8 +203,8 @@ type SenderStats struct {
 	Sent  uint64 `json:"sent"`  // frames that the kernel took
 	Bytes uint64 `json:"bytes"` // of them
 	// Frames that were not sent: captured in part, longer than the interface can carry,
-	// refused by a full queue until RetryTimeout, and lost while the interface was down or
-	// away.
+	// refused by a full queue until RetryTimeout, and lost while the interface was down
+	// or away.
 	Truncated uint64 `json:"cut"`
 	TooLong   uint64 `json:"too_long"`
 	Refused   uint64 `json:"refused"`

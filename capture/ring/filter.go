@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there read
-// what the kernel knows about a packet besides its bytes (linux/filter.h).
+// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there
+// read what the kernel knows about a packet besides its bytes (linux/filter.h).
 const (
 	opClass     = 0x07
 	opMode      = 0xE0
@@ -31,8 +31,8 @@ const (
 	ancillaryIfindex    = ancillaryOffset + 8
 	ancillaryHardware   = ancillaryOffset + 28
 
-	// SKF_NET_OFF: loads from here on count from the network header. They reach the linear
-	// part of the packet, which has its headers.
+	// SKF_NET_OFF: loads from here on count from the network header. They reach the
+	// linear part of the packet, which has its headers.
 	networkOffset = 0xFFF00000
 )
 
@@ -61,7 +61,7 @@ var onceOnLoopback = []bpf.RawInstruction{
 var (
 	// ErrFilter is returned for a program that the kernel cannot run on this kind of
 	// interface.
-	ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
+	ErrFilter = errors.New("the filter tests a field of the cooked header that the kernel does not provide")
 	// ErrKernelFilter is returned for a program that the kernel rejects: it accepts at
 	// most 4096 instructions and no backward jumps. protochain needs such jumps, and a
 	// --bpf-file may have both.

@@ -25,7 +25,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramCooked goes through what tcpdump -y LINUX_SLL2 -ddd makes of filters.
+// TestProgramCooked translates the output of tcpdump -y LINUX_SLL2 -ddd for several
+// filters.
 func TestProgramCooked(t *testing.T) {
 	for _, tt := range []struct {
 		in   bpf.RawInstruction

@@ -219,8 +219,8 @@ func (s *Sender) Close() error {
 	return err
 }
 
-// The bounds of the pause before an unreachable interface is looked up again. It is short at
-// first, since an interface that is being recreated is back soon.
+// The bounds of the pause before an unreachable interface is looked up again. It is short
+// at first, since an interface that is being recreated is back soon.
 const (
 	firstRetry = 20 * time.Millisecond
 	mostRetry  = 100 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TestSendKept sends what a bitmap keeps, in order, and passes over what cannot be
-// sent.
+// TestSendKept sends the frames that a bitmap keeps, in order, and skips those that
+// cannot be sent.
 func TestSendKept(t *testing.T) {
 	enterLab(t)
 	for _, queue := range []bool{false, true} {
@@ -56,7 +56,7 @@ func TestSendKept(t *testing.T) {
 	}
 }
 
-// TestForward sends on what is captured, and finds it behind the second link.
+// TestForward sends captured frames on, and finds them behind the second link.
 func TestForward(t *testing.T) {
 	enterLab(t)
 	makePair(t, "out", "tool")
@@ -74,7 +74,7 @@ func TestForward(t *testing.T) {
 	compare(t, rest(t, tool).frames, sent)
 }
 
-// TestSendRefused takes the other end away.
+// TestSendRefused removes the other end.
 func TestSendRefused(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set right down")
@@ -105,7 +105,7 @@ func TestSendRefused(t *testing.T) {
 	}
 }
 
-// TestSendLinkType sends what is Ethernet's, and nothing else.
+// TestSendLinkType sends Ethernet frames and nothing else.
 func TestSendLinkType(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}})
@@ -116,7 +116,7 @@ func TestSendLinkType(t *testing.T) {
 	if err := s.Send(b, nil); !errors.Is(err, ErrLinkType) {
 		t.Errorf("%v", err)
 	}
-	clear(b.Buf) // as whoever has a batch may do
+	clear(b.Buf) // the owner of a batch may do so
 	if err := s.Send(batchOf(), nil); !errors.Is(err, ErrLinkType) {
 		t.Errorf("%v, and nothing was sent since", err)
 	}
@@ -129,8 +129,8 @@ func TestSendLinkType(t *testing.T) {
 	}
 }
 
-// dropCapabilities takes them from the test's thread, for good. Programs that it starts
-// have those of root again.
+// dropCapabilities drops the capabilities of the test's thread for good. Programs that it
+// starts have those of root again.
 func dropCapabilities(t *testing.T) {
 	t.Helper()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -143,8 +143,8 @@ func dropCapabilities(t *testing.T) {
 	}
 }
 
-// TestSendOutage has an interface go down and up, and removed and made anew. The error
-// stays until a frame was sent, which needs no capability again.
+// TestSendOutage takes an interface down and up, and removes and recreates it. The error
+// stays until a frame was sent, and sending again needs no capability.
 func TestSendOutage(t *testing.T) {
 	enterLab(t)
 	s, err := OpenSender(SenderConfig{Interface: "left"})
@@ -196,7 +196,7 @@ func TestSendOutage(t *testing.T) {
 	}
 }
 
-// requireIdleError hands over batches without a frame to be sent.
+// requireIdleError passes batches without a frame to send.
 func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	t.Helper()
 	before := s.Stats()
@@ -213,8 +213,8 @@ func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	}
 }
 
-// TestSendAnew removes the interface and makes it anew while frames are sent. Those that
-// are counted as sent come out at the other end.
+// TestSendAnew removes and recreates the interface while frames are sent. Frames that
+// were counted as sent come out at the other end.
 func TestSendAnew(t *testing.T) {
 	enterLab(t)
 	s, err := OpenSender(SenderConfig{Interface: "left", Queue: true})
@@ -223,7 +223,7 @@ func TestSendAnew(t *testing.T) {
 	}
 	defer s.Close()
 	b := batchOf(numbered(0, 60), numbered(1, 60))
-	// In the test's namespace, as the program is started from its thread.
+	// The program starts from the test's thread, so it runs in its namespace.
 	script := strings.Join([]string{
 		"set -e", "ip link del left", "ip link add left type veth peer name right", "ip link set right up", "ip link set left up",
 	}, "\n")
@@ -264,7 +264,8 @@ func TestSendAnew(t *testing.T) {
 	}
 }
 
-// TestSendWarns tells once why frames are passed over, with what to do.
+// TestSendWarns checks that the first skipped frame of each kind is reported, with what
+// to do.
 func TestSendWarns(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set left mtu 1400")
@@ -312,7 +313,7 @@ func TestSendWarns(t *testing.T) {
 	}
 }
 
-// TestSendMerged tells what to do about frames that no interface carries.
+// TestSendMerged checks the advice about frames that are too long for any interface.
 func TestSendMerged(t *testing.T) {
 	enterLab(t)
 	var warned error

@@ -137,9 +137,10 @@ func joinFanout(rings []*ring, d *device, c *Config) error {
 }
 
 // A socket receives nothing before its ring is ready, and nothing more while the ring is
-// drained. There are two ways to switch its intake. A socket that wants all packets whole is
-// bound to another protocol. Every other socket gets another socket filter, which costs some
-// time for each packet; a socket of a fanout group, for example, cannot be bound again.
+// drained. There are two ways to switch its intake. A socket that wants all packets whole
+// is bound to another protocol. Every other socket gets another socket filter, which
+// costs some time for each packet; a socket of a fanout group, for example, cannot be
+// bound again.
 
 // usesSocketFilter tells which of the two ways is used.
 func usesSocketFilter(d *device, c *Config) bool {

@@ -70,12 +70,12 @@ func (c *Config) zone() *time.Location {
 }
 
 // keyers makes what makes some of the keys.
-func (c *Config) keyers(keys []int) *flow.MultiKeyer {
+func (c *Config) keyers(keys []int) *flow.Keyer {
 	configs := make([]flow.KeyConfig, len(keys))
 	for i, key := range keys {
 		configs[i] = c.Keys[key]
 	}
-	return flow.NewMultiKeyer(configs, flow.DecoderConfig{Inner: c.Inner})
+	return flow.NewKeyer(configs, flow.DecoderConfig{Inner: c.Inner})
 }
 
 // digesters holds a keyed digest for each family, so that no key of one family can equal

@@ -30,9 +30,9 @@ func NewCounter(cfg *Config) *Counter {
 type Packets struct {
 	counter *Counter
 	batch   *multikey.Batch
-	direct  *flow.MultiKeyer   // of the keys that are made of all packets
-	derived []*flow.MultiKeyer // of those that other keys imply, group by group
-	keys    []keys             // by key of the run, where sightings are told
+	direct  *flow.Keyer   // of the keys that are made of all packets
+	derived []*flow.Keyer // of those that other keys imply, group by group
+	keys    []keys        // by key of the run, where sightings are told
 
 	source *capture.Batch // that is counted
 	subset capture.Batch  // of it: the packets that implied keys are made of

@@ -2,17 +2,92 @@ package flow
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// What is not part of a key is masked instead of left out, and ends are swapped by
-// mask, so that there are no branches that depend on a packet.
+// The parts of a tail as a big-endian word.
+const (
+	tailPorts    = 0xffffffff << 32
+	tailProtocol = 0xff << 24
+	tailVLAN     = 0x1ffff
+)
+
+// keyMaker makes keys of one kind from lists of IP headers, or from hardware addresses.
+type keyMaker struct {
+	cfg       KeyConfig
+	perPacket int       // elements per packet
+	numeric   bool      // IPv4 elements are numbers: Keys.Addr4
+	sorted    bool      // the smaller end comes first
+	src       [2]uint64 // masks of the first address of an IPv6 key, in memory order
+	dst       [2]uint64 // masks of the second address, 0 if there is none
+	both4     uint64    // mask of both addresses of an IPv4 key
+	tail      uint64    // mask of the tail
+	keys      Keys
+}
+
+func newKeyMaker(cfg KeyConfig) *keyMaker {
+	if err := cfg.Validate(); err != nil {
+		panic("flow: NewKeyer: " + err.Error())
+	}
+	k := &keyMaker{cfg: cfg, perPacket: 1, numeric: cfg.Kind <= IP && !cfg.VLAN, sorted: cfg.Kind == Biflow}
+	if cfg.Kind == IP || cfg.Kind == MACs {
+		k.perPacket = 2
+	}
+	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
+	if cfg.Mask6 != 0 {
+		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
+		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
+	}
+	mask4 := uint64(math.MaxUint32)
+	if cfg.Mask4 != 0 {
+		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
+	}
+	k.both4 = mask4 << 32
+	if cfg.Kind > IP {
+		k.dst, k.both4 = k.src, k.both4|mask4
+	}
+	if cfg.Kind == Flow || cfg.Kind == Biflow {
+		k.tail = tailPorts | tailProtocol
+	}
+	if cfg.VLAN {
+		k.tail |= tailVLAN
+	}
+	return k
+}
+
+// gather makes the keys from the lists of f, or from h for hardware addresses.
+func (k *keyMaker) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
+	if k.cfg.Kind == MACs {
+		k.gatherMACs(b, from, h)
+		return &k.keys
+	}
+	k.gather4(b.Buf, &f.four)
+	k.gather6(b.Buf, &f.six)
+	return &k.keys
+}
+
+// framesOf returns which frames the elements come from: frames itself, or each of them
+// twice, written to the memory of old.
+func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
+	if k.perPacket == 1 {
+		return frames
+	}
+	old = resize(old, 2*len(frames))
+	for i, f := range frames {
+		old[2*i], old[2*i+1] = f, f
+	}
+	return old
+}
+
+// No branch here depends on a packet. Fields that are not part of a key are masked
+// instead of left out, and the two ends are swapped by mask.
 
 // gather4 makes the keys of IPv4 packets.
-func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
+func (k *keyMaker) gather4(buf []byte, v *headers.TupleList) {
 	keys, n := &k.keys, k.perPacket*len(v.Frame)
 	keys.V4Frame = k.framesOf(keys.V4Frame, v.Frame)
 	if k.numeric {
@@ -36,9 +111,9 @@ func (k *Keyer) gather4(buf []byte, v *headers.TupleList) {
 	}
 }
 
-// addresses4 writes the addresses at an offset of the IP header as every element
-// that k.each leaves to which.
-func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
+// addresses4 writes the addresses at an offset of the IP headers. With two elements per
+// packet, which says whether they become the first or the second.
+func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *headers.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
 	for i, at := range v.At {
 		ip := int(at) + address
@@ -46,8 +121,8 @@ func (k *Keyer) addresses4(dst []uint32, which int, buf []byte, v *headers.Tuple
 	}
 }
 
-// tagged4 does the same with the VLAN as part of the key.
-func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
+// tagged4 writes the same addresses with the VLAN as part of the key.
+func (k *keyMaker) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.TupleList, address int) {
 	for i, at := range v.At {
 		ip, key := int(at)+address, &dst[k.perPacket*i+which]
 		binary.BigEndian.PutUint64(key[:], uint64(binary.BigEndian.Uint32(buf[ip:ip+4]))<<32&k.both4)
@@ -55,8 +130,8 @@ func (k *Keyer) tagged4(dst [][size4]byte, which int, buf []byte, v *headers.Tup
 	}
 }
 
-// tuples4 writes keys of two addresses.
-func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
+// tuples4 writes keys with two addresses.
+func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 	both, mask, sorted := k.both4, k.tail, k.sorted
 	tails := v.Tail[:len(dst)]
 	for i, at := range v.At[:len(dst)] {
@@ -74,7 +149,7 @@ func (k *Keyer) tuples4(dst [][size4]byte, buf []byte, v *headers.TupleList) {
 }
 
 // gather6 makes the keys of IPv6 packets.
-func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
+func (k *keyMaker) gather6(buf []byte, v *headers.TupleList) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
 	keys.V6 = resize(keys.V6, k.perPacket*len(v.Frame))
@@ -87,9 +162,9 @@ func (k *Keyer) gather6(buf []byte, v *headers.TupleList) {
 	}
 }
 
-// tuples6 writes keys of the addresses at two offsets of the IP header, of the first
-// alone where k.dst is 0, as every element that k.each leaves to which.
-func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
+// tuples6 writes keys of the addresses at two offsets of the IP headers. Where k.dst is
+// 0, the second address is not part of the key. The argument which is that of addresses4.
+func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.TupleList, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {
 		ip, key := buf[int(at):int(at)+40], &keys[k.perPacket*i+which]
@@ -115,8 +190,8 @@ func (k *Keyer) tuples6(keys [][size6]byte, which int, buf []byte, v *headers.Tu
 	}
 }
 
-// greater6 returns all ones if the first address, with the first port of the tail, is
-// the greater one, else 0. The words of addresses are little-endian.
+// greater6 returns all ones if the first end, address then port, is greater than the
+// second, else 0. The words of addresses are little-endian.
 func greater6(s0, s1, d0, d1, tail uint64) uint64 {
 	_, greater := bits.Sub64(tail>>32&0xffff, tail>>48, 0)
 	_, greater = bits.Sub64(bits.ReverseBytes64(d1), bits.ReverseBytes64(s1), greater)
@@ -124,20 +199,20 @@ func greater6(s0, s1, d0, d1, tail uint64) uint64 {
 	return -greater
 }
 
-// tail returns ports, protocol and VLAN as they end a key.
+// tail returns ports, protocol and VLAN as the end of a key.
 func (h *Header) tail() uint64 {
 	return uint64(h.SrcPort)<<48 | uint64(h.DstPort)<<32 | uint64(h.Proto)<<24 | uint64(h.Flags&FlagVLAN)<<16 | uint64(h.VLAN)
 }
 
-// swapPorts swaps the ports of a tail if swap is all ones, not if it is 0.
+// swapPorts swaps the ports of a tail if swap is all ones, and does not if it is 0.
 func swapPorts(tail, swap uint64) uint64 {
 	differ := (tail>>48 ^ tail>>32) & 0xffff & swap
 	return tail ^ differ<<48 ^ differ<<32
 }
 
-// gatherMACs makes the keys of hardware addresses. Each is written, and stays if the
-// next one is not written in its place.
-func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
+// gatherMACs makes the keys of hardware addresses. It writes every address, and the next
+// one overwrites it if it does not count.
+func (k *keyMaker) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys, n := &k.keys, 0
 	macs, origins := resize(keys.MAC, 2*len(h)), resize(keys.MACFrame, 2*len(h))
 	frames := b.Frames[from : from+len(h)]
@@ -159,9 +234,9 @@ func (k *Keyer) gatherMACs(b *capture.Batch, from int, h []Header) {
 	keys.MAC, keys.MACFrame = macs[:n], origins[:n]
 }
 
-// macAddress returns the hardware address at an offset of buf, as the first 6 bytes of
-// a big-endian word, and 1 if it counts: not if there is none, valid being 0, nor
-// if it is that of a group.
+// macAddress returns the hardware address at an offset of buf, as the upper 6 bytes of a
+// big-endian word. counts is 1 for the address of a station, and 0 for a group address or
+// if valid is 0.
 func macAddress(buf []byte, at int, valid uint8) (address uint64, counts int) {
 	const group = 1 << 56 // first bit on the wire (IEEE 802, 8.2.2)
 	switch {
