@@ -41,8 +41,8 @@ func (e *errorRates) fnr() float64 { return float64(e.falseNegatives) / float64(
 // p: what chance exceeds once in a million, for independent elements.
 func spread(p float64, n int) float64 { return 5 * math.Sqrt(p*(1-p)/float64(max(1, n))) }
 
-// checkCellRate holds a rate measured on n elements against one that is expected, with a
-// systematic difference from low to high, both relative.
+// checkCellRate compares a rate measured on n elements with the expected one. It allows a
+// relative systematic difference from low to high.
 func checkCellRate(t *testing.T, name string, got, want, low, high float64, n int) {
 	t.Helper()
 	t.Logf("%s: %.5f, expected %.5f (%+.1f %%)", name, got, want, 100*(got/want-1))
@@ -110,11 +110,11 @@ func stablePoint(t *testing.T, p line.CellParams) (zeros, fpr float64) {
 	return zeros, math.Pow(1-zeros, float64(p.K))
 }
 
-// In saturation by new elements a filter of lines has the zeros of the formula, and its
-// false positives less up to 8 %: what a run decrements lies mostly in one part, so
-// that a part with few zeros goes with others that have more. The other way, a varying
-// share x of cells that are not zero in lines of N has a greater mean of its K-th power,
-// by K(K-1)/2 (1-x)/(xN) of it if cells were independent.
+// TestCellLinesStablePoint saturates a filter of lines with new elements. It has the
+// zeros of the formula, and up to 8 % fewer false positives: a run of decrements lies
+// mostly in one part, so a part with few zeros comes with others that have more. The
+// opposite effect: a share x of nonzero cells that varies between lines of N cells has a
+// greater mean of its K-th power, by K(K-1)/2 (1-x)/(xN) if cells were independent.
 func TestCellLinesStablePoint(t *testing.T) {
 	for _, p := range []line.CellParams{
 		{Bits: 2, Max: 1, K: 2, MissP: 5},
@@ -162,8 +162,8 @@ func TestCellLinesStablePoint(t *testing.T) {
 	}
 }
 
-// With decrements on hits, as the unblocked filter of the paper has them, a filter of
-// lines with the same parameters and memory has its errors on a uniform stream.
+// With decrements on hits, as in the paper's unblocked filter, a filter of lines with the
+// same parameters and memory has the same errors on a uniform stream.
 func TestCellLinesAgainstReference(t *testing.T) {
 	for _, p := range []line.CellParams{
 		{Bits: 2, Max: 3, K: 3, MissP: 30, HitP: 30},
@@ -178,11 +178,11 @@ func TestCellLinesAgainstReference(t *testing.T) {
 	}
 }
 
-// Without decrements on hits P has to be greater for the same errors, but what is paid in
-// false negatives for false positives stays: at the same rate of these, found by
-// interpolation between two P of the paper's filter, it is within 3 % of that filter's or
-// less. So it is on a stream with very frequent elements, whose decrements would else
-// all fall on their own lines.
+// Without decrements on hits, P has to be greater for the same errors, but the trade
+// between the errors stays. At the same false positive rate, found by interpolation
+// between two P of the paper's filter, the false negatives are at most 3 % more than that
+// filter's. This holds too for a stream with very frequent elements, whose decrements
+// would otherwise all fall on their own lines.
 func TestCellLinesTrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -211,8 +211,8 @@ func TestCellLinesTrade(t *testing.T) {
 	}
 }
 
-// The false positive rate of new elements bounds that of every stream if hits decrement;
-// if they do not, duplicates drive it above that.
+// If hits decrement, the false positive rate of new elements bounds that of every stream.
+// If they do not, duplicates raise it above that.
 func TestCellLinesBound(t *testing.T) {
 	for _, hitP := range []int{0, 120} {
 		p := line.CellParams{Bits: 4, Max: 7, K: 3, MissP: 120, HitP: hitP}
@@ -242,7 +242,7 @@ func zipf(rng *rand.Rand) uint64 {
 	return uint64(math.Exp(rng.Float64() * math.Log(cellTestElements)))
 }
 
-// cellStream returns elements and whether they were there before.
+// cellStream returns elements and whether they came before.
 func cellStream(next func(*rand.Rand) uint64) (digests []digest.Digest, known []bool) {
 	return seededCellStream(next, 73)
 }
@@ -263,7 +263,7 @@ func cellRates(t *testing.T, p line.CellParams, digests []digest.Digest, known [
 	return rates
 }
 
-// take adds what a new filter makes of a stream.
+// take adds the errors of a new filter on a stream.
 func (e *errorRates) take(t *testing.T, p line.CellParams, digests []digest.Digest, known []bool) {
 	t.Helper()
 	seen := newCellFilter(t, p, cellTestLines).take(digests)
@@ -288,9 +288,10 @@ func referenceRates(t *testing.T, p line.CellParams, decrements int, digests []d
 	return rates
 }
 
-// Timers of lines miss nothing within the window, and at equal memory have false
-// positives like the unblocked filter of the paper, but for the Poisson distribution of
-// elements to lines: little as long as a timer has less than a third of an element.
+// Timers in lines miss nothing within the window. At equal memory their false positives
+// are those of the paper's unblocked filter, apart from the Poisson distribution of
+// elements over lines. This matters little while a timer has less than a third of an
+// element.
 func TestTimerLinesAgainstReference(t *testing.T) {
 	for _, c := range []struct {
 		p       line.TimerParams
@@ -311,10 +312,11 @@ func TestTimerLinesAgainstReference(t *testing.T) {
 	}
 }
 
-// With Equal of K timers equal, a false positive needs an element of the line that still
-// has a group of that many, and shares it: the heuristic gains less than in a filter
-// without lines, where that hardly ever happens, and misses as many. The estimate counts
-// elements of an old group as often as those of a new one, and choices that overlap twice.
+// With Equal of K timers equal, a false positive needs an element of the same line that
+// still has a group of that size and shares it. So the heuristic gains less than in a
+// filter without lines, where this hardly ever happens, and misses as many. The estimate
+// counts elements of an old group as often as those of a new one, and overlapping choices
+// twice.
 func TestTimerLinesEqual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -382,8 +384,8 @@ func timersAndReference(t *testing.T, p line.TimerParams, perTick int) (run time
 	return run
 }
 
-// noteTimed notes a verdict on an element that last has if it was ever reported as new, and
-// when. Elements known of longer ago than the window are in neither rate.
+// noteTimed notes a verdict on an element. last holds when an element was last reported
+// as new. Elements from before the window are in neither rate.
 func noteTimed(rates *errorRates, last map[uint64]uint64, id, tick, window uint64, seen bool) {
 	before, known := last[id]
 	if !known || tick-before < window {

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// stableCase is a filter in one line beside the same over one array.
+// stableCase is a filter in lines beside the same filter over one array.
 type stableCase struct {
 	name string
 	line line.StableParams
@@ -23,9 +23,9 @@ type stableCase struct {
 	reference func(bits int) (paper.Filter, error)
 }
 
-// stableCases leaves out the reservoir filter: on streams with very frequent
-// elements its lines trade misses for false positives, as each copy clears bits
-// where it lives. TestStableLineReservoir has it.
+// stableCases leaves out the reservoir filter, which TestStableLineReservoir has: on
+// streams with very frequent elements its lines trade misses for false positives, since
+// each copy clears bits in its own line.
 var stableCases = []stableCase{
 	{"SBF/K=2/P=5", line.StableParams{Method: line.StableSBF, K: 2, P: 5}, 0.02, 0.02, sparingStable(2, 5)},
 	{"SBF/K=2/P=8", line.StableParams{Method: line.StableSBF, K: 2, P: 8}, 0.02, 0.02, sparingStable(2, 8)},
@@ -45,8 +45,8 @@ var stableCases = []stableCase{
 // stableLoads are memory in units of 10 bits for each distinct element.
 var stableLoads = []float64{1. / 64, 1. / 16, 1. / 4, 1, 4}
 
-// TestStableLineAccuracy holds the errors of filters in one line against those of the
-// same filters over one array of equal size.
+// TestStableLineAccuracy compares the errors of filters in lines with those of the same
+// filters over one array of equal size.
 func TestStableLineAccuracy(t *testing.T) {
 	for _, s := range accuracyStreams(150_000) {
 		for _, load := range stableLoads {
@@ -84,11 +84,10 @@ func checkRate(t *testing.T, what string, got, want int, loss float64) {
 	}
 }
 
-// unevenness returns by what share a nearly empty Bloom filter of lines has more
-// false positives, on average over its filling, because lines get uneven numbers
-// of elements. With n of them in a line on average, of Poisson's law, in the end,
-// that is the mean of E[j^K] over that of its least value, for j elements in a
-// line: 3/(2n) for K = 2, 4/n + 2/n^2 for K = 3.
+// unevenness returns by what share a nearly empty Bloom filter of lines has more false
+// positives, averaged while it fills, because lines get uneven numbers of elements. If a
+// line ends with a Poisson number of mean n, this is the mean of E[j^K] over that of its
+// least value, for j elements in a line: 3/(2n) for K = 2, 4/n + 2/n^2 for K = 3.
 func unevenness(k int, n float64) float64 {
 	if k == 2 {
 		return 3 / (2 * n)
@@ -96,9 +95,9 @@ func unevenness(k int, n float64) float64 {
 	return 4/n + 2/(n*n)
 }
 
-// TestStableLinePublished holds the stable filter in lines, P = 5, against the
-// published one with P = 4, which clears for elements that are seen as well and so
-// forgets as fast on this stream: one of the points where both trade alike.
+// TestStableLinePublished compares the stable filter in lines with P = 5 and the
+// published one with P = 4. The published one also clears for seen elements and so
+// forgets as fast on this stream.
 func TestStableLinePublished(t *testing.T) {
 	const n = 500_000
 	s := newAccuracyStream("uniform60", n, uniformElements(0.8870, n))
@@ -113,11 +112,11 @@ func TestStableLinePublished(t *testing.T) {
 	checkRate(t, "misses", got.misses, want.misses, 0.02)
 }
 
-// TestStableLineBound holds the share of new elements that a stable filter in
-// lines takes for seen, in the long run, against theory: with z the share of bits
-// set it is z^K, and as many bits are cleared as set, P z (1 - z^K) = K (1 - z).
-// Lines differ in z, which adds K (K-1)/2 (1-z) / (512 z) of it, up to two percent
-// here: it must lie within 3 % and five standard deviations.
+// TestStableLineBound compares the long-run share of new elements that a stable filter in
+// lines reports as seen with theory. With z the share of set bits it is z^K, and as many
+// bits are cleared as set: P z (1 - z^K) = K (1 - z). Lines differ in z, which adds K
+// (K-1)/2 (1-z) / (512 z) of it, up to two percent here. The result must lie within 3 %
+// and five standard deviations.
 func TestStableLineBound(t *testing.T) {
 	const lines, n = 16, 1 << 19
 	s := newAccuracyStream("new", n, func(_ *rand.Rand, earlier []uint64) uint64 { return uint64(len(earlier)) })
@@ -136,8 +135,8 @@ func TestStableLineBound(t *testing.T) {
 	}
 }
 
-// TestStableLineReservoir holds the reservoir filter to 5 % where no element is very
-// frequent.
+// TestStableLineReservoir allows the reservoir filter 5 % on streams without very
+// frequent elements.
 func TestStableLineReservoir(t *testing.T) {
 	for _, s := range accuracyStreams(150_000) {
 		if s.name == "zipf" {
@@ -191,9 +190,9 @@ func newAccuracyStream(name string, n int, next nextElement) *accuracyStream {
 	return s
 }
 
-// accuracyStreams are those that one-line layouts are judged by: elements drawn
-// uniformly, so that new ones are 15 % and 60 % of the stream; Zipf's law of
-// exponent 1 over 2^24 elements; and bursts, where copies come mostly soon.
+// accuracyStreams are the streams to judge filters in lines by: uniform elements, of
+// which 15 % and 60 % are new; Zipf's law of exponent 1 over 2^24 elements; and bursts,
+// whose copies mostly come soon.
 func accuracyStreams(n int) []*accuracyStream {
 	return []*accuracyStream{
 		newAccuracyStream("uniform15", n, uniformElements(0.1502, n)),
@@ -231,7 +230,7 @@ func (s *accuracyStream) lines(load float64) int {
 	return int(math.Round(load * 10 * float64(s.distinct) / 512))
 }
 
-// errorCounts counts new elements taken for seen, and copies not seen.
+// errorCounts counts new elements reported as seen, and copies reported as new.
 type errorCounts struct {
 	falsePositives, misses int
 }
@@ -259,9 +258,8 @@ func (s *accuracyStream) lineErrors(lines int, p line.StableParams) errorCounts 
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 })
 }
 
-// sparing is the stable Bloom filter with cells of one bit over one array, in the
-// reading of bit lines: an element that is seen clears nothing. Elements of
-// [paper.Stable] always clear.
+// sparing is the stable Bloom filter with cells of one bit over one array, which clears
+// only for new elements, as filters in lines do. [paper.Stable] clears for all.
 type sparing struct {
 	cells  []bool
 	k, p   int

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// streamErrors takes a stream through a filter of so many lines.
+// streamErrors runs a stream through a filter of so many lines.
 func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) (errorCounts, stream.Stats) {
 	t.Helper()
 	c.Memory = 64 * lines
@@ -25,8 +25,8 @@ func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) 
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 }), f.Stats()
 }
 
-// quotientErrors takes a stream through a published quotient hash table of the memory
-// of so many lines.
+// quotientErrors runs a stream through a published quotient hash table with the memory of
+// so many lines.
 func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cells, width int) errorCounts {
 	t.Helper()
 	c := paper.QHTConfig{Bits: 512 * lines, CellBits: width, Cells: cells, Seed: 81}
@@ -43,10 +43,10 @@ func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cell
 	return s.referenceErrors(f)
 }
 
-// TestStreamRowsAgainstPublished holds rows in lines against the published tables
-// of the same rows, which they are but for where a row lies: errors are as many, but
-// for chance. And rows of more cells miss no more copies than those of one cell of the
-// same width, at equal memory, except in queues, which keep copies several times.
+// TestStreamRowsAgainstPublished compares rows in lines with the published tables of the
+// same rows. They differ only in where a row lies, so the numbers of errors are equal up
+// to chance. At equal memory, rows of more cells miss no more copies than rows of one
+// cell of the same width, except in queues, which store copies several times.
 func TestStreamRowsAgainstPublished(t *testing.T) {
 	shapes := []struct {
 		name         string
@@ -82,9 +82,9 @@ func checkAlike(t *testing.T, what string, got, want int) {
 	}
 }
 
-// TestStreamLRU holds the rows whose least recently seen element leaves against
-// those where a random one does, at equal memory: they miss fewer copies where copies
-// come soon or some elements often, by a tenth at least, and no more on others.
+// TestStreamLRU compares rows that evict the least recently seen element with rows that
+// evict a random one, at equal memory. The former miss fewer copies, by at least a tenth,
+// where copies come soon or some elements come often, and no more on other streams.
 func TestStreamLRU(t *testing.T) {
 	gain := map[string]float64{"zipf": -0.1, "bursts": -0.1}
 	for _, s := range accuracyStreams(100_000) {
@@ -98,8 +98,8 @@ func TestStreamLRU(t *testing.T) {
 	}
 }
 
-// TestStreamBounds has small filters promise rates: no stream breaks them but by
-// chance.
+// TestStreamBounds checks that no stream breaks the rates that small filters promise, up
+// to chance.
 func TestStreamBounds(t *testing.T) {
 	configs := []stream.Config{
 		{Method: "lru", FPR: 0.04}, {Method: "qht", FPR: 0.001}, {Method: "qqhtd", FPR: 0.04},
@@ -132,11 +132,11 @@ func forGrid(t *testing.T, test func(t *testing.T, s *accuracyStream, load float
 	}
 }
 
-// TestStreamCells holds stable filters of counters in lines against the published one
-// of as many counters. False positives keep their bound with every stream. Where memory is short,
-// what is missed at equal false positives is at most 5 % more, though lines have more
-// of both errors than one array with the same P where some elements are very frequent. Where
-// it is not, few are missed, and with the same P at most a fifth more.
+// TestStreamCells compares stable filters of counters in lines with the published one of
+// as many counters. False positives keep their bound with every stream. If memory is
+// short, lines miss at most 5 % more at equal false positives, although with the same P
+// they have more of both errors where some elements are very frequent. Otherwise few are
+// missed, and with the same P at most a fifth more.
 func TestStreamCells(t *testing.T) {
 	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
 		for _, c := range []stream.Config{
@@ -193,10 +193,10 @@ func (s *accuracyStream) publishedMisses(t *testing.T, c stream.Config, cells, f
 	return more.misses + int(share*float64(less.misses-more.misses))
 }
 
-// TestStreamRows has rows miss no more copies than the published tables of the same
-// shape: the element that was not seen for longest leaves, not a random or the oldest
-// one. False positives keep their bound. Cells wider than those of the tables are held
-// against a table of as many cells.
+// TestStreamRows checks that rows miss no more copies than the published tables of the
+// same shape, since they evict the least recently seen element, not a random or the
+// oldest one. False positives keep their bound. Cells wider than those of the tables are
+// compared with a table of as many cells.
 func TestStreamRows(t *testing.T) {
 	const widest = 16 // in the tables
 	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
@@ -213,9 +213,9 @@ func TestStreamRows(t *testing.T) {
 	})
 }
 
-// TestLandmarkGrid has a growing filter miss nothing, keep its bound, and take as many
-// new elements for known as the rate of lines with loads of Poisson's distribution,
-// followed through its growth, says, within 5 % and chance.
+// TestLandmarkGrid checks that a growing filter misses nothing and keeps its bound. Its
+// false positives follow the rate of lines with Poisson loads throughout its growth,
+// within 5 % and chance.
 func TestLandmarkGrid(t *testing.T) {
 	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {
 		for _, fpr := range []float64{0.1, 0.01} {

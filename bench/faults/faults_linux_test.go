@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// errnos are the errors that calls are made to return. Calls that the Go runtime makes
-// too are among them: a process that cannot start is judged like any other.
+// errnos are the errors that calls are made to return. Some of these calls are made by
+// the Go runtime too; a process that cannot start is checked like any other.
 var errnos = map[string][]string{
 	"openat": {"EMFILE", "EACCES", "EIO"}, "read": {"EIO", "EINTR"}, "pread64": {"EIO", "EINTR"},
 	"write": {"ENOSPC", "EIO", "EINTR"}, "pwrite64": {"EIO"}, "fsync": {"EIO", "ENOSPC"}, "close": {"EIO"},
@@ -47,7 +47,7 @@ func program(t *testing.T) string {
 	return name
 }
 
-// run runs a scenario under strace, and returns the exit code and what it told.
+// run runs a scenario under strace, and returns the exit code and the messages.
 func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code int, stderr string) {
 	t.Helper()
 	args := append([]string{"-f", "-qq", "-o", filepath.Join(t.TempDir(), "trace")}, strace...)
@@ -71,7 +71,7 @@ func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code in
 	return cmd.ProcessState.ExitCode(), told.String()
 }
 
-// calls counts the calls of a clean run, the most on any thread.
+// calls returns, for each call of a clean run, the most that any thread made.
 func calls(t *testing.T, trace string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(trace)
@@ -97,7 +97,7 @@ func calls(t *testing.T, trace string) map[string]int {
 // maxWhen bounds the runs for one call of one scenario.
 const maxWhen = 40
 
-// faults lists what is made to fail.
+// faultsOf lists the faults to try.
 func faultsOf(most map[string]int) (all []fault) {
 	for call, list := range errnos {
 		for when := 1; when <= min(most[call], maxWhen); when++ {
@@ -110,7 +110,7 @@ func faultsOf(most map[string]int) (all []fault) {
 	return all
 }
 
-// sampled is how many faults of each scenario are tried unless all are.
+// sampled is how many faults of each scenario a sample has.
 const sampled = 10
 
 func TestFaults(t *testing.T) {
@@ -214,8 +214,8 @@ func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong f
 	}
 }
 
-// checkCapture wants a capture that is not complete to hold the first packets of the one
-// that is, unless one of two inputs may be missing in it.
+// checkCapture requires an incomplete capture to hold the first packets of the complete
+// one, unless one of two inputs may be missing in it.
 func (s *scenario) checkCapture(name string, content []byte, want outcome, wrong func(string, ...any)) {
 	whole, ok := want.visible["out.pcapng"]
 	if !ok {

@@ -75,7 +75,7 @@ func (s *scenario) stage(t *testing.T) string {
 	return dir
 }
 
-// outcome is the files of a folder after a run, hidden ones apart.
+// outcome holds the files of a folder after a run, hidden ones separately.
 type outcome struct {
 	visible map[string][]byte
 	hidden  []string
@@ -102,7 +102,8 @@ func outcomeOf(t *testing.T, dir string) outcome {
 	return o
 }
 
-// same reports whether a file is that of a clean run. Pages hold the time that they took.
+// same reports whether a file equals that of a clean run. It ignores the duration that
+// pages show.
 func same(name string, got, want []byte) bool {
 	if filepath.Ext(name) == ".html" {
 		return len(got) > len(want)/2 && bytes.Contains(got, []byte("</html>"))
@@ -128,8 +129,9 @@ func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr 
 	return cmd.ProcessState.ExitCode(), told.String()
 }
 
-// TestFaultsOfState fails calls of a run that goes on from a state: the next run goes on
-// from it, or from the one before. It takes minutes, so it is tried with all faults only.
+// TestFaultsOfState makes calls fail in a run that continues from a state. The next run
+// must continue from the new state or from the one before. It takes minutes, so it runs
+// with all faults only.
 func TestFaultsOfState(t *testing.T) {
 	if os.Getenv("FLOWDEDUP_FAULTS") != "all" {
 		t.Skip("with all faults only")

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Generator injects frames into an interface as if its driver had received them, as
-// fast as the kernel can take them: it runs an XDP program again and again on live
-// frames (Documentation/bpf/bpf_prog_run.rst).
+// Generator injects frames into an interface as if its driver had received them, as fast
+// as the kernel can take them. It runs an XDP program repeatedly on live frames
+// (Documentation/bpf/bpf_prog_run.rst).
 type Generator struct {
 	counter, program int // file descriptors
 	frame            []byte
@@ -24,8 +24,8 @@ type Generator struct {
 }
 
 // NewGenerator makes a generator of frames of n bytes, at least MinFrame, for an
-// interface of the calling thread's namespace. An error may say that the kernel cannot
-// do that.
+// interface of the calling thread's namespace. It returns an error if the kernel cannot
+// do this.
 func NewGenerator(name string, n int) (*Generator, error) {
 	if err := loads(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func NewGenerator(name string, n int) (*Generator, error) {
 	return g, nil
 }
 
-// makeCounter makes a map of one number.
+// makeCounter makes a BPF map of one number.
 func makeCounter() (int, error) {
 	attributes := struct{ kind, keyBytes, valueBytes, entries uint32 }{unix.BPF_MAP_TYPE_ARRAY, 4, 8, 1}
 	return bpf("BPF_MAP_CREATE", unix.BPF_MAP_CREATE, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
@@ -69,8 +69,8 @@ func loadProgram(kind uint32, code []uint64) (int, error) {
 	}
 }
 
-// Run injects so many frames, or fewer if a signal interrupts it: Injected tells. It
-// takes the calling thread's processor for itself.
+// Run injects so many frames, or fewer if a signal interrupts it; see Injected. It keeps
+// the calling thread's processor busy.
 func (g *Generator) Run(frames int) error {
 	const liveFrames = 1 << 1
 	var pins runtime.Pinner
@@ -107,7 +107,7 @@ func (g *Generator) Injected() (uint64, error) {
 	return *value, err
 }
 
-// Close gives the program and the counter back to the kernel.
+// Close releases the program and the counter.
 func (g *Generator) Close() error {
 	var errs []error
 	for _, fd := range []int{g.program, g.counter} {
@@ -119,13 +119,14 @@ func (g *Generator) Close() error {
 	return errors.Join(errs...)
 }
 
-// address is for the kernel, to whose arguments the collector does not look.
+// address pins p and returns its address for a system call, since the garbage collector
+// does not see the kernel's arguments.
 func address[T any](pins *runtime.Pinner, p *T) uint64 {
 	pins.Pin(p)
 	return uint64(uintptr(unsafe.Pointer(p)))
 }
 
-// bpf is the system call, of which x/sys has only the numbers.
+// bpf is the system call. x/sys only has its numbers.
 func bpf(name string, command uintptr, attributes unsafe.Pointer, size uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_BPF, command, uintptr(attributes), size)
 	if errno != 0 {
@@ -134,7 +135,7 @@ func bpf(name string, command uintptr, attributes unsafe.Pointer, size uintptr) 
 	return int(fd), nil
 }
 
-// instruction encodes one of eBPF.
+// instruction encodes an eBPF instruction.
 func instruction(code, dst, src uint8, offset int16, value int32) uint64 {
 	return uint64(code) | uint64(dst)<<8 | uint64(src)<<12 | uint64(uint16(offset))<<16 | uint64(uint32(value))<<32
 }
@@ -148,9 +149,9 @@ const (
 	unless, below, above, call, exit   = 0x55, 0xA5, 0x2D, 0x85, 0x95
 )
 
-// program makes each frame the next one of the traffic, as Renumber does, and passes
-// it on. The counter lies in a map. Register 6 is the frame, 1 the counter, 2 the
-// number, 0 and 3 are for everything else.
+// program makes each frame the next one of the traffic, as Renumber does, and passes it
+// on. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number;
+// 0 and 3 are scratch registers.
 func program(counter int) []uint64 {
 	const (
 		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
@@ -187,8 +188,8 @@ func program(counter int) []uint64 {
 	}
 }
 
-// probe names the variable that makes a program which holds this package load an XDP
-// program and end.
+// probe names the environment variable that makes a program with this package load an XDP
+// program and exit.
 const probe = "FLOWDEDUP_LAB_PROBE"
 
 func init() {
@@ -213,9 +214,9 @@ func load() error {
 	return errors.Join(unix.Close(fd), unix.Close(counter))
 }
 
-// loads tells why the kernel loads no programs. One whose memory for them is at odds
-// with itself neither does that nor ends who asked for it: so that is found out by a
-// process that is left behind then.
+// loads returns why the kernel loads no programs, or nil. A kernel whose memory for
+// programs is inconsistent neither loads one nor ends the process that asked. So a
+// separate process asks, and is abandoned if it hangs.
 var loads = sync.OnceValue(func() error {
 	c := exec.Command("/proc/self/exe")
 	c.Env = append(os.Environ(), probe+"=1")

@@ -44,8 +44,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestQuick expects a result of each receiver of this module, and of the delay, and
-// nothing left behind.
+// TestQuick expects a result of each receiver of this module and of the delay, and no
+// files left behind.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("receivers take seconds to settle")

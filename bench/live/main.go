@@ -94,14 +94,14 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 	return errors.Join(b.inRounds(), b.delays())
 }
 
-// pin keeps the calling thread on one processor, which the receivers leave to it.
+// pin keeps the calling thread on one processor, which the receivers do not use.
 func pin(processor int) error {
 	var set unix.CPUSet
 	set.Set(processor)
 	return os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(0, &set))
 }
 
-// processors is the list of those that a receiver runs on.
+// processors returns the list of processors that a receiver runs on.
 func processors(spread bool) string {
 	last := fmt.Sprint(runtime.NumCPU() - 1)
 	if spread {
@@ -110,7 +110,7 @@ func processors(spread bool) string {
 	return last
 }
 
-// printMachine prints what the results have in common.
+// printMachine prints what all results have in common.
 func (b *bench) printMachine() error {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {

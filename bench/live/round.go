@@ -13,9 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/bench/live/pace"
 )
 
-// inRounds runs every receiver with every sender in each round, and prints a result
-// for each run. A sender that does not work alone is left out; a receiver that fails
-// with it is not run again with that.
+// inRounds runs every receiver with every sender in each round, and prints a result for
+// each run. A sender that does not work alone is left out. A receiver that fails with a
+// sender is not run with it again.
 func (b *bench) inRounds() error {
 	there := b.available()
 	var errs []error
@@ -83,8 +83,8 @@ type sent struct {
 	took   time.Duration
 }
 
-// send runs the sender of a name, in two halves, between which it calls pause. The time
-// is that of sending.
+// send runs the named sender in two halves, and calls pause between them. The time is
+// that of sending alone.
 func (b *bench) send(sender string, pause func() error) (sent, error) {
 	switch frames := b.frames[sender]; sender {
 	case "xdp":
@@ -99,7 +99,7 @@ func (b *bench) send(sender string, pause func() error) (sent, error) {
 	}
 }
 
-// inject has the generator put frames into the receivers' interface.
+// inject makes the generator put frames into the receivers' interface.
 func inject(frames int, pause func() error) (sent, error) {
 	g, err := lab.NewGenerator("right", lab.MinFrame)
 	if err != nil {
@@ -117,8 +117,8 @@ func inject(frames int, pause func() error) (sent, error) {
 	})
 }
 
-// halves sends half of the frames, pauses, and sends the rest. What sends n frames from
-// the given one on returns how many were sent from the first one on.
+// halves sends half of the frames, pauses, and sends the rest. send sends n frames from
+// the given one on, and returns how many were sent in all.
 func halves(frames int, pause func() error, send func(from, n int) (uint64, error)) (s sent, err error) {
 	for _, half := range []int{frames / 2, frames - frames/2} {
 		if s.frames > 0 {

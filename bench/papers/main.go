@@ -132,8 +132,8 @@ type choice struct {
 	table      string
 }
 
-// choose returns the tables that are asked for by name or by paper, in the order
-// of the experiments; all if none is.
+// choose returns the tables asked for by name or by paper, in the order of the
+// experiments, or all tables if only is empty.
 func choose(all []result.Experiment, only []string) ([]choice, error) {
 	var chosen []choice
 	used := map[string]bool{}
@@ -152,7 +152,7 @@ func choose(all []result.Experiment, only []string) ([]choice, error) {
 	return chosen, nil
 }
 
-// wanted reports whether a table is asked for, and notes by which name.
+// wanted reports whether a table is asked for, and marks the name as used.
 func wanted(only []string, paper, table string, used map[string]bool) bool {
 	found := false
 	for _, name := range only {

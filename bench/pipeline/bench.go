@@ -36,8 +36,8 @@ func newBench(ctx context.Context, p plan, parent string, out io.Writer) (*bench
 	return b, err
 }
 
-// spaceNeeded returns how many bytes the comparison of tools takes: the captures, and at
-// most as much for what a command writes.
+// spaceNeeded returns how many bytes the comparison of tools takes: the captures, and as
+// much again for what a command writes.
 func (p plan) spaceNeeded() int64 {
 	sum := int64(0)
 	for _, bytes := range p.bytes {
@@ -72,8 +72,8 @@ func (b *bench) tools(ctx context.Context) error {
 	return b.inRounds(ctx, all)
 }
 
-// inputs measures some commands on inputs of several sizes. They are of the same
-// rate, so that a larger one only lasts longer.
+// inputs measures some commands on inputs of several sizes. All have the same rate, so a
+// larger one lasts longer.
 func (b *bench) inputs(ctx context.Context) error {
 	var errs []error
 	for _, k := range kinds {
@@ -109,7 +109,7 @@ func (b *bench) inputsOf(ctx context.Context, k kind) error {
 	return b.inRounds(ctx, all)
 }
 
-// generate writes a capture. It leaves that to a program of its own: see measure.
+// generate writes a capture in another process: see measure.
 func (b *bench) generate(ctx context.Context, c capture) error {
 	hours := float64(c.packets) / float64(c.hourly)
 	text, err := exec.CommandContext(ctx, "genworkload", "-size", c.size,
@@ -121,7 +121,7 @@ func (b *bench) generate(ctx context.Context, c capture) error {
 	return nil
 }
 
-// remove makes room; what stays is removed with the folder.
+// remove frees the space of a capture. What stays is removed with the folder.
 func (b *bench) remove(c capture) { os.Remove(filepath.Join(b.dir, c.file)) }
 
 // task is a command on a capture, with its name as a benchmark.
@@ -131,8 +131,8 @@ type task struct {
 	benchmark string
 }
 
-// inRounds runs tasks, all of them in each round, and prints a result for each
-// run. One that fails once is not run again; the others go on.
+// inRounds runs all tasks in each round, and prints a result for each run. A task that
+// fails is not run again; the others go on.
 func (b *bench) inRounds(ctx context.Context, all []task) error {
 	errs := make([]error, len(all))
 	for round := range b.rounds {

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return measureAll(ctx, p, *dir, out)
 }
 
-// measureAll makes the captures, measures, and takes them away again.
+// measureAll makes the captures, measures the commands, and removes the captures.
 func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err error) {
 	b, err := newBench(ctx, p, dir, out)
 	if err != nil {
@@ -104,9 +104,9 @@ type kind struct {
 	sized  bool     // is measured in several sizes too
 }
 
-// Captures of the full plan last two and a half hours, so that hourly counts have
-// hours. Then hardly two packets lie within a millisecond, and tools that search
-// their window have nothing to search: busy shows what it costs where they do.
+// Captures of the full plan last two and a half hours, so that hourly counts have hours.
+// Then hardly any two packets lie within a millisecond, and tools that search their
+// window have nothing to search: busy shows the cost of the search.
 var kinds = []kind{
 	{name: "64-bytes", title: "Frames of 64 bytes", size: "64", record: 82, hourly: 4_000_000, jobs: jobs, sized: true},
 	{name: "busy", title: "Frames of 64 bytes, a million in a second", size: "64", record: 82, hourly: 3600e6, jobs: jobs[:2]},

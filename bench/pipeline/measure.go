@@ -23,11 +23,11 @@ type cost struct {
 	peak      int64 // bytes: the greatest resident set of any one program
 }
 
-// measure runs a line. What it prints is dropped; if it fails, the error ends with
-// the end of its messages.
+// measure runs a line and drops its output. If the line fails, the error ends with its
+// last messages.
 //
-// Linux counts the memory of the process that starts a program for the program too,
-// so nothing below this one's own shows: it keeps small and leaves the making of
+// Linux counts the memory of the parent process for a program too, so a peak below this
+// process's own does not show. This process therefore stays small and leaves making
 // captures to others.
 func measure(ctx context.Context, dir, line, in string) (cost, error) {
 	out := filepath.Join(dir, "out")
@@ -65,7 +65,7 @@ func tail(name string) string {
 	return string(bytes.TrimSpace(text[max(0, len(text)-400):]))
 }
 
-// printMachine prints what the results have in common.
+// printMachine prints what all results have in common.
 func (b *bench) printMachine(ctx context.Context) error {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -98,9 +98,8 @@ func field(name, key string) string {
 	return "unknown"
 }
 
-// freeSpace returns how many bytes of files in a folder may be counted on to stay in
-// memory: two thirds of what is free of both, because programs need some and
-// others are at work.
+// freeSpace returns how many bytes of files in a folder will stay in memory: two thirds
+// of what both have free, since programs need some and others are running.
 func freeSpace(dir string) (int64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

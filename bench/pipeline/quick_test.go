@@ -24,8 +24,7 @@ func buildPrograms(t *testing.T) {
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// TestQuick expects a result for every command that can be run, and nothing left
-// behind.
+// TestQuick expects a result for every available command, and no files left behind.
 func TestQuick(t *testing.T) {
 	buildPrograms(t)
 	dir := t.TempDir()
@@ -53,7 +52,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// resultsOf returns how many results there are of what a command does on a kind.
+// resultsOf returns how many results of each name a command gives on a kind.
 func resultsOf(k kind, c command) map[string]int {
 	tools, inputs := 0, 0
 	if slices.Contains(k.jobs, c.job) {
@@ -76,8 +75,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestMeasure counts what programs started by programs take, and gives each line
-// its input and an empty folder.
+// TestMeasure checks that the cost includes child processes, and that each line gets its
+// input and an empty folder.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("text"), 0o666); err != nil {
@@ -102,7 +101,7 @@ func TestMeasureFailure(t *testing.T) {
 	}
 }
 
-// TestMeasureInterrupted ends what hangs, pipes included.
+// TestMeasureInterrupted checks that an interrupt ends a hanging line, pipes included.
 func TestMeasureInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()

@@ -14,9 +14,9 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// record is one packet as stored. The reader knows what the lab writes, and
-// nothing more: little-endian pcap, also compressed, and pcapng with
-// enhanced packet blocks and decimal clocks.
+// record is one packet as stored. The reader only knows what the lab writes:
+// little-endian pcap, also compressed, and pcapng with enhanced packet blocks and decimal
+// clocks.
 type record struct {
 	time  int64 // nanoseconds since 1970
 	point int   // pcapng interface
@@ -104,9 +104,8 @@ func unitOf(options []byte) int64 {
 	return 1000
 }
 
-// linkLinuxSLL2 is what gopacket, whose link types have 8 bits, makes of
-// LINKTYPE_LINUX_SLL2 (276). It has no decoder for it: the header has 20 bytes
-// and begins with the protocol.
+// linkLinuxSLL2 is LINKTYPE_LINUX_SLL2 (276) in gopacket, whose link types have 8 bits.
+// It has no decoder for it: the header has 20 bytes and begins with the protocol.
 const linkLinuxSLL2 layers.LinkType = 276 & 0xFF
 
 // sighting is one record of a capture.

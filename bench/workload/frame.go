@@ -22,8 +22,8 @@ const (
 	hopLimit = 64
 )
 
-// packet is all that a frame is made from, so that a copy can be made again
-// without having kept the bytes.
+// packet holds all that a frame is made from, so a copy can be made again without the
+// stored bytes.
 type packet struct {
 	serial uint64 // of the original: no two originals share it
 	number int64  // of the original in the file, from 0
@@ -32,8 +32,8 @@ type packet struct {
 	kind   Kind
 }
 
-// framer builds frames. Payloads come from a pool of random bytes whose
-// partial sums make their checksums a subtraction.
+// framer builds frames. Payloads come from a pool of random bytes. Its partial sums turn
+// the checksum of a payload into a subtraction.
 type framer struct {
 	flows *population
 	pool  []byte
@@ -207,8 +207,8 @@ type flow struct {
 	v6           bool
 }
 
-// population maps flow numbers to flows, without a table. Different numbers
-// have different five-tuples: flows of one source differ in their port.
+// population maps flow numbers to flows, without a table. Different numbers have
+// different five-tuples, since flows of one source differ in their port.
 type population struct {
 	seed     uint64
 	sources  uint32
@@ -245,7 +245,7 @@ func (p *population) flow(number uint32) flow {
 	return f
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(x uint64) uint64 {
 	x += 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9

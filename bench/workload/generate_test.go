@@ -106,7 +106,7 @@ func TestValidate(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full takes so many bytes and then fails.
+// full is a writer that takes so many bytes and then fails.
 type full int
 
 func (f *full) Write(b []byte) (int, error) {
@@ -177,9 +177,9 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// TestCopies holds the list against the packets: what it names are two sightings of
-// one datagram, a copy within the window and a repeat behind it, and it names as
-// many of each kind as there are.
+// TestCopies compares the list with the packets. Each pair in the list is one datagram
+// seen twice, a copy within the window or a repeat after it, and the list is complete for
+// each kind.
 func TestCopies(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"default":             func(*Config) {},
@@ -254,7 +254,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestFlowsDiffer expects a five-tuple of its own for every flow number.
+// TestFlowsDiffer expects a different five-tuple for every flow number.
 func TestFlowsDiffer(t *testing.T) {
 	for _, flows := range []int{1, 3, 1000, 200_000} {
 		c := Default()

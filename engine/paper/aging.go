@@ -9,21 +9,20 @@ import (
 
 // A2 is the aging Bloom filter with two active buffers (Yoon, IEEE Transactions on
 // Knowledge and Data Engineering 22(1), 2010), which paper "Quotient Hash Tables -
-// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
-// Naccache, SAC 2019), section 6.1, measures. Two Bloom filters share the memory. An
-// element in the first is a duplicate and changes nothing. Any other goes into the
-// first, and is a duplicate if it is in the second. When the first has taken
-// capacity elements, the second is cleared and the two change places. So an element
-// is found again at least until capacity others were inserted.
+// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache,
+// SAC 2019), section 6.1, measures. Two Bloom filters share the memory. An element in the
+// first is a duplicate and changes nothing. Any other is inserted into the first, and is
+// a duplicate if it is in the second. When the first has taken capacity elements, the
+// second is cleared and the two swap. So an element is found until at least capacity
+// others were inserted.
 //
-// Readings taken: the change takes place before the insertion that would be one
-// too many, so the first buffer is never without the latest element. The columns that
-// the SAC paper prints, 38 % false positives where 10 % were asked for, are those of
-// k = 2 and buffers that change when half of their bits are set, a capacity of
-// (m/2) ln(2): of two such buffers 7/16 of the new elements are reported when both are
-// full. The authors' program takes k = floor(-ln(f)) for a buffer's rate f, where
-// half full buffers need k = -log2(f), which is above 4. [NewA2ForRate] keeps to the
-// target.
+// Interpretation: the swap takes place before the insertion that would exceed the
+// capacity, so the first buffer always has the latest element. The columns that the SAC
+// paper prints, 38 % false positives where 10 % were asked for, are those of k = 2 and
+// buffers that swap when half of their bits are set, a capacity of (m/2) ln(2). Two such
+// buffers report 7/16 of the new elements when both are full. The authors' program takes
+// k = floor(-ln(f)) for a buffer's rate f, where half full buffers need k = -log2(f),
+// which is above 4. [NewA2ForRate] keeps to the target.
 type A2 struct {
 	first, second cells
 	m             int
@@ -54,18 +53,17 @@ func NewA2(bits, k, capacity int) (*A2, error) {
 	}, nil
 }
 
-// NewA2ForRate returns an empty filter whose false positive rate is target, above 0
-// and below 1, when both buffers are full, and lower before. Each buffer's rate is
-// then f = 1 - sqrt(1-target), and x = f^(1/k) of its bits are set; k is -log2(f),
-// rounded. Only elements that the buffer does not hold are inserted, which sets
-// k(1-x)/(1-x^k) more bits on average, more than in a plain Bloom filter; so a buffer
-// of m bits takes (m/k) (x + x^2/2 + ... + x^k/k) of them, but at least one. Errors
-// wrap [ErrParameter].
+// NewA2ForRate returns an empty filter whose false positive rate is target, above 0 and
+// below 1, when both buffers are full, and lower before. Each buffer's rate is then f = 1
+// - sqrt(1-target), and x = f^(1/k) of its bits are set; k is -log2(f), rounded. Only
+// elements that the buffer does not report are inserted. Each sets k(1-x)/(1-x^k) more
+// bits on average, more than in a plain Bloom filter. So a buffer of m bits takes (m/k)
+// (x + x^2/2 + ... + x^k/k) of them, but at least one. Errors wrap [ErrParameter].
 func NewA2ForRate(bits int, target float64) (*A2, error) {
 	if err := requireShare("target", target); err != nil {
 		return nil, err
 	}
-	// f as target / (1 + sqrt(1-target)), which loses no digits when target is small.
+	// This form of f loses no digits when target is small.
 	f := target / (1 + math.Sqrt(1-target))
 	k := max(1, math.Round(-math.Log2(f)))
 	if err := requireRange("k for the target", int(min(k, maxHashes+1)), 1, maxHashes); err != nil {
@@ -125,26 +123,26 @@ type BDBFConfig struct {
 }
 
 // BDBF is the block decaying Bloom filter, b_DBF, for sliding windows (Shen, Zhang,
-// Improved Approximate Detection of Duplicates for Data Streams over Sliding
-// Windows, Journal of Computer Science and Technology 23(6), 2008), which paper
-// "Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming Data"
-// (Géraud, Lombard-Platet, Naccache, SAC 2019), section 6.1, measures: a Bloom filter
-// of counters. Every element sets its k counters to the largest value, 2^s - 1 for
-// s bits; after each block of the stream all counters that are not zero are
-// decremented. An element is a duplicate if none of its counters is zero.
+// Improved Approximate Detection of Duplicates for Data Streams over Sliding Windows,
+// Journal of Computer Science and Technology 23(6), 2008), which paper "Quotient Hash
+// Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
+// Naccache, SAC 2019), section 6.1, measures: a Bloom filter of counters. Every element
+// sets its k counters to the largest value, 2^s - 1 for s bits. After each block of the
+// stream, all counters above zero are decremented. An element is a duplicate if none of
+// its counters is zero.
 //
-// Nothing within the window is missed. What came before may be reported for up to
-// one block more, apart from false positives.
+// It misses nothing within the window. It may report elements for up to one block more,
+// apart from false positives.
 //
-// Readings taken: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks
-// cover the window wherever in its block an element came. Elements reported
-// duplicate set their counters too, as the window is of elements and not of distinct
-// ones. The SAC paper gives neither k nor s. The authors' program takes k = s =
-// ceil(sqrt(M ln(2)/W)), the best k for M/s counters, and blocks of ceil(W/(2^(s-1)-1))
-// elements, as it saves decrements by comparing the counters with a running one. Its
-// counters that are zero pass while the running one is zero, so that it reports
-// everything in one block of 2^(s-1): 12.5 of the 27.46 % printed for 100,000
-// bits. This filter does not do that.
+// Interpretation: a block is ceil(W/(2^s-2)) elements, so that 2^s - 2 whole blocks cover
+// the window wherever in its block an element came. Elements reported duplicate set their
+// counters too, as the window is of elements and not of distinct ones. The SAC paper
+// gives neither k nor s. The authors' program takes k = s = ceil(sqrt(M ln(2)/W)), the
+// best k for M/s counters, and blocks of ceil(W/(2^(s-1)-1)) elements, since it replaces
+// decrements by a comparison with a running counter. While the running counter is zero,
+// counters of zero pass the comparison, so the program reports everything in one of
+// 2^(s-1) blocks: 12.5 of the 27.46 % printed for 100,000 bits. This filter does not do
+// that.
 type BDBF struct {
 	counters cells
 	count    int // counters

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// a2Saturation returns the false positive rate in percent on new elements. A
-// buffer of which x is set reports with chance x^k; what it does not report sets
-// k(1-x)/(1-x^k) more bits. So an insertion takes 1/(1-x^k) elements, and of the
-// elements that get so far the other, full buffer reports its x^k.
+// a2Saturation returns the false positive rate in percent on new elements. A buffer with
+// a share x of set bits reports with chance x^k; an unreported element sets
+// k(1-x)/(1-x^k) more bits. So one insertion takes 1/(1-x^k) elements, and the other,
+// full buffer reports its x^k of the inserted ones.
 func a2Saturation(m, k, capacity int) float64 {
 	x, report, elements := 0., 0., 0.
 	for range capacity {
@@ -42,7 +42,8 @@ func TestA2Saturation(t *testing.T) {
 	}
 }
 
-// An element is found again until capacity others were inserted.
+// TestA2MissesNothingRecent checks that an element is found until capacity others were
+// inserted.
 func TestA2MissesNothingRecent(t *testing.T) {
 	const capacity = 50
 	f := qhtMust[*A2](t)(NewA2(1<<14, 5, capacity))
@@ -53,7 +54,8 @@ func TestA2MissesNothingRecent(t *testing.T) {
 	}
 }
 
-// Whatever came within the window is reported, at any place in its block.
+// TestBDBFMissesNothingInWindow checks that everything within the window is reported, at
+// any place in its block.
 func TestBDBFMissesNothingInWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 59, 60, 61, 600} {
 		f := qhtMust[*BDBF](t)(NewBDBF(BDBFConfig{Bits: 3 << 12, CellBits: 3, K: 4, Window: window}))
@@ -66,8 +68,8 @@ func TestBDBFMissesNothingInWindow(t *testing.T) {
 	}
 }
 
-// Verdicts against the definition: a counter is not zero if an element of the block or of
-// the 2^s-2 blocks before set it.
+// TestBDBFAgainstHistory compares verdicts with the definition: a counter is above zero
+// if an element of the block or of the 2^s-2 blocks before set it.
 func TestBDBFAgainstHistory(t *testing.T) {
 	for _, c := range []BDBFConfig{
 		{Bits: 400, CellBits: 2, K: 2, Window: 50},
@@ -105,11 +107,11 @@ func TestBDBFAgainstHistory(t *testing.T) {
 	}
 }
 
-// A filter of L different elements reports a new one with chance (1-e^(-kL/m))^k. At
-// place p of a block, six whole blocks and p elements are in it. All elements are
-// new here, and counted once the window is full: repeated ones would set fewer
-// counters, by 1 % of the rate when drawn from 2^18. The bounds are the binomial ones at
-// 1e-6 to either side.
+// TestBDBFSaturation uses that a filter of L distinct elements reports a new one with
+// chance (1-e^(-kL/m))^k. At place p of a block, six whole blocks and p elements are in
+// it. All elements are new here, and counted once the window is full: repeated ones would
+// set fewer counters, by 1 % of the rate when drawn from 2^18. The bounds are the
+// binomial ones at 1e-6 to either side.
 func TestBDBFSaturation(t *testing.T) {
 	const (
 		window, block = 1500, 250
@@ -132,8 +134,8 @@ func TestBDBFSaturation(t *testing.T) {
 	}
 }
 
-// The paper's Table 4 with memory and window scaled by 1/16, and a shorter stream: b_DBF's false
-// positives go from none to nearly all as memory falls by 100.
+// The paper's Table 4 with memory and window scaled by 1/16, and a shorter stream:
+// b_DBF's false positives go from none to nearly all as memory falls by 100.
 func TestBDBFTable4Shape(t *testing.T) {
 	newFilter := func(bits int) Filter {
 		return qhtMust[*BDBF](t)(NewBDBF(BDBFConfig{Bits: bits / 16, CellBits: 3, K: 4, Window: 6000 / 16}))

@@ -6,28 +6,25 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// prefetchBatch is how many elements are touched before the first of them is
-// tested: enough for the memory to work on many misses at once, and few enough
-// that all their words stay in a small first cache.
+// prefetchBatch is how many elements' words are read before the first element is tested.
+// Memory then serves many misses at once, and all the words fit a small first-level
+// cache.
 const prefetchBatch = 64
 
 // prefetcher is a filter that can read the words that elements will probe and may
 // change, before they are tested.
 type prefetcher interface {
-	// prefetch reads the words and changes nothing. Which random choices elements
-	// will lead to can depend on earlier reports; prefetch then takes all elements
-	// for new. The sum of what it read has no meaning: a result keeps the
-	// compiler from leaving the reads out.
+	// prefetch reads the words and changes nothing. The random choices can depend on
+	// earlier reports. prefetch then assumes that all elements are new. The sum has no
+	// meaning: it keeps the compiler from removing the reads.
 	prefetch(digests []digest.Digest) (sum uint64)
 }
 
-// TestAndSetAll calls f.TestAndSet for each element in turn and stores what it
-// reports in seen, which must be as long as digests. The reports are exactly those of
-// the plain loop.
+// TestAndSetAll calls f.TestAndSet for each element in turn and stores the reports in
+// seen, which must be as long as digests. The reports equal those of the plain loop.
 //
-// In memory larger than the caches the plain loop waits for each probe by itself.
-// Here a few dozen elements' words are read first, independently of one another,
-// so that the waits overlap.
+// In memory larger than the caches the plain loop waits for each probe in turn.
+// TestAndSetAll first reads the words of a few dozen elements, so that the waits overlap.
 func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 	p, canPrefetch := f.(prefetcher)
 	for len(digests) > 0 {
@@ -42,8 +39,8 @@ func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 	}
 }
 
-// lookahead is a filter's generator whose coming values can be looked at before
-// they are drawn, so that the words they choose can be touched.
+// lookahead is the generator of a filter. It shows values before they are drawn, so that
+// the words that they choose can be prefetched.
 type lookahead struct {
 	*rand.Rand
 	source *rand.PCG
@@ -58,8 +55,8 @@ func newLookahead(seed uint64) lookahead {
 	return lookahead{Rand: rand.New(source), source: source, peeked: rand.New(peekedSource), peekedSource: peekedSource}
 }
 
-// peek returns a generator of the values to come. They are still to come
-// afterwards. It is good until the next call.
+// peek returns a generator of the next values, without drawing them. It is valid until
+// the next call.
 func (f *lookahead) peek() *rand.Rand {
 	*f.peekedSource = *f.source
 	return f.peeked

@@ -36,8 +36,8 @@ func builders() map[string]func() (Filter, error) {
 }
 
 // TestTestAndSetAll compares with the plain loop, in batches of many sizes around
-// that of the touching, and looks at what is left in the filter as well: some more
-// elements must be reported alike.
+// prefetchBatch. It also compares the state of the filters: both must report some more
+// elements alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
 	digests := make([]digest.Digest, len(ids))
@@ -95,12 +95,12 @@ func requireBothReports(t *testing.T, seen []bool) {
 	}
 }
 
-// TestTouch makes sure that every word which an element changes was among those
-// touched for it, random ones included: one more in such a word shows in the sum.
-// Of two equal filters one goes ahead, to tell which words those are.
-func TestTouch(t *testing.T) {
+// TestPrefetch makes sure that prefetch reads every word that an element changes, random
+// ones included: adding one to such a word shows in the sum. Of two equal filters, one
+// goes ahead to show which words those are.
+func TestPrefetch(t *testing.T) {
 	for _, name := range []string{"SBF", "RSBF", "BSBF", "BSBFSD", "RLBSBF"} {
-		first, second := mustBuildTouched(t, name), mustBuildTouched(t, name)
+		first, second := mustBuildNarrow(t, name), mustBuildNarrow(t, name)
 		fillRandomly(first)
 		fillRandomly(second)
 		changed := 0
@@ -126,9 +126,9 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// mustBuildTouched returns a filter of 2048 bits. The SBF decrements a single cell,
-// since a run of them may go on in a word that is not touched, but next to it.
-func mustBuildTouched(t *testing.T, name string) Filter {
+// mustBuildNarrow returns a filter of 2048 bits. The SBF decrements a single cell, since
+// a run of them may continue in the next word, which is not prefetched.
+func mustBuildNarrow(t *testing.T, name string) Filter {
 	t.Helper()
 	return mustBuild(t, func() (Filter, error) {
 		if name == "SBF" {

@@ -40,8 +40,7 @@ func newPartition(c BiasedConfig) (partition, error) {
 	}, nil
 }
 
-// probe reports whether the element's bits are all set, and makes it the one that
-// insert sets.
+// probe reports whether the element's bits are all set. insert then sets these bits.
 func (p *partition) probe(d digest.Digest) (seen bool) {
 	positions(p.pos, d, p.size)
 	seen = true
@@ -52,7 +51,7 @@ func (p *partition) probe(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// prefetch reads the words that probe will.
+// prefetch reads the words that probe will read.
 func (p *partition) prefetch(d digest.Digest) (sum uint64) {
 	positions(p.pos, d, p.size)
 	for i, pos := range p.pos {
@@ -61,7 +60,7 @@ func (p *partition) prefetch(d digest.Digest) (sum uint64) {
 	return sum
 }
 
-// prefetchResets reads the words that resetEach will with this generator.
+// prefetchResets reads the words that resetEach will write with this generator.
 func (p *partition) prefetchResets(random *rand.Rand) (sum uint64) {
 	for filter := range p.pos {
 		sum += p.bits.load(p.pickBit(random, filter))
@@ -87,9 +86,9 @@ func (p *partition) resetEach() {
 	}
 }
 
-// resetSet resets one bit of a filter that is set, if there is any. It is drawn
-// uniformly as long as one in some dozens is set. Drawing from fewer would take
-// unbounded time, so then it is the next one that is set after a random position.
+// resetSet resets one set bit of a filter, if there is any. The choice is uniform while
+// one bit in some dozens is set. With fewer, uniform draws would take unbounded time, and
+// the first set bit after a random position is chosen.
 func (p *partition) resetSet(filter int) {
 	const draws = 256
 	for range draws {
@@ -109,7 +108,7 @@ func (p *partition) resetSet(filter int) {
 	}
 }
 
-// nextSet returns the first position from from to below end whose bit is set.
+// nextSet returns the first position in [from,end) whose bit is set.
 func (p *partition) nextSet(from, end uint64) (i uint64, found bool) {
 	for i = from; i < end; i = i&^63 + 64 {
 		if word := p.bits.words[i/64] >> (i % 64); word != 0 {
@@ -123,28 +122,28 @@ func (p *partition) nextSet(from, end uint64) (i uint64, found bool) {
 // totalBits returns the bits of all filters, k * s.
 func (p *partition) totalBits() int { return len(p.pos) * int(p.size) }
 
-// RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter
-// Based Algorithms for Efficient Approximate Data De-Duplication in Streams"
-// (Bera, Dutta, Narang, Bhattacherjee, 2012), section 3, Algorithm 1: K Bloom
-// filters of s bits, into which element number i of the stream is inserted with
-// probability s/i, like into a reservoir.
+// RSBF is the reservoir sampling based Bloom filter of paper "Advanced Bloom Filter Based
+// Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,
+// Narang, Bhattacherjee, 2012), section 3, Algorithm 1. It inserts element number i of
+// the stream into K Bloom filters of s bits with probability s/i, as a reservoir does.
 //
-// Readings taken; they give the paper's tables, the printed pseudo-code does not:
+// Interpretation. These choices reproduce the paper's tables; the printed pseudo-code
+// does not:
 //
-//   - Every element is inserted with probability min(1, s/i), whatever was
-//     reported of it. The text has this for elements reported distinct only.
-//   - An insertion first resets one random bit of each filter, set or not, and then
-//     sets the element's, so that an element never erases itself. Algorithm 1 has
-//     the opposite order.
-//   - The first s elements reset bits as well. In Algorithm 1 they do not, and then
-//     nothing is missed in as large a memory as the tables' largest, which have
-//     misses there.
-//   - Once s/i is p* or less, an element reported distinct is inserted always: in
-//     each filter whose bit of the element is zero, a random bit that is set is
-//     reset, and the element's set (Algorithm 1, and the text on the threshold).
-//     An element reported duplicate then changes nothing, and no reservoir is
-//     drawn from any more. With the paper's p* of 0.03 this begins at element s/0.03,
-//     which none of its tables reaches; it is the printed rule, not a measured one.
+//   - Every element is inserted with probability min(1, s/i), whatever the filter
+//     reported. The text says this for elements reported distinct only.
+//   - An insertion first resets one random bit of each filter, set or not, and then sets
+//     the element's bits, so an element never erases itself. Algorithm 1 has the opposite
+//     order.
+//   - The first s elements reset bits as well. In Algorithm 1 they do not. Then the
+//     largest memory of the tables would have no misses, but the printed ones are not
+//     zero.
+//   - Once s/i is p* or less, every element reported distinct is inserted (Algorithm 1,
+//     and the text on the threshold). Each filter in which the element's bit is zero
+//     resets a random set bit and sets the element's. An element reported duplicate then
+//     changes nothing, and the reservoir is not used any more. With the paper's p* of
+//     0.03 this begins at element s/0.03, which none of its tables reaches. So the rule
+//     is as printed, but unmeasured.
 type RSBF struct {
 	filters   partition
 	threshold float64 // p*
@@ -215,16 +214,14 @@ func (f *RSBF) prefetch(digests []digest.Digest) (sum uint64) {
 // Bits implements [Filter].
 func (f *RSBF) Bits() int { return f.filters.totalBits() }
 
-// BSBF is the biased sampling based Bloom filter of paper "Advanced Bloom Filter
-// Based Algorithms for Efficient Approximate Data De-Duplication in Streams"
-// (Bera, Dutta, Narang, Bhattacherjee, 2012), section 4, Algorithm 2: every
-// element reported distinct is inserted into K Bloom filters, each of which
-// resets one random bit for it.
+// BSBF is the biased sampling based Bloom filter of paper "Advanced Bloom Filter Based
+// Algorithms for Efficient Approximate Data De-Duplication in Streams" (Bera, Dutta,
+// Narang, Bhattacherjee, 2012), section 4, Algorithm 2. It inserts every element reported
+// distinct into K Bloom filters, each of which resets one random bit for it.
 //
-// Readings taken: DISTINCT and DUPLICATE are swapped in the printed algorithm's
-// first branch; an element whose bits are all set is a duplicate. The random bits
-// are reset before the element's are set. They may be zero already, as the text
-// says.
+// Interpretation: DISTINCT and DUPLICATE are swapped in the printed algorithm's first
+// branch; an element whose bits are all set is a duplicate. The filter resets the random
+// bits, which may be zero already as the text says, before it sets the element's.
 type BSBF struct {
 	filters partition
 }
@@ -264,13 +261,12 @@ func (f *BSBF) prefetch(digests []digest.Digest) (sum uint64) {
 func (f *BSBF) Bits() int { return f.filters.totalBits() }
 
 // BSBFSD is the biased sampling based Bloom filter with single deletion of paper
-// "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
-// De-Duplication in Streams" (Bera, Dutta, Narang, Bhattacherjee, 2012), section
-// 4.2, Algorithm 3: as [BSBF], but only one random bit of one random filter is
-// reset for an insertion. Filters stay fuller than those of BSBF: more false
-// positives and fewer misses.
+// "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data De-Duplication
+// in Streams" (Bera, Dutta, Narang, Bhattacherjee, 2012), section 4.2, Algorithm 3: like
+// [BSBF], but an insertion resets one random bit of one random filter only. The filters
+// stay fuller than those of BSBF, which means more false positives and fewer misses.
 //
-// Readings taken: as for [BSBF].
+// Interpretation: as for [BSBF].
 type BSBFSD struct {
 	filters partition
 }
@@ -314,15 +310,14 @@ func (f *BSBFSD) prefetch(digests []digest.Digest) (sum uint64) {
 // Bits implements [Filter].
 func (f *BSBFSD) Bits() int { return f.filters.totalBits() }
 
-// RLBSBF is the randomized load balanced biased sampling based Bloom filter of
-// paper "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
-// De-Duplication in Streams" (Bera, Dutta, Narang, Bhattacherjee, 2012), section
-// 5, Algorithm 4: as [BSBF], but the random bit of filter i is reset with
-// probability L(i)/s only, where L(i) is the filter's load, the number of its
-// bits that are set.
+// RLBSBF is the randomized load balanced biased sampling based Bloom filter of paper
+// "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data De-Duplication
+// in Streams" (Bera, Dutta, Narang, Bhattacherjee, 2012), section 5, Algorithm 4: like
+// [BSBF], but the random bit of filter i is reset only with probability L(i)/s, where
+// L(i) is the filter's load, the number of its bits that are set.
 //
-// Readings taken: as for [BSBF]. The load is each filter's own, as it was when the
-// element arrived; the sum of the loads gives the same rates within 0.1 %.
+// Interpretation: as for [BSBF]. Each filter uses its own load at the arrival of the
+// element. The sum of the loads gives the same rates within 0.1 %.
 type RLBSBF struct {
 	filters partition
 	load    []uint64 // bits set in each filter

@@ -91,10 +91,10 @@ func requireRate(t *testing.T, what string, count, of int, want float64) {
 	}
 }
 
-// TestStableMisses holds the SBF at 512 MB against [stableMissRate] instead of the
-// table, whose rates (12.94 % and 24.29 % missed) need decrements that never
-// reach the upper half of the 2^32 cells: positions of 31 bits. At 64 MB, where
-// these reach all cells, the formula gives the printed rates.
+// TestStableMisses compares the SBF at 512 MB with [stableMissRate] instead of the table.
+// The table's rates (12.94 % and 24.29 % missed) need decrements with positions of 31
+// bits, which never reach the upper half of the 2^32 cells. At 64 MB, where these reach
+// all cells, the formula gives the printed rates.
 func TestStableMisses(t *testing.T) {
 	for _, cell := range biasedTableCells() {
 		t.Run(cell.name, func(t *testing.T) {
@@ -146,9 +146,9 @@ func stableMissRate(m, n, distinct int) float64 {
 	return missed / gaps
 }
 
-// biasedStream returns the stream of the biased sampling paper's tables: distinct
-// ids 0, 1, ..., each at least once, and n-distinct copies of uniformly chosen
-// ones, all shuffled. Independent draws would give other miss rates.
+// biasedStream returns the stream of the biased sampling paper's tables: distinct ids
+// from 0 on, each at least once, and n-distinct copies of uniformly chosen ones, all
+// shuffled. Independent draws would give other miss rates.
 func biasedStream(n, distinct int, seed uint64) []uint32 {
 	random := rand.New(rand.NewPCG(seed, 0))
 	ids := make([]uint32, n)
@@ -163,7 +163,7 @@ func biasedStream(n, distinct int, seed uint64) []uint32 {
 	return ids
 }
 
-// digestOf stands for a keyed hash: both halves by SplitMix64's mixer.
+// digestOf replaces a keyed hash: both halves by SplitMix64's mixer.
 func digestOf(id uint64) digest.Digest {
 	return digest.Digest{mix64(2*id + 1), mix64(2*id + 2)}
 }
@@ -263,8 +263,8 @@ func newTestPartition(t *testing.T, size, k int) *partition {
 	return &p
 }
 
-// TestResetSet takes bits out of the middle filter until none is left, which
-// must come to an end with few bits of many as well, and leaves the others.
+// TestResetSet resets bits of the middle filter until none is left. This must end when
+// few of many bits are set too, and must not change the other filters.
 func TestResetSet(t *testing.T) {
 	for _, size := range []int{1, 63, 64, 1000, 100_001} {
 		p := newTestPartition(t, size, 3)
@@ -287,9 +287,9 @@ func TestResetSet(t *testing.T) {
 	}
 }
 
-// TestRSBFThreshold looks at the phase after s/i has fallen to p*: elements reported
-// distinct are inserted always, the numbers of bits set stay as they were, and
-// elements reported duplicate change nothing.
+// TestRSBFThreshold checks the phase after s/i has fallen to p*: elements reported
+// distinct are always inserted, the numbers of set bits stay constant, and elements
+// reported duplicate change nothing.
 func TestRSBFThreshold(t *testing.T) {
 	const size, threshold = 2000, 0.1
 	f, err := NewRSBF(BiasedConfig{Bits: 2 * size, K: 2, Seed: 8}, threshold)
@@ -324,8 +324,8 @@ func hashOf(words []uint64) (h uint64) {
 	return h
 }
 
-// TestRSBFReservoir counts insertions with a threshold of 0: the reservoir
-// goes on for ever, so after i elements s/i of new ones are inserted.
+// TestRSBFReservoir counts insertions with a threshold of 0: the reservoir never ends, so
+// after i elements s/i of new ones are inserted.
 func TestRSBFReservoir(t *testing.T) {
 	const size, from, to = 1000, 50_000, 100_000
 	f, err := NewRSBF(BiasedConfig{Bits: size, K: 1, Seed: 8}, 0)

@@ -7,12 +7,12 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// maxCellBits bounds a cell's width: Max is 65535 then, beyond any use.
+// maxCellBits bounds a cell's width. Its largest value is then 65535, more than any use
+// needs.
 const maxCellBits = 16
 
-// cells is an array of unsigned counters of width bits, packed without gaps: a
-// cell may straddle two words. Indexes are from 0 to below its count; the
-// caller sees to it.
+// cells is an array of unsigned counters of width bits, packed without gaps: a cell may
+// straddle two words. The caller keeps indexes below the count.
 type cells struct {
 	words []uint64
 	width uint64
@@ -39,7 +39,7 @@ func (c *cells) get(i uint64) uint64 {
 	return value & c.top
 }
 
-// prefetch reads the word that cell i begins in.
+// load reads the word that cell i begins in.
 func (c *cells) load(i uint64) uint64 { return c.words[i*c.width/64] }
 
 // put stores value, at most c.top, in cell i.
@@ -66,9 +66,9 @@ func (c *cells) decrement(i uint64) {
 //
 //	pos[i] = x + i y + (i^3-i)/6 mod m
 //
-// where x and y are the digest's halves, each mapped to [0,m). The cubic term
-// keeps elements apart whose x and y would give the same set under double
-// hashing, in another order. m is from 1 to 2^62.
+// where x and y are the digest's halves, each mapped to [0,m). Plain double hashing gives
+// some pairs of x and y the same set in another order. The cubic term keeps these
+// elements apart. m is from 1 to 2^62.
 func positions(pos []uint64, d digest.Digest, m uint64) {
 	x, y := scale(d[1], m), scale(d[0], m)
 	for i := range pos {
@@ -88,8 +88,8 @@ func scale(x, m uint64) uint64 {
 	return high
 }
 
-// newRandom returns the generator of a filter's random choices. It is a
-// filter's own, so that a filter's run does not depend on what else runs.
+// newRandom returns the generator of a filter's random choices. Each filter has its own,
+// so its run does not depend on what else runs.
 func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
 
 func newSource(seed uint64) *rand.PCG {

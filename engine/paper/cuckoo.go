@@ -2,8 +2,9 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // maxKicks bounds the time of one insertion; Fan et al. take 500.
@@ -18,25 +19,24 @@ type CuckooConfig struct {
 	Seed     uint64 // of the random choices
 }
 
-// Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014)
-// for unbounded streams, as paper "Quotient Hash Tables - Efficiently Detecting
-// Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019),
-// sections 2.3 and 6.1, measures it: an insertion that fails, since as many
-// fingerprints as allowed were moved to their other rows, is no failure; the last
-// fingerprint moved is forgotten.
+// Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014) for
+// unbounded streams, as paper "Quotient Hash Tables - Efficiently Detecting Duplicates in
+// Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019), sections 2.3 and 6.1,
+// measures it. When an insertion has moved as many fingerprints as allowed to their other
+// rows, the filter forgets the last one moved instead of failing.
 //
-// An element has two rows, of which either follows from the other and the
-// fingerprint. In saturation the cells hold fingerprints as often as elements have
-// them, so that the false positive rate is the sum over all fingerprints of
-// p (1 - (1-p)^(2k)), with k cells in a row: 28.52 % for one cell of 3 bits.
+// An element has two rows, each of which follows from the other one and the fingerprint.
+// In saturation the cells hold fingerprints as often as elements have them, so that the
+// false positive rate is the sum over all fingerprints of p (1 - (1-p)^(2k)), with k
+// cells in a row: 28.52 % for one cell of 3 bits.
 //
-// Readings taken: an element reported duplicate is inserted too, as section 5.1 says
-// of cuckoo filters, so that a row may hold a fingerprint several times; and
-// fingerprint 0 becomes 1 ([EmptyReassigned]), as section 3.2 says of them. The
-// printed 28.52 % need both: with fingerprints that are all equally likely and never
-// twice in a row the limit would be 2/7. The rows are a power of two, the largest
-// that fits. An element's two rows always differ. The printed rates need 2^s bits of
-// memory for a cell of s bits, by which the authors' program divides the memory.
+// Interpretation: an element reported duplicate is inserted too, as section 5.1 says of
+// cuckoo filters, so that a row may hold a fingerprint several times; and fingerprint 0
+// becomes 1 ([EmptyReassigned]), as section 3.2 says of them. The printed 28.52 % needs
+// both: with fingerprints that are all equally likely and never twice in a row the limit
+// would be 2/7. The rows are a power of two, the largest that fits. An element's two rows
+// always differ. The printed rates need 2^s bits of memory for a cell of s bits, because
+// the authors' program divides the memory by 2^s.
 type Cuckoo struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -105,8 +105,8 @@ func (c *Cuckoo) insertInto(row, fingerprint uint64) bool {
 	return found
 }
 
-// kick stores the fingerprint in a random cell of the full row, and what was
-// there in its other row, and so on until a cell is empty or enough were moved.
+// kick stores the fingerprint in a random cell of the full row, moves what was there to
+// its other row, and so on until a cell is empty or enough were moved.
 func (c *Cuckoo) kick(row, fingerprint uint64) {
 	k := uint64(c.table.perRow)
 	for range c.kicks {

@@ -8,14 +8,13 @@ import (
 
 // BitVector is the exact solution of paper "Duplicate Detection in Click Streams"
 // (Metwally, Agrawal, El Abbadi, WWW 2005), section 4, Figure 2: one bit for every
-// element of the alphabet. It makes no error and takes 2^b bits for IDs of b bits,
-// so it ends where IDs are long: the paper's clicks would need 2^512.
+// element of the alphabet. It makes no error and takes 2^b bits for IDs of b bits. Long
+// IDs rule it out: the paper's clicks would need 2^512.
 //
-// Readings taken: the ID is the low b bits of the digest, whose low half is d[0], as
-// no other part of [Filter] carries one. So elements that are numbers below 2^b are
-// to be given as digest.Digest{element, 0}; of hashed ones those are taken for the same
-// that agree in b bits. The bits are kept for one landmark window, to which section 4
-// limits itself.
+// Interpretation: the ID is the low b bits of the digest, whose low half is d[0], because
+// [Filter] carries nothing else. Pass numbers below 2^b as digest.Digest{element, 0}.
+// Hashed elements that agree in b bits count as the same. The bits last for one landmark
+// window, as in section 4.
 type BitVector struct {
 	flags  cells
 	idBits int // b
@@ -44,21 +43,20 @@ func (v *BitVector) TestAndSet(d digest.Digest) (seen bool) {
 // Bits implements [Filter].
 func (v *BitVector) Bits() int { return 1 << v.idBits }
 
-// Substrings is the intermediate solution of paper "Duplicate Detection in Click
-// Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), section 4, Figure 3: of an ID of
-// b bits every substring of p bits, from bit 0, 1, ... b-p on, has a vector of 2^p
-// bits, which flags the substrings that came. An element of which one substring is
-// new is new; any other is reported as a duplicate. It misses no duplicate.
+// Substrings is the intermediate solution of paper "Duplicate Detection in Click Streams"
+// (Metwally, Agrawal, El Abbadi, WWW 2005), section 4, Figure 3: an ID of b bits has a
+// substring of p bits from each of the bits 0, 1, ... b-p on. Each of these positions has
+// a vector of 2^p bits, which flags the substrings that came. An element with a new
+// substring is new; any other is reported as a duplicate. It misses no duplicate.
 //
-// Neighbouring substrings share all but one bit, so an element that agrees with
-// another in one of them agrees in the next with probability 1/2. This makes the
-// error rate far higher than that of as many independent hash functions, for which
-// the paper gives the method up; see [LandmarkBloom] with Partitioned set.
+// Neighboring substrings share all but one bit, so an element that agrees with another in
+// one of them agrees in the next with probability 1/2. The error rate is therefore far
+// above that of as many independent hash functions, and the paper prefers these; see
+// [LandmarkBloom] with Partitioned set.
 //
-// Readings taken: the ID is the low b bits of the digest, as in [BitVector]; so b is
-// at most 128, where the paper's clicks have 512. Every substring is flagged, those of
-// an element reported as a duplicate too (they are flagged already). With p = b it is
-// [BitVector]. As there, the bits are kept for one landmark window.
+// Interpretation: the ID is the low b bits of the digest, as in [BitVector]; so b is at
+// most 128, while the paper's clicks have 512. With p = b it is [BitVector]. As there,
+// the bits last for one landmark window.
 type Substrings struct {
 	flags  cells // of all vectors, one after the other
 	count  int   // vectors, b-p+1
@@ -101,8 +99,8 @@ func (s *Substrings) TestAndSet(d digest.Digest) (seen bool) {
 // Bits implements [Filter].
 func (s *Substrings) Bits() int { return s.count << s.length }
 
-// substring returns length bits, fewer than 64, of the digest's 128, from bit from on;
-// bit 0 is the lowest of d[0], bit 127 the highest of d[1].
+// substring returns length bits, fewer than 64, of the digest, from bit from on; bit 0 is
+// the lowest of d[0], bit 127 the highest of d[1].
 func substring(d digest.Digest, from, length int) uint64 {
 	// Shifts by 64 and more give 0, so each half adds what it has of the substring.
 	value := d[0]>>from | d[1]<<(64-min(from, 64))

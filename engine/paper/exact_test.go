@@ -83,7 +83,7 @@ func TestSubstringsModel(t *testing.T) {
 	}
 }
 
-// TestSubstringsExample has the paper's example: 17 vectors of 2^16 bits, 0.026 % of
+// TestSubstringsExample checks the paper's example: 17 vectors of 2^16 bits, 0.026 % of
 // those of the exact solution.
 func TestSubstringsExample(t *testing.T) {
 	s, err := NewSubstrings(32, 16)
@@ -95,9 +95,9 @@ func TestSubstringsExample(t *testing.T) {
 	}
 }
 
-// TestSubstringsCollideTogether shows what the paper gives the method up for: it has
-// more false positives than independent functions that have as many vectors of the
-// same size, whose number is below the closed form's upper bound but for 1e-6.
+// TestSubstringsCollideTogether shows why the paper rejects the method: it has more false
+// positives than as many independent functions with vectors of the same size. Their
+// number stays below the closed form's upper bound with probability 1 - 1e-6.
 func TestSubstringsCollideTogether(t *testing.T) {
 	const idBits, length, n = 24, 12, 4096
 	s, err := NewSubstrings(idBits, length)

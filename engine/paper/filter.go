@@ -11,9 +11,9 @@ import (
 // Filter tells which elements of a stream came before, as far as it remembers.
 // It serves one goroutine.
 type Filter interface {
-	// TestAndSet reports whether the element was seen before, and remembers it
-	// as the method prescribes. Elements are given by their digests, which
-	// stand for the values of all hash functions.
+	// TestAndSet reports whether the element was seen before, and remembers it as the
+	// method prescribes. An element is given by its digest, from which all hash functions
+	// derive.
 	TestAndSet(d digest.Digest) (seen bool)
 	// Bits returns the memory that the method accounts for, in bits: what
 	// papers compare at equal size, not what Go allocates.
@@ -24,27 +24,27 @@ type Filter interface {
 // Time goes in whole units, counted from any origin that the caller chooses. It
 // serves one goroutine.
 type TimedFilter interface {
-	// TestAndSetAt reports whether the element was seen before within the window,
-	// and remembers it as the method prescribes. unit is when the element came.
-	// The latest unit given so far is the present: time passes by giving a later
-	// one, and an element of an earlier one is late, which is no error. It is
-	// tested in the present, and remembered for what is left of its own window.
+	// TestAndSetAt reports whether the element was seen before within the window, and
+	// remembers it as the method prescribes. unit is when the element came. The latest
+	// unit given so far is the present, and a later unit advances it. An element of an
+	// earlier unit is late, which is no error. It is tested in the present, and
+	// remembered for the rest of its own window.
 	TestAndSetAt(d digest.Digest, unit uint64) (seen bool)
 	// Bits returns the memory that the method accounts for, in bits: what papers
 	// compare at equal size, not what Go allocates.
 	Bits() int
 }
 
-// ErrParameter is wrapped by every error of this package's constructors: no
-// filter can have the parameters given.
+// ErrParameter is wrapped by every error of the constructors: no filter can have these
+// parameters.
 var ErrParameter = errors.New("impossible filter parameter")
 
 const (
-	// maxBits bounds a filter's memory, 32 GiB, so that a slip of units is an
-	// error and not the end of the process. Every table of the papers fits. Where
-	// an int has 32 bits it is what can be rounded up to whole words in one.
+	// maxBits bounds a filter's memory, 32 GiB, so that a wrong unit is an error and does
+	// not end the process. Every table of the papers fits. With 32-bit ints it is what
+	// fits after rounding up to whole words.
 	maxBits = min(1<<38, math.MaxInt-63)
-	// maxHashes bounds the hash functions, far above any that the papers use.
+	// maxHashes bounds the number of hash functions, far above any in the papers.
 	maxHashes = 1 << 10
 )
 

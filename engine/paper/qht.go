@@ -36,20 +36,19 @@ func (c QHTConfig) table() (quotientTable, fingerprints, error) {
 	return newQuotientTable(c.Bits/(c.Cells*c.CellBits), c.Cells, c.CellBits), f, nil
 }
 
-// QHT is the quotient hash table of paper "Quotient Hash Tables - Efficiently
-// Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC
-// 2019), section 3.1, Algorithm 1: rows of k cells with a fingerprint of s bits
-// each. An element whose fingerprint is not in its row goes into the row's first
-// empty cell or, if there is none, replaces the fingerprint in a random one; an
-// element reported duplicate changes nothing.
+// QHT is the quotient hash table of paper "Quotient Hash Tables - Efficiently Detecting
+// Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019), section
+// 3.1, Algorithm 1: rows of k cells with a fingerprint of s bits each. An element whose
+// fingerprint is not in its row goes into the first empty cell of the row or, if there is
+// none, replaces the fingerprint in a random cell. An element reported duplicate changes
+// nothing.
 //
-// In saturation its false positive rate is k/S, and its false negative rate
-// 1 - k/S (Theorems 4.1 and 4.2). FP_m of Theorem 4.1 is exact for k = 1 only: with
-// more cells in a row the empty ones fill first, and it is too low.
+// In saturation its false positive rate is k/S, and its false negative rate 1 - k/S
+// (Theorems 4.1 and 4.2). FP_m of Theorem 4.1 is exact for k = 1 only. It is too low for
+// rows of more cells, since the empty ones fill first.
 //
-// Readings taken: S is 2^s - 1 by default ([EmptyRehashed]), which gives the
-// paper's tables although they are headed S = 2^s. The number of rows need not be
-// a power of two.
+// Interpretation: S is 2^s - 1 by default ([EmptyRehashed]), which gives the paper's
+// tables although they are headed S = 2^s. The number of rows need not be a power of two.
 type QHT struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -81,16 +80,16 @@ func (q *QHT) TestAndSet(d digest.Digest) (seen bool) {
 func (q *QHT) Bits() int { return q.table.bits() }
 
 // QHTD is the quotient hash table with duplicates of paper "Quotient Hash Tables -
-// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
-// Naccache, SAC 2019), section 5.1: a [QHT] that inserts every element, those
-// reported duplicate too. So a row may hold a fingerprint several times.
+// Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache,
+// SAC 2019), section 5.1: a [QHT] that inserts every element, reported duplicate or not.
+// So a row may hold a fingerprint several times.
 //
 // In saturation its false positive rate is 1 - (1-1/S)^k, and its false negative
 // rate (1-1/S)^k (section 5.1).
 //
-// Reading taken: the paper prints no algorithm for this one. The insertion is that
-// of Algorithm 1: into the first empty cell, or else over a random one, which may
-// be the one that holds the fingerprint already.
+// Interpretation: the paper prints no algorithm for this one. It inserts as Algorithm 1
+// does: into the first empty cell, or else over a random one, which may already hold the
+// fingerprint.
 type QHTD struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -119,16 +118,16 @@ func (q *QHTD) TestAndSet(d digest.Digest) (seen bool) {
 // Bits implements [Filter]: the memory of whole rows.
 func (q *QHTD) Bits() int { return q.table.bits() }
 
-// QQHTD is the queued quotient hash table with duplicates of paper "Quotient Hash
-// Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
-// Lombard-Platet, Naccache, SAC 2019), section 5.2, Algorithm 2: each row is a queue
-// of its k latest fingerprints, to which every element is appended, those reported
-// duplicate too. With k = 1 it reports what a [QHT] reports.
+// QQHTD is the queued quotient hash table with duplicates of paper "Quotient Hash Tables
+// - Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
+// Naccache, SAC 2019), section 5.2, Algorithm 2: each row is a queue of its k latest
+// fingerprints. Every element is appended, reported duplicate or not. With k = 1 it
+// reports what a [QHT] reports.
 //
 // In saturation its error rates are those of [QHTD].
 //
-// Reading taken: a row that is not full yet is a queue with empty cells at its
-// front, as Algorithm 2 always pops one and appends one.
+// Interpretation: a row that is not full yet is a queue with empty cells at its front, as
+// Algorithm 2 always pops one and appends one.
 type QQHTD struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -136,8 +135,8 @@ type QQHTD struct {
 
 var _ Filter = (*QQHTD)(nil)
 
-// NewQQHTD returns an empty table. It makes no random choice, so c.Seed is
-// without effect. Errors wrap [ErrParameter].
+// NewQQHTD returns an empty table. It makes no random choice, so c.Seed has no effect.
+// Errors wrap [ErrParameter].
 func NewQQHTD(c QHTConfig) (*QQHTD, error) {
 	table, fingerprints, err := c.table()
 	if err != nil {
@@ -217,18 +216,17 @@ func (t *quotientTable) bits() int { return t.rows * t.perRow * int(t.cells.widt
 type EmptyCells uint8
 
 const (
-	// EmptyRehashed is the third option, the paper's choice and the one that its
-	// tables were made with: an element whose fingerprint is 0 gets another one
-	// from the next hash function, until it is not 0. S is 2^s - 1, and all
-	// fingerprints are equally likely.
+	// EmptyRehashed is the third option, the paper's choice, which gives its tables: an
+	// element whose fingerprint is 0 gets another one from the next hash function, until
+	// it is not 0. S is 2^s - 1, and all fingerprints are equally likely.
 	EmptyRehashed EmptyCells = iota
 	// EmptyReassigned is the second option: fingerprint 0 becomes 1. S is
 	// 2^s - 1, but 1 is twice as likely as any other fingerprint.
 	EmptyReassigned
-	// EmptyShared is the first option: 0 is a fingerprint like any other, so an
-	// element that has it is reported a duplicate by every row with an empty
-	// cell. S is 2^s. Reading taken: a cell that holds the fingerprint 0 cannot
-	// be told from an empty one, so it is the next to be filled.
+	// EmptyShared is the first option: 0 is a fingerprint like any other, so an element
+	// that has it is reported a duplicate by every row with an empty cell. S is 2^s.
+	// Interpretation: a cell that holds the fingerprint 0 cannot be told from an empty
+	// one, so it is the next to be filled.
 	EmptyShared
 )
 
@@ -272,6 +270,5 @@ func rehash(x, i uint64) uint64 {
 	return x ^ x>>31
 }
 
-// floorPowerOfTwo returns the largest power of two that is n at most; n is 1 at
-// least.
+// floorPowerOfTwo returns the largest power of two up to n, which is at least 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

@@ -150,7 +150,7 @@ func TestQHTImpossibleParameters(t *testing.T) {
 	}
 }
 
-// The smallest filters work, and account for whole rows, powers of two where the
+// The smallest filters work, and account for whole rows, or powers of two of rows if the
 // method has those.
 func TestQHTBits(t *testing.T) {
 	for _, c := range []struct {
@@ -189,11 +189,10 @@ func TestCuckooRowsAreAPair(t *testing.T) {
 	}
 }
 
-// In saturation a filter reports duplicates with a chance that does not depend on
-// whether they are (section 4.3): FPR + FNR = 1. Some 206,000 distinct elements and
-// 194,000 duplicates go through filters that hold a few hundred; the bounds are the
-// binomial ones at 1e-6 to either side, and 0.3 % of the rate for what they still
-// hold and for how they filled.
+// In saturation a filter reports duplicates and new elements with the same chance
+// (section 4.3): FPR + FNR = 1. Some 206,000 distinct elements and 194,000 duplicates go
+// through filters that hold a few hundred; the bounds are the binomial ones at 1e-6 to
+// either side, and 0.3 % of the rate for what they still hold and for how they filled.
 func TestQHTSaturation(t *testing.T) {
 	const memory = 1200
 	table := func(cells, cellBits int, empty EmptyCells) QHTConfig {
@@ -272,8 +271,8 @@ func TestQHTOfOneCellIsQueue(t *testing.T) {
 	}
 }
 
-// The first option takes an empty cell for fingerprint 0: one in S elements is a
-// duplicate from the first on. The others report none before cells fill.
+// With the first option an empty cell is fingerprint 0: one in S elements is a duplicate
+// from the start. The other options report none before cells fill.
 func TestQHTEmptyCells(t *testing.T) {
 	for _, c := range []struct {
 		empty    EmptyCells

@@ -2,28 +2,28 @@ package paper
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
-// Sliced is an append-only Bloom filter in slices, each at a site of its own, of
-// paper "One is Enough: Distributed Filtering for Duplicate Elimination"
-// (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), section 3. Here all sites are
-// in one process, and what they would send each other is counted, see [Cost].
+// Sliced is an append-only Bloom filter in slices, each at a site of its own, of paper
+// "One is Enough: Distributed Filtering for Duplicate Elimination" (Koloniari, Ntarmos,
+// Pitoura, Souravlias, CIKM 2011), section 3. Here all sites are in one process, and
+// [Cost] counts what they would send each other.
 //
-// An element is a duplicate if none of its bits in working slices is clear and at
-// least x of its bits are in working slices ([SlicedConfig]); without failures,
-// if all its bits are set, so that no duplicate is missed. The bits of a distinct
-// element are set in the slices that work.
+// An element is a duplicate if all its bits in working slices are set and at least x of
+// its bits are in working slices ([SlicedConfig]). Without failures this means that all
+// its bits are set, so no duplicate is missed. A distinct element sets its bits in the
+// working slices.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - The vertical fault tolerance heuristic (section 3.2) has it that "at least x
-//     bits in non-failed sites with their bits set" make a duplicate. Were x set bits
-//     enough in spite of clear ones, most distinct elements would be duplicates
-//     for small x. The text before it calls an element with a clear bit in a working
-//     slice safely distinct, and only then do the measurements of the paper follow.
+//   - The vertical fault tolerance heuristic (section 3.2) has it that "at least x bits
+//     in non-failed sites with their bits set" make a duplicate. If x set bits were
+//     enough in spite of clear ones, most distinct elements would be duplicates for small
+//     x. The text before it calls an element with a clear bit in a working slice safely
+//     distinct, and only this reproduces the measurements of the paper.
 //   - The hash functions are independent of each other, unlike those of [Bloom]: with
-//     double hashing failures take several bits of an element at once too often.
-//   - The bits of an element that lie in the same slice are tested in one access
-//     (section 7: "some hash functions may lead to the same slice").
-//   - A slice that fails stays so: the paper has no recovery.
+//     double hashing, a failure takes several bits of an element at once too often.
+//   - One access tests all bits of an element that lie in the same slice (section 7:
+//     "some hash functions may lead to the same slice").
+//   - A slice that fails stays failed: the paper has no recovery.
 //
 // The time for an element grows with K, or K^2 when slices within slices are
 // chosen.
@@ -57,9 +57,9 @@ type bitAddress struct {
 	offset uint64
 }
 
-// arrangement says in which slices an element's bits are. pos holds the values of K
-// hash functions whose range is all slices' bits together; each of them has a
-// slice and an offset in it, both uniform and independent of each other.
+// arrangement says in which slices an element's bits are. pos holds the values of K hash
+// functions whose range is all slices' bits together; each of them gives a slice and an
+// offset in it, which are uniform and independent.
 type arrangement func(addresses []bitAddress, pos []uint64)
 
 // TestAndSet implements [Filter], by the primitive that the filter was made with.
@@ -76,8 +76,8 @@ func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// test has the slices test the element's bits, and reports whether all that are
-// in working slices are set.
+// test makes the slices test the element's bits. It reports whether all bits in working
+// slices are set.
 func (s *Sliced) test(live int) (allSet bool) {
 	allSet = true
 	visited := 0
@@ -139,17 +139,17 @@ func (s *Sliced) Bits() int { return int(s.size) * len(s.slices) }
 //   - First-test-then-set pipelined: requests up to the first slice with a clear bit
 //     and one answer; for distinct elements another request to each slice.
 //
-// The events themselves, which producers deliver when they are distinct, are the
-// same for all methods and not counted.
+// The distinct events that producers deliver are the same for all methods and not
+// counted.
 type Cost struct {
 	Events  int // elements
 	Tests   int // requests to test, or to test and set
 	Sets    int // requests to set, of first-test-then-set
 	Answers int // to the producers
-	// PositionBits is what the positions in all requests take, in bits. One in
-	// the slice that is asked takes log2(m/S), rounded up; a position that is
-	// passed on to a later slice of a pipeline takes log2(m), as it names the slice
-	// too. The parallel cost of a round is the paper's k log2(m/S).
+	// PositionBits is what the positions in all requests take, in bits. A position in the
+	// tested slice takes log2(m/S), rounded up. A position that is passed on to a later
+	// slice of a pipeline takes log2(m), since it names the slice too. The parallel cost
+	// of a round is the paper's k log2(m/S).
 	PositionBits int
 }
 
@@ -234,10 +234,10 @@ func (s *Sliced) countPositions(visited, live int) {
 }
 
 // independentPositions fills pos with the values of len(pos) hash functions of range
-// [0,m) that are independent of each other, as sliced filters need them. With
-// the double hashing of [positions] all of an element's bits lie close
-// together, or at regular distances, in one of some hundred elements: harmless in one
-// array, but then they are all in failed slices far more often than by chance.
+// [0,m) that are independent of each other, as sliced filters need them. With the double
+// hashing of [positions], one in some hundred elements has all its bits close together or
+// at regular distances. In one array this is harmless. In slices such bits all lie in
+// failed ones far more often than by chance.
 func independentPositions(pos []uint64, d digest.Digest, m uint64) {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio, the generator's step
 	step := uint64(0)

@@ -7,9 +7,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// TestCostInParallel gives a filter of 4 slices of 16 bits a new element, the same
-// again, and another new one. A position takes 4 bits in a message, and an element
-// has three; they lie in as many slices as are asked, and as answer.
+// TestCostInParallel gives a filter of 4 slices of 16 bits a new element, the same again,
+// and another new one. A position takes 4 bits in a message, and an element has three.
+// The slices that hold them are tested, and each answers.
 func TestCostInParallel(t *testing.T) {
 	for _, firstTest := range []bool{false, true} {
 		f, err := NewVertical(SlicedConfig{Bits: 64, K: 3, Slices: 4, FirstTest: firstTest})

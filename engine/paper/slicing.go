@@ -71,12 +71,11 @@ func (c SlicedConfig) newSliced(inner int, arranged func(size uint64) arrangemen
 	return s, nil
 }
 
-// NewHorizontal returns a horizontally sliced Bloom filter (Definition 1 of the
-// paper at [Sliced]): an additional hash function H_S chooses one of S basic Bloom
-// filters of floor(m/S) bits, in which the element has all its K bits. It is
-// [NewSplit] with k1 = 1. A failed slice leaves its elements without any bit, so
-// AtLeast = 0 reports them as duplicates, and anything above as distinct. Errors wrap
-// [ErrParameter].
+// NewHorizontal returns a horizontally sliced Bloom filter (Definition 1 of the paper at
+// [Sliced]): an additional hash function H_S chooses one of S basic Bloom filters of
+// floor(m/S) bits, which holds all K bits of the element. It is [NewSplit] with k1 = 1. A
+// failed slice loses all bits of its elements, so AtLeast = 0 reports them as duplicates,
+// and any higher value as distinct. Errors wrap [ErrParameter].
 func NewHorizontal(c SlicedConfig) (*Sliced, error) {
 	return NewSplit(c, 1)
 }
@@ -95,10 +94,10 @@ func NewVertical(c SlicedConfig) (*Sliced, error) {
 // slices, in each of which the element has k2 = K/k1 bits. k1 has to divide K.
 // Errors wrap [ErrParameter].
 //
-// Readings taken:
+// Interpretation:
 //
-//   - The k1 functions may select the same slice, as those of vertical slicing do,
-//     which is said to be k1 = K.
+//   - The k1 functions may select the same slice, as those of vertical slicing (k1 = K)
+//     do.
 //   - All K offsets come from functions of their own ("we apply k1 k2 hash
 //     functions"). With the same k2 offsets in every selected slice, elements would
 //     share their bits in groups, and vertical slicing would not be that of
@@ -145,9 +144,9 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 // ones, S'. Slice number i S' + j is part j of vertical slice i. Errors wrap
 // [ErrParameter].
 //
-// Reading taken: each vertical slice chooses one of its parts for an element by a
-// hash function of its own. One choice for all vertical slices would make the
-// filter an h-v diced one with S and S' exchanged.
+// Interpretation: each vertical slice chooses one of its parts for an element by a hash
+// function of its own. One choice for all vertical slices would make the filter an h-v
+// diced one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(size uint64) arrangement {
 		outer := size * uint64(inner)
@@ -160,8 +159,8 @@ func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	})
 }
 
-// firstWithin returns the first of the positions that lies in the given slice
-// of size bits; there is one. Its part of that slice is the choice for all.
+// firstWithin returns the first position that lies in the given slice of size bits; there
+// must be one. Its part of that slice is the choice for all.
 func firstWithin(pos []uint64, slice, size uint64) int {
 	i := 0
 	for pos[i]/size != slice {
@@ -170,14 +169,12 @@ func firstWithin(pos []uint64, slice, size uint64) int {
 	return i
 }
 
-// Fail has the site of a slice fail: its bits are neither read nor set from
-// now on. slice is from 0 to Slices - 1. A slice that failed before is not
-// affected.
+// Fail makes the site of a slice fail: from now on its bits are neither read nor set.
+// slice is from 0 to Slices - 1. It has no effect on a slice that failed before.
 //
-// What becomes of an element with bits there is decided by AtLeast
-// ([SlicedConfig]), in the three ways of section 3.2 of the paper: as duplicate, by
-// Eq. 5 or 6; as distinct, by the symmetric approach; or by the heuristic in
-// between. See theory.Sliced for the rates.
+// AtLeast ([SlicedConfig]) decides on an element with bits there, in the three ways of
+// section 3.2 of the paper: a duplicate, by Eq. 5 or 6; distinct, by the symmetric
+// approach; or the heuristic in between. See theory.Sliced for the rates.
 func (s *Sliced) Fail(slice int) error {
 	if err := requireRange("slice", slice, 0, len(s.slices)-1); err != nil {
 		return err

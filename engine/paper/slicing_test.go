@@ -28,8 +28,8 @@ func mustSlice(t *testing.T, f *Sliced, err error) *Sliced {
 	return f
 }
 
-// TestVerticalIsUnsliced: Definition 2 gives the bits of the unsliced filter to
-// sites, so that every verdict is the same, in whatever way the sites are asked.
+// TestVerticalIsUnsliced: Definition 2 gives the bits of the unsliced filter to sites, so
+// every verdict is the same with all primitives.
 func TestVerticalIsUnsliced(t *testing.T) {
 	ids := biasedStream(12_000, 5_000, 11)
 	for _, slices := range []int{1, 7, 40, 6_000} {
@@ -95,7 +95,7 @@ func TestPrimitivesAgree(t *testing.T) {
 }
 
 // TestSlicedMissesNothing: neither without failures, nor with failed slices whose
-// elements are taken for duplicates.
+// elements count as duplicates.
 func TestSlicedMissesNothing(t *testing.T) {
 	ids := biasedStream(10_000, 4_000, 13)
 	for name, slice := range slicings {
@@ -121,9 +121,8 @@ func TestSlicedMissesNothing(t *testing.T) {
 	}
 }
 
-// TestSlicedFalsePositives inserts distinct elements only, and compares with the
-// closed forms for slices that elements come to by chance. The bounds are binomial, 1e-6
-// on each side.
+// TestSlicedFalsePositives inserts distinct elements only, and compares with the closed
+// forms for slices with random loads. The bounds are binomial, 1e-6 on each side.
 func TestSlicedFalsePositives(t *testing.T) {
 	const m, k, n = 120_000, 6, 20_000
 	for name, c := range map[string]struct{ slices, k1 int }{
@@ -198,10 +197,10 @@ func TestSlicedErrors(t *testing.T) {
 	}
 }
 
-// TestFailuresAgainstClosedForms fills filters of 40 slices with distinct elements, has 8
-// slices fail and then gives old elements and new ones. A fifth of all bits is gone, in
-// which the binomial bounds are 1e-6 on each side; the FPR comes from the closed form of
-// the set bits at half of the new elements.
+// TestFailuresAgainstClosedForms fills filters of 40 slices with distinct elements, makes
+// 8 slices fail, and then gives old and new elements. A fifth of all bits is lost. The
+// binomial bounds are 1e-6 on each side; the FPR comes from the closed form of the set
+// bits at half of the new elements.
 func TestFailuresAgainstClosedForms(t *testing.T) {
 	const m, k, slices, failed, n, probes = 160_000, 8, 40, 8, 16_000, 8_000
 	form := theory.Sliced{Bits: m, K: k, Slices: slices}
@@ -275,7 +274,8 @@ func TestDicedFailures(t *testing.T) {
 	}
 }
 
-// interval is that of 1e-6 on each side, of all trials or none if that is certain.
+// interval returns the binomial interval for 1e-6 on each side, or all trials or none if
+// p is 1 or 0.
 func interval(trials int, p float64) (low, high int) {
 	if p == 0 || p == 1 {
 		only := int(math.Round(p * float64(trials)))

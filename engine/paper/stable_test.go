@@ -11,15 +11,14 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// TestStablePoint holds filters in their stable state against Theorem 3 and Eq. 8,
-// with distinct elements only, which is the uniform stream that reaches the bound.
+// TestStablePoint compares filters in their stable state with Theorem 3 and Eq. 8. It
+// uses distinct elements only, the uniform stream that reaches the bound.
 //
-// Neighbouring cells share decrements, and the state of one moment that of the next,
-// so a single run has no simple confidence. Independent runs have: the mean of 20
-// of them must be within 7.3 of its standard errors of the closed form (Student's
-// t with 19 degrees of freedom: chance below 1e-6) and a further 1 % for the
-// closed forms' own terms of order K/m and (variance of the zeros), which small
-// filters have.
+// Neighboring cells share decrements, and the state of one moment that of the next, so a
+// single run has no simple confidence. Independent runs have: the mean of 20 of them must
+// be within 7.3 of its standard errors of the closed form (Student's t with 19 degrees of
+// freedom: chance below 1e-6) and a further 1 % for the closed forms' own terms of order
+// K/m and (variance of the zeros), which small filters have.
 func TestStablePoint(t *testing.T) {
 	for _, c := range []StableConfig{
 		{CellBits: 1, K: 2, P: 4},
@@ -72,7 +71,7 @@ func stableRates(t *testing.T, c StableConfig, warm, measured int) (zeros, fps f
 	return zeros, float64(positives) / float64(measured)
 }
 
-// requireMean is a t-test, with 1 % of want allowed besides.
+// requireMean is a t-test that allows another 1 % of want.
 func requireMean(t *testing.T, c StableConfig, what string, runs []float64, want float64) {
 	t.Helper()
 	n, mean, squares := float64(len(runs)), 0.0, 0.0
@@ -264,8 +263,8 @@ func TestLRU(t *testing.T) {
 	}
 }
 
-// TestFPBuffer holds both rates against q and (1-q) times the buffer's misses,
-// within exact binomial bounds at 1e-6 on each side.
+// TestFPBuffer compares both rates with q and (1-q) times the buffer's misses, within
+// exact binomial bounds at 1e-6 on each side.
 func TestFPBuffer(t *testing.T) {
 	const n, distinct, bits, q = 100_000, 40_000, 64 * 10_000, 0.078
 	ids := biasedStream(n, distinct, 9)

@@ -35,36 +35,35 @@ func (c TimerConfig) validateShape() error {
 	return requireRange("equal timers", c.Equal, 0, c.K)
 }
 
-// TimerBloom is the sliding Bloom filter of paper "One is Enough: Distributed
-// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias,
-// CIKM 2011), section 4: m timers, shared by k hash functions, in place of a Bloom
-// filter's bits. An event is a duplicate if none of its k timers is zero and, with
-// the equal timers heuristic, at least k' of them are equal, for these were most
-// probably set by one event. The timers of a distinct event are set to w; in each
-// time unit all timers that are not zero lose one.
+// TimerBloom is the sliding Bloom filter of paper "One is Enough: Distributed Filtering
+// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
+// section 4: m timers, shared by k hash functions, in place of a Bloom filter's bits. An
+// event is a duplicate if none of its k timers is zero and, with the equal timers
+// heuristic, at least k' of them are equal, since one event most probably set these. A
+// distinct event sets its timers to w. In each time unit every timer above zero loses
+// one.
 //
-// Without the heuristic every event that was reported distinct in the latest w
-// units, the present one included, is found again. The heuristic misses those of
-// whose timers others have set too many since.
+// Without the heuristic every event that was reported distinct in the latest w units, the
+// present one included, is found again. The heuristic misses an event when others have
+// set too many of its timers since.
 //
-// It is also the vertical sliding filter: its slices are ranges of the timers and,
-// as one clock drives all, are observed as one filter. [TimerSlices] are the
-// horizontal ones.
+// It is also the vertical sliding filter: its slices are ranges of the timers. One clock
+// drives all of them, so they act as one filter. [TimerSlices] are the horizontal ones.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - Timers of duplicates are not set ("only if an event is distinct"), so an event
-//     that keeps coming is reported distinct once in w units, as Definition 4 has
-//     it, whose window counts from deliveries.
-//   - An event of t units ago sets its timers to w - t, as printed for slices that
-//     learn of it late, but never lowers one: that would have another event
-//     forgotten before its time. If t is w or more it sets none.
-//   - "At least k' equal" is about the largest group of equal ones. Hash functions
-//     that agree on a timer count as often as they do. As this package makes them from
-//     two values by double hashing, two events have all k timers in common with
-//     probability m^-2, which is what is left of false positives from about k' = 3 on.
-//   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) leaves no place
-//     for the zero if w is a power of two.
+//   - Timers of duplicates are not set ("only if an event is distinct"), so an event that
+//     keeps coming is reported distinct once in w units. This is Definition 4, whose
+//     window counts from deliveries.
+//   - An event of t units ago sets its timers to w - t, as printed for slices that learn
+//     of it late. It never lowers a timer, which would forget another event before its
+//     time. If t is w or more, it sets none.
+//   - "At least k' equal" is about the largest group of equal ones. If several hash
+//     functions agree on a timer, it counts as often. This package makes them from two
+//     values by double hashing, so two events share all k timers with probability m^-2.
+//     From about k' = 3 on no other false positives are left.
+//   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) has no code for zero if
+//     w is a power of two.
 type TimerBloom struct {
 	timers timers
 	pos    []uint64
@@ -82,7 +81,7 @@ func NewTimerBloom(c TimerConfig) (*TimerBloom, error) {
 	return newTimerBloom(c), nil
 }
 
-// newTimerBloom is [NewTimerBloom] for a configuration that was found to be good.
+// newTimerBloom is [NewTimerBloom] for a valid configuration.
 func newTimerBloom(c TimerConfig) *TimerBloom {
 	return &TimerBloom{timers: newTimers(c.Timers, c.Window), pos: make([]uint64, c.K), equal: c.Equal}
 }
@@ -98,16 +97,13 @@ func (b *TimerBloom) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	return false
 }
 
-// EqualTimers returns the size of the largest group of equal timers among the
-// element's k, 0 if one of them is zero. It makes unit the present, unless it is
-// past, and remembers nothing.
+// EqualTimers returns the size of the largest group of equal timers among the element's
+// k, 0 if one of them is zero. It makes unit the present, unless that is past, and
+// inserts nothing.
 func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	b.advance(unit)
 	return b.largestGroup(d)
 }
-
-// Running returns how many timers are not zero.
-func (b *TimerBloom) Running() int { return b.timers.running }
 
 // Bits implements [TimedFilter].
 func (b *TimerBloom) Bits() int { return len(b.timers.zeroAt) * bits.Len64(b.timers.window) }
@@ -125,14 +121,13 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 
 func (b *TimerBloom) occupied() int { return b.timers.running }
 
-// maxTimers bounds an array of timers, which takes eight bytes for each however
-// few bits the method accounts for.
+// maxTimers bounds an array of timers. Each takes eight bytes, although the method
+// accounts for fewer bits.
 const maxTimers = maxBits / 64
 
-// timers is an array of timers that are set to at most window and lose one in each
-// time unit until they are zero. A timer is held as the unit in which it reaches
-// zero, so that time costs nothing for those that are left alone; what can be
-// observed is the same.
+// timers is an array of timers that are set to at most window and lose one in each time
+// unit until they are zero. A timer is stored as the unit in which it reaches zero, so
+// the passing of time costs nothing. What can be observed is the same.
 type timers struct {
 	zeroAt  []uint64
 	window  uint64
@@ -146,8 +141,8 @@ func newTimers(count, window int) timers {
 	return timers{zeroAt: make([]uint64, count), window: uint64(window), due: make(map[uint64]int)}
 }
 
-// advance makes unit the present, unless it is past. The last unit is 2^64-1 less the
-// window; later ones are taken as that.
+// advance makes unit the present, unless that is past. The last unit is 2^64-1 minus the
+// window; later units count as this one.
 func (t *timers) advance(unit uint64) {
 	unit = min(unit, math.MaxUint64-t.window)
 	if unit <= t.now {
@@ -176,8 +171,8 @@ func (t *timers) expire(unit uint64) {
 // isZero reports whether timer i has reached zero.
 func (t *timers) isZero(i uint64) bool { return t.zeroAt[i] <= t.now }
 
-// set sets timer i as an event of the given unit does: to the window less the units
-// that have passed since, unless it would reach zero later anyway.
+// set sets timer i for an event of the given unit: to the window minus the units that
+// have passed since, unless the timer would reach zero later anyway.
 func (t *timers) set(i, unit uint64) {
 	zeroAt := min(unit, t.now) + t.window
 	if zeroAt <= t.now || zeroAt <= t.zeroAt[i] {
@@ -216,13 +211,12 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 
 // TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
 // for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
-// Definition 1, of its filters with a window (section 4) or of dynamic size
-// (section 5): an additional hash function H_S chooses the one slice that an event is
-// tested against and inserted in.
+// Definition 1, of its filters with a window (section 4) or of dynamic size (section 5):
+// an additional hash function H_S chooses the slice that tests and takes an event.
 //
-// Reading taken: sites share no clock but the units of the events. So the present of
-// a slice is the latest unit that it was given, and an event is late if that one is
-// later. Where units never go back, all slices might as well have one clock.
+// Interpretation: sites share no clock but the units of the events. So the present of a
+// slice is the latest unit that it was given, and an event from before it is late. If
+// units never go back, this equals one clock for all slices.
 type TimerSlices[F TimedFilter] struct {
 	slices []F
 }
@@ -242,9 +236,9 @@ func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices[*TimerBloom], error
 	return newTimerSlices(slices, func() (*TimerBloom, error) { return NewTimerBloom(c) })
 }
 
-// NewDynamicSlices returns slices that grow and shrink each for itself. A filter of a
-// slice has c.Filter.Timers / slices positions, rounded down, and a slice at most
-// c.MaxFilters filters. Errors wrap [ErrParameter].
+// NewDynamicSlices returns slices that grow and shrink independently. A filter of a slice
+// has c.Filter.Timers / slices positions, rounded down, and a slice at most c.MaxFilters
+// filters. Errors wrap [ErrParameter].
 func NewDynamicSlices(c DynamicConfig, slices int) (*TimerSlices[*Dynamic], error) {
 	if err := c.validate(); err != nil {
 		return nil, err

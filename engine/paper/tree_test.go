@@ -47,7 +47,7 @@ func TestTreesAreOneFilter(t *testing.T) {
 	}
 }
 
-// checkNested checks that nodes hold no bit that their parents do not.
+// checkNested checks that the bits of a node are also set in its parent.
 func checkNested(t *testing.T, tree *Tree) {
 	t.Helper()
 	for level := 1; level < len(tree.levels); level++ {
@@ -185,8 +185,8 @@ func TestTreeErrors(t *testing.T) {
 }
 
 // TestTopDownKeepsDistinct: an element that a single filter calls distinct is distinct
-// for a tree with top-down testing too (Proposition 4). What the root alone confirms
-// misses no duplicate: that takes d = 2.
+// for a tree with top-down testing too (Proposition 4). Confirmation by the root alone
+// misses no duplicate; misses need d = 2.
 func TestTopDownKeepsDistinct(t *testing.T) {
 	const m, k, distinct = 20_000, 4, 5_000
 	ids := biasedStream(12_000, distinct, 31)
@@ -218,9 +218,9 @@ func TestTopDownKeepsDistinct(t *testing.T) {
 	}
 }
 
-// TestTopDownBound gives distinct elements to a sparse tree. The false positives are
-// at most as many as the closed form's bound, but for 1e-6 of all choices of ids, and
-// fewer than half of those without top-down testing.
+// TestTopDownBound gives distinct elements to a sparse tree. The false positives stay
+// below the closed form's bound, except for 1e-6 of all choices of ids, and are fewer
+// than half of those without top-down testing.
 func TestTopDownBound(t *testing.T) {
 	const m, k, n, step = 30_000, 4, 9_000, 100
 	fanOut := []int{2, 2, 2}

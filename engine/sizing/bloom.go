@@ -6,12 +6,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// mostBloomK bounds the hash functions that are chosen: what they gain beyond is
-// below any rate that can be measured.
+// mostBloomK bounds the number of hash functions: more gain nothing that can be measured.
 const mostBloomK = 64
 
 // bloomFPR returns the FPR of m bits or counters with k hash functions after so many
-// different elements, in the limit of many bits.
+// distinct elements, in the limit of many bits.
 func bloomFPR(m, k int, elements float64) float64 {
 	rate, err := theory.BloomFPRApprox(m, k, int(math.Ceil(elements)))
 	if err != nil {
@@ -69,8 +68,8 @@ const (
 	decisions = 512
 )
 
-// bloomLines is distinct.ScalableBloom with memory for the whole window from the start: lines
-// in which an element has as many bits in each of eight words as there are rounds.
+// bloomLines is distinct.ScalableBloom with memory for the whole window from the start:
+// lines in which an element has one bit a round in each of eight words.
 func bloomLines(r *request, memory int) (design, error) {
 	lines := memory / lineBits
 	if lines < 1 {
@@ -93,9 +92,9 @@ func bloomLines(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// loadWithSlack is the load at which a filter may decide to grow that holds a load: it
-// allows for what comes until the next decision, all of it new bits, and its count of set
-// bits may be four standard deviations above the mean.
+// loadWithSlack is the load for which a filter must be sized to hold a load without
+// growing. It allows for what comes until the next decision to grow, all of it new bits,
+// and for a count of set bits four standard deviations above the mean.
 func loadWithSlack(block theory.SplitBlock, load, lines float64) float64 {
 	bits := lines * lineBits
 	slack := float64(decisions*words*block.Rounds()) + 2*math.Sqrt(bits)

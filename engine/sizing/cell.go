@@ -6,19 +6,19 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// cell is a place of memory that elements set and that is cleared at random moments:
-// a bit, a counter that counts down, or the presence of a fingerprint in its row. Time
-// is counted in elements.
+// cell is a unit of memory that elements set and that is cleared at random times: a bit,
+// a counter that counts down, or the presence of a fingerprint in its row. Time is
+// counted in elements.
 type cell struct {
 	setting  float64 // probability that a given element sets it
 	clearing float64 // rate of its decrements
 	top      int     // decrements that clear it
 }
 
-// clear returns, by grid position, the probability that the cell is clear when an
-// element returns that set it: the sum over the time t since it was last set, which is
-// distributed as the time since the last of the different elements that set it, of the
-// probability that it was cleared within t.
+// clear returns, by grid position, the probability that the cell is clear when an element
+// that set it returns. It sums the probability that the cell was cleared within t over
+// the time t since it was last set, which is the time since the last of the distinct
+// elements that set it.
 func (c cell) clear(l *load) misses {
 	m := make(misses, len(l.between))
 	sum, unset, cleared := 0.0, 1.0, 0.0
@@ -38,8 +38,8 @@ func (c cell) clear(l *load) misses {
 	return m
 }
 
-// rates are what a filter settles at that takes an element for a repeat if its k cells
-// are all set.
+// rates are the steady state of a filter that reports an element as a repeat if its k
+// cells are all set.
 type rates struct {
 	clear misses // probability that a cell of an element that returns is clear
 	k     int
@@ -53,12 +53,12 @@ func ratesOf(l *load, c cell, k int) rates {
 	return rates{clear: clear, k: k, set: set, fpr: math.Pow(set, float64(k))}
 }
 
-// missed is the probability that one of k cells is clear.
+// missed returns the probability that at least one of k cells is clear.
 func (r rates) missed(clear float64) float64 {
 	return -math.Expm1(float64(r.k) * math.Log1p(-clear))
 }
 
-// misses returns the probabilities that an element that returns is missed.
+// misses returns, by grid position, the probability that a repeat is missed.
 func (r rates) misses() misses {
 	m := make(misses, len(r.clear))
 	for i, z := range r.clear {
@@ -76,10 +76,9 @@ func (r rates) distinctReports(l *load) float64 {
 	return l.fresh*(1-r.fpr) + (1-l.fresh)*fnr
 }
 
-// fixedPoint finds the rate of clearings that is equal to what it leads to: next says
-// which, for the rates at a given one. most bounds the rate. Where all clearings are
-// too few to keep up with what is set, the filter fills up and everything is
-// reported as a repeat.
+// fixedPoint finds the rate of clearings that reproduces itself. next returns the rate of
+// clearings that follows from given rates; most bounds it. If clearings cannot keep up
+// with what is set, the filter fills up and reports everything as a repeat.
 func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64) rates {
 	var at rates
 	excess := func(logClearing float64) float64 {
@@ -91,13 +90,13 @@ func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64)
 	if excess(low) < little {
 		return rates{clear: make(misses, len(l.between)), k: k, set: 1, fpr: 1}
 	}
-	bisect(low, high, excess)
+	findRoot(low, high, excess)
 	return at
 }
 
-// bisect solves f(x) = 0 for a falling f between low, where it is positive, and high, where
-// it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
-func bisect(low, high float64, f func(x float64) float64) {
+// findRoot solves f(x) = 0 for a falling f between low, where it is positive, and high,
+// where it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
+func findRoot(low, high float64, f func(x float64) float64) {
 	atLow, atHigh := f(low), f(high)
 	for range 100 {
 		x := high
@@ -124,8 +123,8 @@ const (
 	lineBits       = 512
 )
 
-// stable is the stable Bloom filter. P is the one that Deng, Rafiei, Eq. 17 gives for
-// the bound on the FPR; K and Max are those that then miss least.
+// stable is the stable Bloom filter. P is the one that Deng, Rafiei, Eq. 17 gives for the
+// bound on the FPR; K and Max are those that miss least under that P.
 func stable(r *request, bits int) (design, error) {
 	b := best{request: r}
 	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
@@ -181,9 +180,9 @@ const mostBiasedK = 64
 // biasedRates are the rates of a filter of k arrays of s bits.
 type biasedRates func(r *request, k int, s float64) rates
 
-// biased returns the rates of a filter that clears, for what it reports as distinct, bits
-// at the rate that clearing gives: the clearings of one bit for each report, where arrays
-// have s bits of which a share is set.
+// biased returns the rates of a filter that clears bits for each element that it reports
+// as distinct. clearing returns how often such a report clears a given bit, for arrays of
+// s bits of which a share is set.
 func biased(clearing func(k int, s, set float64) float64) biasedRates {
 	return func(r *request, k int, s float64) rates {
 		return fixedPoint(r.load, k, 1/s, 1/s, func(at rates) float64 {
@@ -206,22 +205,22 @@ func bsbfsd(k int, s, _ float64) float64 { return 1 / (float64(k) * s) }
 // rlbsbf clears one bit of each array with a probability that is its load.
 func rlbsbf(_ int, s, set float64) float64 { return set / s }
 
-// rsbf is the reservoir sampling based filter in its last phase, from element s/p* on,
-// which is the one that an unbounded stream ends in. From then on a bit is cleared for
-// each that is set, so that as many stay set as the first phase left: half of them, or
-// less in a stream with many repeats, of which only the clearings counted. So the FPR is a
-// bound, and the FNR some 15 % too low where most elements are repeats. Bits are
-// cleared at the rate that leads to half of them.
+// rsbf is the reservoir sampling based filter in its last phase, from element s/p* on, in
+// which an unbounded stream ends. In this phase one bit is cleared for each bit that is
+// set, so the number of set bits stays as the first phase left it. This is half of them,
+// or less in a stream with many repeats, which only cleared bits in the first phase. So
+// the FPR is a bound, and the FNR some 15 % too low if most elements are repeats. Bits
+// are cleared at the rate that keeps half of them set.
 func rsbf(r *request, k int, s float64) (at rates) {
-	bisect(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
+	findRoot(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
 		at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
 		return at.set - 0.5
 	})
 	return at
 }
 
-// biasedBest takes the smallest number of arrays that keeps the bound on the FPR, which
-// falls with it: more of them miss more.
+// biasedBest takes the smallest number of arrays that keeps the bound on the FPR. More
+// arrays lower the FPR but miss more.
 func biasedBest(r *request, bits int, at func(k int, s float64) rates) (design, error) {
 	low, high := 1, mostBiasedK
 	if r.Fixed.K != 0 {

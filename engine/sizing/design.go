@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Parameter is a parameter of a method, for people: its name in the method's paper
-// and its value.
+// Parameter is a parameter of a method for display: its name in the method's paper, and
+// its value.
 type Parameter struct {
 	Name  string
 	Value int
 }
 
-// design is a method with its parameters and what they lead to.
+// design is a method with its parameters and the rates that they give.
 type design struct {
 	parameters []Parameter
 	bits       int // memory in use
@@ -23,7 +23,7 @@ type design struct {
 	lines      float64 // cache lines that an element touches
 }
 
-// request is a question that is complete, with what models derive from it.
+// request is a complete question, with what models derive from it.
 type request struct {
 	Question
 	load *load
@@ -43,7 +43,7 @@ func newRequest(q Question) *request {
 	return r
 }
 
-// distinctIn returns the number of different elements among so many.
+// distinctIn returns the number of distinct elements among so many.
 func (r *request) distinctIn(elements float64) float64 {
 	return r.capIPv4(distinctAmong(r.Distinct, r.Gaps, elements))
 }
@@ -67,9 +67,9 @@ func (r *request) complete(d design) design {
 	return r.finish(d, make(misses, len(r.load.between)))
 }
 
-// betterDesign tells whether a is preferable to b at the same memory: the one that keeps
-// the bound on the FPR, then the one that misses less, or, if neither keeps it, the
-// lower FPR.
+// betterDesign reports whether a is better than b at the same memory. A design that keeps
+// the bound on the FPR wins, then one that misses less. If neither keeps the bound, the
+// lower FPR wins.
 func (r *request) betterDesign(a, b design) bool {
 	keepsA, keepsB := a.fpr <= r.FPR, b.fpr <= r.FPR
 	switch {
@@ -83,7 +83,7 @@ func (r *request) betterDesign(a, b design) bool {
 	return a.fpr < b.fpr
 }
 
-// best keeps the best of several designs, and why there is none.
+// best keeps the best of several designs, or the first error if there is none.
 type best struct {
 	request *request
 	design  design
@@ -109,8 +109,8 @@ func (b *best) result() (design, error) {
 	return design{}, b.err
 }
 
-// choices returns the values from low to high to try for a parameter, or the one
-// that is fixed.
+// choices returns the values to try for a parameter: those from low to high, or the fixed
+// one.
 func choices(fixed, low, high int) []int {
 	if fixed != 0 {
 		low, high = fixed, fixed
@@ -122,8 +122,8 @@ func choices(fixed, low, high int) []int {
 	return all
 }
 
-// tooSmall is the error of a memory that does not hold what a method needs. detail
-// says what that is.
+// tooSmall is the error if memory does not hold what a method needs, which detail
+// describes.
 func tooSmall(bits, least int, detail string, args ...any) error {
 	return impossible("%s: %d bits of memory are too few, at least %d are needed", fmt.Sprintf(detail, args...), bits, least)
 }
@@ -138,13 +138,14 @@ const (
 	curvePoints = 21
 )
 
-// mostForLines is how many times the memory of the published filter its form in lines may
-// need to be planned in place of it.
+// mostForLines is how many times the memory of the published filter the form in lines may
+// need, and still be planned in its place.
 const mostForLines = 2
 
-// plannedBy returns the model to plan a method with, the least memory in which that keeps
-// both bounds, and whether it is that of the filter in lines, which package engine has:
-// where that keeps the bound on the FPR, and needs not much more memory.
+// plannedBy returns the model to plan a method with, and the least memory in which it
+// keeps both bounds. inLines reports that the model is that of package engine's filter in
+// lines. It is chosen if it keeps the bound on the FPR and needs at most mostForLines
+// times the memory.
 func (r *request) plannedBy(m *Method) (chosen model, needed int, inLines bool) {
 	needed = r.needed(m.model)
 	if m.inLines == nil {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Bin holds the share of the repeats whose gap is at most Upto, and above the Upto of
-// the bin before. Inside of a bin gaps are taken as evenly spread.
+// Bin holds the share of the repeats whose gap is at most Upto and above the Upto of the
+// bin before. Gaps are assumed to be uniform within a bin.
 type Bin struct {
 	Upto  float64 // at least 1
 	Share float64 // of all repeats
 }
 
-// Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose
-// shares add up to 1. The gap of a repeat is its position in the stream less that of
-// the last sighting of its element: 1 for a repeat at once.
+// Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose shares
+// add up to 1. The gap of a repeat is its position in the stream minus that of the last
+// sighting of its element: 1 for an immediate repeat.
 type Gaps []Bin
 
 const binsPerOctave = 4
@@ -47,7 +47,7 @@ func logGaps(longest float64) Gaps {
 	return gaps
 }
 
-// check requires bins to be in order, and within a window.
+// check returns an error unless the bins are in order and within a window.
 func (g Gaps) check(q Question) error {
 	last, sum := 0.0, 0.0
 	for i, b := range g {
@@ -86,7 +86,7 @@ var edges = func() []float64 {
 	return all
 }()
 
-// Add counts a gap, which is taken as 1 below that and as 2^60 above it, with a weight.
+// Add counts a gap, clamped to 1 to 2^60, with a weight.
 func (h *Histogram) Add(gap, weight float64) {
 	i, _ := slices.BinarySearch(edges, math.Min(gap, maxElements))
 	for len(h.counts) <= i {
@@ -111,8 +111,8 @@ func (h *Histogram) Gaps() Gaps {
 	return gaps
 }
 
-// Quantile returns the end of the bin in which the given share of the gaps is reached,
-// 0 where there are none.
+// Quantile returns the end of the bin in which the given share of the gaps is reached, or
+// 0 if there are no gaps.
 func (g Gaps) Quantile(share float64) float64 {
 	sum, at := 0.0, 0.0
 	for _, b := range g {
@@ -124,7 +124,7 @@ func (g Gaps) Quantile(share float64) float64 {
 	return at
 }
 
-// Times returns the distribution of gaps that are factor times as long, at least 1.
+// Times returns the distribution of gaps factor times as long, but at least 1.
 func (g Gaps) Times(factor float64) Gaps {
 	var h Histogram
 	low := 0.0

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// load is a stream as the models see it, on a grid of gaps. Position i of the grid is
-// for a repeat with between[i] elements, of which different[i] are different, between
-// it and the last sighting.
+// load is a stream as the models see it, on a grid of gaps. Position i of the grid stands
+// for a repeat with between[i] elements since the last sighting, of which different[i]
+// are distinct.
 type load struct {
 	fresh     float64 // share of new elements
 	between   []float64
@@ -51,9 +51,9 @@ func newLoad(fresh float64, gaps Gaps) *load {
 	return l
 }
 
-// distinctAmong returns D(t): t times the share of new elements, and for the
-// repeats the sum of P(gap > i) over i < t. The sum is the integral, which is
-// parabolas over the bins, and the first term of Euler's correction.
+// distinctAmong returns D(t): t times the share of new elements, and for the repeats the
+// sum of P(gap > i) over i < t. The sum is the integral, a parabola over each bin, plus
+// the first term of Euler's correction.
 func distinctAmong(fresh float64, gaps Gaps, t float64) float64 {
 	low, left, integral, at := 0.0, 1.0, 0.0, 1.0
 	for _, b := range gaps {
@@ -81,8 +81,8 @@ func (l *load) fnr(m misses) float64 {
 	return math.Min(sum, 1)
 }
 
-// remembered returns the number of different elements that may come in between until
-// half of the repeats are missed, +Inf where that never happens.
+// remembered returns the number of distinct elements that may come in between until half
+// of the repeats are missed, or +Inf if that never happens.
 func (l *load) remembered(m misses) float64 {
 	const half = 0.5
 	for i, p := range m {
@@ -108,7 +108,7 @@ func (l *load) missesByGap(f func(between float64) float64) misses {
 	return m
 }
 
-// missesByDistinct evaluates a miss probability that depends on the number of different
+// missesByDistinct evaluates a miss probability that depends on the number of distinct
 // elements in between.
 func (l *load) missesByDistinct(f func(different float64) float64) misses {
 	m := make(misses, len(l.different))

@@ -36,7 +36,7 @@ func newTestStream(n int, fresh float64, longest float64, seed uint64) testStrea
 	return s
 }
 
-// load returns what a measurement of the stream from the given element on says.
+// load measures the stream from the given element on.
 func (s testStream) load(from int) (distinct float64, gaps Gaps) {
 	var h Histogram
 	fresh := 0
@@ -50,7 +50,7 @@ func (s testStream) load(from int) (distinct float64, gaps Gaps) {
 	return float64(fresh) / float64(len(s.gap)-from), h.Gaps()
 }
 
-// rates returns what a filter does from the given element on.
+// rates returns the error rates of a filter from the given element on.
 func (s testStream) rates(f paper.Filter, from int) (fpr, fnr float64) {
 	var wrong, fresh, missed, repeats float64
 	for i, d := range s.elements {
@@ -114,7 +114,7 @@ func build(c *Candidate) (paper.Filter, error) {
 	}
 }
 
-// asPublished plans a method as its paper has it, whether the engine has it in lines or not.
+// asPublished plans a method as published, whether or not the engine has it in lines.
 func asPublished(t *testing.T, q Question) *Candidate {
 	t.Helper()
 	q, err := q.complete()
@@ -132,8 +132,8 @@ func asPublished(t *testing.T, q Question) *Candidate {
 }
 
 // TestReferences compares predictions with runs of the reference filters. models says how
-// far off a model may be, as a share of the rate; the sampling error comes on top. Bounds
-// may be that much too low, and arbitrarily too high.
+// far off a model may be, as a share of the rate, besides the sampling error. Bounds may
+// be too low by as much, and too high by any amount.
 func TestReferences(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -184,7 +184,7 @@ func TestReferences(t *testing.T) {
 }
 
 // near checks a prediction against the rate of n trials: 5 standard deviations (1 in 3.5
-// million) and what the model may be off.
+// million) plus the error of the model.
 func near(t *testing.T, what string, predicted, measured, off, n float64, bound bool) {
 	t.Helper()
 	slack := off*predicted + 5*math.Sqrt(predicted*(1-predicted)/n) + 1e-9
@@ -193,9 +193,9 @@ func near(t *testing.T, what string, predicted, measured, off, n float64, bound 
 	}
 }
 
-// TestDifferent compares D with the mean number of different elements in stretches of a
+// TestDistinctAmong compares D with the mean number of distinct elements in runs of a
 // stream.
-func TestDifferent(t *testing.T) {
+func TestDistinctAmong(t *testing.T) {
 	s := newTestStream(200_000, 0.5, 1<<10, 5)
 	distinct, gaps := s.load(1 << 12)
 	for _, length := range []int{1, 2, 3, 10, 100, 1000, 10_000} {
@@ -215,8 +215,8 @@ func TestDifferent(t *testing.T) {
 	}
 }
 
-// TestCellAgainstStable compares the model of cells with the closed form of the stable Bloom
-// filter for a stream of new elements.
+// TestCellAgainstStable compares the model of cells with the closed form of the stable
+// Bloom filter for a stream of new elements.
 func TestCellAgainstStable(t *testing.T) {
 	l := newLoad(1, logGaps(1<<20))
 	for _, filter := range []theory.Stable{
@@ -251,10 +251,10 @@ func TestCellAgainstStable(t *testing.T) {
 	}
 }
 
-// TestSettled wants the golden ratio: a BSBF with two arrays settles on a stream of new
-// elements where its share x of set bits solves x^2 + x = 1: an insertion sets
-// 2(1-x)/(1-x^2) bits on average and clears 2x.
-func TestSettled(t *testing.T) {
+// TestFixedPoint expects the golden ratio. On a stream of new elements the share x of set
+// bits of a BSBF with two arrays solves x^2 + x = 1: an insertion sets 2(1-x)/(1-x^2)
+// bits on average and clears 2x.
+func TestFixedPoint(t *testing.T) {
 	l := newLoad(1, logGaps(1<<10))
 	const s = 1 << 20
 	r := fixedPoint(l, 2, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / s })
@@ -267,8 +267,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestClusters compares Panjer's recursion with plain summation for two different
-// elements at most.
+// TestClusters compares Panjer's recursion with plain summation for up to two distinct
+// elements.
 func TestClusters(t *testing.T) {
 	c := clusters{different: 1e-4, again: 0.6}
 	for _, k := range []int{1, 2, 5} {

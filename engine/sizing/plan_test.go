@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// questions are the ones that users have, one for each kind of window and then some.
+// questions are typical ones, at least one for each kind of window.
 var questions = map[string]Question{
 	"flows without end":      {Key: Other, MemoryBits: 8 << 20, FPR: 0.01},
 	"packets without end":    {MemoryBits: 64 << 20, Distinct: 0.7},
@@ -89,7 +89,7 @@ func checkCandidate(t *testing.T, r *request, c *Candidate) {
 	}
 }
 
-// TestRecommended pins what the models lead to for the questions that users have.
+// TestRecommended pins the recommendations for the typical questions.
 func TestRecommended(t *testing.T) {
 	for name, want := range map[string]string{
 		"flows without end": "lru",
@@ -108,8 +108,8 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
-// TestShapes wants LRU rows in the shape that stream.New chooses for the same
-// bound, and those of other widths only where they are better.
+// TestShapes expects LRU rows in the shape that stream.New chooses for the same bound,
+// and rows of other widths only if they are better.
 func TestShapes(t *testing.T) {
 	for _, fpr := range []float64{0.5, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-8, 1e-9, 1e-18} {
 		q := Question{MemoryBits: 1 << 20, FPR: fpr}
@@ -147,7 +147,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestImpossible wants errors that name the value and the nearest valid one.
+// TestImpossible expects errors that name the value and the nearest valid one.
 func TestImpossible(t *testing.T) {
 	window := Question{Kind: Sliding, Elements: 1000}
 	with := func(change func(*Question)) Question {
@@ -196,7 +196,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestNothingMeets wants the least memory that would do, and no recommendation.
+// TestNothingMeets expects the least memory that is enough, and no recommendation.
 func TestNothingMeets(t *testing.T) {
 	a, err := Plan(Question{Kind: Landmark, Elements: 1e6, Key: Other, MemoryBits: 8 << 10})
 	if err != nil {
@@ -207,7 +207,7 @@ func TestNothingMeets(t *testing.T) {
 	}
 }
 
-// TestFixed wants parameters that are fixed to come out as they went in.
+// TestFixed expects fixed parameters to be kept.
 func TestFixed(t *testing.T) {
 	c := planned(t, Question{MemoryBits: 1 << 20, FPR: 0.1, Fixed: Parameters{K: 3, P: 11, CellBits: 2}}, "sbf")
 	if c.value("K") != 3 || c.value("P") != 11 || c.value("Max") != 3 || c.value("cells") != 1<<19 {
@@ -274,7 +274,7 @@ func exported(t *testing.T, folder string) map[string]bool {
 	return names
 }
 
-// TestMethods wants the constructors and types that methods name to be there.
+// TestMethods expects the constructors and types that methods name to exist.
 func TestMethods(t *testing.T) {
 	references := exported(t, "../paper")
 	seen := map[string]bool{}
@@ -294,7 +294,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestAnyQuestion asks random questions, the extremes among them, and wants finite rates or
+// TestAnyQuestion asks random questions, extremes included, and expects finite rates or
 // an error.
 func TestAnyQuestion(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))

@@ -47,8 +47,9 @@ func fingerprintRows(memory, cells, width int) (rows int, err error) {
 	return memory / (cells * width), nil
 }
 
-// qht is the quotient hash table: random eviction, by elements reported distinct. The
-// presence of a fingerprint in its row is a cell that elements with it set.
+// qht is the quotient hash table: elements reported distinct evict at random. In the
+// model a cell is the presence of a fingerprint in its row, set by the elements that have
+// it.
 func qht(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
@@ -64,8 +65,8 @@ func qht(r *request, memory int) (design, error) {
 
 func quotientFPR(k, width int) float64 { return float64(k) / float64(int(1)<<width-1) }
 
-// randomRows is a table with so many rows of k cells and that many fingerprints, from
-// which what is reported distinct evicts a random cell of its row.
+// randomRows is a table with so many rows of k cells and so many fingerprints. An element
+// reported distinct evicts a random cell of its row.
 func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) design {
 	return r.finish(design{
 		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", rowBits / k}},
@@ -75,10 +76,10 @@ func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) desi
 	}, randomMisses(r.load, float64(rows), k, fingerprints))
 }
 
-// randomMisses goes through rows of 1 to k cells. Given that an element is in its row, the
-// others of the row have one cell less, and it is evicted at the rate at which they are
-// reported distinct by such a row. In a row of one cell the next different element evicts
-// it for certain.
+// randomMisses computes rows of 1 to k cells in turn. While an element is in its row, the
+// other elements share one cell less. It is evicted at the rate at which such a smaller
+// row reports them as distinct. In a row of one cell the next distinct element always
+// evicts it.
 func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	m := make(misses, len(l.between))
 	for cells := 1; cells <= k; cells++ {
@@ -95,28 +96,28 @@ func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	return m
 }
 
-// linesOfRow is the expected number of cache lines that a row of so many bits, which
-// lie without gaps, has a part in.
+// linesOfRow is the expected number of cache lines that a row of so many bits touches.
+// Rows are packed without gaps.
 func linesOfRow(rowBits int) float64 {
 	return 1 + float64(rowBits-1)/lineBits
 }
 
 // qhtd is the quotient hash table with duplicates: every element evicts a random cell.
-// Its FPR is that of rows without copies, a bound; so is its FNR, as older copies of an
-// element are left out.
+// Its FPR is that of rows without copies, which is a bound. Its FNR is a bound too,
+// because older copies of an element are not counted.
 func qhtd(r *request, memory int) (design, error) {
 	return withDuplicates(r, memory, func(sightings clusters, k int) float64 {
 		return sightings.anyOf(1 / float64(k))
 	})
 }
 
-// qqhtd is the queued one: a row holds its k latest elements.
+// qqhtd is the queued variant: a row holds its k latest elements.
 func qqhtd(r *request, memory int) (design, error) {
 	return withDuplicates(r, memory, clusters.atLeast)
 }
 
-// clusters is the number of sightings of other elements in a row: of a Poisson number of
-// different ones, each of which comes a geometric number of times.
+// clusters is the number of sightings of other elements in a row: there is a Poisson
+// number of distinct elements, and each comes a geometric number of times.
 type clusters struct {
 	different float64 // mean number of different elements
 	again     float64 // probability that one comes again after each time
@@ -131,8 +132,8 @@ func (l *load) clustersIn(rows int, i int) clusters {
 	return c
 }
 
-// anyOf returns the probability that at least one of the sightings does what each does
-// with the given chance.
+// anyOf returns the probability of at least one success, if each sighting succeeds with
+// the given chance.
 func (c clusters) anyOf(chance float64) float64 {
 	spared := (1 - c.again) * (1 - chance) / (1 - c.again*(1-chance)) // by one element
 	return -math.Expm1(-c.different * (1 - spared))
@@ -157,9 +158,9 @@ func (c clusters) atLeast(k int) float64 {
 	return math.Max(0, 1-less)
 }
 
-// withDuplicates is a table into which every element goes. evicted gives the probability
-// that an element's own fingerprint has left its row of k cells; that of another one may
-// still be there.
+// withDuplicates is a table that inserts every element. evicted returns the probability
+// that an element's own fingerprint has left its row of k cells; an equal one of another
+// element may still be there.
 func withDuplicates(r *request, memory int, evicted func(c clusters, k int) float64) (design, error) {
 	b := best{request: r}
 	fpr := func(k, width int) float64 {
@@ -190,8 +191,8 @@ func withDuplicates(r *request, memory int, evicted func(c clusters, k int) floa
 	return b.result()
 }
 
-// cuckoo is the cuckoo filter that forgets what it finds no place for: two rows for
-// each element, and a fingerprint stored at each sighting.
+// cuckoo is the cuckoo filter that forgets what does not fit: each element has two rows,
+// and each sighting stores a fingerprint.
 func cuckoo(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, cuckooFPR, func(k, width int) {
@@ -230,16 +231,17 @@ func cuckooRows(r *request, rows, k, width int) design {
 }
 
 // cuckooFPR is the rate of a full filter whose cells hold fingerprints as often as
-// elements have them: 0 stands for empty, so that elements have 1 twice as often as the
-// others. Repeats make rows hold fewer different ones, so it is a bound.
+// elements have them. 0 stands for empty, so elements have 1 twice as often as the
+// others. It is a bound, because repeats leave fewer distinct fingerprints in a row.
 func cuckooFPR(k, width int) float64 {
 	held := func(p float64) float64 { return p * -math.Expm1(float64(2*k)*math.Log1p(-p)) }
 	p := math.Ldexp(1, -width)
 	return held(2*p) + (math.Ldexp(1, width)-2)*held(p)
 }
 
-// cuckooMisses is a bound: each sighting pushes one fingerprint of all out, after so many
-// moves that it may be any, and only the latest sighting's is counted as still there.
+// cuckooMisses is a bound. Each sighting evicts one fingerprint, which after so many
+// moves may be any of the filter's. Only the fingerprint of the latest sighting counts as
+// present.
 func cuckooMisses(l *load, cells int, fpr float64) misses {
 	m := make(misses, len(l.between))
 	for i, t := range l.between {
@@ -248,8 +250,8 @@ func cuckooMisses(l *load, cells int, fpr float64) misses {
 	return m
 }
 
-// sqf is the streaming quotient filter: a power of two of rows, and fingerprints of
-// r' remainder bits and the weight of all r.
+// sqf is the streaming quotient filter: a power of two of rows, fingerprints are r'
+// remainder bits and the weight of all r.
 func sqf(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, func(k, width int) float64 {
@@ -278,9 +280,9 @@ func sqf(r *request, memory int) (design, error) {
 	return b.result()
 }
 
-// sqfFingerprint returns the r and r' of cells of the given width whose fingerprints
-// agree with the least probability, and that probability: 2^-r' times that of two
-// weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
+// sqfFingerprint returns the r and r' for cells of the given width whose fingerprints
+// agree with the least probability, and that probability. It is 2^-r' times that of two
+// equal weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
 func sqfFingerprint(width int) (remainder, reduced int, agree float64) {
 	agree = math.Inf(1)
 	for r := 2; r <= mostQuotientBits; r++ {

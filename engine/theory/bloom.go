@@ -10,9 +10,8 @@ import (
 //
 //	(1 - (1-1/m)^(k n))^k
 //
-// (DR06, section 2.3; KNPS, Eq. 1.) It takes the k probed bits as independent; the
-// true rate is above it by a share in the order of k/m. Domain: m >= 1, k >= 1,
-// n >= 0.
+// (DR06, section 2.3; KNPS, Eq. 1.) It assumes that the k probed bits are independent;
+// the true rate is higher by a share in the order of k/m. Domain: m >= 1, k >= 1, n >= 0.
 func BloomFPR(m, k, n int) (float64, error) {
 	if err := requireBloom(m, k, n); err != nil {
 		return 0, err
@@ -20,9 +19,9 @@ func BloomFPR(m, k, n int) (float64, error) {
 	return math.Pow(powMinus(1/float64(m), float64(k)*float64(n)), float64(k)), nil
 }
 
-// BloomFPRApprox returns (1-e^(-k n/m))^k, the limit of [BloomFPR] for large m,
-// which it is within O(1/m) of and never above (KNPS, Eq. 2; MAE05, section 5.1).
-// Domain: m >= 1, k >= 1, n >= 0.
+// BloomFPRApprox returns (1-e^(-k n/m))^k, the limit of [BloomFPR] for large m. It is
+// never above that and within O(1/m) of it (KNPS, Eq. 2; MAE05, section 5.1). Domain: m
+// >= 1, k >= 1, n >= 0.
 func BloomFPRApprox(m, k, n int) (float64, error) {
 	if err := requireBloom(m, k, n); err != nil {
 		return 0, err
@@ -45,10 +44,9 @@ func requireBloom(m, k, n int) error {
 	return requireAtLeast("n", n, 0)
 }
 
-// BloomOptimalK returns the whole k for which [BloomFPRApprox] is smallest: one of
-// the two neighbours of ln(2) m/n, at least 1 (DR06, section 2.3). Rounding to
-// the nearest would now and then take the worse neighbour. Domain: m >= 1,
-// n >= 1.
+// BloomOptimalK returns the whole k for which [BloomFPRApprox] is smallest: one of the
+// two neighbors of ln(2) m/n, at least 1 (DR06, section 2.3). Rounding to the nearest
+// would sometimes give the worse neighbor. Domain: m >= 1, n >= 1.
 func BloomOptimalK(m, n int) (int, error) {
 	if err := requireAtLeast("m", m, 1); err != nil {
 		return 0, err
@@ -64,8 +62,8 @@ func BloomOptimalK(m, n int) (int, error) {
 	return low, nil
 }
 
-// logBloomLimit is the logarithm of the false positive rate, which itself
-// underflows at some thousand bits for each element. load is n/m.
+// logBloomLimit is the logarithm of the false positive rate. The rate itself underflows
+// at some thousand bits for each element. load is n/m.
 func logBloomLimit(load float64, k int) float64 {
 	return float64(k) * math.Log(-math.Expm1(-float64(k)*load))
 }
@@ -86,7 +84,7 @@ func BloomCapacity(m, k int, fpr float64) (float64, error) {
 
 // LineFilter is a blocked Bloom filter (Putze, Sanders, Singler, JEA 2009): an element
 // has all its K cells in one line, each in a part of its own, and is found if all are
-// set. Loads are mean numbers of elements in a line, whose numbers have Poisson's
+// set. A load is the mean number of elements in a line; the numbers have a Poisson
 // distribution.
 type LineFilter struct {
 	Cells int // of a line, at least 1
@@ -100,14 +98,14 @@ func (f LineFilter) validate() error {
 	return nil
 }
 
-// FPR returns the false positive rate at a load a: the probability that all K cells of
-// an element are set that never came. A cell is empty after j elements with probability
-// (1-K/Cells)^j, and cells of different parts are independent, so that it is
+// FPR returns the false positive rate at a load a: the probability that all K cells of a
+// new element are set. A cell is empty after j elements with probability (1-K/Cells)^j,
+// and cells of different parts are independent, so that it is
 //
 //	sum over i from 0 to K of (-1)^i C(K,i) exp(-a (1 - (1-K/Cells)^i))
 //
-// Crowded lines make this up to K! times the K-th power of the share of set cells while
-// lines are nearly empty, and little more when they are not. It takes O(K). Domain:
+// Crowded lines make this higher than the K-th power of the share of set cells: up to K!
+// times when lines are nearly empty, and little when they are not. It takes O(K). Domain:
 // load >= 0.
 func (f LineFilter) FPR(load float64) (float64, error) {
 	if err := f.validate(); err != nil {
@@ -138,8 +136,8 @@ func (f LineFilter) Load(fill float64) (float64, error) {
 	return -math.Log1p(-fill) / f.share(), nil
 }
 
-// FPROfFill returns the false positive rate of lines with that share of their cells set, 1 where
-// there is none of that share.
+// FPROfFill returns the false positive rate of lines with that share of their cells set,
+// or 1 if no load gives that share.
 func (f LineFilter) FPROfFill(fill float64) float64 {
 	load, err := f.Load(fill)
 	if err != nil { // all cells are set

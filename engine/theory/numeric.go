@@ -34,9 +34,9 @@ func requireShare(name string, share float64) error {
 	return nil
 }
 
-// PoissonTail returns P(X >= k) for a Poisson variable X of the given mean: 1 if k is not
-// above 0, else 0 if the mean is not. Tails below one half are summed from their greatest terms down, so that small ones
-// keep their digits.
+// PoissonTail returns P(X >= k) for a Poisson variable X of the given mean: 1 if k <= 0,
+// else 0 if mean <= 0. It sums tails below one half from their greatest terms down, so
+// that small ones keep their digits.
 func PoissonTail(k int, mean float64) float64 {
 	switch {
 	case k <= 0:
@@ -65,9 +65,9 @@ func PoissonTail(k int, mean float64) float64 {
 	return math.Max(0, 1-sum)
 }
 
-// PoissonQuantile returns the smallest count that a Poisson variable of the given mean exceeds
-// with a probability of at most 1-p. For means above 500 it takes the normal approximation,
-// rounded up.
+// PoissonQuantile returns the smallest count that a Poisson variable of the given mean
+// exceeds with a probability of at most 1-p. For means above 500 it takes the normal
+// approximation, rounded up.
 func PoissonQuantile(p, mean float64) uint64 {
 	if mean > 500 {
 		return uint64(math.Ceil(mean + math.Sqrt2*math.Erfinv(2*p-1)*math.Sqrt(mean) + 1))
@@ -82,9 +82,9 @@ func PoissonQuantile(p, mean float64) uint64 {
 	return count
 }
 
-// binomialUpTo returns P(B <= count) for B binomial with the given trials and
-// chance in [0,1]. Its time grows with count alone. It works with logarithms, so
-// that billions of trials neither underflow nor lose digits.
+// binomialUpTo returns P(B <= count) for B binomial with the given trials and chance in
+// [0,1]. Its time grows with count only. It uses logarithms, so billions of trials
+// neither underflow nor lose digits.
 func binomialUpTo(count int, trials, chance float64) float64 {
 	switch {
 	case count < 0:
@@ -106,8 +106,7 @@ func binomialUpTo(count int, trials, chance float64) float64 {
 	}
 }
 
-// powMinus returns 1-(1-x)^n, for x in [0,1], without losing the digits of a
-// small x.
+// powMinus returns 1-(1-x)^n for x in [0,1]. It keeps the digits of a small x.
 func powMinus(x, n float64) float64 {
 	if n == 0 {
 		return 0 // for x = 1 too

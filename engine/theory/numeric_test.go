@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// value returns a result that has to be without error.
+// value returns a result, or ends the test if there is an error.
 func value[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -17,7 +17,7 @@ func value[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-// near requires got to be want to within the relative tolerance.
+// near requires got to be within the relative tolerance of want.
 func near(t *testing.T, name string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Sliced is a Bloom filter that is spread over sites (KNPS, section 3.1).
-// Horizontal slices are small filters of which an element's hash chooses one;
-// vertical slices are parts of one large filter, so that an element's K bits may
-// lie in different ones.
+// Sliced is a Bloom filter that is spread over sites (KNPS, section 3.1). Horizontal
+// slices are small filters, and an element's hash chooses one. Vertical slices are parts
+// of one large filter, so an element's K bits may lie in several.
 type Sliced struct {
 	Bits   int // m in all, at least Slices
 	K      int // at least 1
@@ -45,10 +44,9 @@ func (s Sliced) failedShare(failed int) (float64, error) {
 }
 
 // HorizontalFPR returns the false positive rate of horizontal slices after n distinct
-// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also
-// that of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] is
-// without the assumption of even spread. That of vertical slices is [BloomFPR]
-// (Eq. 3). Domain: n >= 0.
+// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also that
+// of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] does not assume
+// even spread. That of vertical slices is [BloomFPR] (Eq. 3). Domain: n >= 0.
 func (s Sliced) HorizontalFPR(n int) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
@@ -126,10 +124,9 @@ func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr flo
 	return max(0, fpr), binomialUpTo(atLeast-1, float64(s.K), 1-share), nil
 }
 
-// HorizontalTolerance returns S_f, the number of horizontal slices with which the
-// false positive rate stays within most when failed of them fail:
-// f (1-p)/(most-p), rounded up (KNPS, Definition 3, Eq. 5 solved for S). Domain:
-// failed >= 0, 0 < p < most < 1.
+// HorizontalTolerance returns S_f: with so many horizontal slices the false positive rate
+// stays within most when failed of them fail: f (1-p)/(most-p), rounded up (KNPS,
+// Definition 3, Eq. 5 solved for S). Domain: failed >= 0, 0 < p < most < 1.
 func HorizontalTolerance(failed int, p, most float64) (int, error) {
 	return tolerance(failed, p, most)
 }
@@ -166,8 +163,8 @@ func slicesFor(failed int, p, most float64) (int, error) {
 	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
 }
 
-// Diced is a Bloom filter that is sliced both ways (KNPS, section 3.3): h-v diced
-// into horizontal slices that are sliced vertically, v-h diced the other way round.
+// Diced is a Bloom filter that is sliced both ways (KNPS, section 3.3): an h-v diced
+// filter has horizontal slices that are sliced vertically, a v-h diced one the reverse.
 type Diced struct {
 	Bits   int // m in all, at least Slices Inner
 	K      int // at least 1
@@ -185,9 +182,9 @@ func (d Diced) sites() (Sliced, error) {
 	return Sliced{Bits: d.Bits, K: d.K, Slices: d.Slices * d.Inner}, nil
 }
 
-// HVFPR returns the false positive rate of an h-v diced filter after n distinct
-// elements: that of horizontal slices, which the vertical slicing does not change,
-// (1-(1-S/m)^(k n/S))^k. KNPS leaves out the outer exponent. Domain: n >= 0.
+// HVFPR returns the false positive rate of an h-v diced filter after n distinct elements:
+// that of horizontal slices, since the vertical slicing changes nothing, (1-(1-S/m)^(k
+// n/S))^k. KNPS leaves out the outer exponent. Domain: n >= 0.
 func (d Diced) HVFPR(n int) (float64, error) {
 	if _, err := d.sites(); err != nil {
 		return 0, err
@@ -205,14 +202,13 @@ func (d Diced) VHFPR(n int) (float64, error) {
 	return sites.HorizontalFPR(n)
 }
 
-// FailedFPR returns the false positive rate when bits at failed sites are taken as
-// set, (f/(S S') + (1-f/(S S')) p^(1/k))^k (KNPS, Eq. 7, whose second f/S lacks the
-// S'), where p is the rate without failures. It takes an element's bits to be lost
-// independently of each other. In a v-h diced filter they are not when several lie in
-// the same vertical slice, so the rate is above this for S not far above K. In an
-// h-v diced filter they are lost together where failures gather in one horizontal
-// slice; this is the rate for failures that are spread evenly. Domain:
-// 0 <= failed <= S S', 0 <= p <= 1.
+// FailedFPR returns the false positive rate when bits at failed sites are taken as set,
+// (f/(S S') + (1-f/(S S')) p^(1/k))^k (KNPS, Eq. 7, whose second f/S lacks the S'), where
+// p is the rate without failures. It assumes that an element's bits are lost
+// independently. In a v-h diced filter this fails when several lie in the same vertical
+// slice, so the rate is higher unless S is far above K. In an h-v diced filter bits are
+// lost together when failures concentrate in one horizontal slice; this is the rate for
+// failures that are spread evenly. Domain: 0 <= failed <= S S', 0 <= p <= 1.
 func (d Diced) FailedFPR(failed int, p float64) (float64, error) {
 	sites, err := d.sites()
 	if err != nil {
@@ -237,11 +233,11 @@ func (s Sliced) splitK2(k1 int) (int, error) {
 //
 //	E[(1-(1-S/m)^(k2 B))^k2]^k1 for B binomial with n k1 trials of chance 1/S
 //
-// It is what [Sliced.HorizontalFPR] becomes when slices get elements by chance
-// instead of n k1/S each. KNPS, Proposition 2, has the latter, which is the same for
-// every k1; for k1 = K they agree. With fewer choices the rate is above it, the more
-// so the more slices there are: that is the deviation of horizontal slices in the
-// paper's measurements. Domain: k1 divides K, n >= 0, n k1 <= 2^40.
+// Here slices get elements by chance, while [Sliced.HorizontalFPR] (KNPS, Proposition 2)
+// gives each n k1/S, which makes every k1 the same. For k1 = K the two agree. With fewer
+// choices this rate is higher, and more so with more slices: that is the deviation of
+// horizontal slices in the paper's measurements. Domain: k1 divides K, n >= 0, n k1 <=
+// 2^40.
 //
 // The time grows with the square root of n k1/S.
 func (s Sliced) SplitFPR(k1, n int) (float64, error) {
@@ -266,7 +262,7 @@ func (s Sliced) SplitFPR(k1, n int) (float64, error) {
 // maxTrials bounds the time of a mean over a binomial distribution.
 const maxTrials = min(1<<40, math.MaxInt)
 
-// meanOverBinomial returns E[f(B)] for a binomial B with f from 0 to 1, but for
+// meanOverBinomial returns E[f(B)] for a binomial B with f from 0 to 1. It leaves out
 // terms beyond 12 standard deviations and 60, which add less than 1e-20.
 func meanOverBinomial(trials int, chance float64, f func(count int) float64) float64 {
 	if chance >= 1 {

@@ -23,9 +23,9 @@ func Fairness(loads []int) (float64, error) {
 	return sum * sum / (float64(len(loads)) * squares), nil
 }
 
-// SplitFairness returns about what [Fairness] comes to for the tests of a long stream
-// whose elements come with probabilities that have the given sum of squares, when
-// each element is tested at the slices that k1 hash functions choose of S:
+// SplitFairness approximates [Fairness] for the tests of a long stream. The elements'
+// probabilities have the given sum of squares, and each element is tested at the slices
+// that k1 hash functions choose of S:
 //
 //	1 / (1 + (S-1) squares/k1)
 //
@@ -49,14 +49,13 @@ func SplitFairness(slices, k1 int, squares float64) (float64, error) {
 const maxPipelineK = 128
 
 // PipelinedAccesses returns how many vertical slices are tested on average when an
-// element's slices are asked in turn until one has a clear bit, and each bit asked
-// for is set with probability set, independently (KNPS, section 3.2, "Parallelism
-// and Pipelining", which has no formula). For new elements set is the share of bits
-// that are set, p^(1/k); set = 1 gives duplicates, and what is tested in parallel:
-// S (1-(1-1/S)^k) different slices.
+// element's slices are tested in turn until one has a clear bit. Each bit is set with
+// probability set, independently (KNPS, section 3.2, "Parallelism and Pipelining", which
+// has no formula). For new elements set is the share of set bits, p^(1/k). set = 1 gives
+// the accesses of duplicates, and of parallel tests: S (1-(1-1/S)^k) different slices.
 //
-// A slice that is asked has 1 + Binomial(r-1, 1/s) of the r bits not tested yet,
-// where s slices have not been asked. Domain: K <= 128, 0 <= set <= 1.
+// The next slice has 1 + Binomial(r-1, 1/s) of the r bits not tested yet, where s slices
+// are untested. Domain: K <= 128, 0 <= set <= 1.
 func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
@@ -81,8 +80,8 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 	return accesses[s.K], nil
 }
 
-// meanAhead returns the mean number of further accesses after the one to the next
-// slice, which holds the first of r bits, and each other with chance 1/left.
+// meanAhead returns the mean number of accesses after the one to the next slice. That
+// slice holds the first of r bits, and each other bit with chance 1/left.
 func meanAhead(accesses []float64, r, left int, set float64) float64 {
 	return meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
 		return math.Pow(set, float64(1+others)) * accesses[r-1-others]
@@ -105,15 +104,15 @@ func (s Sliced) HorizontalFailedAsDistinct(failed int, p float64) (fpr, fnr floa
 	return (1 - share) * p, share, nil
 }
 
-// SplitHybrid is [Sliced.VerticalHybrid] for slices of which k1 hash functions choose
-// k1, with k2 = K/k1 bits in each (KNPS, Proposition 2): a choice is in a failed slice
-// or not with all of its k2 bits, so that with x rounded up to whole choices
+// SplitHybrid is [Sliced.VerticalHybrid] for k1 hash functions that choose k1 slices,
+// with k2 = K/k1 bits in each (KNPS, Proposition 2). A failed slice takes all k2 bits of
+// a choice, so with x rounded up to whole choices
 //
 //	fpr = sum for i = ceil(x/k2) .. k1 of C(k1,i) (1-f/S)^i (f/S)^(k1-i) p^(i/k1)
 //
-// and fnr is the lower rest of the sum without p. k1 = 1 gives the two horizontal
-// cases, k1 = K the vertical one. Domain: k1 divides K, 0 <= failed <= Slices,
-// 0 <= p <= 1, 0 <= atLeast <= K.
+// and fnr is the sum of the terms below, without p. k1 = 1 gives the two horizontal
+// cases, k1 = K the vertical one. Domain: k1 divides K, 0 <= failed <= Slices, 0 <= p <=
+// 1, 0 <= atLeast <= K.
 func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr float64, err error) {
 	k2, err := s.splitK2(k1)
 	if err != nil {
@@ -126,10 +125,10 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 	return choices.VerticalHybrid(failed, p, (atLeast+k2-1)/k2)
 }
 
-// HorizontalMissTolerance returns S_f by misses: the number of horizontal slices with
-// which the false negative rate stays within most when failed of them fail and
-// their elements are reported as distinct, f/most rounded up (KNPS, section 3.2,
-// the alternative to Definition 3). Domain: failed >= 0, 0 < most < 1.
+// HorizontalMissTolerance returns S_f by misses: with so many horizontal slices the false
+// negative rate stays within most when failed of them fail and report their elements as
+// distinct. It is f/most rounded up (KNPS, section 3.2, the alternative to Definition 3).
+// Domain: failed >= 0, 0 < most < 1.
 func HorizontalMissTolerance(failed int, most float64) (int, error) {
 	return missTolerance(failed, 1, most)
 }
@@ -144,8 +143,8 @@ func VerticalMissTolerance(failed, k int, most float64) (int, error) {
 	return missTolerance(failed, k, most)
 }
 
-// missTolerance uses that the share f/S at which any of k bits is lost with chance
-// most is also the rate of Eq. 5 with p = 0.
+// missTolerance uses Eq. 5 with p = 0: its rate is the share f/S at which any of k bits
+// is lost with chance most.
 func missTolerance(failed, k int, most float64) (int, error) {
 	if err := requireRate("highest rate", most); err != nil {
 		return 0, err

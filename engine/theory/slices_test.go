@@ -100,7 +100,7 @@ func TestTimers(t *testing.T) {
 	near(t, "equal timers", value[float64](t)(AllTimersEqualFPR(1000, 2)), 4e-6, .01)
 }
 
-// TestSplitFPR throws elements at slices of few bits, as [Sliced.SplitFPR] takes them:
+// TestSplitFPR throws elements at slices of few bits, as [Sliced.SplitFPR] models them:
 // each of n k1 choices at any slice, with k2 bits anywhere in it.
 func TestSplitFPR(t *testing.T) {
 	const bits, slices, n = 400, 20, 40
@@ -221,7 +221,8 @@ func TestFairness(t *testing.T) {
 	}{{[]int{5, 5, 5}, 1}, {[]int{7, 0, 0, 0}, .25}, {[]int{1, 2, 3}, 36. / 42}} {
 		near(t, fmt.Sprint(c.loads), value[float64](t)(Fairness(c.loads)), c.want, 1e-12)
 	}
-	// Zipf's distribution with exponent 1 on 6100 elements, measured for 10 to 100 slices.
+	// Zipf's distribution with exponent 1 on 6100 elements, measured for 10 to 100
+	// slices.
 	harmonic, squares := 0.0, 0.0
 	for i := 1; i <= 6100; i++ {
 		harmonic += 1 / float64(i)

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// TimerBits returns the bits of a timer that counts down from window to 0, one for
-// each time unit: ceil(log2(window+1)). KNPS, section 4, has ceil(log2(window)),
-// which leaves out the 0 if window is a power of two. Domain: window >= 1.
+// TimerBits returns the bits of a timer that counts down from window to 0, one for each
+// time unit: ceil(log2(window+1)). KNPS, section 4, has ceil(log2(window)), which has no
+// code for 0 if window is a power of two. Domain: window >= 1.
 func TimerBits(window int) (int, error) {
 	if err := requireAtLeast("window", window, 1); err != nil {
 		return 0, err
@@ -24,15 +24,15 @@ func AllTimersEqualFPR(m, k int) (float64, error) {
 	return BloomFPRApprox(m, k, 1)
 }
 
-// TimerContent returns the mean number of elements that a sliding filter without errors
-// holds, whose window is that many events long, if each event is independently
-// element i with probability chances[i]:
+// TimerContent returns the mean number of elements that an error-free sliding filter
+// holds. Its window is that many events long, and each event is independently element i
+// with probability chances[i]:
 //
 //	sum over i of w / (w - 1 + 1/chances[i])
 //
-// for w events in the window. An element that is delivered is held back for w - 1
-// events, and comes again 1/chances[i] events later on average. As duplicates do not
-// set timers (KNPS, section 4), it is less than the distinct elements of a window.
+// for w events in the window. An element that is delivered is held back for w - 1 events,
+// and comes again 1/chances[i] events later on average. Duplicates do not set timers
+// (KNPS, section 4), so this is less than the number of distinct elements in a window.
 // Domain: events >= 1, 0 <= chances[i] <= 1.
 func TimerContent(chances []float64, events int) (float64, error) {
 	if err := requireAtLeast("events", events, 1); err != nil {
@@ -48,8 +48,8 @@ func TimerContent(chances []float64, events int) (float64, error) {
 	return sum, nil
 }
 
-// maxEqualK bounds K for [EqualTimers]: binomial coefficients of it are exact
-// enough, and no timers need more hash functions.
+// maxEqualK bounds K for [EqualTimers]: its binomial coefficients are exact enough, and
+// no timers need more hash functions.
 const maxEqualK = 64
 
 // EqualTimers is a Bloom filter of timers with the equal timers heuristic (KNPS,

@@ -10,9 +10,8 @@ import (
 //
 //	sum for i = 1 .. n of (1-e^(-d(i-1)/m))^d
 //
-// (MAE05, section 5.2.2.) It is n times [LandmarkRate] but for the ends of the sum,
-// which are corrected for; the error is below 1e-6 for n >= 100. Domain:
-// m >= 1, d >= 1, n >= 1.
+// (MAE05, section 5.2.2.) It is n times [LandmarkRate] with a correction for the ends of
+// the sum. The error is below 1e-6 for n >= 100. Domain: m >= 1, d >= 1, n >= 1.
 func LandmarkErrors(m, d, n int) (float64, error) {
 	mean, err := LandmarkRate(m, d, n)
 	if err != nil || n == 1 {
@@ -42,10 +41,10 @@ func LandmarkRate(m, d, n int) (float64, error) {
 	return meanFilling(float64(d)*float64(n)/float64(m), d), nil
 }
 
-// meanFilling returns the integral over x in [0,1] of (1-e^(-load x))^d. By parts,
-// the integral for d-1 less that for d is q^d/(load d) with q = 1-e^-load. So it
-// is 1 less the first d terms of a series that adds up to 1, or the sum of the
-// others, which keeps the digits of small results.
+// meanFilling returns the integral over x in [0,1] of (1-e^(-load x))^d. By parts, the
+// integral for d-1 minus that for d is q^d/(load d) with q = 1-e^-load. So it is 1 minus
+// the first d terms of a series that adds up to 1, or the sum of the other terms, which
+// keeps the digits of small results.
 func meanFilling(load float64, d int) float64 {
 	q := -math.Expm1(-load)
 	if q > 0.99 {
@@ -81,10 +80,9 @@ func LandmarkBoundRatio(d int) (float64, error) {
 	return math.Exp2(-float64(d)) / meanFilling(math.Ln2, d), nil
 }
 
-// Jumping is a jumping window (MAE05, sections 3.3 and 5.2.4): sub-windows of n
-// elements, of which the latest, still being filled, and the SubWindows-1 before it
-// are asked. All elements are distinct, and a filter's m cells are zero or not: bits
-// or counters, it makes no difference.
+// Jumping is a jumping window (MAE05, sections 3.3 and 5.2.4): sub-windows of n elements.
+// A query covers the latest, which is still being filled, and the SubWindows-1 before it.
+// All elements are distinct. A cell is zero or not, so bits and counters give the same.
 type Jumping struct {
 	Cells      int // m, at least 1
 	D          int // hash functions, from 1 to 1000
@@ -106,7 +104,7 @@ func (j Jumping) validate() error {
 }
 
 // requireFunctions reports an error unless 1 <= d <= 1000: rates are in the order of
-// 2^-d, so those of more functions are hardly numbers.
+// 2^-d, so more functions would come close to underflow.
 func requireFunctions(d int) error {
 	if d < 1 || d > 1000 {
 		return fmt.Errorf("theory: d is %d, must be from 1 to 1000: %w", d, ErrDomain)
@@ -114,13 +112,13 @@ func requireFunctions(d int) error {
 	return nil
 }
 
-// load returns the settings of a cell by all Q n elements.
+// load returns how often all Q n elements together set a cell.
 func (j Jumping) load() float64 {
 	return float64(j.D) * float64(j.SubWindows) * float64(j.SubWindow) / float64(j.Cells)
 }
 
 // Bound returns the false positive rate of a filter of Q n elements, the largest number
-// that is ever asked: (1-e^(-d Q n/m))^d, which is 2^-d at m = d Q n/ln(2) (MAE05,
+// that a query covers: (1-e^(-d Q n/m))^d, which is 2^-d at m = d Q n/ln(2) (MAE05,
 // section 5.1). No other rate of a jumping window is above it.
 func (j Jumping) Bound() (float64, error) {
 	if err := j.validate(); err != nil {
@@ -129,10 +127,10 @@ func (j Jumping) Bound() (float64, error) {
 	return bloomLimit(j.load(), j.D), nil
 }
 
-// SteadyRate returns the false positive rate after the first Q sub-windows, in the
-// limit of long ones: the mean over x from (Q-1)/Q to 1 of (1-e^(-d Q n x/m))^d.
-// The filter swings between these two fillings, as a sub-window is subtracted
-// before the next is filled.
+// SteadyRate returns the false positive rate after the first Q sub-windows, in the limit
+// of long ones: the mean over x from (Q-1)/Q to 1 of (1-e^(-d Q n x/m))^d. The filter
+// swings between these two loads, since a sub-window is subtracted before the next is
+// filled.
 func (j Jumping) SteadyRate() (float64, error) {
 	if err := j.validate(); err != nil {
 		return 0, err
@@ -140,10 +138,9 @@ func (j Jumping) SteadyRate() (float64, error) {
 	return meanRefilling(j.load(), j.D, j.SubWindows), nil
 }
 
-// RateFromEmpty returns the false positive rate from an empty filter on through the
-// given number of overlapping windows, which are Q + windows - 1 sub-windows: the
-// first Q fill the filter as a landmark window does, the others have
-// [Jumping.SteadyRate]. Domain: windows >= 1.
+// RateFromEmpty returns the false positive rate from an empty filter over the given
+// number of overlapping windows, Q + windows - 1 sub-windows. The first Q fill the filter
+// as a landmark window does; the others have [Jumping.SteadyRate]. Domain: windows >= 1.
 func (j Jumping) RateFromEmpty(windows int) (float64, error) {
 	if err := j.validate(); err != nil {
 		return 0, err
@@ -155,10 +152,10 @@ func (j Jumping) RateFromEmpty(windows int) (float64, error) {
 }
 
 // ApartRate returns what [Jumping.SteadyRate] would be if an element were a duplicate
-// only when all its cells are set in the filter of the complete sub-windows, or
-// all are in that of the latest: a + (1-a) b, where a is the rate of a filter of
-// n elements, and b that of a landmark window of n. For large d it is well
-// below, as settings of different sub-windows no longer add up.
+// only when all its cells are set in the filter of the complete sub-windows, or all are
+// in that of the latest: a + (1-a) b, where a is the rate of a filter of n
+// elements, and b that of a landmark window of n. For large d it is well below
+// SteadyRate, because different sub-windows no longer complete each other.
 func (j Jumping) ApartRate() (float64, error) {
 	if err := j.validate(); err != nil {
 		return 0, err
@@ -175,9 +172,9 @@ func meanFromEmpty(load float64, d, q, windows int) float64 {
 	return filling*meanFilling(load, d) + (1-filling)*meanRefilling(load, d, q)
 }
 
-// meanRefilling returns the mean over x from (q-1)/q to 1 of (1-e^(-load x))^d. It
-// lies between the values at the ends, which matters where q is so large that
-// the two integrals leave few digits of their difference.
+// meanRefilling returns the mean over x from (q-1)/q to 1 of (1-e^(-load x))^d. It is
+// clamped to the values at the ends: for a large q the difference of the two integrals
+// has few digits left.
 func meanRefilling(load float64, d, q int) float64 {
 	before := 1 - 1/float64(q)
 	mean := float64(q) * meanFilling(load, d)
@@ -187,14 +184,14 @@ func meanRefilling(load float64, d, q int) float64 {
 	return min(max(mean, bloomLimit(load*before, d)), bloomLimit(load, d))
 }
 
-// JumpingBoundRatio returns how many times the bound 2^-d of MAE05, section 5.1, is
-// above the error rate of a jumping window of q sub-windows when m/d = q n/ln(2): that
-// of so many overlapping windows from an empty filter on ([Jumping.RateFromEmpty]) and
-// that of the steady state ([Jumping.SteadyRate]). With the paper's 4 sub-windows and
-// 8 windows they are 1.3 and 1.1 for d = 1, 1.9 and 1.4 for d = 4, 2.7 and 2.0 for
-// d = 8. The paper's "4 to 8 times" (section 6.3.1) is far from that; it is the ratio
-// of the first window alone, see [LandmarkBoundRatio]. Domain: 1 <= d <= 1000,
-// q >= 1, windows >= 1.
+// JumpingBoundRatio returns how many times the bound 2^-d of MAE05, section 5.1, is above
+// the error rate of a jumping window of q sub-windows when m/d = q n/ln(2): fromEmpty
+// over so many overlapping windows from an empty filter ([Jumping.RateFromEmpty]), steady
+// in the steady state ([Jumping.SteadyRate]). With the paper's 4 sub-windows and 8
+// windows they are 1.3 and 1.1 for d = 1, 1.9 and 1.4 for d = 4, 2.7 and 2.0 for d = 8.
+// The paper's "4 to 8 times" (section 6.3.1) is far from that; it is the ratio of the
+// first window alone, see [LandmarkBoundRatio]. Domain: 1 <= d <= 1000, q >= 1, windows
+// >= 1.
 func JumpingBoundRatio(d, q, windows int) (fromEmpty, steady float64, err error) {
 	if err := requireFunctions(d); err != nil {
 		return 0, 0, err

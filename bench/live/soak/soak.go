@@ -35,7 +35,7 @@ type soak struct {
 	sent     atomic.Uint64
 }
 
-// sample is what the process showed at one moment.
+// sample is what the process showed at one time.
 type sample struct {
 	when  time.Time
 	event string // what went wrong since the sample before
@@ -71,7 +71,7 @@ func (s *soak) run() error {
 	return err
 }
 
-// send sends until told to stop, as soon as there is an interface again.
+// send sends until it is told to stop. It waits for the interface when that is gone.
 func (s *soak) send(stop <-chan struct{}) {
 	for {
 		select {
@@ -87,7 +87,7 @@ func (s *soak) send(stop <-chan struct{}) {
 	}
 }
 
-// course takes samples and lets events happen, to the end of the duration.
+// course takes samples and triggers events until the end of the duration.
 func (s *soak) course() error {
 	every := min(sampleEvery, s.duration/mostSamples)
 	left := events
@@ -119,7 +119,7 @@ func (s *soak) sample(happened string) error {
 	return nil
 }
 
-// interrupt ends the process as a user does.
+// interrupt ends the process with SIGINT, as a user does.
 func (s *soak) interrupt() error {
 	if err := s.process.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -154,14 +154,14 @@ func (s *soak) readFiles() error {
 // tail returns the last thousand bytes or so.
 func tail(text string) string { return text[max(0, len(text)-1000):] }
 
-// line is what is soaked, in the folder of the disk. Half a million frames a second fill
-// a file in about a second and a half.
+// line is the command under test. It runs in the folder of the disk. Half a million
+// frames a second fill a file in about a second and a half.
 const line = "live -i right --wait --of src,dst,flow --every 10s --reports rows.jsonl --state state --state-every 5s " +
 	"-w clean.pcapng --rotate-size 64MiB --rotate-keep 4 --forward out --listen 9469 --json"
 
 const metricsURL = "http://127.0.0.1:9469/metrics"
 
-// launch starts flowdedup, whose messages are added to a log, and waits until it answers.
+// launch starts flowdedup, appends its messages to a log, and waits until it answers.
 func (s *soak) launch() error {
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *soak) launch() error {
 	}
 }
 
-// log returns what flowdedup has said.
+// log returns the messages of flowdedup.
 func (s *soak) log() string {
 	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
 	if err != nil {
@@ -194,7 +194,8 @@ func (s *soak) log() string {
 	return string(text)
 }
 
-// metrics returns what the process shows of itself; what has labels is added up.
+// metrics returns the metrics of the process. Values of one name with different labels
+// are summed.
 func metrics() (map[string]float64, error) {
 	answer, err := http.Get(metricsURL)
 	if err != nil {

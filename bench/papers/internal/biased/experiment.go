@@ -40,8 +40,8 @@ func run(ctx context.Context, name string, scale, workers int) (result.Table, er
 	return result.Table{}, fmt.Errorf("biased: no table %q", name)
 }
 
-// make runs a table, one task for each memory size. The largest begins first, as
-// it takes longest.
+// make runs a table, one task for each memory size. The largest starts first, since it
+// takes longest.
 func (t table) make(ctx context.Context, scale, workers int) (result.Table, error) {
 	s := t.size(scale)
 	scores := make([][]stream.Score, len(t.memories))
@@ -56,7 +56,7 @@ func (t table) make(ctx context.Context, scale, workers int) (result.Table, erro
 	return t.compare(s, scores), nil
 }
 
-// compare sets the rates measured beside those printed.
+// compare puts the measured rates beside the printed ones.
 func (t table) compare(s size, scores [][]stream.Score) result.Table {
 	out := result.Table{
 		Name:    t.name,
@@ -90,8 +90,8 @@ func (t table) setting(s size) string {
 		"FNR misses per duplicate.%s", s.elements, s.distinct, streamSeed, sizes, t.parameters)
 }
 
-// fewest says how exact the table can be: the standard deviation of the rate with
-// the fewest errors behind it.
+// fewest says how exact the table is: the standard deviation of the rate with the fewest
+// errors.
 func (t table) fewest(scores [][]stream.Score) string {
 	least, where := math.MaxInt, ""
 	for i, m := range t.memories {
@@ -108,7 +108,7 @@ func (t table) fewest(scores [][]stream.Score) string {
 		least, where, 100/math.Sqrt(float64(max(least, 1))))
 }
 
-// table is a table as the paper has it.
+// table is a table of the paper.
 type table struct {
 	name       string
 	title      string

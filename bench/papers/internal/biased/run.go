@@ -14,7 +14,7 @@ const (
 	streamSeed = 1       // all filters of a table see the same stream
 )
 
-// size is what is run of a table: everything printed, divided by scale.
+// size is the size of a run: everything printed, divided by scale.
 type size struct{ elements, distinct, scale int }
 
 func (t table) size(scale int) size {
@@ -50,12 +50,12 @@ func (t table) scores(ctx context.Context, megabytes int, s size) ([]stream.Scor
 	return scores, nil
 }
 
-// batchSize is how many elements go through one filter before the next: so many
-// that a scaled filter stays in the last cache for most of its batch. With a few
-// thousand each filter would evict the others every time.
+// batchSize is how many elements go through one filter before the next: so many that a
+// scaled filter stays in the last-level cache for most of its batch. With a few thousand,
+// the filters would evict each other every time.
 const batchSize = 1 << 18
 
-// batches cuts a stream into batches and tells the truth about each element.
+// batches cuts a stream into batches, with the truth about each element.
 type batches struct {
 	stream *stream.Shuffled
 	set    stream.Known
@@ -75,7 +75,7 @@ func newBatches(s size) *batches {
 	}
 }
 
-// next makes the next batch; false at the end. Each step has a loop of its own, so
+// next makes the next batch, and returns false at the end. Each step has its own loop, so
 // that the waits for the set's memory overlap.
 func (b *batches) next() bool {
 	b.elements, b.digests, b.known = b.elements[:0], b.digests[:0], b.known[:0]

@@ -47,7 +47,7 @@ func perFunction(n int) float64 { return float64(n) / math.Ln2 }
 // bound returns 2^-d, the error rate of a filter of which half of the cells are set.
 func bound(d int) float64 { return math.Exp2(-float64(d)) }
 
-// count is how many of so many new elements were reported as duplicates.
+// count is how many of some new elements were reported as duplicates.
 type count struct{ positives, elements int }
 
 func (c *count) add(other count) {
@@ -57,8 +57,8 @@ func (c *count) add(other count) {
 
 func (c count) rate() float64 { return float64(c.positives) / float64(c.elements) }
 
-// runsFor returns how many runs have the wanted number of errors, if expected is that
-// of one run, or 0 if those are more than most.
+// runsFor returns how many runs give the wanted number of errors if one run gives
+// expected, or 0 if that is more than most.
 func runsFor(wanted, expected float64, most int) int {
 	if runs := math.Ceil(wanted / expected); runs <= float64(most) {
 		return int(runs)
@@ -66,8 +66,8 @@ func runsFor(wanted, expected float64, most int) int {
 	return 0
 }
 
-// firstElement returns where the elements of a run begin, so that runs have none in
-// common as long as they are fewer than 2^16 of less than 2^40 elements.
+// firstElement returns the first element of a run. Runs share no elements if there are
+// fewer than 2^16 of less than 2^40 elements.
 func firstElement(d, run int) uint64 { return uint64(d)<<56 | uint64(run)<<40 }
 
 // distinct gives a filter n elements, from first on.
@@ -84,7 +84,7 @@ func distinct(ctx context.Context, f paper.Filter, first uint64, n int) (count, 
 	return c, nil
 }
 
-// percent returns the cell of a measured rate, a blank one if it was not measured.
+// percent returns the cell of a measured rate, or a blank cell if it was not measured.
 func percent(c count) result.Cell {
 	if c.elements == 0 {
 		return result.Cell{Blank: true}
@@ -92,8 +92,8 @@ func percent(c count) result.Cell {
 	return result.Measured(100*c.rate(), "%")
 }
 
-// over returns the cell of the bound over a measured rate, a blank one if there is no
-// error to divide by.
+// over returns the cell of the bound divided by a measured rate, or a blank cell if the
+// rate is zero.
 func over(bound float64, c count) result.Cell {
 	if c.positives == 0 {
 		return result.Cell{Blank: true}

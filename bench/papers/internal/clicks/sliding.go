@@ -35,8 +35,8 @@ const (
 	queueBits = 32
 )
 
-// slidingFunctions are the numbers of hash functions, each with the memory that its
-// filter is best for.
+// slidingFunctions are the numbers of hash functions. Each gets the memory for which it
+// is best.
 var slidingFunctions = []int{2, 4, 8}
 
 func (s slidingSetup) config(d int) paper.SlidingConfig {
@@ -163,8 +163,8 @@ func text(ctx context.Context, s textSetup, workers int) (result.Table, error) {
 }
 
 // fullRate returns the error rate of a Bloom filter with the best number of hash
-// functions that holds s.window clicks. Those of a sliding window of distinct
-// clicks are always as many.
+// functions that holds s.window clicks. A sliding window of distinct clicks always holds
+// so many.
 func (s textSetup) fullRate(ctx context.Context, bitsPerClick float64) (float64, error) {
 	m := int(math.Round(bitsPerClick * float64(s.window)))
 	d, err := theory.BloomOptimalK(m, s.window)

@@ -255,7 +255,7 @@ func figure5d(ctx context.Context, o result.Options) (result.Table, error) {
 		Title: "Fault tolerance heuristic", X: "x, bits in working slices", Y: "rate, %", Lines: columnLines(table, axis, odd),
 	})
 	table.Notes = []string{
-		fmt.Sprintf("The text has x = 3 or 4 as best, which almost minimise both rates. Here the misses are still few up to there, %.2g and %.2g %%, and %.2g %% at x = 5; "+
+		fmt.Sprintf("The text has x = 3 or 4 as best, which almost minimize both rates. Here the misses are still few up to there, %.2g and %.2g %%, and %.2g %% at x = 5; "+
 			"but the false positives fall little, from %.3g %% at x = 0 to %.3g %% at x = 4.",
 			measured[3].fnr, measured[4].fnr, measured[5].fnr, measured[0].fpr, measured[4].fpr),
 		"The formulas have the binomial coefficients that the paper's lack, and count an event as duplicate only if none of its bits in working slices is clear.",

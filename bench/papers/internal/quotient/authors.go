@@ -10,10 +10,10 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// anyCell is the stable Bloom filter with the fault that the paper's column has: an
-// element is reported if any of its two cells is not zero, instead of both. With the
-// share x of cells that are not zero, 1-(1-x)^2 of the new elements are reported and not
-// x^2. Everything else is as in [paper.Stable], with the P of the formula rounded down.
+// anyCell is the stable Bloom filter with the fault of the paper's column: it reports an
+// element if any of its two cells is above zero, instead of both. If a share x of the
+// cells is above zero, it reports 1-(1-x)^2 of the new elements, not x^2. Everything else
+// is as in [paper.Stable], with the P of the formula rounded down.
 type anyCell struct {
 	cells  []uint8
 	decay  int // P
@@ -44,7 +44,8 @@ func (a *anyCell) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// decrement decrements P cells from a random one on, going on at the start of the array.
+// decrement decrements P cells from a random one on, and wraps around at the end of the
+// array.
 func (a *anyCell) decrement() {
 	from := a.random.IntN(len(a.cells))
 	end := min(from+a.decay, len(a.cells))
@@ -63,12 +64,12 @@ func (a *anyCell) position(x uint64) uint64 {
 func (a *anyCell) Bits() int { return len(a.cells) * stableBits }
 
 // delayed is the block decaying Bloom filter with delayed decrements: instead of
-// decrementing all counters after each block, it counts blocks modulo half the range of
-// a counter, and a counter is live if it is larger than that running one; all are lowered
-// when the running one comes round to zero.
+// decrementing all counters after each block, it counts blocks modulo half the range of a
+// counter, and a counter is live if it is larger than that running one; all are lowered
+// when the running one returns to zero.
 //
-// The paper's column has a fault: a counter is live there if it is as large as the running
-// one. So while that is zero, counters that are zero are live, and every element is
+// The paper's column has a fault: a counter is live there if it is as large as the
+// running one. So while that is zero, counters of zero are live, and every element is
 // reported.
 type delayed struct {
 	counters []uint32
@@ -83,7 +84,7 @@ type delayed struct {
 }
 
 // newDelayed returns a filter with counters of ceil(sqrt(M ln(2) / W)) bits and as many
-// hash functions, which is the best number for the M/bits counters that there are then.
+// hash functions, which is the best number for M/bits counters.
 func newDelayed(memory, window int, faulty bool) (*delayed, error) {
 	width := int(math.Ceil(math.Sqrt(float64(memory) * math.Ln2 / float64(window))))
 	if width < 2 || width > 31 {
@@ -130,7 +131,7 @@ func (f *delayed) advance() {
 }
 
 // locate sets pos by enhanced double hashing, as the filters of engine/paper do: with a
-// constant step many elements would have a few counters only, m having many divisors.
+// constant step many elements would have only a few counters, since m has many divisors.
 func (f *delayed) locate(d digest.Digest) {
 	m := uint64(len(f.counters))
 	at, _ := bits.Mul64(d[1], m)

@@ -16,8 +16,8 @@ type given struct {
 	kicks  int // fingerprints that an insertion into a cuckoo filter moves at most
 }
 
-// column is a filter of the paper's section 6.1, or one without the faults that its
-// measured filters had.
+// column is a filter of the paper's section 6.1, or the same without the faults of the
+// measured filter.
 type column struct {
 	name string
 	make func(given) (paper.Filter, error)
@@ -39,8 +39,8 @@ func printedColumns() []column {
 	}
 }
 
-// correctedColumns are the same methods without the faults: b_DBF, then those that
-// a smaller stream will do for.
+// correctedColumns are the same methods without the faults: b_DBF, then those for which a
+// smaller stream is enough.
 func correctedColumns() (delayed, others []column) {
 	delayed = []column{
 		{"b_DBF, no zero passes", func(g given) (paper.Filter, error) { return newDelayed(g.memory, g.window, false) }},
@@ -56,7 +56,7 @@ func correctedColumns() (delayed, others []column) {
 const cuckooBits = 3
 
 // cuckooMemory returns the bits of the rows in use when the number of rows is the largest
-// power of two up to M/2^s: the authors' program divides by 2^s where s is meant.
+// power of two up to M/2^s: the authors' program divides by 2^s instead of s.
 func cuckooMemory(memory int) int {
 	return cuckooBits << (bits.Len(uint(memory>>cuckooBits)) - 1)
 }
@@ -77,8 +77,8 @@ func newStable(g given) (paper.Filter, error) {
 const a2Target = 0.1
 
 // newPrintedA2 returns the A2 filter of the printed columns. The number of hash functions
-// is the natural logarithm of 1/f, rounded down, for a buffer's rate f, where half full
-// buffers need the binary one.
+// is the natural logarithm of 1/f, rounded down, for a buffer's rate f. Half full buffers
+// need the binary logarithm.
 func newPrintedA2(memory int) (paper.Filter, error) {
 	k := math.Floor(-math.Log(1 - math.Sqrt(1-a2Target)))
 	capacity := float64(memory/2) / k * math.Ln2

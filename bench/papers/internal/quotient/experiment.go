@@ -86,7 +86,7 @@ const (
 	speedKicks    = 50 // as the authors' program
 )
 
-// table3 measures one filter after the other: two at a time would slow each other down.
+// table3 measures one filter at a time, since two would slow each other down.
 func table3(ctx context.Context, _ result.Options) (result.Table, error) {
 	columns := append([]column{}, printedColumns()...)
 	columns[1].name = "QHT"
@@ -122,7 +122,7 @@ func table3(ctx context.Context, _ result.Options) (result.Table, error) {
 }
 
 // speeds returns the time of an element in microseconds for each column. Rounds of the
-// filters alternate, so that a busy moment of the machine does not meet one alone.
+// filters alternate, so that other load on the machine affects all of them.
 func speeds(ctx context.Context, columns []column) ([]float64, error) {
 	filters, times := make([]paper.Filter, len(columns)), make([]float64, len(columns))
 	for i, c := range columns {

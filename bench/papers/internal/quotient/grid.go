@@ -14,11 +14,11 @@ const (
 	gridElements = 150_000_000
 	gridWindow   = 6000 // b_DBF's
 	gridKicks    = 4    // more change no rate, only the time
-	// gridScale divides stream, alphabet, memory and window, which keeps the rates. A larger
-	// one would round the blocks of b_DBF too much.
+	// gridScale divides stream, alphabet, memory and window, which keeps the rates. A
+	// larger one would round the blocks of b_DBF too much.
 	gridScale = 16
-	// coarseScale is that of corrected columns without blocks, which are beside no printed
-	// number.
+	// coarseScale is that of corrected columns without blocks, which are beside no
+	// printed number.
 	coarseScale = 64
 )
 
@@ -28,8 +28,8 @@ type gridCache struct {
 	known map[bool]grid // by whether they are of full size
 }
 
-// grid has the rates for each artificial stream, memory and column: the printed ones, then
-// the corrected ones.
+// grid has the rates for each artificial stream, memory and column: the printed ones,
+// then the corrected ones.
 type grid [][][]rates
 
 func (c *gridCache) get(ctx context.Context, o result.Options) (grid, error) {
@@ -143,7 +143,7 @@ func (c *gridCache) table2(ctx context.Context, o result.Options) (result.Table,
 	return table, nil
 }
 
-// realNotes tells what is not made anew, and what the comparison of QHT and SQF comes to.
+// realNotes says what is not reproduced, and how QHT and SQF compare.
 func realNotes() []string {
 	return []string{
 		"Most of the lead of QHT over SQF comes from SQF's rows being a power of two. With as many rows as fit, SQF's four fingerprints (and an empty code for free) in 3 bits are as good as QHT's seven, by the sum of the rates: 33 % less memory for the same rates (Theorem 4.3) needs an empty code that costs QHT nothing.",
@@ -179,7 +179,8 @@ func (c *gridCache) table4(ctx context.Context, o result.Options) (result.Table,
 	return table, nil
 }
 
-// gridRow returns the row of a stream and a memory, of what pick takes from the rates.
+// gridRow returns the row of a stream and a memory, with what pick selects from the
+// rates.
 func gridRow(a artificial, memory int, suffix string, ours, printed []rates, pick func(rates) float64) result.Row {
 	row := result.Row{Name: fmt.Sprintf("%s, %.0e%s", a.name, float64(memory), suffix)}
 	for i, r := range ours {

@@ -152,8 +152,8 @@ func table5(ctx context.Context, o result.Options) (result.Table, error) {
 	return table, nil
 }
 
-// variantRows returns the measured sums of a variant, beside the printed ones if there are
-// any, and those of its closed form.
+// variantRows returns the measured sums of a variant, beside the printed ones if there
+// are any, and those of its closed form.
 func variantRows(name string, variant theory.QuotientVariant, scores [][]stream.Score, printed []float64) ([]result.Row, error) {
 	rows := []result.Row{{Name: name}, {Name: name + ", closed form"}}
 	for i, s := range shapes()[1:] {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Experiment makes some tables of one paper anew.
+// Experiment reproduces some tables of one paper.
 type Experiment struct {
 	Paper  string   // "p1"; what -only selects, with all of its tables
 	Title  string   // the paper's
@@ -22,8 +22,8 @@ type Options struct {
 	Workers int  // goroutines to use, 1 or more
 }
 
-// Parallel calls task(0) to task(n-1) on workers goroutines, and returns their
-// errors joined. After an error, or when ctx is done, no further task is begun.
+// Parallel calls task(0) to task(n-1) on workers goroutines, and returns their errors
+// joined. After an error, or when ctx is done, it starts no further task.
 func Parallel(ctx context.Context, n, workers int, task func(i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/chart"
 )
 
-// Table is a table or a figure of a paper, made anew.
+// Table is a reproduced table or figure of a paper.
 type Table struct {
 	Name     string // what -only selects, "p1.table4"
 	Title    string // what is in it, in words

@@ -34,17 +34,17 @@ func (c AgePartitionedConfig) validate() error {
 }
 
 // AgePartitioned is the age-partitioned Bloom filter of Shtul, Baquero, Almeida,
-// Age-Partitioned Bloom Filters, 2020: K + L slices with one hash function each, in
-// the order of their age. An element is set in the K youngest, and reported when K
-// neighbouring slices have its bits. At the end of each generation the oldest slice
-// is cleared and becomes the youngest.
+// Age-Partitioned Bloom Filters, 2020: K + L slices with one hash function each, in the
+// order of their age. An element sets its bits in the K youngest, and is reported when K
+// neighboring slices have its bits. At the end of each generation the oldest slice is
+// cleared and becomes the youngest.
 //
-// Nothing is missed within L generations, which make the window here; what came up to
-// one generation before it is still reported, apart from false positives.
+// It misses nothing within L generations, which are the window here. It still reports
+// elements of up to one generation before, apart from false positives.
 //
-// Readings taken: the method is written from memory of the article. A generation is a
-// span of time, as for a window of time; the article also counts insertions. What
-// is reported is set again, since the window slides.
+// Interpretation: the implementation is from memory of the article. A generation is a
+// span of time; the article also counts insertions. Reported elements are set again,
+// since the window slides.
 type AgePartitioned struct {
 	config     AgePartitionedConfig
 	bits       bitset
@@ -99,8 +99,7 @@ func (a *AgePartitioned) start(line uint64, slice int) uint64 {
 	return line*uint64(a.config.LineBits) + uint64(slice)*a.slice
 }
 
-// shift begins the generations up to now. No more shifts than there are slices make a
-// difference.
+// shift begins the generations up to now. More shifts than slices change nothing.
 func (a *AgePartitioned) shift(now int64) {
 	due := now / a.generation
 	a.shifts = max(a.shifts, due-int64(a.slices()))
@@ -134,9 +133,9 @@ func bestAgePartitioned(size int, load float64) (k, l int, err error) {
 }
 
 // agePartitionedFPR returns the false positive rate at the end of a generation. The
-// elements of a full slice, those of K generations, are a Poisson variable, and the
-// slices of a line that matters hold about equally many; measured rates in lines are
-// within a third of what this gives, and of many elements it makes no difference.
+// number of elements in a full slice, those of K generations, is a Poisson variable, and
+// the slices of a crowded line hold about equally many. Measured rates in lines are
+// within a third of this. For large lines the approximation makes no difference.
 func agePartitionedFPR(k, l, size int, load float64) (float64, error) {
 	const (
 		unit    = 1000 // of an element, since a line's generation may have less than one

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// windowFilter is the product's packet filter, element by element.
+// windowFilter is the engine's packet filter, element by element.
 type windowFilter struct {
 	filter engine.PacketFilter
 	seen   [1]uint64
@@ -18,7 +18,7 @@ type windowFilter struct {
 	time   [1]int64
 }
 
-// newWindowFilter returns the product's filter of the given memory, in bits.
+// newWindowFilter returns the engine's filter of the given memory, in bits.
 func newWindowFilter(bits int, w window.Window, refresh bool) (*windowFilter, error) {
 	filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *windowFilter) TestAndSet(d digest.Digest, now int64) (seen bool) {
 // Bits implements [Windowed].
 func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
 
-// Close gives the memory back, which lies outside of Go's.
+// Close frees the memory, which Go's collector does not manage.
 func (p *windowFilter) Close() error { return p.filter.Close() }
 
 // streamFilter is a filter of unbounded streams of package engine, element by element.
@@ -58,7 +58,7 @@ func (s *streamFilter) TestAndSet(d digest.Digest, _ int64) (seen bool) {
 // Bits implements [Windowed]: the lines, without the tables of its workers.
 func (s *streamFilter) Bits() int { return s.bits }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (s *streamFilter) Close() error { return s.stream.Close() }
 
 // engineStreams are the engine's methods, for each the parameters of the reference

@@ -19,12 +19,12 @@ type Windowed interface {
 	Bits() int
 }
 
-// untimed is a filter that takes no notice of time.
+// untimed is a filter that ignores time.
 type untimed struct{ paper.Filter }
 
 func (u untimed) TestAndSet(d digest.Digest, _ int64) (seen bool) { return u.Filter.TestAndSet(d) }
 
-// maxBits bounds a filter's memory, 4 GiB, so that a slip of units is an error.
+// maxBits bounds a filter's memory to 4 GiB, so that a wrong unit is an error.
 const maxBits = min(1<<35, math.MaxInt)
 
 // lineBits is the size of a cache line.
@@ -38,23 +38,22 @@ func requireRange[T int | int64](name string, value, least, most T) error {
 	return nil
 }
 
-// hashes is where an element goes: its line, and the source of its positions
-// there.
+// hashes holds where an element lies: its line, and the seed of its positions there.
 type hashes struct {
 	line uint64
 	seed uint64
 }
 
-// hashesOf chooses the line by multiply-shift of one half of the digest. What that
-// leaves of it, and the other half, give the positions.
+// hashesOf chooses the line by multiply-shift of one half of the digest. The remainder
+// and the other half give the positions.
 func hashesOf(d digest.Digest, lines int) hashes {
 	line, rest := bits.Mul64(d[1], uint64(lines))
 	return hashes{line: line, seed: d[0] ^ bits.RotateLeft64(rest, 32)}
 }
 
-// at returns the value, below m, of the element's hash function number i: number i
-// of the SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing would not
-// do, since lines have too few positions for two of them to tell elements apart.
+// at returns the value, below m, of the element's hash function number i: number i of the
+// SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing does not suffice: lines
+// have so few positions that two of them cannot distinguish elements.
 func (p hashes) at(i int, m uint64) uint64 {
 	x := p.seed + uint64(i+1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -59,10 +59,10 @@ func (g *grid) cell(ctx context.Context, i, j int) error {
 	return err
 }
 
-// unseenNote says what fronts take for a rate without events.
+// unseenNote says what the fronts use for a rate without events.
 const unseenNote = "where no false positive was counted, the fronts take the rate that the method's closed form gives or, where none holds, that of a single one."
 
-// table returns the rates in percent, and for each memory the methods that no other
+// table returns the rates in percent and, for each memory, the methods that no other
 // beats.
 func (g *grid) table(labels []string) result.Table {
 	g.labels = labels
@@ -153,9 +153,9 @@ func (g *grid) front(file, title string) result.Picture {
 // rate is one of the two rates, as both sides measured it.
 type rate struct{ fpr, fnr float64 }
 
-// compare holds the grid against an independent simulation's rates in percent, NaN
-// placement it has none. It names the cells that differ by more than a tenth and five
-// standard deviations of our own counts.
+// compare compares the grid with an independent simulation's rates in percent, NaN where
+// it has none. It names the cells that differ by more than a tenth and five standard
+// deviations of our own counts.
 func (g *grid) compare(independent map[string][]rate) []string {
 	compared, far := 0, []string{}
 	for i, m := range g.methods {
@@ -193,8 +193,8 @@ func differ(ours, theirs float64, of int) bool {
 	return math.Abs(ours-theirs) > 0.1*theirs+deviation
 }
 
-// What an independent simulation of the same methods found, in percent, on the
-// streams of the same definition. NaN where it gives none.
+// The results of an independent simulation of the same methods, in percent, on streams of
+// the same definition; NaN where it gives none.
 
 // independentUnbounded is for 16 kbit, 256 kbit, 4 Mbit and 64 Mbit, 10^7 records of
 // the web-like stream.
@@ -232,8 +232,8 @@ var independentSliding = map[string][]rate{
 
 var nan = math.NaN()
 
-// pareto returns the points that none beats: no other is lower in one coordinate
-// without being higher in the other. They come in the order of rising x.
+// pareto returns the points on the Pareto front, in ascending order of x: no other point
+// is lower in one coordinate without being higher in the other.
 func pareto(x, y []float64) []int {
 	order := make([]int, len(x))
 	for i := range order {

@@ -19,7 +19,7 @@ type method struct {
 	predict func(bits int, t *trace) (float64, error)
 }
 
-// untimedMethod makes a method of filters that take no notice of time.
+// untimedMethod makes a method of filters that ignore time.
 func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error)) method {
 	return method{name: name, build: func(bits int, _ *trace) (Windowed, error) {
 		f, err := build(bits)
@@ -59,8 +59,8 @@ func stableLines(cellBits, k, p int) method {
 	return m
 }
 
-// timedRows makes a method of rows with time stamps in rowBits bits. Stamps of a few
-// bits need nearly all of their values for the window, others leave time to sweep.
+// timedRows makes a method of rows with time stamps in rowBits bits. Short stamps need
+// nearly all of their values for the window; longer ones leave time to sweep.
 func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 	ticks := map[int]int{3: 5, 4: 13, 8: 200, 16: 1000}[stampBits]
 	return method{
@@ -114,7 +114,7 @@ var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t 
 }}
 
 // agePartitioned makes a method of age-partitioned Bloom filters with the K and L that
-// are best for the window's number of different elements, by the closed form.
+// are best for the window's number of distinct elements, by the closed form.
 func agePartitioned(oneLine bool) method {
 	best := func(bits int, t *trace) (AgePartitionedConfig, error) {
 		lines, size := split(bits, oneLine)
@@ -165,8 +165,8 @@ func jumpingFPR(bits, jumps, k int, oneLine bool, t *trace) (float64, error) {
 	return float64(jumps+1) * rate, err
 }
 
-// agingLine is A2 in the two halves of each line, which change places by time: a
-// jumping window of one jump.
+// agingLine is A2 in the two halves of each line, which swap by time: a jumping window of
+// one jump.
 var agingLine = method{
 	name:    "A2, line",
 	oneLine: true,
@@ -186,8 +186,8 @@ var agingLine = method{
 	},
 }
 
-// aging is A2 with room for the most different elements that any window has, so that
-// it misses none of them.
+// aging is A2 with a capacity for the most distinct elements of any window, so that it
+// misses none of them.
 var aging = method{
 	name: "A2, anywhere",
 	build: func(bits int, t *trace) (Windowed, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// freshRate gives a filter new elements only and counts those reported after three
+// freshRate feeds a filter only new elements, and counts those reported after three
 // windows.
 func freshRate(f Windowed, window int64, measured int) (seen int) {
 	for i := range 3*window + int64(measured) {
@@ -23,7 +23,7 @@ func freshRate(f Windowed, window int64, measured int) (seen int) {
 	return seen
 }
 
-// The state of one filter is shared by all that it reports, whence the slack.
+// All reports share the state of one filter, hence the slack.
 func TestAgePartitionedRate(t *testing.T) {
 	for _, c := range []AgePartitionedConfig{
 		{Lines: 1, LineBits: 10_000, K: 4, L: 6, Window: 1200},
@@ -39,8 +39,8 @@ func TestAgePartitionedRate(t *testing.T) {
 	}
 }
 
-// What picks the best shape for lines is within a third of what they do, and its choice
-// is near the best of many.
+// The formula that picks the best shape for lines is within a third of the measured
+// rates, and its choice is near the best of many.
 func TestBestAgePartitioned(t *testing.T) {
 	const lines, window, measured = 400, 8000, 60_000
 	rate := func(k, l int) float64 {
@@ -74,8 +74,8 @@ func TestJumpingRate(t *testing.T) {
 	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
 }
 
-// Lines come to the stable point of Eq. 8 each, and a partition makes up for the spread of
-// the zeros in a line.
+// Each line reaches the stable point of Eq. 8, and the partition compensates for the
+// spread of zeros in a line.
 func TestStableLinesRate(t *testing.T) {
 	const lines, measured = 50, 200_000
 	for _, c := range []StableLinesConfig{
@@ -89,8 +89,8 @@ func TestStableLinesRate(t *testing.T) {
 	}
 }
 
-// Timers of 3 bits are the block decaying Bloom filter but for its partition, which
-// makes no difference of note.
+// Timers of 3 bits are the block decaying Bloom filter apart from its partition, which
+// hardly matters.
 func TestTimersAgainstDecaying(t *testing.T) {
 	const size, k, window, measured = 12_000, 4, 960, 120_000
 	timers := must[*Timers](t)(NewTimers(TimersConfig{Lines: 1, LineBits: size, TimerBits: 3, K: k, Equal: 1, Window: window}))
@@ -172,7 +172,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// must returns a value that has to be without error.
+// must returns a value, or ends the test if there is an error.
 func must[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// Eviction says which fingerprint of a full row makes room.
+// Eviction says which fingerprint leaves a full row.
 type Eviction uint8
 
 const (

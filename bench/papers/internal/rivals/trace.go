@@ -13,7 +13,7 @@ import (
 // never says that an element did not come before.
 const never = -1
 
-// trace is a stream that all filters get, with the truth about each record.
+// trace is a stream for all filters, with the truth about each record.
 type trace struct {
 	elements []uint32
 	times    []int64 // nil: a record's time is its place in the stream
@@ -75,8 +75,8 @@ func (t *trace) countDistinct(elements int) {
 	t.distinct = sum / float64(len(t.elements)-t.from)
 }
 
-// verdicts counts a filter's verdicts beside the truth, by the time since an element
-// came last.
+// verdicts compares a filter's verdicts with the truth, by the time since an element last
+// came.
 type verdicts struct {
 	fresh  tally // never before
 	inside tally // within the window
@@ -179,9 +179,9 @@ func uniform(n int) *trace {
 	return unbounded(stream.NewShuffled(n, n/5*3, 3).Next)
 }
 
-// sliding returns the stream for a sliding window of records: half of the records
-// are new, the others repeat one at a lag that is log-uniform up to four windows.
-// Counting begins when such lags fit into the stream.
+// sliding returns the stream for a sliding window of records: half of the records are
+// new, the others repeat one at a lag that is log-uniform up to four windows. Counting
+// starts when such lags fit into the stream.
 func sliding(n int, window int64) *trace {
 	random := rand.New(rand.NewPCG(4, 0))
 	elements, next := make([]uint32, n), uint32(0)
@@ -198,13 +198,13 @@ func sliding(n int, window int64) *trace {
 	return newTrace(elements, nil, window, min(n/2, 4*int(window)))
 }
 
-// packets returns a stream of some n packets with times in nanoseconds, as a tap
-// or mirror ports deliver it. New packets come at random times at a million a second
-// on average: the rate is twice as high in one fifth of the time as in the rest,
-// in bursts of exponential length that last 2 windows on average. Half of the packets come
-// a second time, one in ten a third time: log-uniformly from a microsecond to
-// half a window after the first. Of one in fifty the bytes come again 1.6 to 50
-// windows later, which is no copy: beacons and keep-alives do that.
+// packets returns a stream of some n packets with times in nanoseconds, as a tap or
+// mirror ports deliver it. New packets come at random times at a million a second on
+// average: the rate is twice as high in one fifth of the time as in the rest, in bursts
+// of exponential length that last 2 windows on average. Half of the packets come a second
+// time, one in ten a third time: log-uniformly from a microsecond to half a window after
+// the first. The bytes of one in fifty come again 1.6 to 50 windows later, as beacons and
+// keep-alives do, which is no copy.
 func packets(n int, window int64) *trace {
 	random := rand.New(rand.NewPCG(5, 0))
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, random.Float64()) }

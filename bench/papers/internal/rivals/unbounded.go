@@ -9,8 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// unboundedMethods have no window: they remember what they can. The engine's own come
-// last.
+// unboundedMethods have no window and remember what they can. The engine's own come last.
 func unboundedMethods() []method {
 	biased := func(bits int) paper.BiasedConfig { return paper.BiasedConfig{Bits: bits, K: 2, Seed: 1} }
 	quotient := func(bits int) paper.QHTConfig {
@@ -55,7 +54,7 @@ var buffer = method{
 	predict: func(int, *trace) (float64, error) { return 0, nil },
 }
 
-// The methods with a window get one for which their bits are half set.
+// Methods with a window get one in which half of their bits are set.
 var (
 	halfFullAgePartitioned = method{name: "age-partitioned K8 L8", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, l = 8, 8

@@ -12,7 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// slidingMethods are for windows that slide: what is seen again is kept.
+// slidingMethods are for sliding windows: an element that is seen again is remembered
+// longer.
 func slidingMethods() []method {
 	return []method{
 		timers(8, 2, 1),
@@ -39,8 +40,8 @@ func slidingMethods() []method {
 	}
 }
 
-// bitsPerElement are the memory sizes of a sliding window, for each different element
-// in it.
+// bitsPerElement are the memory sizes of a sliding window, for each distinct element in
+// it.
 var bitsPerElement = []int{16, 24, 32, 48, 64, 96}
 
 func slidingTable(ctx context.Context, name string, o result.Options) (result.Table, error) {
@@ -118,7 +119,7 @@ func (g *grid) byMemory(perElement []int) result.Picture {
 	return result.Picture{File: "rivals-sliding-memory", Chart: c}
 }
 
-// packetMethods are those that could tell copies of packets.
+// packetMethods are those that could detect copies of packets.
 func packetMethods() []method {
 	return []method{
 		engineWindow(false, func(ns int64) window.Window {
@@ -141,8 +142,8 @@ func packetMethods() []method {
 	}
 }
 
-// withoutWindow takes a method's prediction away, which does not know that elements
-// from before the window are reported too.
+// withoutWindow removes a method's prediction, which ignores that elements from before
+// the window are reported too.
 func withoutWindow(m method) method {
 	m.predict = nil
 	return m

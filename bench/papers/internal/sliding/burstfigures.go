@@ -15,7 +15,7 @@ func figure10(ctx context.Context, s *source, workers int) (result.Table, error)
 		Columns: []string{"before: mean", "closed form", "most", "burst: mean", "closed form", "most", "after: mean", "most", "units until as before"},
 	}
 	runs := burstRuns()
-	results, err := runBursts(ctx, s, workers, runs)
+	results, err := runAll[burstRun, burstResult](ctx, s, workers, runs)
 	if err != nil {
 		return t, err
 	}
@@ -68,7 +68,7 @@ func figure11(ctx context.Context, s *source, workers int) (result.Table, error)
 		Columns: []string{"before", "perfect", "closed form", "burst", "perfect", "closed form", "after"},
 	}
 	runs := burstRuns()
-	results, err := runBursts(ctx, s, workers, runs)
+	results, err := runAll[burstRun, burstResult](ctx, s, workers, runs)
 	if err != nil {
 		return t, err
 	}

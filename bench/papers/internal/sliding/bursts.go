@@ -26,8 +26,8 @@ type burstRun struct {
 	sizedFor      int // the window whose events without a burst, were all distinct, fill one filter
 }
 
-// The phases of a run. Each is looked at when the filters have settled: three windows
-// after its begin without a burst, one window in it.
+// The phases of a run. Each is observed when the filters have settled: three windows
+// after its start without a burst, one window within it.
 const (
 	before = iota
 	during
@@ -35,7 +35,7 @@ const (
 	phases
 )
 
-// burstResult is what came of it, summed over the seeds.
+// burstResult is the outcome, summed over the seeds.
 type burstResult struct {
 	curve   [points]phase
 	phases  [phases]phase
@@ -109,23 +109,6 @@ func (r burstRun) phaseOf(i, n int) int {
 	return phases
 }
 
-// runBursts returns the results of the runs in order.
-func runBursts(ctx context.Context, s *source, workers int, runs []burstRun) ([]burstResult, error) {
-	parts := make([]burstResult, len(runs)*s.seeds)
-	err := result.Parallel(ctx, len(parts), workers, func(i int) (err error) {
-		parts[i], err = runs[i/s.seeds].one(ctx, s, i%s.seeds+1)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	results := make([]burstResult, len(runs))
-	for i, part := range parts {
-		results[i/s.seeds].add(part)
-	}
-	return results, nil
-}
-
 // one runs a stream.
 func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult, err error) {
 	f, err := paper.NewDynamic(paper.DynamicConfig{
@@ -168,7 +151,7 @@ func (r *burstResult) add(part burstResult) {
 	r.streams += part.streams
 }
 
-// commonSize is the window that filters are sized for where all windows have the same.
+// commonSize is the window that filters are sized for if all windows share one size.
 const commonSize = 1000
 
 func burstWindows() []int { return []int{100, 500, 1000} }

@@ -37,7 +37,7 @@ func figure9(ctx context.Context, s *source, workers int) (result.Table, error) 
 	var all []equalCurves
 	for _, window := range equalWindows() {
 		runs := equalRuns(window)
-		results, err := runEqual(ctx, s, workers, runs)
+		results, err := runAll[equalRun, equalResult](ctx, s, workers, runs)
 		if err != nil {
 			return t, err
 		}
@@ -113,7 +113,7 @@ func equalRows(window int, v, h equalCurves) (rows []result.Row) {
 	return rows
 }
 
-// equalNote says what the other meaning of a duplicate gives, in one window.
+// equalNote says what the other meaning of a duplicate gives for one window.
 func equalNote(window, timers int, v equalCurves) string {
 	return fmt.Sprintf("w = %d, %d timers: if a duplicate is what a filter without errors would hold back, V has FPR/FNR "+
 		"%.2f/%.2f, %.2f/%.2f, %.2f/%.2f %% for k' = 1, 2, 3: each error moves the filter's windows against the true ones.",
@@ -168,7 +168,7 @@ type equalRun struct {
 	window, slices, atLeast int
 }
 
-// equalResult is what came of it, summed over the seeds.
+// equalResult is the outcome, summed over the seeds.
 type equalResult struct {
 	score   stream.Score // by the filter's own deliveries
 	perfect stream.Score // by those of a filter without errors
@@ -191,23 +191,6 @@ func equalRuns(window int) []equalRun {
 
 // timers returns the size of the filter.
 func (r equalRun) timers(s *source) int { return size(equalK, s.distinct(r.window), equalFPR) }
-
-// runEqual returns the results of the runs in order.
-func runEqual(ctx context.Context, s *source, workers int, runs []equalRun) ([]equalResult, error) {
-	parts := make([]equalResult, len(runs)*s.seeds)
-	err := result.Parallel(ctx, len(parts), workers, func(i int) (err error) {
-		parts[i], err = runs[i/s.seeds].one(ctx, s, i%s.seeds+1)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	results := make([]equalResult, len(runs))
-	for i, part := range parts {
-		results[i/s.seeds].add(part)
-	}
-	return results, nil
-}
 
 // one runs a stream.
 func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult, err error) {

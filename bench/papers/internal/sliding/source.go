@@ -57,8 +57,8 @@ func (s *source) distinct(events int) float64 {
 	return sum
 }
 
-// held returns the expected elements that a filter holds whose window is some
-// events long.
+// held returns the expected number of elements that a filter with a window of some events
+// holds.
 func (s *source) held(events int) (int, error) {
 	held, err := theory.TimerContent(s.chances, events)
 	return int(math.Round(held)), err
@@ -78,7 +78,7 @@ func (s *source) setting() string {
 		s.seeds, s.events, alpha, domain, s.distinct(s.events))
 }
 
-// checkEvery is after how many events a run looks whether it should end.
+// checkEvery is after how many events a run checks whether it should end.
 const checkEvery = 1 << 12
 
 // replay calls event for the elements of one stream in order, until ctx is done.
@@ -92,7 +92,30 @@ func (s *source) replay(ctx context.Context, seed int, event func(i int, element
 	return nil
 }
 
-// deliveries knows in which unit each element was delivered last.
+// runAll runs each of runs with every seed. It returns the results in the order of runs,
+// summed over the seeds.
+func runAll[R interface {
+	one(ctx context.Context, s *source, seed int) (P, error)
+}, P any, Sum interface {
+	*P
+	add(part P)
+}](ctx context.Context, s *source, workers int, runs []R) ([]P, error) {
+	parts := make([]P, len(runs)*s.seeds)
+	err := result.Parallel(ctx, len(parts), workers, func(i int) (err error) {
+		parts[i], err = runs[i/s.seeds].one(ctx, s, i%s.seeds+1)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]P, len(runs))
+	for i, part := range parts {
+		Sum(&results[i/s.seeds]).add(part)
+	}
+	return results, nil
+}
+
+// deliveries holds the unit in which each element was last delivered.
 type deliveries struct {
 	afterUnit []uint64 // one more than the unit; 0 if never
 	window    uint64
@@ -110,7 +133,7 @@ func (d *deliveries) recent(element, unit uint64) bool {
 
 func (d *deliveries) add(element, unit uint64) { d.afterUnit[element] = unit + 1 }
 
-// verdict is what a filter says of an event, beside the two meanings of the truth.
+// verdict is a filter's answer for an event, with the truth in both meanings.
 type verdict struct {
 	seen         bool
 	known        bool // the filter itself delivered the element in the window
@@ -126,7 +149,7 @@ func newGroundTruth(window int) *groundTruth {
 	return &groundTruth{newDeliveries(window), newDeliveries(window)}
 }
 
-// groundTruth takes the filter's answer for the event that comes next.
+// verdict takes the filter's answer for the next event.
 func (j *groundTruth) verdict(element, unit uint64, seen bool) verdict {
 	v := verdict{seen, j.own.recent(element, unit), j.perfect.recent(element, unit)}
 	if !v.seen {

@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 )
 
-// crawl describes one of the paper's three data sets by what is printed of it.
+// crawl describes one of the paper's three data sets by its printed numbers.
 //
-// A buffer of c elements misses a repetition if c or more other elements came in
-// between: if its stack distance is above c. So the buffering column of Table 2 is
-// the distribution of stack distances, and a stream can be drawn from it: an
-// element is new with a fixed probability, or else the one of a random stack
-// distance. A distance beyond all elements so far becomes that of any of them,
-// which on a stream's first part makes for fewer misses than printed.
+// A buffer of c elements misses a repetition if c or more other elements came in between,
+// that is, if its stack distance is above c. So the buffering column of Table 2 is the
+// distribution of stack distances. A stream is drawn from it: an element is new with a
+// fixed probability, or else has a random stack distance. A distance beyond all elements
+// so far becomes that of any of them. So the first part of a stream has fewer misses than
+// printed.
 type crawl struct {
 	elements int
 	distinct float64 // share
@@ -25,8 +25,8 @@ type crawl struct {
 
 type distancePoint struct{ exponent, share float64 }
 
-// draw returns the stream with elements and distances divided by scale, so that
-// streams and memory can shrink together.
+// draw returns the stream with elements and distances divided by scale, so that streams
+// and memory shrink together.
 func (c crawl) draw(ctx context.Context, scale int, seed uint64) (trace, error) {
 	n := c.elements / scale
 	random := rand.New(rand.NewPCG(seed, 0))

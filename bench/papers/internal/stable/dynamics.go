@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// figure3 is the share of zeros over time, of the paper's filter in several sizes
-// and of two with larger cells, on two streams: distinct elements, for which there
-// is a closed form, and the crawl.
+// figure3 is the share of zeros over time, for the paper's filter in several sizes and
+// for two with larger cells. It has two streams: distinct elements, which have a closed
+// form, and the crawl.
 func figure3(ctx context.Context, o result.Options) (result.Table, error) {
 	models := []theory.Stable{
 		{Cells: 1 << 14, K: 2, P: 4, Max: 1}, {Cells: 1 << 16, K: 2, P: 4, Max: 1}, {Cells: 1 << 18, K: 2, P: 4, Max: 1},
@@ -156,8 +156,8 @@ func figure4(ctx context.Context, o result.Options) (result.Table, error) {
 	return out, nil
 }
 
-// missDifferences returns the difference for each setting. That of FPbuffering
-// is buffering's, less the share of misses that chance reports as seen.
+// missDifferences returns the difference for each setting. The miss rate of FPbuffering
+// is that of buffering minus the misses that are reported by chance.
 func missDifferences(ctx context.Context, t trace, settings []setting, bits int) ([]float64, error) {
 	buffer, err := paper.NewLRU(bits, elementBits)
 	if err != nil {

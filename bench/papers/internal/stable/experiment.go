@@ -78,7 +78,7 @@ func parameters(context.Context, result.Options) (result.Table, error) {
 		Columns: []string{"K, gap m/1000", "K, gap m/100", "K, gap m/20", "printed K, least", "printed K, most",
 			"P by Eq. 17 at the largest printed K", "the same rounded down", "bound with that, %"},
 		Notes: []string{"The paper rounds P down, by which its bound is above the one asked for (last column); rounded up it is kept.",
-			"\"Optimal or near optimal\" is what the paper calls its K: neighbours differ little, see p0.figure1. At short gaps rates of larger cells " +
+			"\"Optimal or near optimal\" is what the paper calls its K: neighbors differ little, see p0.figure1. At short gaps rates of larger cells " +
 				"drown in rounding errors, and no K is given."},
 	}
 	for _, r := range recommendations() {

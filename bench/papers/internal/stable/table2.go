@@ -26,8 +26,8 @@ func table2(ctx context.Context, o result.Options) (result.Table, error) {
 	return measureTable2(ctx, datasets(), tableScales(o.Full), o.Workers)
 }
 
-// measureTable2 measures all memories of the data sets, each a task of its own.
-// The longest streams and largest memories, which come last, begin first.
+// measureTable2 measures all memories of the data sets, each a task of its own. The
+// longest streams and largest memories, which come last in the table, start first.
 func measureTable2(ctx context.Context, sets []dataset, scales []int, workers int) (result.Table, error) {
 	traces, err := drawAll(ctx, sets, scales, workers)
 	if err != nil {
@@ -51,7 +51,7 @@ func measureTable2(ctx context.Context, sets []dataset, scales []int, workers in
 	return compareTable2(sets, scales, rates), nil
 }
 
-// tableScales returns what the sizes of each data set are divided by.
+// tableScales returns the divisors of the sizes of each data set.
 func tableScales(full bool) []int {
 	if full {
 		return []int{1, 1, 8}
@@ -69,8 +69,8 @@ func drawAll(ctx context.Context, sets []dataset, scales []int, workers int) ([]
 	return traces, err
 }
 
-// measure runs the four methods in equal memory. FPbuffering comes last, for it
-// has the false positive rate of the SBF.
+// measure runs the four methods in equal memory. FPbuffering comes last, because it takes
+// the false positive rate of the SBF.
 func measure(ctx context.Context, t trace, bits int) (m measured, err error) {
 	builders := []struct {
 		score *stream.Score
@@ -141,7 +141,7 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// elementBits is what an element of a buffer is accounted for in Table 2.
+// elementBits is the memory of a buffered element as accounted for in Table 2.
 const elementBits = 64
 
 // dataset is a part of Table 2: a stream and the rates printed for it.

@@ -18,8 +18,8 @@ type trace []uint32
 // batchSize is how many elements are hashed before they are tested.
 const batchSize = 1 << 14
 
-// run puts the stream through a filter. report is called with what the filter
-// reports of the elements from number first on, batch by batch.
+// run puts the stream through a filter. It calls report for each batch, with the number
+// of its first element and the filter's reports.
 func (t trace) run(ctx context.Context, f paper.Filter, report func(first int, seen []bool)) error {
 	digests, seen := make([]digest.Digest, batchSize), make([]bool, batchSize)
 	for first := 0; first < len(t); first += batchSize {
@@ -91,8 +91,8 @@ func newGapTrace(n, gap int, seed uint64) trace {
 	return t
 }
 
-// missRate measures a filter's share of misses at one gap. It does not depend on
-// whether the filter is stable yet: the element's cells began with Max.
+// missRate measures a filter's share of misses at one gap. It does not depend on whether
+// the filter is stable yet: the element's cells start with Max.
 func missRate(ctx context.Context, s theory.Stable, gap, n int) (float64, error) {
 	f, err := build(s)
 	if err != nil {

@@ -98,7 +98,7 @@ func TestCrawlStackDistances(t *testing.T) {
 	}
 }
 
-// TestRecency compares with a list that elements are moved to the front of.
+// TestRecency compares with a list in which used elements move to the front.
 func TestRecency(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 63, 64, 65, 2000} {

@@ -1,6 +1,6 @@
 package stream
 
-// Score counts a filter's verdicts beside the truth.
+// Score compares a filter's verdicts with the truth.
 type Score struct {
 	Distinct       int // first occurrences
 	FalsePositives int // of these, reported as seen before

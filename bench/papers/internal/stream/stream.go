@@ -24,12 +24,12 @@ func NewZipf(n int, alpha float64, seed uint64) *Zipf {
 // Next draws an element, in constant time.
 func (z *Zipf) Next() uint64 { return uint64(z.ranks.Draw(z.random.Uint64())) }
 
-// Shuffled is the stream of the tables of Bera et al., 2012: Distinct
-// elements, each at least once, and N - Distinct further copies of uniformly
-// chosen ones, all in random order. Independent draws give other miss rates.
+// Shuffled is the stream of the tables of Bera et al., 2012: distinct elements, each at
+// least once, and n - distinct more copies of uniformly chosen ones, all in random order.
+// Independent draws give other miss rates.
 //
-// The order is a keyed permutation of the positions instead of a shuffled array,
-// so that a stream of a billion elements takes no memory.
+// The order is a keyed permutation of the positions, not a shuffled array, so a stream of
+// a billion elements takes no memory.
 type Shuffled struct {
 	n, distinct uint64
 	position    uint64
@@ -93,9 +93,9 @@ func (p *permutation) scramble(i uint64) uint64 {
 	return left<<p.half | right
 }
 
-// Digest stands for an element's keyed hash: 128 bits from two rounds of
-// SplitMix64's mixer (Steele, Lea, Flood, 2014). It costs a few nanoseconds,
-// while a keyed hash would not be any more uniform on numbers.
+// Digest replaces the keyed hash of an element by 128 bits from two rounds of
+// SplitMix64's mixer (Steele, Lea, Flood, 2014). It costs a few nanoseconds, and a keyed
+// hash would be no more uniform on numbers.
 func Digest(element uint64) digest.Digest {
 	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }

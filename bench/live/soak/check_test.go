@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// course makes samples of a process that lives for ten minutes, changed by alter.
+// course makes the samples of a process that runs for ten minutes, changed by alter.
 func course(alter func(i int, x *sample)) *soak {
 	begin := time.Now().Add(-10 * time.Minute)
 	s := &soak{begin: begin, launched: []time.Time{begin}, out: io.Discard}

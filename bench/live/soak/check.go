@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What is looked at, by its name under /metrics.
+// The metrics to check, by their names under /metrics.
 const (
 	received   = "flowdedup_kernel_received_total"
 	dropped    = "flowdedup_kernel_dropped_total"
@@ -34,7 +34,7 @@ func (s *soak) printSample() {
 		rate, now[dropped], now[resident]/(1<<20), now[goroutines], now[open], now[files], s.samples[n].event)
 }
 
-// grown returns by how much a value grew before sample n.
+// grown returns by how much a value grew from sample n-1 to sample n.
 func (s *soak) grown(n int, name string) float64 {
 	return s.samples[n].shown[name] - s.samples[n-1].shown[name]
 }
@@ -46,7 +46,7 @@ func (s *soak) restarted(n int) bool {
 	})
 }
 
-// check names what is off.
+// check returns an error for each thing that is wrong.
 func (s *soak) check() error {
 	errs := []error{s.checkCalm(), s.checkGrowth()}
 	if text := s.log(); strings.Count(text, " resumed ") != len(s.launched)-1 {
@@ -61,7 +61,7 @@ func (s *soak) check() error {
 	return errors.Join(errs...)
 }
 
-// checkCalm wants packets and no drops between samples without an event.
+// checkCalm requires packets and no drops between samples without an event.
 func (s *soak) checkCalm() error {
 	var errs []error
 	for n := 1; n < len(s.samples); n++ {
@@ -82,7 +82,7 @@ func (s *soak) checkCalm() error {
 // warmUp is how long filters and counters of a process may take to grow to their size.
 const warmUp = 90 * time.Second
 
-// fewest are the samples that tell growth.
+// fewest is the number of samples needed to detect growth.
 const fewest = 9
 
 // limits of growth, from the first to the last third of the samples of a process.
@@ -95,7 +95,7 @@ var limits = []struct {
 	{open, func(float64) float64 { return 2 }},
 }
 
-// checkGrowth compares medians within each process that lived for long enough.
+// checkGrowth compares medians within each process that ran long enough.
 func (s *soak) checkGrowth() error {
 	var errs []error
 	for i, launched := range s.launched {
