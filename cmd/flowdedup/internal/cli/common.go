@@ -48,7 +48,7 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; for measurements (with --window none, but for timers): " + strings.Join(measuring, ", ")
+		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
@@ -62,7 +62,7 @@ func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...s
 // registerRun adds the flags of how a command runs and what it prints.
 func (c *common) registerRun(f *pflag.FlagSet) {
 	c.workers = defaultWorkers()
-	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads, whatever it is the result is the same (0: one per processor)")
+	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(f, "json", "quiet")
@@ -111,16 +111,16 @@ func measuringMethods() []string { return append(stream.Methods(), dedup.MethodT
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "copies lie within 1ms, n:1000 packets or none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
 	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
-	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
-	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
+	fs.BoolVar(&f.across, "across", false, "copies come from another interface or input only")
+	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
+	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
-	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of a method for measurements, as plan prints them: K=3,P=10,Max=3")
+	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
 	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
 }
@@ -208,7 +208,7 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
 	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count keys of each VLAN apart")
+	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
 	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 

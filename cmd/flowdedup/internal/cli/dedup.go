@@ -39,8 +39,8 @@ func newDedup(e *env) *cobra.Command {
 counted. Several inputs are merged in time order.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
-within the window, before or after it. A removed packet does not extend the
-window unless --refresh is given, so nothing is silenced for ever.
+within the window, before or after it. A removed packet does not restart the
+window unless --refresh is given, so a beacon is never silenced for ever.
 
 Identities:
   l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
@@ -55,14 +55,14 @@ Identities:
          VNI, TEID and GRE key do not count: equal packets of two tenants with
          the same addresses are copies.
 
---ignore tcp-seq finds copies behind a firewall that renumbers TCP. Sequence
-and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
-count then. Segments that differ in nothing else become copies of each other.
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
+sequence and acknowledgment numbers, those in SACK blocks, and the TCP
+checksum. Segments that differ in nothing else become copies of each other.
 
-The output has the input's format, and in pcapng every block and option. A name
-that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the format.
---rotate-size and --rotate-every write several files. Each has the time of its
-first packet in its name and can be read alone.`,
+The output keeps the format of the input, and in pcapng every block and option.
+A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
+format. --rotate-size and --rotate-every write several files. Each has the time
+of its first packet in its name and can be read alone.`,
 		Example: `  # count what a SPAN port delivered twice
   flowdedup dedup span.pcap
 

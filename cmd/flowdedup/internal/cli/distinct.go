@@ -40,8 +40,8 @@ func newDistinct(e *env) *cobra.Command {
 		Short: "Count distinct addresses and flows per hour",
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures per hour, or per --every. Windows are aligned to the
-clock. --every none makes one window of all inputs. With --slide 1m windows
-slide: each full minute of packet time reports the past hour.
+clock. --every none makes one window of all inputs. With --slide 1m the window
+slides: the past hour is reported at each full minute of packet time.
 
 - is standard input. Several inputs are merged in time order.
 
@@ -55,16 +55,16 @@ Keys:
 Addresses are those of the outermost IP header; --inner opens tunnels first.
 
 Methods:
-  auto   IPv4 addresses are counted exactly, other keys by 64 bits of a digest:
-         two are alike once in 10^10 at a billion keys.
-  bloom  A Bloom filter that grows counts other keys than IPv4 addresses. It
-         takes less memory, and keeps the false positive rate under --fpr.
-  exact  Everything is counted exactly, in as much memory as that takes.
-  lru    The filter remembers the latest keys in --memory. It counts and lists
-         the others again when they return.
+  auto   Counts IPv4 addresses exactly, and other keys by 64 bits of a digest.
+         Among a billion keys a new one is mistaken once in 10^10.
+  bloom  Counts IPv4 addresses exactly, and other keys with a Bloom filter that
+         grows. It takes less memory and keeps --fpr.
+  exact  Counts everything exactly, in as much memory as that takes.
+  lru    Remembers the latest keys in --memory. Keys that it forgot are counted
+         and listed again when they return.
 
---memory bounds all counters of a run together. What does not fit is counted by
-a sample; low and high bound the true number (95 %). With --slide and --method
+--memory bounds all counters of a run together. Keys that do not fit are
+sampled; low and high bound the true number (95 %). With --slide or --method
 lru it bounds each counter. With --method bloom each counter starts with it.
 
 Windows without packets have no line. Packets without a timestamp are counted
@@ -100,7 +100,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	every.Usage += ", none"
 	fs.Var(every.Value, "window", "former name of --every")
 	fs.Lookup("window").DefValue = ""
-	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "report the past --every at each multiple of this")
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
@@ -108,7 +108,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
 	f.common.register(fs, multikey.Methods())
-	fs.Lookup("quiet").Usage = "print errors and the result only; no table beside --list or --csv"
+	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
 		"slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,

@@ -13,11 +13,12 @@ import (
 // what the command does, and examples.
 func setHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
+	root.Flags().BoolP("version", "v", false, "print the version")
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	template := root.UsageTemplate()
 	for _, change := range [][2]string{
 		{"Flags:\n{{.LocalFlags.FlagUsages", "{{flagUsages .LocalFlags"},
-		{"Global Flags:\n{{.InheritedFlags.FlagUsages", "{{flagUsages .InheritedFlags"},
+		{"Global Flags:", "Global flags:"}, {"Available Commands:", "Commands:"}, {"Additional Commands:", "More commands:"},
 	} {
 		template = strings.ReplaceAll(template, change[0], change[1])
 	}

@@ -43,8 +43,6 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	e.stdout = out
 	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	e.report(err)
 	return e.exitCode(err)

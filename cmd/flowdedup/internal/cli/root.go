@@ -38,11 +38,37 @@ properly and the summary is printed).`,
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
+	addCompletion(root)
 	return root
+}
+
+// addCompletion adds cobra's command of shell scripts. Unlike cobra's it fails for an
+// unknown shell, and a wrong argument is a usage error.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		panic("cli: " + err.Error()) // cobra has no such command any more
+	}
+	cmd.Args = unknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, shell := range cmd.Commands() {
+		shell.Args = takesNoArguments
+	}
+}
+
+// takesNoArguments refuses all arguments.
+func takesNoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
+	}
+	return nil
 }
 
 // unknownCommand names the nearest command for a mistyped one.
@@ -84,12 +110,7 @@ func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, Go version and platform",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
-			}
-			return nil
-		},
+		Args:  takesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

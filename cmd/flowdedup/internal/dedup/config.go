@@ -86,6 +86,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 // checkMemory returns an error, which wraps engine.ErrMemory, if there is less memory than was
 // asked for: to take it would end in swapping, or in this process being killed.
 func (c *Config) checkMemory() error {
+	if c.Memory == 0 {
+		return nil
+	}
 	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
 		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
 			show.Bytes(c.Memory), show.Bytes(left))
