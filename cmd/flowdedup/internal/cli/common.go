@@ -111,7 +111,7 @@ func measuringMethods() []string { return append(stream.Methods(), dedup.MethodT
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "copies lie within 1ms, n:1000 packets or none")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")

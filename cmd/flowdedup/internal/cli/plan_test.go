@@ -215,7 +215,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--method lru --memory 64bit", "at least 512"},
 		{"--method magic", "timed, lru, rows, sbf"},
 		{"--method sbf --window 1s --elements 5", "cannot express"},
-		{"--k 4", "no method is named"},
+		{"--k 4", "name it with --method"},
 		{"--method timed --k 4", "follow from the memory"},
 		{"--window 10ms", "--rate, --link, --elements or --from"},
 		{"--of src --kind landmark", "--elements or --from"},
