@@ -104,7 +104,7 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// requireFits checks a line, whose only escape sequences are colours.
+// requireFits checks a line, whose only escape sequences are colors.
 func requireFits(t *testing.T, line string, width int) {
 	t.Helper()
 	bare := text.StripEscape(line)
@@ -131,17 +131,17 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	}
 }
 
-// TestPainted wants the same frame in colours.
+// TestPainted wants the same text with and without colors.
 func TestPainted(t *testing.T) {
 	text.EnableColors()
 	bare := renderFrame(newDashboard(past()), nil, 100, 30, false)
-	coloured := renderFrame(newDashboard(past()), nil, 100, 30, true)
+	colored := renderFrame(newDashboard(past()), nil, 100, 30, true)
 	for i := range bare {
-		if got := text.StripEscape(coloured[i]); got != bare[i] {
+		if got := text.StripEscape(colored[i]); got != bare[i] {
 			t.Errorf("%q, want %q", got, bare[i])
 		}
 	}
-	if all := strings.Join(coloured, ""); !strings.Contains(all, "\x1b[1;31m") {
+	if all := strings.Join(colored, ""); !strings.Contains(all, "\x1b[1;31m") {
 		t.Errorf("nothing in red: %q", all)
 	}
 }
