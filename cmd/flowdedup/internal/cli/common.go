@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// common are the flags that every command on packets has.
+// common are the flags of every command on packets.
 type common struct {
 	memory     int
 	fpr        float64
@@ -43,8 +43,8 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 	groupAdvanced.add(f, "no-progress")
 }
 
-// registerFilter adds the flags of what remembers elements. Methods for measuring are
-// those that nobody needs for traffic.
+// registerFilter adds the flags of the filter. The measuring methods are there for
+// experiments; no traffic needs them.
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
@@ -59,7 +59,7 @@ func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...s
 	groupAdvanced.add(f, "method", "memory", "fpr", "key")
 }
 
-// registerRun adds the flags of how a command runs and what it prints.
+// registerRun adds the flags of how a command runs and prints.
 func (c *common) registerRun(f *pflag.FlagSet) {
 	c.workers = defaultWorkers()
 	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
@@ -71,7 +71,7 @@ func (c *common) registerRun(f *pflag.FlagSet) {
 
 const defaultFPR = 1e-9
 
-// finish completes what flags leave open.
+// finish loads the filter program, and draws a random key if none was given.
 func (c *common) finish(f *pflag.FlagSet) error {
 	if err := c.filter.load(); err != nil {
 		return err
@@ -87,12 +87,12 @@ func (c *common) finish(f *pflag.FlagSet) error {
 	return nil
 }
 
-// inputs says how to read inputs, and where to tell of it.
+// inputs returns how to read inputs.
 func (c *common) inputs(e *env, bar *progress) input.Options {
 	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
 }
 
-// compareFlags say what makes a packet a copy.
+// compareFlags define which packets are copies.
 type compareFlags struct {
 	window          window.Window
 	identity        flow.Kind
@@ -103,8 +103,7 @@ type compareFlags struct {
 	params          dedup.Params
 }
 
-// usualMethods are those of a filter of packets for traffic; measuringMethods are there to
-// be measured.
+// usualMethods are the methods for traffic; measuringMethods are there for experiments.
 var usualMethods = []string{"auto", "timed", "exact"}
 
 func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
@@ -125,8 +124,8 @@ func (f *compareFlags) register(fs *pflag.FlagSet) {
 	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
 }
 
-// completeCompare lets the shell complete the values of these flags and those of
-// filters.
+// completeCompare lets the shell complete the values of these flags and of the filter's
+// flags.
 func completeCompare(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
@@ -153,7 +152,7 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 	return nil
 }
 
-// checkMeasuring refuses what methods for measurements cannot do.
+// checkMeasuring rejects flags that do not fit a method for experiments.
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
 	switch {
@@ -171,8 +170,8 @@ func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 	return nil
 }
 
-// config returns what the filter is to be; the rate of false positives is the method's
-// own choice unless it was asked for.
+// config returns the configuration of the filter. The method chooses its false positive
+// rate unless the user gave one.
 func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {
@@ -185,7 +184,7 @@ func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	}
 }
 
-// keyFlags say which distinct keys to count, and in which windows.
+// keyFlags define which distinct keys are counted, and in which windows.
 type keyFlags struct {
 	of           []flow.Of
 	every        time.Duration

@@ -128,8 +128,8 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
-// lost reports an incomplete output beside one whose reader left early. With one output
-// alone that is no failure.
+// lost reports that both outputs are incomplete because the reader of one left. With one
+// output that is no failure.
 func (f *dedupFlags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -137,8 +137,8 @@ func (f *dedupFlags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten reports what was forgotten, and how much memory would have been enough.
-// Advice about time that goes back comes first.
+// warnForgotten reports packets that the filter forgot too early, and how much memory
+// would have been enough. aboutTime is advice about time that goes back; it comes first.
 func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
@@ -159,7 +159,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 }
 
-// lateWarning says how far time went back, and what can be done.
+// lateWarning says how far time went back, and what the user can do.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
@@ -172,8 +172,8 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	return errors.New(text)
 }
 
-// print writes the summary where the packets do not go. It prints nothing for a run that
-// read nothing, or that could not write what it read.
+// print writes the summary to the stream that gets no packets. It prints nothing if the
+// run read nothing, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {

@@ -189,7 +189,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	return named(err)
 }
 
-// config says what to run.
+// config returns what to run.
 func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.reports == "" {
 		f.reports = "-"
@@ -214,8 +214,8 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// budget is the memory of all counters together. It asks for the machine's memory only
-// where the flag is not given.
+// budget returns the memory of all counters together. It looks at the machine's memory
+// only without the flag.
 func (f *liveFlags) budget() int {
 	if f.distinctMemory == 0 {
 		return layout.MemoryBudget()
@@ -223,7 +223,7 @@ func (f *liveFlags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped reports what the kernel dropped, and what was not forwarded.
+// warnDropped reports what the kernel dropped and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
@@ -238,7 +238,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	}
 }
 
-// print writes the summary where neither packets nor counts go.
+// print writes the summary to the stream that gets neither packets nor counts.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
 	noticeTunnels(e, &s.Summary)
 	w := e.stdout
@@ -258,7 +258,7 @@ func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
 }
 
-// named lists the interfaces of this machine where one was not found.
+// named adds the interfaces of this machine to the error about an unknown one.
 func named(err error) error {
 	if errors.Is(err, ring.ErrNoInterface) {
 		return fmt.Errorf("%w; available: %s", err, interfaceNames())
@@ -266,7 +266,7 @@ func named(err error) error {
 	return err
 }
 
-// interfaceNames lists the interfaces of this machine.
+// interfaceNames returns the interfaces of this machine.
 func interfaceNames() string {
 	all, err := net.Interfaces()
 	if err != nil {
