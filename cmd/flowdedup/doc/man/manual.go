@@ -227,8 +227,8 @@ func renderRows(r *roff, rows [][]string, link func(text, target string) string)
 	}
 }
 
-// renderColumns renders a table with tbl(1). Columns with long cells share what is left of
-// the line.
+// renderColumns renders a table with tbl(1). Columns with long cells share what is left
+// of the line.
 func renderColumns(r *roff, rows [][]string, link func(text, target string) string) {
 	const long = 24
 	wide := make([]bool, len(rows[0]))

@@ -27,8 +27,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// cutSource delivers the batches of another source in parts that end at random, empty ones
-// among them.
+// cutSource delivers the batches of another source in parts that end at random, empty
+// ones among them.
 type cutSource struct {
 	capture.Source
 	rng   *rand.Rand
@@ -61,8 +61,8 @@ func (c *cutSource) Next(b *capture.Batch) error {
 	return nil
 }
 
-// runCut runs a command on batches that end where the seed says, or on those of the sources
-// for 0.
+// runCut runs a command on batches that end where the seed says, or on those of the
+// sources for 0.
 func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
@@ -220,9 +220,9 @@ func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers
 	return text
 }
 
-// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte. Unless
-// FLOWDEDUP_BATCHES is "all", a third of the commands is run for each kind of input, each
-// for some.
+// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte.
+// Unless FLOWDEDUP_BATCHES is "all", a third of the commands is run for each kind of
+// input, each for some.
 func TestBatchEnds(t *testing.T) {
 	inputs := cutInputs(t)
 	for k, kind := range slices.Sorted(maps.Keys(inputs)) {

@@ -228,8 +228,8 @@ func TestStreamMethods(t *testing.T) {
 	}
 }
 
-// TestMethodParams runs every method that has parameters with some, which the summary shows
-// by the rate that follows from them.
+// TestMethodParams runs every method that has parameters with some, which the summary
+// shows by the rate that follows from them.
 func TestMethodParams(t *testing.T) {
 	const in = "router-vlan.pcapng"
 	want := duplicatesFound(t, in, "exact")

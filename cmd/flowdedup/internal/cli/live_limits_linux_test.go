@@ -205,8 +205,8 @@ func TestLiveFullState(t *testing.T) {
 }
 
 const (
-	// floodLimit is the memory of the cgroup, of which counters take an eighth. Without a bound they
-	// would need twice as much for floodFlows.
+	// floodLimit is the memory of the cgroup, of which counters take an eighth. Without a
+	// bound they would need twice as much for floodFlows.
 	floodLimit = 128 << 20
 	floodFlows = 3 << 20
 )
@@ -268,8 +268,8 @@ func flood(t *testing.T, name string, flows int) {
 	}
 }
 
-// TestLiveFlood survives a flood of spoofed sources in a cgroup that has too little memory to remember
-// them, and counts them.
+// TestLiveFlood survives a flood of spoofed sources in a cgroup that has too little
+// memory to remember them, and counts them.
 func TestLiveFlood(t *testing.T) {
 	lab(t)
 	dir := memoryCgroup(t, floodLimit)
@@ -288,7 +288,8 @@ func TestLiveFlood(t *testing.T) {
 		t.Errorf("%d last counts, want those of the window and of the past: %+v", len(rows), rows)
 	}
 	for _, row := range rows {
-		// Bounds fail in 5 of 100 runs. Three times as wide they do not (6 standard deviations).
+		// Bounds fail in 5 of 100 runs. Three times as wide they do not (6 standard
+		// deviations).
 		off, wide := math.Abs(float64(row.Distinct)-float64(s.PacketsIn)), 3*float64(row.High-row.Low)/2
 		if off > wide || row.Low > row.Distinct || row.Distinct > row.High {
 			t.Errorf("%+v, want %d", row, s.PacketsIn)

@@ -254,7 +254,8 @@ func TestLiveVLAN(t *testing.T) {
 				t.Errorf("%+v; in place %+v", s, other)
 			}
 			if c.interfaces[0] == "any" {
-				// Where a VLAN is a pair of interfaces, both ends see packets without a tag.
+				// Where a VLAN is a pair of interfaces, both ends see packets without a
+				// tag.
 				if s.Reasons["vlan"] == 0 {
 					t.Errorf("reasons %v", s.Reasons)
 				}

@@ -49,9 +49,9 @@ func TestLiveState(t *testing.T) {
 	}
 }
 
-// TestLiveStateParts kills runs at any moment, and sends the next one what the state does not
-// know: together they find what one run would, to the packet, although the states are copied while
-// packets come in. Their names end in those of compressed files.
+// TestLiveStateParts kills runs at any moment, and sends the next one what the state does
+// not know: together they find what one run would, to the packet, although the states are
+// copied while packets come in. Their names end in those of compressed files.
 func TestLiveStateParts(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -98,8 +98,8 @@ func TestLiveStateParts(t *testing.T) {
 	}
 }
 
-// TestLiveStateFails goes on while the state cannot be saved, tells it once, and that it can be
-// again.
+// TestLiveStateFails goes on while the state cannot be saved, tells it once, and that it
+// can be again.
 func TestLiveStateFails(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")

@@ -232,8 +232,8 @@ func TestDistinctModelAutumn(t *testing.T) {
 	}
 }
 
-// slidingModel is what distinct promises of windows that slide, by brute force: for each row
-// all packets are looked at.
+// slidingModel is what distinct promises of windows that slide, by brute force: for each
+// row all packets are looked at.
 type slidingModel struct {
 	of            string
 	window, slide int64
@@ -315,8 +315,8 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 	}
 }
 
-// TestSlidingModel compares with the model over streams that are in order, out of order, with
-// gaps that are longer than the window and with packets further apart than it.
+// TestSlidingModel compares with the model over streams that are in order, out of order,
+// with gaps that are longer than the window and with packets further apart than it.
 func TestSlidingModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
@@ -373,8 +373,9 @@ func checkClockSet(t *testing.T, in string, records []record) {
 	}
 }
 
-// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among others
-// or in bursts that are just no quorum: rows are those that there are without them.
+// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among
+// others or in bursts that are just no quorum: rows are those that there are without
+// them.
 func TestSlidingWildClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
@@ -418,8 +419,8 @@ func plainAddress(frame []byte) (family string, keys []string) {
 	return "", nil
 }
 
-// TestSharedSliding compares real captures with the model, whose parser knows Ethernet with
-// VLANs alone.
+// TestSharedSliding compares real captures with the model, whose parser knows Ethernet
+// with VLANs alone.
 func TestSharedSliding(t *testing.T) {
 	dir := sharedDir(t)
 	for _, name := range []string{

@@ -187,8 +187,8 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 	return errors.Join(err, f.print(e, result), page.write(result))
 }
 
-// answer measures what there is to measure, and plans. The result is nil if that cannot be
-// done; an error beside a result tells of damaged captures.
+// answer measures what there is to measure, and plans. The result is nil if that cannot
+// be done; an error beside a result tells of damaged captures.
 func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {

@@ -186,8 +186,8 @@ func TestPlanFrom(t *testing.T) {
 	}
 }
 
-// TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of 2100,
-// the first of all among them.
+// TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of
+// 2100, the first of all among them.
 func TestPlanFalseTime(t *testing.T) {
 	stream := randomStream(rand.New(rand.NewPCG(3, 3)), 300, 1, time.Second)
 	want := runPlan(t, "--from", writeStream(t, stream, 1), "--window", "1s").Measured
@@ -327,7 +327,8 @@ func TestPlanPage(t *testing.T) {
 	wellFormed(t, page)
 }
 
-// wellFormed reads a page as XML; the elements of HTML that have no end are closed before.
+// wellFormed reads a page as XML; the elements of HTML that have no end are closed
+// before.
 func wellFormed(t *testing.T, page string) {
 	t.Helper()
 	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// minOpenFiles is how many descriptors the smallest run needs. With fewer than eight the Go
-// runtime ends the process in its own way.
+// minOpenFiles is how many descriptors the smallest run needs. With fewer than eight the
+// Go runtime ends the process in its own way.
 const minOpenFiles = 16
 
 // checkOpenFiles returns an error if so few files may be open that nothing works.

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// traffic is what TestImpliedKeys counts: packets of few hosts, IPv4 and IPv6, with and without
-// a VLAN tag, and some that are not IP.
+// traffic is what TestImpliedKeys counts: packets of few hosts, IPv4 and IPv6, with and
+// without a VLAN tag, and some that are not IP.
 func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batch {
 	b := &capture.Batch{
 		Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet, TicksPerSecond: 1e9}},
@@ -107,8 +107,8 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	return next
 }
 
-// TestImpliedKeys compares the counts of keys that imply one another with those of each key
-// alone: in windows without a past, and in the past without other keys.
+// TestImpliedKeys compares the counts of keys that imply one another with those of each
+// key alone: in windows without a past, and in the past without other keys.
 func TestImpliedKeys(t *testing.T) {
 	// Later than now, so that nothing leaves the past when it is resumed.
 	begin := time.Now().Add(time.Hour).Truncate(time.Hour).UnixNano()

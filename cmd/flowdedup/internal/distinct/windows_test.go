@@ -94,9 +94,9 @@ func equalRows(a, b Row) bool {
 
 func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// TestBudget counts hours of many sources and flows in little memory. What is told does not depend on
-// workers and batches, takes no more than it may, and has bounds: at this key all hold, of
-// which each does with 95 %.
+// TestBudget counts hours of many sources and flows in little memory. What is told does
+// not depend on workers and batches, takes no more than it may, and has bounds: at this
+// key all hold, of which each does with 95 %.
 func TestBudget(t *testing.T) {
 	const packets, total = 300_000, 8 << 20
 	name := crowded(t, packets, 0, 1, 2)

@@ -23,7 +23,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// TestStateStopped leaves the file before, and nothing else, when a save is stopped at any moment.
+// TestStateStopped leaves the file before, and nothing else, when a save is stopped at
+// any moment.
 func TestStateStopped(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "state.zst")

@@ -26,8 +26,8 @@ func newLineHandler(w io.Writer, least slog.Level) slog.Handler {
 	return h
 }
 
-// lineHandler writes the head of a line itself and leaves the attributes to slog. Handlers
-// derived from one another share everything but attrs.
+// lineHandler writes the head of a line itself and leaves the attributes to slog.
+// Handlers derived from one another share everything but attrs.
 type lineHandler struct {
 	out   io.Writer
 	least slog.Level
@@ -102,7 +102,8 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tolerance is how early a line may come. Statuses come about once a second, never exactly.
+// tolerance is how early a line may come. Statuses come about once a second, never
+// exactly.
 const tolerance = 500 * time.Millisecond
 
 // update takes the next status.

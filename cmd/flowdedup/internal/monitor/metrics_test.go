@@ -168,8 +168,8 @@ func served(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestDashboard checks that the dashboard shows every metric of the run, and no other, each
-// from the chosen data source.
+// TestDashboard checks that the dashboard shows every metric of the run, and no other,
+// each from the chosen data source.
 func TestDashboard(t *testing.T) {
 	type target struct{ Expr string }
 	type source struct{ Type, UID string }
@@ -214,7 +214,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestNamedMetrics checks that every metric that the alert rules and the manual name exists.
+// TestNamedMetrics checks that every metric that the alert rules and the manual name
+// exists.
 func TestNamedMetrics(t *testing.T) {
 	names, rules := served(t), contrib(t, "prometheus-alerts.yml")
 	for _, name := range metricName.FindAllString(rules+contrib(t, "../doc/live.md"), -1) {

@@ -247,8 +247,8 @@ type pageData struct {
 	Rates  rateChart
 }
 
-// rateChart is a chart of the last minute: areas below polylines, in a box of historyLength
-// by rateHeight.
+// rateChart is a chart of the last minute: areas below polylines, in a box of
+// historyLength by rateHeight.
 type rateChart struct {
 	Width, Height       int
 	Packets, Duplicates string // points

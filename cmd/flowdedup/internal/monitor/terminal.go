@@ -83,8 +83,9 @@ func lineCount(tables []table) int {
 	return n
 }
 
-// fit hides rows until the tables take at most height lines, or until no row can be hidden.
-// It takes the table with the most rows to spare, and there the last row without an alarm.
+// fit hides rows until the tables take at most height lines, or until no row can be
+// hidden. It takes the table with the most rows to spare, and there the last row without
+// an alarm.
 func fit(tables []table, height int) []table {
 	tables = append([]table(nil), tables...)
 	for lineCount(tables) > height {
@@ -214,8 +215,8 @@ type screen struct {
 }
 
 // draw returns the bytes that draw a frame and leave the cursor on the line below it. It
-// overwrites the previous frame without erasing it, so unchanged text does not flicker. It
-// asks for the size each time, because the user may have resized the terminal.
+// overwrites the previous frame without erasing it, so unchanged text does not flicker.
+// It asks for the size each time, because the user may have resized the terminal.
 func (s *screen) draw(b *dashboard, lines []string) []byte {
 	width, height, err := term.GetSize(int(s.terminal.Fd()))
 	if err != nil || width <= 0 || height <= 0 {

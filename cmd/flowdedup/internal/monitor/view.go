@@ -16,13 +16,13 @@ import (
 )
 
 // View shows a run. On a terminal it redraws a dashboard with each status; elsewhere it
-// writes one line at regular intervals. Other messages go through [View.Write], which keeps
-// them from disturbing the dashboard.
+// writes one line at regular intervals. Other messages go through [View.Write], which
+// keeps them from disturbing the dashboard.
 //
-// A View never blocks the run: its own goroutine writes, and while the terminal is stopped
-// or the reader sleeps, updates are skipped. It changes no mode of the terminal, so there is
-// nothing to restore however the process ends, and Ctrl-C stays a signal. Methods may be
-// called concurrently.
+// A View never blocks the run: its own goroutine writes, and while the terminal is
+// stopped or the reader sleeps, updates are skipped. It changes no mode of the terminal,
+// so there is nothing to restore however the process ends, and Ctrl-C stays a signal.
+// Methods may be called concurrently.
 type View struct {
 	out    io.Writer
 	screen *screen    // nil where out is no terminal
@@ -37,10 +37,10 @@ type View struct {
 	done    chan struct{}
 }
 
-// NewView returns a view on w. If w is a terminal that knows escape sequences, the view is a
-// dashboard. Otherwise it writes one record of level Info per interval of length every, in
-// the format of the handler that handler returns: [Lines], or one of slog. The caller must
-// call Close.
+// NewView returns a view on w. If w is a terminal that knows escape sequences, the view
+// is a dashboard. Otherwise it writes one record of level Info per interval of length
+// every, in the format of the handler that handler returns: [Lines], or one of slog. The
+// caller must call Close.
 func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Handler) *View {
 	v := &View{out: w, wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -67,8 +67,8 @@ func (v *View) Update(s live.Status) {
 }
 
 // Write shows whole lines of warnings and logs. On a terminal the last ones stay visible
-// below the dashboard, and Close prints all of them. Write always takes all of p and returns
-// no error. On a closed view it writes straight through.
+// below the dashboard, and Close prints all of them. Write always takes all of p and
+// returns no error. On a closed view it writes straight through.
 func (v *View) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

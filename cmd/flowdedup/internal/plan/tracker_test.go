@@ -13,7 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// TestTrackerSamples follows a hundredth of the elements and wants what following all gives.
+// TestTrackerSamples follows a hundredth of the elements and wants what following all
+// gives.
 func TestTrackerSamples(t *testing.T) {
 	const n, ids, limit = 300_000, 20_000, 1000
 	for _, window := range []window.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {

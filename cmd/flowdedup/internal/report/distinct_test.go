@@ -24,8 +24,8 @@ func rowsOf(hour string, sources uint64) []distinct.Row {
 	}
 }
 
-// TestTableStreams has each window in the output as soon as it is told. A table that is too
-// narrow for a window ends, and first sightings are between tables.
+// TestTableStreams has each window in the output as soon as it is told. A table that is
+// too narrow for a window ends, and first sightings are between tables.
 func TestTableStreams(t *testing.T) {
 	var out bytes.Buffer
 	table := NewDistinctTable(&out)

@@ -172,8 +172,8 @@ type unclosable struct{ capture.Writer }
 
 func (unclosable) Close() error { return errFull }
 
-// TestLastWriteFails when the output is to be completed: that is a failure of the run, and
-// tells where the packets are.
+// TestLastWriteFails when the output is to be completed: that is a failure of the run,
+// and tells where the packets are.
 func TestLastWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out.pcap")
