@@ -18,8 +18,7 @@ import (
 // mostReplayed is how many packets of each capture are replayed.
 const mostReplayed = 400
 
-// replayable gathers what can be sent of captures, as far as it can be sent: their
-// captured bytes.
+// replayable returns the captured bytes of packets that can be sent.
 func replayable(t *testing.T, names []string) (frames [][]byte) {
 	t.Helper()
 	for _, name := range names {
@@ -43,7 +42,7 @@ func replayable(t *testing.T, names []string) (frames [][]byte) {
 	return frames
 }
 
-// sendable tells whether the kernel takes a frame and delivers it. It drops those that
+// sendable reports whether the kernel takes a frame and delivers it. It drops frames that
 // end within a VLAN tag or right behind it.
 func sendable(f []byte) bool {
 	const head, tag, most = 14, 6, 65535
