@@ -78,8 +78,8 @@ func pcapOf(t *testing.T, frames [][]byte) string {
 	return name
 }
 
-// TestLiveReplay finds the same copies while captures are replayed as dedup and distinct
-// do in them, and keeps the same packets.
+// TestLiveReplay replays captures. The run keeps the same packets as dedup, and finds the
+// same copies and counts as dedup and distinct.
 func TestLiveReplay(t *testing.T) {
 	if _, err := exec.LookPath("tcpreplay"); err != nil {
 		t.Skip("no tcpreplay(1): ", err)
@@ -147,7 +147,7 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 	r.liveRun = startLive(t, args...)
 }
 
-// check compares the run with what dedup and distinct make of the capture.
+// check compares the run with the results of dedup and distinct on the capture.
 func (r *replayRun) check(file string) {
 	t := r.t
 	t.Helper()

@@ -67,7 +67,7 @@ lines decide, then the least memory.`,
 	return cmd
 }
 
-// planArguments points to --from, as the other commands take inputs as arguments.
+// planArguments points to --from, because other commands take inputs as arguments.
 func planArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &usageError{errors.New("plan takes no arguments; name captures with --from")}
@@ -187,8 +187,8 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 	return errors.Join(err, f.print(e, result), page.write(result))
 }
 
-// answer measures what there is to measure, and plans. The result is nil if that cannot
-// be done; an error beside a result tells of damaged captures.
+// answer measures the captures, if any, and plans. The result is nil if that is
+// impossible. An error beside a result is about damaged captures.
 func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {
@@ -198,8 +198,7 @@ func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 	return result, errors.Join(err, usageOf(wrong))
 }
 
-// measure reads the captures. The measurement is nil if there are none, or nothing in
-// them.
+// measure reads the captures. The measurement is nil if there are none or they are empty.
 func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, error) {
 	if len(f.config.From) == 0 {
 		return nil, nil
@@ -240,8 +239,7 @@ func (f *planFlags) print(e *env, r *plan.Result) error {
 // planPage is the page to write, if one was asked for.
 type planPage struct{ file *outfile.File }
 
-// openPage opens the page before anything is read, so that a name that cannot be written
-// is told at once.
+// openPage opens the page before anything is read, so that a bad name fails at once.
 func (f *planFlags) openPage(ctx context.Context) (planPage, error) {
 	if f.html == "" {
 		return planPage{}, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// ringFlags say where and how to capture.
+// ringFlags define where and how packets are captured.
 type ringFlags struct {
 	conf   ring.Config
 	fanout string
@@ -24,7 +24,8 @@ type ringFlags struct {
 // fanouts are the names of ring.Fanout.
 var fanouts = []string{"hash", "cpu", "queue"}
 
-// What rings take with --forward, for a delay of a millisecond or two.
+// The size and the delay of ring blocks with --forward, for a latency of one or two
+// milliseconds.
 const (
 	forwardTimeout    = time.Millisecond
 	forwardBlockBytes = 64 << 10
@@ -62,7 +63,8 @@ func (f *ringFlags) check() error {
 	return nil
 }
 
-// ringConfig returns how to capture; forwarded says that packets are waited for.
+// ringConfig returns how to capture. forwarded says that packets are forwarded and should
+// not wait.
 func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 	c := f.conf
 	c.Fanout = ring.Fanout(slices.Index(fanouts, f.fanout))
@@ -75,8 +77,8 @@ func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 	return c
 }
 
-// registerTcpdump adds flags of tcpdump that have units of their own. Each sets what
-// another flag sets. -c, -i, -s, -w and -Z are plain short names.
+// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
+// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
 func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
 	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
 	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
@@ -88,7 +90,7 @@ func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
 	groupAdvanced.add(fs, "buffer-size")
 }
 
-// sameFlags are pairs of flags that set the same, and exclude each other.
+// sameFlags are pairs of flags for one setting, which exclude each other.
 var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-C", "rotate-megabytes", "rotate-size"},
 	{"-G", "rotate-seconds", "rotate-every"},
@@ -97,8 +99,8 @@ var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-p", "no-promiscuous-mode", "promiscuous"},
 }
 
-// checkTcpdump refuses two values for one setting. It refuses -W where tcpdump does
-// something else: beside -G it ends the capture, or has no effect.
+// checkTcpdump rejects two values for one setting. It rejects -W where tcpdump does
+// something else: with -G it ends the capture, or has no effect.
 func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 	for _, s := range sameFlags {
 		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
@@ -111,7 +113,7 @@ func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// parseMegabytes reads the size that -C of tcpdump takes.
+// parseMegabytes reads a size as -C of tcpdump does.
 func parseMegabytes(s string) (int64, error) {
 	digits, unit := s, int64(1e6)
 	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Root returns the whole command line, as something to read: its commands do not run.
+// Root returns the command line for documentation; its commands must not be run.
 func Root() *cobra.Command { return newRoot(new(env)) }
 
 func newRoot(e *env) *cobra.Command {
@@ -48,8 +48,8 @@ properly and the summary is printed).`,
 	return root
 }
 
-// addCompletion adds cobra's command of shell scripts. Unlike cobra's it fails for an
-// unknown shell, and a wrong argument is a usage error.
+// addCompletion adds cobra's command of completion scripts. Unlike cobra's it fails for
+// an unknown shell, with a usage error.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion"})
@@ -63,7 +63,7 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// takesNoArguments refuses all arguments.
+// takesNoArguments rejects all arguments.
 func takesNoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
@@ -71,7 +71,7 @@ func takesNoArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand names the nearest command for a mistyped one.
+// unknownCommand rejects an unknown command, and names the nearest one.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -83,8 +83,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return &usageError{errors.New(msg + " (see flowdedup help)")}
 }
 
-// suggestFlag turns a flag error into a usage error that names the nearest
-// flag where one was mistyped.
+// suggestFlag makes an unknown flag a usage error that names the nearest flag.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -118,7 +117,7 @@ func newVersion(e *env) *cobra.Command {
 	}
 }
 
-// version is the module's version, with the commit where the build knows it.
+// version returns the module's version, with the commit if the build knows it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

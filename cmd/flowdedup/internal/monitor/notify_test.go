@@ -62,7 +62,7 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// TestNoNotifier has nobody to tell.
+// TestNoNotifier runs without a service manager.
 func TestNoNotifier(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	if n, err := NewNotifier(); n != nil || err != nil {
