@@ -64,7 +64,7 @@ func (d *Detector) prepare(ctx context.Context, inputBytes int64) error {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
-		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
+		cfg.Input.Warn(fmt.Errorf("allocating %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
 	}
 	return d.Populate(ctx)
 }

@@ -55,7 +55,7 @@ type filterResult struct {
 func newFilter(wanted bpf.Filter, warn func(error)) *filter {
 	return &filter{
 		wanted: wanted, warn: warn, byLink: map[capture.LinkType]*linkFilter{},
-		over: &linkFilter{over: true, refused: fmt.Errorf("%w: only the first %d link types are looked at", ErrFilter, maxLinkTypes)},
+		over: &linkFilter{over: true, refused: fmt.Errorf("%w: only the first %d link types are filtered", ErrFilter, maxLinkTypes)},
 	}
 }
 

@@ -141,7 +141,7 @@ func checkSum(file io.ReaderAt, size int64) error {
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	for i, s := range settings {
 		if i >= len(h.Settings) || h.Settings[i].Flag != s.Flag {
-			return fmt.Errorf("%w: it is of another kind of run", ErrState)
+			return fmt.Errorf("%w: it is from another kind of run", ErrState)
 		}
 		if was := h.Settings[i].Value; was != s.Value {
 			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", ErrState, s.Flag, orNone(was), orNone(s.Value))

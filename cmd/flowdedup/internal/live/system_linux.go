@@ -157,12 +157,12 @@ func refuseForward(captured []string, to string) error {
 	for _, name := range captured {
 		switch {
 		case name == ring.Any || name == to:
-			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
+			return fmt.Errorf("--forward %s: %w: -i %s includes it", to, ErrLoop, name)
 		case reached[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
 		}
 		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
-			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
+			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, ring.ErrLinkType, name, link)
 		}
 	}
 	return nil

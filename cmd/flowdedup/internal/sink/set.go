@@ -44,7 +44,7 @@ var (
 	// ErrOutput is wrapped by failures of an output.
 	ErrOutput = errors.New("output failed")
 	// ErrBlocked says that an output was blocked when the run was to end.
-	ErrBlocked = errors.New("blocked, and ended without it")
+	ErrBlocked = errors.New("blocked, so the run ended without it")
 )
 
 // endTimeout is how long a blocked output may take when the run is to end, and again when
