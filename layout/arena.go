@@ -15,9 +15,9 @@ const hugePage = 2 << 20
 // smallPage is the smallest page size of all systems.
 const smallPage = 4 << 10
 
-// populatePart is how much is populated at a time. Meanwhile the process gets no other memory,
+// populateStep is how much is populated at a time. Meanwhile the process gets no other memory,
 // which would hold up goroutines that need some.
-const populatePart = 2 * hugePage
+const populateStep = 2 * hugePage
 
 // maxLines keeps every size computed from a line count, with room for
 // alignment, within an int.
@@ -31,11 +31,11 @@ var ErrArenaSize = errors.New("layout: arena size out of range")
 // LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
 // kernel is asked for huge pages. There the memory lies outside of the Go heap,
 // so that hundreds of megabytes of filter do not stretch the collector's pace;
-// elsewhere it is an ordinary slice. An Arena has no locks of its own, but for Hold.
+// elsewhere it is an ordinary slice. An Arena has no locks of its own, but for Pin.
 type Arena struct {
 	lines   []Line
 	mapping []byte       // what the last user gives back
-	users   atomic.Int32 // the owner until Close, and those that hold the lines
+	pins    atomic.Int32 // the owner until Close, and those that hold the lines
 }
 
 // NewArena returns n lines of zeros. Close gives the memory back; nothing
@@ -61,21 +61,21 @@ func NewArena(n int) (*Arena, error) {
 	}
 	lines := unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(aligned))), n)
 	a := &Arena{lines: lines, mapping: mapping}
-	a.users.Store(1)
+	a.pins.Store(1)
 	return a, nil
 }
 
-// Hold returns the lines, and keeps them and their content in place whatever Release and Close
-// are asked for, until Drop is called. It must come before Close; Drop may come at any time, from
+// Pin returns the lines, and keeps them and their content in place whatever Release and Close
+// are asked for, until Unpin is called. It must come before Close; Unpin may come at any time, from
 // any goroutine.
-func (a *Arena) Hold() []Line {
-	a.users.Add(1)
+func (a *Arena) Pin() []Line {
+	a.pins.Add(1)
 	return a.lines
 }
 
-// Drop ends a Hold, and gives the memory back if Close was called meanwhile.
-func (a *Arena) Drop() error {
-	if a.users.Add(-1) > 0 {
+// Unpin ends a Pin, and gives the memory back if Close was called meanwhile.
+func (a *Arena) Unpin() error {
+	if a.pins.Add(-1) > 0 {
 		return nil
 	}
 	mapping := a.mapping
@@ -98,7 +98,7 @@ func (a *Arena) Clear() { clear(a.lines) }
 // lines hold stays. It may be called while other goroutines use the lines.
 func (a *Arena) Populate(from, to int) {
 	for part := 0; from < to; from += part {
-		part = min(populatePart/LineSize, to-from)
+		part = min(populateStep/LineSize, to-from)
 		if populate(a.bytes(from, from+part)) == nil {
 			continue
 		}
@@ -114,7 +114,7 @@ func (a *Arena) Populate(from, to int) {
 func (a *Arena) Release(from, to int) {
 	const lines = hugePage / LineSize
 	from, to = from/lines*lines, to/lines*lines
-	if from < to && a.users.Load() == 1 {
+	if from < to && a.pins.Load() == 1 {
 		release(a.bytes(from, to))
 	}
 }
@@ -125,11 +125,11 @@ func (a *Arena) bytes(from, to int) []byte {
 }
 
 // Close gives the memory back, once nobody holds it. The lines must not be used any
-// more, by no slice of them but that of Hold. Further calls do nothing.
+// more, by no slice of them but that of Pin. Further calls do nothing.
 func (a *Arena) Close() error {
 	if a.lines == nil {
 		return nil
 	}
 	a.lines = nil
-	return a.Drop()
+	return a.Unpin()
 }

@@ -81,9 +81,9 @@ func TestArenaHold(t *testing.T) {
 	for i := range a.Lines() {
 		a.Lines()[i][3] = uint64(i)
 	}
-	one, other := a.Hold(), a.Hold()
+	one, other := a.Pin(), a.Pin()
 	a.Release(0, n)
-	if err := errors.Join(a.Close(), a.Close(), a.Drop()); err != nil || a.Lines() != nil {
+	if err := errors.Join(a.Close(), a.Close(), a.Unpin()); err != nil || a.Lines() != nil {
 		t.Error("after Close: ", err)
 	}
 	for i := range one {
@@ -94,7 +94,7 @@ func TestArenaHold(t *testing.T) {
 	if a.mapping == nil {
 		t.Error("the memory was given back while it was held")
 	}
-	if err := a.Drop(); err != nil || a.mapping != nil {
+	if err := a.Unpin(); err != nil || a.mapping != nil {
 		t.Error("after the last Drop: ", err)
 	}
 }

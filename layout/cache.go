@@ -12,9 +12,9 @@ type CacheSizes struct {
 	L1, L2, L3 int
 }
 
-// usual is what a core of a current server has at least; it stands in for
+// defaultCaches is what a core of a current server has at least; it stands in for
 // sizes that the CPU or its hypervisor does not tell.
-var usual = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
+var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
 // Caches returns the cache sizes of this machine's CPU. All are positive and
 // none is below the one before it.
@@ -26,9 +26,9 @@ func Caches() CacheSizes {
 // sane fills in what is unknown, and corrects levels that a virtual machine
 // reports smaller than the level below.
 func sane(c CacheSizes) CacheSizes {
-	c.L1 = cmp.Or(max(c.L1, 0), usual.L1)
-	c.L2 = max(cmp.Or(max(c.L2, 0), usual.L2), c.L1)
-	c.L3 = max(cmp.Or(max(c.L3, 0), usual.L3), c.L2)
+	c.L1 = cmp.Or(max(c.L1, 0), defaultCaches.L1)
+	c.L2 = max(cmp.Or(max(c.L2, 0), defaultCaches.L2), c.L1)
+	c.L3 = max(cmp.Or(max(c.L3, 0), defaultCaches.L3), c.L2)
 	return c
 }
 

@@ -21,8 +21,8 @@ func TestCaches(t *testing.T) {
 
 func TestSaneCaches(t *testing.T) {
 	for _, c := range []struct{ in, want CacheSizes }{
-		{CacheSizes{}, usual},
-		{CacheSizes{-1, -1, -1}, usual},
+		{CacheSizes{}, defaultCaches},
+		{CacheSizes{-1, -1, -1}, defaultCaches},
 		{CacheSizes{L1: 48 << 10, L2: 2 << 20, L3: 100 << 20}, CacheSizes{L1: 48 << 10, L2: 2 << 20, L3: 100 << 20}},
 		{CacheSizes{L1: 64 << 10, L2: 32 << 20, L3: -1}, CacheSizes{L1: 64 << 10, L2: 32 << 20, L3: 32 << 20}},
 	} {

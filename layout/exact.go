@@ -20,7 +20,7 @@ func ExactRemainderBits(lines int) uint { return uint(33 - bits.Len(uint(lines))
 
 // Bounds of the number of lines of exact rows. Rows of more than MaxExactLines
 // lines would take as much memory as a bitmap of all 2^32 words, which fills
-// BitmapLines lines (512 MiB) and never spills.
+// BitmapLines lines (512 MiB) and never overflows.
 const (
 	MinExactLines = 2
 	MaxExactLines = BitmapLines / 2

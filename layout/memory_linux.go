@@ -98,7 +98,7 @@ func cgroupMounts(root fs.FS) (mounts []cgroupMount) {
 		switch {
 		case kind[0] == "cgroup2":
 			m.version = 2
-		case kind[0] == "cgroup" && listed(kind[2], "memory"):
+		case kind[0] == "cgroup" && inList(kind[2], "memory"):
 			m.version = 1
 		default:
 			continue
@@ -112,7 +112,7 @@ func cgroupMounts(root fs.FS) (mounts []cgroupMount) {
 func cgroupPath(root fs.FS, version int) string {
 	for _, line := range readLines(root, "proc/self/cgroup") {
 		f := strings.SplitN(line, ":", 3)
-		if len(f) == 3 && (version == 2 && f[0] == "0" && f[1] == "" || version == 1 && listed(f[1], "memory")) {
+		if len(f) == 3 && (version == 2 && f[0] == "0" && f[1] == "" || version == 1 && inList(f[1], "memory")) {
 			return path.Clean(f[2])
 		}
 	}
@@ -122,8 +122,8 @@ func cgroupPath(root fs.FS, version int) string {
 // unescape turns back what the kernel writes for characters that separate fields.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// listed reports whether a word is in a list with commas.
-func listed(list, word string) bool {
+// inList reports whether a word is in a list with commas.
+func inList(list, word string) bool {
 	return strings.Contains(","+list+",", ","+word+",")
 }
 

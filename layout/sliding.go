@@ -12,8 +12,8 @@ const (
 	// SlidingLines is the least number of lines of sliding rows: a line's number holds the
 	// ten bits of a word that its cells leave out at the top.
 	SlidingLines = 1 << slidingTop
-	// SlidingKnown is the bit of a cell that says that it holds an element.
-	SlidingKnown = 1 << SlidingDateBits
+	// SlidingPresent is the bit of a cell that says that it holds an element.
+	SlidingPresent = 1 << SlidingDateBits
 	// SlidingDateBits is the width of a date.
 	SlidingDateBits = 15
 
@@ -23,11 +23,11 @@ const (
 // SlidingCell returns what a cell of sliding rows holds of a word that was last seen at
 // date 0.
 func SlidingCell(word uint64) uint64 {
-	return word<<slidingTop&^(2*SlidingKnown-1) | SlidingKnown
+	return word<<slidingTop&^(2*SlidingPresent-1) | SlidingPresent
 }
 
-// SlidingSide returns the last bit of the number of the line that a cell belongs to, if there
+// SlidingHalf returns the last bit of the number of the line that a cell belongs to, if there
 // are 2*SlidingLines lines or more, a power of two.
-func SlidingSide(cell uint64, lines int) uint64 {
+func SlidingHalf(cell uint64, lines int) uint64 {
 	return cell >> ((65 + slidingTop - bits.Len(uint(lines))) & 63) & 1
 }

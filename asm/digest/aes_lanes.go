@@ -92,7 +92,7 @@ func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order 
 	var left [aesLanes]uint64 // blocks; 0 is an idle lane
 	var index [aesLanes]int   // of the lane's state
 	next := 0
-	for next < len(order) && blocks(msgs[order[next]].Len) < 2 {
+	for next < len(order) && cipherBlocks(msgs[order[next]].Len) < 2 {
 		next++
 	}
 	for {
@@ -103,7 +103,7 @@ func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order 
 					continue
 				}
 				m := &msgs[order[next]]
-				left[lane], index[lane] = blocks(m.Len)-1, next
+				left[lane], index[lane] = cipherBlocks(m.Len)-1, next
 				l.state[lane], l.offset[lane] = states[next], uint64(m.Off)
 				next++
 			}

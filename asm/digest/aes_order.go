@@ -16,11 +16,11 @@ type messageOrder struct {
 // frame's. What is longer is in the last class.
 const orderClasses = 128
 
-// blocks returns how many blocks a message of that length has after its first, which
+// cipherBlocks returns how many blocks a message of that length has after its first, which
 // holds the length.
-func blocks(length uint32) uint64 { return (uint64(length) + 15) / 16 }
+func cipherBlocks(length uint32) uint64 { return (uint64(length) + 15) / 16 }
 
-func orderClass(m *Message) uint64 { return min(blocks(m.Len), orderClasses-1) }
+func orderClass(m *Message) uint64 { return min(cipherBlocks(m.Len), orderClasses-1) }
 
 // sort returns the indexes of 1 to orderedMessages messages, the shorter class
 // first (a counting sort), and whether all have as many blocks.
@@ -58,9 +58,9 @@ var unsorted = func() (order [orderedMessages]uint16) {
 // sameBlocks reports whether there is nothing to sort, as in a flood of short
 // packets.
 func sameBlocks(msgs []Message) bool {
-	first, differ := blocks(msgs[0].Len), uint64(0)
+	first, differ := cipherBlocks(msgs[0].Len), uint64(0)
 	for i := range msgs {
-		differ |= blocks(msgs[i].Len) ^ first
+		differ |= cipherBlocks(msgs[i].Len) ^ first
 	}
 	return differ == 0
 }

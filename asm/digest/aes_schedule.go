@@ -15,7 +15,7 @@ func newAESSchedule(key [16]byte) *aesSchedule {
 		last := &s[round-1]
 		// The last word, rotated by a byte and substituted, with the round's
 		// constant in its first byte.
-		word := [4]byte{aesBox[last[13]] ^ constant, aesBox[last[14]], aesBox[last[15]], aesBox[last[12]]}
+		word := [4]byte{aesSBox[last[13]] ^ constant, aesSBox[last[14]], aesSBox[last[15]], aesSBox[last[12]]}
 		previous := binary.LittleEndian.Uint32(word[:])
 		for i := 0; i < 16; i += 4 {
 			previous ^= binary.LittleEndian.Uint32(last[i:])
@@ -26,17 +26,17 @@ func newAESSchedule(key [16]byte) *aesSchedule {
 	return s
 }
 
-// aesBox is the cipher's substitution of bytes: the inverse in GF(2^8) followed
+// aesSBox is the cipher's substitution of bytes: the inverse in GF(2^8) followed
 // by an affine map (FIPS 197, section 5.1.1). 3 generates the field's
 // multiplicative group; its inverse there is 0xf6.
-var aesBox = func() (box [256]byte) {
+var aesSBox = func() (box [256]byte) {
 	box[0] = 0x63
 	power, inverse := byte(1), byte(1)
 	for range 255 {
 		b := inverse
 		box[power] = b ^ rotate(b, 1) ^ rotate(b, 2) ^ rotate(b, 3) ^ rotate(b, 4) ^ 0x63
 		power ^= timesX(power)
-		inverse = overThree(inverse)
+		inverse = divideBy3(inverse)
 	}
 	return box
 }()
@@ -46,9 +46,9 @@ func timesX(b byte) byte {
 	return b<<1 ^ -(b>>7)&0x1b
 }
 
-// overThree divides by x+1: multiplies by its inverse, the sum of x^7, x^6, x^5,
+// divideBy3 divides by x+1: multiplies by its inverse, the sum of x^7, x^6, x^5,
 // x^4, x^2 and x.
-func overThree(b byte) (product byte) {
+func divideBy3(b byte) (product byte) {
 	for bit, term := 0, b; bit < 8; bit, term = bit+1, timesX(term) {
 		product ^= term & -(0xf6 >> bit & 1)
 	}

@@ -42,12 +42,12 @@ func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16,
 	}
 	kept := 0
 	for begin := 0; begin < len(order); {
-		length := blocks(msgs[order[begin]].Len)
+		length := cipherBlocks(msgs[order[begin]].Len)
 		end := begin + 1
 		if same {
 			end = len(order)
 		}
-		for end < len(order) && blocks(msgs[order[end]].Len) == length {
+		for end < len(order) && cipherBlocks(msgs[order[end]].Len) == length {
 			end++
 		}
 		if groups := (end - begin) / aesLanes; groups > 0 && length > 0 {
@@ -85,9 +85,9 @@ func highwayLanes() int {
 // sumGroups digests the messages that order lists, a multiple of lanes.
 func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
 	if cpu.Best == cpu.AVX512 {
-		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start, &restOrder)
+		sumHighwayAVX512(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/4, front, &h.start, &remainderOrder)
 	} else {
-		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
+		sumHighwayAVX2(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &remainderOrder)
 	}
 }
 
@@ -118,9 +118,9 @@ func advanceAESNI(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 // before the first packet, past the header in words 2 and 3.
 //
 //go:noescape
-func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
 
 // sumHighwayAVX2 does the same for groups of two messages.
 //
 //go:noescape
-func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)

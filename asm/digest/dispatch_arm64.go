@@ -35,7 +35,7 @@ func highwayLanes() int {
 
 // sumGroups digests the messages that order lists, a multiple of lanes.
 func (h *Highway) sumGroups(dst []Digest, buf []byte, msgs []Message, order []uint16, front *bufferFront) {
-	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &restOrder)
+	sumHighwayNEON(&dst[0], unsafe.SliceData(buf), &msgs[0], &order[0], len(order)/2, front, &h.start, &remainderOrder)
 }
 
 //go:noescape
@@ -51,4 +51,4 @@ func advanceNEON(l *lanes, buf *byte, steps uint64, schedule *aesSchedule)
 // before the first packet, past the header in words 2 and 3.
 //
 //go:noescape
-func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)

@@ -2,7 +2,7 @@
 //
 //	SI buffer  R8 what takes a pointer from there to the same byte of front
 //	BX messages  R9 order, at the group  R10 and on the group's messages
-//	CX table of rests
+//	CX table of remainders
 
 // BEGIN takes the arguments.
 #define BEGIN \
@@ -12,7 +12,7 @@
 	MOVQ front+40(FP), R8   \
 	ADDQ $16, R8            \
 	SUBQ SI, R8             \
-	MOVQ rests+56(FP), CX
+	MOVQ remainders+56(FP), CX
 
 // MESSAGE finds message LANE of the group: its address to AX, its first byte to P,
 // and its length to the least, R14, and the greatest, DX.

@@ -9,7 +9,7 @@
 //
 //	words  0,1 2,3       Y8, Y9 packet
 //	v0     Y0  Y4        Y10, Y11 high words of v0, scratch
-//	v1     Y1  Y5        Y12 lengths, then of rests
+//	v1     Y1  Y5        Y12 lengths, then of remainders
 //	mul0   Y2  Y6        Y13 the message that takes no part
 //	mul1   Y3  Y7        Y15 zipper
 
@@ -72,7 +72,7 @@
 	VPSLLVD Y12, V1, V1      \
 	VPOR   Y10, V1, V1
 
-// func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+// func sumHighwayAVX2(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.

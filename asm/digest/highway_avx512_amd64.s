@@ -9,7 +9,7 @@
 //
 //	words  0,1 2,3       Z8, Z9 packet
 //	v0     Z0  Z4        Z10, Z11 high words of v0, scratch
-//	v1     Z1  Z5        Z12 lengths, then of rests
+//	v1     Z1  Z5        Z12 lengths, then of remainders
 //	mul0   Z2  Z6        Z30 31 in each word of 32 bits
 //	mul1   Z3  Z7        Z31 zipper
 //
@@ -47,7 +47,7 @@
 	VMOVDQU64 (-(AT))(P)(AX*1), K1, Z8        \
 	VMOVDQU64 (16-(AT))(P)(AX*1), K1, Z9
 
-// REST2 makes the packets of two rests, one behind the other.
+// REST2 makes the packets of two remainders, one behind the other.
 #define REST2(LANE, P, Q, X, Y, Z, YT, ZT) \
 	REST(LANE, P)                       \
 	VMOVDQU (DX), X                     \
@@ -59,7 +59,7 @@
 	VINSERTI64X4 $1, (AX), ZT, ZT       \
 	VPSHUFB ZT, Z, Z
 
-// func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+// func sumHighwayAVX512(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak: moved right by
 // 32 bits, the first word of 64 is the length, and so the header is there.

@@ -15,7 +15,7 @@
 //	scratch      V20 - V23 V24 - V27
 //	V31 zipper
 //
-//	R0 dst  R1 buffer  R2 messages  R3 order  R4 groups  R6 start  R7 table of rests
+//	R0 dst  R1 buffer  R2 messages  R3 order  R4 groups  R6 start  R7 table of remainders
 //	R5 what takes a pointer from the buffer to the same byte of front
 //	R8, R9 the messages' next bytes  R10, R11 their lengths  R12, R13 their packets
 //	R19 16 bytes into the buffer
@@ -148,7 +148,7 @@
 	ADD  R14<<4, R0, R14              \
 	VST1 [V0A.D2], (R14)
 
-// func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, rests *restTable)
+// func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
 //
 // A Message is its offset and length, 32 bits each, and its tweak.
 TEXT ·sumHighwayNEON(SB), NOSPLIT, $0-64
@@ -159,7 +159,7 @@ TEXT ·sumHighwayNEON(SB), NOSPLIT, $0-64
 	MOVD groups+32(FP), R4
 	MOVD front+40(FP), R5
 	MOVD start+48(FP), R6
-	MOVD rests+56(FP), R7
+	MOVD remainders+56(FP), R7
 	ADD  $16, R1, R19
 	ADD  $16, R5, R5
 	SUB  R1, R5, R5

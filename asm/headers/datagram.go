@@ -12,21 +12,21 @@ import (
 // behind its header at least. It is immutable. The kernels in assembly know where
 // first and rare are.
 type Datagrams struct {
-	rare   [8]uint64 // a bit for each version and protocol
-	first  [2]uint64 // what counts of bytes 0 to 7, by version
-	shapes [2]datagramShape
+	slowPath [8]uint64 // a bit for each version and protocol
+	first    [2]uint64 // what counts of bytes 0 to 7, by version
+	shapes   [2]datagramShape
 }
 
 // datagramShape is what datagrams of one version have in common.
 type datagramShape struct {
-	first, protocol, second uint64 // masks that make the tweak, see PlaceDatagrams
+	first, protocol, second uint64 // masks that make the tweak, see FindDatagrams
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
 	end, least              uint32 // where a frame without tags ends if the length is 0, and at least
 	stated                  uint32 // mask: all ones if the length must be that stated
 	typ                     uint16
 	size, number            uint8 // where in the datagram its length and protocol number are
 	down                    uint8 // how far bytes 8 to 13 move down
-	rare                    uint8 // index of the first word of Datagrams.rare
+	slowPath                uint8 // index of the first word of Datagrams.slowPath
 }
 
 // What a frame may have before its datagram.
@@ -41,7 +41,7 @@ const (
 // big-endian words, count under a mask, and by which datagrams with some protocols,
 // by version, are rare.
 func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
-	d := &Datagrams{rare: protocolBits(rare), first: [2]uint64{first4, first6}}
+	d := &Datagrams{slowPath: protocolBits(rare), first: [2]uint64{first4, first6}}
 	d.shapes = [2]datagramShape{{
 		first: first4, second: 0xff << 48,
 		bits: 0xff << 56, value: 0x45 << 56,
@@ -51,7 +51,7 @@ func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
 		first: first6, protocol: 0xff00, second: 0xffffffff, down: 32,
 		bits: 0xf0 << 56, value: 0x60 << 56,
 		end: datagramStart + 40, least: datagramStart + 44, stated: 0xffffffff,
-		typ: 0x86dd, size: 4, number: 6, rare: 4,
+		typ: 0x86dd, size: 4, number: 6, slowPath: 4,
 	}}
 	return d
 }
@@ -68,7 +68,7 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 	return bits
 }
 
-// PlaceDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
+// FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
 // them, from byte 12 on, with a tweak made of bytes 0 to 11 as big-endian words:
 //
 //	IPv4   bytes 0 to 7 that count | byte 9 << 48
@@ -80,18 +80,18 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 //
 // Messages with something rare about them, and those that end less than 28 bytes, or
 // their tags, before buf does, stay as they are: bit i of rest is set, and protocols[i]
-// is 0. PlaceDatagrams panics if protocols or rest have no room.
-func PlaceDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
+// is 0. FindDatagrams panics if protocols or rest have no room.
+func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	rest = rest[:(len(msgs)+63)/64]
 	clear(rest)
-	done := d.placeVectors(msgs, numbers, rest, buf)
-	d.placeGeneric(msgs, numbers, rest, buf, done)
+	done := d.findVectors(msgs, numbers, rest, buf)
+	d.findGeneric(msgs, numbers, rest, buf, done)
 }
 
-// placeGeneric places messages from number from on. Versions come in no order that a
+// findGeneric places messages from number from on. Versions come in no order that a
 // CPU could guess, so what depends on them is looked up.
-func (d *Datagrams) placeGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
+func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for i := from; i < len(msgs); i++ {
 		m := &msgs[i]
@@ -117,7 +117,7 @@ func (d *Datagrams) placeGeneric(msgs []digest.Message, numbers []uint16, rest [
 		size := int(datagramStart + s.size&7)
 		full := s.end + uint32(binary.BigEndian.Uint16(b[size:size+2]))
 		end := min(full, captured)
-		if first&s.bits^s.value|d.rare[s.rare&4|number>>6]>>(number&63)&1 != 0 || end < s.least {
+		if first&s.bits^s.value|d.slowPath[s.slowPath&4|number>>6]>>(number&63)&1 != 0 || end < s.least {
 			continue
 		}
 		numbers[i] = uint16(number)

@@ -3,10 +3,10 @@
 #include "textflag.h"
 #include "datagram_amd64.h"
 
-// func placeDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+// func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
 //
 // Z3 and Z14 are the tweaks, of the frame and of the datagram.
-TEXT ·placeDatagramsAVX512(SB), NOSPLIT, $0-56
+TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-56
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ rest+16(FP), R8

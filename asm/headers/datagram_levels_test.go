@@ -84,11 +84,11 @@ func TestPlaceDatagramsLevels(t *testing.T) {
 			msgs, buf := someFrames(t, rng, n)
 			numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
 			wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
-			d.placeGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
+			d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
 			for i := range rest {
 				rest[i] = rng.Uint64()
 			}
-			PlaceDatagrams(d, msgs, numbers, rest, buf)
+			FindDatagrams(d, msgs, numbers, rest, buf)
 			if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
 				t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
 			}
@@ -140,7 +140,7 @@ func TestPlaceDatagrams(t *testing.T) {
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			PlaceDatagrams(NewDatagrams(first4, first6, &rare), msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			FindDatagrams(NewDatagrams(first4, first6, &rare), msgs[:], numbers[:], rest, append(c.frame, zeros...))
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)
 				if want.Len == 0 {
@@ -183,7 +183,7 @@ func BenchmarkPlaceDatagrams(b *testing.B) {
 	kerneltest.BenchLevels(b, func(b *testing.B) {
 		kerneltest.MeasureCached(b, len(msgs), func() {
 			copy(msgs, frames)
-			PlaceDatagrams(d, msgs, numbers, rest, buf)
+			FindDatagrams(d, msgs, numbers, rest, buf)
 		})
 	})
 }

@@ -10,24 +10,24 @@ import (
 )
 
 // Both kernels are for AVX512 alone, which can load from eight places at once. At other
-// levels Datagrams.placeGeneric runs, and [Tuples.List] lists nothing.
+// levels Datagrams.findGeneric runs, and [Tuples.List] lists nothing.
 
-// placeVectors places the messages that fill whole vectors, and returns how many they
+// findVectors places the messages that fill whole vectors, and returns how many they
 // are.
-func (d *Datagrams) placeVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
+func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
 	groups := len(msgs) / 8
 	if cpu.Best != cpu.AVX512 || groups == 0 || len(buf) < datagramReach {
 		return 0
 	}
-	placeDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
+	findDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
 	return 8 * groups
 }
 
-// placeDatagramsAVX512 places groups of eight messages, 1 or more. What it reads of a
+// findDatagramsAVX512 places groups of eight messages, 1 or more. What it reads of a
 // frame starts at offsets up to last. Each group has a byte of rest.
 //
 //go:noescape
-func placeDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
+func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
 
 // tupleReach is what is read of a frame, its tags taken out.
 const tupleReach = datagramStart + 44

@@ -4,9 +4,9 @@ package headers
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
-// placeVectors leaves all messages to its caller: without loads from eight places at
+// findVectors leaves all messages to its caller: without loads from eight places at
 // once vectors would gain nothing.
-func (d *Datagrams) placeVectors([]digest.Message, []uint16, []uint64, []byte) (done int) { return 0 }
+func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int) { return 0 }
 
 // listVectors can list nothing: without loads from eight places at once vectors would
 // gain nothing.

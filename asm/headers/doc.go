@@ -2,6 +2,6 @@
 // them. Everything else about headers is in capture/flow.
 //
 //	question                                 function         contract      plain twin
-//	where is the IP datagram in a frame      PlaceDatagrams   datagram.go   datagram.go
+//	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go
 //	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/flow decodes
 package headers

@@ -37,15 +37,15 @@ func (l *TupleList) Resize(n int) {
 // [Datagrams] places, and no fragments. It is immutable. The kernel knows its layout;
 // without one, who wants the lists makes them from headers that it decodes one by one.
 type Tuples struct {
-	rare  [8]uint64
-	ports [4]uint64 // a bit for each protocol
+	slowPath [8]uint64
+	ports    [4]uint64 // a bit for each protocol
 }
 
 // NewTuples returns the rule by which datagrams with some protocols, by version, are
 // rare, and others begin with two ports.
 func NewTuples(rare *[2][256]bool, ports *[256]bool) *Tuples {
 	begins := protocolBits(&[2][256]bool{*ports})
-	return &Tuples{rare: protocolBits(rare), ports: [4]uint64(begins[:4])}
+	return &Tuples{slowPath: protocolBits(rare), ports: [4]uint64(begins[:4])}
 }
 
 // List appends the datagrams in messages, which are Ethernet frames in buf, to the list

@@ -66,7 +66,7 @@ func (b *batch) fillSliding(words []uint64, dates []uint16, shift uint) {
 	dates = dates[:len(words)]
 	for i, word := range words {
 		b.offset[i&63] = word >> (shift & 63) * 64
-		b.low[i&63] = layout.SlidingCell(word) | uint64(dates[i]&(layout.SlidingKnown-1))
+		b.low[i&63] = layout.SlidingCell(word) | uint64(dates[i]&(layout.SlidingPresent-1))
 	}
 	b.repeatFirst(len(words))
 }

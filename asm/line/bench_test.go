@@ -135,7 +135,7 @@ func BenchmarkExactRows(b *testing.B) {
 
 func measureExact(b *testing.B, lines []layout.Line, hash bool) {
 	s, permutation := newDigestBatch(), permute.NewBijection([16]byte{7: 1})
-	words, spill := make([]uint32, benchBatch), make([]uint32, benchBatch)
+	words, overflow := make([]uint32, benchBatch), make([]uint32, benchBatch)
 	seen := make([]uint64, benchBatch/64)
 	testAndSet, cells := exactKernel(len(lines))
 	room := 0
@@ -152,13 +152,13 @@ func measureExact(b *testing.B, lines []layout.Line, hash bool) {
 		if hash {
 			permutation.Permute(words, words)
 		}
-		testAndSet(lines, seen, words, spill)
+		testAndSet(lines, seen, words, overflow)
 	})
 }
 
 // exactKernel returns the kernel for so many lines, and how many words a line of
 // rows holds.
-func exactKernel(lines int) (testAndSet func(lines []layout.Line, seen []uint64, permuted, spill []uint32) int, cells int) {
+func exactKernel(lines int) (testAndSet func(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int, cells int) {
 	switch {
 	case lines == layout.BitmapLines:
 		return func(lines []layout.Line, seen []uint64, permuted, _ []uint32) int {
@@ -227,7 +227,7 @@ func BenchmarkSlidingRows(b *testing.B) {
 
 func measureSliding(b *testing.B, lines []layout.Line) {
 	s := newDigestBatch()
-	dates, before, spill := make([]uint16, benchBatch), make([]uint16, benchBatch), make([]uint32, benchBatch)
+	dates, before, overflow := make([]uint16, benchBatch), make([]uint16, benchBatch), make([]uint32, benchBatch)
 	words := make([]uint64, benchBatch)
 	room, date := 0, uint16(0)
 	kerneltest.Measure(b, benchBatch, func() {
@@ -235,7 +235,7 @@ func measureSliding(b *testing.B, lines []layout.Line) {
 			untimed(b, func() { fillLines(lines, 2) })
 			room = 2 * len(lines)
 		}
-		date = (date + 1) % layout.SlidingKnown
+		date = (date + 1) % layout.SlidingPresent
 		for i := range dates {
 			dates[i] = date
 		}
@@ -243,7 +243,7 @@ func measureSliding(b *testing.B, lines []layout.Line) {
 		for i := range words {
 			words[i] = s.digests[i][0]
 		}
-	}, func() { TestAndSetSliding(lines, before, words, dates, spill) })
+	}, func() { TestAndSetSliding(lines, before, words, dates, overflow) })
 }
 
 // BenchmarkBits takes filters from a quarter of their bits set to three eighths,

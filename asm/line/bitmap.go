@@ -5,7 +5,7 @@ import "github.com/flowdedup/flowdedup/layout"
 // TestAndSetBitmap is TestAndSetExact32 for a bitmap of all 2^32 words: the
 // top 23 bits choose the line, the next three the element in it and the low six
 // the bit. Nothing ever
-// spills. It panics unless there are 2^23 lines and
+// overflows. It panics unless there are 2^23 lines and
 // seen holds len(permuted) bits.
 func TestAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	if len(lines) != layout.BitmapLines || len(seen) < bitWords(len(permuted)) {

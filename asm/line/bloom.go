@@ -35,8 +35,8 @@ var salts = func() (salts bloomSalts) {
 // if lines is empty, rounds is not in 1 to MaxBloomRounds or seen holds fewer than
 // len(digests) bits.
 func TestBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) {
-	checkBits(lines, seen, digests, rounds)
-	takeBits(lines, seen, digests, rounds, false)
+	checkBloomArguments(lines, seen, digests, rounds)
+	lookUpBloom(lines, seen, digests, rounds, false)
 }
 
 // TestAndSetBloom does what TestBloom does, in stream order, and sets the bits of
@@ -45,18 +45,18 @@ func TestBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, roun
 // more. Elements whose bit in seen was set before the call are left alone.
 // It panics as TestBloom does.
 func TestAndSetBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) (added uint64) {
-	checkBits(lines, seen, digests, rounds)
-	return takeBits(lines, seen, digests, rounds, true)
+	checkBloomArguments(lines, seen, digests, rounds)
+	return lookUpBloom(lines, seen, digests, rounds, true)
 }
 
-func checkBits(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) {
+func checkBloomArguments(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) {
 	if len(lines) == 0 || rounds < 1 || rounds > layout.MaxBloomRounds || len(seen) < bitWords(len(digests)) {
 		panic("line: Bloom lines: no lines, rounds out of range or seen too short")
 	}
 }
 
-// takeBits does TestBloom, or TestAndSetBloom if bits are to be set.
-func takeBits(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int, set bool) (added uint64) {
+// lookUpBloom does TestBloom, or TestAndSetBloom if bits are to be set.
+func lookUpBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int, set bool) (added uint64) {
 	if len(digests) == 0 {
 		return 0
 	}

@@ -119,9 +119,9 @@ element:
 	VZEROUPPER
 	RET
 
-// func spreadAMD64(x, room uint64) (moved uint64)
+// func spreadAMD64(x, mask uint64) (moved uint64)
 TEXT ·spreadAMD64(SB), NOSPLIT, $0-24
 	MOVQ  x+0(FP), AX
-	PDEPQ room+8(FP), AX, AX
+	PDEPQ mask+8(FP), AX, AX
 	MOVQ  AX, moved+16(FP)
 	RET

@@ -9,16 +9,16 @@ func testBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds int) (
 	salts := salts[:8*rounds]
 	for i := range n {
 		missed <<= 1
-		if !holdsBits(&lines[current.offset[i&63]/64], current.low[i&63], salts) {
+		if !hasBits(&lines[current.offset[i&63]/64], current.low[i&63], salts) {
 			missed |= 1
 		}
 	}
 	return missed
 }
 
-// holdsBits stops at the first missing bit: in a filter that is worth its
+// hasBits stops at the first missing bit: in a filter that is worth its
 // memory most elements that are not there miss one of the first two.
-func holdsBits(line *[8]uint64, low uint64, salts []uint64) bool {
+func hasBits(line *[8]uint64, low uint64, salts []uint64) bool {
 	for s, salt := range salts {
 		if line[s%8]>>(low*salt>>58)&1 == 0 {
 			return false

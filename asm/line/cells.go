@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// ErrCellParams is wrapped by the errors of NewCellRule and NewTimerRule.
-var ErrCellParams = errors.New("parameter out of range")
+// ErrParams is wrapped by the errors of NewCellRule and NewTimerRule.
+var ErrParams = errors.New("parameter out of range")
 
 // CellParams says what the lines of a stable Bloom filter hold and how they change.
 type CellParams struct {
@@ -31,7 +31,7 @@ func (p CellParams) Cells() int { return 512 / p.Bits }
 
 func (p CellParams) check() error {
 	if p.Bits != 2 && p.Bits != 4 {
-		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrCellParams)
+		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrParams)
 	}
 	for _, v := range []struct {
 		name             string
@@ -43,7 +43,7 @@ func (p CellParams) check() error {
 		{"HitP", p.HitP, 0, p.MissP},
 	} {
 		if v.value < v.low || v.value > v.high {
-			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrCellParams)
+			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrParams)
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ type CellRule struct {
 	run [2][cellWindows]byte
 }
 
-// NewCellRule prepares p. Errors wrap ErrCellParams.
+// NewCellRule prepares p. Errors wrap ErrParams.
 func NewCellRule(p CellParams) (*CellRule, error) {
 	if err := p.check(); err != nil {
 		return nil, err

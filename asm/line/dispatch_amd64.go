@@ -101,17 +101,17 @@ func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
 	return 8 * groups
 }
 
-// fallVectors does what fall does for the first ticks, each with the one after it, and
+// decreasingVectors does what decreasing does for the first ticks, each with the one after it, and
 // returns how many.
-func fallVectors(ticks []uint64) (done int, fell bool) {
+func decreasingVectors(ticks []uint64) (done int, fell bool) {
 	groups := vectorGroups(len(ticks) - 1)
 	switch {
 	case groups < 1:
 		return 0, false
 	case cpu.Best == cpu.AVX512:
-		fell = fallAVX512(&ticks[0], groups)
+		fell = decreasingAVX512(&ticks[0], groups)
 	default:
-		fell = fallAVX2(&ticks[0], 2*groups)
+		fell = decreasingAVX2(&ticks[0], 2*groups)
 	}
 	return 8 * groups, fell
 }
@@ -258,11 +258,11 @@ func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds 
 	return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
 }
 
-func spreadBits(x, room uint64) (moved uint64) {
+func spreadBits(x, mask uint64) (moved uint64) {
 	if cpu.Best == cpu.Generic {
-		return spreadGeneric(x, room)
+		return spreadGeneric(x, mask)
 	}
-	return spreadAMD64(x, room)
+	return spreadAMD64(x, mask)
 }
 
 // testAndSet first makes of the words in the batch what the kernels look for in a line.

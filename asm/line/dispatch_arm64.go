@@ -137,7 +137,7 @@ func (b *timedBatch) fillVectors(*[64]uint64, []int64, []uint32, *timedRule) (do
 
 func (s *timerStamps) fillVectors([]uint64, *TimerRule) (done int) { return 0 }
 
-func fallVectors([]uint64) (done int, fell bool) { return 0, false }
+func decreasingVectors([]uint64) (done int, fell bool) { return 0, false }
 
 func insertedVectors(*batch, int, uint64, []uint32, uint64) (done int, inserted uint64) { return 0, 0 }
 
@@ -147,7 +147,7 @@ func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
 
 func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 
-func spreadBits(x, room uint64) (moved uint64) { return spreadGeneric(x, room) }
+func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
 
 // topVictims tells that the kernels of rows that are words want the top bit of the cell
 // that a random eviction takes.

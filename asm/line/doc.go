@@ -17,7 +17,7 @@
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has
 // those of timed rows for AVX-512. Those of exact rows are the ones of fingerprint rows. What
-// decrements a stable Bloom filter is forget in stable_generic.go, clear... in the files
+// decrements a stable Bloom filter is evict in stable_generic.go, clear... in the files
 // stable_*.s, and testAndSet2 and testAndSet4 in cells_generic.go.
 //
 // # Levels

@@ -18,47 +18,47 @@ import (
 // whether from an earlier call or from an earlier element of this one; the other
 // bits of the words that len(permuted) elements cover are cleared. The
 // positions of words that are neither in their row nor have an empty cell
-// there go to spill, ascending, and their number is returned: their seen bits
+// there go to overflow, ascending, and their number is returned: their seen bits
 // are clear, and the caller has to remember these words elsewhere. A full
-// row stays full, so all later sightings of such a word spill as well.
+// row stays full, so all later sightings of such a word overflow as well.
 //
 // It panics unless len(lines) is a power of two from 2 to 2^31, seen holds
-// len(permuted) bits and spill is no shorter than permuted.
-func TestAndSetExact32(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
-	checkExact(lines, 2, seen, len(permuted), spill)
-	return testAndSetExact(lines, seen, elements{kind: exact32, count: len(permuted), words: permuted}, spill, layout.Lines16x32)
+// len(permuted) bits and overflow is no shorter than permuted.
+func TestAndSetExact32(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
+	checkExact(lines, 2, seen, len(permuted), overflow)
+	return testAndSetExact(lines, seen, elements{kind: exact32, count: len(permuted), words: permuted}, overflow, layout.Lines16x32)
 }
 
 // TestAndSetExact16 is TestAndSetExact32 for rows of 32 cells of 16 bits: cell c
 // lies in bits 16*(c%4) and up of element c/4 of the line. It panics if there are
 // fewer than Exact16Lines lines, and otherwise as TestAndSetExact32 does.
-func TestAndSetExact16(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
-	checkExact(lines, layout.Exact16Lines, seen, len(permuted), spill)
-	return testAndSetExact(lines, seen, elements{kind: exact32, count: len(permuted), words: permuted}, spill, layout.Lines32x16)
+func TestAndSetExact16(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
+	checkExact(lines, layout.Exact16Lines, seen, len(permuted), overflow)
+	return testAndSetExact(lines, seen, elements{kind: exact32, count: len(permuted), words: permuted}, overflow, layout.Lines32x16)
 }
 
 // TestAndSetExact64 is TestAndSetExact32 for the low halves of digests, digests[i][0], in
 // rows of 8 cells of 64 bits: with 2^L lines the top L bits choose the line, and the
 // whole word is stored in it, in element c for cell c, 1 in place of 0. So two digests
 // count as equal if their low halves are.
-func TestAndSetExact64(lines []layout.Line, seen []uint64, digests []digest.Digest, spill []uint32) int {
-	checkExact(lines, 2, seen, len(digests), spill)
-	return testAndSetExact(lines, seen, elements{kind: exact64, count: len(digests), digests: digests}, spill, layout.Lines8x64)
+func TestAndSetExact64(lines []layout.Line, seen []uint64, digests []digest.Digest, overflow []uint32) int {
+	checkExact(lines, 2, seen, len(digests), overflow)
+	return testAndSetExact(lines, seen, elements{kind: exact64, count: len(digests), digests: digests}, overflow, layout.Lines8x64)
 }
 
-func checkExact(lines []layout.Line, least int, seen []uint64, elements int, spill []uint32) {
+func checkExact(lines []layout.Line, least int, seen []uint64, elements int, overflow []uint32) {
 	n := len(lines)
 	if n < least || n&(n-1) != 0 || uint64(n) > 1<<31 {
 		panic("line: exact rows: the number of lines is not a power of two of the kernel's range")
 	}
-	if len(seen) < bitWords(elements) || len(spill) < elements {
-		panic("line: exact rows: seen or spill too short")
+	if len(seen) < bitWords(elements) || len(overflow) < elements {
+		panic("line: exact rows: seen or overflow too short")
 	}
 }
 
 // testAndSetExact looks elements up with the kernels of fingerprint rows. What is stored of
 // an element takes the place of the fingerprint, and no cell of a full row is a victim.
-func testAndSetExact(lines []layout.Line, seen []uint64, e elements, spill []uint32, shape layout.RowShape) (spilled int) {
+func testAndSetExact(lines []layout.Line, seen []uint64, e elements, overflow []uint32, shape layout.RowShape) (overflowed int) {
 	if e.count == 0 {
 		return 0
 	}
@@ -71,9 +71,9 @@ func testAndSetExact(lines []layout.Line, seen []uint64, e elements, spill []uin
 		current, ahead, n := w.next()
 		missed, filled := testAndSetRowBatch(lines, current, ahead, n, &g, RowParams{shape, EvictRandom})
 		seen[at] = inOrder(^missed, n)
-		spilled = listBits(spill, spilled, inOrder(missed^filled, n), 64*at)
+		overflowed = listBits(overflow, overflowed, inOrder(missed^filled, n), 64*at)
 	}
-	return spilled
+	return overflowed
 }
 
 // listBits writes base and the number of each bit that is set to list, from number at on,

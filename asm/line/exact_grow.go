@@ -46,10 +46,10 @@ func exactCell(line *layout.Line, at, width uint) uint64 {
 	return line[at/64] >> (at % 64) & (1<<width - 1)
 }
 
-// ThinExactRows takes those words from lines from to to-1 of exact rows that have one of the
+// SampleExactRows takes those words from lines from to to-1 of exact rows that have one of the
 // bits of out, and returns how many. The others keep their order. Bits of out must be
 // ones that cells hold. It panics unless 0 <= from <= to <= len(rows).
-func ThinExactRows(rows []layout.Line, from, to int, out uint32) (removed int) {
+func SampleExactRows(rows []layout.Line, from, to int, out uint32) (removed int) {
 	width := layout.ExactCellBits(len(rows))
 	for i := range rows[from:to] {
 		line := &rows[from+i]
@@ -95,10 +95,10 @@ func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	}
 }
 
-// ThinDigestRows takes those digests from lines from to to-1 of rows of digests
+// SampleDigestRows takes those digests from lines from to to-1 of rows of digests
 // (asm.TestAndSetExact64) that have one of the bits of out, and returns how many. The others
 // keep their order. It panics unless 0 <= from <= to <= len(rows).
-func ThinDigestRows(rows []layout.Line, from, to int, out uint64) (removed int) {
+func SampleDigestRows(rows []layout.Line, from, to int, out uint64) (removed int) {
 	for i := range rows[from:to] {
 		line := &rows[from+i]
 		var kept layout.Line

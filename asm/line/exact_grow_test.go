@@ -13,11 +13,11 @@ import (
 // exactWords fills rows with words, and returns those that found a cell.
 func exactWords(rows []layout.Line, words []uint32) (held []uint32) {
 	seen := make([]uint64, len(words)/64+1)
-	spill := make([]uint32, len(words))
-	n := exactRun(rows, seen, words, spill)
+	overflow := make([]uint32, len(words))
+	n := exactRun(rows, seen, words, overflow)
 	for i, y := range words {
-		if n > 0 && spill[0] == uint32(i) {
-			spill = spill[1:]
+		if n > 0 && overflow[0] == uint32(i) {
+			overflow = overflow[1:]
 			n--
 			continue
 		}
@@ -26,11 +26,11 @@ func exactWords(rows []layout.Line, words []uint32) (held []uint32) {
 	return held
 }
 
-func exactRun(rows []layout.Line, seen []uint64, words, spill []uint32) int {
+func exactRun(rows []layout.Line, seen []uint64, words, overflow []uint32) int {
 	if layout.ExactCells(len(rows)) == 16 {
-		return TestAndSetExact32(rows, seen, words, spill)
+		return TestAndSetExact32(rows, seen, words, overflow)
 	}
-	return TestAndSetExact16(rows, seen, words, spill)
+	return TestAndSetExact16(rows, seen, words, overflow)
 }
 
 func cellsTaken(rows []layout.Line) (n int) {
@@ -62,7 +62,7 @@ func TestSplitExactRows(t *testing.T) {
 		}
 		seen := make([]uint64, len(held)/64+1)
 		if n := exactRun(rows, seen, held, make([]uint32, len(held))); n != 0 {
-			t.Errorf("%d lines: %d words spill", lines, n)
+			t.Errorf("%d lines: %d words overflow", lines, n)
 		}
 		for i, y := range held {
 			if seen[i/64]>>(i%64)&1 == 0 {
@@ -138,8 +138,8 @@ func TestSplitDigestRows(t *testing.T) {
 			digests = append(digests, digest.Digest{rng.Uint64() >> rng.UintN(2)})
 		}
 		old, rows := make([]layout.Line, lines), make([]layout.Line, 2*lines)
-		seen, spill := make([]uint64, len(digests)/64+1), make([]uint32, len(digests))
-		spilled := TestAndSetExact64(old, seen, digests, spill)
+		seen, overflow := make([]uint64, len(digests)/64+1), make([]uint32, len(digests))
+		overflowed := TestAndSetExact64(old, seen, digests, overflow)
 		SplitDigestRows(rows, old, 0, lines)
 		taken := 0
 		for i := range rows {
@@ -149,19 +149,19 @@ func TestSplitDigestRows(t *testing.T) {
 				}
 			}
 		}
-		if taken != len(digests)-spilled {
-			t.Errorf("%d lines: %d digests before, %d after", lines, len(digests)-spilled, taken)
+		if taken != len(digests)-overflowed {
+			t.Errorf("%d lines: %d digests before, %d after", lines, len(digests)-overflowed, taken)
 		}
 		held := digests[:0:0]
 		for i, d := range digests {
-			if len(spill) > 0 && spilled > 0 && spill[0] == uint32(i) {
-				spill, spilled = spill[1:], spilled-1
+			if len(overflow) > 0 && overflowed > 0 && overflow[0] == uint32(i) {
+				overflow, overflowed = overflow[1:], overflowed-1
 				continue
 			}
 			held = append(held, d)
 		}
-		spill = make([]uint32, len(held))
-		if n := TestAndSetExact64(rows, seen, held, spill); n != 0 {
+		overflow = make([]uint32, len(held))
+		if n := TestAndSetExact64(rows, seen, held, overflow); n != 0 {
 			t.Errorf("%d lines: %d digests have no cell after all", lines, n)
 		}
 		for i := range held {
@@ -200,17 +200,17 @@ func BenchmarkSplitDigestRows(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(digests)), "ns/key")
 }
 
-// TestThinDigestRows finds the digests of a sample, and room in place of the others.
-func TestThinDigestRows(t *testing.T) {
+// TestSampleDigestRows finds the digests of a sample, and room in place of the others.
+func TestSampleDigestRows(t *testing.T) {
 	const lines, out = 1 << 10, 3
 	rng := rand.New(rand.NewPCG(41, 42))
 	digests := make([]digest.Digest, 5*lines)
 	for i := range digests {
 		digests[i][0] = rng.Uint64()
 	}
-	rows, seen, spill := make([]layout.Line, lines), make([]uint64, len(digests)/64+1), make([]uint32, len(digests))
-	spilled := TestAndSetExact64(rows, seen, digests, spill)
-	removed := ThinDigestRows(rows, 0, lines/2, out) + ThinDigestRows(rows, lines/2, lines, out)
+	rows, seen, overflow := make([]layout.Line, lines), make([]uint64, len(digests)/64+1), make([]uint32, len(digests))
+	overflowed := TestAndSetExact64(rows, seen, digests, overflow)
+	removed := SampleDigestRows(rows, 0, lines/2, out) + SampleDigestRows(rows, lines/2, lines, out)
 	held := map[uint64]bool{}
 	for i := range rows {
 		for n, word := range rows[i] {
@@ -221,13 +221,13 @@ func TestThinDigestRows(t *testing.T) {
 		}
 	}
 	delete(held, 0)
-	if len(held)+removed+spilled != len(digests) || len(held) < len(digests)/5 {
-		t.Errorf("%d held, %d removed, %d spilled of %d", len(held), removed, spilled, len(digests))
+	if len(held)+removed+overflowed != len(digests) || len(held) < len(digests)/5 {
+		t.Errorf("%d held, %d removed, %d overflowed of %d", len(held), removed, overflowed, len(digests))
 	}
 }
 
-// TestThinExactRows does the same with both widths of cells.
-func TestThinExactRows(t *testing.T) {
+// TestSampleExactRows does the same with both widths of cells.
+func TestSampleExactRows(t *testing.T) {
 	for _, lines := range []int{1 << 8, layout.Exact16Lines} {
 		const out = 3
 		rng := rand.New(rand.NewPCG(43, 44))
@@ -243,18 +243,18 @@ func TestThinExactRows(t *testing.T) {
 				kept = append(kept, word)
 			}
 		}
-		removed := ThinExactRows(rows, 0, lines/2, out) + ThinExactRows(rows, lines/2, lines, out)
+		removed := SampleExactRows(rows, 0, lines/2, out) + SampleExactRows(rows, lines/2, lines, out)
 		if removed != len(held)-len(kept) {
 			t.Errorf("%d lines: removed %d of %d, want %d", lines, removed, len(held), len(held)-len(kept))
 		}
-		seen, spill := make([]uint64, len(kept)/64+1), make([]uint32, len(kept))
-		exactRun(rows, seen, kept, spill)
+		seen, overflow := make([]uint64, len(kept)/64+1), make([]uint32, len(kept))
+		exactRun(rows, seen, kept, overflow)
 		for i, word := range kept {
 			if seen[i/64]>>(i%64)&1 == 0 {
 				t.Fatalf("%d lines: word %x is lost", lines, word)
 			}
 		}
-		if again := ThinExactRows(rows, 0, lines, out); again != 0 {
+		if again := SampleExactRows(rows, 0, lines, out); again != 0 {
 			t.Errorf("%d lines: %d removed twice", lines, again)
 		}
 	}

@@ -21,7 +21,7 @@ var exactKernels = []struct {
 	name  string
 	lines int
 	cells int
-	run   func(lines []layout.Line, seen []uint64, permuted, spill []uint32) int
+	run   func(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int
 }{
 	{"32/lines=2", 2, 16, TestAndSetExact32},
 	{"32/lines=64", 64, 16, TestAndSetExact32},
@@ -34,12 +34,12 @@ var exactKernels = []struct {
 }
 
 // exact64Words has TestAndSetExact64 look up digests whose low halves begin with words.
-func exact64Words(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
+func exact64Words(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
 	digests := make([]digest.Digest, len(permuted))
 	for i, y := range permuted {
 		digests[i] = digest.Digest{uint64(y)<<32 | 7, uint64(i)}
 	}
-	return TestAndSetExact64(lines, seen, digests, spill)
+	return TestAndSetExact64(lines, seen, digests, overflow)
 }
 
 // exactModel is what exact rows promise, by the number of words in each line.
@@ -58,7 +58,7 @@ func newExactModel(lines, cells int) *exactModel {
 	return m
 }
 
-func (m *exactModel) testAndSet(y uint32) (seen, spilled bool) {
+func (m *exactModel) testAndSet(y uint32) (seen, overflowed bool) {
 	if m.held[y] {
 		return true, false
 	}
@@ -94,37 +94,37 @@ func TestExactRows(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			lines := make([]layout.Line, k.lines)
 			model := newExactModel(k.lines, k.cells)
-			spill := make([]uint32, 400)
+			overflow := make([]uint32, 400)
 			seen := make([]uint64, 8)
 			for n := range 301 {
 				words := crowd(rng, n, model.shift)
 				for i := range seen {
 					seen[i] = ^uint64(0)
 				}
-				spilled := spill[:k.run(lines, seen, words, spill[:n])]
-				checkExactRun(t, model, words, seen, spilled)
+				overflowed := overflow[:k.run(lines, seen, words, overflow[:n])]
+				checkExactRun(t, model, words, seen, overflowed)
 			}
 		})
 	}
 }
 
-func checkExactRun(t *testing.T, model *exactModel, words []uint32, seen []uint64, spilled []uint32) {
+func checkExactRun(t *testing.T, model *exactModel, words []uint32, seen []uint64, overflowed []uint32) {
 	t.Helper()
 	for i, y := range words {
-		wantSeen, wantSpill := model.testAndSet(y)
+		wantSeen, wantOverflow := model.testAndSet(y)
 		if got := seen[i/64]>>(i%64)&1 != 0; got != wantSeen {
 			t.Fatalf("%d words, %d (%#x): seen %v, want %v", len(words), i, y, got, wantSeen)
 		}
-		got := len(spilled) > 0 && spilled[0] == uint32(i)
+		got := len(overflowed) > 0 && overflowed[0] == uint32(i)
 		if got {
-			spilled = spilled[1:]
+			overflowed = overflowed[1:]
 		}
-		if got != wantSpill {
-			t.Fatalf("%d words, %d (%#x): spilled %v, want %v", len(words), i, y, got, wantSpill)
+		if got != wantOverflow {
+			t.Fatalf("%d words, %d (%#x): overflowed %v, want %v", len(words), i, y, got, wantOverflow)
 		}
 	}
-	if len(spilled) != 0 {
-		t.Fatalf("%d words: positions %v spilled beside", len(words), spilled)
+	if len(overflowed) != 0 {
+		t.Fatalf("%d words: positions %v overflowed beside", len(words), overflowed)
 	}
 	for i := len(words); i < (len(words)+63)/64*64; i++ {
 		if seen[i/64]>>(i%64)&1 != 0 {
@@ -191,7 +191,7 @@ func TestExactPanics(t *testing.T) {
 		"three lines":     func() { TestAndSetExact32(line(3), nil, nil, nil) },
 		"few for 16 bits": func() { TestAndSetExact16(line(1<<16), nil, nil, nil) },
 		"short seen":      func() { TestAndSetExact32(line(2), make([]uint64, 1), make([]uint32, 65), make([]uint32, 65)) },
-		"short spill":     func() { TestAndSetExact32(line(2), make([]uint64, 1), make([]uint32, 2), make([]uint32, 1)) },
+		"short overflow":  func() { TestAndSetExact32(line(2), make([]uint64, 1), make([]uint32, 2), make([]uint32, 1)) },
 		"small bitmap":    func() { TestAndSetBitmap(line(2), nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,19 +218,19 @@ func FuzzExactRows(f *testing.F) {
 		}
 		lines := make([]layout.Line, k.lines)
 		seen := make([]uint64, len(words)/64+1)
-		spill := make([]uint32, len(words))
-		n := k.run(lines, seen, words, spill)
-		checkExactRun(t, model, words, seen[:(len(words)+63)/64], spill[:n])
+		overflow := make([]uint32, len(words))
+		n := k.run(lines, seen, words, overflow)
+		checkExactRun(t, model, words, seen[:(len(words)+63)/64], overflow[:n])
 	})
 }
 
-// TestExactRowLevels compares verdicts, spills and memory for every batch length
+// TestExactRowLevels compares verdicts, overflows and memory for every batch length
 // from 0 to 300, from empty to full rows, with guard pages around all buffers.
 func TestExactRowLevels(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		lines      int
-		testAndSet func(lines []layout.Line, seen []uint64, permuted, spill []uint32) int
+		testAndSet func(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int
 	}{
 		{"32", 2, TestAndSetExact32},
 		{"32", 64, TestAndSetExact32},
@@ -253,21 +253,21 @@ func compareExact(t *testing.T, lines int, front bool, testAndSet func([]layout.
 	rng := rand.New(rand.NewPCG(uint64(lines), 3))
 	const most = 300
 	filter, model := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, spills := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint32](t, most, front)
+	memory, overflows := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint32](t, most, front)
 	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	for n := range most + 1 {
 		from, used := most-n, len(words)-(n+63)/64
 		if front {
 			from, used = 0, 0
 		}
-		permuted, spill, seen := memory[from:from+n], spills[from:from+n], words[used:used+(n+63)/64]
+		permuted, overflow, seen := memory[from:from+n], overflows[from:from+n], words[used:used+(n+63)/64]
 		fillWords(rng, permuted, n)
-		want, wantSpill := slices.Clone(seen), make([]uint32, n)
+		want, wantOverflow := slices.Clone(seen), make([]uint32, n)
 		var wanted int
-		got := testAndSet(filter, seen, permuted, spill)
-		kerneltest.AtLevel(cpu.Generic, func() { wanted = testAndSet(model, want, permuted, wantSpill) })
-		if got != wanted || !slices.Equal(seen, want) || !slices.Equal(spill[:got], wantSpill[:wanted]) {
-			t.Fatalf("%d elements: verdicts or spills differ", n)
+		got := testAndSet(filter, seen, permuted, overflow)
+		kerneltest.AtLevel(cpu.Generic, func() { wanted = testAndSet(model, want, permuted, wantOverflow) })
+		if got != wanted || !slices.Equal(seen, want) || !slices.Equal(overflow[:got], wantOverflow[:wanted]) {
+			t.Fatalf("%d elements: verdicts or overflows differ", n)
 		}
 		if n%16 == 0 && !slices.Equal(filter, model) {
 			t.Fatalf("%d elements: memory differs", n)
@@ -296,12 +296,12 @@ func TestExact64Levels(t *testing.T) {
 					digests[i] = digest.Digest{rng.Uint64() * rng.Uint64N(2), rng.Uint64()}
 				}
 				seen, want := make([]uint64, (n+63)/64), make([]uint64, (n+63)/64)
-				spill, wantSpill := make([]uint32, n), make([]uint32, n)
+				overflow, wantOverflow := make([]uint32, n), make([]uint32, n)
 				wanted := 0
-				got := TestAndSetExact64(filter, seen, digests, spill)
-				kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetExact64(model, want, digests, wantSpill) })
-				if got != wanted || !slices.Equal(seen, want) || !slices.Equal(spill, wantSpill) || !slices.Equal(filter, model) {
-					t.Fatalf("%d digests: verdicts, spills or memory differ", n)
+				got := TestAndSetExact64(filter, seen, digests, overflow)
+				kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetExact64(model, want, digests, wantOverflow) })
+				if got != wanted || !slices.Equal(seen, want) || !slices.Equal(overflow, wantOverflow) || !slices.Equal(filter, model) {
+					t.Fatalf("%d digests: verdicts, overflows or memory differ", n)
 				}
 			}
 		}
@@ -349,7 +349,7 @@ func goldenSum(t *testing.T, words ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// TestExactGolden has rows overflow: verdicts, spills and memory of earlier versions and of
+// TestExactGolden has rows overflow: verdicts, overflows and memory of earlier versions and of
 // all CPUs are the same.
 func TestExactGolden(t *testing.T) {
 	kinds := []struct {
@@ -364,7 +364,7 @@ func TestExactGolden(t *testing.T) {
 		{layout.BitmapLines, 1<<11 - 1, 4, "c568d24ebfda3a23"},
 	}
 	digests := goldenStream()
-	words, spill, seen := make([]uint32, len(digests)), make([]uint32, len(digests)), make([]uint64, (len(digests)+63)/64)
+	words, overflow, seen := make([]uint32, len(digests)), make([]uint32, len(digests)), make([]uint64, (len(digests)+63)/64)
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, k := range kinds {
 			for i, d := range digests {
@@ -372,8 +372,8 @@ func TestExactGolden(t *testing.T) {
 			}
 			lines := make([]layout.Line, k.lines)
 			testAndSet, _ := exactKernel(k.lines)
-			spilled := spill[:testAndSet(lines, seen, words, spill)]
-			if got := goldenSum(t, lines[:k.used], seen, spilled); got != k.want {
+			overflowed := overflow[:testAndSet(lines, seen, words, overflow)]
+			if got := goldenSum(t, lines[:k.used], seen, overflowed); got != k.want {
 				t.Errorf("%d lines: %q, want %q", k.lines, got, k.want)
 			}
 		}

@@ -124,7 +124,7 @@ func testBloomAVX2(lines *[8]uint64, current, ahead *batch, n int, salts *bloomS
 //go:noescape
 func testAndSetBloomAVX2(lines *[8]uint64, current, ahead *batch, n int, salts *bloomSalts, rounds int) (missed, added uint64)
 
-func spreadAMD64(x, room uint64) (moved uint64)
+func spreadAMD64(x, mask uint64) (moved uint64)
 
 // chooseBitsAVX512 makes the bytes of stableLanes of the batch's digests and random words,
 // and puts them in the place of the former.
@@ -219,14 +219,14 @@ func stamps8AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 //go:noescape
 func stamps16AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 
-// fallAVX512 reports whether one of groups of eight ticks is greater than the tick
-// after it, fallAVX2 of four.
+// decreasingAVX512 reports whether one of groups of eight ticks is greater than the tick
+// after it, decreasingAVX2 of four.
 //
 //go:noescape
-func fallAVX512(ticks *uint64, groups int) (fell bool)
+func decreasingAVX512(ticks *uint64, groups int) (fell bool)
 
 //go:noescape
-func fallAVX2(ticks *uint64, groups int) (fell bool)
+func decreasingAVX2(ticks *uint64, groups int) (fell bool)
 
 //go:noescape
 func timers8AVX512(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)

@@ -123,17 +123,17 @@ func checkArguments(function string, lines []layout.Line, seen []uint64, order [
 	}
 }
 
-// spread moves the lowest bits of x to where room has its ones, in their order.
-func spread(x, room uint64) (moved uint64) {
-	if room == ^uint64(0) {
+// spread moves the lowest bits of x to where mask has its ones, in their order.
+func spread(x, mask uint64) (moved uint64) {
+	if mask == ^uint64(0) {
 		return x
 	}
-	return spreadBits(x, room)
+	return spreadBits(x, mask)
 }
 
-func spreadGeneric(x, room uint64) (moved uint64) {
-	for ; x != 0 && room != 0; room &= room - 1 {
-		moved |= room & -room & -(x & 1)
+func spreadGeneric(x, mask uint64) (moved uint64) {
+	for ; x != 0 && mask != 0; mask &= mask - 1 {
+		moved |= mask & -mask & -(x & 1)
 		x >>= 1
 	}
 	return moved

@@ -10,21 +10,21 @@ import "github.com/flowdedup/flowdedup/layout"
 //
 // Dates are counted modulo 2^15 and compared the short way round: a is later than b if
 // a-b modulo 2^15 is from 1 to 2^14-1. dates[i] is that of element i, below 2^15. If a cell
-// holds the element, before[i] becomes SlidingKnown with the date that this had, and the
+// holds the element, before[i] becomes SlidingPresent with the date that this had, and the
 // cell has the later one of both from then on. If not, before[i] becomes 0 and the first
-// empty cell takes it. Where no cell is empty, the element's position goes to spill,
+// empty cell takes it. Where no cell is empty, the element's position goes to overflow,
 // ascending: the caller has to remember it elsewhere. The number of these is returned.
 //
 // Lines have at most one cell of an element. It panics unless len(lines) is a power of two
-// from SlidingLines to 2^31, and before, dates and spill are no shorter than words.
-func TestAndSetSliding(lines []layout.Line, before []uint16, words []uint64, dates []uint16, spill []uint32) (spilled int) {
+// from SlidingLines to 2^31, and before, dates and overflow are no shorter than words.
+func TestAndSetSliding(lines []layout.Line, before []uint16, words []uint64, dates []uint16, overflow []uint32) (overflowed int) {
 	n := len(lines)
 	if n < layout.SlidingLines || n&(n-1) != 0 || uint64(n) > 1<<31 {
 		panic("line: TestAndSetSliding: the number of lines is not a power of two from 2^10 to 2^31")
 	}
 	count := len(words)
-	if len(before) < count || len(dates) < count || len(spill) < count {
-		panic("line: TestAndSetSliding: before, dates or spill shorter than words")
+	if len(before) < count || len(dates) < count || len(overflow) < count {
+		panic("line: TestAndSetSliding: before, dates or overflow shorter than words")
 	}
 	if count == 0 {
 		return 0
@@ -35,9 +35,9 @@ func TestAndSetSliding(lines []layout.Line, before []uint16, words []uint64, dat
 	for base := 0; base < count; base += 64 {
 		current, ahead, n := w.next()
 		held := testAndSetSlidingBatch(lines, current, ahead, before[base:base+n])
-		spilled = listBits(spill, spilled, inOrder(^held, n), base)
+		overflowed = listBits(overflow, overflowed, inOrder(^held, n), base)
 	}
-	return spilled
+	return overflowed
 }
 
 // SplitSlidingRows distributes lines from to to-1 of sliding rows (asm.TestAndSetSliding) over
@@ -53,7 +53,7 @@ func SplitSlidingRows(dst, src []layout.Line, from, to int) {
 		var fill [2]uint
 		for _, cell := range src[from+i] {
 			if cell != 0 {
-				side := layout.SlidingSide(cell, len(dst))
+				side := layout.SlidingHalf(cell, len(dst))
 				dst[2*(from+i)+int(side)][fill[side&1]&7] = cell
 				fill[side&1]++
 			}

@@ -12,7 +12,7 @@ func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before [
 	for i := range before {
 		line, cell := &lines[current.offset[i&63]/64], current.low[i&63]
 		held = held<<1 | 1
-		at := findSliding(line, cell, layout.SlidingKnown-1)
+		at := findSliding(line, cell, layout.SlidingPresent-1)
 		if at == len(line) {
 			before[i] = 0
 			if at = findSliding(line, 0, 0); at == len(line) {
@@ -24,7 +24,7 @@ func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before [
 		}
 		known := line[at&7]
 		before[i] = uint16(known)
-		if (cell-known)&(layout.SlidingKnown-1) < layout.SlidingKnown/2 {
+		if (cell-known)&(layout.SlidingPresent-1) < layout.SlidingPresent/2 {
 			line[at&7] = cell
 		}
 	}

@@ -18,7 +18,7 @@ type slidingModel struct {
 	lines []map[uint64]uint16
 }
 
-func (m *slidingModel) testAndSet(d digest.Digest, date uint16) (before uint16, spilled bool) {
+func (m *slidingModel) testAndSet(d digest.Digest, date uint16) (before uint16, overflowed bool) {
 	line := m.lines[d[0]>>(65-bits.Len(uint(len(m.lines))))]
 	known, ok := line[d[0]>>6&(1<<48-1)]
 	switch {
@@ -61,13 +61,13 @@ func TestSlidingModel(t *testing.T) {
 			lines := make([]layout.Line, layout.SlidingLines)
 			for round := range 100 {
 				const n = 200
-				d, dates, before, spill := make([]digest.Digest, n), make([]uint16, n), make([]uint16, n), make([]uint32, n)
+				d, dates, before, overflow := make([]digest.Digest, n), make([]uint16, n), make([]uint16, n), make([]uint32, n)
 				slidingBatch(rng, d, dates, kind, 300*round)
-				spills := spill[:TestAndSetSliding(lines, before, lows(d), dates, spill)]
+				overflows := overflow[:TestAndSetSliding(lines, before, lows(d), dates, overflow)]
 				for i := range d {
-					want, spilled := model.testAndSet(d[i], dates[i])
-					if before[i] != want || spilled != slices.Contains(spills, uint32(i)) {
-						t.Fatalf("%s: element %d: %#x, spills %v, want %#x, spilled %v", digestBatches[kind].name, i, before[i], spills, want, spilled)
+					want, overflowed := model.testAndSet(d[i], dates[i])
+					if before[i] != want || overflowed != slices.Contains(overflows, uint32(i)) {
+						t.Fatalf("%s: element %d: %#x, overflows %v, want %#x, overflowed %v", digestBatches[kind].name, i, before[i], overflows, want, overflowed)
 					}
 				}
 			}
@@ -96,7 +96,7 @@ func compareSliding(t *testing.T, kind int, front bool) {
 	fillLines(filter, 8)
 	for i := range filter {
 		for c := range filter[i] {
-			filter[i][c] |= layout.SlidingKnown
+			filter[i][c] |= layout.SlidingPresent
 			if rng.IntN(3) == 0 || slices.ContainsFunc(filter[i][:c], func(other uint64) bool { return (other^filter[i][c])>>layout.SlidingDateBits == 0 }) {
 				filter[i][c] = 0
 			}
@@ -104,22 +104,22 @@ func compareSliding(t *testing.T, kind int, front bool) {
 	}
 	copy(plain, filter)
 	words, dates := kerneltest.Guarded[uint64](t, most, front), kerneltest.Guarded[uint16](t, most, front)
-	befores, spills := kerneltest.Guarded[uint16](t, most, front), kerneltest.Guarded[uint32](t, most, front)
+	befores, overflows := kerneltest.Guarded[uint16](t, most, front), kerneltest.Guarded[uint32](t, most, front)
 	for n := range most + 1 {
 		from := most - n
 		if front {
 			from = 0
 		}
-		word, date, before, spill := words[from:from+n], dates[from:from+n], befores[from:from+n], spills[from:from+n]
+		word, date, before, overflow := words[from:from+n], dates[from:from+n], befores[from:from+n], overflows[from:from+n]
 		d := make([]digest.Digest, n)
 		slidingBatch(rng, d, date, kind, 100*n)
 		copy(word, lows(d))
-		want, wantSpill := make([]uint16, n), make([]uint32, n)
+		want, wantOverflow := make([]uint16, n), make([]uint32, n)
 		var wanted int
-		got := TestAndSetSliding(filter, before, word, date, spill)
-		kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetSliding(plain, want, word, date, wantSpill) })
-		if got != wanted || !slices.Equal(before, want) || !slices.Equal(spill[:got], wantSpill[:wanted]) {
-			t.Fatalf("%s: %d elements: dates or spills differ", digestBatches[kind].name, n)
+		got := TestAndSetSliding(filter, before, word, date, overflow)
+		kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetSliding(plain, want, word, date, wantOverflow) })
+		if got != wanted || !slices.Equal(before, want) || !slices.Equal(overflow[:got], wantOverflow[:wanted]) {
+			t.Fatalf("%s: %d elements: dates or overflows differ", digestBatches[kind].name, n)
 		}
 		if !slices.Equal(filter, plain) {
 			t.Fatalf("%s: %d elements: memory differs", digestBatches[kind].name, n)
@@ -137,7 +137,7 @@ func TestSlidingPanics(t *testing.T) {
 		"dates": func() {
 			TestAndSetSliding(make([]layout.Line, 1024), make([]uint16, 1), make([]uint64, 1), nil, make([]uint32, 1))
 		},
-		"spill": func() {
+		"overflow": func() {
 			TestAndSetSliding(make([]layout.Line, 1024), make([]uint16, 1), make([]uint64, 1), make([]uint16, 1), nil)
 		},
 	} {
@@ -163,10 +163,10 @@ func TestSplitSlidingRows(t *testing.T) {
 			words[i], dates[i] = rng.Uint64(), uint16(rng.IntN(1<<14))
 		}
 		old, rows := make([]layout.Line, lines), make([]layout.Line, 2*lines)
-		before, spill := make([]uint16, n), make([]uint32, n)
-		spilled := map[uint32]bool{}
-		for _, i := range spill[:TestAndSetSliding(old, before, words, dates, spill)] {
-			spilled[i] = true
+		before, overflow := make([]uint16, n), make([]uint32, n)
+		overflowed := map[uint32]bool{}
+		for _, i := range overflow[:TestAndSetSliding(old, before, words, dates, overflow)] {
+			overflowed[i] = true
 		}
 		SplitSlidingRows(rows, old, 0, lines)
 		taken := 0
@@ -177,12 +177,12 @@ func TestSplitSlidingRows(t *testing.T) {
 				}
 			}
 		}
-		if taken != n-len(spilled) {
-			t.Errorf("%d lines: %d cells before, %d after", lines, n-len(spilled), taken)
+		if taken != n-len(overflowed) {
+			t.Errorf("%d lines: %d cells before, %d after", lines, n-len(overflowed), taken)
 		}
-		TestAndSetSliding(rows, before, words, dates, spill)
+		TestAndSetSliding(rows, before, words, dates, overflow)
 		for i, date := range dates {
-			if want := date | layout.SlidingKnown; !spilled[uint32(i)] && before[i] != want {
+			if want := date | layout.SlidingPresent; !overflowed[uint32(i)] && before[i] != want {
 				t.Fatalf("%d lines: element %d had %#x, want %#x", lines, i, before[i], want)
 			}
 		}

@@ -10,7 +10,7 @@
 // inserted, Y14 loses those where nothing is cleared. Lanes that belong to two parts
 // are counted twice, and so are the others then.
 // Y0 and Y1 are the line, Y2 its element's bytes, Y3 and Y4 the element's bits, Y5 and Y6
-// those to clear. Y15 is ones, Y13 the flip, Y12 and Y11 are own, Y10 is drawn of the
+// those to clear. Y15 is ones, Y13 the flip, Y12 and Y11 are own, Y10 is random of the
 // lower half, Y9 is 0. R14 has the lanes, R13 what Y7 is made of.
 
 // BEGINBITS goes to SPLIT if lanes belong to two parts.
@@ -21,7 +21,7 @@
 	VMOVDQU stableLanes_flip(R14), Y13        \
 	VMOVDQU stableLanes_own(R14), Y12         \
 	VMOVDQU stableLanes_own+32(R14), Y11      \
-	VMOVDQU stableLanes_drawn(R14), Y10       \
+	VMOVDQU stableLanes_random(R14), Y10       \
 	VPCMPEQQ Y15, Y15, Y15                 \
 	VPSRLQ   $63, Y15, Y15                 \
 	VPXOR    Y14, Y14, Y14                 \
@@ -104,10 +104,10 @@
 	SHRL    $1, AX \
 	ADDQ    AX, R10
 
-// DRAWN makes the bits to clear of what is drawn, none if Y7 is 0.
-#define DRAWN \
+// RANDOM makes the bits to clear of what the random word chooses, none if Y7 is 0.
+#define RANDOM \
 	VPSHUFB Y10, Y2, Y5                     \
-	VPSHUFB stableLanes_drawn+32(R14), Y2, Y6  \
+	VPSHUFB stableLanes_random+32(R14), Y2, Y6  \
 	VPSLLVQ Y5, Y7, Y5                      \
 	VPSLLVQ Y6, Y7, Y6
 
@@ -119,9 +119,9 @@
 
 // LASTOF shifts what Y7 and Y8 have there.
 #define LASTOF \
-	VPSHUFB stableLanes_drawnLast(R14), Y2, Y9     \
+	VPSHUFB stableLanes_randomLast(R14), Y2, Y9     \
 	VPSLLVQ Y9, Y7, Y7                          \
-	VPSHUFB stableLanes_drawnLast+32(R14), Y2, Y9  \
+	VPSHUFB stableLanes_randomLast+32(R14), Y2, Y9  \
 	VPSLLVQ Y9, Y8, Y8                          \
 	VPXOR   Y9, Y9, Y9
 
@@ -180,7 +180,7 @@ element:
 	HITS
 	VERDICT
 	ADD
-	DRAWN
+	RANDOM
 	APART
 	LOSE(Y5, Y6)
 	SET
@@ -192,7 +192,7 @@ split:
 	HITSSPLIT
 	VERDICT
 	ADDSPLIT
-	DRAWN
+	RANDOM
 	LAST
 	APART
 	LOSE(Y5, Y6)
@@ -218,7 +218,7 @@ element:
 	HITS
 	INSERTED(0xff)
 	ADD
-	DRAWN
+	RANDOM
 	ONLY
 	APART
 	LOSE(Y5, Y6)
@@ -231,7 +231,7 @@ split:
 	HITSSPLIT
 	INSERTED(0xffffffff)
 	ADDSPLIT
-	DRAWN
+	RANDOM
 	ONLY
 	LAST
 	APART
@@ -324,7 +324,7 @@ done:
 #define GATED \
 	VPSHUFB Y10, Y2, Y8                     \
 	VPSLLVQ Y8, Y5, Y5                      \
-	VPSHUFB stableLanes_drawn+32(R14), Y2, Y8  \
+	VPSHUFB stableLanes_random+32(R14), Y2, Y8  \
 	VPSLLVQ Y8, Y6, Y6
 
 // func clearGatedAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)

@@ -12,7 +12,7 @@
 // if lanes belong to two parts, Z30 counts those that were not. Z30 also loses those
 // that were cleared. R12 is the number of parts.
 // Z0 is the line, Z1 the element's bits, Z2 those to clear, Z31 ones, Z28 the flip, and
-// Z27, Z26, Z25 and Z24 are own, drawn, ownLast and drawnLast of stableLanes.
+// Z27, Z26, Z25 and Z24 are own, random, ownLast and randomLast of stableLanes.
 
 // BEGINBITS goes to SPLIT if lanes belong to two parts.
 #define BEGINBITS(SPLIT) \
@@ -21,9 +21,9 @@
 	MOVQ stableLanes_k(AX), R12               \
 	VMOVDQU64 stableLanes_flip(AX), Z28       \
 	VMOVDQU64 stableLanes_own(AX), Z27        \
-	VMOVDQU64 stableLanes_drawn(AX), Z26      \
+	VMOVDQU64 stableLanes_random(AX), Z26      \
 	VMOVDQU64 stableLanes_ownLast(AX), Z25    \
-	VMOVDQU64 stableLanes_drawnLast(AX), Z24  \
+	VMOVDQU64 stableLanes_randomLast(AX), Z24  \
 	MOVL $1, DX                            \
 	VPBROADCASTQ DX, Z31                   \
 	VPXORQ Z30, Z30, Z30                   \
@@ -45,13 +45,13 @@
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z1, Z1
 
-// DRAWN makes the bits to clear of what is drawn.
-#define DRAWN \
+// RANDOM makes the bits to clear of what the random word chooses.
+#define RANDOM \
 	VPSHUFB Z26, Z3, Z2 \
 	VPSLLVQ Z2, Z31, Z2
 
-#define DRAWNSPLIT \
-	DRAWN                \
+#define RANDOMSPLIT \
+	RANDOM                \
 	VPSHUFB Z24, Z3, Z4  \
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z2, Z2
@@ -119,7 +119,7 @@ TEXT ·clearBitsAVX512(SB), NOSPLIT, $0-56
 
 element:
 	LINE
-	DRAWN
+	RANDOM
 	HITS
 	VERDICT
 	ADDQ AX, R10
@@ -131,7 +131,7 @@ element:
 
 split:
 	LINESPLIT
-	DRAWNSPLIT
+	RANDOMSPLIT
 	MISSES
 	VERDICT
 	ADD(Z4)
@@ -154,7 +154,7 @@ TEXT ·clearInsertedAVX512(SB), NOSPLIT, $0-64
 
 element:
 	LINE
-	DRAWN
+	RANDOM
 	HITS
 	ADCQ  R8, R8
 	SHRQ  $1, R13
@@ -170,7 +170,7 @@ element:
 
 split:
 	LINESPLIT
-	DRAWNSPLIT
+	RANDOMSPLIT
 	MISSES
 	ADCQ  R8, R8
 	SHRQ  $1, R13
@@ -224,7 +224,7 @@ done:
 	MOVQ AX, added+56(FP)
 	RET
 
-// GATED makes of what is drawn and the choices LANE and BIT of bytes the bits X to
+// GATED makes of what the random word chooses and the choices LANE and BIT of bytes the bits X to
 // clear: those whose part has the bit that the second random word chooses, Z5.
 #define GATED(LANE, BIT, X) \
 	VPSHUFB LANE, Z5, Z6 \

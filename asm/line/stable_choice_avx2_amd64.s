@@ -33,7 +33,7 @@
 	BROADCAST(0x00ff00ff00ff00ff, X11, Y11)    \
 	MOVL $16, CX
 
-// BYTES makes the bytes of the words in Y0 and of the drawn ones in Y1, which it
+// BYTES makes the bytes of the words in Y0 and of the random ones in Y1, which it
 // overwrites.
 #define BYTES \
 	CHOOSE(Y0)                        \

@@ -19,7 +19,7 @@ func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch,
 			miss = inserted >> (i & 63)
 		}
 		if miss&1 != 0 {
-			added -= r.forget(line, current.random[i&63])
+			added -= r.evict(line, current.random[i&63])
 			added += r.set(line, low)
 		}
 	}
@@ -50,8 +50,8 @@ func (r *stableRule) set(line *[8]uint64, low uint64) (added uint64) {
 	return added
 }
 
-// forget clears what the method chooses and returns how many bits were set.
-func (r *stableRule) forget(line *[8]uint64, r1 uint64) (cleared uint64) {
+// evict clears what the method chooses and returns how many bits were set.
+func (r *stableRule) evict(line *[8]uint64, r1 uint64) (cleared uint64) {
 	switch r.method {
 	case StableSBF, StableBSBFSD:
 		at, _ := bits.Mul64(r1, r.span)

@@ -11,7 +11,7 @@ import "github.com/flowdedup/flowdedup/layout"
 // and compares it with all lanes at once: the byte, XORed with the lane's flip, is the
 // number of the bit in the lane, and 64 or more where the bit is in another lane. As
 // a byte tells four lanes apart, a line of one part is taken for one of four, in
-// three of which the bit is nowhere. What an element's own word and the drawn one
+// three of which the bit is nowhere. What an element's own word and the random one
 // choose are bytes 2*j and 2*j+1 for part j.
 //
 // A choice of a byte is among the 16 of two neighbouring lanes.
@@ -19,17 +19,17 @@ import "github.com/flowdedup/flowdedup/layout"
 // With three parts two lanes belong to two parts each, so a lane has a first
 // and a last one. Else these are the same.
 type stableLanes struct {
-	flip             [8]uint64
-	own, ownLast     [8]uint64 // choices of a byte: that of the lane's part
-	drawn, drawnLast [8]uint64
-	spread           [2]uint64 // choice of bytes: each part's 16 bits of a word
-	size             uint64    // bits of a part; here and below in each 16 bits
-	start            uint64    // what makes a byte of a part's bit, when added
-	most             uint64    // the greatest byte
-	first            uint64    // the part's first bit
-	k                uint64
-	split            uint64    // not 0 with lanes that belong to two parts
-	shared           [8]uint64 // 1 in these lanes
+	flip               [8]uint64
+	own, ownLast       [8]uint64 // choices of a byte: that of the lane's part
+	random, randomLast [8]uint64
+	spread             [2]uint64 // choice of bytes: each part's 16 bits of a word
+	size               uint64    // bits of a part; here and below in each 16 bits
+	start              uint64    // what makes a byte of a part's bit, when added
+	most               uint64    // the greatest byte
+	first              uint64    // the part's first bit
+	k                  uint64
+	split              uint64    // not 0 with lanes that belong to two parts
+	shared             [8]uint64 // 1 in these lanes
 }
 
 var stableLanesOf = func() (of [layout.MaxStableParts + 1]stableLanes) {
@@ -60,7 +60,7 @@ func (l *stableLanes) placeLanes() {
 		l.flip[lane] = uint64(lane%width) * 64 * 0x0101010101010101
 		first, last := 64*lane/size, min((64*lane+63)/size, parts-1)
 		l.own[lane], l.ownLast[lane] = choiceOf(lane, 2*first), choiceOf(lane, 2*last)
-		l.drawn[lane], l.drawnLast[lane] = choiceOf(lane, 2*first+1), choiceOf(lane, 2*last+1)
+		l.random[lane], l.randomLast[lane] = choiceOf(lane, 2*first+1), choiceOf(lane, 2*last+1)
 		l.shared[lane] = uint64(last - first)
 		l.split |= l.shared[lane]
 	}

@@ -9,7 +9,7 @@
 //
 // Registers are those of common_arm64.h. V4 has an element's bytes, V5 and V6 with the
 // flips of V24 and V25, V8 to V11 its bits, V12 to V15 those to clear. V16 to V19 and
-// V20 to V23 are own and drawn of stableLanes. R12 has the lanes. V26 is ones. V28 counts the
+// V20 to V23 are own and random of stableLanes. R12 has the lanes. V26 is ones. V28 counts the
 // bits before, V29 those after. V7, V27, V30 and V31 are free.
 
 // Where a batch has its digests and random words, when R1 has moved on by one element.
@@ -26,7 +26,7 @@
 	VLD1 (R12), [V24.B16, V25.B16]                       \
 	ADD  $stableLanes_own, R12, R8                          \
 	VLD1 (R8), [V16.B16, V17.B16, V18.B16, V19.B16]      \
-	ADD  $stableLanes_drawn, R12, R8                        \
+	ADD  $stableLanes_random, R12, R8                        \
 	VLD1 (R8), [V20.B16, V21.B16, V22.B16, V23.B16]      \
 	MOVD $1, R8                                          \
 	VDUP R8, V26.D2                                      \
@@ -96,9 +96,9 @@
 	CSET NE, R9                    \
 	ADD  R5<<1, R9, R5
 
-// DRAWN makes the bits to clear of what is drawn, none if R9 is 0 and not 1. It
+// RANDOM makes the bits to clear of what the random word chooses, none if R9 is 0 and not 1. It
 // leaves R9 in V30.
-#define DRAWN \
+#define RANDOM \
 	VDUP R9, V30.D2                     \
 	VTBL V20.B16, [V5.B16], V12.B16     \
 	VTBL V21.B16, [V6.B16], V13.B16     \
@@ -147,7 +147,7 @@ TEXT ·clearBitsNEON(SB), NOSPLIT, $0-56
 element:
 	LINE
 	VERDICT
-	DRAWN
+	RANDOM
 	SET
 	NEXT(element)
 	B    done
@@ -156,8 +156,8 @@ split:
 	LINE
 	LAST(stableLanes_ownLast, 26, V9, V10)
 	VERDICT
-	DRAWN
-	LAST(stableLanes_drawnLast, 30, V13, V14)
+	RANDOM
+	LAST(stableLanes_randomLast, 30, V13, V14)
 	SET
 	NEXT(split)
 
@@ -179,7 +179,7 @@ element:
 	VERDICT
 	AND  $1, R14, R9
 	LSR  $1, R14, R14
-	DRAWN
+	RANDOM
 	NEG  R9, R9
 	VDUP R9, V30.D2
 	MASK(V8, V9, V10, V11)
@@ -193,8 +193,8 @@ split:
 	VERDICT
 	AND  $1, R14, R9
 	LSR  $1, R14, R14
-	DRAWN
-	LAST(stableLanes_drawnLast, 30, V13, V14)
+	RANDOM
+	LAST(stableLanes_randomLast, 30, V13, V14)
 	NEG  R9, R9
 	VDUP R9, V30.D2
 	MASK(V8, V9, V10, V11)
@@ -284,7 +284,7 @@ TEXT ·clearGatedNEON(SB), NOSPLIT, $0-56
 element:
 	LINE
 	VERDICT
-	DRAWN
+	RANDOM
 	GATES
 	SET
 	NEXT(element)
@@ -294,12 +294,12 @@ split:
 	LINE
 	LAST(stableLanes_ownLast, 26, V9, V10)
 	VERDICT
-	DRAWN
+	RANDOM
 	GATES
 	// The bits to clear of the last parts, V5 and V6, have gates of their own.
 	ADD  $(stableLanes_ownLast+16), R12, R8
 	VLD1 (R8), [V16.B16, V17.B16]
-	ADD  $(stableLanes_drawnLast+16), R12, R8
+	ADD  $(stableLanes_randomLast+16), R12, R8
 	VLD1 (R8), [V20.B16, V21.B16]
 	VDUP R9, V4.D2
 	VTBL V20.B16, [V6.B16], V6.B16
@@ -313,7 +313,7 @@ split:
 	VORR V5.B16, V14.B16, V14.B16
 	ADD  $stableLanes_own, R12, R8
 	VLD1 (R8), [V16.B16, V17.B16]
-	ADD  $stableLanes_drawn, R12, R8
+	ADD  $stableLanes_random, R12, R8
 	VLD1 (R8), [V20.B16, V21.B16]
 	SET
 	NEXT(split)

@@ -63,7 +63,7 @@ func (a *timedAround) testAndSet(digests []digest.Digest, ticks []int64, points 
 	touchLines(a.lines, current.offset[:n])
 	a.touchOlder(digests)
 	for i := range n {
-		if b.timeless>>i&1 != 0 {
+		if b.noTime>>i&1 != 0 {
 			continue
 		}
 		to, cell, mark := &a.lines[current.offset[i]/64], b.cell[i], b.mark[i]
@@ -133,7 +133,7 @@ func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 func (a *timedAround) put(line *[8]uint64, cell, mark, now uint64) {
 	at := a.find(line, cell)
 	if at == layout.TimedCells {
-		last := (a.kept(line, at) - now + a.window) & a.tickMask
+		last := (a.rawMark(line, at) - now + a.window) & a.tickMask
 		a.counts.Inserted++
 		a.counts.EvictedLive += above(2*a.window+1, last) & above(line[layout.TimedCells-1], 0)
 	}
@@ -142,7 +142,7 @@ func (a *timedAround) put(line *[8]uint64, cell, mark, now uint64) {
 
 // markOf returns the mark of a cell.
 func (a *timedAround) markOf(line *[8]uint64, at uint64) uint64 {
-	return a.kept(line, at) & (a.points | a.tickMask)
+	return a.rawMark(line, at) & (a.points | a.tickMask)
 }
 
 // cellOf returns the fingerprint of an element in an era, in the place that cells have it.

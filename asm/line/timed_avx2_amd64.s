@@ -310,6 +310,6 @@ marked:
 	JNZ  group
 	SHRXQ R10, R9, R9
 	MOVQ  b+0(FP), DI
-	MOVQ  R9, timedBatch_timeless(DI)
+	MOVQ  R9, timedBatch_noTime(DI)
 	VZEROUPPER
 	RET

@@ -66,14 +66,14 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPSUBQ.BCST timedBatch_earliest(R15)(CX*8), Z3, Z4 \
 	VPCMPUQ $1, Z21, Z4, K7, K2                        \
 	KMOVB   K2, DX                                     \
-	MOVB    DX, (timedBatch_near-timedBatch_found)(R13)(CX*1)
+	MOVB    DX, (timedBatch_inWindow-timedBatch_found)(R13)(CX*1)
 
 // AWAY makes DX and K3 those of the cells K2 that are of another point than the mark Z5.
 #define AWAY \
 	VPXORQ   Z5, Z3, Z6      \
 	VPTESTMQ Z22, Z6, K2, K3 \
 	KMOVB    K3, DX          \
-	MOVB     DX, (timedBatch_away-timedBatch_found)(R13)(CX*1)
+	MOVB     DX, (timedBatch_otherPoint-timedBatch_found)(R13)(CX*1)
 
 // KEEP makes the move in which a copy, DX, changes nothing. The last two words of Z3 have
 // moved on by a field: the upper bits of the new mark were shifted in with the lower ones.
@@ -200,18 +200,18 @@ refreshAcross:
 
 away:
 	MOVQ b+32(FP), AX
-	VMOVDQU64 timedBatch_away(AX), Z0
+	VMOVDQU64 timedBatch_otherPoint(AX), Z0
 	JMP  count
 
 near:
 	MOVQ b+32(FP), AX
-	VMOVDQU64 timedBatch_near(AX), Z0
+	VMOVDQU64 timedBatch_inWindow(AX), Z0
 
 // The cells that copies are of are in Z0.
 count:
 	MOVQ n+24(FP), CX
 	VMOVDQU64 timedBatch_found(AX), Z1
-	VMOVDQU64 timedBatch_near(AX), Z2
+	VMOVDQU64 timedBatch_inWindow(AX), Z2
 	MOVL  $0x20, DX
 	VPBROADCASTB DX, Z3
 	VPTESTMB  Z0, Z1, K1
@@ -255,7 +255,7 @@ TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ points+24(FP), R8
 	MOVQ groups+32(FP), CX
 	MOVQ r+40(FP), AX
-	LEAQ timedBatch_timeless(DI), R9
+	LEAQ timedBatch_noTime(DI), R9
 	VPBROADCASTQ timedRule_low(AX), Z16
 	VPBROADCASTQ timedRule_rotation(AX), Z17
 	VPBROADCASTQ timedRule_windowRotated(AX), Z18

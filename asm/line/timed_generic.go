@@ -23,7 +23,7 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 // finds is as good as random, so it would be a wrong guess for every second one.
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
-	kept := r.kept(line, at)
+	kept := r.rawMark(line, at)
 	after := (kept - mark + r.window) & r.tickMask
 	near := above(2*r.window+1, after)
 	isNew = above(at, layout.TimedCells-1)
@@ -42,9 +42,9 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 	return isCopy, isNew, pushedOut
 }
 
-// kept returns the mark of a cell, of the last one for TimedCells, with bits of others above
+// rawMark returns the mark of a cell, of the last one for TimedCells, with bits of others above
 // it.
-func (r *timedRule) kept(line *[8]uint64, at uint64) uint64 {
+func (r *timedRule) rawMark(line *[8]uint64, at uint64) uint64 {
 	place := timedTables.places[at&7]
 	return line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)
 }

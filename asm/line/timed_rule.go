@@ -146,16 +146,16 @@ func newTimedTable() *timedTable {
 // they leave. It is made for all of them before the first one is looked up, so that this
 // work can be done on vectors. The kernels in assembly know its layout.
 type timedBatch struct {
-	cell     [64]uint64 // the word of a new cell
-	high     [64]uint64 // the other 21 bits of its mark, at the top
-	mark     [64]uint64 // its mark; AVX-512 has no need of it
-	rotated  [64]uint64 // its mark, rotated; only AVX-512 has need of it
-	earliest [64]uint64 // the first time within the window, shifted to the top
-	last     [64]uint64 // the last cell that the element found
-	found    [64]uint8  // the cells that have the fingerprint
-	near     [64]uint8  // the cells within the window
-	away     [64]uint8  // those of them that were seen at another point
-	timeless uint64     // bit i: element i has no time
+	cell       [64]uint64 // the word of a new cell
+	high       [64]uint64 // the other 21 bits of its mark, at the top
+	mark       [64]uint64 // its mark; AVX-512 has no need of it
+	rotated    [64]uint64 // its mark, rotated; only AVX-512 has need of it
+	earliest   [64]uint64 // the first time within the window, shifted to the top
+	last       [64]uint64 // the last cell that the element found
+	found      [64]uint8  // the cells that have the fingerprint
+	inWindow   [64]uint8  // the cells within the window
+	otherPoint [64]uint8  // those of them that were seen at another point
+	noTime     uint64     // bit i: element i has no time
 }
 
 // testAndSetTimed is TestAndSetTimed after its checks.
@@ -173,10 +173,10 @@ func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest
 	for i := range seen {
 		current, ahead, n := w.next()
 		b.fill(&current.low, ticks[:n], points, &r)
-		if b.timeless == 0 {
+		if b.noTime == 0 {
 			seen[i] = b.testAndSet(lines, current, ahead, n, &r, c)
 		} else {
-			seen[i] = spread(b.testAndSet(lines, current, ahead, b.drop(current, n), &r, c), ^b.timeless)
+			seen[i] = spread(b.testAndSet(lines, current, ahead, b.drop(current, n), &r, c), ^b.noTime)
 		}
 		ticks = ticks[n:]
 		if points != nil {
@@ -198,11 +198,11 @@ func (b *timedBatch) testAndSet(lines []layout.Line, current, ahead *batch, n in
 
 // fill makes the batch of 1 to 64 elements.
 func (b *timedBatch) fill(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) {
-	b.timeless = 0
+	b.noTime = 0
 	for i := b.fillVectors(low, ticks, points, r); i < len(ticks); i++ {
 		t := ticks[i]
 		if t == layout.NoTick {
-			b.timeless |= 1 << (i & 63)
+			b.noTime |= 1 << (i & 63)
 		}
 		mark := uint64(t) & r.tickMask
 		if points != nil {
@@ -226,7 +226,7 @@ func (b *timedBatch) drop(current *batch, n int) (present int) {
 		b.mark[present&63] = b.mark[i&63]
 		b.rotated[present&63] = b.rotated[i&63]
 		b.earliest[present&63] = b.earliest[i&63]
-		present += int(^b.timeless >> (i & 63) & 1)
+		present += int(^b.noTime >> (i & 63) & 1)
 	}
 	return present
 }

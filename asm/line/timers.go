@@ -28,7 +28,7 @@ func (p TimerParams) SweepInterval() int { return 1<<p.Bits - 1 - p.Window }
 
 func (p TimerParams) check() error {
 	if p.Bits != 8 && p.Bits != 16 {
-		return fmt.Errorf("line: timers have %d bits, must be 8 or 16: %w", p.Bits, ErrCellParams)
+		return fmt.Errorf("line: timers have %d bits, must be 8 or 16: %w", p.Bits, ErrParams)
 	}
 	for _, v := range []struct {
 		name             string
@@ -39,7 +39,7 @@ func (p TimerParams) check() error {
 		{"Equal", p.Equal, 0, p.K},
 	} {
 		if v.value < v.low || v.value > v.high {
-			return fmt.Errorf("line: timer lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrCellParams)
+			return fmt.Errorf("line: timer lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrParams)
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func TestAndSetTimers(lines []layout.Line, seen []uint64, digests []digest.Diges
 	switch {
 	case len(ticks) < n:
 		panic("line: TestAndSetTimers: ticks shorter than the elements")
-	case fall(ticks[:n]):
+	case decreasing(ticks[:n]):
 		panic("line: TestAndSetTimers: ticks fall")
 	}
 	if n == 0 {

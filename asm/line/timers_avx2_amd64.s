@@ -279,10 +279,10 @@ group:
 	FOLD(16, Y1)
 	PUTSTAMPS(group)
 
-// func fallAVX2(ticks *uint64, groups int) (fell bool)
+// func decreasingAVX2(ticks *uint64, groups int) (fell bool)
 //
 // With the top bits inverted, numbers without a sign compare as those with one do.
-TEXT ·fallAVX2(SB), NOSPLIT, $0-17
+TEXT ·decreasingAVX2(SB), NOSPLIT, $0-17
 	MOVQ ticks+0(FP), SI
 	MOVQ groups+8(FP), CX
 	VPCMPEQQ Y3, Y3, Y3

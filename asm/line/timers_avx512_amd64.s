@@ -246,8 +246,8 @@ group:
 	FOLD(16, Z1)
 	PUTSTAMPS(group)
 
-// func fallAVX512(ticks *uint64, groups int) (fell bool)
-TEXT ·fallAVX512(SB), NOSPLIT, $0-17
+// func decreasingAVX512(ticks *uint64, groups int) (fell bool)
+TEXT ·decreasingAVX512(SB), NOSPLIT, $0-17
 	MOVQ ticks+0(FP), SI
 	MOVQ groups+8(FP), CX
 	KXORB K2, K2, K2

@@ -15,7 +15,7 @@ type TimerRule struct {
 	set [2]uint64
 }
 
-// NewTimerRule prepares p. Errors wrap ErrCellParams.
+// NewTimerRule prepares p. Errors wrap ErrParams.
 func NewTimerRule(p TimerParams) (*TimerRule, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func (s *timerStamps) fill(ticks []uint64, r *TimerRule) {
 	}
 }
 
-// fall reports whether a tick is less than the one before it.
-func fall(ticks []uint64) bool {
-	done, fell := fallVectors(ticks)
+// decreasing reports whether a tick is less than the one before it.
+func decreasing(ticks []uint64) bool {
+	done, fell := decreasingVectors(ticks)
 	for i := done + 1; i < len(ticks); i++ {
 		fell = fell || ticks[i] < ticks[i-1]
 	}

@@ -144,7 +144,7 @@ func TestTimerParamsErrors(t *testing.T) {
 		{"Equal is -1", TimerParams{Bits: 16, K: 3, Window: 1, Equal: -1}},
 	} {
 		_, err := NewTimerRule(c.p)
-		if !errors.Is(err, ErrCellParams) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, ErrParams) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want %q", c.p, err, c.want)
 		}
 	}
@@ -355,7 +355,7 @@ func TestTicksFall(t *testing.T) {
 				if at < n {
 					ticks[at] = math.MaxUint64
 				}
-				if got, want := fall(ticks), at < n-1; got != want {
+				if got, want := decreasing(ticks), at < n-1; got != want {
 					t.Fatalf("%d ticks, number %d is greatest: fall %v, want %v", n, at, got, want)
 				}
 			}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // sizes are those of the other benchmarks.
@@ -13,7 +14,7 @@ var sizes = []int{128 << 10, 1 << 20, 16 << 20, 128 << 20, 512 << 20}
 // knownRivals hold a set in so many bytes, two for each element.
 func knownRivals(memory int) []rival[key] {
 	return []rival[key]{
-		{"flowdedup-bits", func() (filter[key], error) { return openBits(memory, 1) }},
+		{"flowdedup-bits", func() (filter[key], error) { return openBloom(memory, 1) }},
 		{"bits-and-blooms", func() (filter[key], error) { return openBitsAndBlooms(memory, 8) }},
 		{"seiflotfy-cuckoo", func() (filter[key], error) { return openSeiflotfy(memory) }},
 		{"boom-classic", func() (filter[key], error) { return openBoomClassic(memory / 2) }},
@@ -35,10 +36,10 @@ func BenchmarkKnown(b *testing.B) {
 // size is told to those that cannot do without.
 func growingRivals(elements int) []rival[key] {
 	rivals := []rival[key]{
-		{"flowdedup-landmark", func() (filter[key], error) { return openLandmark(1e-3) }},
-		{"flowdedup-landmark-billionth", func() (filter[key], error) { return openLandmark(1e-9) }},
+		{"flowdedup-landmark", func() (filter[key], error) { return openScalableBloom(1e-3) }},
+		{"flowdedup-landmark-billionth", func() (filter[key], error) { return openScalableBloom(1e-9) }},
 		{"flowdedup-digest-rows", openDigestRows},
-		{"flowdedup-set", openSet},
+		{"flowdedup-set", openDigestMap},
 		{"boom-scalable", func() (filter[key], error) { return openBoomScalable(elements, 1e-3) }},
 		{"go-map", openMap[key]},
 	}
@@ -62,12 +63,12 @@ func BenchmarkGrowing(b *testing.B) {
 // one, which takes what it needs: up to 24 times as much, so it is left out of the
 // largest sizes.
 func streamRivals(memory int, window uint64) []rival[key] {
-	rows := func(shape asm.RowShape, eviction asm.Eviction) func() (filter[key], error) {
-		return func() (filter[key], error) { return openRows(memory, asm.RowParams{Shape: shape, Eviction: eviction}) }
+	rows := func(shape layout.RowShape, eviction line.Eviction) func() (filter[key], error) {
+		return func() (filter[key], error) { return openRows(memory, line.RowParams{Shape: shape, Eviction: eviction}) }
 	}
 	rivals := []rival[key]{
-		{"flowdedup-rows-32x16-lru", rows(asm.Lines32x16, asm.EvictLRU)},
-		{"flowdedup-rows-16x32-lru", rows(asm.Lines16x32, asm.EvictLRU)},
+		{"flowdedup-rows-32x16-lru", rows(layout.Lines32x16, line.EvictLRU)},
+		{"flowdedup-rows-16x32-lru", rows(layout.Lines16x32, line.EvictLRU)},
 		{"flowdedup-timed", func() (filter[key], error) { return openTimed(memory, window) }},
 		{"boom-stable-1-bit", func() (filter[key], error) { return openBoomStable(memory, 1, 1e-3) }},
 		{"boom-stable-3-bits", func() (filter[key], error) { return openBoomStable(memory, 3, 1e-3) }},
@@ -93,8 +94,8 @@ func BenchmarkStream(b *testing.B) {
 }
 
 var addressRivals = []rival[uint32]{
-	{"flowdedup-exact-rows", openExactV4},
-	{"flowdedup-set", openSetV4},
+	{"flowdedup-exact-rows", openIPv4Rows},
+	{"flowdedup-set", openRoaringIPv4},
 	{"roaring", openRoaring},
 	{"go-map", openMap[uint32]},
 }

@@ -1,20 +1,23 @@
 package peers
 
 import (
-	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // digester turns keys into digests.
 type digester struct {
-	aes     *asm.AES
-	digests [batch]asm.Digest
+	aes     *digest.AES
+	digests [batch]digest.Digest
 }
 
-func newDigester() *digester { return &digester{aes: asm.NewAES(key{3: 1})} }
+func newDigester() *digester { return &digester{aes: digest.NewAES(key{3: 1})} }
 
-func (d *digester) sum(keys []key) []asm.Digest {
+func (d *digester) sum(keys []key) []digest.Digest {
 	d.aes.Sum16(d.digests[:], keys)
 	return d.digests[:len(keys)]
 }
@@ -23,7 +26,7 @@ func (d *digester) sum(keys []key) []asm.Digest {
 type lines struct {
 	*digester
 	*layout.Arena
-	kernel func(lines []layout.Line, seen []uint64, digests []asm.Digest)
+	kernel func(lines []layout.Line, seen []uint64, digests []digest.Digest)
 }
 
 func (l *lines) outside() int { return l.Bytes() }
@@ -32,7 +35,7 @@ func (l *lines) TestAndSet(seen []uint64, keys []key) {
 	l.kernel(l.Lines(), seen, l.sum(keys))
 }
 
-func openLines(memory int, kernel func(lines []layout.Line, seen []uint64, digests []asm.Digest)) (filter[key], error) {
+func openLines(memory int, kernel func(lines []layout.Line, seen []uint64, digests []digest.Digest)) (filter[key], error) {
 	arena, err := layout.NewArena(memory / layout.LineSize)
 	if err != nil {
 		return nil, err
@@ -40,19 +43,19 @@ func openLines(memory int, kernel func(lines []layout.Line, seen []uint64, diges
 	return &lines{newDigester(), arena, kernel}, nil
 }
 
-// openBits opens a blocked Bloom filter.
-func openBits(memory, rounds int) (filter[key], error) {
-	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []asm.Digest) {
+// openBloom opens a blocked Bloom filter.
+func openBloom(memory, rounds int) (filter[key], error) {
+	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []digest.Digest) {
 		clear(seen[:(len(digests)+63)/64])
-		asm.TestAndSetBits(lines, seen, digests, rounds)
+		line.TestAndSetBloom(lines, seen, digests, rounds)
 	})
 }
 
 // openRows opens rows of fingerprints.
-func openRows(memory int, p asm.RowParams) (filter[key], error) {
+func openRows(memory int, p line.RowParams) (filter[key], error) {
 	position := uint64(0)
-	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []asm.Digest) {
-		asm.TestAndSetRows(lines, seen, digests, position, nil, p)
+	return openLines(memory, func(lines []layout.Line, seen []uint64, digests []digest.Digest) {
+		line.TestAndSetRows(lines, seen, digests, position, nil, p)
 		position += uint64(len(digests))
 	})
 }
@@ -77,16 +80,16 @@ func (p *packets) outside() int {
 	return 0
 }
 
-func openTimed(memory int, window uint64) (filter[key], error) {
-	f, err := engine.NewTimed(engine.TimedConfig{
-		Window: engine.Window{Packets: int64(window)}, Memory: memory, Refresh: true,
+func openTimed(memory int, elements uint64) (filter[key], error) {
+	f, err := window.NewTimed(window.TimedConfig{
+		Window: window.Window{Packets: int64(elements)}, Memory: memory, Refresh: true,
 	})
 	return &packets{digester: newDigester(), PacketFilter: f}, err
 }
 
-func openExactWindow(window uint64) (filter[key], error) {
-	f, err := engine.NewExactWindow(engine.ExactWindowConfig{
-		Window: engine.Window{Packets: int64(window)}, Refresh: true,
+func openExactWindow(elements uint64) (filter[key], error) {
+	f, err := window.NewExact(window.ExactConfig{
+		Window: window.Window{Packets: int64(elements)}, Refresh: true,
 	})
 	return &packets{digester: newDigester(), PacketFilter: f}, err
 }
@@ -94,15 +97,15 @@ func openExactWindow(window uint64) (filter[key], error) {
 // digests is a counter of digests that is given keys.
 type digests struct {
 	*digester
-	engine.Counter[asm.Digest]
+	engine.Counter[digest.Digest]
 	held func() int
 }
 
 func (d *digests) TestAndSet(seen []uint64, keys []key) { d.Counter.TestAndSet(seen, d.sum(keys)) }
 func (d *digests) outside() int                         { return d.held() }
 
-func openLandmark(fpr float64) (filter[key], error) {
-	l, err := engine.NewLandmark(engine.LandmarkConfig{FPR: fpr})
+func openScalableBloom(fpr float64) (filter[key], error) {
+	l, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr})
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +113,15 @@ func openLandmark(fpr float64) (filter[key], error) {
 }
 
 func openDigestRows() (filter[key], error) {
-	r, err := engine.NewDigestRows(0)
+	r, err := distinct.NewDigestRows(0)
 	if err != nil {
 		return nil, err
 	}
 	return &digests{newDigester(), r, func() int { return r.Counts().MemoryBytes }}, nil
 }
 
-func openSet() (filter[key], error) {
-	return &digests{newDigester(), engine.NewSet(), func() int { return 0 }}, nil
+func openDigestMap() (filter[key], error) {
+	return &digests{newDigester(), distinct.NewDigestMap(), func() int { return 0 }}, nil
 }
 
 // addresses is a counter of IPv4 addresses.
@@ -129,14 +132,14 @@ type addresses struct {
 
 func (a *addresses) outside() int { return a.held() }
 
-func openExactV4() (filter[uint32], error) {
-	e, err := engine.NewExactV4([16]byte{3: 1}, 0)
+func openIPv4Rows() (filter[uint32], error) {
+	e, err := distinct.NewIPv4Rows([16]byte{3: 1}, 0)
 	if err != nil {
 		return nil, err
 	}
 	return &addresses{e, func() int { return e.Counts().MemoryBytes }}, nil
 }
 
-func openSetV4() (filter[uint32], error) {
-	return &addresses{engine.NewSetV4(), func() int { return 0 }}, nil
+func openRoaringIPv4() (filter[uint32], error) {
+	return &addresses{distinct.NewRoaringIPv4(), func() int { return 0 }}, nil
 }

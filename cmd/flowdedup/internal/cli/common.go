@@ -95,9 +95,9 @@ func (c *common) inputs(e *env, bar *progress) input.Options {
 // compareFlags define which packets are copies.
 type compareFlags struct {
 	window          window.Window
-	identity        flow.Kind
+	identity        flow.IdentityKind
 	identityBytes   int
-	ignore          flow.Mask
+	ignore          flow.Ignore
 	digest          string
 	across, refresh bool
 	params          dedup.Params
@@ -112,9 +112,9 @@ func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
 	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.identity = flow.L3
-	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
-	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseMask), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
 	fs.BoolVar(&f.across, "across", false, "copies come from another interface or input only")
 	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
 	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
@@ -186,7 +186,7 @@ func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 
 // keyFlags define which distinct keys are counted, and in which windows.
 type keyFlags struct {
-	of           []flow.Of
+	of           []flow.KeyKind
 	every        time.Duration
 	location     *time.Location
 	mask4, mask6 int
@@ -194,7 +194,7 @@ type keyFlags struct {
 }
 
 // register adds the flags; of is the default of --of.
-func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.Of) {
+func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
 	f.of = of
 	var words []string
 	for _, one := range of {
@@ -231,7 +231,7 @@ func (f *keyFlags) check() error {
 func (f *keyFlags) keys() []flow.KeyConfig {
 	var keys []flow.KeyConfig
 	for _, of := range f.of {
-		keys = append(keys, flow.KeyConfig{Of: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
 	}
 	return keys
 }
@@ -240,11 +240,11 @@ func (f *keyFlags) calendar() calendar.Calendar {
 	return calendar.Calendar{Every: f.every, Location: f.location}
 }
 
-func parseKeys(s string) ([]flow.Of, error) {
-	var out []flow.Of
-	seen := map[flow.Of]bool{}
+func parseKeys(s string) ([]flow.KeyKind, error) {
+	var out []flow.KeyKind
+	seen := map[flow.KeyKind]bool{}
 	for word := range strings.SplitSeq(s, ",") {
-		of, err := flow.ParseOf(strings.TrimSpace(word))
+		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
 		if err != nil {
 			return nil, err
 		}

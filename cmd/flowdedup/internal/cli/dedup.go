@@ -152,7 +152,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 	if s.SharedPoints > 0 {
 		e.warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
-			flow.MaxPoints, s.SharedPoints))
+			flow.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
 		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))

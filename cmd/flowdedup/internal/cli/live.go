@@ -232,7 +232,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 		}
 	}
 	if n := s.Forward; n != nil {
-		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+		if lost := n.Truncated + n.TooLong + n.Refused + n.Lost; lost > 0 {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}

@@ -246,7 +246,7 @@ func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 // flood sends packets that each have a flow and a source of their own.
 func flood(t *testing.T, name string, flows int) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

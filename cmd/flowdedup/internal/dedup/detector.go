@@ -41,10 +41,10 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 }
 
 // newDetector makes a detector around a filter that may remember packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.Point) *Detector {
+func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
 	cfg.prepareFilter(filter)
 	copies := dedup.NewWith(dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewPoints(points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
 	})
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
@@ -68,12 +68,12 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // NewPackets returns what one batch at a time needs.
 func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, packets: d.copies.NewPackets()}
+	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
 func (d *Detector) NewDecoder() *flow.Decoder {
-	return flow.NewDecoder(flow.Config{Inner: d.cfg.Identity.Kind == flow.Inner})
+	return flow.NewDecoder(flow.DecoderConfig{Inner: d.cfg.Identity.Kind == flow.Inner})
 }
 
 // Summary returns the results so far. elapsed is the duration of the run. It must not be
@@ -106,7 +106,7 @@ func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 // capture/dedup.Packets), with their counts.
 type Packets struct {
 	detector *Detector
-	packets  *dedup.Packets
+	packets  *dedup.BatchDetector
 	stats    batchStats
 }
 
@@ -150,7 +150,7 @@ type SavedStats struct {
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
-	Points []flow.Point
+	Points []flow.CapturePoint
 }
 
 // label identifies the elements of the filter in its snapshot.
@@ -180,7 +180,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(saved.ByProtocol) != int(flow.Protocols) {
+	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
 	d := newDetector(cfg, filter, saved.Points)

@@ -30,9 +30,9 @@ func NewCounter(cfg *Config) *Counter {
 type Packets struct {
 	counter *Counter
 	batch   *multikey.Batch
-	direct  *flow.Keyers   // makes the keys of all packets
-	derived []*flow.Keyers // make the keys that other keys imply, group by group
-	keys    []keys         // by key of the run, nil without Config.FirstSeen
+	direct  *flow.Keyer   // makes the keys of all packets
+	derived []*flow.Keyer // make the keys that other keys imply, group by group
+	keys    []keys        // by key of the run, nil without Config.FirstSeen
 
 	source *capture.Batch // the batch that is counted
 	subset capture.Batch  // of it: the packets that implied keys are made from
@@ -72,7 +72,7 @@ func (p *Packets) Reset(times []int64) {
 // Read decodes the packets from to to-1 of b and digests their keys. All packets must be
 // read, in order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
-	for i, made := range p.direct.Read(b, from, to-from) {
+	for i, made := range p.direct.FromFrames(b, from, to-from) {
 		p.add(p.batch.Direct()[i], made, from)
 	}
 }
@@ -109,7 +109,7 @@ func (p *Packets) derive(group int, packets []uint32) {
 	}
 	p.subset = capture.Batch{Buf: b.Buf, Frames: frames, Interfaces: b.Interfaces, Sections: b.Sections}
 	for from := 0; from < len(frames); from += step {
-		made := p.derived[group].Read(&p.subset, from, min(step, len(frames)-from))
+		made := p.derived[group].FromFrames(&p.subset, from, min(step, len(frames)-from))
 		for i, key := range p.batch.Derived()[group].Keys {
 			p.add(key, made[i], from)
 		}
@@ -130,7 +130,7 @@ func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
 	for i := range first {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
-			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
+			WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
 			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 		})
 		if err != nil {

@@ -27,7 +27,7 @@ func newStream(src capture.Source, filter *filter) *Stream {
 // Each is pipeline.Pipeline.Each for the wanted packets. It returns an error that wraps
 // ErrFilter if an expression cannot be compiled, or has no meaning for the first packet.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
-	return s.packets.Each(ctx, workers, func() pipeline.Task {
+	return s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
 }

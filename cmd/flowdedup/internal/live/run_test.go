@@ -72,11 +72,11 @@ func TestPlaces(t *testing.T) {
 	if err != nil || len(all) == 0 {
 		t.Skip("no interfaces: ", err)
 	}
-	here := flow.Point{Index: uint32(all[0].Index)}
-	elsewhere, away := flow.Point{Index: here.Index + 1000}, flow.Point{Interface: 2, Index: math.MaxInt32}
-	saved := []flow.Point{{}, {Interface: 1}, here, elsewhere, here, away, away}
+	here := flow.CapturePoint{Index: uint32(all[0].Index)}
+	elsewhere, away := flow.CapturePoint{Index: here.Index + 1000}, flow.CapturePoint{Interface: 2, Index: math.MaxInt32}
+	saved := []flow.CapturePoint{{}, {Interface: 1}, here, elsewhere, here, away, away}
 	names := []string{"", "", all[0].Name, all[0].Name, "another one", "far away", ""}
-	want := []flow.Point{{}, {Interface: 1}, here, here, {}, away, away}
+	want := []flow.CapturePoint{{}, {Interface: 1}, here, here, {}, away, away}
 	var p ifaceNames
 	got, err := p.resume(saved, names)
 	if err != nil || !slices.Equal(got, want) {

@@ -70,7 +70,7 @@ func (c *Config) settings() []setting {
 	}
 	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
 	for _, k := range c.Distinct.Keys { // they differ in Of alone
-		of = append(of, k.Of.String())
+		of = append(of, k.Kind.String())
 		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}
 	if l := c.Distinct.Calendar.Location; l != nil && len(of) > 0 {

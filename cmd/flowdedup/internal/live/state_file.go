@@ -171,7 +171,7 @@ type ifaceNames struct{ names []string }
 
 // of returns the names of a list of points that only grows. The name is "" for a point
 // without an index, and for an interface that vanished before it was looked up.
-func (p *ifaceNames) of(points []flow.Point) []string {
+func (p *ifaceNames) of(points []flow.CapturePoint) []string {
 	for _, at := range points[len(p.names):] {
 		name := ""
 		if at.Index != 0 {
@@ -187,7 +187,7 @@ func (p *ifaceNames) of(points []flow.Point) []string {
 // resume takes the names of the points of the previous run, and returns the points with
 // the current indices of their interfaces. An interface that is gone keeps its index. If
 // that index now belongs to another interface, no packet matches the point any more.
-func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, error) {
+func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.CapturePoint, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, 
 	for _, i := range interfaces {
 		indices[i.Name], taken[uint32(i.Index)] = uint32(i.Index), true
 	}
-	now := make([]flow.Point, min(len(points), len(names)))
+	now := make([]flow.CapturePoint, min(len(points), len(names)))
 	for n := range now {
 		at, name := points[n], names[n]
 		index, there := indices[name]
@@ -205,7 +205,7 @@ func (p *ifaceNames) resume(points []flow.Point, names []string) ([]flow.Point, 
 		case there:
 			at.Index = index
 		case taken[at.Index]:
-			at, name = flow.Point{}, ""
+			at, name = flow.CapturePoint{}, ""
 		}
 		now[n], p.names = at, append(p.names, name)
 	}

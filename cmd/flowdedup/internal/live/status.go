@@ -96,9 +96,9 @@ func interfaces(rings []ring.Stats) []Interface {
 		n.Received += s.Received
 		n.Dropped += s.Dropped
 		n.Freezes += s.Freezes
-		n.Truncated += s.Cut
-		n.Coalesced += s.Merged
-		n.ChecksumOffloaded += s.NoChecksum
+		n.Truncated += s.Truncated
+		n.Coalesced += s.Coalesced
+		n.ChecksumOffloaded += s.ChecksumOffloaded
 		n.Outages = max(n.Outages, s.Outages)
 	}
 	return all

@@ -95,11 +95,11 @@ func (w *ticker) logRings() {
 				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
 		}
 		switch {
-		case s.Out && s.Outages > before.Outages:
+		case s.Down && s.Outages > before.Outages:
 			log.Warn("interface is down or gone")
-		case !s.Out && s.Outages > before.Outages:
+		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
-		case !s.Out && before.Out:
+		case !s.Down && before.Down:
 			log.Info("interface is back")
 		}
 	}

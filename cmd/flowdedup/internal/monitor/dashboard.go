@@ -247,9 +247,9 @@ func ringsOf(s *live.Status) table {
 // ringNotes names what the host changed on packets, and outages, the current one first.
 func ringNotes(r *ring.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(
-		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Merged, What: "merged by the host"},
-		show.Note{Count: r.Cut, What: "cut"}, show.Note{Count: r.NoChecksum, What: "without checksum"})}
-	if r.Out {
+		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
+		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})}
+	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}
 	return c
@@ -310,7 +310,7 @@ func outputsOf(s *live.Status) table {
 		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
 	}
 	if f := s.Forward; f != nil {
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Cut, What: "cut"})
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"})
 		if lost != "" {
 			lost = "not sent: " + lost
 		}

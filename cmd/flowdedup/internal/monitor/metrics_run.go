@@ -66,11 +66,11 @@ var kernelMetrics = []metric{
 	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
 		eachRing(func(r *ring.Stats) uint64 { return r.Delivered })},
 	{"ring_cut_total", "Packets captured in part.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Cut })},
+		eachRing(func(r *ring.Stats) uint64 { return r.Truncated })},
 	{"ring_merged_total", "Packets that the host had put together of several (GRO, GSO).", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.Merged })},
+		eachRing(func(r *ring.Stats) uint64 { return r.Coalesced })},
 	{"ring_no_checksum_total", "Packets with checksums that the host had left to be filled in.", counter, ringLabels,
-		eachRing(func(r *ring.Stats) uint64 { return r.NoChecksum })},
+		eachRing(func(r *ring.Stats) uint64 { return r.ChecksumOffloaded })},
 	{"ring_tagged_total", "Packets with a VLAN tag that was put back.", counter, ringLabels,
 		eachRing(func(r *ring.Stats) uint64 { return r.Tagged })},
 	{"ring_hardware_timed_total", "Packets with the time of the network card.", counter, ringLabels,
@@ -79,7 +79,7 @@ var kernelMetrics = []metric{
 		eachRing(func(r *ring.Stats) uint64 { return r.Outages })},
 	{"ring_interface_down", "1 while the interface is down or away.", gauge, ringLabels,
 		eachRing(func(r *ring.Stats) uint64 {
-			if r.Out {
+			if r.Down {
 				return 1
 			}
 			return 0
@@ -188,7 +188,7 @@ var outputMetrics = []metric{
 	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *live.Status, give func(float64, ...string)) {
 			if f := s.Forward; f != nil {
-				give(float64(f.Cut), f.Interface, "cut")
+				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
 				give(float64(f.Lost), f.Interface, "lost")

@@ -66,7 +66,7 @@ func golden(t *testing.T, name, got string) {
 func hostile() *live.Status {
 	s := sample(1)
 	s.Rings[0].Interface = "\x1b[2J\x07\r\neth\xff"
-	s.Rings[2] = ring.Stats{Interface: "eth1", Out: true}
+	s.Rings[2] = ring.Stats{Interface: "eth1", Down: true}
 	s.Outputs[0].Name = strings.Repeat("生命", 100)
 	s.Outputs[1].Failed = "disk\nfull\x1b[31m"
 	s.Filter.Fill, s.Filter.PredictedFPR = math.NaN(), math.Inf(1)
@@ -162,7 +162,7 @@ func sample(seconds int) *live.Status {
 		Rings: []ring.Stats{
 			{Interface: "eth0", Ring: 0, Received: packets / 2, Delivered: packets / 2, Tagged: packets / 4},
 			{Interface: "eth0", Ring: 1, Received: packets/4 + 1234, Dropped: 1234, Freezes: 2, Delivered: packets / 4},
-			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Merged: 12, Cut: 3, NoChecksum: 7, Outages: 1, Hardware: 1},
+			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Coalesced: 12, Truncated: 3, ChecksumOffloaded: 7, Outages: 1, Hardware: 1},
 		},
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
@@ -174,7 +174,7 @@ func sample(seconds int) *live.Status {
 			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
 			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
 		},
-		Forward: &sink.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Cut: 1, Lost: 58, Retries: 99}},
+		Forward: &sink.Forward{Interface: "veth9", SenderStats: ring.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}},
 		State:   &live.State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }

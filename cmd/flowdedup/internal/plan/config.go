@@ -13,7 +13,7 @@ import (
 // ElementKind is the kind of elements: packets, or keys of packets.
 type ElementKind struct {
 	Packets bool
-	Key     flow.Of // where it is not packets
+	Key     flow.KeyKind // where it is not packets
 }
 
 // ParseElementKind reads "packets" or a key of package flow.
@@ -21,7 +21,7 @@ func ParseElementKind(s string) (ElementKind, error) {
 	if s == "packets" {
 		return ElementKind{Packets: true}, nil
 	}
-	key, err := flow.ParseOf(s)
+	key, err := flow.ParseKeyKind(s)
 	if err != nil {
 		return ElementKind{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
 	}

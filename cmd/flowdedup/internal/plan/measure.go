@@ -96,7 +96,7 @@ type meter struct {
 
 func newMeter(c *Config, kind sizing.Kind) *meter {
 	return &meter{
-		decoder: flow.NewDecoder(flow.Config{}),
+		decoder: flow.NewDecoder(flow.DecoderConfig{}),
 		source:  newElements(c),
 		track:   newTracker(c.Window, kind == sizing.Landmark, maxTracked),
 		span:    newSpan(),
@@ -165,7 +165,7 @@ func newElements(c *Config) elements {
 		}
 	}
 	return &keys{
-		keyer:     flow.NewKeyer(flow.KeyConfig{Of: c.Element.Key}),
+		keyer:     flow.NewKeyer([]flow.KeyConfig{{Kind: c.Element.Key}}, flow.DecoderConfig{}),
 		addresses: c.Element.Key <= flow.IP,
 		ipv6:      c.IPv6,
 		v4:        digest.NewAES(key.AESKey(secret.IPv4)),
@@ -181,7 +181,7 @@ type identities struct {
 }
 
 func (p *identities) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
-	p.identity.Gather(b, from, h).Sum(p.digests[:len(h)], p.digester)
+	p.identity.FromHeaders(b, from, h).Sum(p.digests[:len(h)], p.digester)
 	for i, d := range p.digests[:len(h)] {
 		add(d, i)
 	}
@@ -199,7 +199,7 @@ type keys struct {
 }
 
 func (k *keys) each(b *capture.Batch, from int, h []flow.Header, add func(digest.Digest, int)) {
-	g := k.keyer.Gather(b, from, h)
+	g := k.keyer.FromHeaders(b, from, h)[0]
 	k.wide = append(append(k.wide[:0], g.V4...), g.MAC...)
 	for _, address := range g.Addr4 {
 		var key [16]byte

@@ -163,7 +163,7 @@ func (p *peak) add(at int64) {
 }
 
 // finish counts the last elements, which the clock still holds back.
-func (p *peak) finish() { p.countAll(p.clock.Held()) }
+func (p *peak) finish() { p.countAll(p.clock.Quarantine()) }
 
 func (p *peak) countAll(times []int64) {
 	for _, at := range times {
@@ -228,7 +228,7 @@ func (s *span) add(t int64) {
 // finish decides about the last times, which the clock still holds back: the majority is
 // right.
 func (s *span) finish() {
-	if held, n := s.clock.Held(), s.clock.Count(); len(held) >= n {
+	if held, n := s.clock.Quarantine(), s.clock.Count(); len(held) >= n {
 		s.adopt(held, len(held) == n)
 	}
 }

@@ -155,7 +155,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Cut, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))

@@ -240,7 +240,7 @@ func (f *forwarding) retries() bool  { return f.retry }
 
 func (f *forwarding) counts() counts {
 	s := f.Stats()
-	return counts{written: s.Sent, lost: s.Cut + s.TooLong + s.Refused + s.Lost}
+	return counts{written: s.Sent, lost: s.Truncated + s.TooLong + s.Refused + s.Lost}
 }
 
 // OpenForward opens the interface to send to, if there is one. It comes before OpenFiles

@@ -107,7 +107,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	opt := s.cfg.Rotate.Output
 	open := outfile.Create
 	if s.cfg.Live {
-		open = outfile.Grow
+		open = outfile.CreateVisible
 	} else if mayReplace {
 		opt.Input = inputAt(name, s.cfg.Inputs)
 	}

@@ -44,7 +44,7 @@ func (s *Set) Forwarded() *Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Cut - sent.TooLong - sent.Refused // includes what it was not given
+				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // includes what it was not given
 			}
 			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()}
 		}
