@@ -69,7 +69,8 @@ func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared
 	now := r.stamp(tick)
 	oldest := r.oldest(now)
 	for i := range lines {
-		for w, word := range lines[i] {
+		line := &lines[i]
+		for w, word := range line {
 			if word == 0 {
 				continue
 			}
@@ -80,7 +81,7 @@ func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared
 					cleared++
 				}
 			}
-			lines[i][w] = word
+			line[w] = word
 		}
 	}
 	return cleared
