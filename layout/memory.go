@@ -1,6 +1,8 @@
 package layout
 
-import "math"
+import (
+	"math"
+)
 
 const (
 	// budgetShare is the part of the machine's memory that tables which grow with the
@@ -23,3 +25,9 @@ func MemoryBudget() int {
 
 // addressable caps a limit at what pointers of this machine can reach.
 func addressable(limit int64) int64 { return min(limit, math.MaxInt) }
+
+// MemoryAvailable returns how many bytes this process can still take without others being
+// swapped out or killed; it reports false where that is not known. On Linux it is what the
+// machine has available, or what the memory cgroup of the process or one above it leaves,
+// whichever is less. Elsewhere it is memoryLimitIn.
+func MemoryAvailable() (n int64, ok bool) { return memoryAvailable() }

@@ -28,3 +28,52 @@ func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 // 16 bytes before a message's end, which for a short message at the buffer's
 // beginning are not in the buffer.
 type bufferFront [32]byte
+
+// noByte is where a kernel's shuffle puts a zero.
+const noByte = 0x80
+
+// remainderTable says how the last n bytes of a message, fewer than a packet, become a
+// packet. Its first 16 bytes come from the 16 that begin max(16, n) bytes before
+// the message's end, its last 16 from the message's last 16, each at the position
+// that row n has for it.
+type remainderTable [32][32]byte
+
+var remainderOrder = func() (order remainderTable) {
+	for n := range order {
+		row := &order[n]
+		for i := range row {
+			row[i] = noByte
+		}
+		first, last := (*[16]byte)(row[:16]), (*[16]byte)(row[16:])
+		if n < 16 {
+			orderShortRemainder(first, last, n)
+		} else {
+			orderLongRemainder(first, last, n)
+		}
+	}
+	return order
+}()
+
+// orderLongRemainder is for 16 bytes or more: whole words of 32 bits stay where they are,
+// and the last four bytes are at the end.
+func orderLongRemainder(first, last *[16]byte, n int) {
+	for i := range first {
+		first[i] = byte(i)
+	}
+	for i := 16; i < n&^3; i++ {
+		last[i-16] = byte(i - (n - 16))
+	}
+	copy(last[12:], []byte{12, 13, 14, 15})
+}
+
+// orderShortRemainder is for less than 16 bytes: whole words of 32 bits stay where they
+// are, and up to three bytes, repeated, are in the fifth.
+func orderShortRemainder(first, last *[16]byte, n int) {
+	before, whole, extra := byte(16-n), byte(n&^3), byte(n&3)
+	for i := range whole {
+		first[i] = before + i
+	}
+	if extra != 0 {
+		copy(last[:], []byte{before + whole, before + whole + extra>>1, 15})
+	}
+}
