@@ -26,11 +26,11 @@ const maxLines = (math.MaxInt - hugePage) / LineSize
 // ErrArenaSize is wrapped by NewArena's error when no memory of that size can exist.
 var ErrArenaSize = errors.New("layout: arena size out of range")
 
-// Arena is a fixed amount of memory in lines, each on an address divisible by
-// LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
-// kernel is asked for huge pages. There the memory lies outside of the Go heap,
-// so that hundreds of megabytes of filter do not stretch the collector's pace;
-// elsewhere it is an ordinary slice. An Arena has no locks of its own, but for Pin.
+// Arena is a fixed amount of memory in lines, each at an address divisible by LineSize. An arena
+// of 2 MiB or more starts on a 2 MiB boundary, and asks Linux for huge pages. On Linux its memory
+// lies outside of the Go heap, so hundreds of megabytes of filter do not change the pace of the
+// collector; elsewhere it is an ordinary slice. An Arena has no locks: only Unpin may be called
+// from any goroutine.
 type Arena struct {
 	lines   []Line
 	mapping []byte       // what the last Unpin unmaps
