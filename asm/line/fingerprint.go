@@ -86,17 +86,16 @@ func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	return c
 }
 
-// rowGeometry is a RowShape as the kernels want it. The kernels in assembly know
-// its layout.
+// rowGeometry is a RowShape prepared for the kernels. Those in assembly know its layout.
 type rowGeometry struct {
 	width   uint64    // bits a cell
 	ones    uint64    // the lowest bit of each cell of a word
 	tops    uint64    // the top bit of each cell of a word
 	cell    uint64    // all bits of the first cell of a word
-	spread  [2]uint64 // for each byte of two words, which byte of the first cell of its word is put there
-	choose  uint64    // how far a random word is shifted right to be the number of a cell
+	spread  [2]uint64 // for each byte of two words, the byte of the first cell that is copied there
+	choose  uint64    // shifts a random word right to the number of a cell
 	top     uint64    // the bit that stands for the first cell: 1, or (see topVictims) its top bit
-	spacing uint64    // the bit for a cell is 2^spacing places above the one before
+	spacing uint64    // the bit for a cell is 2^spacing places above that for the cell before
 }
 
 func newRowGeometry(s layout.RowShape) (g rowGeometry) {
