@@ -65,13 +65,13 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf
 }
 
 func someDatagrams(rng *rand.Rand) *Datagrams {
-	var rare [2][256]bool
-	for v := range rare {
-		for i := range rare[v] {
-			rare[v][i] = rng.IntN(5) == 0
+	var slowPath [2][256]bool
+	for v := range slowPath {
+		for i := range slowPath[v] {
+			slowPath[v][i] = rng.IntN(5) == 0
 		}
 	}
-	return NewDatagrams(rng.Uint64(), rng.Uint64(), &rare)
+	return NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
 }
 
 // TestPlaceDatagramsLevels holds every instruction set against the plain one.
@@ -131,7 +131,7 @@ func TestPlaceDatagrams(t *testing.T) {
 		{join(type4, with(ip4, 3, 23)), 0, digest.Message{}, 0},
 		{join(type4, ip4[:23]), 0, digest.Message{}, 0},
 	}
-	rare := [2][256]bool{1: {44: true}}
+	slowPath := [2][256]bool{1: {44: true}}
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for i, c := range cases {
 			var msgs [17]digest.Message
@@ -140,7 +140,7 @@ func TestPlaceDatagrams(t *testing.T) {
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			FindDatagrams(NewDatagrams(first4, first6, &rare), msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			FindDatagrams(NewDatagrams(first4, first6, &slowPath), msgs[:], numbers[:], rest, append(c.frame, zeros...))
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)
 				if want.Len == 0 {
