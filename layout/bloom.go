@@ -1,8 +1,8 @@
 package layout
 
-// A line of a blocked Bloom filter is 512 bits. An element owns one bit of each word in each
-// round: 8 bits with one round, 64 with eight. Apache Parquet lays out its split block Bloom
-// filters so, with lines of 256 bits.
+// A line of a blocked Bloom filter is 512 bits. An element owns one bit of each word in
+// each round: 8 bits with one round, 64 with eight. Apache Parquet lays out its split
+// block Bloom filters so, with lines of 256 bits.
 //
 //	word     0       1       2       3       4       5       6       7
 //	     ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐

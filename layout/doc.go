@@ -1,6 +1,6 @@
-// Package layout shows the data: the memory that filters lie in, and what each kind of line looks
-// like. Each kind has a page of its own, with a picture of its bits, its capacity and its
-// constants:
+// Package layout shows the data: the memory that filters lie in, and what each kind of
+// line looks like. Each kind has a page of its own, with a picture of its bits, its
+// capacity and its constants:
 //
 //	kind of line                                   page
 //	any line: 64 bytes, eight words                line.go
@@ -13,10 +13,10 @@
 //	cells of a stable Bloom filter                 cells.go
 //	timers of a sliding Bloom filter               timers.go
 //
-// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell the sizes
-// of caches (cache.go), [MemoryBudget] and [MemoryAvailable] those of memory (memory.go). Only
-// [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
+// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
+// the sizes of caches (cache.go), [MemoryBudget] and [MemoryAvailable] those of memory
+// (memory.go). Only [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
 //
-// The package decides nothing about duplicates and has no kernels. Package asm/line reads and
-// writes lines.
+// The package decides nothing about duplicates and has no kernels. Package asm/line reads
+// and writes lines.
 package layout

@@ -1,9 +1,9 @@
 package layout
 
-// A line of fingerprint rows has one row of its 512 bits, or eight rows of a word each. A row is
-// searched as a whole, and evicts from itself alone. A cell holds a fingerprint, or 0 when it is
-// empty. Cells are counted from the lowest bit of a row up; cell 0 is the front, which holds the
-// element that was seen last where rows keep that order.
+// A line of fingerprint rows has one row of its 512 bits, or eight rows of a word each. A
+// row is searched as a whole, and evicts from itself alone. A cell holds a fingerprint,
+// or 0 when it is empty. Cells are counted from the lowest bit of a row up; cell 0 is the
+// front, which holds the element that was seen last where rows keep that order.
 //
 //	word         0          1                  7
 //	            ┌──────────┬──────────┬──   ──┬──────────┐
@@ -18,8 +18,8 @@ package layout
 //	Lines8x64   │0          1             …    7         │  1 row of 8 cells of 64 bits
 //	            └────────────────────────────────────────┘
 //
-// A line remembers 64, 32, 32, 16 or 8 elements. Of two elements in one row, the second looks
-// seen with a probability of 1 in 2^8 - 1, 2^16 - 1, 2^32 - 1 or 2^64 - 1.
+// A line remembers 64, 32, 32, 16 or 8 elements. Of two elements in one row, the second
+// looks seen with a probability of 1 in 2^8 - 1, 2^16 - 1, 2^32 - 1 or 2^64 - 1.
 
 // RowShape says how a line consists of rows, and a row of cells.
 type RowShape uint8
@@ -51,7 +51,8 @@ func (s RowShape) CellBits() int { return int(rowCellBits[s]) }
 // Cells returns the cells of a row. It panics if s is none of the constants.
 func (s RowShape) Cells() int { return int(rowWords[s]) * 64 / int(rowCellBits[s]) }
 
-// RowsPerLine returns the rows of a line, 8 or 1. It panics if s is none of the constants.
+// RowsPerLine returns the rows of a line, 8 or 1. It panics if s is none of the
+// constants.
 func (s RowShape) RowsPerLine() int { return 8 / int(rowWords[s]) }
 
 // InWords reports whether a row is a word, and not a line. It panics if s is none of the

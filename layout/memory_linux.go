@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// memoryLimit returns how many bytes of memory this process can have: those of the machine, or
-// what the memory cgroup of the process or one above it allows, whichever is least. It reads
-// version 2 (memory.max, and memory.high, which throttles) and version 1 (memory.limit_in_bytes)
-// of cgroups(7). It reports false where none of these is known.
+// memoryLimit returns how many bytes of memory this process can have: those of the
+// machine, or what the memory cgroup of the process or one above it allows, whichever is
+// least. It reads version 2 (memory.max, and memory.high, which throttles) and version 1
+// (memory.limit_in_bytes) of cgroups(7). It reports false where none of these is known.
 func memoryLimit() (limit int64, ok bool) {
 	return memoryLimitIn(os.DirFS("/"))
 }
@@ -31,8 +31,8 @@ func memoryLimitIn(root fs.FS) (limit int64, ok bool) {
 	return addressable(limit), ok
 }
 
-// totalMemory returns the machine's memory. Containers with lxcfs show less there than sysinfo(2)
-// returns.
+// totalMemory returns the machine's memory. Containers with lxcfs show less there than
+// sysinfo(2) returns.
 func totalMemory(root fs.FS) (n int64, ok bool) {
 	for _, line := range readLines(root, "proc/meminfo") {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
@@ -43,8 +43,8 @@ func totalMemory(root fs.FS) (n int64, ok bool) {
 	return 0, false
 }
 
-// cgroupLimit returns a limit in bytes. There is none if the file does not exist or says "max";
-// version 1 says a number near 2^63 instead.
+// cgroupLimit returns a limit in bytes. There is none if the file does not exist or says
+// "max"; version 1 says a number near 2^63 instead.
 func cgroupLimit(root fs.FS, name string) (n int64, ok bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -54,8 +54,8 @@ func cgroupLimit(root fs.FS, name string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// memoryCgroups returns the folders of the cgroups that bound this process's memory: its own and
-// those above it, as far up as they are mounted.
+// memoryCgroups returns the folders of the cgroups that bound this process's memory: its
+// own and those above it, as far up as they are mounted.
 func memoryCgroups(root fs.FS) (dirs []string) {
 	for _, mount := range cgroupMounts(root) {
 		dir := mount.folder(cgroupPath(root, mount.version))
@@ -74,7 +74,8 @@ type cgroupMount struct {
 	point   string // where it is mounted, relative to the root
 }
 
-// folder returns the folder of a cgroup, or the mount point for a cgroup outside of the mount.
+// folder returns the folder of a cgroup, or the mount point for a cgroup outside of the
+// mount.
 func (m cgroupMount) folder(cgroup string) string {
 	below, ok := strings.CutPrefix(cgroup+"/", strings.TrimSuffix(m.base, "/")+"/")
 	if !ok {
@@ -83,8 +84,8 @@ func (m cgroupMount) folder(cgroup string) string {
 	return path.Join(m.point, below)
 }
 
-// cgroupMounts reads where cgroups are mounted (proc_pid_mountinfo(5)). A hyphen separates the two
-// groups of fields.
+// cgroupMounts reads where cgroups are mounted (proc_pid_mountinfo(5)). A hyphen
+// separates the two groups of fields.
 func cgroupMounts(root fs.FS) (mounts []cgroupMount) {
 	for _, line := range readLines(root, "proc/self/mountinfo") {
 		before, behind, _ := strings.Cut(line, " - ")

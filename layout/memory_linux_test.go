@@ -11,7 +11,8 @@ const (
 	mountsV2   = "24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
 	mountsV1   = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n36 31 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 	mountsBoth = mountsV1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-	// A container without a namespace for cgroups sees its own one mounted, by its path on the host.
+	// A container without a namespace for cgroups sees its own one mounted, by its
+	// path on the host.
 	mountsDocker = "36 31 0:33 /docker/c0ffee /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
 	noLimitV1    = "9223372036854771712\n"
 	gib          = 1 << 30

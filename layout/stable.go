@@ -1,7 +1,7 @@
 package layout
 
-// A line of a stable Bloom filter of bits is divided into K parts of s = floor(512/K) bits. Part
-// j begins at bit j*s. An element owns one bit of each part.
+// A line of a stable Bloom filter of bits is divided into K parts of s = floor(512/K)
+// bits. Part j begins at bit j*s. An element owns one bit of each part.
 //
 //	K = 2    ┌───────────────────────────────┬───────────────────────────────┐
 //	s = 256  │ part 0: 1 bit of an element   │ part 1: 1 bit of an element   │
@@ -15,10 +15,10 @@ package layout
 //
 // A line has no fixed capacity: new elements clear bits of old ones.
 const (
-	// MaxStableParts is the most parts of a line. Each takes 16 of the 64 bits of a digest's
-	// low half.
+	// MaxStableParts is the most parts of a line. Each takes 16 of the 64 bits of a
+	// digest's low half.
 	MaxStableParts = 4
-	// MaxStableRun is the most adjacent bits that the method StableSBF of asm/line clears for
-	// an element.
+	// MaxStableRun is the most adjacent bits that the method StableSBF of asm/line
+	// clears for an element.
 	MaxStableRun = 64
 )

@@ -2,12 +2,12 @@ package layout
 
 import "math"
 
-// NoTick is the tick of an element without a time. Such an element is never a copy and is not
-// remembered.
+// NoTick is the tick of an element without a time. Such an element is never a copy and is
+// not remembered.
 const NoTick = math.MinInt64
 
-// A line of timed rows is one row of six cells of 85 bits. Cell 0 was set last, cell 5 first. A
-// cell has three fields, whose widths TimedParams in asm/line chooses:
+// A line of timed rows is one row of six cells of 85 bits. Cell 0 was set last, cell 5
+// first. A cell has three fields, whose widths TimedParams in asm/line chooses:
 //
 //	 84                                                         0
 //	┌───────────────────────────┬─────────────┬──────────────────┐
@@ -15,8 +15,8 @@ const NoTick = math.MinInt64
 //	└───────────────────────────┴─────────────┴──────────────────┘
 //	                            └──────────── mark ──────────────┘
 //
-// The 85 bits do not fit a word. Word j holds the fingerprint of cell j and the low bits of its
-// mark. The upper 21 bits of the mark are in word 6 or 7:
+// The 85 bits do not fit a word. Word j holds the fingerprint of cell j and the low bits
+// of its mark. The upper 21 bits of the mark are in word 6 or 7:
 //
 //	word       0        1        2        3        4        5        6         7
 //	       ┌────────┬────────┬────────┬────────┬────────┬────────┬────────┬─────────┐
@@ -30,7 +30,8 @@ const NoTick = math.MinInt64
 //	        └───┴────────────────┴────────────────┴────────────────┘
 //
 // Fingerprint 0 is an empty cell; empty cells come after all others. A line remembers six
-// elements. The fingerprint depends on the era of the time, so cells of other eras do not match.
+// elements. The fingerprint depends on the era of the time, so cells of other eras do not
+// match.
 const (
 	// TimedCells is the number of cells of a timed row.
 	TimedCells = 6

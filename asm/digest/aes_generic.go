@@ -5,19 +5,20 @@ import (
 	"unsafe"
 )
 
-// chains is how many CBC chains run side by side. Each waits for its own last block, so several hide
-// the latency of a block. Blocks are first added to all states and then encrypted: a cipher that
-// loads 16 bytes at once has to wait for two stores of 8 bytes just before.
+// chains is how many CBC chains run side by side. Each waits for its own last block, so
+// several hide the latency of a block. Blocks are first added to all states and then
+// encrypted: a cipher that loads 16 bytes at once has to wait for two stores of 8 bytes
+// just before.
 const chains = 8
 
-// digestBytes returns the memory of d as the state of the cipher. A buffer on the stack would escape
-// through cipher.Block and cost an allocation for each call.
+// digestBytes returns the memory of d as the state of the cipher. A buffer on the stack
+// would escape through cipher.Block and cost an allocation for each call.
 func digestBytes(d *Digest) *[16]byte {
 	return (*[16]byte)(unsafe.Pointer(d))
 }
 
-// loadDigest converts the output of the cipher to two little-endian words, which is no work on
-// little-endian machines.
+// loadDigest converts the output of the cipher to two little-endian words, which is no
+// work on little-endian machines.
 func loadDigest(d *Digest) {
 	b := digestBytes(d)
 	*d = Digest{binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])}

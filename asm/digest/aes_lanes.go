@@ -48,10 +48,10 @@ func (a *AES) sum48(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// A batch of at most shortBatch messages is cheaper one block at a time: the lanes cost some
-// 200 ns to set up, and a step of 16 lanes with AES-NI or NEON costs as much as 3 single blocks.
-// VAES takes that step in the time of one block, so there only shortBlocks blocks in all, which
-// cost less than the setup, go without lanes.
+// A batch of at most shortBatch messages is cheaper one block at a time: the lanes cost
+// some 200 ns to set up, and a step of 16 lanes with AES-NI or NEON costs as much as 3
+// single blocks. VAES takes that step in the time of one block, so there only shortBlocks
+// blocks in all, which cost less than the setup, go without lanes.
 const (
 	shortBatch  = 3
 	shortBlocks = 8
@@ -85,9 +85,9 @@ func (a *AES) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	}
 }
 
-// sumUneven digests the messages that order lists in three passes: all first blocks at once, then the
-// whole blocks of all messages in lanes, then all last blocks, padded, at once. So each pass is a
-// kernel over independent blocks.
+// sumUneven digests the messages that order lists in three passes: all first blocks at
+// once, then the whole blocks of all messages in lanes, then all last blocks, padded, at
+// once. So each pass is a kernel over independent blocks.
 func (a *AES) sumUneven(dst []Digest, buf []byte, msgs []Message, order []uint16) {
 	if len(order) == 0 {
 		return
@@ -105,8 +105,8 @@ func (a *AES) sumUneven(dst []Digest, buf []byte, msgs []Message, order []uint16
 	}
 }
 
-// addWholeBlocks adds all blocks but the last ones. A lane that finishes its message takes the next
-// one. Messages come in order of length, so several lanes finish at once.
+// addWholeBlocks adds all blocks but the last ones. A lane that finishes its message
+// takes the next one. Messages come in order of length, so several lanes finish at once.
 func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order []uint16) {
 	var l lanes
 	var left [aesLanes]uint64 // blocks; 0 is an idle lane
@@ -151,7 +151,8 @@ func (a *AES) addWholeBlocks(states []Digest, buf []byte, msgs []Message, order 
 	}
 }
 
-// addLastBlocks adds the last 1 to 16 bytes of each message. Empty messages come first and have none.
+// addLastBlocks adds the last 1 to 16 bytes of each message. Empty messages come first
+// and have none.
 func (a *AES) addLastBlocks(states []Digest, buf []byte, msgs []Message, order []uint16) {
 	first := 0
 	for i, at := range order {
@@ -165,8 +166,9 @@ func (a *AES) addLastBlocks(states []Digest, buf []byte, msgs []Message, order [
 	a.encrypt(states[first:], states[first:])
 }
 
-// addPadded adds the n bytes at off, 1 to 16, padded with zeros. Where buf goes on it loads 16 bytes
-// and masks those after the message, which is faster than a copy of n bytes.
+// addPadded adds the n bytes at off, 1 to 16, padded with zeros. Where buf goes on it
+// loads 16 bytes and masks those after the message, which is faster than a copy of n
+// bytes.
 func addPadded(d *Digest, buf []byte, off, n uint64) {
 	if off+16 > uint64(len(buf)) {
 		xorPadded(digestBytes(d), buf[off:off+n])

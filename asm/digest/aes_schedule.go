@@ -12,8 +12,8 @@ func newAESSchedule(key [16]byte) *aesSchedule {
 	constant := byte(1)
 	for round := 1; round < len(s); round++ {
 		last := &s[round-1]
-		// The last word, rotated by a byte and substituted, with the constant of the round
-		// in its first byte.
+		// The last word, rotated by a byte and substituted, with the constant of
+		// the round in its first byte.
 		word := [4]byte{aesSBox[last[13]] ^ constant, aesSBox[last[14]], aesSBox[last[15]], aesSBox[last[12]]}
 		previous := binary.LittleEndian.Uint32(word[:])
 		for i := 0; i < 16; i += 4 {
@@ -25,8 +25,9 @@ func newAESSchedule(key [16]byte) *aesSchedule {
 	return s
 }
 
-// aesSBox is the S-box of AES: the inverse in GF(2^8), then an affine map (FIPS 197, section 5.1.1).
-// 3 generates the multiplicative group of the field, and its inverse is 0xf6.
+// aesSBox is the S-box of AES: the inverse in GF(2^8), then an affine map (FIPS 197,
+// section 5.1.1). 3 generates the multiplicative group of the field, and its inverse is
+// 0xf6.
 var aesSBox = func() (box [256]byte) {
 	box[0] = 0x63
 	power, inverse := byte(1), byte(1)

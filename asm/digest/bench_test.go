@@ -66,8 +66,8 @@ func BenchmarkSumMessages(b *testing.B) {
 	}
 }
 
-// BenchmarkSumFewMessages has calls of few messages, as programs make them that take one packet
-// at a time.
+// BenchmarkSumFewMessages has calls of few messages, as programs make them that take one
+// packet at a time.
 func BenchmarkSumFewMessages(b *testing.B) {
 	for _, length := range []uint32{46, 576, 1500} {
 		buf, msgs := benchMessages([]uint32{length})

@@ -24,7 +24,8 @@ func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
 	advanceNEON(l, &buf[0], steps, a.schedule)
 }
 
-// highwayLanes returns how many messages the kernel digests side by side, or 0 if there is none.
+// highwayLanes returns how many messages the kernel digests side by side, or 0 if there
+// is none.
 func highwayLanes() int {
 	if cpu.Best == cpu.NEON {
 		return 2

@@ -2,8 +2,8 @@
 
 package digest
 
-// sumMessages gives a kernel parts of the batch one after another, in groups of its lanes. Spare lanes
-// repeat the last message.
+// sumMessages gives a kernel parts of the batch one after another, in groups of its
+// lanes. Spare lanes repeat the last message.
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	lanes := highwayLanes()
 	if lanes == 0 {
@@ -24,16 +24,18 @@ func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	}
 }
 
-// bufferFront has the first bytes of a buffer, from 16 on. A kernel loads the 16 bytes before the end
-// of a message. For a short message at the start of the buffer these are not in the buffer.
+// bufferFront has the first bytes of a buffer, from 16 on. A kernel loads the 16 bytes
+// before the end of a message. For a short message at the start of the buffer these are
+// not in the buffer.
 type bufferFront [32]byte
 
 // noByte makes the shuffle of a kernel write a zero.
 const noByte = 0x80
 
-// remainderTable says how the last n bytes of a message, fewer than a packet, become a packet. The
-// first 16 bytes of the packet come from the 16 bytes that begin max(16, n) before the end of the
-// message, the last 16 from the last 16 of the message. Row n has the position of each.
+// remainderTable says how the last n bytes of a message, fewer than a packet, become a
+// packet. The first 16 bytes of the packet come from the 16 bytes that begin max(16, n)
+// before the end of the message, the last 16 from the last 16 of the message. Row n has
+// the position of each.
 type remainderTable [32][32]byte
 
 var remainderOrder = func() (order remainderTable) {
@@ -52,8 +54,8 @@ var remainderOrder = func() (order remainderTable) {
 	return order
 }()
 
-// orderLongRemainder is for 16 bytes or more: whole words of 32 bits keep their place, and the last
-// four bytes go to the end.
+// orderLongRemainder is for 16 bytes or more: whole words of 32 bits keep their place,
+// and the last four bytes go to the end.
 func orderLongRemainder(first, last *[16]byte, n int) {
 	for i := range first {
 		first[i] = byte(i)
@@ -64,8 +66,8 @@ func orderLongRemainder(first, last *[16]byte, n int) {
 	copy(last[12:], []byte{12, 13, 14, 15})
 }
 
-// orderShortRemainder is for less than 16 bytes: whole words of 32 bits keep their place, and up to
-// three bytes, repeated, go to the fifth word.
+// orderShortRemainder is for less than 16 bytes: whole words of 32 bits keep their place,
+// and up to three bytes, repeated, go to the fifth word.
 func orderShortRemainder(first, last *[16]byte, n int) {
 	before, whole, extra := byte(16-n), byte(n&^3), byte(n&3)
 	for i := range whole {

@@ -21,8 +21,9 @@ func newHighwayState(key [32]byte) (s highwayState) {
 	return s
 }
 
-// pastHeader adds words 2 and 3 of the packet with the header to the state. They are zero, and only
-// the final rounds mix these words with the first two, so the result does not depend on the message.
+// pastHeader adds words 2 and 3 of the packet with the header to the state. They are
+// zero, and only the final rounds mix these words with the first two, so the result does
+// not depend on the message.
 func (s *highwayState) pastHeader() {
 	v0, v1, mul0, mul1 := &s[0], &s[1], &s[2], &s[3]
 	for i := 2; i < 4; i++ {

@@ -77,8 +77,8 @@ var messageBatches = []struct {
 	{"all long", func(rng *rand.Rand, _ int) int { return 2000 + rng.IntN(100) }},
 }
 
-// TestAESMessageLevels compares every batch length from 0 to 33, and others up to 300. Messages
-// begin anywhere, and some end where a guard page begins.
+// TestAESMessageLevels compares every batch length from 0 to 33, and others up to 300.
+// Messages begin anywhere, and some end where a guard page begins.
 func TestAESMessageLevels(t *testing.T) {
 	forAESLevels(t, [16]byte{1: 5}, func(t *testing.T, a, generic *AES) {
 		compareMessages(t, a, generic)

@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages that are the
-// IP datagrams in them. It takes frames on the fast path: up to two VLAN tags, then IPv4 without
-// options or IPv6 without extension headers, captured at least to 4 bytes after that header. It is
-// immutable. The kernels in assembly know where first and slowPath are.
+// Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
+// that are the IP datagrams in them. It takes frames on the fast path: up to two VLAN
+// tags, then IPv4 without options or IPv6 without extension headers, captured at least to
+// 4 bytes after that header. It is immutable. The kernels in assembly know where first
+// and slowPath are.
 type Datagrams struct {
 	slowPath [8]uint64 // a bit for each version and protocol
 	first    [2]uint64 // mask of bytes 0 to 7, by version
@@ -36,9 +37,9 @@ const (
 	datagramSkip  = 12 // how much of a datagram comes before its message
 )
 
-// NewDatagrams returns a rule. first4 and first6 are the masks of bytes 0 to 7 of IPv4 and IPv6
-// headers, as big-endian words. slowPath says which protocols take the slow path: those of IPv4 and
-// those of IPv6.
+// NewDatagrams returns a rule. first4 and first6 are the masks of bytes 0 to 7 of IPv4
+// and IPv6 headers, as big-endian words. slowPath says which protocols take the slow
+// path: those of IPv4 and those of IPv6.
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 	d := &Datagrams{slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6}}
 	d.shapes = [2]datagramShape{{
@@ -67,19 +68,21 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 	return bits
 }
 
-// FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in them, from byte
-// 12 on, with a tweak of bytes 0 to 11 as big-endian words:
+// FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
+// them, from byte 12 on, with a tweak of bytes 0 to 11 as big-endian words:
 //
 //	IPv4   masked bytes 0 to 7 | byte 9 << 48
 //	IPv6   masked bytes 0 to 7 | byte 6 << 52 | bytes 8 to 11
 //
-// If the payload length of an IPv6 datagram is not that of the captured bytes, the message begins
-// with byte 8. Its tweak is the masked bytes 0 to 7, with length and protocol unmasked and 7 as
-// version. The IP protocol number of message i goes to protocols[i].
+// If the payload length of an IPv6 datagram is not that of the captured bytes, the
+// message begins with byte 8. Its tweak is the masked bytes 0 to 7, with length and
+// protocol unmasked and 7 as version. The IP protocol number of message i goes to
+// protocols[i].
 //
-// Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is 0. So do
-// messages that begin less than 28 bytes, plus their tags, before the end of buf. FindDatagrams takes
-// constant time for each message and does not allocate. It panics if protocols or rest are too short.
+// Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is
+// 0. So do messages that begin less than 28 bytes, plus their tags, before the end of
+// buf. FindDatagrams takes constant time for each message and does not allocate. It
+// panics if protocols or rest are too short.
 func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	rest = rest[:(len(msgs)+63)/64]
@@ -88,8 +91,8 @@ func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P
 	d.findGeneric(msgs, numbers, rest, buf, done)
 }
 
-// findGeneric does messages from number from on. A CPU cannot predict the order of versions, so what
-// depends on them comes from tables.
+// findGeneric does messages from number from on. A CPU cannot predict the order of
+// versions, so what depends on them comes from tables.
 func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for i := from; i < len(msgs); i++ {
@@ -131,8 +134,8 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 	}
 }
 
-// tagsBeforeIP counts the VLAN tags between the first type of a frame and that of IP. It returns 0 if
-// there are none or too many.
+// tagsBeforeIP counts the VLAN tags between the first type of a frame and that of IP. It
+// returns 0 if there are none or too many.
 func tagsBeforeIP(b *[datagramReach]byte, typ uint16) int {
 	for tags := 1; tags <= datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100); tags++ {
 		if typ = binary.BigEndian.Uint16(b[12+4*tags:]); typ == 0x0800 || typ == 0x86dd {

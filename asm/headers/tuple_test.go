@@ -118,7 +118,7 @@ func checkTuples(t *testing.T, l *TupleList, want []tuple) {
 	}
 }
 
-// tupleFrames draws frames, of which few are slowPath or none.
+// tupleFrames draws frames, of which few or none take the slow path.
 func tupleFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf []byte) {
 	msgs, buf = someFrames(t, rng, n)
 	for i := range msgs {

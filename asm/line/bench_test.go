@@ -217,8 +217,8 @@ func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
 	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
 }
 
-// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of the
-// elements are there already.
+// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of
+// the elements are there already.
 func BenchmarkSlidingRows(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		kerneltest.BenchLevels(b, func(b *testing.B) { measureSliding(b, lines) })

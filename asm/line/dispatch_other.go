@@ -82,6 +82,6 @@ func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 
 func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
 
-// topVictims reports that kernels for rows in words expect the top bit of the cell that a random
-// eviction takes.
+// topVictims reports that kernels for rows in words expect the top bit of the cell that a
+// random eviction takes.
 func topVictims() bool { return true }

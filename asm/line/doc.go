@@ -1,7 +1,8 @@
-// Package line holds the kernels of lines: the test-and-set of every kind of line of 64 bytes, in
-// batches. A kernel chooses no parameters, keeps no state between calls and does not allocate.
-// Package layout has a picture of each kind of line. Functions panic if slices are too short or
-// parameters are out of range; NewCellRule and NewTimerRule return errors that wrap ErrParams.
+// Package line holds the kernels of lines: the test-and-set of every kind of line of 64
+// bytes, in batches. A kernel chooses no parameters, keeps no state between calls and
+// does not allocate. Package layout has a picture of each kind of line. Functions panic
+// if slices are too short or parameters are out of range; NewCellRule and NewTimerRule
+// return errors that wrap ErrParams.
 //
 //	question                              function               contract        plain twin
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go
@@ -16,37 +17,40 @@
 //	was it seen (stable filter of cells)  TestAndSetCells        cells.go        cells_generic.go
 //	is it a copy (Bloom filter of timers) TestAndSetTimers       timers.go       timers_generic.go
 //
-// The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has the
-// AVX-512 kernels of timed rows. Exact rows use the kernels of fingerprint rows. The decrement of a
-// stable Bloom filter is evict in stable_generic.go and clear... in the files stable_*.s for bits,
-// and testAndSet2 and testAndSet4 in cells_generic.go for cells.
+// The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has
+// the AVX-512 kernels of timed rows. Exact rows use the kernels of fingerprint rows. The
+// decrement of a stable Bloom filter is evict in stable_generic.go and clear... in the
+// files stable_*.s for bits, and testAndSet2 and testAndSet4 in cells_generic.go for
+// cells.
 //
 // # Levels
 //
-// The CPU decides which kernel runs (internal/cpu), which changes only the time. dispatch_amd64.go
-// has a table of the kernels at each level, dispatch_arm64.go has those for NEON. Where a level has
-// no kernel, the next plainer one runs, in the end the twin in plain Go, named Generic. Every kernel
-// equals its twin bit for bit. The build tag purego builds the twins alone.
+// The CPU decides which kernel runs (internal/cpu), which changes only the time.
+// dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
+// for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
+// in plain Go, named Generic. Every kernel equals its twin bit for bit. The build tag
+// purego builds the twins alone.
 //
 // # Elements, positions and order
 //
-// A call looks up its elements one after the other, so those of one call find each other. Bit i of
-// seen is the verdict on element i. Bits after the last element are cleared in the last word. The
-// high half of a digest, digests[i][1], chooses the line. The low half, digests[i][0], is what a
-// line knows of the element.
+// A call looks up its elements one after the other, so those of one call find each other.
+// Bit i of seen is the verdict on element i. Bits after the last element are cleared in
+// the last word. The high half of a digest, digests[i][1], chooses the line. The low
+// half, digests[i][0], is what a line knows of the element.
 //
-// Some kernels need random words. The random word of an element depends on its digest and its
-// position in the stream alone (see prng). If order is nil, element i has position position + i,
-// modulo 2^64: the call has consecutive elements, as all calls of the engine have. Otherwise element
-// i has position position + order[i]: the call has the elements of one worker, which owns a range
-// of lines, and order says where in the stream they are. So verdicts and memory depend neither on
-// how a stream is cut into calls nor on how workers share lines.
+// Some kernels need random words. The random word of an element depends on its digest and
+// its position in the stream alone (see prng). If order is nil, element i has position
+// position + i, modulo 2^64: the call has consecutive elements, as all calls of the
+// engine have. Otherwise element i has position position + order[i]: the call has the
+// elements of one worker, which owns a range of lines, and order says where in the stream
+// they are. So verdicts and memory depend neither on how a stream is cut into calls nor
+// on how workers share lines.
 //
 // # Inside
 //
-// A call goes through pipeline.go in batches of 64 elements (batch.go), which vectors fill where
-// there are any. A kernel gets the first line, the current batch, the batch ahead, whose lines it
-// prefetches 32 elements before their turn, the number of elements, and what is particular to its
-// kind. It returns a bit for each element, shifted in from below, so that the last element is bit 0
-// (see inOrder), and counts or more bits.
+// A call goes through pipeline.go in batches of 64 elements (batch.go), which vectors
+// fill where there are any. A kernel gets the first line, the current batch, the batch
+// ahead, whose lines it prefetches 32 elements before their turn, the number of elements,
+// and what is particular to its kind. It returns a bit for each element, shifted in from
+// below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line

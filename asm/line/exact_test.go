@@ -278,8 +278,8 @@ func compareExact(t *testing.T, lines int, front bool, testAndSet func([]layout.
 	}
 }
 
-// TestExact64Levels is TestExactRowLevels with guard pages around digests, and with halves
-// that are 0.
+// TestExact64Levels is TestExactRowLevels with guard pages around digests, and with
+// halves that are 0.
 func TestExact64Levels(t *testing.T) {
 	const most, lines = 300, 64
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -349,8 +349,8 @@ func goldenSum(t *testing.T, words ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// TestExactGolden has rows overflow: verdicts, overflows and memory of earlier versions and of
-// all CPUs are the same.
+// TestExactGolden has rows overflow: verdicts, overflows and memory of earlier versions
+// and of all CPUs are the same.
 func TestExactGolden(t *testing.T) {
 	kinds := []struct {
 		lines int

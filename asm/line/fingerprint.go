@@ -11,27 +11,27 @@ import (
 type Eviction uint8
 
 const (
-	// EvictRandom takes the first empty cell, or else a pseudo-random one. The others stay
-	// where they are.
+	// EvictRandom takes the first empty cell, or else a pseudo-random one. The others
+	// stay where they are.
 	EvictRandom Eviction = iota
-	// EvictLRU puts new fingerprints in front, moves those that are found to the front, and
-	// pushes the last one out: the least recently seen.
+	// EvictLRU puts new fingerprints in front, moves those that are found to the
+	// front, and pushes the last one out: the least recently seen.
 	EvictLRU
-	// EvictQueue puts every fingerprint in front and pushes the last one out. That includes
-	// those that are found, so a row may hold a fingerprint more than once.
+	// EvictQueue puts every fingerprint in front and pushes the last one out. That
+	// includes those that are found, so a row may hold a fingerprint more than once.
 	EvictQueue
 	evictions
 )
 
-// RowParams says what rows look like and how they evict. All calls for the same lines must have the
-// same parameters.
+// RowParams says what rows look like and how they evict. All calls for the same lines
+// must have the same parameters.
 type RowParams struct {
 	Shape    layout.RowShape
 	Eviction Eviction
 }
 
-// RowCounts counts the elements of a call that were put into a cell: those that were not found, and
-// with EvictQueue all.
+// RowCounts counts the elements of a call that were put into a cell: those that were not
+// found, and with EvictQueue all.
 type RowCounts struct {
 	// Filled counts those that took an empty cell.
 	Filled uint64
@@ -39,33 +39,35 @@ type RowCounts struct {
 	Evicted uint64
 }
 
-// TestAndSetRows sets bit i of seen if the row of element i holds its fingerprint, and puts the
-// fingerprint there as the eviction says. It clears the bits of the others in the words that cover
-// len(digests) elements. It takes elements in order, so those of one call find each other. A row is
-// one of the quotient hash tables of Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables -
-// Efficiently Detecting Duplicates in Streaming Data", SAC 2019, section 3), within a cache line.
-// Their eviction is EvictRandom; EvictQueue is that of their queued tables with duplicates (QQHTD).
+// TestAndSetRows sets bit i of seen if the row of element i holds its fingerprint, and
+// puts the fingerprint there as the eviction says. It clears the bits of the others in
+// the words that cover len(digests) elements. It takes elements in order, so those of one
+// call find each other. A row is one of the quotient hash tables of Géraud,
+// Lombard-Platet and Naccache ("Quotient Hash Tables - Efficiently Detecting Duplicates
+// in Streaming Data", SAC 2019, section 3), within a cache line. Their eviction is
+// EvictRandom; EvictQueue is that of their queued tables with duplicates (QQHTD).
 //
-// With R = len(lines) * RowsPerLine rows, element i lives in row floor(digests[i][1] * R / 2^64).
-// Row r is word r%8 of line r/8 where rows are words, and line r where they are lines. The
-// fingerprint of element i is
+// With R = len(lines) * RowsPerLine rows, element i lives in row floor(digests[i][1] * R
+// / 2^64). Row r is word r%8 of line r/8 where rows are words, and line r where they are
+// lines. The fingerprint of element i is
 //
 //	1 + floor(digests[i][0] * (2^w - 1) / 2^64)
 //
-// for cells of w bits. 0 stands for an empty cell; the other 2^w - 1 values are equally likely (to
-// within 2^(w-64) of each other). So a row with c occupied cells finds an element that was never
-// there with probability c / (2^w - 1), at most Cells / (2^w - 1).
+// for cells of w bits. 0 stands for an empty cell; the other 2^w - 1 values are equally
+// likely (to within 2^(w-64) of each other). So a row with c occupied cells finds an
+// element that was never there with probability c / (2^w - 1), at most Cells / (2^w - 1).
 //
-// Empty cells are filled first: EvictRandom fills them from cell 0 up, and the others push the last
-// cell out, which is the last to become occupied. A fingerprint is in its row at most once, except
-// with EvictQueue. In memory of other origin, with gaps or equal cells, the first cell that fits
-// counts.
+// Empty cells are filled first: EvictRandom fills them from cell 0 up, and the others
+// push the last cell out, which is the last to become occupied. A fingerprint is in its
+// row at most once, except with EvictQueue. In memory of other origin, with gaps or equal
+// cells, the first cell that fits counts.
 //
-// In a full row EvictRandom takes cell floor(r1 * Cells / 2^64), where r1 is the random word of the
-// element (see the package comment). The other evictions read neither position nor order.
+// In a full row EvictRandom takes cell floor(r1 * Cells / 2^64), where r1 is the random
+// word of the element (see the package comment). The other evictions read neither
+// position nor order.
 //
-// It takes constant time for each element and does not allocate. It panics if lines is empty, seen
-// or order is too short, or p is out of range.
+// It takes constant time for each element and does not allocate. It panics if lines is
+// empty, seen or order is too short, or p is out of range.
 func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (c RowCounts) {
 	n := len(digests)
 	if p.Shape >= layout.RowShapes || p.Eviction >= evictions {
@@ -116,10 +118,10 @@ func newRowGeometry(s layout.RowShape) (g rowGeometry) {
 	return g
 }
 
-// testAndSetRows is TestAndSetRows after its checks. It returns how many cells were filled. The
-// kernels return the elements that they miss, and the elements that they put into an empty cell,
-// both shifted in from below: the last element is bit 0. Where rows are lines, a victim that is 0
-// keeps a missed element out of a full row.
+// testAndSetRows is TestAndSetRows after its checks. It returns how many cells were
+// filled. The kernels return the elements that they miss, and the elements that they put
+// into an empty cell, both shifted in from below: the last element is bit 0. Where rows
+// are lines, a victim that is 0 keeps a missed element out of a full row.
 func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0
@@ -142,9 +144,9 @@ func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	return filled
 }
 
-// fingerprint replaces the low halves of the first n digests by their fingerprints, in each cell of
-// a word, and with victims their random words by the cells that random evictions take, a bit for a
-// cell.
+// fingerprint replaces the low halves of the first n digests by their fingerprints, in
+// each cell of a word, and with victims their random words by the cells that random
+// evictions take, a bit for a cell.
 func (b *batch) fingerprint(n int, g *rowGeometry, victims bool) {
 	if b.fingerprintVectors(n, g, victims) {
 		return

@@ -2,13 +2,14 @@ package line
 
 import "math/bits"
 
-// The plain kernels look for the fingerprint in all cells of a word at once. With v = word XOR
-// pattern, (v-ones) &^ v & tops is not 0 if and only if a cell of v is 0. Its lowest bit is the top
-// bit of the first such cell; bits above that one may be false. The bits up to that one are the
-// cells from the front to the one that was found: a move to the front changes these.
+// The plain kernels look for the fingerprint in all cells of a word at once. With v =
+// word XOR pattern, (v-ones) &^ v & tops is not 0 if and only if a cell of v is 0. Its
+// lowest bit is the top bit of the first such cell; bits above that one may be false. The
+// bits up to that one are the cells from the front to the one that was found: a move to
+// the front changes these.
 //
-// Like the kernels in assembly they return the elements that they miss, shifted in from below, so
-// that the last one is bit 0.
+// Like the kernels in assembly they return the elements that they miss, shifted in from
+// below, so that the last one is bit 0.
 
 func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if ahead != current {
@@ -97,8 +98,8 @@ func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// The loops over the words of a line are functions of their own, so that all of their variables
-// have registers.
+// The loops over the words of a line are functions of their own, so that all of their
+// variables have registers.
 
 func linesLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
@@ -142,8 +143,9 @@ func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// toFront moves the cells before the one with the pattern on by one, and puts that in front. If
-// there is none, all cells move, miss is 1, and last is the cell that was pushed out.
+// toFront moves the cells before the one with the pattern on by one, and puts that in
+// front. If there is none, all cells move, miss is 1, and last is the cell that was
+// pushed out.
 func (g *rowGeometry) toFront(line *[8]uint64, pattern uint64) (miss, last uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	last = pattern & cell

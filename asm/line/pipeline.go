@@ -36,9 +36,9 @@ const (
 	sliding                    // the top bits of a 64-bit word with a date choose a line
 )
 
-// pipeline takes the elements of a call to a kernel, 64 at a time. It is always one batch ahead: a
-// kernel prefetches the lines of the batch after the one that it works on, 32 elements before their
-// turn. It does not allocate.
+// pipeline takes the elements of a call to a kernel, 64 at a time. It is always one batch
+// ahead: a kernel prefetches the lines of the batch after the one that it works on, 32
+// elements before their turn. It does not allocate.
 type pipeline struct {
 	elements
 	taken   int // elements that are in a batch
@@ -47,16 +47,17 @@ type pipeline struct {
 	batches [2]batch
 }
 
-// begin fills the first batch. There must be an element. The caller sets the elements before: slices
-// that a method stores would escape to the heap.
+// begin fills the first batch. There must be an element. The caller sets the elements
+// before: slices that a method stores would escape to the heap.
 func (p *pipeline) begin(lines []layout.Line) {
 	p.lines = len(lines)
 	p.fill(0)
 	touchLines(lines, p.batches[0].offset[:32])
 }
 
-// next returns the batch of the next 64 elements, or as many as are left, and the batch after it,
-// whose lines the kernel prefetches. The last batch is its own successor. n may be 0 with unseen.
+// next returns the batch of the next 64 elements, or as many as are left, and the batch
+// after it, whose lines the kernel prefetches. The last batch is its own successor. n may
+// be 0 with unseen.
 func (p *pipeline) next() (current, ahead *batch, n int) {
 	at := p.at & 1
 	current, ahead, n = &p.batches[at], &p.batches[at], p.size[at]
@@ -98,18 +99,19 @@ func partOf(position uint64, order []uint32, from, to int) (uint64, []uint32) {
 	return position, order[from:to]
 }
 
-// lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power of two.
+// lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power
+// of two.
 func lineShift64(lines int) uint { return uint(65 - bits.Len(uint(lines))) }
 
-// inOrder returns the bits of n elements, 1 to 64, in stream order. Kernels shift the bit of each
-// element in from below, so that of the last element is bit 0.
+// inOrder returns the bits of n elements, 1 to 64, in stream order. Kernels shift the bit
+// of each element in from below, so that of the last element is bit 0.
 func inOrder(shifted uint64, n int) uint64 { return bits.Reverse64(shifted) >> (64 - n) }
 
 // bitWords returns how many words hold n bits.
 func bitWords(n int) int { return (n + 63) / 64 }
 
-// checkArguments panics in the name of a function unless there are lines and, for each of n elements,
-// a bit of seen and a number in order, if that is not nil.
+// checkArguments panics in the name of a function unless there are lines and, for each of
+// n elements, a bit of seen and a number in order, if that is not nil.
 func checkArguments(function string, lines []layout.Line, seen []uint64, order []uint32, n int) {
 	switch {
 	case len(lines) == 0:

@@ -75,8 +75,8 @@ func TestSlidingModel(t *testing.T) {
 	})
 }
 
-// TestSlidingLevels compares what calls return and memory for every batch length from 0 to
-// 300, one after the other on the same lines, with guard pages around all buffers.
+// TestSlidingLevels compares what calls return and memory for every batch length from 0
+// to 300, one after the other on the same lines, with guard pages around all buffers.
 func TestSlidingLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for kind := range digestBatches {

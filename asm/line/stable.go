@@ -9,24 +9,26 @@ import (
 // StableMethod says which bits of its line an element clears before it sets its own.
 type StableMethod uint8
 
-// The methods. Each is a published filter of bits for unbounded streams, confined to one line.
-// engine/paper has them as printed.
+// The methods. Each is a published filter of bits for unbounded streams, confined to one
+// line. engine/paper has them as printed.
 const (
-	// StableSBF is the stable Bloom filter with cells of one bit: an element that is not seen
-	// clears P adjacent bits of its line from a random one on, with bit 0 after bit 511.
+	// StableSBF is the stable Bloom filter with cells of one bit: an element that is
+	// not seen clears P adjacent bits of its line from a random one on, with bit 0
+	// after bit 511.
 	StableSBF StableMethod = iota
-	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element, seen or
-	// not, with probability min(1, s/i), where i is its position in the stream and s the number
-	// of bits of a part in all lines. An inserted element clears a random bit of each part.
-	// Others change nothing.
+	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element,
+	// seen or not, with probability min(1, s/i), where i is its position in the
+	// stream and s the number of bits of a part in all lines. An inserted element
+	// clears a random bit of each part. Others change nothing.
 	StableRSBF
-	// StableBSBF is the biased sampling based Bloom filter: an element that is not seen clears a
-	// random bit of each part.
+	// StableBSBF is the biased sampling based Bloom filter: an element that is not
+	// seen clears a random bit of each part.
 	StableBSBF
-	// StableBSBFSD is StableBSBF with single deletion: one random bit of one random part.
+	// StableBSBFSD is StableBSBF with single deletion: one random bit of one random
+	// part.
 	StableBSBFSD
-	// StableRLBSBF is StableBSBF with load balancing: it clears the random bit of a part with a
-	// probability that equals the share of the part's bits that are set.
+	// StableRLBSBF is StableBSBF with load balancing: it clears the random bit of a
+	// part with a probability that equals the share of the part's bits that are set.
 	StableRLBSBF
 
 	stableMethods = iota
@@ -35,31 +37,35 @@ const (
 // StableParams says how lines of a stable Bloom filter of bits change.
 type StableParams struct {
 	Method StableMethod
-	// K is the number of parts of a line, 1 to layout.MaxStableParts, and of bits of an element.
+	// K is the number of parts of a line, 1 to layout.MaxStableParts, and of bits of
+	// an element.
 	K int
-	// P is how many bits StableSBF clears, 1 to layout.MaxStableRun. Other methods do not read it.
+	// P is how many bits StableSBF clears, 1 to layout.MaxStableRun. Other methods do
+	// not read it.
 	P int
 }
 
 // StableCounts is what TestAndSetStable adds to.
 type StableCounts struct {
-	// Ones is the number of bits that are set in all lines. The K-th power of the share of bits
-	// that are set estimates the share of new elements that look seen.
+	// Ones is the number of bits that are set in all lines. The K-th power of the
+	// share of bits that are set estimates the share of new elements that look seen.
 	Ones uint64
 }
 
-// TestAndSetStable sets bit i of seen if element i looks like one that came before, and inserts it
-// as the method says. It clears the bits of the others in the words that cover len(digests)
-// elements. It takes elements in order, so those of one call find each other.
+// TestAndSetStable sets bit i of seen if element i looks like one that came before, and
+// inserts it as the method says. It clears the bits of the others in the words that cover
+// len(digests) elements. It takes elements in order, so those of one call find each
+// other.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one bit of each part:
-// bit floor(h * s / 2^16) of part j of s bits, where h is bits 16j to 16j+15 of digests[i][0]. It is
-// seen if all of its bits are set. An element that is not seen (with StableRSBF: that is inserted)
-// first clears the bits that its method chooses and then sets its own. One that is seen changes
-// nothing. So the copies of a frequent element do not wear out its line.
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one bit of
+// each part: bit floor(h * s / 2^16) of part j of s bits, where h is bits 16j to 16j+15
+// of digests[i][0]. It is seen if all of its bits are set. An element that is not seen
+// (with StableRSBF: that is inserted) first clears the bits that its method chooses and
+// then sets its own. One that is seen changes nothing. So the copies of a frequent
+// element do not wear out its line.
 //
-// The random words r1 and r2 of the element (see the package comment) choose the bits to clear.
-// StableRSBF counts a stream from 1 on. With s bits in a part:
+// The random words r1 and r2 of the element (see the package comment) choose the bits to
+// clear. StableRSBF counts a stream from 1 on. With s bits in a part:
 //
 //   - StableSBF: the first bit of the run is r1 >> 55;
 //   - StableRSBF, StableBSBF, StableRLBSBF: r1 chooses a bit of each part, as the low half of
@@ -70,8 +76,8 @@ type StableCounts struct {
 //   - StableRLBSBF: the bit is cleared if the bit of the same part that r2 chooses is set, which
 //     has the right probability.
 //
-// It takes constant time for each element and does not allocate. It panics if lines is empty, seen
-// or order is too short, or p is not as StableParams says.
+// It takes constant time for each element and does not allocate. It panics if lines is
+// empty, seen or order is too short, or p is not as StableParams says.
 func TestAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p StableParams, c *StableCounts) {
 	p.check()
 	checkArguments("TestAndSetStable", lines, seen, order, len(digests))

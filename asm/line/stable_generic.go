@@ -2,9 +2,9 @@ package line
 
 import "math/bits"
 
-// testAndSetGeneric looks up the n elements of current. It returns those that it misses, shifted in
-// from below, so that the last one is bit 0, and the change of the number of bits that are set,
-// modulo 2^64.
+// testAndSetGeneric looks up the n elements of current. It returns those that it misses,
+// shifted in from below, so that the last one is bit 0, and the change of the number of
+// bits that are set, modulo 2^64.
 func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
@@ -13,7 +13,8 @@ func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch,
 		line, low := &lines[current.offset[i&63]/64], current.low[i&63]
 		miss := r.misses(line, low)
 		missed = missed<<1 | miss
-		// A branch that is often mispredicted costs less than this work for each element.
+		// A branch that is often mispredicted costs less than this work for each
+		// element.
 		if r.method == StableRSBF {
 			miss = inserted >> (i & 63)
 		}
@@ -64,7 +65,8 @@ func (r *stableRule) evict(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearByLoad clears the bit of each part that r1 chooses if the one that r2 chooses is set.
+// clearByLoad clears the bit of each part that r1 chooses if the one that r2 chooses is
+// set.
 func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	r2 := prngNext(r1)
 	for j := range r.k {
@@ -74,15 +76,16 @@ func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearBit clears a bit if really is 1, and returns how many bits were set and are not any more.
+// clearBit clears a bit if really is 1, and returns how many bits were set and are not
+// any more.
 func clearBit(line *[8]uint64, at, really uint64) (cleared uint64) {
 	cleared = line[at/64&7] >> (at & 63) & really
 	line[at/64&7] ^= cleared << (at & 63)
 	return cleared
 }
 
-// clearRun clears the bits of run, which begins at bit at of the line, and returns how many were
-// set.
+// clearRun clears the bits of run, which begins at bit at of the line, and returns how
+// many were set.
 func clearRun(line *[8]uint64, at, run uint64) (cleared uint64) {
 	low, high := run<<(at&63), run>>1>>(63-at&63)
 	first, second := &line[at/64&7], &line[(at/64+1)&7]

@@ -4,19 +4,20 @@ package line
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// stableLanes is what the vector kernels of stable lines know of one K. A line is eight lanes of 64
-// bits.
+// stableLanes is what the vector kernels of stable lines know of one K. A line is eight
+// lanes of 64 bits.
 //
-// A word chooses a bit in each part. A kernel computes a byte for each part from it, and compares
-// the byte with all lanes at once: the byte XOR the lane's flip is the number of the bit in the
-// lane, or 64 and more if the bit is in another lane. A byte distinguishes four lanes, so a line of
-// one part counts as a line of four parts, of which three do not have the bit. For part j the
-// element's own word makes byte 2*j, and its random word byte 2*j+1.
+// A word chooses a bit in each part. A kernel computes a byte for each part from it, and
+// compares the byte with all lanes at once: the byte XOR the lane's flip is the number of
+// the bit in the lane, or 64 and more if the bit is in another lane. A byte distinguishes
+// four lanes, so a line of one part counts as a line of four parts, of which three do not
+// have the bit. For part j the element's own word makes byte 2*j, and its random word
+// byte 2*j+1.
 //
 // A choice of a byte is among the 16 bytes of two neighboring lanes.
 //
-// With three parts, two lanes belong to two parts each, so a lane has a first and a last part.
-// Otherwise these are the same.
+// With three parts, two lanes belong to two parts each, so a lane has a first and a last
+// part. Otherwise these are the same.
 type stableLanes struct {
 	flip               [8]uint64
 	own, ownLast       [8]uint64 // choices of a byte: that of the lane's part
@@ -86,8 +87,8 @@ func (l *stableLanes) placeParts() {
 	}
 }
 
-// stableRuns has the runs that begin at each bit of a byte, each twice in 128 bytes. The 64 bytes
-// from -b mod 64 on are a line whose run begins in byte b.
+// stableRuns has the runs that begin at each bit of a byte, each twice in 128 bytes. The
+// 64 bytes from -b mod 64 on are a line whose run begins in byte b.
 type stableRuns [8][16]uint64
 
 // fill fills the table from the run that begins at bit 0.

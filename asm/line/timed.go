@@ -24,41 +24,44 @@ type TimedParams struct {
 
 // TimedCounts is what TestAndSetTimed adds to.
 type TimedCounts struct {
-	// Inserted counts the elements that took a cell of another fingerprint or an empty one.
+	// Inserted counts the elements that took a cell of another fingerprint or an
+	// empty one.
 	Inserted uint64
-	// EvictedLive counts the cells that a newer element of their line pushed out although
-	// they were within its window.
+	// EvictedLive counts the cells that a newer element of their line pushed out
+	// although they were within its window.
 	EvictedLive uint64
 }
 
-// TestAndSetTimed sets bit i of seen if element i is a copy of an element that lines remember. If
-// it is not, it remembers the element and clears the bit; it clears the bits after the last element
-// in the last word. It takes elements in order, so elements of one call can be copies of each
-// other. ticks[i] is the time of element i, and points[i] the point where it was seen. Points are
-// not read if PointBits is 0.
+// TestAndSetTimed sets bit i of seen if element i is a copy of an element that lines
+// remember. If it is not, it remembers the element and clears the bit; it clears the bits
+// after the last element in the last word. It takes elements in order, so elements of one
+// call can be copies of each other. ticks[i] is the time of element i, and points[i] the
+// point where it was seen. Points are not read if PointBits is 0.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is the top
-// FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is
-// floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64. Fingerprint 0 stands for an empty
-// cell, so 1 takes its place. layout/timed.go has a picture of the cells.
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is
+// the top FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is
+// floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64. Fingerprint 0 stands for
+// an empty cell, so 1 takes its place. layout/timed.go has a picture of the cells.
 //
-// Times are stored modulo 2^TickBits and compared the short way round. Nothing has to be swept,
-// elements may come in any order, and a wild time does no harm to other elements. Times that are a
-// multiple of 2^TickBits apart look equal, but belong to different eras and so have different
-// fingerprints. Elements on the two sides of a border between eras are never copies of each other
-// here: TestAndSetTimedAround handles those.
+// Times are stored modulo 2^TickBits and compared the short way round. Nothing has to be
+// swept, elements may come in any order, and a wild time does no harm to other elements.
+// Times that are a multiple of 2^TickBits apart look equal, but belong to different eras
+// and so have different fingerprints. Elements on the two sides of a border between eras
+// are never copies of each other here: TestAndSetTimedAround handles those.
 //
-// Let r be the time of the cell that holds the element's fingerprint. The element is a copy if
-// |t - r| <= Window and, with Across, the cell has another point. A copy changes nothing; with
-// Refresh it moves the cell to the front, with the later of both times. Any other element goes to
-// the front with its own point and time, and replaces the cell with its fingerprint, or else the
-// last one. A fingerprint has one cell, so the element that was kept last counts.
+// Let r be the time of the cell that holds the element's fingerprint. The element is a
+// copy if |t - r| <= Window and, with Across, the cell has another point. A copy changes
+// nothing; with Refresh it moves the cell to the front, with the later of both times. Any
+// other element goes to the front with its own point and time, and replaces the cell with
+// its fingerprint, or else the last one. A fingerprint has one cell, so the element that
+// was kept last counts.
 //
-// Points below 2^PointBits - 1 are stored as they are. Greater ones are hashed to PointBits bits.
-// Two points with the same bits count as one: with Across such an element is no copy.
+// Points below 2^PointBits - 1 are stored as they are. Greater ones are hashed to
+// PointBits bits. Two points with the same bits count as one: with Across such an element
+// is no copy.
 //
-// It takes constant time for each element and does not allocate. It panics if seen, ticks or points
-// are too short, lines is empty, or p is not as TimedParams says.
+// It takes constant time for each element and does not allocate. It panics if seen, ticks
+// or points are too short, lines is empty, or p is not as TimedParams says.
 func TestAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(lines, seen, digests, ticks, points)
 	if p.PointBits == 0 {

@@ -6,22 +6,23 @@ import (
 	"math/bits"
 )
 
-// TestAndSetTimedAround is TestAndSetTimed for elements near the border of two eras, and for a
-// filter that moves from older lines to new ones. It has no kernel in assembly, since few elements
-// need it.
+// TestAndSetTimedAround is TestAndSetTimed for elements near the border of two eras, and
+// for a filter that moves from older lines to new ones. It has no kernel in assembly,
+// since few elements need it.
 //
-// Near a border of eras it remembers an element twice: it puts the cell in front of the line once
-// more, under the era on the other side, if the time is within the window of a border. So an
-// element finds its twin under its own era. All elements whose times are within the window of a
-// border must come through this function.
+// Near a border of eras it remembers an element twice: it puts the cell in front of the
+// line once more, under the era on the other side, if the time is within the window of a
+// border. So an element finds its twin under its own era. All elements whose times are
+// within the window of a border must come through this function.
 //
-// lines replace older lines, which it only reads; the latest come first in older. If the line of an
-// element does not have its fingerprint, it looks in the element's line of each of older, and
-// copies the first cell with that fingerprint to the front before it takes the element. So the
-// verdicts are as if lines had held everything from the beginning.
+// lines replace older lines, which it only reads; the latest come first in older. If the
+// line of an element does not have its fingerprint, it looks in the element's line of
+// each of older, and copies the first cell with that fingerprint to the front before it
+// takes the element. So the verdicts are as if lines had held everything from the
+// beginning.
 //
-// Cells that it adds for either reason count as inserted, and cells that they push out as evicted.
-// It panics as TestAndSetTimed does, and if one of older is empty.
+// Cells that it adds for either reason count as inserted, and cells that they push out as
+// evicted. It panics as TestAndSetTimed does, and if one of older is empty.
 func TestAndSetTimedAround(lines []layout.Line, older [][]layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(lines, seen, digests, ticks, points)
 	for i := range older {
@@ -94,8 +95,8 @@ func (a *timedAround) touchOlder(digests []digest.Digest) {
 	}
 }
 
-// fetch copies the latest of the older cells with the fingerprint of cell to the front of a line
-// that has none. The mark is that of the element that is looked up.
+// fetch copies the latest of the older cells with the fingerprint of cell to the front of
+// a line that has none. The mark is that of the element that is looked up.
 func (a *timedAround) fetch(line *[8]uint64, place, cell, mark uint64) {
 	for _, lines := range a.older {
 		at, _ := bits.Mul64(place, uint64(len(lines)))
@@ -106,8 +107,8 @@ func (a *timedAround) fetch(line *[8]uint64, place, cell, mark uint64) {
 	}
 }
 
-// mirror adds the front cell of a line once more under another era, if its time is within the
-// window of a border. The element that put it in front has this tick.
+// mirror adds the front cell of a line once more under another era, if its time is within
+// the window of a border. The element that put it in front has this tick.
 func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 	mark := a.markOf(line, 0)
 	// A copy may keep the time of the other element.
@@ -128,9 +129,9 @@ func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 	}
 }
 
-// put puts a cell with the fingerprint of cell and a mark in front of a line. It replaces the cell
-// with that fingerprint, or else the last one. That was live if it is within the window of the mark
-// now.
+// put puts a cell with the fingerprint of cell and a mark in front of a line. It replaces
+// the cell with that fingerprint, or else the last one. That was live if it is within the
+// window of the mark now.
 func (a *timedAround) put(line *[8]uint64, cell, mark, now uint64) {
 	at := a.find(line, cell)
 	if at == layout.TimedCells {

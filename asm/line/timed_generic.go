@@ -19,8 +19,8 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 	return copies, inserted, evicted
 }
 
-// testAndSet looks up one element. It has no branches: what an element finds is as good as random,
-// so every second prediction would be wrong.
+// testAndSet looks up one element. It has no branches: what an element finds is as good
+// as random, so every second prediction would be wrong.
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
 	kept := r.rawMark(line, at)
@@ -42,8 +42,8 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 	return isCopy, isNew, pushedOut
 }
 
-// rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the mark belong
-// to other cells.
+// rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the
+// mark belong to other cells.
 func (r *timedRule) rawMark(line *[8]uint64, at uint64) uint64 {
 	place := timedTables.places[at&7]
 	return line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)

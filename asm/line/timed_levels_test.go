@@ -129,8 +129,8 @@ func goldenTimes(n int, p *TimedParams) (ticks []int64, points []uint32) {
 	return ticks, points
 }
 
-// TestTimedGolden has every shape in all four modes: verdicts, memory and counts of earlier
-// versions and of all CPUs are the same, as filters are kept in files and moved.
+// TestTimedGolden has every shape in all four modes: verdicts, memory and counts of
+// earlier versions and of all CPUs are the same, as filters are kept in files and moved.
 func TestTimedGolden(t *testing.T) {
 	want := []string{
 		"81334005bccd45e3", "61c0dcc528c2d761", "477cb59268ed6154", "0acea7b50585f2a9",

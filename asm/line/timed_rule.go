@@ -9,8 +9,9 @@ import (
 
 // timedRule is TimedParams prepared for the kernels. Those in assembly know its layout.
 //
-// To compare times, a mark is rotated to the left until its time is in the top bits. The lowest
-// bits then have a part of its point. Where a mark is shifted instead, the lowest bits are 0.
+// To compare times, a mark is rotated to the left until its time is in the top bits. The
+// lowest bits then have a part of its point. Where a mark is shifted instead, the lowest
+// bits are 0.
 type timedRule struct {
 	low           uint64 // the bits of a cell's word that belong to its mark
 	lowBits       uint64
@@ -59,18 +60,19 @@ func newTimedRule(p *TimedParams) timedRule {
 
 // timedLanes has numbers for each word of a line, as vectors.
 type timedLanes struct {
-	// highRotations say how far the words with the upper bits of marks are rotated to the
-	// right, so that these bits are where rotated marks have them. The number for word 7 is
-	// applied to word 6, whose third field moves to word 7.
+	// highRotations say how far the words with the upper bits of marks are rotated to
+	// the right, so that these bits are where rotated marks have them. The number for
+	// word 7 is applied to word 6, whose third field moves to word 7.
 	highRotations [8]uint64
-	// lowRotations say how far words are rotated to the left: cells until the lower bits of
-	// marks are where rotated marks have them, words 6 and 7 by a field.
+	// lowRotations say how far words are rotated to the left: cells until the lower
+	// bits of marks are where rotated marks have them, words 6 and 7 by a field.
 	lowRotations [8]uint64
-	// lows are the bits that come from words rotated by lowRotations. The others come from
-	// those rotated by highRotations.
+	// lows are the bits that come from words rotated by lowRotations. The others come
+	// from those rotated by highRotations.
 	lows [8]uint64
-	// backRotations say how far words are rotated to the right after a move: the new mark for
-	// words 0 and 6, word 6 for word 7. backs are the bits that come from them.
+	// backRotations say how far words are rotated to the right after a move: the new
+	// mark for words 0 and 6, word 6 for word 7. backs are the bits that come from
+	// them.
 	backRotations, backs [8]uint64
 }
 
@@ -88,21 +90,21 @@ func (l *timedLanes) set(r *timedRule) {
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
 }
 
-// timedTable has what the kernels of timed rows look up for the cell that they find: 0 to 5, or 6
-// for none. Those in assembly know its layout.
+// timedTable has what the kernels of timed rows look up for the cell that they find: 0 to
+// 5, or 6 for none. Those in assembly know its layout.
 type timedTable struct {
-	// moves 0 to 6 are for elements that go to the front. moves from 8 on are for elements
-	// within the window of the cell: copies, which change nothing.
+	// moves 0 to 6 are for elements that go to the front. moves from 8 on are for
+	// elements within the window of the cell: copies, which change nothing.
 	moves [16]timedMove
-	// choices are moves (in units of 8 bytes) for a bit mask of what is found: the cell with
-	// the fingerprint and, for a copy, the bit after it. choices[1] is for copies that change
-	// their line.
+	// choices are moves (in units of 8 bytes) for a bit mask of what is found: the
+	// cell with the fingerprint and, for a copy, the bit after it. choices[1] is for
+	// copies that change their line.
 	choices [2][256]uint8
 	places  [8]timedPlace
 }
 
-// timedMove says how a line changes when an element goes to the front: the cells before the one
-// that is removed move on by one.
+// timedMove says how a line changes when an element goes to the front: the cells before
+// the one that is removed move on by one.
 type timedMove struct {
 	bits [8]uint64 // the bits that change
 	from [8]uint64 // the source of each word: 0 to 7 the new marks, 8 to 15 the line
@@ -142,9 +144,9 @@ func newTimedTable() *timedTable {
 	return t
 }
 
-// timedBatch is what the kernels know of up to 64 elements beside their lines, and what they find.
-// It is filled for all of them before the first one is looked up, so that vectors can do this work.
-// The kernels in assembly know its layout.
+// timedBatch is what the kernels know of up to 64 elements beside their lines, and what
+// they find. It is filled for all of them before the first one is looked up, so that
+// vectors can do this work. The kernels in assembly know its layout.
 type timedBatch struct {
 	cell       [64]uint64 // the word of a new cell
 	high       [64]uint64 // the other 21 bits of its mark, at the top

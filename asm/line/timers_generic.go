@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// testAndSetTimerBatchGeneric looks up the n elements of current. It returns those that are found,
-// shifted in from below, so that the last one is bit 0, and how many timers it set that were 0.
+// testAndSetTimerBatchGeneric looks up the n elements of current. It returns those that
+// are found, shifted in from below, so that the last one is bit 0, and how many timers it
+// set that were 0.
 func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])
 	for i := range n {

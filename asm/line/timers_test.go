@@ -228,8 +228,8 @@ func (m *timerModel) line(i int, tick uint64) (w [8]uint64, live uint64) {
 	return w, live
 }
 
-// timerTicks draws n ticks from start on: most repeat or follow the one before, some leap by
-// up to longest.
+// timerTicks draws n ticks from start on: most repeat or follow the one before, some leap
+// by up to longest.
 func timerTicks(rng *rand.Rand, n int, start uint64, longest int) []uint64 {
 	ticks := make([]uint64, n)
 	for i := range ticks {

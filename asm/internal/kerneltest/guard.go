@@ -1,5 +1,5 @@
-// Package kerneltest has what tests of kernels share: memory between guard pages, levels, golden files
-// and clocks.
+// Package kerneltest has what tests of kernels share: memory between guard pages, levels,
+// golden files and clocks.
 package kerneltest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Guarded returns n values in memory that ends at a page without access or, with front, that begins
-// after such a page.
+// Guarded returns n values in memory that ends at a page without access or, with front,
+// that begins after such a page.
 func Guarded[T any](t testing.TB, n int, front bool) []T {
 	var zero T
 	b := guarded(t, n*int(unsafe.Sizeof(zero)), front)

@@ -13,8 +13,8 @@ func AtLevel(level cpu.Level, f func()) {
 	f()
 }
 
-// ForLevels runs a test with each level that the CPU has except the plain one, which kernels are
-// compared with.
+// ForLevels runs a test with each level that the CPU has except the plain one, which
+// kernels are compared with.
 func ForLevels(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels()[1:], test)
