@@ -74,8 +74,8 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 	return NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
 }
 
-// TestPlaceDatagramsLevels holds every instruction set against the plain one.
-func TestPlaceDatagramsLevels(t *testing.T) {
+// TestFindDatagramsLevels holds every instruction set against the plain one.
+func TestFindDatagramsLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		placed := 0
@@ -102,8 +102,8 @@ func TestPlaceDatagramsLevels(t *testing.T) {
 	})
 }
 
-// TestPlaceDatagrams has a datagram of each kind, with what its message must be.
-func TestPlaceDatagrams(t *testing.T) {
+// TestFindDatagrams has a datagram of each kind, with what its message must be.
+func TestFindDatagrams(t *testing.T) {
 	const first4, first6 = 0xff00ffff_ffffffff, 0xf00fffff_00000000
 	zeros := make([]byte, 12)
 	ip4 := []byte{0x45, 2, 0, 24, 5, 6, 7, 8, 9, 17, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}

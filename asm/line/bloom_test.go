@@ -106,11 +106,11 @@ func checkBloom(t *testing.T, filter []layout.Line, model *bloomModel, digests [
 			want = fresh == 0
 		}
 		if got := seen[i/64]>>(i%64)&1 != 0; got != want {
-			t.Fatalf("TestAndSetBits of %d: element %d found %v, want %v", len(digests), i, got, want)
+			t.Fatalf("TestAndSetBloom of %d: element %d found %v, want %v", len(digests), i, got, want)
 		}
 	}
 	if added != 0 {
-		t.Fatalf("TestAndSetBits of %d: the number of new bits is off by %d", len(digests), int64(added))
+		t.Fatalf("TestAndSetBloom of %d: the number of new bits is off by %d", len(digests), int64(added))
 	}
 	if seen[words] != before[words] {
 		t.Fatalf("seen is written beyond %d elements", len(digests))

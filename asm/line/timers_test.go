@@ -295,7 +295,7 @@ func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front
 		}
 		digests, ticks := memory[from:from+n], times[from:from+n]
 		fillDigests(rng, digests, next)
-		// The kernels agree even if nobody sweeps.
+		// The kernels agree even without sweeps.
 		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
 		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
 		TestAndSetTimers(filter, seen, digests, ticks, r, &counts)
