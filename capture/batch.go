@@ -106,7 +106,7 @@ func (b *Batch) AppendInterface(it Interface) uint32 {
 		b.appendBlock(BlockSectionHeader, AppendSectionHeader)
 	}
 	n := uint32(len(b.Interfaces))
-	it.Section, it.ID, it.Point = 0, n, n
+	it.Section, it.ID, it.CapturePoint = 0, n, n
 	it.TicksPerSecond, it.OffsetSeconds = 1e9, 0
 	b.Interfaces = append(b.Interfaces, it)
 	b.appendBlock(BlockInterface, func(p []byte) []byte { return AppendInterface(p, &it, true) })

@@ -62,8 +62,8 @@ func nextBit(words []uint64, flip uint64, pos, end int) int {
 	return end
 }
 
-// Kept counts the frames of lo..hi-1 that drop keeps.
-func Kept(drop []uint64, lo, hi int) uint64 {
+// CountKept counts the frames of lo..hi-1 that drop keeps.
+func CountKept(drop []uint64, lo, hi int) uint64 {
 	n := hi - lo
 	if drop == nil || n == 0 {
 		return uint64(n)

@@ -75,7 +75,7 @@ func TestKept(t *testing.T) {
 		for i := lo; i < hi; i++ {
 			want += 1 - drop[i/64]>>(i%64)&1
 		}
-		if got := Kept(drop, lo, hi); got != want {
+		if got := CountKept(drop, lo, hi); got != want {
 			t.Fatalf("%d of %d..%d, want %d", got, lo, hi, want)
 		}
 	}

@@ -56,10 +56,10 @@ type Interface struct {
 	// Name is if_name, or empty. Where inputs are joined, a pcap file gives its
 	// interface its own name without folders.
 	Name string
-	// Point numbers the place where the packets were seen: interfaces of one
+	// CapturePoint numbers the place where the packets were seen: interfaces of one
 	// input that are declared again in a later section under the same name (or
 	// number, if unnamed) share it; different inputs never do.
-	Point uint32
+	CapturePoint uint32
 	// Timestamp resolution: Ticks units a second (a power of ten or of two),
 	// saturated at 1<<63 where the declared resolution is finer, and an offset
 	// in seconds.
@@ -71,9 +71,9 @@ type Interface struct {
 // the length of the frame check sequence in bytes, 0 where it is not known.
 const fcsShift, fcsMask = 5, 0xf
 
-// leastFCSBits is where an interface's length must be one in bits, as the text of the
+// minFCSBits is where an interface's length must be one in bits, as the text of the
 // specification has it, although its example and Wireshark have bytes.
-const leastFCSBits = 16
+const minFCSBits = 16
 
 // FCSLen returns how many bytes of frame check sequence frame i had at its end on the
 // wire: by its own flags where pcapng gives such, else by its interface. It is 0 where
@@ -83,7 +83,7 @@ func (b *Batch) FCSLen(i int) int {
 		return int(n)
 	}
 	n := int(b.Interfaces[b.Frames[i].Interface].FCSLen)
-	if n >= leastFCSBits {
+	if n >= minFCSBits {
 		return n / 8
 	}
 	return n

@@ -82,8 +82,7 @@ func (c Chart) SVG(w io.Writer) error {
 	return err
 }
 
-// setFonts takes sans-serif letters: they stay legible where a page shows the
-// chart small.
+// setFonts chooses sans-serif fonts, which stay legible in a small chart.
 func setFonts(p *plot.Plot, key *plot.Legend) {
 	for _, style := range []*draw.TextStyle{
 		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
@@ -136,8 +135,8 @@ func add(p *plot.Plot, key *plot.Legend, line Line, points plotter.XYs, index in
 	return nil
 }
 
-// scale makes an axis logarithmic. An axis with a single value would be refused,
-// so it is widened.
+// scale makes an axis logarithmic. gonum refuses an axis with a single value, so that is
+// widened.
 func scale(axis *plot.Axis, logarithmic bool) {
 	if !logarithmic {
 		return

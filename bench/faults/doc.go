@@ -1,7 +1,7 @@
-// Package faults lets system calls of the program fail, one in each run, and judges what
-// is left: the exit code, the message, the names and the bytes of files.
+// Package faults makes system calls of the program fail, one in each run. It checks the
+// exit code, the message, and the names and bytes of the files that are left.
 //
-// It is a test that needs Linux and strace. Each call of a clean run is made to fail with
-// each error that it may have; with -short, or without FLOWDEDUP_FAULTS=all, a sample of
-// them.
+// It is a test that needs Linux and strace. Each call of a clean run fails once with each
+// error that it may have. With -short, or without FLOWDEDUP_FAULTS=all, the test takes a
+// sample of these.
 package faults

@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// errnos are the errors that calls are made to return. Calls that the Go runtime makes
-// too are among them: a process that cannot start is judged like any other.
+// errnos are the errors that calls are made to return. Some of these calls are made by
+// the Go runtime too; a process that cannot start is checked like any other.
 var errnos = map[string][]string{
 	"openat": {"EMFILE", "EACCES", "EIO"}, "read": {"EIO", "EINTR"}, "pread64": {"EIO", "EINTR"},
 	"write": {"ENOSPC", "EIO", "EINTR"}, "pwrite64": {"EIO"}, "fsync": {"EIO", "ENOSPC"}, "close": {"EIO"},
@@ -47,7 +47,7 @@ func program(t *testing.T) string {
 	return name
 }
 
-// run runs a scenario under strace, and returns the exit code and what it told.
+// run runs a scenario under strace, and returns the exit code and the messages.
 func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code int, stderr string) {
 	t.Helper()
 	args := append([]string{"-f", "-qq", "-o", filepath.Join(t.TempDir(), "trace")}, strace...)
@@ -71,7 +71,7 @@ func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code in
 	return cmd.ProcessState.ExitCode(), told.String()
 }
 
-// calls counts the calls of a clean run, the most on any thread.
+// calls returns, for each call of a clean run, the most that any thread made.
 func calls(t *testing.T, trace string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(trace)
@@ -97,7 +97,7 @@ func calls(t *testing.T, trace string) map[string]int {
 // maxWhen bounds the runs for one call of one scenario.
 const maxWhen = 40
 
-// faults lists what is made to fail.
+// faultsOf lists the faults to try.
 func faultsOf(most map[string]int) (all []fault) {
 	for call, list := range errnos {
 		for when := 1; when <= min(most[call], maxWhen); when++ {
@@ -110,7 +110,7 @@ func faultsOf(most map[string]int) (all []fault) {
 	return all
 }
 
-// sampled is how many faults of each scenario are tried unless all are.
+// sampled is how many faults of each scenario a sample has.
 const sampled = 10
 
 func TestFaults(t *testing.T) {
@@ -138,15 +138,15 @@ func TestFaults(t *testing.T) {
 			}
 			for _, f := range all {
 				runs++
-				s.judge(t, exe, f, want)
+				s.check(t, exe, f, want)
 			}
 		})
 	}
 	t.Logf("%d runs with a fault", runs)
 }
 
-// judge runs a scenario with a fault.
-func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
+// check runs a scenario with a fault.
+func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 	t.Helper()
 	dir := s.stage(t)
 	code, stderr := s.run(t, exe, dir, "-e", "trace="+f.call, "-e", fmt.Sprintf("inject=%s:error=%s:when=%d", f.call, f.errno, f.when))
@@ -169,7 +169,7 @@ func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
 	if code != 0 && !fatal && f.call != "write" && !strings.Contains(stderr, "flowdedup: ") {
 		wrong("it does not say why")
 	}
-	s.judgeFiles(t, outcomeOf(t, dir), want, code, wrong)
+	s.checkFiles(t, outcomeOf(t, dir), want, code, wrong)
 	if code == 0 {
 		return
 	}
@@ -184,8 +184,8 @@ func (s *scenario) judge(t *testing.T, exe string, f fault, want outcome) {
 	}
 }
 
-// judgeFiles compares what a run has left with what a clean run leaves.
-func (s *scenario) judgeFiles(t *testing.T, got, want outcome, code int, wrong func(string, ...any)) {
+// checkFiles compares what a run has left with what a clean run leaves.
+func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong func(string, ...any)) {
 	t.Helper()
 	if code == 0 {
 		for name, content := range want.visible {
@@ -209,14 +209,14 @@ func (s *scenario) judgeFiles(t *testing.T, got, want outcome, code int, wrong f
 	}
 	for name, content := range got.visible {
 		if strings.HasPrefix(name, "out") && strings.HasSuffix(name, ".pcapng") && older.visible[name] == nil {
-			s.judgeCapture(name, content, want, wrong)
+			s.checkCapture(name, content, want, wrong)
 		}
 	}
 }
 
-// judgeCapture wants a capture that is not complete to hold the first packets of the one
-// that is, unless one of two inputs may be missing in it.
-func (s *scenario) judgeCapture(name string, content []byte, want outcome, wrong func(string, ...any)) {
+// checkCapture requires an incomplete capture to hold the first packets of the complete
+// one, unless one of two inputs may be missing in it.
+func (s *scenario) checkCapture(name string, content []byte, want outcome, wrong func(string, ...any)) {
 	whole, ok := want.visible["out.pcapng"]
 	if !ok {
 		whole = want.visible[name]

@@ -1,4 +1,4 @@
-// Package lab makes network namespaces with pairs of interfaces, and traffic to
-// put into them at the highest rates, for tests and benchmarks of live capture.
-// All but the frames themselves is for Linux, and for root.
+// Package lab makes network namespaces with pairs of interfaces, and traffic at the
+// highest rates, for tests and benchmarks of live capture. Everything but the frames
+// needs Linux and root.
 package lab

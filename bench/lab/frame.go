@@ -2,9 +2,9 @@ package lab
 
 import "encoding/binary"
 
-// What the traffic holds: Flows different five-tuples of Sources sources and
-// Destinations destinations, all of which come within any 2*Flows frames. Every
-// RepeatEvery-th frame repeats the one that came repeatBehind before.
+// The traffic has Flows different five-tuples of Sources sources and Destinations
+// destinations. All of them come within any 2*Flows frames. Every RepeatEvery-th frame
+// repeats the one repeatBehind frames before.
 const (
 	Flows        = 1 << 20
 	Sources      = 1 << 16
@@ -24,18 +24,18 @@ const (
 	numberAt      = 42 // UDP payload
 )
 
-// scatter is odd, so that the low bits of its multiples are different for numbers
-// whose low bits are.
+// scatter is odd, so numbers with different low bits have multiples with different low
+// bits.
 const scatter = 0x1E3779B1
 
-// header is of Ethernet, IPv4 and UDP. The addresses are of nobody, so that the
-// kernel looks no further than there: the IPv4 header's checksum need not be right.
+// header is Ethernet, IPv4 and UDP. No host has the MAC addresses, so the kernel looks no
+// further, and the checksum of the IPv4 header need not be right.
 const header = "\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00" +
 	"\x45\x00\x00\x2e\x00\x00\x40\x00\x40\x11\x00\x00\x0a\x00\x00\x00\x0a\x01\x00\x00" +
 	"\x20\x00\x00\x35\x00\x1a\x00\x00"
 
-// NewFrame returns frame 0 of n bytes, at least MinFrame. What is longer than that
-// is padding.
+// NewFrame returns frame 0 in n bytes, at least MinFrame. Bytes beyond MinFrame are
+// padding.
 func NewFrame(n int) []byte {
 	f := make([]byte, n)
 	copy(f, header)
@@ -43,7 +43,7 @@ func NewFrame(n int) []byte {
 	return f
 }
 
-// Renumber makes f, which is from NewFrame, the given frame of the traffic.
+// Renumber turns f, which comes from NewFrame, into the given frame of the traffic.
 func Renumber(f []byte, frame uint64) {
 	number := numberOf(frame)
 	binary.NativeEndian.PutUint64(f[numberAt:], number)
@@ -53,8 +53,8 @@ func Renumber(f []byte, frame uint64) {
 	f[portAt] = byte(spread >> 16 & (Flows/Sources - 1))
 }
 
-// numberOf returns what the payload of a frame holds: frames of the same number are
-// the same.
+// numberOf returns the number in the payload of a frame. Frames with the same number are
+// equal.
 func numberOf(frame uint64) uint64 {
 	if frame%RepeatEvery == RepeatEvery-1 && frame >= repeatBehind {
 		return frame - repeatBehind

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTraffic counts what is in the first frames, without the repeats and of them.
+// TestTraffic counts the flows and the repeats of the first frames.
 func TestTraffic(t *testing.T) {
 	var sources [Sources]bool
 	var destinations [Destinations]bool

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
+	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Generator injects frames into an interface as if its driver had received them, as
-// fast as the kernel can take them: it runs an XDP program again and again on live
-// frames (Documentation/bpf/bpf_prog_run.rst).
+// Generator injects frames into an interface as if its driver had received them, as fast
+// as the kernel can take them. It runs an XDP program repeatedly on live frames
+// (Documentation/bpf/bpf_prog_run.rst).
 type Generator struct {
 	counter, program int // file descriptors
 	frame            []byte
@@ -21,8 +24,8 @@ type Generator struct {
 }
 
 // NewGenerator makes a generator of frames of n bytes, at least MinFrame, for an
-// interface of the calling thread's namespace. An error may say that the kernel cannot
-// do that.
+// interface of the calling thread's namespace. It returns an error if the kernel cannot
+// do this.
 func NewGenerator(name string, n int) (*Generator, error) {
 	if err := loads(); err != nil {
 		return nil, err
@@ -41,7 +44,7 @@ func NewGenerator(name string, n int) (*Generator, error) {
 	return g, nil
 }
 
-// makeCounter makes a map of one number.
+// makeCounter makes a BPF map of one number.
 func makeCounter() (int, error) {
 	attributes := struct{ kind, keyBytes, valueBytes, entries uint32 }{unix.BPF_MAP_TYPE_ARRAY, 4, 8, 1}
 	return bpf("BPF_MAP_CREATE", unix.BPF_MAP_CREATE, unsafe.Pointer(&attributes), unsafe.Sizeof(attributes))
@@ -66,8 +69,8 @@ func loadProgram(kind uint32, code []uint64) (int, error) {
 	}
 }
 
-// Run injects so many frames, or fewer if a signal interrupts it: Injected tells. It
-// takes the calling thread's processor for itself.
+// Run injects so many frames, or fewer if a signal interrupts it; see Injected. It keeps
+// the calling thread's processor busy.
 func (g *Generator) Run(frames int) error {
 	const liveFrames = 1 << 1
 	var pins runtime.Pinner
@@ -104,7 +107,7 @@ func (g *Generator) Injected() (uint64, error) {
 	return *value, err
 }
 
-// Close gives the program and the counter back to the kernel.
+// Close releases the program and the counter.
 func (g *Generator) Close() error {
 	var errs []error
 	for _, fd := range []int{g.program, g.counter} {
@@ -116,13 +119,14 @@ func (g *Generator) Close() error {
 	return errors.Join(errs...)
 }
 
-// address is for the kernel, to whose arguments the collector does not look.
+// address pins p and returns its address for a system call, since the garbage collector
+// does not see the kernel's arguments.
 func address[T any](pins *runtime.Pinner, p *T) uint64 {
 	pins.Pin(p)
 	return uint64(uintptr(unsafe.Pointer(p)))
 }
 
-// bpf is the system call, of which x/sys has only the numbers.
+// bpf is the system call. x/sys only has its numbers.
 func bpf(name string, command uintptr, attributes unsafe.Pointer, size uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_BPF, command, uintptr(attributes), size)
 	if errno != 0 {
@@ -130,3 +134,104 @@ func bpf(name string, command uintptr, attributes unsafe.Pointer, size uintptr) 
 	}
 	return int(fd), nil
 }
+
+// instruction encodes an eBPF instruction.
+func instruction(code, dst, src uint8, offset int16, value int32) uint64 {
+	return uint64(code) | uint64(dst)<<8 | uint64(src)<<12 | uint64(uint16(offset))<<16 | uint64(uint32(value))<<32
+}
+
+// Codes of instructions.
+const (
+	load32, load64, loadImmediate      = 0x61, 0x79, 0x18
+	store8, store16, store64           = 0x73, 0x6B, 0x7B
+	move, set, add, and, modulo, shift = 0xBF, 0xB7, 0x07, 0x57, 0x97, 0x77
+	multiply32                         = 0x24
+	unless, below, above, call, exit   = 0x55, 0xA5, 0x2D, 0x85, 0x95
+)
+
+// program makes each frame the next one of the traffic, as Renumber does, and passes it
+// on. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number;
+// 0 and 3 are scratch registers.
+func program(counter int) []uint64 {
+	const (
+		mapValue                           = 2 // BPF_PSEUDO_MAP_VALUE
+		pass                               = 2 // XDP_PASS
+		context, frame, end, count, number = 1, 6, 7, 1, 2
+		result, scratch, data, dataEnd     = 0, 3, 0, 4 // of struct xdp_md, the last two
+	)
+	return []uint64{
+		instruction(load32, frame, context, data, 0),
+		instruction(load32, end, context, dataEnd, 0),
+		instruction(move, scratch, frame, 0, 0),
+		instruction(add, scratch, 0, 0, MinFrame),
+		instruction(above, scratch, end, 18, 0), // to the last but one
+		instruction(loadImmediate, count, mapValue, 0, int32(counter)),
+		instruction(0, 0, 0, 0, 0),
+		instruction(load64, number, count, 0, 0),
+		instruction(move, scratch, number, 0, 0),
+		instruction(add, scratch, 0, 0, 1),
+		instruction(store64, count, scratch, 0, 0),
+		instruction(move, scratch, number, 0, 0),
+		instruction(modulo, scratch, 0, 0, RepeatEvery),
+		instruction(unless, scratch, 0, 2, RepeatEvery-1),
+		instruction(below, number, 0, 1, repeatBehind),
+		instruction(add, number, 0, 0, -repeatBehind),
+		instruction(store64, frame, number, numberAt, 0),
+		instruction(multiply32, number, 0, 0, scatter),
+		instruction(store16, frame, number, sourceAt, 0),
+		instruction(store8, frame, number, destinationAt, 0),
+		instruction(shift, number, 0, 0, 16),
+		instruction(and, number, 0, 0, Flows/Sources-1),
+		instruction(store8, frame, number, portAt, 0),
+		instruction(set, result, 0, 0, pass),
+		instruction(exit, 0, 0, 0, 0),
+	}
+}
+
+// probe names the environment variable that makes a program with this package load an XDP
+// program and exit.
+const probe = "FLOWDEDUP_LAB_PROBE"
+
+func init() {
+	if os.Getenv(probe) == "" {
+		return
+	}
+	if err := load(); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func load() error {
+	counter, err := makeCounter()
+	if err != nil {
+		return err
+	}
+	fd, err := loadProgram(unix.BPF_PROG_TYPE_XDP, program(counter))
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Close(fd), unix.Close(counter))
+}
+
+// loads returns why the kernel loads no programs, or nil. A kernel whose memory for
+// programs is inconsistent neither loads one nor ends the process that asked. So a
+// separate process asks, and is abandoned if it hangs.
+var loads = sync.OnceValue(func() error {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), probe+"=1")
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return errors.New("the kernel loads no XDP programs")
+		}
+		return nil
+	case <-time.After(10 * time.Second):
+		return errors.New("the kernel hangs when it shall load an XDP program")
+	}
+})

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// TestGenerator captures what is injected in several runs.
+// TestGenerator captures what several runs inject.
 func TestGenerator(t *testing.T) {
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)
@@ -33,7 +33,7 @@ func TestGenerator(t *testing.T) {
 
 func captured(t *testing.T, size int) [][]byte {
 	t.Helper()
-	// Nobody reads until the end, and every timeout uses up a block.
+	// The test reads only at the end, and every timeout uses up a block.
 	src, err := ring.Open(ring.Config{Interfaces: []string{"right"}, RingBytes: 8 << 20, BlockTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func captured(t *testing.T, size int) [][]byte {
 	return frames
 }
 
-// TestVLAN has frames come out of a VLAN at the other end of a trunk, which carries them
-// with tags; others stay there.
+// TestVLAN sends frames over a trunk, which carries them with tags. They must come out of
+// the VLAN at the other end, and others must not.
 func TestVLAN(t *testing.T) {
 	for _, tags := range [][]lab.Tag{
 		{{lab.Dot1Q, 100}}, {{lab.Dot1AD, 200}}, {{lab.Dot1AD, 200}, {lab.Dot1Q, 100}},

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter moves the calling goroutine, and what it starts, into a network namespace of
-// its own that can hold pairs of interfaces. The goroutine's thread ends with it, and
-// the namespace with its last socket. An error says why this machine cannot do that.
+// Enter moves the calling goroutine, and what it starts, into a network namespace of its
+// own that can hold pairs of interfaces. The thread ends with the goroutine, and the
+// namespace with its last socket. The error says why this machine cannot do this.
 func Enter() error {
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
@@ -24,8 +24,8 @@ func Enter() error {
 	return Prepare()
 }
 
-// Prepare makes a new network namespace fit for pairs of interfaces: that of the calling
-// thread.
+// Prepare makes the new network namespace of the calling thread ready for pairs of
+// interfaces.
 func Prepare() error {
 	// Without this the kernel talks of itself on every new interface.
 	for _, which := range []string{"all", "default"} {
@@ -40,8 +40,8 @@ func Prepare() error {
 	return IP("link del veth0")
 }
 
-// Pair makes two interfaces: what goes into one comes out of the other. It returns
-// when both are ready for that.
+// Pair makes two interfaces: what goes into one comes out of the other. It returns when
+// both are ready.
 func Pair(left, right string) error {
 	err := errors.Join(IP("link add "+left+" type veth peer name "+right), IP("link set "+left+" up"),
 		IP("link set "+right+" up"), awaitCarrier(left), awaitCarrier(right))
@@ -73,4 +73,30 @@ func IP(arguments string) error {
 		return fmt.Errorf("ip %s: %w: %s", arguments, err, out)
 	}
 	return nil
+}
+
+// Tun makes an interface whose packets have no link header, and brings it up. It receives
+// what is written to the file, and ends with the file. The error says why this machine
+// cannot do this.
+func Tun(name string) (*os.File, error) {
+	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := attachTun(tun, name); err != nil {
+		return nil, errors.Join(fmt.Errorf("no tun interface: %w", err), tun.Close())
+	}
+	return tun, nil
+}
+
+func attachTun(tun *os.File, name string) error {
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(int(tun.Fd()), unix.TUNSETIFF, request); err != nil {
+		return os.NewSyscallError("TUNSETIFF", err)
+	}
+	return IP("link set " + name + " up")
 }

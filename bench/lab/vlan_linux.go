@@ -19,10 +19,10 @@ const (
 	Dot1AD = 0x88A8
 )
 
-// VLAN makes an interface whose frames are those of another with the tags, the outermost
-// first. It is a VLAN device; of kernels without any it is a pair of interfaces, with
-// programs that put the tags on and take them off. Both end with their namespace, and
-// programs also with the process. An error may say that the kernel can do neither.
+// VLAN makes an interface for the frames of parent with the given tags, the outermost
+// first. It is a VLAN device or, on kernels without them, a pair of interfaces with
+// programs that add and remove the tags. Both end with their namespace, programs also
+// with the process. It returns an error if the kernel can do neither.
 func VLAN(parent, name string, tags ...Tag) error {
 	err := device(parent, name, tags)
 	if err == nil {
@@ -58,7 +58,7 @@ func device(parent, name string, tags []Tag) error {
 	return awaitCarrier(name)
 }
 
-// switched makes a pair of interfaces. What goes into the one gets out at the parent:
+// switched makes a pair of interfaces. What enters one leaves at the parent:
 //
 //	stack -- name ==== name-x -(put tags on)-> parent
 //	stack -- name ==== name-x <-(take tags off)-- parent
@@ -97,7 +97,7 @@ func classify(index int, code []uint64) error {
 	return errors.Join(err, unix.Close(program)) // the link keeps it
 }
 
-// What both programs are made of. Register 6 is the frame, 1 to 3 are arguments, 0 is
+// The instructions of both programs. Register 6 holds the frame, 1 to 3 the arguments, 0
 // the result.
 const (
 	pushTag, popTag, redirect = 18, 19, 23 // functions of the kernel
@@ -105,7 +105,7 @@ const (
 	numberMask                = 0xFFF      // of a tag
 )
 
-// tagger puts tags on and sends the frame out of an interface.
+// tagger adds tags and sends the frame out of an interface.
 func tagger(tags []Tag, to int) []uint64 {
 	code := []uint64{instruction(move, 6, 1, 0, 0)}
 	for i := len(tags) - 1; i >= 0; i-- {
@@ -117,8 +117,8 @@ func tagger(tags []Tag, to int) []uint64 {
 	return append(code, sending(to)...)
 }
 
-// untagger takes tags off and sends the frame out of an interface. One of another VLAN
-// stays where it is.
+// untagger removes tags and sends the frame out of an interface. It ignores frames of
+// other VLANs.
 func untagger(tags []Tag, to int) []uint64 {
 	body := []uint64{}
 	for range tags {

@@ -18,7 +18,7 @@ import (
 const forwarder = "flowdedup live -i right --forward out --json"
 
 // delays measures what --forward adds at each load, in each round: from the kernel's
-// timestamp of a packet on its way in to that behind the interface that it is
+// timestamp of a packet on its way in to the one behind the interface that it is
 // forwarded to.
 func (b *bench) delays() error {
 	for range b.rounds {
@@ -33,7 +33,7 @@ func (b *bench) delays() error {
 
 func (b *bench) delay(load int) error {
 	frames := load * b.seconds
-	p, err := start(forwarder, processors(false), b.place)
+	p, err := start(forwarder, processors(false), b.outputs)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (b *bench) delay(load int) error {
 	return err
 }
 
-// tap notes when it has seen each number of the traffic first.
+// tap notes when it first saw each number of the traffic.
 type tap struct {
 	source *ring.Capture
 	times  []int64 // 0 where it has not
@@ -75,7 +75,7 @@ func openTap(name string, numbers int) (*tap, error) {
 	return t, nil
 }
 
-// read runs where the sender does, so that the forwarder has a processor for itself.
+// read runs on the sender's processor, so that the forwarder has one for itself.
 func (t *tap) read() {
 	defer close(t.ended)
 	runtime.LockOSThread() // and the thread ends with the goroutine
@@ -99,7 +99,7 @@ func (t *tap) end() error {
 	return t.source.Close()
 }
 
-// between returns how long those that came out were on their way, the fastest first.
+// between returns the delays of the packets that came out, in ascending order.
 func between(in, out []int64) []time.Duration {
 	var all []time.Duration
 	for n := range in {

@@ -5,12 +5,12 @@
 //
 //	live [-quick] [-rounds N] [-senders LIST] [-skip LIST] [-dir FOLDER] > live.txt
 //
-// It prints results in the form of go test -bench, of which bench/peers/report makes
-// the tables. All receivers run in turn in every round, in a network namespace of
-// their own, in which bench/lab's traffic comes to them over a pair of interfaces: at
-// the highest rate by its generator (xdp), and at a million a second through a packet
-// socket (sendmmsg). At last it measures the delay that flowdedup's --forward adds.
+// It prints results in the form of go test -bench, of which bench/peers/report makes the
+// tables. All receivers run in turn in every round, in a network namespace of their own.
+// There bench/lab's traffic comes over a pair of interfaces: at the highest rate by its
+// generator (xdp), and at a million a second through a packet socket (sendmmsg). In the
+// end it measures the delay that flowdedup's --forward adds.
 //
-// flowdedup, barering, gopackets and the tools are taken from the PATH; receivers and
-// senders that cannot be had are left out, and standard error says so.
+// flowdedup, barering, gopackets and the tools are taken from the PATH; unavailable
+// receivers and senders are left out, and standard error says so.
 package main

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a receiver at work.
+// process is a running receiver.
 type process struct {
 	command        *exec.Cmd
 	ready          time.Duration // the processor time that it had taken once it captured
@@ -22,7 +22,7 @@ type process struct {
 	stdout, stderr bytes.Buffer
 }
 
-// result is what a receiver told, and what it took.
+// result is what a receiver reported, and what it cost.
 type result struct {
 	counts
 	cpu   time.Duration // since it captured
@@ -30,12 +30,12 @@ type result struct {
 	peak  int64         // bytes: the greatest resident set
 }
 
-// settle is how long a receiver gets to set up everything behind its socket, and to
-// take in what is left at the end.
+// settle is how long a receiver gets to finish its setup after opening its socket, and to
+// read what is left at the end.
 const settle = time.Second
 
-// start starts a line in the calling thread's namespace, on the processors of a list,
-// and returns when it captures.
+// start starts a line in the calling thread's namespace, on the given processors. It
+// returns when the line captures.
 func start(line, processors, dir string) (*process, error) {
 	before, err := captures()
 	if err != nil {
@@ -63,7 +63,7 @@ func start(line, processors, dir string) (*process, error) {
 }
 
 // spent returns how much processor time the process has taken. The kernel has a clock for
-// that, whose number it makes of the process's (linux/posix-timers.h).
+// this, whose number follows from that of the process (linux/posix-timers.h).
 func (p *process) spent() (time.Duration, error) {
 	const scheduled = 2
 	var at unix.Timespec
@@ -73,13 +73,13 @@ func (p *process) spent() (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
-// settled is spent once the receiver is at rest.
+// settled is spent after the receiver has come to rest.
 func (p *process) settled() (time.Duration, error) {
 	time.Sleep(settle)
 	return p.spent()
 }
 
-// halfway notes the time taken for the first half of the frames.
+// halfway notes the processor time of the first half of the frames.
 func (p *process) halfway() (err error) {
 	p.half, err = p.settled()
 	return err
@@ -105,7 +105,7 @@ func (p *process) stop() (string, error) {
 	return text, nil
 }
 
-// finish stops the receiver and reads what it tells.
+// finish stops the receiver and reads its counts.
 func (p *process) finish(count func(string) (counts, error)) (result, error) {
 	end, err := p.settled()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// receiver is what is measured: a line that captures from the interface right until
-// SIGINT. It is run in an empty folder.
+// receiver is a line to measure, which captures from the interface right until SIGINT. It
+// runs in an empty folder.
 type receiver struct {
 	name   string
 	line   string
@@ -21,7 +21,7 @@ type receiver struct {
 	count  func(text string) (counts, error) // of what it printed
 }
 
-// counts is what a receiver tells of itself.
+// counts are what a receiver reports of itself.
 type counts struct {
 	captured, dropped uint64
 	copies            uint64 // if found
@@ -53,8 +53,7 @@ var receivers = []receiver{
 // tool is the program of the receiver.
 func (r *receiver) tool() string { return strings.Fields(r.line)[0] }
 
-// available returns the receivers that can be run, and names the others on standard
-// error.
+// available returns the receivers that can run. It names the others on standard error.
 func (b *bench) available() []receiver {
 	var there []receiver
 	for _, r := range receivers {
@@ -69,7 +68,7 @@ func (b *bench) available() []receiver {
 	return there
 }
 
-// summary reads flowdedup's, which comes first.
+// summary reads the counts of flowdedup's summary, which comes first.
 func summary(text string) (counts, error) {
 	var s struct {
 		PacketsIn  uint64 `json:"packets_in"`
@@ -88,7 +87,7 @@ func summary(text string) (counts, error) {
 	return c, nil
 }
 
-// pattern reads counts by the names of a pattern's groups.
+// pattern reads counts from the named groups of a pattern.
 func pattern(expression string) func(string) (counts, error) {
 	form := regexp.MustCompile(expression)
 	return func(text string) (counts, error) {

@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/live/pace"
 )
 
-// inRounds runs every receiver with every sender in each round, and prints a result
-// for each run. A sender that does not work alone is left out; a receiver that fails
-// with it is not run again with that.
+// inRounds runs every receiver with every sender in each round, and prints a result for
+// each run. A sender that does not work alone is left out. A receiver that fails with a
+// sender is not run with it again.
 func (b *bench) inRounds() error {
 	there := b.available()
 	var errs []error
@@ -30,7 +32,7 @@ func (b *bench) inRounds() error {
 				if failed[r.name] {
 					continue
 				}
-				if err := b.once(r, sender); err != nil {
+				if err := b.runReceiver(r, sender); err != nil {
 					failed[r.name] = true
 					errs = append(errs, err)
 				}
@@ -40,9 +42,9 @@ func (b *bench) inRounds() error {
 	return errors.Join(errs...)
 }
 
-// once measures a receiver and prints the result.
-func (b *bench) once(r *receiver, sender string) error {
-	dir := filepath.Join(b.place, r.name)
+// runReceiver measures a receiver and prints the result.
+func (b *bench) runReceiver(r *receiver, sender string) error {
+	dir := filepath.Join(b.outputs, r.name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
 	}
@@ -73,4 +75,63 @@ func (b *bench) print(r *receiver, sender string, out sent, in result) error {
 		r.line, where, sender, r.name, float64(out.frames)/out.took.Seconds(), out.frames, in.captured, in.dropped,
 		in.cpu.Seconds(), float64(in.captured)/in.cpu.Seconds(), float64(in.captured)/2/in.later.Seconds(), float64(in.peak)/(1<<20), lab.Repeats(out.frames), copies)
 	return err
+}
+
+// sent is what a sender did.
+type sent struct {
+	frames uint64
+	took   time.Duration
+}
+
+// send runs the named sender in two halves, and calls pause between them. The time is
+// that of sending alone.
+func (b *bench) send(sender string, pause func() error) (sent, error) {
+	switch frames := b.frames[sender]; sender {
+	case "xdp":
+		return inject(frames, pause)
+	case "sendmmsg":
+		return halves(frames, pause, func(from, n int) (uint64, error) {
+			sent, err := pace.Send("left", uint64(from), n, b.rate)
+			return uint64(from) + sent, err
+		})
+	default:
+		return sent{}, fmt.Errorf("no sender %q: xdp or sendmmsg", sender)
+	}
+}
+
+// inject makes the generator put frames into the receivers' interface.
+func inject(frames int, pause func() error) (sent, error) {
+	g, err := lab.NewGenerator("right", lab.MinFrame)
+	if err != nil {
+		return sent{}, err
+	}
+	defer g.Close()
+	return halves(frames, pause, func(from, n int) (done uint64, err error) {
+		end := uint64(from + n)
+		for done = uint64(from); done < end && err == nil; { // a signal ends a run early
+			if err = g.Run(int(end - done)); err == nil {
+				done, err = g.Injected()
+			}
+		}
+		return done, err
+	})
+}
+
+// halves sends half of the frames, pauses, and sends the rest. send sends n frames from
+// the given one on, and returns how many were sent in all.
+func halves(frames int, pause func() error, send func(from, n int) (uint64, error)) (s sent, err error) {
+	for _, half := range []int{frames / 2, frames - frames/2} {
+		if s.frames > 0 {
+			if err := pause(); err != nil {
+				return s, err
+			}
+		}
+		begin := time.Now()
+		s.frames, err = send(int(s.frames), half)
+		s.took += time.Since(begin)
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }

@@ -5,9 +5,21 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"strings"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/papers/internal/biased"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/clicks"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/distributed"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/quotient"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/rivals"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/sliding"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stable"
 )
 
 func main() {
@@ -60,4 +72,104 @@ func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
 		r.add(c.experiment, table)
 	}
 	return r, nil
+}
+
+var errUsage = errors.New("wrong usage")
+
+// options are the flags as given.
+type options struct {
+	args     []string // as they came
+	run      result.Options
+	only     []string
+	list     bool
+	markdown string
+	json     string
+	charts   string
+}
+
+func parse(args []string) (options, error) {
+	o := options{args: args}
+	flags := flag.NewFlagSet("papers", flag.ContinueOnError)
+	flags.BoolVar(&o.run.Full, "full", false, "run the printed sizes: hours for p1")
+	flags.IntVar(&o.run.Workers, "workers", runtime.NumCPU(), "goroutines to use")
+	flags.BoolVar(&o.list, "list", false, "list the tables, run nothing")
+	only := flags.String("only", "", "papers or tables to make, separated by commas: p1,p3.table2")
+	flags.StringVar(&o.markdown, "markdown", "", "write the report to this file instead of standard output")
+	flags.StringVar(&o.json, "json", "", "write every number to this file")
+	flags.StringVar(&o.charts, "charts", "", "write the charts to this folder, as SVG")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, err
+		}
+		return o, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("%w: unexpected argument %q", errUsage, flags.Arg(0))
+	}
+	if o.run.Workers < 1 {
+		return o, fmt.Errorf("%w: -workers %d must be 1 or more", errUsage, o.run.Workers)
+	}
+	o.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' || r == ' ' })
+	return o, nil
+}
+
+// experiments returns all experiments in the order of the papers.
+func experiments() []result.Experiment {
+	return []result.Experiment{
+		stable.Experiment(),
+		biased.Experiment(),
+		clicks.Experiment(),
+		quotient.Experiment(),
+		distributed.Experiment(),
+		sliding.Experiment(),
+		rivals.Experiment(),
+	}
+}
+
+// choice is a table to make.
+type choice struct {
+	experiment result.Experiment
+	table      string
+}
+
+// choose returns the tables asked for by name or by paper, in the order of the
+// experiments, or all tables if only is empty.
+func choose(all []result.Experiment, only []string) ([]choice, error) {
+	var chosen []choice
+	used := map[string]bool{}
+	for _, e := range all {
+		for _, table := range e.Tables {
+			if len(only) == 0 || wanted(only, e.Paper, table, used) {
+				chosen = append(chosen, choice{e, table})
+			}
+		}
+	}
+	for _, name := range only {
+		if !used[name] {
+			return nil, fmt.Errorf("%w: -only %s: no such paper or table; -list shows them", errUsage, name)
+		}
+	}
+	return chosen, nil
+}
+
+// wanted reports whether a table is asked for, and marks the name as used.
+func wanted(only []string, paper, table string, used map[string]bool) bool {
+	found := false
+	for _, name := range only {
+		if name == paper || name == table {
+			used[name], found = true, true
+		}
+	}
+	return found
+}
+
+func list(w io.Writer, chosen []choice) {
+	paper := ""
+	for _, c := range chosen {
+		if title := c.experiment.Paper + ": " + c.experiment.Title; title != paper {
+			paper = title
+			fmt.Fprintln(w, title)
+		}
+		fmt.Fprintln(w, "  "+c.table)
+	}
 }

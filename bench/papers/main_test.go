@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
-// samples stands for experiments() with tables that take no time; p8's second
-// one fails.
+// samples replaces experiments() by tables that take no time. The second table of p8
+// fails.
 func samples() []result.Experiment {
 	return []result.Experiment{
 		{Paper: "p8", Title: "Eight", Tables: []string{"p8.table1", "p8.table2"}, Run: runSample},

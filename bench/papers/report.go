@@ -109,7 +109,7 @@ func (r *report) markdown(charts string) string {
 	if r.full {
 		size = "the printed sizes"
 	}
-	fmt.Fprintf(&b, "# The papers' tables and figures, made anew at %s\n\n", size)
+	fmt.Fprintf(&b, "# The papers' tables and figures, reproduced at %s\n\n", size)
 	fmt.Fprintf(&b, "    go run ./bench/papers %s\n\n", strings.Join(r.args, " "))
 	b.WriteString("Numbers are \"printed → ours (relative difference)\", or ours alone.\n\n")
 	b.WriteString(r.overview())

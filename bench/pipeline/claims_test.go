@@ -15,9 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
 
-// TestClaims runs the commands that count on a capture whose answer is known: a
-// time is worth nothing if the tool does something else. Tools that are not there
-// are skipped.
+// TestClaims runs the commands that count on a capture with a known answer: a time is
+// worth nothing if the tool does something else. It skips missing tools.
 func TestClaims(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tools take seconds to start")
@@ -70,7 +69,7 @@ func generateKnown(t *testing.T, name string) workload.Truth {
 	return truth
 }
 
-// printed returns what a line prints, messages included if it prints nothing else.
+// printed returns the output of a line, or its messages if it has none.
 func printed(t *testing.T, dir, line string) string {
 	t.Helper()
 	out := filepath.Join(dir, "out")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// command is what is measured, as a line for bash in the folder of the captures.
-// IN is the capture; the folder out is empty.
+// command is a line for bash to measure. It runs in the folder of the captures. IN is the
+// capture; the folder out is empty.
 type command struct {
 	job   string // what it does; the first of a job is what its others are compared with
 	name  string
@@ -21,13 +21,13 @@ type command struct {
 	sized bool // is measured on inputs of several sizes too
 }
 
-// jobs are those of the commands, in the order of the tables.
+// jobs are what the commands do, in the order of the tables.
 var jobs = []string{"read", "dedup", "distinct"}
 
 const fiveTuple = "-e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e ip.proto -e ipv6.nxt " +
 	"-e tcp.srcport -e tcp.dstport -e udp.srcport -e udp.dstport"
 
-// others are the commands that are not flowdedup's.
+// others are the commands of other tools.
 var others = []command{
 	{job: "read", name: "cat", line: "cat $IN > /dev/null", sized: true},
 	{job: "read", name: "cat-copy", line: "cat $IN > out/copy"},
@@ -44,8 +44,8 @@ var others = []command{
 		tools: []string{"tshark"}, slow: true},
 }
 
-// ours returns flowdedup's commands, those that take workers once with one and once
-// with all.
+// ours returns flowdedup's commands. Those that take workers appear twice: with one
+// worker and with all.
 func ours(ctx context.Context) []command {
 	tools := []string{"flowdedup"}
 	var all []command
@@ -72,8 +72,8 @@ func takesWorkers(ctx context.Context, subcommand string) bool {
 	return err == nil && strings.Contains(string(help), "--workers ")
 }
 
-// available returns the commands whose tools are there, in the order of jobs, ours
-// first, and names the others on standard error.
+// available returns the commands whose tools are installed, in the order of jobs, ours
+// first. It names the others on standard error.
 func available(ctx context.Context) []command {
 	var there []command
 	for _, job := range jobs {

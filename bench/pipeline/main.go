@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return measureAll(ctx, p, *dir, out)
 }
 
-// measureAll makes the captures, measures, and takes them away again.
+// measureAll makes the captures, measures the commands, and removes the captures.
 func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err error) {
 	b, err := newBench(ctx, p, dir, out)
 	if err != nil {
@@ -63,4 +63,70 @@ func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err err
 		return err
 	}
 	return errors.Join(err, b.inputs(ctx))
+}
+
+// plan says how much is measured.
+type plan struct {
+	rounds int
+	bytes  map[string]int64 // of each kind's capture
+	slow   int64            // packets of the captures for slow tools
+	inputs []int64          // bytes, for the cost by the size of the input
+}
+
+const (
+	megabyte = 1_000_000
+	flows    = 1_000_000 // in all captures, so that the size is all that differs
+)
+
+var (
+	full = plan{
+		rounds: 5,
+		bytes:  map[string]int64{"64-bytes": 820 * megabyte, "busy": 820 * megabyte, "bimodal": 1000 * megabyte},
+		slow:   200_000,
+		inputs: []int64{10 * megabyte, 100 * megabyte, 1000 * megabyte, 10_000 * megabyte},
+	}
+	small = plan{
+		rounds: 1,
+		bytes:  map[string]int64{"64-bytes": 2 * megabyte, "busy": 2 * megabyte, "bimodal": 2 * megabyte},
+		slow:   1000,
+		inputs: []int64{megabyte / 10, megabyte},
+	}
+)
+
+// kind is a kind of traffic.
+type kind struct {
+	name   string
+	title  string
+	size   string   // for genworkload
+	record int64    // mean bytes of a packet in the file
+	hourly int64    // packets
+	jobs   []string // those that are measured on it
+	sized  bool     // is measured in several sizes too
+}
+
+// Captures of the full plan last two and a half hours, so that hourly counts have hours.
+// Then hardly any two packets lie within a millisecond, and tools that search their
+// window have nothing to search: busy shows the cost of the search.
+var kinds = []kind{
+	{name: "64-bytes", title: "Frames of 64 bytes", size: "64", record: 82, hourly: 4_000_000, jobs: jobs, sized: true},
+	{name: "busy", title: "Frames of 64 bytes, a million in a second", size: "64", record: 82, hourly: 3600e6, jobs: jobs[:2]},
+	{name: "bimodal", title: "Short and full frames, 800 bytes on average", size: "bimodal", record: 816, hourly: 500_000,
+		jobs: jobs, sized: true},
+}
+
+// capture is a file to measure on.
+type capture struct {
+	kind
+	file    string
+	packets int64
+}
+
+// of returns a capture of about so many bytes.
+func (k kind) of(bytes int64) capture {
+	return capture{k, fmt.Sprintf("%s-%d.pcap", k.name, bytes), max(1, bytes/k.record)}
+}
+
+// first returns a shorter capture of the same traffic.
+func (c capture) first(packets int64) capture {
+	return capture{c.kind, fmt.Sprintf("%s-slow.pcap", c.name), min(packets, c.packets)}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,11 +23,11 @@ type cost struct {
 	peak      int64 // bytes: the greatest resident set of any one program
 }
 
-// measure runs a line. What it prints is dropped; if it fails, the error ends with
-// the end of its messages.
+// measure runs a line and drops its output. If the line fails, the error ends with its
+// last messages.
 //
-// Linux counts the memory of the process that starts a program for the program too,
-// so nothing below this one's own shows: it keeps small and leaves the making of
+// Linux counts the memory of the parent process for a program too, so a peak below this
+// process's own does not show. This process therefore stays small and leaves making
 // captures to others.
 func measure(ctx context.Context, dir, line, in string) (cost, error) {
 	out := filepath.Join(dir, "out")
@@ -60,4 +63,51 @@ func tail(name string) string {
 		return err.Error()
 	}
 	return string(bytes.TrimSpace(text[max(0, len(text)-400):]))
+}
+
+// printMachine prints what all results have in common.
+func (b *bench) printMachine(ctx context.Context) error {
+	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return err
+	}
+	floor, err := measure(ctx, b.dir, "true", "")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(b.out, "goos: %s\ngoarch: %s\npkg: github.com/flowdedup/flowdedup/bench/pipeline\n"+
+		"cpu: %s\nthreads: %d\nkernel: %s\nplace: %s\nlowest-peak: %.1f MiB\n",
+		runtime.GOOS, runtime.GOARCH, field("/proc/cpuinfo", "model name"), runtime.NumCPU(),
+		strings.TrimSpace(string(kernel)), b.parent, float64(floor.peak)/(1<<20))
+	return err
+}
+
+// field returns the first value of a key in a file of lines "key: value", or
+// "unknown".
+func field(name, key string) string {
+	file, err := os.Open(name)
+	if err != nil {
+		return "unknown"
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if k, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// freeSpace returns how many bytes of files in a folder will stay in memory: two thirds
+// of what both have free, since programs need some and others are running.
+func freeSpace(dir string) (int64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
+	var free int64
+	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemAvailable"), "%d kB", &free); err != nil {
+		return 0, errors.New("no MemAvailable in /proc/meminfo")
+	}
+	return min(free*1024, int64(disk.Bavail)*int64(disk.Bsize)) / 3 * 2, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // buildPrograms puts flowdedup and genworkload at the head of the PATH.
@@ -23,8 +24,7 @@ func buildPrograms(t *testing.T) {
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// TestQuick expects a result for every command that can be run, and nothing left
-// behind.
+// TestQuick expects a result for every available command, and no files left behind.
 func TestQuick(t *testing.T) {
 	buildPrograms(t)
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// resultsOf returns how many results there are of what a command does on a kind.
+// resultsOf returns how many results of each name a command gives on a kind.
 func resultsOf(k kind, c command) map[string]int {
 	tools, inputs := 0, 0
 	if slices.Contains(k.jobs, c.job) {
@@ -72,5 +72,50 @@ func TestUsage(t *testing.T) {
 		if err := run(context.Background(), args, &strings.Builder{}); err == nil {
 			t.Errorf("%q: no error", args)
 		}
+	}
+}
+
+// TestMeasure checks that the cost includes child processes, and that each line gets its
+// input and an empty folder.
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("text"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		took, err := measure(t.Context(), dir, `test -z "$(ls out)" && cp $IN out/copy && head -c 30000000 /dev/zero | bash -c 'x=$(tr "\0" x); true'`, "in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took.cpu <= 0 || took.wall <= 0 || took.peak < 30_000_000 {
+			t.Errorf("took %+v, want some time and 30 MB", took)
+		}
+	}
+}
+
+func TestMeasureFailure(t *testing.T) {
+	for _, line := range []string{"echo reason >&2; false", "{ echo reason >&2; false; } | cat"} {
+		if _, err := measure(t.Context(), t.TempDir(), line, ""); err == nil || !strings.HasSuffix(err.Error(), "reason") {
+			t.Errorf("%s: error %v, want the reason", line, err)
+		}
+	}
+}
+
+// TestMeasureInterrupted checks that an interrupt ends a hanging line, pipes included.
+func TestMeasureInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := t.TempDir()
+	failed := make(chan error)
+	go func() {
+		_, err := measure(ctx, dir, "echo > $IN; sleep 1000 | cat", filepath.Join(dir, "started"))
+		failed <- err
+	}()
+	for started := false; !started; time.Sleep(time.Millisecond) {
+		_, err := os.Stat(filepath.Join(dir, "started"))
+		started = err == nil
+	}
+	cancel()
+	if err := <-failed; err == nil {
+		t.Error("no error")
 	}
 }

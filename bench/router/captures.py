@@ -125,7 +125,7 @@ def router_pcapng(lab, name, comment, tags=None, snaplen=None, ordered=False):
     if ordered:
         subprocess.run(["reordercap", raw, raw + ".ordered"], check=True, stdout=subprocess.DEVNULL)
         os.replace(raw + ".ordered", raw)
-    records.anonymise(raw)
+    records.anonymize(raw)
     captured = records.read(raw)
     packets = truth.Router(sides, ROUTER_MACS, ROUTER).sightings(captured)
     return Made([name], captured, truth.removed_records(packets), comment)

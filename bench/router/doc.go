@@ -1,3 +1,3 @@
-// Package router holds the scripts that make the captures of testdata/pcaps in
-// network namespaces, and tests that hold their truth files against them.
+// Package router holds the scripts that make the captures of testdata/pcaps in network
+// namespaces, and tests that check the captures against their truth files.
 package router

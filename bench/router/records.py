@@ -78,7 +78,7 @@ def read_interface(body):
     return name, link, ticks
 
 
-def anonymise(path):
+def anonymize(path):
     """Drops what a pcapng section header says of the machine (all its options)."""
     with open(path, "rb") as file:
         content = file.read()

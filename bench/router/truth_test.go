@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -12,8 +14,8 @@ import (
 
 const capturesDir = "../../testdata/pcaps"
 
-// truth is what the lab knows of a capture: which records, numbered from 0,
-// show a packet that an earlier record of the file showed already.
+// truth is the lab's answer for a capture: the records, numbered from 0, that show a
+// packet which an earlier record showed.
 type truth struct {
 	Comment    string         `json:"comment"`
 	Files      []string       `json:"files"`
@@ -40,8 +42,8 @@ func readTruth(t *testing.T, path string) truth {
 	return want
 }
 
-// readAll reads the files of a capture as one: several are merged by time,
-// equal times in the order of the files.
+// readAll reads the files of a capture as one. It merges them by time, and equal times in
+// the order of the files.
 func readAll(t *testing.T, dir string, files []string) []sighting {
 	t.Helper()
 	var all []sighting
@@ -54,8 +56,8 @@ func readAll(t *testing.T, dir string, files []string) []sighting {
 	return all
 }
 
-// TestTruth finds the copies of every capture by comparing datagrams as
-// gopacket decodes them, and expects those that the lab named.
+// TestTruth finds the copies of every capture by comparing datagrams as gopacket decodes
+// them, and expects the lab's answer.
 func TestTruth(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(capturesDir, "*.truth.json"))
 	if err != nil || len(paths) == 0 {
@@ -134,4 +136,32 @@ func mostBackwards(all []sighting) int64 {
 		worst = max(worst, latest-one.time)
 	}
 	return worst
+}
+
+// TestRebuild makes all captures again and checks them like the stored ones. It takes
+// minutes, creates network namespaces and may install packages, so it only runs on
+// request.
+func TestRebuild(t *testing.T) {
+	if os.Getenv("FLOWDEDUP_REBUILD") != "1" {
+		t.Skip("set FLOWDEDUP_REBUILD=1 to rebuild the captures")
+	}
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("network namespaces need root on Linux")
+	}
+	dir := t.TempDir()
+	rebuild := exec.Command("./rebuild.sh", dir)
+	rebuild.Stdout, rebuild.Stderr = os.Stdout, os.Stderr
+	if err := rebuild.Run(); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := filepath.Glob(filepath.Join(capturesDir, "*.truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stored {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			checkTruth(t, dir, readTruth(t, filepath.Join(dir, name)))
+		})
+	}
 }

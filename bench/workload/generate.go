@@ -1,18 +1,20 @@
 package workload
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
-// start is the time of the first packet: ten minutes into an hour, so that
-// whole hours are not the same as hours since the start.
+// start is the time of the first packet: ten minutes into an hour, so that calendar hours
+// differ from hours since the start.
 var start = time.Date(2026, 1, 5, 8, 10, 0, 0, time.UTC).UnixNano()
 
 const (
@@ -20,14 +22,13 @@ const (
 	repeatRange = int64(4 * time.Second)
 )
 
-// Generate writes a capture to w, in order of time, and returns what is in it.
-// It writes in pieces of up to a mebibyte and keeps no more than those packets
-// that are still to be copied or repeated. An error wraps ErrConfig or what w or
-// c.Copies returned.
+// Generate writes a capture to w, in order of time, and returns what is in it. It writes
+// in chunks of up to a mebibyte and only keeps the packets that are still to be copied or
+// repeated. An error wraps ErrConfig or the error of w or c.Copies.
 //
-// The same configuration gives the same bytes: chance is a seeded generator,
-// and floating point is used only for the weights of the flows, rounded to
-// integers, and for the shares.
+// The same configuration gives the same bytes: the random generator is seeded, and
+// floating point is used only for the shares and for the weights of the flows, which are
+// rounded to integers.
 func Generate(w io.Writer, c Config) (Truth, error) {
 	if err := c.Validate(); err != nil {
 		return Truth{}, err
@@ -96,7 +97,7 @@ func (g *generator) run() error {
 	return errors.Join(g.out.flush(), g.again.w.Flush())
 }
 
-// emit writes a packet, unless there are enough.
+// emit writes a packet, unless the capture is complete.
 func (g *generator) emit(now int64, p packet) {
 	if g.tally.truth.Packets == g.packets {
 		return
@@ -104,7 +105,7 @@ func (g *generator) emit(now int64, p packet) {
 	if p.kind != Original {
 		g.again.add(g.tally.truth.Packets, p.number, p.kind)
 	}
-	size, fl := g.frames.build(g.out.room(), p)
+	size, fl := g.frames.build(g.out.nextFrame(), p)
 	g.out.commit(now, size)
 	g.tally.add(now, size, p, fl)
 }
@@ -128,4 +129,94 @@ func (g *generator) schedule(now int64, p packet) {
 func (g *generator) below(n uint64) uint64 {
 	high, _ := bits.Mul64(g.random.Uint64(), n)
 	return high
+}
+
+// copyList lists the packets that repeat an earlier one. After a heading it writes a line
+// for each, with its number, that of its original, and its kind. Packets are numbered
+// from 0 in file order.
+type copyList struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+// newCopyList returns a list that is written to w, or dropped if w is nil.
+func newCopyList(w io.Writer) *copyList {
+	if w == nil {
+		w = io.Discard
+	}
+	l := &copyList{w: bufio.NewWriterSize(w, 1<<16)}
+	l.w.WriteString("packet,original,kind\n") // the first error comes back from Flush
+	return l
+}
+
+func (l *copyList) add(number, original int64, kind Kind) {
+	b := strconv.AppendInt(l.line[:0], number, 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, original, 10)
+	b = append(b, ',')
+	b = append(b, kind.String()...)
+	l.line = append(b, '\n')
+	l.w.Write(l.line)
+}
+
+// pending is a heap of frames to write later, the earliest first; equal times keep the
+// order in which they were added.
+type pending struct {
+	heap  []delayed
+	added uint64
+}
+
+type delayed struct {
+	time   int64
+	order  uint64
+	packet packet
+}
+
+func (d *delayed) before(other *delayed) bool {
+	if d.time != other.time {
+		return d.time < other.time
+	}
+	return d.order < other.order
+}
+
+// due reports whether a frame is due at or before now.
+func (q *pending) due(now int64) bool {
+	return len(q.heap) > 0 && q.heap[0].time <= now
+}
+
+func (q *pending) add(time int64, p packet) {
+	q.heap = append(q.heap, delayed{time, q.added, p})
+	q.added++
+	child := len(q.heap) - 1
+	for child > 0 {
+		parent := (child - 1) / 2
+		if !q.heap[child].before(&q.heap[parent]) {
+			return
+		}
+		q.heap[child], q.heap[parent] = q.heap[parent], q.heap[child]
+		child = parent
+	}
+}
+
+// take removes and returns the earliest frame; the heap must not be empty.
+func (q *pending) take() delayed {
+	first := q.heap[0]
+	last := len(q.heap) - 1
+	q.heap[0] = q.heap[last]
+	q.heap = q.heap[:last]
+	parent := 0
+	for {
+		child := 2*parent + 1
+		if child >= last {
+			return first
+		}
+		if child+1 < last && q.heap[child+1].before(&q.heap[child]) {
+			child++
+		}
+		if !q.heap[child].before(&q.heap[parent]) {
+			return first
+		}
+		q.heap[child], q.heap[parent] = q.heap[parent], q.heap[child]
+		parent = child
+	}
 }

@@ -2,13 +2,17 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -102,7 +106,7 @@ func TestValidate(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full takes so many bytes and then fails.
+// full is a writer that takes so many bytes and then fails.
 type full int
 
 func (f *full) Write(b []byte) (int, error) {
@@ -170,5 +174,99 @@ func BenchmarkGenerate(b *testing.B) {
 			b.SetBytes(total)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(c.Packets), "ns/packet")
 		})
+	}
+}
+
+// TestCopies compares the list with the packets. Each pair in the list is one datagram
+// seen twice, a copy within the window or a repeat after it, and the list is complete for
+// each kind.
+func TestCopies(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"default":             func(*Config) {},
+		"many copies, pcapng": func(c *Config) { c.Duplicates, c.Repeats, c.Format = 0.6, 0.2, PcapNG },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := small(change)
+			var list bytes.Buffer
+			c.Copies = &list
+			file, truth := generate(t, c)
+			packets := readPcapNG
+			if c.Format == Pcap {
+				packets = readPcap
+			}
+			counts := checkCopies(t, &list, packets(t, file), c)
+			for kind := Repeat; kind < kinds; kind++ {
+				if name := kind.String(); counts[name] != truth.Kinds[name] {
+					t.Errorf("%d of kind %s, want %d", counts[name], name, truth.Kinds[name])
+				}
+			}
+		})
+	}
+}
+
+// checkCopies checks each line and counts their kinds.
+func checkCopies(t *testing.T, list *bytes.Buffer, all []stored, c Config) map[string]int64 {
+	t.Helper()
+	lines, err := csv.NewReader(list).ReadAll()
+	if err != nil || len(lines[0]) != 3 {
+		t.Fatalf("%d lines (%v)", len(lines), err)
+	}
+	counts, last := map[string]int64{}, -1
+	for _, line := range lines[1:] {
+		number, _ := strconv.Atoi(line[0])
+		original, _ := strconv.Atoi(line[1])
+		if number <= last || original >= number {
+			t.Fatalf("packet %d of %d follows packet %d", number, original, last)
+		}
+		last = number
+		counts[line[2]]++
+		again, first := all[number], all[original]
+		if decode(t, again.frame).identity != decode(t, first.frame).identity {
+			t.Fatalf("packet %d is not packet %d again", number, original)
+		}
+		if later := again.time - first.time; (later <= int64(c.Window)) != (line[2] != "repeat") {
+			t.Fatalf("packet %d, a %s, comes %d ns after its original", number, line[2], later)
+		}
+	}
+	return counts
+}
+
+func TestPending(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var q pending
+	var want []delayed
+	for i := range 2000 {
+		time := random.Int64N(300)
+		q.add(time, packet{serial: uint64(i)})
+		want = append(want, delayed{time: time, order: uint64(i), packet: packet{serial: uint64(i)}})
+	}
+	slices.SortStableFunc(want, func(a, b delayed) int { return cmp.Compare(a.time, b.time) })
+	for i, expected := range want {
+		if q.due(expected.time-1) || !q.due(expected.time) {
+			t.Fatalf("frame %d is not due at its time", i)
+		}
+		if got := q.take(); got != expected {
+			t.Fatalf("frame %d: got %+v, want %+v", i, got, expected)
+		}
+	}
+	if q.due(math.MaxInt64) {
+		t.Error("an empty heap has a frame due")
+	}
+}
+
+// TestFlowsDiffer expects a different five-tuple for every flow number.
+func TestFlowsDiffer(t *testing.T) {
+	for _, flows := range []int{1, 3, 1000, 200_000} {
+		c := Default()
+		c.Flows = flows
+		p := newPopulation(&c)
+		seen := make(map[flow]bool, flows)
+		for number := range flows {
+			f := p.flow(uint32(number))
+			if seen[f] {
+				t.Fatalf("%d flows: number %d has been seen", flows, number)
+			}
+			seen[f] = true
+		}
 	}
 }

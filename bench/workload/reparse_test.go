@@ -49,8 +49,8 @@ func readPcapNG(t *testing.T, file []byte) (all []stored) {
 	return all
 }
 
-// TestReparse decodes workloads with gopacket, checks every checksum, and
-// counts anew what Truth claims.
+// TestReparse decodes workloads with gopacket, checks every checksum, and counts
+// independently what Truth claims.
 func TestReparse(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -174,8 +174,8 @@ func checkChecksum(t *testing.T, network gopacket.NetworkLayer, transport gopack
 	}
 }
 
-// udpChecksum lets gopacket serialise the datagram with a checksum of its own
-// and returns how it differs.
+// udpChecksum lets gopacket serialize the datagram with its own checksum, and returns the
+// difference.
 func udpChecksum(header *layers.UDP, network gopacket.NetworkLayer) (uint16, error) {
 	again := layers.UDP{SrcPort: header.SrcPort, DstPort: header.DstPort}
 	if err := again.SetNetworkLayerForChecksum(network); err != nil {
@@ -192,7 +192,7 @@ func udpChecksum(header *layers.UDP, network gopacket.NetworkLayer) (uint16, err
 	return again.Checksum ^ header.Checksum, nil
 }
 
-// counts holds different values by what they are.
+// counts holds the distinct values of each kind.
 type counts map[string]map[string]bool
 
 func (c counts) add(d decoded) {

@@ -8,8 +8,8 @@ import (
 // Kind says how a packet relates to an earlier one.
 type Kind uint8
 
-// The kinds of packets. Those from Exact to Marked are copies, within the
-// window after their original.
+// The kinds of packets. Those from Exact to Marked are copies within the window after
+// their original.
 const (
 	Original Kind = iota
 	Repeat        // the same frame again, seconds later: no copy
@@ -25,7 +25,7 @@ func (k Kind) String() string {
 	return [kinds]string{"original", "repeat", "exact", "routed", "vlan", "dscp"}[k]
 }
 
-// Truth is what a workload holds, counted while it was written.
+// Truth is the content of a workload, counted while it was written.
 type Truth struct {
 	Packets    int64            `json:"packets"`
 	Bytes      int64            `json:"bytes"` // captured
@@ -108,7 +108,7 @@ func mark(set []uint64, number uint32) {
 	set[number/64] |= 1 << (number % 64)
 }
 
-// closeHour counts what the current hour saw and starts anew.
+// closeHour counts what the current hour saw and starts the next one.
 func (t *tally) closeHour() {
 	before := int64(0)
 	for _, hour := range t.truth.Hours {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// writer frames packets as records of a capture file in a buffer of its own,
-// so that each packet is built where it is written from.
+// writer builds the records of a capture file in its own buffer, so that packets are not
+// copied.
 type writer struct {
 	w      io.Writer
 	format Format
@@ -50,8 +50,8 @@ func (w *writer) header() {
 	w.used = len(b)
 }
 
-// room returns where the next frame goes, maxFrame bytes long.
-func (w *writer) room() []byte {
+// nextFrame returns where the next frame goes, maxFrame bytes long.
+func (w *writer) nextFrame() []byte {
 	buf := w.buf[:cap(w.buf)]
 	if w.used+recordRoom > len(buf) {
 		w.flush()
@@ -63,8 +63,8 @@ func (w *writer) room() []byte {
 	return buf[start : start+maxFrame]
 }
 
-// commit makes the first n bytes of the last room a packet of the given time
-// in nanoseconds.
+// commit makes the first n bytes of the last nextFrame a packet with the given time in
+// nanoseconds.
 func (w *writer) commit(time int64, n int) {
 	le := binary.LittleEndian
 	b := w.buf[w.used:cap(w.buf)]

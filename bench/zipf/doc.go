@@ -1,3 +1,3 @@
-// Package zipf draws numbers by Zipf's law, for the streams that filters are
-// measured on. Unlike math/rand's generator it knows exponents of 1 and less.
+// Package zipf draws numbers by Zipf's law, for the streams that filters are measured on.
+// Unlike math/rand's generator it supports exponents of 1 and less.
 package zipf

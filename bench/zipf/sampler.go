@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// Sampler draws ranks by the alias method (Walker 1977, built as in Vose 1991).
-// All but the weights themselves is integer arithmetic, so that the same random
-// bits give the same ranks everywhere. It takes 8 bytes a rank.
+// Sampler draws ranks by the alias method (Walker 1977, built as in Vose 1991). All but
+// the weights is integer arithmetic, so the same random bits give the same ranks on every
+// machine. It takes 8 bytes a rank.
 type Sampler struct {
 	cells []aliasCell
 }
 
-// aliasCell gives its own rank below threshold, else the other.
+// aliasCell gives its own rank below threshold, else the alias.
 type aliasCell struct {
 	threshold uint32
 	other     uint32
@@ -25,11 +25,10 @@ const MaxRanks = 1 << 24
 // that sums and products of the table's construction fit 64 bits.
 const weightScale = 1 << 36
 
-// New returns a sampler of the ranks 0 to n-1, rank i with a probability
-// proportional to (i+1)^-exponent; an exponent of 0 makes all equal. A weight is
-// rounded to multiples of 2^-36 of the greatest, and to one such multiple at least.
-// It panics unless n is 1 to MaxRanks. It takes O(n) time, and 16 n bytes more than
-// the sampler keeps.
+// New returns a sampler of the ranks 0 to n-1, rank i with a probability proportional to
+// (i+1)^-exponent; an exponent of 0 makes all equal. A weight is rounded to a multiple of
+// 2^-36 of the greatest weight, and is at least one such multiple. It panics unless n is
+// 1 to MaxRanks. It takes O(n) time, and 16 n bytes more than the sampler keeps.
 func New(n int, exponent float64) *Sampler {
 	if n < 1 || n > MaxRanks {
 		panic("zipf: the number of ranks must be 1 to 16777216")

@@ -70,16 +70,16 @@ func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen in
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if name := liveNames[link]; iface != "" && name != "" && asksKernel(expr) {
+	if name := liveNames[link]; iface != "" && name != "" && needsKernel(expr) {
 		return tcpdump(ctx, nil, "-i", iface, "-p", "-y", name, "-s", strconv.Itoa(snaplen), "-ddd", "--", expr)
 	}
 	return tcpdump(ctx, bytes.NewReader(fileHeader(link, snaplen)), "-r", "-", "-ddd", "--", expr)
 }
 
-// asksKernel tells whether an expression may ask for what the kernel keeps beside the
+// needsKernel tells whether an expression may ask for what the kernel keeps beside the
 // frame. A host whose name has such a word opens the interface for nothing; the program
 // is right all the same.
-func asksKernel(expr string) bool {
+func needsKernel(expr string) bool {
 	for _, word := range []string{"vlan", "inbound", "outbound", "ifindex"} {
 		if strings.Contains(expr, word) {
 			return true
@@ -117,7 +117,7 @@ func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawIns
 	if err != nil {
 		return nil, err
 	}
-	var out, errs limited
+	var out, errs limitedBuffer
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
@@ -127,8 +127,8 @@ func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawIns
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("compile the filter with tcpdump: %w", ctx.Err())
-	case errors.As(err, &exit) && complaint(errs.buf.String()) != "":
-		return nil, fmt.Errorf("%w: tcpdump: %s", ErrExpression, complaint(errs.buf.String()))
+	case errors.As(err, &exit) && lastError(errs.buf.String()) != "":
+		return nil, fmt.Errorf("%w: tcpdump: %s", ErrExpression, lastError(errs.buf.String()))
 	case err != nil:
 		return nil, fmt.Errorf("compile the filter with tcpdump: %w", err)
 	}
@@ -152,8 +152,8 @@ func lookup() (string, error) {
 	return "", ErrNoCompiler
 }
 
-// complaint returns the last line in which tcpdump says what is wrong, or "".
-func complaint(stderr string) string {
+// lastError returns the last line in which tcpdump says what is wrong, or "".
+func lastError(stderr string) string {
 	last := ""
 	for line := range strings.Lines(stderr) {
 		if text, found := strings.CutPrefix(line, "tcpdump: "); found {
@@ -163,10 +163,10 @@ func complaint(stderr string) string {
 	return last
 }
 
-// limited is a buffer that refuses more than maxOutput.
-type limited struct{ buf bytes.Buffer }
+// limitedBuffer is a buffer that refuses more than maxOutput.
+type limitedBuffer struct{ buf bytes.Buffer }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	if l.buf.Len()+len(p) > maxOutput {
 		return 0, errors.New("too much output")
 	}

@@ -30,13 +30,13 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 // Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32
-	var memory [scratchWords]uint32
+	var memory [memoryWords]uint32
 	var jumpsBack int
 	have := uint64(len(frame))
 	steps := m.steps
 	for s := &steps[0]; ; {
 		next := s.yes
-		switch s.do {
+		switch s.op {
 		case doReturn:
 			return s.k
 		case doReturnA:
@@ -174,13 +174,13 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 		case doLengthX:
 			x = wireLen
 		case doReload:
-			a = memory[s.k%scratchWords]
+			a = memory[s.k%memoryWords]
 		case doReloadX:
-			x = memory[s.k%scratchWords]
+			x = memory[s.k%memoryWords]
 		case doStore:
-			memory[s.k%scratchWords] = a
+			memory[s.k%memoryWords] = a
 		case doStoreX:
-			memory[s.k%scratchWords] = x
+			memory[s.k%memoryWords] = x
 		case doToX:
 			x = a
 		case doFromX:
@@ -242,17 +242,17 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 // step is an instruction as a Machine runs it. Operations are numbered without gaps, so
 // that the switch becomes one jump; targets count from the start of the program.
 type step struct {
-	do      do
+	op      operation
 	yes, no uint16 // the next step; no is for branches
 	at      uint32 // where to load
 	k       uint32 // the operand otherwise
 }
 
-// do is what a step does.
-type do uint8
+// operation is what a step does.
+type operation uint8
 
 const (
-	doReturn do = iota
+	doReturn operation = iota
 	doReturnA
 	doLoadWord
 	doLoadHalf
@@ -309,8 +309,8 @@ const (
 	doShrX
 )
 
-// does maps every operation code of classic BPF (chk_code_allowed) to its do.
-var does = map[uint16]do{
+// operations maps every operation code of classic BPF (chk_code_allowed) to its do.
+var operations = map[uint16]operation{
 	opReturn | constant: doReturn, opReturn | returnA: doReturnA,
 
 	opLoad | word | absolute: doLoadWord, opLoad | halfword | absolute: doLoadHalf, opLoad | octet | absolute: doLoadByte,
@@ -322,7 +322,7 @@ var does = map[uint16]do{
 	opJump | jumpGreater | byX: doGreaterX, opJump | jumpAtLeast | byX: doAtLeastX, opJump | jumpAnyBit | byX: doAnyBitX,
 
 	opLoad | constant: doSet, opLoadX | constant: doSetX, opLoad | wireLength: doLength, opLoadX | wireLength: doLengthX,
-	opLoad | scratch: doReload, opLoadX | scratch: doReloadX, opStore: doStore, opStoreX: doStoreX,
+	opLoad | memoryMode: doReload, opLoadX | memoryMode: doReloadX, opStore: doStore, opStoreX: doStoreX,
 	opTransfer | toX: doToX, opTransfer | fromX: doFromX,
 
 	opALU | aluAdd: doAdd, opALU | aluSub: doSub, opALU | aluMul: doMul, opALU | aluDiv: doDiv, opALU | aluMod: doMod,
@@ -334,7 +334,7 @@ var does = map[uint16]do{
 
 // fused are pairs of a load and a branch that run as one step: most programs are made
 // of them.
-var fused = map[[2]do]do{
+var fused = map[[2]operation]operation{
 	{doLoadWord, doEqual}:    doLoadWordEqual,
 	{doLoadHalf, doEqual}:    doLoadHalfEqual,
 	{doLoadByte, doEqual}:    doLoadByteEqual,
@@ -348,19 +348,19 @@ func decode(program []bpf.RawInstruction) []step {
 	steps := make([]step, len(program))
 	for at := len(program) - 1; at >= 0; at-- {
 		ins, s := program[at], &steps[at]
-		*s = step{do: does[ins.Op], yes: uint16(at + 1), at: ins.K, k: ins.K}
+		*s = step{op: operations[ins.Op], yes: uint16(at + 1), at: ins.K, k: ins.K}
 		switch {
-		case s.do == doJump:
+		case s.op == doJump:
 			s.yes += uint16(ins.K)
 			if int32(ins.K) < 0 {
-				s.do = doJumpBack
+				s.op = doJumpBack
 			}
 		case isBranch(ins.Op):
 			s.yes, s.no = s.yes+uint16(ins.Jt), s.yes+uint16(ins.Jf)
 		case ins.Op&classMask == opReturn:
 		default:
-			if both, found := fused[[2]do{s.do, steps[at+1].do}]; found {
-				s.do, s.yes, s.no, s.k = both, steps[at+1].yes, steps[at+1].no, steps[at+1].k
+			if both, found := fused[[2]operation{s.op, steps[at+1].op}]; found {
+				s.op, s.yes, s.no, s.k = both, steps[at+1].yes, steps[at+1].no, steps[at+1].k
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func randomBytes(rng *rand.Rand, n int) []byte {
 func programOf(code []byte) []bpf.RawInstruction {
 	var ops []uint16
 	for op := range uint16(0x100) {
-		if _, known := does[op]; known && op&classMask != opReturn {
+		if _, known := operations[op]; known && op&classMask != opReturn {
 			ops = append(ops, op)
 		}
 	}
@@ -99,8 +99,8 @@ func programOf(code []byte) []bpf.RawInstruction {
 			Op: ops[int(code[0])%len(ops)], Jt: code[1] % 8, Jf: code[2] % 8, K: binary.LittleEndian.Uint32(code[2:]) >> (code[1] % 32),
 		}
 		switch {
-		case usesScratch(ins.Op):
-			ins.K %= scratchWords
+		case usesMemory(ins.Op):
+			ins.K %= memoryWords
 		case ins.Op&classMask == opLoad && ins.K < beside:
 			ins.K %= 100
 		case ins.Op == opJump:

@@ -98,18 +98,18 @@ func check(program []bpf.RawInstruction) error {
 
 // faultOf returns what is wrong with an instruction of a program of n, or "".
 func faultOf(ins bpf.RawInstruction, at, n int) string {
-	_, known := does[ins.Op]
+	_, known := operations[ins.Op]
 	switch {
 	case !known:
 		return "not an operation"
-	case usesScratch(ins.Op) && ins.K >= scratchWords:
+	case usesMemory(ins.Op) && ins.K >= memoryWords:
 		return "beyond the scratch memory"
 	case ins.K == 0 && (ins.Op == opALU|aluDiv || ins.Op == opALU|aluMod):
 		return "a division by zero"
 	case ins.K >= 32 && (ins.Op == opALU|aluShl || ins.Op == opALU|aluShr):
 		return "a shift by more bits than there are"
 	}
-	for _, next := range followers(at, ins) {
+	for _, next := range successors(at, ins) {
 		if next < 0 || next >= n && !isStraight(ins.Op) {
 			return "a jump beyond the end"
 		}
@@ -124,12 +124,12 @@ func isStraight(op uint16) bool { return op&classMask != opJump }
 // isBranch tells the jumps that have two ways to go.
 func isBranch(op uint16) bool { return op&classMask == opJump && op != opJump|jumpAlways }
 
-func usesScratch(op uint16) bool {
-	return op == opStore || op == opStoreX || op == opLoad|scratch || op == opLoadX|scratch
+func usesMemory(op uint16) bool {
+	return op == opStore || op == opStoreX || op == opLoad|memoryMode || op == opLoadX|memoryMode
 }
 
-// followers returns where a program may go on behind an instruction.
-func followers(at int, ins bpf.RawInstruction) []int {
+// successors returns where a program may go on behind an instruction.
+func successors(at int, ins bpf.RawInstruction) []int {
 	switch {
 	case ins.Op&classMask == opReturn:
 		return nil
@@ -162,7 +162,7 @@ const (
 	constant   = 0x00 // modes of loads
 	absolute   = 0x20
 	indirect   = 0x40
-	scratch    = 0x60
+	memoryMode = 0x60
 	wireLength = 0x80
 	nibble     = 0xA0 // four times the low half of an octet: an IPv4 header's length
 
@@ -195,5 +195,5 @@ const (
 // maxLen is the most instructions of a program.
 const maxLen = 1<<16 - 1
 
-// scratchWords is how many words of memory a program has (BPF_MEMWORDS).
-const scratchWords = 16
+// memoryWords is how many words of memory a program has (BPF_MEMWORDS).
+const memoryWords = 16

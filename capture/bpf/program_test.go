@@ -51,7 +51,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestNewMachine(t *testing.T) {
 	ret := bpf.RawInstruction{Op: opReturn}
-	load := bpf.RawInstruction{Op: opLoad | scratch, K: 3}
+	load := bpf.RawInstruction{Op: opLoad | memoryMode, K: 3}
 	store := bpf.RawInstruction{Op: opStore, K: 3}
 	branch := func(jt, jf uint8) bpf.RawInstruction {
 		return bpf.RawInstruction{Op: opJump | jumpEqual, Jt: jt, Jf: jf}

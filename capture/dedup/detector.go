@@ -29,8 +29,8 @@ type Detector struct {
 	digester func() digest.MessageDigester
 	filter   engine.PacketFilter
 	across   bool
-	points   *flow.Points
-	single   *Packets // of Copies
+	points   *flow.CapturePoints
+	single   *BatchDetector // of Copies
 }
 
 // New makes a Detector. Errors are those of window.NewTimed and secret.Random.
@@ -59,17 +59,17 @@ type Parts struct {
 	Identity flow.IdentityConfig
 	Digester func() digest.MessageDigester // makes one for each batch that is under way
 	Filter   engine.PacketFilter
-	Across   bool         // the filter compares capture points
-	Points   *flow.Points // of packets before; nil for none
+	Across   bool                // the filter compares capture points
+	Points   *flow.CapturePoints // of packets before; nil for none
 }
 
 // NewWith makes a Detector of parts, which belong to it from then on.
 func NewWith(p Parts) *Detector {
 	if p.Points == nil {
-		p.Points = flow.NewPoints(nil)
+		p.Points = flow.NewCapturePoints(nil)
 	}
 	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
-	d.single = d.NewPackets()
+	d.single = d.NewBatchDetector()
 	return d
 }
 
@@ -86,7 +86,7 @@ func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
 func (d *Detector) Filter() engine.PacketFilter { return d.filter }
 
 // Points returns the numbers of the capture points.
-func (d *Detector) Points() *flow.Points { return d.points }
+func (d *Detector) Points() *flow.CapturePoints { return d.points }
 
 // Stats returns what the filter did so far. It is not for the moment when a batch is
 // judged.

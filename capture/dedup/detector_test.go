@@ -136,7 +136,7 @@ func TestTasks(t *testing.T) {
 		for _, workers := range []int{1, 4} {
 			var w dropped
 			p := pipeline.New(want.open(t))
-			if err := p.Each(context.Background(), workers, detector(t, want.config()).Tasks(&w)); err != nil {
+			if err := p.Run(context.Background(), workers, detector(t, want.config()).Tasks(&w)); err != nil {
 				t.Error(err)
 			}
 			if !slices.Equal(w.drop, want.Removed) {

@@ -2,9 +2,8 @@ package dedup_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
-	"github.com/flowdedup/flowdedup/engine/window"
 	"io"
 	"log"
 	"os"
@@ -14,13 +13,14 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// removeCopies writes the packets of a capture, each once, to another file. That file
-// appears when all went well, and not at all otherwise.
+// removeCopies writes each packet of a capture once to another file. That file appears
+// under its name after a clean end only.
 func removeCopies(ctx context.Context, in, out string) error {
 	src, err := pcapfile.Open(in, pcapfile.Options{})
 	if err != nil {
@@ -28,7 +28,7 @@ func removeCopies(ctx context.Context, in, out string) error {
 	}
 	packets := pipeline.New(src)
 	defer packets.Close()
-	detector, err := dedup.New(dedup.Config{Identity: flow.IdentityConfig{Kind: flow.L3}})
+	detector, err := dedup.New(dedup.Config{})
 	if err != nil {
 		return err
 	}
@@ -37,18 +37,15 @@ func removeCopies(ctx context.Context, in, out string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Discard() // unless it is complete
+	defer file.Discard() // does nothing after Commit
 	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
-	if err := packets.Each(ctx, runtime.NumCPU(), detector.Tasks(w)); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(packets.Run(ctx, runtime.NumCPU(), detector.Tasks(w)), w.Close()); err != nil {
 		return err
 	}
 	return file.Commit()
 }
 
-// A whole program: it removes the copies that a router makes of the packets of a file.
+// A router sees each packet at two interfaces. The output has it once.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -77,7 +74,7 @@ func count(name string) (packets int) {
 	return packets
 }
 
-// Without workers, batch by batch: what a packet's verdict is.
+// Detector.Copies gives the verdict on each packet, batch by batch, without workers.
 func ExampleDetector_Copies() {
 	src, err := pcapfile.Open("../../testdata/pcaps/router-vlan.pcapng", pcapfile.Options{})
 	if err != nil {

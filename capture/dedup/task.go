@@ -7,12 +7,12 @@ import (
 
 // Tasks makes the tasks of a pipeline that writes the packets which are no copies to w.
 func (d *Detector) Tasks(w capture.Writer) func() pipeline.Task {
-	return func() pipeline.Task { return &task{packets: d.NewPackets(), to: w} }
+	return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }
 }
 
 // task is the work on one batch.
 type task struct {
-	packets *Packets
+	packets *BatchDetector
 	to      capture.Writer
 	drop    []uint64
 }

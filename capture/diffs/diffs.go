@@ -1,25 +1,27 @@
-// Package diffs tells, of a sample of the packets, how copies differ from the packets that
-// they copy: in VLAN tags, hop count, hardware addresses, capture point, or else. A capture
-// has copies for a reason, such as a mirror of two ports or a tap before and behind a
-// router, and this shows it.
+// Package diffs tells how copies differ from the packets that they copy: in VLAN tags,
+// hop count, hardware addresses, capture point, or elsewhere. The differences show why a
+// capture has copies, such as a mirror of two ports, or taps on both sides of a router.
+// It looks at a sample of the packets. It does not decide what is a copy.
+//
+// A [Sampler] samples the packets of one batch, and may do so in any worker. A [Counter]
+// receives the samples of all batches in order, with the verdicts, and compares. Neither
+// returns errors.
 package diffs
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
 const (
-	// sampleEvery is the number of packets of which one is sampled, a power of two, and
-	// samplesPerBatch is about how many there are of a batch at most, so that a busy
-	// interface costs no more than others.
+	// One packet in sampleEvery, a power of two, is sampled. A batch has about
+	// samplesPerBatch samples at most, which bounds the cost on busy interfaces.
 	sampleEvery     = 16
 	samplesPerBatch = 32
-	// rememberedSamples is how many packets are remembered at most: those of a window of
-	// 1 ms at 60 million packets a second, and of longer ones at less.
+	// rememberedSamples is the capacity of the memory. It covers a window of 1 ms at 60
+	// million packets a second, and longer windows at lower rates.
 	rememberedSamples = 1 << 12
 )
 
-// Counts counts, over a sample of the duplicates that is chosen by digest, how each
-// differed from the packet that it copies. One may differ in several ways; one that
-// differs in none is exact.
+// Counts says how the copies in a sample differ from the packets that they copy. A copy
+// may differ in several ways. A copy without any difference is exact.
 type Counts struct {
 	Sampled   uint64 `json:"sampled"`
 	VLAN      uint64 `json:"vlan"`
@@ -31,30 +33,31 @@ type Counts struct {
 }
 
 // Counter compares sampled copies with what they copy. The sample is chosen by digest, so
-// that a packet and its copies all are in it or none. A copy whose packet has lost its
-// place to another one is left out. The zero value is ready for use; it takes 300 KiB.
+// it has a packet and all its copies, or none of them. A copy is left out if another
+// packet has overwritten the one that it copies. The zero value is ready for use and
+// takes 300 KiB.
 type Counter struct {
 	Counts
 	kept [rememberedSamples]sample
 }
 
-// sample is a packet that was chosen.
+// sample is a packet of the sample.
 type sample struct {
 	digest digest.Digest
 	frame  uint32 // its number in the batch
 	traits
 }
 
-// traits are what may differ between copies, hashed where it is long.
+// traits are the parts of a packet that may differ between copies; long ones are hashed.
 type traits struct {
-	point     uint64 // where it was seen
-	vlan, mac uint64 // tags and hardware addresses
-	ttl       byte   // or hop limit
-	rest      uint64 // of the frame
+	point     uint64 // capture point
+	vlan, mac uint64 // hashes of tags and hardware addresses
+	ttl       byte   // IPv4 time to live, or IPv6 hop limit
+	remainder uint64 // hash of the rest of the frame
 }
 
-// Add counts the copies among the samples of a batch, those whose bit in copies is set, and
-// remembers the others. Batches are added in the order of their stream.
+// Add counts the sampled packets of a batch that are copies, and remembers the others. A
+// set bit in copies marks a copy. Batches come in the order of their stream.
 func (c *Counter) Add(s *Sampler, copies []uint64) { c.add(s.samples, copies) }
 
 func (c *Counter) add(samples []sample, copies []uint64) {
@@ -70,7 +73,7 @@ func (c *Counter) add(samples []sample, copies []uint64) {
 	}
 }
 
-// compare counts a copy.
+// compare counts the differences of one copy.
 func (c *Counts) compare(kept, copied *traits) {
 	c.Sampled++
 	for _, r := range []struct {
@@ -81,7 +84,7 @@ func (c *Counts) compare(kept, copied *traits) {
 		{kept.ttl != copied.ttl, &c.TTL},
 		{kept.mac != copied.mac, &c.MAC},
 		{kept.point != copied.point, &c.Interface},
-		{kept.rest != copied.rest, &c.Other},
+		{kept.remainder != copied.remainder, &c.Other},
 		{*kept == *copied, &c.Exact},
 	} {
 		if r.differs {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// packet is a UDP packet as it was seen somewhere.
+// packet is a UDP packet as one capture point saw it.
 type packet struct {
 	at      uint32 // 0 and 1 are Ethernet, 2 has cooked headers
 	index   byte   // of the interface in a cooked header
@@ -77,11 +77,11 @@ func frame(b *capture.Batch, at uint32, data []byte) {
 
 func newBatch() *capture.Batch {
 	return &capture.Batch{Sections: make([]capture.Section, 1), Interfaces: []capture.Interface{
-		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, Point: 1}, {LinkType: capture.LinkLinuxSLL2, Point: 2},
+		{LinkType: capture.LinkEthernet}, {LinkType: capture.LinkEthernet, CapturePoint: 1}, {LinkType: capture.LinkLinuxSLL2, CapturePoint: 2},
 	}}
 }
 
-// allTraits describes every packet of a batch.
+// allTraits returns the traits of every packet of a batch.
 func allTraits(s *Sampler, b *capture.Batch) (all []traits) {
 	for i := range b.Frames {
 		s.decoder.Decode(s.header[:], b, i)
@@ -90,15 +90,15 @@ func allTraits(s *Sampler, b *capture.Batch) (all []traits) {
 	return all
 }
 
-// diffsOf tells how a copy differs from what was kept.
+// diffsOf returns how a copy differs from the packet that was kept.
 func diffsOf(b *capture.Batch) Counts {
-	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
 	var r Counts
 	r.compare(&both[0], &both[1])
 	return r
 }
 
-// TestTraits compares pairs of sightings of a packet.
+// TestTraits compares two sightings of a packet.
 func TestTraits(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -158,22 +158,23 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// TestTraitsCut reads no further than was captured, and nothing of a frame is changed.
-func TestTraitsCut(t *testing.T) {
+// TestTraitsTruncated checks that nothing beyond the captured bytes is read, and that the
+// frame is not modified.
+func TestTraitsTruncated(t *testing.T) {
 	for _, p := range []packet{{}, {ipv6: true}, {tags: []uint32{outer300, tag100}}, {at: 2, index: 3, tags: []uint32{tag100}}} {
 		b, whole := newBatch(), p.bytes()
 		for n := range len(whole) + 1 {
 			frame(b, p.at, whole[:n])
 		}
 		before := slices.Clone(b.Buf)
-		allTraits(NewSampler(flow.NewDecoder(flow.Config{})), b)
+		allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
 		if !slices.Equal(b.Buf, before) {
 			t.Errorf("%+v: frames were changed", p)
 		}
 	}
 }
 
-// TestTraitsInner takes what is around a tunnel for a part of the link.
+// TestTraitsInner checks that the headers around a tunnel count as link header.
 func TestTraitsInner(t *testing.T) {
 	b := newBatch()
 	inner := packet{hops: 64}
@@ -183,7 +184,7 @@ func TestTraitsInner(t *testing.T) {
 		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
 		frame(b, 0, append(head, inner.datagram()...))
 	}
-	both := allTraits(NewSampler(flow.NewDecoder(flow.Config{Inner: true})), b)
+	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
 	var r Counts
 	r.compare(&both[0], &both[1])
 	if want := (Counts{Sampled: 1, Other: 1}); r != want {
@@ -191,8 +192,8 @@ func TestTraitsInner(t *testing.T) {
 	}
 }
 
-// TestCounter compares each copy with the packet kept last of the same digest, unless
-// another one has taken its place.
+// TestCounter compares each copy with the packet of the same digest that was kept last,
+// unless another packet has overwritten that one.
 func TestCounter(t *testing.T) {
 	r := new(Counter)
 	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }

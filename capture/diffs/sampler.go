@@ -10,31 +10,31 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// seed is that of all hashes of traits: only those of one process are compared.
+// seed is the seed of all hashes, which are compared within one process only.
 var seed = maphash.MakeSeed()
 
-// Sampler takes samples of one batch at a time. It serves one goroutine.
+// Sampler samples the packets of one batch at a time. One goroutine at a time may use it.
 type Sampler struct {
 	decoder *flow.Decoder
-	mask    uint64 // digests with these bits 0 are sampled
+	mask    uint64 // packets are sampled if these bits of their digest are 0
 	header  [1]flow.Header
 	samples []sample
-	scratch []byte // what is hashed of a frame
+	scratch []byte // the bytes of a frame to hash
 }
 
-// NewSampler returns a Sampler of packets whose digests are of the datagram that d finds.
+// NewSampler returns a Sampler for packets whose digests cover the datagram that d finds.
 func NewSampler(d *flow.Decoder) *Sampler { return &Sampler{decoder: d} }
 
-// Reset begins a batch of so many packets, and decides which of them are sampled: all with
-// certain bits of their digests 0, so that those of a large batch are among those of a
-// small one.
+// Reset begins a batch of so many packets, and decides which of them are sampled. Those
+// of a large batch must have more bits 0 in their digests, so a packet that a large batch
+// samples would be sampled in a small batch too.
 func (s *Sampler) Reset(packets int) {
 	s.samples = s.samples[:0]
 	s.mask = max(sampleEvery, uint64(1)<<bits.Len(uint(packets/samplesPerBatch))) - 1
 }
 
-// Add takes samples of the packets of b that have the given digests, the first of which
-// is number from.
+// Add samples the packets of b that have the given digests. The first of them is number
+// from.
 func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 	for i := range digests {
 		if digests[i][1]&s.mask == 0 {
@@ -46,7 +46,7 @@ func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 	}
 }
 
-// The header of LINKTYPE_LINUX_SLL2.
+// Offsets in the header of LINKTYPE_LINUX_SLL2.
 const (
 	cookedIndex   = 4 // of the interface
 	cookedAddress = 12
@@ -59,35 +59,35 @@ func (s *Sampler) traitsOf(b *capture.Batch, i int, h *flow.Header) traits {
 	t := traits{point: uint64(f.Interface) << 32}
 	start := h.Start
 	if h.Version == 0 {
-		start = h.End // without IP all is of the link
+		start = h.End // without IP, all bytes count as link header
 	}
 	link, ip := s.link(data[:start]), data[start:h.End]
 	if b.Interfaces[f.Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
 		t.point |= uint64(binary.BigEndian.Uint32(link[cookedIndex:]))
 		t.mac = maphash.Bytes(seed, link[cookedAddress:cookedLen])
-		// The protocol, which is a tag's type where there is one, goes to where it is in
-		// other headers: in front of what it is of.
+		// In other headers, the ethertype comes last, before what it announces. Moving it
+		// there makes tags look the same in all.
 		const protocolLen = 2
 		copy(link[cookedLen-protocolLen:], link[:protocolLen])
 		clear(link[:cookedLen-protocolLen])
 	}
-	link, t.vlan = cutTags(link, h)
-	link, t.mac = cutAddresses(link, h, t.mac)
+	link, t.vlan = removeTags(link, h)
+	link, t.mac = clearAddresses(link, h, t.mac)
 	s.scratch = append(link, ip...)
-	t.ttl = cutHops(s.scratch[len(link):], h.Version)
+	t.ttl = clearHops(s.scratch[len(link):], h.Version)
 	s.scratch = append(s.scratch, data[h.End:]...)
-	t.rest = maphash.Bytes(seed, s.scratch)
+	t.remainder = maphash.Bytes(seed, s.scratch)
 	return t
 }
 
-// link returns a copy of the bytes before the IP header, if there is one.
+// link returns a copy of the bytes before the IP header.
 func (s *Sampler) link(header []byte) []byte {
 	s.scratch = append(s.scratch[:0], header...)
 	return s.scratch
 }
 
-// cutTags takes VLAN tags out of a link header.
-func cutTags(link []byte, h *flow.Header) ([]byte, uint64) {
+// removeTags removes the VLAN tags from a link header, and returns their hash.
+func removeTags(link []byte, h *flow.Header) ([]byte, uint64) {
 	const typeLen, tagLen = 2, 4
 	from := int(h.Tag) - typeLen
 	to := from + tagLen*int(h.Tags)
@@ -98,9 +98,9 @@ func cutTags(link []byte, h *flow.Header) ([]byte, uint64) {
 	return append(link[:from], link[to:]...), tags
 }
 
-// cutAddresses clears the hardware addresses of a link header, which lie before its
-// tags. Without any the hash is that of others.
-func cutAddresses(link []byte, h *flow.Header, others uint64) ([]byte, uint64) {
+// clearAddresses clears the hardware addresses of a link header, which lie before its
+// tags, and returns their hash. Without any, the hash is others.
+func clearAddresses(link []byte, h *flow.Header, others uint64) ([]byte, uint64) {
 	const size = 6
 	sum := others
 	for _, a := range []struct {
@@ -117,8 +117,8 @@ func cutAddresses(link []byte, h *flow.Header, others uint64) ([]byte, uint64) {
 	return link, sum
 }
 
-// cutHops clears what a router changes in an IP header, and returns its hop count.
-func cutHops(ip []byte, version uint8) byte {
+// clearHops clears what a router changes in an IP header, and returns its hop count.
+func clearHops(ip []byte, version uint8) byte {
 	at := 7 // hop limit
 	if version == 4 {
 		at = 8 // time to live

@@ -1,38 +1,43 @@
 package flow
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"encoding/binary"
+	"math/bits"
 
-// Config says how frames are decoded.
-type Config struct {
-	// Inner opens tunnels and yields the innermost IP header. The Header then
-	// describes the frame as if the tunnels had not been there: hardware
-	// addresses and VLAN tags are those of the innermost Ethernet frame.
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// DecoderConfig says how frames are decoded.
+type DecoderConfig struct {
+	// Inner opens tunnels and describes the innermost IP header. The Header is as if the
+	// tunnels did not exist: hardware addresses and VLAN tags are those of the innermost
+	// Ethernet frame.
 	Inner bool
 }
 
-// Decoder finds IP headers. It has no state and may be used concurrently.
+// Decoder finds IP headers. It has no state, so goroutines may share it.
 type Decoder struct {
 	inner bool
 }
 
 // NewDecoder returns a decoder.
-func NewDecoder(cfg Config) *Decoder { return &Decoder{inner: cfg.Inner} }
+func NewDecoder(cfg DecoderConfig) *Decoder { return &Decoder{inner: cfg.Inner} }
 
-// Decode describes frames from to from+len(h)-1 of b in h. It keeps no
-// reference to either, and panics if b has fewer frames than that.
+// Decode describes frames from to from+len(h)-1 of b in h. It keeps no reference to
+// either. It panics if b has fewer frames.
 func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(h)]
 	for i := 0; i < len(h); {
 		ethernet := i + ethernetFrames(frames[i:], b.Interfaces)
 		for i < ethernet {
-			i += plainEthernet(h[i:ethernet], frames[i:ethernet], b.Buf)
+			i += decodeFast(h[i:ethernet], frames[i:ethernet], b.Buf)
 			if i < ethernet {
-				decodeLink(&h[i], b, from+i)
+				decodeSlow(&h[i], b, from+i)
 				i++
 			}
 		}
 		if i < len(h) {
-			decodeLink(&h[i], b, from+i)
+			decodeSlow(&h[i], b, from+i)
 			i++
 		}
 	}
@@ -46,9 +51,9 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	}
 }
 
-// decodeLink decodes frame i of b the general way: any link type, anything
-// between it and IP.
-func decodeLink(h *Header, b *capture.Batch, i int) {
+// decodeSlow decodes frame i of b on the slow path: any link type, and anything between
+// the link header and IP.
+func decodeSlow(h *Header, b *capture.Batch, i int) {
 	f := &b.Frames[i]
 	iface, data := &b.Interfaces[f.Interface], b.Data(i)
 	*h = Header{}
@@ -59,14 +64,158 @@ func decodeLink(h *Header, b *capture.Batch, i int) {
 	}
 }
 
-// rare returns the protocols, by version, that d looks into for others.
-func (d *Decoder) rare() *[2][256]bool {
-	rare := [2][256]bool{1: isExtension}
+// slowProtocols returns, for IPv4 and IPv6, the protocols that d has to look into for
+// others. The fast paths leave them to decodeSlow.
+func (d *Decoder) slowProtocols() *[2][256]bool {
+	slow := [2][256]bool{1: isExtension}
 	if d.inner {
 		for number, may := range mayTunnel {
-			rare[0][number] = may
-			rare[1][number] = may || isExtension[number]
+			slow[0][number] = may
+			slow[1][number] = may || isExtension[number]
 		}
 	}
-	return &rare
+	return &slow
+}
+
+// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then
+// IPv4 without options or IPv6 without extension headers, neither fragmented nor
+// truncated before the ports. A CPU cannot predict the mix of versions and lengths. So
+// everything that depends on them comes from tables, and all checks together are one
+// branch.
+
+const (
+	fastTags = 2
+	// fastReach is how many bytes of a frame, its tags removed, decodeFast may read, even
+	// beyond the captured bytes. It is more than it needs, so that offsets from tables
+	// need no check.
+	fastReach = 63 + 4
+)
+
+// fastShape describes fast-path frames of one IP version with one number of tags. Its
+// offsets are those in a frame without tags.
+type fastShape struct {
+	bits, value uint64 // fixed bits of the first 8 bytes of IP, big-endian, and their values
+	end         uint32 // where the datagram ends if its length field is 0
+	least       uint32 // where it ends if the ports are the last of it
+	typ         uint16
+	size        uint8 // offset of the length field
+	proto       uint8 // offset of the protocol
+	ports       uint8 // offset of the ports
+	header      Header
+}
+
+// fastShapes is indexed by twice the number of tags, plus 1 for IPv6.
+var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
+	for i := range all {
+		s, tags := &all[i], i/2
+		start := 14 + 4*uint32(tags)
+		h := Header{Start: start, Src: 6, Flags: FlagDst | FlagSrc}
+		if tags > 0 {
+			h.Tag, h.Tags, h.Flags = 14, uint8(tags), h.Flags|FlagVLAN
+		}
+		if i%2 == 0 {
+			h.Version, h.L4 = 4, start+20
+			*s = fastShape{
+				bits: 0xff<<56 | 0x3fff, value: 0x45 << 56, end: start, least: start + 24,
+				typ: typeIPv4, size: 14 + 2, proto: 14 + 9, ports: 14 + 20,
+			}
+		} else {
+			h.Version, h.L4 = 6, start+40
+			*s = fastShape{
+				bits: 0xf0 << 56, value: 0x60 << 56, end: start + 40, least: start + 44,
+				typ: typeIPv6, size: 14 + 4, proto: 14 + 6, ports: 14 + 40,
+			}
+		}
+		s.header = h
+	}
+	return all
+}()
+
+// slowProtocol is a bit above the port mask: protocols with headers between IP and the
+// ports.
+const slowProtocol = 1 << 32
+
+// fastProtocols has, for each version and protocol, the portMask, and slowProtocol where
+// it applies.
+var fastProtocols = func() (all [2 * 256]uint64) {
+	for i, mask := range portMask {
+		all[i], all[256+i] = uint64(mask), uint64(mask)
+		if isExtension[i] {
+			all[256+i] = slowProtocol
+		}
+	}
+	return all
+}()
+
+// decodeFast decodes Ethernet frames on the fast path, from the first on, until it meets
+// one for the slow path. It returns how many it decoded. It leaves the last frames of a
+// buffer to the slow path.
+func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
+	frames, buf = frames[:len(h)], buf[:len(buf):len(buf)]
+	for i := range h {
+		f := &frames[i]
+		at := int(f.Data)
+		if at+fastReach > len(buf) {
+			return i
+		}
+		d := (*[fastReach]byte)(buf[at : at+fastReach])
+		typ := binary.BigEndian.Uint16(d[12:])
+		v, vlan := uint(typ>>15), uint16(0)
+		shape := &fastShapes[v]
+		if typ != shape.typ {
+			tags, next := fastTagsOf(d)
+			at += 4 * tags
+			if tags == 0 || at+fastReach > len(buf) {
+				return i
+			}
+			vlan = binary.BigEndian.Uint16(d[14:]) & 0xfff
+			d = (*[fastReach]byte)(buf[at : at+fastReach])
+			v = uint(next >> 15)
+			shape = &fastShapes[2*uint(tags)+v]
+		}
+		word := binary.BigEndian.Uint64(d[14:])
+		proto := d[shape.proto&63]
+		masks := fastProtocols[(v<<8|uint(proto))%uint(len(fastProtocols))]
+		size := int(shape.size & 63)
+		end := min(shape.end+uint32(binary.BigEndian.Uint16(d[size:size+2])), f.CapLen)
+		if word&shape.bits^shape.value|masks>>32 != 0 || end < shape.least {
+			return i
+		}
+		ports := int(shape.ports & 63)
+		both := bits.RotateLeft32(binary.BigEndian.Uint32(d[ports:ports+4])&uint32(masks), 16)
+		p := &h[i]
+		*p = shape.header
+		p.End, p.VLAN, p.Proto = end, vlan, proto
+		p.SrcPort, p.DstPort = uint16(both), uint16(both>>16)
+	}
+	return len(h)
+}
+
+// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype
+// behind them. tags is 0 for frames without tags, and for those that are not for the fast
+// path.
+func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
+	typ = binary.BigEndian.Uint16(d[12:])
+	for tags < fastTags && isVLAN(typ) {
+		tags++
+		typ = binary.BigEndian.Uint16(d[12+4*tags:])
+	}
+	if typ != fastShapes[typ>>15].typ {
+		return 0, typ
+	}
+	return tags, typ
+}
+
+// ethernetFrames returns how many frames, from the first on, come from Ethernet
+// interfaces.
+func ethernetFrames(frames []capture.Frame, interfaces []capture.Interface) int {
+	if len(interfaces) == 1 && interfaces[0].LinkType == capture.LinkEthernet {
+		return len(frames)
+	}
+	for i := range frames {
+		if interfaces[frames[i].Interface].LinkType != capture.LinkEthernet {
+			return i
+		}
+	}
+	return len(frames)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// checkHeader checks what must hold for a header of any frame.
+// checkHeader checks what must hold for the header of any frame.
 func checkHeader(t *testing.T, h Header, caplen int) {
 	t.Helper()
 	if h.Start > h.End || int(h.End) > caplen {
@@ -40,7 +40,7 @@ func checkHeader(t *testing.T, h Header, caplen int) {
 	}
 }
 
-// generated is a random stack of layers and what it should decode to.
+// generated is a random stack of layers, and what it should decode to.
 type generated struct {
 	layers []gopacket.SerializableLayer
 	want   Header
@@ -190,15 +190,15 @@ func TestGeneratedFrames(t *testing.T) {
 		want.End = uint32(len(data))
 		trailer := r.IntN(8)
 		data = append(data[:len(data):len(data)], make([]byte, trailer)...)
-		if got := decodeOne(Config{}, capture.LinkEthernet, data); got != want {
+		if got := decodeOne(DecoderConfig{}, capture.LinkEthernet, data); got != want {
 			t.Fatalf("frame %x:\n got %+v\nwant %+v", data, got, want)
 		}
 	}
 }
 
-// TestFastAndGeneralAgree decodes plain frames and damaged copies of them both
-// ways.
-func TestFastAndGeneralAgree(t *testing.T) {
+// TestFastAndSlowAgree decodes frames for the fast path, and damaged copies of them, on
+// both paths.
+func TestFastAndSlowAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	seeds := [][]byte{
 		ether(typeIPv4, packet4), ether(typeIPv6, packet6),
@@ -213,25 +213,25 @@ func TestFastAndGeneralAgree(t *testing.T) {
 		}
 		data = data[:len(data)-r.IntN(2)*r.IntN(len(data))]
 		b := newBatch(capture.LinkEthernet, data)
-		for range r.IntN(2) * (plainReach + 4*plainTags) { // what comes after the frame
+		for range r.IntN(2) * (fastReach + 4*fastTags) { // bytes after the frame
 			b.Buf = append(b.Buf, byte(r.Uint32()))
 		}
-		plain, general := make([]Header, 1), Header{}
-		if plainEthernet(plain, b.Frames, b.Buf) == 0 {
+		quick, slow := make([]Header, 1), Header{}
+		if decodeFast(quick, b.Frames, b.Buf) == 0 {
 			continue
 		}
 		fast++
-		if decodeLink(&general, b, 0); plain[0] != general {
-			t.Fatalf("frame %x:\nfast    %+v\ngeneral %+v", data, plain[0], general)
+		if decodeSlow(&slow, b, 0); quick[0] != slow {
+			t.Fatalf("frame %x:\nfast %+v\nslow %+v", data, quick[0], slow)
 		}
 	}
 	if fast < 5000 {
-		t.Errorf("only %d frames were plain", fast)
+		t.Errorf("only %d frames took the fast path", fast)
 	}
 }
 
-// TestMixedLinks decodes frames of several link types in one run as it decodes each
-// by itself.
+// TestMixedLinks checks that frames of several link types in one run decode as each does
+// alone.
 func TestMixedLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	frames := map[capture.LinkType][]byte{
@@ -255,8 +255,8 @@ func TestMixedLinks(t *testing.T) {
 	for i, n := range ifaces {
 		b.Frames[i].Interface = n
 	}
-	for i, got := range decode(Config{}, b) {
-		if want := decodeOne(Config{}, links[ifaces[i]], data[i]); got != want {
+	for i, got := range decode(DecoderConfig{}, b) {
+		if want := decodeOne(DecoderConfig{}, links[ifaces[i]], data[i]); got != want {
 			t.Errorf("frame %d of link type %d: got %+v, want %+v", i, links[ifaces[i]], got, want)
 		}
 	}
@@ -274,7 +274,7 @@ func TestIPLengths(t *testing.T) {
 		name string
 		ip   []byte
 		cut  int // bytes that were not captured
-		end  int // of the datagram; 0 if there is none
+		end  int // end of the datagram; 0 if there is none
 	}{
 		{"no length v4", noLength4, 0, len(noLength4)},
 		{"no length v6", noLength6, 0, len(noLength6)},
@@ -287,7 +287,7 @@ func TestIPLengths(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := c.ip[:len(c.ip)-c.cut]
-			h := decodeOne(Config{}, capture.LinkRaw, data)
+			h := decodeOne(DecoderConfig{}, capture.LinkRaw, data)
 			if c.end == 0 {
 				if h.Version != 0 {
 					t.Errorf("found %+v", h)
@@ -301,13 +301,13 @@ func TestIPLengths(t *testing.T) {
 	}
 }
 
-// TestHostileCaptures decodes frames that were made to cost time or memory.
+// TestHostileCaptures decodes frames that are built to cost time or memory.
 func TestHostileCaptures(t *testing.T) {
 	dir := filepath.Join(sharedCaptures(t), "hostile")
 	for name, proto := range map[string]uint8{"22-ipv6-ext-header-chain.pcap": protoTCP, "23-vlan-stack-1000.pcap": 0} {
 		frames := 0
 		eachBatch(t, filepath.Join(dir, name), func(b *capture.Batch) {
-			for i, h := range decode(Config{Inner: true}, b) {
+			for i, h := range decode(DecoderConfig{Inner: true}, b) {
 				frames++
 				checkHeader(t, h, len(b.Data(i)))
 				if h.Proto != proto {

@@ -1,12 +1,20 @@
-// Package flow turns captured frames into what duplicate detection works on.
+// Package flow turns captured frames into what duplicate detection works on: identities
+// of packets, and keys such as addresses and flows. It is the only package that knows
+// link layers, IP and tunnels. It neither digests (see asm/digest) nor remembers anything
+// between batches.
 //
-// A [Decoder] finds the IP header of each frame of a batch, below link
-// headers, VLAN tags, MPLS labels, PPPoE and the like, and on request inside
-// tunnels. An [Identity] gathers the bytes that make two packets the same
-// packet; a [Keyer] gathers addresses and flows as records of fixed size, and
-// [Keyers] does so for several kinds of them at once. Identity and Keyers also
-// decode by themselves, which is faster where nothing else needs a [Header]. All
-// of them work on runs of frames, keep their memory from call to call, and trust
-// nothing that a frame says: whatever the bytes are, decoding takes time
-// linear in their number and never reads outside the captured part.
+// A [Decoder] finds the IP header of each frame and describes it in a [Header]. It reads
+// through link headers, VLAN tags, MPLS labels, PPPoE and the like, and on request
+// through tunnels. An [Identity] collects the bytes that make two packets the same
+// packet, as [Messages] for a digester. A [Keyer] makes keys, of one or more kinds in
+// one pass, as records of fixed size.
+// [CapturePoints] numbers the places where frames were seen.
+//
+// FromHeaders works on frames that are decoded already. FromFrames decodes by itself,
+// which is faster where nothing else needs a Header.
+//
+// All types work on runs of frames and keep their buffers from call to call. None trusts
+// what a frame says: decoding takes time linear in the length of the frame and never
+// reads beyond the captured bytes. A configuration without meaning is an error of
+// KeyConfig.Validate, or a panic of the constructors.
 package flow

@@ -2,9 +2,8 @@ package flow
 
 import "encoding/binary"
 
-// maxTypes is how many ethertypes in a row are followed: tags, and what they
-// lead to. Real frames have at most five or so; the bound is there for those
-// that are nothing but tags.
+// maxTypes bounds how many ethertypes in a row are followed. Real frames have at most
+// five or so; the bound is for forged frames that hold nothing but tags.
 const maxTypes = 32
 
 // Numbers of the steps between an Ethernet header and IP.
@@ -34,30 +33,30 @@ func (w *walk) ether() step {
 	return w.ethertypeAt(12)
 }
 
-// isl skips the header of Cisco's ISL, which precedes a whole Ethernet frame with
-// its frame check sequence: five bytes of a group address, type and priority, a
-// source, a length that counts from behind itself on, and twelve more bytes.
+// isl skips the header of Cisco's ISL, which precedes a whole Ethernet frame with its
+// frame check sequence. It has five bytes of a group address, type and priority, a
+// source, a length that counts from its own end on, and twelve more bytes.
 func (w *walk) isl() step {
 	const header, counted, fcs = 26, 14, 4
 	if w.left() < header || w.d[w.o+5]>>4 != 0 { // another type than Ethernet
 		return stop
 	}
-	w.bare.limit(w.o + counted + int(w.be16(12)) - fcs)
+	w.nonIP.limit(w.o + counted + int(w.be16(12)) - fcs)
 	return w.goTo(header, atEther)
 }
 
-// sized moves n bytes on to an 802.2 header, which begins what a frame of 802.3
-// states the length of.
+// sized moves the offset by n bytes to an 802.2 header, where the part of an 802.3 frame
+// begins that the length field counts.
 func (w *walk) sized(n int, length uint16) step {
 	w.o += n
-	w.bare.sized(w.o, int(length))
+	w.nonIP.sized(w.o, int(length))
 	return atLLC
 }
 
-// etherType follows ethertypes until one leads elsewhere.
+// etherType follows ethertypes until one leads to another step.
 func (w *walk) etherType() step {
 	for range maxTypes {
-		w.bare.body = w.o
+		w.nonIP.body = w.o
 		switch w.typ {
 		case typeIPv4:
 			return atIP4
@@ -116,9 +115,9 @@ func (w *walk) nsh() step {
 	return stop
 }
 
-// mpls goes to the bottom of a label stack (RFC 3032) and guesses from the
-// first four bits what lies there, as RFC 4928 has routers do: an IP version,
-// or the control word of an Ethernet pseudowire (RFC 4448).
+// mpls goes to the bottom of a label stack (RFC 3032). As RFC 4928 has routers do, it
+// guesses from the first four bits what lies there: an IP version, or the control word of
+// an Ethernet pseudowire (RFC 4448).
 func (w *walk) mpls() step {
 	for {
 		if w.left() < 4 {
@@ -146,10 +145,10 @@ func (w *walk) mpls() step {
 	return stop
 }
 
-// llc reads an 802.2 header, and a SNAP header where that follows.
+// llc reads an 802.2 header, and a SNAP header if one follows.
 func (w *walk) llc() step {
 	w.typ = 0
-	w.bare.body = w.o
+	w.nonIP.body = w.o
 	if w.left() < 3 {
 		return stop
 	}
@@ -164,8 +163,8 @@ func (w *walk) llc() step {
 	return stop
 }
 
-// snap reads the five bytes of a SNAP header: an organisation, and a protocol
-// number that it assigned. The caller has checked that they are there.
+// snap reads the five bytes of a SNAP header: an organization, and a protocol number of
+// that organization. The caller has checked that they were captured.
 func (w *walk) snap() step {
 	d := w.d[w.o : w.o+5]
 	switch oui := uint32(d[0])<<16 | uint32(d[1])<<8 | uint32(d[2]); oui {
@@ -184,8 +183,8 @@ func (w *walk) snap() step {
 	return stop
 }
 
-// ppp reads the protocol field of PPP, with or without address and control
-// fields before it and compressed or not (RFC 1661, RFC 1662).
+// ppp reads the protocol field of PPP, compressed or not, with or without the address and
+// control fields before it (RFC 1661, RFC 1662).
 func (w *walk) ppp() step {
 	if w.left() < 2 {
 		return stop

@@ -2,12 +2,12 @@ package flow_test
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"log"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // first returns the first packets of a capture at both interfaces of a router.
@@ -29,10 +29,10 @@ func first() *capture.Batch {
 func ExampleIdentity() {
 	b := first()
 	n := len(b.Frames)
-	for _, ignore := range []flow.Mask{{}, flow.IgnoreOnly(0)} {
+	for _, ignore := range []flow.Ignore{{}, flow.IgnoreOnly(0)} {
 		identity := flow.NewIdentity(flow.IdentityConfig{Kind: flow.L3, Ignore: ignore})
 		protocols, digests := make([]flow.Protocol, n), make([]digest.Digest, n)
-		identity.Read(protocols, b, 0).Sum(digests, digest.NewAES([16]byte{}))
+		identity.FromFrames(protocols, b, 0).Sum(digests, digest.NewAES([16]byte{}))
 		different := map[digest.Digest]bool{}
 		for _, d := range digests {
 			different[d] = true
@@ -47,9 +47,7 @@ func ExampleIdentity() {
 // Keys are records of fixed size: here the address that each packet came from.
 func ExampleKeyer() {
 	b := first()
-	headers := make([]flow.Header, len(b.Frames))
-	flow.NewDecoder(flow.Config{}).Decode(headers, b, 0)
-	keys := flow.NewKeyer(flow.KeyConfig{Of: flow.Src}).Gather(b, 0, headers)
+	keys := flow.NewKeyer([]flow.KeyConfig{{Kind: flow.Src}}, flow.DecoderConfig{}).FromFrames(b, 0, len(b.Frames))[0]
 	different := map[uint32]bool{}
 	for _, address := range keys.Addr4 {
 		different[address] = true

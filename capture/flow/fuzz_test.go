@@ -10,26 +10,26 @@ import (
 type everything struct {
 	decoders   []*Decoder
 	identities []*Identity
-	keyers     []*Keyer
+	cfgs       []KeyConfig
+	keyer      *Keyer
 }
 
 func newEverything() *everything {
-	e := &everything{decoders: []*Decoder{NewDecoder(Config{}), NewDecoder(Config{Inner: true})}}
-	for kind := range Kind(len(kindNames)) {
-		for _, ignore := range []Mask{IgnoreOnly(0), {}, IgnoreOnly(VLAN | MAC), IgnoreOnly(1<<len(fieldNames) - 1)} {
+	e := &everything{decoders: []*Decoder{NewDecoder(DecoderConfig{}), NewDecoder(DecoderConfig{Inner: true})}}
+	for kind := range IdentityKind(len(identityKindNames)) {
+		for _, ignore := range []Ignore{IgnoreOnly(0), {}, IgnoreOnly(VLAN | MAC), IgnoreOnly(1<<len(fieldNames) - 1)} {
 			for _, n := range []int{0, 7, 40} {
 				e.identities = append(e.identities, NewIdentity(IdentityConfig{Kind: kind, Ignore: ignore, Bytes: n}))
 			}
 		}
 	}
-	for of := range Of(len(ofNames)) {
-		e.keyers = append(e.keyers, NewKeyer(KeyConfig{Of: of}), NewKeyer(KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70}))
-	}
+	e.cfgs = allKeys()
+	e.keyer = NewKeyer(e.cfgs, DecoderConfig{})
 	return e
 }
 
-// FuzzDecode checks that no bytes under any link type lead to a panic, to a
-// header that points outside of the frame, or to different results twice.
+// FuzzDecode checks that no bytes under any link type lead to a panic, to a header that
+// points outside of the frame, or to a different result the second time.
 func FuzzDecode(f *testing.F) {
 	for _, c := range linkCases {
 		datagram := c.ip
@@ -55,24 +55,24 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("twice decoded: %+v and %+v", h[0], h[1])
 			}
 			for _, g := range e.identities {
-				m := g.Gather(b, 0, h)
-				if !g.place {
+				m := g.FromHeaders(b, 0, h)
+				if !g.zeroCopy {
 					checkLayout(t, m.buf, m.msgs)
 				}
 				if all := m.all(); all[0] != all[1] {
-					t.Fatalf("twice gathered: %x", all)
+					t.Fatalf("a second call differs: %x", all)
 				}
 			}
-			for _, k := range e.keyers {
-				checkKeys(t, k.cfg, k.Gather(b, 0, h))
+			for i, keys := range e.keyer.FromHeaders(b, 0, h) {
+				checkKeys(t, e.cfgs[i], keys)
 			}
 		}
-		for range 7 { // kernels have eight frames at a time
+		for range 7 { // kernels take eight frames at a time
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
-		for _, kind := range []Kind{L3, Inner} {
-			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Of: Src}, {Of: Biflow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
+		for _, kind := range []IdentityKind{L3, Inner} {
+			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
+			checkKeyer(t, []KeyConfig{{Kind: Src}, {Kind: Biflow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 	})
 }
@@ -101,20 +101,18 @@ func TestSteadyState(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, frames...)
 	h := make([]Header, len(frames))
 	protocols := make([]Protocol, len(frames))
-	keyers := NewKeyers([]KeyConfig{{Of: IP}, {Of: Flow}}, Config{})
+	ip := NewKeyer([]KeyConfig{{Kind: IP}, {Kind: Flow}}, DecoderConfig{}) // no hardware addresses
 	e := newEverything()
 	run := func() {
-		keyers.Gather(b, 0, h)
-		keyers.Read(b, 0, len(h))
+		ip.FromFrames(b, 0, len(h))
+		e.keyer.FromFrames(b, 0, len(h))
 		for _, d := range e.decoders {
 			d.Decode(h, b, 0)
 			for _, g := range e.identities {
-				g.Gather(b, 0, h)
-				g.Read(protocols, b, 0)
+				g.FromHeaders(b, 0, h)
+				g.FromFrames(protocols, b, 0)
 			}
-			for _, k := range e.keyers {
-				k.Gather(b, 0, h)
-			}
+			e.keyer.FromHeaders(b, 0, h)
 		}
 	}
 	if n := testing.AllocsPerRun(10, run); n != 0 {

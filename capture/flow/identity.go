@@ -3,6 +3,7 @@ package flow
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
@@ -10,47 +11,46 @@ import (
 )
 
 // IdentityConfig says what makes two packets the same packet. The zero value compares IP
-// datagrams, less what routers change.
+// datagrams without the fields that routers change.
 type IdentityConfig struct {
-	Kind   Kind
-	Ignore Mask // what is left out: IgnoreOnly(0) leaves out nothing
-	Bytes  int  // how many bytes of the identity count; 0 or less means all
+	Kind   IdentityKind
+	Ignore Ignore // fields that are left out
+	Bytes  int    // how many bytes of the identity count; 0 or less means all
 }
 
 // ignored returns the fields that are left out.
 func (c IdentityConfig) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 
-// Identity gathers the bytes by which packets are compared. It keeps its
-// buffers from call to call, so an Identity serves one goroutine.
+// Identity collects the bytes by which packets are compared. It keeps its buffers from
+// call to call, so one goroutine at a time may use it.
 type Identity struct {
-	kind   Kind
-	ignore Fields
-	masks  ipMasks
-	limit  uint32
-	place  bool // messages are where the batch has them
-	places [8]place
-	buffer scratch
-	copied scratch // of frames without IP
-	out    Messages
+	kind     IdentityKind
+	ignore   Fields
+	masks    ipMasks
+	limit    uint32
+	zeroCopy bool // messages lie in the batch, and are not copied
+	layouts  [8]tweakLayout
+	buffer   scratch
+	copied   scratch // of frames without IP
+	out      Messages
 
-	// What Read needs.
+	// For FromFrames.
 	datagrams *headers.Datagrams
-	rest      []uint64
+	slow      []uint64
 	decoder   Decoder
 	headers   []Header
 }
 
-// Tags in the top byte of a message's tweak keep identities of different kinds
-// apart. That of frames is followed by the length on the wire.
+// The top byte of a message's tweak keeps identities of different kinds apart. In the
+// tweak of a frame, the length on the wire follows.
 const (
 	tweakFrame = 1 << 56
 	tweakL3    = 2 << 56
 )
 
-// NewIdentity returns an Identity. It panics if the kind is not one of the
-// constants.
+// NewIdentity returns an Identity. It panics if the kind is not one of the constants.
 func NewIdentity(cfg IdentityConfig) *Identity {
-	if int(cfg.Kind) >= len(kindNames) {
+	if int(cfg.Kind) >= len(identityKindNames) {
 		panic("flow: NewIdentity: unknown kind")
 	}
 	ignore := cfg.ignored()
@@ -59,30 +59,28 @@ func NewIdentity(cfg IdentityConfig) *Identity {
 		g.limit = uint32(cfg.Bytes)
 	}
 	g.decoder = Decoder{inner: cfg.Kind == Inner}
-	g.place, g.places = canPlace(cfg), ignore.places()
-	g.datagrams = headers.NewDatagrams(g.places[4].first, g.places[6].first, g.decoder.rare())
+	g.zeroCopy, g.layouts = canZeroCopy(cfg), ignore.tweakLayouts()
+	g.datagrams = headers.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.slowProtocols())
 	return g
 }
 
-// Gather gives the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Whole frames, and datagrams without the fields that are left out by
-// default, lie where the batch has them. All others are copied into buffers of g,
-// which are given back once large frames have passed. The result is valid until the
-// next call, or until b is filled again.
+// FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
+// describes. Whole frames, and datagrams under the default fields, are not copied: their
+// messages lie in b. All others are copied into buffers of g, which shrink again after
+// large frames. The result is valid until the next call, or until b is filled again.
 //
-// Identities of kind Frame expect headers that were decoded without
-// Config.Inner, those of kind Inner with it. Gather panics if the bytes of the
-// frames come to more than 4 GiB, which no batch can hold.
-func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
+// Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
+// with it. FromHeaders panics if the bytes to copy exceed 4 GiB, which no batch can hold.
+func (g *Identity) FromHeaders(b *capture.Batch, from int, h []Header) *Messages {
 	frames := b.Frames[from : from+len(h)]
 	m := g.begin(b, len(h))
 	switch {
-	case g.place && g.kind == Frame:
-		placeFrames(m.msgs, frames)
-	case g.place:
-		if placeDatagrams(m.msgs, b.Buf, frames, h, &g.places) {
+	case g.zeroCopy && g.kind == Frame:
+		zeroCopyFrames(m.msgs, frames)
+	case g.zeroCopy:
+		if zeroCopyDatagrams(m.msgs, b.Buf, frames, h, &g.layouts) {
 			for i := range h {
-				g.addBare(b, from, i, &h[i])
+				g.addNonIP(b, from, i, &h[i])
 			}
 		}
 	case g.kind == Frame:
@@ -92,12 +90,12 @@ func (g *Identity) Gather(b *capture.Batch, from int, h []Header) *Messages {
 		m.buf = g.buffer.get(g.describeDatagrams(m.msgs, b, from, h))
 		g.copyDatagrams(m.buf, m.msgs, b, from, h)
 	}
-	g.copyBare(b.Buf)
+	g.copyNonIP(b.Buf)
 	return m
 }
 
-// describeDatagrams lays the messages of identities L3 and Inner out and
-// returns the size of the buffer. That of a frame which is entered elsewhere is empty.
+// describeDatagrams lays out the messages of kinds L3 and Inner, and returns the size of
+// the buffer for them. Frames that addNonIP has taken get an empty message.
 func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []Header) uint64 {
 	size := uint64(0)
 	for i := range h {
@@ -105,7 +103,7 @@ func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, fr
 		n, tweak := h.End-h.Start, uint64(tweakL3)
 		if h.Version == 0 {
 			n, tweak = n-g.tagBytes(h), g.frameTweak(h, h.Wire)
-			if g.addBare(b, from, i, h) {
+			if g.addNonIP(b, from, i, h) {
 				n = 0
 			}
 		}
@@ -117,7 +115,7 @@ func (g *Identity) describeDatagrams(msgs []digest.Message, b *capture.Batch, fr
 	return size
 }
 
-// copyDatagrams fills the buffer for identities L3 and Inner.
+// copyDatagrams fills the buffer for kinds L3 and Inner.
 func (g *Identity) copyDatagrams(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []Header) {
 	masks, frames := g.masks, b.Frames[from:from+len(h)]
 	for i := range h {
@@ -152,4 +150,131 @@ func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 func and64(b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&mask)
+}
+
+// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes what their IP
+// headers carry to protocols, and returns the identities that FromHeaders would return.
+// It is faster, since most datagrams that are not copied need no Header.
+func (g *Identity) FromFrames(protocols []Protocol, b *capture.Batch, from int) *Messages {
+	if g.zeroCopy && g.kind != Frame {
+		m := g.begin(b, len(protocols))
+		g.readDatagrams(protocols, b, from)
+		g.copyNonIP(b.Buf)
+		return m
+	}
+	h := g.decode(b, from, len(protocols))
+	for i := range h {
+		protocols[i] = h[i].protocol()
+	}
+	return g.FromHeaders(b, from, h)
+}
+
+// decode returns the headers of n frames. They are valid until the next call.
+func (g *Identity) decode(b *capture.Batch, from, n int) []Header {
+	g.headers = resize(g.headers, n)
+	g.decoder.Decode(g.headers, b, from)
+	return g.headers
+}
+
+// readDatagrams lays out datagrams that are not copied, run by run of Ethernet frames.
+func (g *Identity) readDatagrams(protocols []Protocol, b *capture.Batch, from int) {
+	frames := b.Frames[from : from+len(protocols)]
+	for i := 0; i < len(protocols); {
+		if n := ethernetFrames(frames[i:], b.Interfaces); n > 0 {
+			g.readFast(protocols, b, from, i, i+n)
+			i += n
+			continue
+		}
+		g.readSlow(protocols, b, from, i)
+		i++
+	}
+}
+
+// readFast lays out the Ethernet frames from number first to end-1. A kernel takes nearly
+// all of them and marks the rest for the slow path.
+func (g *Identity) readFast(protocols []Protocol, b *capture.Batch, from, first, end int) {
+	msgs := g.out.msgs[first:end]
+	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
+	g.slow = resize(g.slow, (len(msgs)+63)/64)
+	headers.FindDatagrams(g.datagrams, msgs, protocols[first:end], g.slow, b.Buf)
+	for w, word := range g.slow {
+		for ; word != 0; word &= word - 1 {
+			g.readSlow(protocols, b, from, first+w*64+bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// readSlow lays out frame from+i of b after decoding it.
+func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int) {
+	h := &g.decode(b, from+i, 1)[0]
+	protocols[i] = h.protocol()
+	zeroCopyDatagram(&g.out.msgs[i], b.Buf, b.Frames[from+i].Data, h, &g.layouts)
+	g.addNonIP(b, from, i, h)
+}
+
+// Messages are the identities of a run of frames.
+type Messages struct {
+	buf     []byte           // holds msgs
+	msgs    []digest.Message // one for each frame; those of frames in nonIP do not count
+	nonIP   []nonIPFrame     // frames without IP
+	copied  []byte           // holds copies, the messages of nonIP
+	copies  []digest.Message
+	digests []digest.Digest
+}
+
+// begin returns room for the messages of n frames of b.
+func (g *Identity) begin(b *capture.Batch, n int) *Messages {
+	m := &g.out
+	m.buf, m.msgs, m.nonIP = b.Buf, resize(m.msgs, n), m.nonIP[:0]
+	return m
+}
+
+// Sum writes the digests of the identities to dst, one for each frame. It panics if dst
+// is too short.
+func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
+	d.SumMessages(dst, m.buf, m.msgs)
+	if len(m.nonIP) == 0 {
+		return
+	}
+	m.digests = resize(m.digests, len(m.nonIP))
+	d.SumMessages(m.digests, m.copied, m.copies)
+	for i := range m.nonIP {
+		dst[m.nonIP[i].number] = m.digests[i]
+	}
+}
+
+// Buffers up to scratchKeep bytes are kept. A larger one, which only batches with very
+// large frames need, is freed after scratchKeepCalls calls that did not need it.
+const (
+	scratchKeep      = 4 << 20
+	scratchKeepCalls = 64
+)
+
+// scratch is a buffer that grows as needed and shrinks again. Go's allocator aligns
+// blocks of this size to pages.
+type scratch struct {
+	buf   []byte
+	small int // calls in a row that needed at most scratchKeep bytes
+}
+
+// get returns size bytes of arbitrary content.
+func (s *scratch) get(size uint64) []byte {
+	if size > math.MaxUint32 {
+		panic("flow: more than 4 GiB of identities")
+	}
+	s.small++
+	if size > scratchKeep {
+		s.small = 0
+	}
+	need := uint64(cap(s.buf)) < size
+	if need || cap(s.buf) > scratchKeep && s.small > scratchKeepCalls {
+		const least = 64 << 10
+		capacity := max(least, size)
+		if capacity < scratchKeep { // leave room, so that growth is rare
+			capacity = min(2*capacity, scratchKeep)
+		}
+		s.buf = nil // lets the collector free it before the new one is allocated
+		s.buf = make([]byte, capacity)
+	}
+	return s.buf[:size]
 }

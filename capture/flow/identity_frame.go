@@ -5,8 +5,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// describeFrames lays the messages of identity Frame out and returns the size
-// of the buffer.
+// describeFrames lays out the messages of kind Frame, and returns the size of the buffer
+// for them.
 func (g *Identity) describeFrames(msgs []digest.Message, frames []capture.Frame, h []Header) uint64 {
 	size := uint64(0)
 	for i := range h {
@@ -25,14 +25,14 @@ func (g *Identity) tagBytes(h *Header) uint32 {
 	return 4 * uint32(h.Tags)
 }
 
-// frameTweak returns the tweak of a frame of the given length on the wire.
-// Where a file claims less than the tags take, the difference wraps around: it
-// only has to be the same for equal frames.
+// frameTweak returns the tweak of a frame with the given length on the wire. If a file
+// claims a length shorter than the tags, the difference wraps around. That is harmless:
+// it must only be equal for equal frames.
 func (g *Identity) frameTweak(h *Header, wireLen uint32) uint64 {
 	return tweakFrame | uint64(wireLen-g.tagBytes(h))
 }
 
-// copyFrames fills the buffer for identity Frame.
+// copyFrames fills the buffer for kind Frame.
 func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batch, from int, h []Header) {
 	for i := range h {
 		m := &msgs[i]
@@ -52,21 +52,20 @@ func (g *Identity) copyFrames(buf []byte, msgs []digest.Message, b *capture.Batc
 	}
 }
 
-// copyInner copies the frame at h.Start that has no IP header: the whole frame,
-// or what a tunnel carried.
+// copyInner copies the frame at h.Start, which has no IP header. It is the whole frame,
+// or what a tunnel carries.
 func (g *Identity) copyInner(dst []byte, b *capture.Batch, i int, h *Header) {
 	v := g.view(b, i, h, h.Start)
 	v.copy(dst, b.Data(i)[h.Start:h.End])
 	v.clearLink(dst, g.ignore)
 }
 
-// view is a frame without its VLAN tags: it says where in the copy lies what is
-// at a given offset of the original.
+// view maps offsets in a frame to offsets in its copy, which lacks the VLAN tags.
 type view struct {
 	h    *Header
-	base uint32 // offset at which the copied frame begins
-	// From the start of the copied frame: the bytes of the tags, and where the
-	// type is that announces them.
+	base uint32 // offset of the frame that is copied
+	// Offsets from base: the start and the end of the tags, and the ethertype that
+	// announces them.
 	tag, tagEnd, typ uint32
 }
 
@@ -86,9 +85,9 @@ func (g *Identity) view(b *capture.Batch, i int, h *Header, base uint32) view {
 	return v
 }
 
-// copy copies src without the tags, as far as dst goes. A tag is two bytes of
-// control information and the type of what follows; the type behind the last
-// one takes the place of the type that announced the first.
+// copy copies src without the tags, as far as dst has room. A tag is two bytes of control
+// information and the type of what follows. So the type in the last tag replaces the type
+// that announced the first one.
 func (v *view) copy(dst, src []byte) {
 	if v.tagEnd == 0 {
 		copy(dst, src)
@@ -101,8 +100,8 @@ func (v *view) copy(dst, src []byte) {
 	}
 }
 
-// clear zeroes the copy of the n bytes at offset at of the original, or what
-// there is of them.
+// clear zeroes, in the copy, the n bytes at offset at of the original, as far as they
+// were captured.
 func (v *view) clear(dst []byte, at, n uint32) {
 	first := uint64(at - v.base)
 	if first >= uint64(v.tagEnd) {
@@ -125,8 +124,7 @@ func (v *view) clearLink(dst []byte, ignore Fields) {
 	}
 }
 
-// clearIP zeroes the ignored fields of IP and of the header after it in the copy of a
-// frame.
+// clearIP zeroes the ignored fields of IP and of the header after it.
 func (v *view) clearIP(dst, frame []byte, g *Identity) {
 	if v.h.Version == 0 {
 		return
@@ -141,11 +139,11 @@ func (v *view) clearIP(dst, frame []byte, g *Identity) {
 	}
 }
 
-// clearUpper zeroes the ignored fields of the header after IP in the copy of a frame.
+// clearUpper zeroes the ignored fields of the header after IP.
 func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
 	renumbered := ignore&TCPSeq != 0 && v.h.Proto == protoTCP
 	if renumbered || ignore&L4Checksum != 0 {
-		offset, n := checksumPlace(v.h.Proto)
+		offset, n := checksumAt(v.h.Proto)
 		v.clear(dst, v.h.L4+offset, n)
 	}
 	if renumbered {
@@ -153,8 +151,8 @@ func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
 	}
 }
 
-// clearSequence zeroes the sequence and acknowledgement numbers of a TCP header, and
-// those in its SACK blocks (RFC 2018).
+// clearSequence zeroes the sequence and acknowledgment numbers of a TCP header, including
+// those in SACK blocks (RFC 2018).
 func (v *view) clearSequence(dst, tcp []byte) {
 	const numbers, size, options = 4, 8, 20
 	const endOfList, noOperation, sack = 0, 1, 5

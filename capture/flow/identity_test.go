@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -9,15 +10,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// with returns a copy of data that differs from offset at on.
+// with returns a copy of data with other bytes from offset at on.
 func with(data []byte, at int, change string) []byte {
 	out := slices.Clone(data)
 	copy(out[at:], change)
 	return out
 }
 
-// sack is a TCP segment whose last option, of the given kind, holds a block that
-// begins at n.
+// sack is a TCP segment whose last option, of the given kind, holds a block that begins
+// at n.
 func sack(n uint32, kind byte) []byte {
 	options := join("\x02\x04\x05\xb4", "\x01\x01", "\x04\x02", "\x01\x01\x01\x01", []byte{kind, 10}, be32(n), be32(n+1), "\x00\x00\x00\x00\x00\x00")
 	segment := join(tcp(1000, 80, nil), options, "data")
@@ -36,7 +37,7 @@ func TestEqualPackets(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		a, b  []byte
-		kind  Kind
+		kind  IdentityKind
 		mask  string // "" for the defaults
 		equal bool
 	}{
@@ -103,10 +104,10 @@ func TestEqualPackets(t *testing.T) {
 		{"inner: other arp", arp, vxlan(with(arp, 20, "x")), Inner, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			mask := Mask{}
+			mask := Ignore{}
 			if c.mask != "" {
 				var err error
-				if mask, err = ParseMask(c.mask); err != nil {
+				if mask, err = ParseIgnore(c.mask); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -119,7 +120,8 @@ func TestEqualPackets(t *testing.T) {
 	}
 }
 
-// TestTagsOfOtherLinks removes tags whose type field does not lie before them.
+// TestTagsOfOtherLinks removes tags of links whose type field does not lie right before
+// them.
 func TestTagsOfOtherLinks(t *testing.T) {
 	ignore := IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(VLAN | MAC)}
 	sll2 := func(typ int, rest ...any) []byte {
@@ -142,15 +144,15 @@ func TestTagsOfOtherLinks(t *testing.T) {
 	}
 }
 
-// TestWireLength checks that frames cut to the same bytes differ by the length
-// that they had.
+// TestWireLength checks that frames truncated to the same bytes differ by their length on
+// the wire.
 func TestWireLength(t *testing.T) {
 	frame := goose(1)
 	b := newBatch(capture.LinkEthernet, frame, frame, frame)
 	b.Frames[1].WireLen = 1500
-	b.Frames[2].WireLen = 2 // a lie: without IP the captured bytes count
-	for _, kind := range []Kind{Frame, L3, Inner} {
-		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).Gather(b, 0, decode(Config{}, b)).all()
+	b.Frames[2].WireLen = 2 // false: without IP the captured bytes count
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		all := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(VLAN)}).FromHeaders(b, 0, decode(DecoderConfig{}, b)).all()
 		a, other, tiny := all[0], all[1], all[2]
 		if a.text != other.text || a == other || (a == tiny) != (kind != Frame) || other == tiny {
 			t.Errorf("%v: %v %v %v", kind, a, other, tiny)
@@ -158,29 +160,29 @@ func TestWireLength(t *testing.T) {
 	}
 }
 
-// TestInnerWireLength checks that a carried frame has the length that it had
-// in the tunnel, not what the capture kept of it.
+// TestInnerWireLength checks that a carried frame has its length in the tunnel, not its
+// captured length.
 func TestInnerWireLength(t *testing.T) {
 	data := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame))
 	b := newBatch(capture.LinkRaw, data[:len(data)-5])
 	b.Frames[0].WireLen = uint32(len(data) + 9) // a trailer
-	h := decode(Config{Inner: true}, b)[0]
+	h := decode(DecoderConfig{Inner: true}, b)[0]
 	if int(h.Wire) != len(arpFrame) || int(h.End-h.Start) != len(arpFrame)-5 {
 		t.Errorf("got %+v, want %d bytes on the wire", h, len(arpFrame))
 	}
 }
 
-// TestIdentityBytes checks that only the first bytes count, and how they lie
-// in the buffer.
+// TestIdentityBytes checks that only the first bytes count, and how they lie in the
+// buffer.
 func TestIdentityBytes(t *testing.T) {
 	frames := [][]byte{ether(typeIPv4, packet4), ether(typeIPv6, packet6), arpFrame, nil, {1}}
 	b := newBatch(capture.LinkEthernet, frames...)
-	h := decode(Config{}, b)
-	for _, kind := range []Kind{Frame, L3} {
+	h := decode(DecoderConfig{}, b)
+	for _, kind := range []IdentityKind{Frame, L3} {
 		for n := range 100 {
 			g := NewIdentity(IdentityConfig{Kind: kind, Bytes: n, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)})
-			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).Gather(b, 0, h).all()
-			m := g.Gather(b, 0, h)
+			whole := NewIdentity(IdentityConfig{Kind: kind, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)}).FromHeaders(b, 0, h).all()
+			m := g.FromHeaders(b, 0, h)
 			checkLayout(t, m.buf, m.msgs)
 			for i, got := range m.all() {
 				want := whole[i]
@@ -195,7 +197,7 @@ func TestIdentityBytes(t *testing.T) {
 	}
 }
 
-// checkLayout checks that messages are aligned, padded with zeros and apart.
+// checkLayout checks that messages are aligned, padded with zeros, and do not overlap.
 func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
 	t.Helper()
 	at := uint32(0)
@@ -214,20 +216,20 @@ func checkLayout(t *testing.T, buf []byte, msgs []digest.Message) {
 	}
 }
 
-// TestBufferShrinks checks that a huge frame does not cost memory for ever.
+// TestBufferShrinks checks that a huge frame does not cost memory forever.
 func TestBufferShrinks(t *testing.T) {
 	huge := newBatch(capture.LinkEthernet, make([]byte, 3*scratchKeep))
 	small := newBatch(capture.LinkEthernet, arpFrame)
 	g := NewIdentity(IdentityConfig{Kind: Frame, Ignore: IgnoreOnly(MAC)})
-	g.Gather(huge, 0, decode(Config{}, huge))
-	h := decode(Config{}, small)
-	for range scratchPatience + 1 {
-		g.Gather(small, 0, h)
+	g.FromHeaders(huge, 0, decode(DecoderConfig{}, huge))
+	h := decode(DecoderConfig{}, small)
+	for range scratchKeepCalls + 1 {
+		g.FromHeaders(small, 0, h)
 	}
 	if cap(g.buffer.buf) > scratchKeep {
 		t.Errorf("still %d bytes", cap(g.buffer.buf))
 	}
-	m := g.Gather(small, 0, h)
+	m := g.FromHeaders(small, 0, h)
 	checkLayout(t, m.buf, m.msgs)
 }
 
@@ -242,19 +244,19 @@ func TestParseMask(t *testing.T) {
 		{"none,mac", MAC, MAC},
 		{"ip-id,flow-label,dscp,ecn,ip-checksum,none", IPID | FlowLabel | DSCP | ECN | IPChecksum, IPID | FlowLabel | DSCP | ECN | IPChecksum},
 	} {
-		m, err := ParseMask(c.text)
+		m, err := ParseIgnore(c.text)
 		if err != nil || m.Apply(Frame) != c.frame || m.Apply(L3) != c.l3 {
 			t.Errorf("%q: %b and %b, %v; want %b and %b", c.text, m.Apply(Frame), m.Apply(L3), err, c.frame, c.l3)
 		}
 	}
 	for _, bad := range []string{"", "TTL", "ttl,", "ttl vlan", "checksum"} {
-		if _, err := ParseMask(bad); err == nil {
+		if _, err := ParseIgnore(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
 }
 
-// TestZeroConfig leaves out what routers change unless told otherwise.
+// TestZeroConfig checks that the zero value leaves out what routers change.
 func TestZeroConfig(t *testing.T) {
 	const router = TTL | DSCP | ECN | IPChecksum
 	for _, c := range []struct {
@@ -277,12 +279,131 @@ func TestZeroConfig(t *testing.T) {
 }
 
 func TestParseKind(t *testing.T) {
-	for _, k := range []Kind{Frame, L3, Inner} {
-		if got, err := ParseKind(k.String()); got != k || err != nil {
+	for _, k := range []IdentityKind{Frame, L3, Inner} {
+		if got, err := ParseIdentityKind(k.String()); got != k || err != nil {
 			t.Errorf("%v: got %v, %v", k, got, err)
 		}
 	}
-	if _, err := ParseKind("l2"); err == nil {
+	if _, err := ParseIdentityKind("l2"); err == nil {
 		t.Error("l2 was accepted")
+	}
+}
+
+// nearCopies returns frames that differ in one bit, in a few bytes or in their length,
+// and exact copies of some.
+func nearCopies() [][]byte {
+	r := rand.New(rand.NewPCG(7, 8))
+	long6 := ip6(1, protoUDP, udp(1000, 53, make([]byte, 40)))
+	var out [][]byte
+	for _, seed := range [][]byte{
+		ether(typeIPv4, packet4), ether(typeIPv6, packet6), ether(typeIPv6, long6), arpFrame,
+		ether(typeVLAN, join(be16(100), be16(typeIPv6), packet6)),
+		ether(typeIPv4, udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv6, packet6)))),
+		ether(typeIPv4, ip4(1, protoIPv6, packet6)),
+	} {
+		for i := range seed {
+			out = append(out, seed[:i])
+			for bit := range 8 {
+				out = append(out, with(seed, i, string([]byte{seed[i] ^ 1<<bit})))
+			}
+		}
+		for range 2000 {
+			frame := slices.Clone(seed)
+			for range 1 + r.IntN(3) {
+				frame[14+r.IntN(min(60, len(frame)-14))] = byte(r.IntN(3))
+			}
+			out = append(out, frame[:len(frame)-r.IntN(2)*r.IntN(20)])
+		}
+	}
+	return out
+}
+
+// TestZeroCopyAgrees checks that messages in the batch make the same frames equal as
+// copied messages do.
+func TestZeroCopyAgrees(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, nearCopies()...)
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		h := decode(DecoderConfig{Inner: kind == Inner}, b)
+		for _, more := range []Fields{0, IPID, FlowLabel, IPID | FlowLabel} {
+			if kind == Frame && more != 0 {
+				continue
+			}
+			cfg := IdentityConfig{Kind: kind, Ignore: IgnoreAlso(more)}
+			inBatch, copying := NewIdentity(cfg), NewIdentity(cfg)
+			if !inBatch.zeroCopy {
+				t.Fatalf("%+v is copied", cfg)
+			}
+			copying.zeroCopy = false
+			uncopied, copied := inBatch.FromHeaders(b, 0, h).all(), copying.FromHeaders(b, 0, h).all()
+			there, back := map[message]message{}, map[message]message{}
+			for i := range uncopied {
+				a, c := uncopied[i], copied[i]
+				if was, ok := there[a]; ok && was != c {
+					t.Fatalf("%+v: frame %x: one identity for %x and %x", cfg, b.Data(i), was, c)
+				}
+				if was, ok := back[c]; ok && was != a {
+					t.Fatalf("%+v: frame %x: identities %x and %x for one", cfg, b.Data(i), was, a)
+				}
+				there[a], back[c] = c, a
+			}
+			if len(there) < 2000 || len(there) > len(uncopied)*9/10 {
+				t.Errorf("%+v: %d identities of %d frames", cfg, len(there), len(uncopied))
+			}
+		}
+	}
+}
+
+// TestZeroCopyLeavesBatch checks that frames are digested without a copy and are not
+// modified.
+func TestZeroCopyLeavesBatch(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, nearCopies()...)
+	before := slices.Clone(b.Buf)
+	for _, kind := range []IdentityKind{Frame, L3} {
+		m := NewIdentity(IdentityConfig{Kind: kind}).FromHeaders(b, 0, decode(DecoderConfig{}, b))
+		if &m.buf[0] != &b.Buf[0] || !slices.Equal(m.buf, before) {
+			t.Errorf("%v: the batch was copied or changed", kind)
+		}
+	}
+}
+
+// checkFromFrames checks that FromFrames returns what Decode and FromHeaders return.
+func checkFromFrames(t *testing.T, cfg IdentityConfig, b *capture.Batch, from int) {
+	t.Helper()
+	g := NewIdentity(cfg)
+	protocols := make([]Protocol, len(b.Frames)-from)
+	read := g.FromFrames(protocols, b, from).all()
+	h := decode(DecoderConfig{Inner: cfg.Kind == Inner}, b)[from:]
+	if want := NewIdentity(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, want) {
+		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, want)
+	}
+	for i := range h {
+		if protocols[i] != h[i].protocol() {
+			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].protocol())
+		}
+	}
+}
+
+// mixedLinks returns frames of interfaces with several link types, in runs.
+func mixedLinks() *capture.Batch {
+	b := newBatch(capture.LinkEthernet, nearCopies()[:3000]...)
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkRaw}, capture.Interface{LinkType: capture.LinkEthernet})
+	for i := range b.Frames {
+		b.Frames[i].Interface = uint32(i / 50 % 3)
+	}
+	return b
+}
+
+// TestFromFrames reads frames for the fast and the slow path, of one and of several link
+// types.
+func TestFromFrames(t *testing.T) {
+	b := newBatch(capture.LinkEthernet, slices.Concat(nearCopies(), mostlyFast())...)
+	mixed := mixedLinks()
+	for _, kind := range []IdentityKind{Frame, L3, Inner} {
+		for _, ignore := range []Ignore{{}, IgnoreAlso(IPID | FlowLabel), IgnoreAlso(L4Checksum)} {
+			for _, from := range []int{1, len(mixed.Frames) - 3, len(mixed.Frames)} {
+				checkFromFrames(t, IdentityConfig{Kind: kind, Ignore: ignore}, b, from)
+				checkFromFrames(t, IdentityConfig{Kind: kind, Ignore: ignore}, mixed, from)
+			}
+		}
 	}
 }

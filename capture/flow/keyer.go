@@ -1,29 +1,28 @@
 package flow
 
 import (
-	"math"
-	"math/bits"
-
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Layout of a key, in bytes. IPv4 (16): addresses at 0 and 4, ports at 8 and
-// 10, then protocol, VLAN flag and identifier at 12, 13, 14. IPv6 (48): the
-// same with addresses of 16 bytes, so from 32 on, and 8 zero bytes at the end.
-// Hardware address (16): 6 bytes, and the VLAN as for IPv4. Integers are
-// big-endian; what is not part of the key is zero.
+// Layout of a key. Integers are big-endian, and what is not part of the key is zero.
+//
+//	IPv4, 16 bytes    addresses at 0 and 4; ports at 8 and 10; protocol at 12; VLAN flag
+//	                  at 13, and VLAN identifier at 14
+//	IPv6, 48 bytes    addresses at 0 and 16; from 32 on as IPv4 from 8 on; 8 zero bytes
+//	MAC, 16 bytes     address at 0; VLAN as for IPv4
 const (
 	size4, size6 = 16, 48
 	dst4, dst6   = 4, 16
 	tail4, tail6 = 8, 32 // ports, protocol, VLAN
 )
 
-// Keys are the elements of a run of frames. For each family the Frame slice
-// says which frame an element comes from, counted from the first of the run.
+// Keys are the elements that were made from a run of frames. The Frame slice of each
+// family says which frame an element comes from, counted from the first of the run.
 type Keys struct {
-	// Addr4 holds the IPv4 elements, as big-endian numbers, where a key is one
-	// address without a VLAN; V4 holds them otherwise.
+	// Addr4 has the IPv4 elements, as big-endian numbers, if a key is one address without
+	// a VLAN. Otherwise V4 has them.
 	Addr4    []uint32
 	V4       [][size4]byte
 	V4Frame  []uint32
@@ -33,84 +32,97 @@ type Keys struct {
 	MACFrame []uint32
 }
 
-// Keyer makes keys of one kind from decoded frames. It keeps its buffers from call to
-// call, so a Keyer serves one goroutine.
+// Keyer makes keys, of one or more kinds, in one pass over the frames. It keeps its
+// buffers from call to call, so one goroutine at a time may use it.
 type Keyer struct {
-	cfg    KeyConfig
-	each   int       // elements of a packet
-	bare   bool      // IPv4 elements are numbers: Keys.Addr4
-	sorted bool      // the smaller end is the first
-	src    [2]uint64 // masks of the first address of an IPv6 key, in memory's order of bytes
-	dst    [2]uint64 // of the second, 0 without one
-	both4  uint64    // of both of an IPv4 key
-	tail   uint64    // mask of the tail
-	own    families  // used without a Keyers
-	keys   Keys
+	makers               []*keyMaker
+	macs, headers, tails bool // some keys need hardware addresses, IP headers, a tail
+	families
+	keys []*Keys
+
+	// For FromFrames.
+	decoder Decoder
+	tuples  *headers.Tuples
+	msgs    []digest.Message
+	read    []Header
 }
 
-// families lists the frames of a run that have an IP header: offsets are those of the
-// header, tails are as they end a key.
-type families struct {
-	four, six headers.TupleList
-}
-
-// The parts of a tail as a big-endian word.
-const (
-	tailPorts    = 0xffffffff << 32
-	tailProtocol = 0xff << 24
-	tailVLAN     = 0x1ffff
-)
-
-// NewKeyer returns a Keyer. It panics if cfg.Validate returns an error.
-func NewKeyer(cfg KeyConfig) *Keyer {
-	if err := cfg.Validate(); err != nil {
-		panic("flow: NewKeyer: " + err.Error())
+// NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
+// frames as decode says. NewKeyer panics if Validate of a configuration returns an error.
+func NewKeyer(cfgs []KeyConfig, decode DecoderConfig) *Keyer {
+	k := &Keyer{keys: make([]*Keys, len(cfgs)), decoder: *NewDecoder(decode)}
+	for _, cfg := range cfgs {
+		one := newKeyMaker(cfg)
+		k.makers = append(k.makers, one)
+		k.macs = k.macs || cfg.Kind == MACs
+		k.headers = k.headers || cfg.Kind != MACs
+		k.tails = k.tails || one.tail != 0
 	}
-	k := &Keyer{cfg: cfg, each: 1, bare: cfg.Of <= IP && !cfg.VLAN, sorted: cfg.Of == Biflow}
-	if cfg.Of == IP || cfg.Of == MACs {
-		k.each = 2
+	var ports [256]bool
+	for number, mask := range portMask {
+		ports[number] = mask != 0
 	}
-	k.src = [2]uint64{math.MaxUint64, math.MaxUint64}
-	if cfg.Mask6 != 0 {
-		k.src[0] = bits.ReverseBytes64(k.src[0] << max(64-cfg.Mask6, 0))
-		k.src[1] = bits.ReverseBytes64(k.src[1] << min(128-cfg.Mask6, 64))
-	}
-	mask4 := uint64(math.MaxUint32)
-	if cfg.Mask4 != 0 {
-		mask4 = mask4 << (32 - cfg.Mask4) & math.MaxUint32
-	}
-	k.both4 = mask4 << 32
-	if cfg.Of > IP {
-		k.dst, k.both4 = k.src, k.both4|mask4
-	}
-	if cfg.Of == Flow || cfg.Of == Biflow {
-		k.tail = tailPorts | tailProtocol
-	}
-	if cfg.VLAN {
-		k.tail |= tailVLAN
-	}
+	k.tuples = headers.NewTuples(k.decoder.slowProtocols(), &ports)
 	return k
 }
 
-// Gather makes the keys of the frames from to from+len(h)-1 of b, which h
-// describes. They are valid until the next call.
-func (k *Keyer) Gather(b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Of != MACs {
-		k.own.reset(len(h))
-		k.own.split(b.Frames[from:from+len(h)], h, 0, k.tail != 0)
+// FromHeaders makes the keys of the frames from to from+len(h)-1 of b, which h describes.
+// Element i of the result has the keys of configuration i. They are valid until the next
+// call.
+func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []Header) []*Keys {
+	if k.headers {
+		k.reset(len(h))
+		k.split(b.Frames[from:from+len(h)], h, 0, k.tails)
 	}
-	return k.gather(&k.own, b, from, h)
+	return k.gather(b, from, h)
 }
 
-// gather makes keys of frames that were split, or described.
-func (k *Keyer) gather(f *families, b *capture.Batch, from int, h []Header) *Keys {
-	if k.cfg.Of == MACs {
-		k.stations(b, from, h)
-		return &k.keys
+func (k *Keyer) gather(b *capture.Batch, from int, h []Header) []*Keys {
+	for i, one := range k.makers {
+		k.keys[i] = one.gather(&k.families, b, from, h)
 	}
-	k.gather4(b.Buf, &f.four)
-	k.gather6(b.Buf, &f.six)
-	return &k.keys
+	return k.keys
+}
+
+// FromFrames decodes the frames from to from+n-1 of b, and returns what FromHeaders would.
+// It is faster, since most frames take the fast path of asm/headers, which needs no
+// Header.
+func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
+	if k.macs {
+		return k.FromHeaders(b, from, k.decode(b, from, n))
+	}
+	k.reset(n)
+	frames := b.Frames[from : from+n]
+	k.msgs = resize(k.msgs, n)
+	zeroCopyFrames(k.msgs, frames)
+	for at := 0; at < n; {
+		ethernet := at + ethernetFrames(frames[at:], b.Interfaces)
+		done, can := k.tuples.List(&k.four, &k.six, k.msgs[at:ethernet], uint32(at), b.Buf)
+		at += done
+		rest := n - at
+		if can {
+			rest = min(rest, tupleGroup)
+		}
+		k.split(frames[at:at+rest], k.decode(b, from+at, rest), at, k.tails)
+		at += rest
+	}
+	return k.gather(b, from, nil)
+}
+
+// tupleGroup is how many frames go through the Decoder when the fast path stops at one.
+const tupleGroup = 8
+
+// decode returns the headers of n frames. They are valid until the next call.
+func (k *Keyer) decode(b *capture.Batch, from, n int) []Header {
+	k.read = resize(k.read, n)
+	k.decoder.Decode(k.read, b, from)
+	return k.read
+}
+
+// families lists the frames of a run that have an IP header, by version. Offsets are
+// those of the IP header; tails are as they end a key.
+type families struct {
+	four, six headers.TupleList
 }
 
 // reset empties the lists and makes room for n frames.
@@ -119,9 +131,9 @@ func (f *families) reset(n int) {
 	f.six.Reset(n)
 }
 
-// split lists more frames, the first of which has the given number, by version, with
-// tails if they are asked for. Each is entered in both lists and stays in the one that
-// then grows, since versions come in no order that a CPU could guess.
+// split adds more frames to the lists, with tails if wanted. The first frame has the
+// given number. A CPU cannot predict the mix of versions, so there is no branch on it:
+// every frame is written to both lists, and the length of only one grows.
 func (f *families) split(frames []capture.Frame, h []Header, first int, tails bool) {
 	frames = frames[:len(h)]
 	four, six := f.four, f.six
@@ -145,8 +157,8 @@ func (f *families) split(frames []capture.Frame, h []Header, first int, tails bo
 	}
 }
 
-// addTails writes the tails of the elements of a list from number from on, whose frames
-// h describes from frame first on.
+// addTails writes the tails of the list elements from number from on. Their frames are
+// described by h, from frame first on.
 func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	tails := l.Tail[from:]
 	for i, frame := range l.Frame[from:] {
@@ -154,24 +166,11 @@ func addTails(l *headers.TupleList, from int, h []Header, first int) {
 	}
 }
 
-// room returns s, or a new slice if s has no room, with n elements of arbitrary
-// content.
-func room[T any](s []T, n int) []T {
+// resize returns a slice of n elements with arbitrary content: s, or a new one if s is
+// too small.
+func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}
 	return s[:n]
-}
-
-// framesOf returns the frames that elements come from: frames, or each of them twice
-// in the memory of old.
-func (k *Keyer) framesOf(old, frames []uint32) []uint32 {
-	if k.each == 1 {
-		return frames
-	}
-	old = room(old, 2*len(frames))
-	for i, f := range frames {
-		old[2*i], old[2*i+1] = f, f
-	}
-	return old
 }

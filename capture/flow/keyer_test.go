@@ -1,8 +1,11 @@
 package flow
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -12,7 +15,7 @@ import (
 // IPv4 first, then IPv6, then hardware addresses.
 func texts(t *testing.T, cfg KeyConfig, b *capture.Batch) (out []string, frames []uint32) {
 	t.Helper()
-	keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+	keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 	for _, a := range keys.Addr4 {
 		out = append(out, cfg.FormatAddr4(a))
 	}
@@ -43,20 +46,20 @@ func TestKeys(t *testing.T) {
 		want   []string
 		frames []uint32
 	}{
-		{KeyConfig{Of: Src}, []string{"10.0.0.1", "2001:db8::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Dst}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: IP}, []string{"10.0.0.1", "10.0.1.1", "2001:db8::1", "2001:db8:1::1"}, []uint32{0, 0, 2, 2}},
-		{KeyConfig{Of: Pair}, []string{"10.0.0.1 > 10.0.1.1", "2001:db8::1 > 2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Flow}, []string{"udp 10.0.0.1:1000 > 10.0.1.1:53", "tcp [2001:db8::1]:1000 > [2001:db8:1::1]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: Biflow}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: MACs}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02", "02:00:00:00:00:01"}, []uint32{0, 0, 1, 2, 2}},
-		{KeyConfig{Of: Src, Mask4: 24, Mask6: 64}, []string{"10.0.0.0/24", "2001:db8::/64"}, []uint32{0, 2}},
-		{KeyConfig{Of: Dst, Mask4: 32, Mask6: 128}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
-		{KeyConfig{Of: Pair, Mask4: 8, Mask6: 32}, []string{"10.0.0.0/8 > 10.0.0.0/8", "2001:db8::/32 > 2001:db8::/32"}, []uint32{0, 2}},
-		{KeyConfig{Of: Flow, Mask4: 16, Mask6: 127}, []string{"udp 10.0.0.0/16:1000 > 10.0.0.0/16:53", "tcp [2001:db8::/127]:1000 > [2001:db8:1::/127]:80"}, []uint32{0, 2}},
-		{KeyConfig{Of: Src, VLAN: true}, []string{"10.0.0.1", "2001:db8::1 vlan 100"}, []uint32{0, 2}},
-		{KeyConfig{Of: Biflow, VLAN: true}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80 vlan 100"}, []uint32{0, 2}},
-		{KeyConfig{Of: MACs, VLAN: true}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02 vlan 100", "02:00:00:00:00:01 vlan 100"}, []uint32{0, 0, 1, 2, 2}},
+		{KeyConfig{Kind: Src}, []string{"10.0.0.1", "2001:db8::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Dst}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: IP}, []string{"10.0.0.1", "10.0.1.1", "2001:db8::1", "2001:db8:1::1"}, []uint32{0, 0, 2, 2}},
+		{KeyConfig{Kind: Pair}, []string{"10.0.0.1 > 10.0.1.1", "2001:db8::1 > 2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Flow}, []string{"udp 10.0.0.1:1000 > 10.0.1.1:53", "tcp [2001:db8::1]:1000 > [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Biflow}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: MACs}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02", "02:00:00:00:00:01"}, []uint32{0, 0, 1, 2, 2}},
+		{KeyConfig{Kind: Src, Mask4: 24, Mask6: 64}, []string{"10.0.0.0/24", "2001:db8::/64"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Dst, Mask4: 32, Mask6: 128}, []string{"10.0.1.1", "2001:db8:1::1"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Pair, Mask4: 8, Mask6: 32}, []string{"10.0.0.0/8 > 10.0.0.0/8", "2001:db8::/32 > 2001:db8::/32"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Flow, Mask4: 16, Mask6: 127}, []string{"udp 10.0.0.0/16:1000 > 10.0.0.0/16:53", "tcp [2001:db8::/127]:1000 > [2001:db8:1::/127]:80"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Src, VLAN: true}, []string{"10.0.0.1", "2001:db8::1 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Kind: Biflow, VLAN: true}, []string{"udp 10.0.0.1:1000 <> 10.0.1.1:53", "tcp [2001:db8::1]:1000 <> [2001:db8:1::1]:80 vlan 100"}, []uint32{0, 2}},
+		{KeyConfig{Kind: MACs, VLAN: true}, []string{"02:00:00:00:00:02", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:02 vlan 100", "02:00:00:00:00:01 vlan 100"}, []uint32{0, 0, 1, 2, 2}},
 	} {
 		got, frames := texts(t, c.cfg, b)
 		if !slices.Equal(got, c.want) || !slices.Equal(frames, c.frames) {
@@ -65,42 +68,47 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeyers checks that keys of several kinds at once, of headers and read, are those of
-// each alone, with and without one that needs more of the frames than the others.
-func TestKeyers(t *testing.T) {
-	var all, ip []KeyConfig
-	for of := range Of(len(ofNames)) {
-		all = append(all, KeyConfig{Of: of}, KeyConfig{Of: of, VLAN: true, Mask4: 20, Mask6: 70})
+// allKeys returns configurations of all kinds, with and without masks and VLAN.
+func allKeys() (all []KeyConfig) {
+	for kind := range KeyKind(len(keyKindNames)) {
+		all = append(all, KeyConfig{Kind: kind}, KeyConfig{Kind: kind, VLAN: true, Mask4: 20, Mask6: 70})
 	}
+	return all
+}
+
+// TestKeyer checks that both methods of a Keyer return the keys that Keyers of one kind
+// make, with and without a kind that needs more of the frames than the others.
+func TestKeyer(t *testing.T) {
+	var ip []KeyConfig
+	all := allKeys()
 	for _, cfg := range all {
-		if cfg.Of != MACs {
+		if cfg.Kind != MACs {
 			ip = append(ip, cfg)
 		}
 	}
-	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, plainFrames()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
-		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Of: Src}, {Of: Dst}}, {{Of: Src}, {Of: Flow}}, {{Of: MACs}}} {
-			checkKeyers(t, cfgs, Config{}, b, 0)
-			checkKeyers(t, cfgs, Config{Inner: true}, b, len(b.Frames)-13)
-			checkKeyers(t, cfgs, Config{}, b, len(b.Frames))
+	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
+		for _, cfgs := range [][]KeyConfig{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
+			checkKeyer(t, cfgs, DecoderConfig{}, b, 0)
+			checkKeyer(t, cfgs, DecoderConfig{Inner: true}, b, len(b.Frames)-13)
+			checkKeyer(t, cfgs, DecoderConfig{}, b, len(b.Frames))
 		}
 	}
 }
 
-func checkKeyers(t *testing.T, cfgs []KeyConfig, how Config, b *capture.Batch, from int) {
+func checkKeyer(t *testing.T, cfgs []KeyConfig, how DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
-	keyers := NewKeyers(cfgs, how)
-	for way, all := range [][]*Keys{keyers.Gather(b, from, h), NewKeyers(cfgs, how).Read(b, from, len(h))} {
+	for way, all := range [][]*Keys{NewKeyer(cfgs, how).FromHeaders(b, from, h), NewKeyer(cfgs, how).FromFrames(b, from, len(h))} {
 		for i, got := range all {
-			if want := NewKeyer(cfgs[i]).Gather(b, from, h); !got.equal(want) {
+			if want := NewKeyer(cfgs[i:i+1], how).FromHeaders(b, from, h)[0]; !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)
 			}
 		}
 	}
 }
 
-// plainFrames returns frames most of which have nothing rare about them.
-func plainFrames() [][]byte {
+// mostlyFast returns frames most of which take the fast path.
+func mostlyFast() [][]byte {
 	var frames [][]byte
 	for i := range 1000 {
 		n := byte(i)
@@ -134,10 +142,10 @@ func (k *Keys) equal(other *Keys) bool {
 		slices.Equal(k.MAC, other.MAC) && slices.Equal(k.MACFrame, other.MACFrame)
 }
 
-// TestVLANZero checks that a priority tag is told from no tag.
+// TestVLANZero checks that a priority tag differs from no tag.
 func TestVLANZero(t *testing.T) {
 	b := newBatch(capture.LinkEthernet, ether(typeIPv4, packet4), ether(typeVLAN, join(be16(0), be16(typeIPv4), packet4)))
-	got, _ := texts(t, KeyConfig{Of: Src, VLAN: true}, b)
+	got, _ := texts(t, KeyConfig{Kind: Src, VLAN: true}, b)
 	if want := []string{"10.0.0.1", "10.0.0.1 vlan 0"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -157,35 +165,35 @@ func reversed(ip []byte) []byte {
 	return out
 }
 
-// TestBiflow checks that both directions are one, whichever end is the smaller,
-// and that a flow to itself is told apart by its ports.
+// TestBiflow checks that both directions have one key, whichever end is the smaller one,
+// and that the ports distinguish the ends of a flow from an address to itself.
 func TestBiflow(t *testing.T) {
 	self := ip4(1, protoUDP, udp(9, 7, nil))
 	copy(self[16:20], self[12:16])
 	far6 := ip6(1, protoTCP, tcp(5, 6, nil))
 	copy(far6[8:], []byte{0xff, 0xfe})
-	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ in the last byte alone
+	low6 := ip6(1, protoTCP, tcp(5, 6, nil)) // ends that differ only in the last byte
 	copy(low6[24:], low6[8:23])
 	low6[39] = 0
 	for _, ip := range [][]byte{packet4, packet6, self, far6, low6} {
 		b := newBatch(capture.LinkRaw, ip, reversed(ip))
-		for _, cfg := range []KeyConfig{{Of: Biflow}, {Of: Biflow, Mask4: 31, Mask6: 127}, {Of: Biflow, Mask4: 8, Mask6: 8}} {
+		for _, cfg := range []KeyConfig{{Kind: Biflow}, {Kind: Biflow, Mask4: 31, Mask6: 127}, {Kind: Biflow, Mask4: 8, Mask6: 8}} {
 			if got, _ := texts(t, cfg, b); got[0] != got[1] {
 				t.Errorf("%+v: %q", cfg, got)
 			}
 		}
-		if got, _ := texts(t, KeyConfig{Of: Flow}, b); got[0] == got[1] {
+		if got, _ := texts(t, KeyConfig{Kind: Flow}, b); got[0] == got[1] {
 			t.Errorf("one flow for both directions: %q", got[0])
 		}
 	}
 }
 
-// TestPortless checks that what has no ports is shown without.
+// TestPortless checks that keys without ports are shown without.
 func TestPortless(t *testing.T) {
 	later := slices.Clone(packet4)
 	later[7] = 1
 	b := newBatch(capture.LinkRaw, ip4(1, protoICMP, []byte("\x08\x00....")), later, ip4(1, 200, nil))
-	got, _ := texts(t, KeyConfig{Of: Flow}, b)
+	got, _ := texts(t, KeyConfig{Kind: Flow}, b)
 	want := []string{"icmp 10.0.0.1 > 10.0.1.1", "udp 10.0.0.1 > 10.0.1.1", "ip-200 10.0.0.1 > 10.0.1.1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -196,8 +204,8 @@ func TestPortless(t *testing.T) {
 func TestMasks(t *testing.T) {
 	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	for bits := 1; bits <= 128; bits++ {
-		cfg := KeyConfig{Of: Src, Mask4: min(bits, 32), Mask6: bits}
-		keys := NewKeyer(cfg).Gather(b, 0, decode(Config{}, b))
+		cfg := KeyConfig{Kind: Src, Mask4: min(bits, 32), Mask6: bits}
+		keys := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromHeaders(b, 0, decode(DecoderConfig{}, b))[0]
 		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
 		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)
@@ -210,7 +218,7 @@ func TestMasks(t *testing.T) {
 }
 
 func TestValidateKeyConfig(t *testing.T) {
-	for _, bad := range []KeyConfig{{Of: 7}, {Mask4: 33}, {Mask4: -1}, {Mask6: 129}, {Mask6: -1}} {
+	for _, bad := range []KeyConfig{{Kind: 7}, {Mask4: 33}, {Mask4: -1}, {Mask6: 129}, {Mask6: -1}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
@@ -219,11 +227,11 @@ func TestValidateKeyConfig(t *testing.T) {
 
 func TestParseOf(t *testing.T) {
 	for o := Src; o <= MACs; o++ {
-		if got, err := ParseOf(o.String()); got != o || err != nil {
+		if got, err := ParseKeyKind(o.String()); got != o || err != nil {
 			t.Errorf("%v: got %v, %v", o, got, err)
 		}
 	}
-	if _, err := ParseOf("port"); err == nil {
+	if _, err := ParseKeyKind("port"); err == nil {
 		t.Error("port was accepted")
 	}
 }
@@ -233,8 +241,74 @@ func TestProtocol(t *testing.T) {
 		"tcp": {Version: 4, Proto: 6}, "icmpv6": {Version: 6, Proto: 58}, "ip-253": {Version: 4, Proto: 253},
 		"hopopt": {Version: 4}, "non_ip": {},
 	} {
-		if got := h.Protocol().String(); got != want {
+		if got := h.protocol().String(); got != want {
 			t.Errorf("%+v: got %q, want %q", h, got, want)
 		}
 	}
+}
+
+// TestDetermines compares Determines with the keys of packets: whether packets with equal
+// keys of one kind have equal keys of the other.
+func TestDetermines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	var frames [][]byte
+	for range 4000 {
+		payload := udp(rng.IntN(2), rng.IntN(2), nil)
+		packet := ip4(0, 17, payload)
+		copy(packet[12:], []byte{10, 0, 0, byte(rng.IntN(4)), 10, 0, 0, byte(rng.IntN(4))})
+		frame := ether(0x0800, packet)
+		if rng.IntN(2) == 0 {
+			frame = join(frame[:12], be16(0x8100), be16(rng.IntN(2)), frame[12:])
+		}
+		frames = append(frames, frame)
+	}
+	b := newBatch(capture.LinkEthernet, frames...)
+	var cfgs []KeyConfig
+	for of := Src; of <= Biflow; of++ {
+		for _, mask := range []int{0, 31, 32} {
+			cfgs = append(cfgs, KeyConfig{Kind: of, Mask4: mask}, KeyConfig{Kind: of, Mask4: mask, VLAN: true})
+		}
+	}
+	keys := make([][]string, len(cfgs))
+	for i, cfg := range cfgs {
+		keys[i] = keysOf(b, cfg, len(frames))
+	}
+	for i, cfg := range cfgs {
+		for j, other := range cfgs {
+			want := true
+			first := map[string]string{}
+			for n, key := range keys[i] {
+				known, ok := first[key]
+				if !ok {
+					first[key] = keys[j][n]
+				} else if known != keys[j][n] {
+					want = false
+				}
+			}
+			if got := cfg.Determines(other); got != want {
+				t.Errorf("%+v, %+v: %v, want %v", cfg, other, got, want)
+			}
+		}
+	}
+}
+
+// keysOf returns the elements of each packet, in no order.
+func keysOf(b *capture.Batch, cfg KeyConfig, packets int) []string {
+	elements := make([][]string, packets)
+	made := NewKeyer([]KeyConfig{cfg}, DecoderConfig{}).FromFrames(b, 0, packets)[0]
+	for i, frame := range made.V4Frame {
+		text := ""
+		if made.Addr4 != nil {
+			text = fmt.Sprintf("%x", made.Addr4[i])
+		} else {
+			text = fmt.Sprintf("%x", made.V4[i])
+		}
+		elements[frame] = append(elements[frame], text)
+	}
+	texts := make([]string, packets)
+	for i := range elements {
+		slices.Sort(elements[i])
+		texts[i] = strings.Join(elements[i], " ")
+	}
+	return texts
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// wifiFrame is an 802.11 frame with three addresses and what follows them.
+// wifiFrame is an 802.11 frame with three addresses.
 func wifiFrame(control, flags byte, rest ...any) []byte {
 	return join([]byte{control, flags, 0, 0}, mac(1), mac(2), mac(3), "\x00\x00", join(rest...))
 }
 
-// linkCases are headers of every link type, each before a whole datagram. What
-// they lead to agrees with tshark where it knows the type.
+// linkCases has headers of every link type, each before a whole datagram. The expected
+// results agree with tshark for the types that it knows.
 var linkCases = []struct {
 	name string
 	link capture.LinkType
@@ -130,7 +130,7 @@ func TestLinkTypes(t *testing.T) {
 				datagram = packet4
 			}
 			data := join(c.head, datagram)
-			h := decodeOne(Config{}, c.link, data)
+			h := decodeOne(DecoderConfig{}, c.link, data)
 			if c.ip == nil {
 				if h.Version != 0 || h.Start != 0 || int(h.End) != len(data) || int(h.Wire) != len(data) {
 					t.Errorf("found %+v where no IP header is", h)
@@ -143,21 +143,21 @@ func TestLinkTypes(t *testing.T) {
 			if h.SrcPort != 1000 {
 				t.Errorf("source port %d, want 1000", h.SrcPort)
 			}
-			// Cut anywhere, nothing may be invented.
+			// Truncated anywhere, a frame must not yield anything else.
 			for n := range len(data) {
-				checkHeader(t, decodeOne(Config{}, c.link, data[:n:n]), n)
+				checkHeader(t, decodeOne(DecoderConfig{}, c.link, data[:n:n]), n)
 			}
 		})
 	}
 }
 
-// TestNFLogByteOrder checks that attributes are read in the order of the
-// machine that wrote the capture.
+// TestNFLogByteOrder checks that attributes are read in the byte order of the machine
+// that wrote the capture.
 func TestNFLogByteOrder(t *testing.T) {
 	data := join("\x0a\x00\x00\x00", be16(4+len(packet6)), be16(9), packet6)
 	b := newBatch(capture.LinkNFLog, data)
 	b.Sections[0].BigEndian = true
-	if h := decode(Config{}, b)[0]; !tail(h, data, packet6) {
+	if h := decode(DecoderConfig{}, b)[0]; !tail(h, data, packet6) {
 		t.Errorf("got %+v", h)
 	}
 }
@@ -187,7 +187,7 @@ func TestHardwareAddresses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := decodeOne(Config{}, c.link, c.data)
+			h := decodeOne(DecoderConfig{}, c.link, c.data)
 			var dst, src []byte
 			if h.Flags&FlagDst != 0 {
 				dst = c.data[h.Dst:][:6]

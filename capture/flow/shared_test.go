@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// counts are what both judges say about a capture or an hour of it.
+// counts has what both judges say about a capture, or an hour of it.
 type counts struct {
 	Packets   int `json:"packets"`
 	IPPackets int `json:"ip_packets"`
@@ -30,7 +30,7 @@ type duplicates struct {
 	Anchored map[string]int `json:"anchored_last"`
 }
 
-// answers are those of one judge for one capture.
+// answers has what one judge says about one capture.
 type answers struct {
 	Whole      counts                `json:"whole"`
 	Hours      map[string]counts     `json:"hours"`
@@ -58,7 +58,7 @@ var moreCopies = map[string]duplicates{
 	"pcapparser__wireshark_samples-test.pcapng": {Ever: 1, Anchored: map[string]int{"60": 17}},
 }
 
-// tally counts one capture or hour.
+// tally counts one capture, or an hour of it.
 type tally struct {
 	counts
 	addr4 [2]map[uint32]bool
@@ -84,7 +84,7 @@ func (t *tally) result() counts {
 	return c
 }
 
-// beyond stands for the hour of times that do not fit into a Frame.
+// beyond names the hour of times that do not fit into a Frame.
 const beyond = "beyond"
 
 // hourName names the UTC hour of a time as the judges do.
@@ -147,31 +147,28 @@ type survey struct {
 
 func surveyOf(t *testing.T, name string) *survey {
 	s := &survey{whole: newTally(), hours: map[string]*tally{}, frames: newSeen(), l3: newSeen()}
-	d := NewDecoder(Config{})
+	d := NewDecoder(DecoderConfig{})
 	frame := NewIdentity(IdentityConfig{Kind: Frame})
 	l3 := NewIdentity(IdentityConfig{Kind: L3})
-	var keyers []*Keyer
-	for _, of := range []Of{Src, Dst, Flow, Biflow} {
-		keyers = append(keyers, NewKeyer(KeyConfig{Of: of}))
-	}
+	keyer := NewKeyer([]KeyConfig{{Kind: Src}, {Kind: Dst}, {Kind: Flow}, {Kind: Biflow}}, DecoderConfig{})
 	headers := make([]Header, 500)
 	eachBatch(t, name, func(b *capture.Batch) {
-		for _, kind := range []Kind{L3, Inner} {
-			checkRead(t, IdentityConfig{Kind: kind}, b, 0)
-			checkKeyers(t, []KeyConfig{{Of: IP}, {Of: Flow, VLAN: true}}, Config{Inner: kind == Inner}, b, 0)
+		for _, kind := range []IdentityKind{L3, Inner} {
+			checkFromFrames(t, IdentityConfig{Kind: kind}, b, 0)
+			checkKeyer(t, []KeyConfig{{Kind: IP}, {Kind: Flow, VLAN: true}}, DecoderConfig{Inner: kind == Inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(headers) {
 			h := headers[:min(len(headers), len(b.Frames)-from)]
 			d.Decode(h, b, from)
 			tallies := s.packets(b, from, h)
-			for i, k := range keyers {
-				enter(tallies, k.Gather(b, from, h), i)
+			for i, keys := range keyer.FromHeaders(b, from, h) {
+				enter(tallies, keys, i)
 			}
 			for _, id := range []struct {
 				*Identity
 				*seen
 			}{{frame, s.frames}, {l3, s.l3}} {
-				for i, m := range id.Gather(b, from, h).all() {
+				for i, m := range id.FromHeaders(b, from, h).all() {
 					id.add(m, b.Frames[from+i].Time)
 				}
 			}
@@ -199,7 +196,7 @@ func (s *survey) packets(b *capture.Batch, from int, h []Header) [][2]*tally {
 	return tallies
 }
 
-// enter enters the keys of one Keyer: source, destination, flow, biflow.
+// enter counts the keys of source, destination, flow and biflow.
 func enter(tallies [][2]*tally, keys *Keys, of int) {
 	for i, addr := range keys.Addr4 {
 		for _, t := range tallies[keys.V4Frame[i]] {
@@ -222,8 +219,8 @@ func enter(tallies [][2]*tally, keys *Keys, of int) {
 	}
 }
 
-// TestSharedCaptures compares counts of real captures with those of two
-// independent parsers.
+// TestSharedCaptures compares counts of real captures with those of two independent
+// parsers.
 func TestSharedCaptures(t *testing.T) {
 	dir := sharedCaptures(t)
 	var python, tshark struct {

@@ -1,8 +1,10 @@
 package flow
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+)
 
-// maxTunnels is how many tunnels inside each other are opened.
+// maxTunnels is how many nested tunnels are opened.
 const maxTunnels = 8
 
 // UDP ports that stand for a tunnel.
@@ -18,9 +20,9 @@ const (
 // mayTunnel marks the protocols that can carry other packets.
 var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
 
-// openTunnels replaces the header of the frame d by the one that the innermost
-// tunnel carries. Fragments are not opened, and neither are tunnels in which
-// there is nothing to be found: what lies around those stays.
+// openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
+// does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
+// read.
 func openTunnels(h *Header, d []byte, wireLen uint32) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
@@ -38,13 +40,13 @@ func openTunnels(h *Header, d []byte, wireLen uint32) {
 		w.run(s)
 		switch {
 		case in.Version != 0 && w.frame < 0:
-			h.leave(&in)
+			h.inheritLink(&in)
 		case in.Version == 0 && w.frame < 0:
 			return
 		case in.Version == 0:
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
 			in.Wire = uint32(min(end-uint64(w.frame), 1<<32-1))
-			if uint32(in.Tag) < in.Start { // a tag between tunnel and frame is no part of it
+			if uint32(in.Tag) < in.Start { // a tag between the tunnel and the frame is not part of the frame
 				in.Tags = 0
 			}
 		}
@@ -53,8 +55,8 @@ func openTunnels(h *Header, d []byte, wireLen uint32) {
 	}
 }
 
-// wireEnd returns where the datagram ends by its own length field, counted
-// like the offsets; without one it has no end.
+// wireEnd returns the offset at which the datagram ends by its own length field. Without
+// a length it is the largest number.
 func (h *Header) wireEnd(d []byte) uint64 {
 	ip := d[h.Start:]
 	length := uint64(binary.BigEndian.Uint16(ip[2:]))
@@ -69,16 +71,16 @@ func (h *Header) wireEnd(d []byte) uint64 {
 	return uint64(h.Start) + length
 }
 
-// leave hands the link header's part of h on to in, for tunnels that carry no
-// link header of their own.
-func (h *Header) leave(in *Header) {
+// inheritLink copies the description of the link header from h to in. Tunnels without a
+// link header of their own need it.
+func (h *Header) inheritLink(in *Header) {
 	in.Flags |= h.Flags & linkFlags
 	in.VLAN, in.Dst, in.Src, in.Tag, in.Tags = h.VLAN, h.Dst, h.Src, h.Tag, h.Tags
 }
 
-// tunnel reads the tunnel's header at the start of the payload of h. It
-// returns what lies behind it, and how long the payload is from h.L4 on where
-// the tunnel says so, else -1.
+// tunnel reads the tunnel header at the start of the payload of h. It returns the step
+// behind it, and the length of the payload from h.L4 on, or -1 if the tunnel does not
+// say.
 func (w *walk) tunnel(h *Header) (s step, length int) {
 	switch h.Proto {
 	case protoIPv4:
@@ -113,8 +115,7 @@ func (w *walk) tunnel(h *Header) (s step, length int) {
 	return stop, -1
 }
 
-// shorter returns the smaller of two lengths, the first of which may be -1 for
-// none.
+// shorter returns the smaller of two lengths; an a of -1 counts as none.
 func shorter(a, b int) int {
 	if a < 0 {
 		return b
@@ -168,9 +169,9 @@ func (w *walk) geneve() step {
 	return w.goTo(header+4*int(w.d[w.o]&0x3f), atType)
 }
 
-// gtp reads a GTP-U header with its optional fields and extension headers (3GPP
-// TS 29.281, section 5). Only G-PDUs, which carry a user's packet, lead on. The
-// length counts from the start of the header.
+// gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
+// 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
+// counts from the start of the header.
 func (w *walk) gtp() (s step, length int) {
 	const header, optional, userPacket = 8, 4, 255
 	const anyOptional, hasExtension = 0x07, 0x04
@@ -199,4 +200,106 @@ func (w *walk) gtp() (s step, length int) {
 		w.o += n
 	}
 	return atIP, length
+}
+
+// Bits of the first two bytes of a GRE header (RFC 2784, RFC 2890, RFC 2637).
+const (
+	greChecksum = 0x8000
+	greRouting  = 0x4000
+	greKey      = 0x2000
+	greSequence = 0x1000
+	greAck      = 0x0080
+	greVersion  = 0x0007
+)
+
+// gre reads a GRE header of version 0, or of version 1 as PPTP uses it. The length is
+// known for PPTP only, and counts from the start of the header.
+func (w *walk) gre() (s step, length int) {
+	if w.left() < 4 {
+		return stop, -1
+	}
+	flags, typ := w.be16(0), w.be16(2)
+	switch flags & greVersion {
+	case 0:
+		return w.gre0(flags, typ), -1
+	case 1:
+		return w.pptp(flags, typ)
+	}
+	return stop, -1
+}
+
+func (w *walk) gre0(flags, typ uint16) step {
+	w.o += 4
+	for _, field := range [...]uint16{greChecksum | greRouting, greKey, greSequence} {
+		if flags&field != 0 {
+			w.o += 4
+		}
+	}
+	if flags&greRouting != 0 && !w.greRoutes() {
+		return stop
+	}
+	switch typ {
+	case typeERSPAN2:
+		if flags&greSequence == 0 { // type I, which has no header
+			return atEther
+		}
+		return w.goTo(8, atEther)
+	case typeERSPAN3:
+		return w.erspan3()
+	case typePPP:
+		return atPPP
+	}
+	w.typ = typ
+	return atType
+}
+
+// greRoutes skips the source route entries of RFC 1701. An empty entry ends them.
+func (w *walk) greRoutes() bool {
+	for w.left() >= 4 {
+		family, length := w.be16(0), w.d[w.o+3]
+		w.o += 4 + int(length)
+		if family == 0 && length == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pptp reads the enhanced GRE header of RFC 2637, section 4.1. The upper half of its key
+// is the length of the payload.
+func (w *walk) pptp(flags, typ uint16) (s step, length int) {
+	header := 8
+	if flags&greSequence != 0 {
+		header += 4
+	}
+	if flags&greAck != 0 {
+		header += 4
+	}
+	if flags&greKey == 0 || typ != typePPP || w.left() < header {
+		return stop, -1
+	}
+	length = header + int(w.be16(4))
+	return w.goTo(header, atPPP), length
+}
+
+// erspan3 reads the header of ERSPAN type III (draft-foschiano-erspan): twelve
+// bytes, and eight more with the last bit set.
+func (w *walk) erspan3() step {
+	const header, subheader = 12, 8
+	const frameEthernet, frameIP = 0, 2
+	if w.left() < header {
+		return stop
+	}
+	last := w.be16(10)
+	w.o += header
+	if last&1 != 0 {
+		w.o += subheader
+	}
+	switch last >> 10 & 0x1f {
+	case frameEthernet:
+		return atEther
+	case frameIP:
+		return atIP
+	}
+	return stop
 }

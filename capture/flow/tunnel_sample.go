@@ -1,15 +1,16 @@
 package flow
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TunnelSample tells in which tunnels packets travel, from a sample of them at equal
+// TunnelSample measures which tunnels packets travel in, from a sample at equal
 // distances: every packet at first, every second one once the sample is full, and so on.
-// It depends on the stream alone, and decodes some thousand packets more each time that
-// the stream doubles. The zero value is ready for use.
+// The sample depends on the stream alone. Each time the stream doubles, some two thousand
+// more packets are decoded. The zero value is ready for use.
 type TunnelSample struct {
 	kinds [4096]Tunnel
 	n     int
@@ -17,7 +18,7 @@ type TunnelSample struct {
 	seen  uint64 // packets
 }
 
-// Add takes samples of the next packets of the stream.
+// Add samples the next packets of the stream.
 func (s *TunnelSample) Add(b *capture.Batch) {
 	end := s.seen + uint64(len(b.Frames))
 	for {
@@ -43,8 +44,8 @@ func (s *TunnelSample) halve() {
 	s.shift++
 }
 
-// Share returns the share of packets that travel in tunnels, and in which, the most
-// frequent one first.
+// Share returns the share of packets that travel in tunnels, from 0 to 1, and the kinds
+// of these tunnels, the most frequent first.
 func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
 	var counts [tunnelKinds]int
 	for _, k := range s.kinds[:s.n] {
@@ -60,4 +61,57 @@ func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
 	}
 	slices.SortStableFunc(kinds, func(a, b Tunnel) int { return counts[b] - counts[a] })
 	return 1 - float64(counts[NoTunnel])/float64(s.n), kinds
+}
+
+// Tunnel is a kind of tunnel that a packet travels in.
+type Tunnel uint8
+
+// The tunnels that identity Inner opens.
+const (
+	NoTunnel Tunnel = iota
+	IPinIP
+	GRE
+	ERSPAN
+	VXLAN
+	GENEVE
+	GTPU
+	// tunnelKinds is how many kinds there are.
+	tunnelKinds int = iota
+)
+
+var tunnelNames = [tunnelKinds]string{"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U"}
+
+// String returns the name of the protocol.
+func (t Tunnel) String() string { return nameOf(tunnelNames[:], uint8(t)) }
+
+// tunnelOf returns the outermost tunnel of frame i of b, if identity Inner opens it.
+func tunnelOf(b *capture.Batch, i int) Tunnel {
+	var h Header
+	decodeSlow(&h, b, i)
+	outer, data := h, b.Data(i)
+	openTunnels(&h, data, b.Frames[i].WireLen)
+	if h.Flags&FlagInner == 0 {
+		return NoTunnel
+	}
+	return outer.tunnel(data)
+}
+
+// tunnel returns the kind of the tunnel that was opened behind h.
+func (h *Header) tunnel(frame []byte) Tunnel {
+	switch h.Proto {
+	case protoIPv4, protoIPv6:
+		return IPinIP
+	case protoGRE:
+		if t := binary.BigEndian.Uint16(frame[h.L4+2:]); t == typeERSPAN2 || t == typeERSPAN3 {
+			return ERSPAN
+		}
+		return GRE
+	}
+	switch h.DstPort {
+	case portGENEVE:
+		return GENEVE
+	case portGTPU:
+		return GTPU
+	}
+	return VXLAN
 }

@@ -1,7 +1,11 @@
 package flow
 
 import (
+	"math"
+	"math/rand/v2"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/gopacket"
@@ -17,8 +21,8 @@ func udp4(port int, p []byte) []byte { return ip4(9, protoUDP, udp(40000, port, 
 // arpFrame is an Ethernet frame without IP.
 var arpFrame = arp(1)
 
-// tunnelCases are packets in tunnels; carried is what must be found inside, or
-// nil where the tunnel must stay closed.
+// tunnelCases has packets in tunnels. carried is what must be found inside, or nil if the
+// tunnel must stay closed.
 var tunnelCases = []struct {
 	name    string
 	outer   []byte
@@ -71,12 +75,12 @@ func TestTunnels(t *testing.T) {
 	for _, c := range tunnelCases {
 		t.Run(c.name, func(t *testing.T) {
 			data := ether(map[byte]int{4: typeIPv4, 6: typeIPv6}[c.outer[0]>>4], c.outer)
-			outer := decodeOne(Config{}, capture.LinkEthernet, data)
+			outer := decodeOne(DecoderConfig{}, capture.LinkEthernet, data)
 			if !tail(outer, data, c.outer) || outer.Flags&FlagInner != 0 {
 				t.Fatalf("without Inner: %+v", outer)
 			}
 			data = append(data, "trailer"...)
-			h := decodeOne(Config{Inner: true}, capture.LinkEthernet, data)
+			h := decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, data)
 			want := c.carried
 			if want == nil {
 				want = c.outer
@@ -93,7 +97,7 @@ func TestTunnels(t *testing.T) {
 				}
 			}
 			for n := range len(data) {
-				checkHeader(t, decodeOne(Config{Inner: true}, capture.LinkEthernet, data[:n:n]), n)
+				checkHeader(t, decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, data[:n:n]), n)
 			}
 		})
 	}
@@ -117,7 +121,7 @@ func TestTunnelsByGopacket(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := buf.Bytes()
-			h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+			h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
 			if string(data[h.Start:h.End]) != string(packet4) || h.SrcPort != 1000 {
 				t.Errorf("got %+v in %x", h, data)
 			}
@@ -125,8 +129,8 @@ func TestTunnelsByGopacket(t *testing.T) {
 	}
 }
 
-// TestTunnelFragments checks that pieces of tunnels are not opened, and that a
-// fragment header on a whole packet does no harm.
+// TestTunnelFragments checks that fragments are not opened, and that a whole packet with
+// a fragment header is.
 func TestTunnelFragments(t *testing.T) {
 	whole := udp4(portVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", ether(typeIPv4, packet4)))
 	first := append([]byte(nil), whole...)
@@ -137,42 +141,129 @@ func TestTunnelFragments(t *testing.T) {
 		data []byte
 		open bool
 	}{{"whole", whole, true}, {"first fragment", first, false}, {"atomic fragment", atomic, true}} {
-		h := decodeOne(Config{Inner: true}, capture.LinkRaw, c.data)
+		h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, c.data)
 		if open := h.Flags&FlagInner != 0; open != c.open {
 			t.Errorf("%s: opened %v, want %v", c.name, open, c.open)
 		}
 	}
 }
 
-// TestTunnelLink checks whose addresses and tags a header carries.
+// TestTunnelLink checks whose addresses and tags a header has.
 func TestTunnelLink(t *testing.T) {
 	inner := join(mac(7), mac(8), be16(typeVLAN), be16(0x6005), be16(typeIPv4), packet4)
 	bridged := ether(typeVLAN, join(be16(100), be16(typeIPv4), gre4("\x00\x00", be16(typeBridging), inner)))
 	routed := ether(typeVLAN, join(be16(100), be16(typeIPv4), ip4(9, protoIPv4, packet4)))
-	h := decodeOne(Config{Inner: true}, capture.LinkEthernet, bridged)
+	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, bridged)
 	if h.VLAN != 5 || bridged[h.Dst+5] != 7 || bridged[h.Src+5] != 8 || h.Tags != 1 {
 		t.Errorf("bridged: %+v", h)
 	}
-	h = decodeOne(Config{Inner: true}, capture.LinkEthernet, routed)
+	h = decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, routed)
 	if h.VLAN != 100 || h.Dst != 0 || h.Src != 6 || h.Tag != 14 || h.Tags != 1 {
 		t.Errorf("routed: %+v", h)
 	}
-	// A tag before the frame that a tunnel carries is no part of the frame.
+	// A tag before the frame that a tunnel carries is not part of the frame.
 	odd := gre4("\x00\x00", be16(typeVLAN), be16(3), be16(typeBridging), arpFrame)
-	h = decodeOne(Config{Inner: true}, capture.LinkRaw, odd)
+	h = decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, odd)
 	if h.Version != 0 || h.Tags != 0 || string(odd[h.Start:h.End]) != string(arpFrame) {
 		t.Errorf("tag before the frame: %+v", h)
 	}
 }
 
-// TestTunnelDepth checks that nesting is bounded.
+// TestTunnelDepth checks that only so many nested tunnels are opened.
 func TestTunnelDepth(t *testing.T) {
 	data := packet4
 	for range 50 {
 		data = ip4(9, protoIPv4, data)
 	}
-	h := decodeOne(Config{Inner: true}, capture.LinkRaw, data)
+	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
 	if h.Start != 20*maxTunnels {
 		t.Errorf("innermost header at %d, want %d", h.Start, 20*maxTunnels)
+	}
+}
+
+// TestTunnelOf names exactly the tunnels that identity Inner opens.
+func TestTunnelOf(t *testing.T) {
+	names := map[string]Tunnel{
+		"gre": GRE, "pptp": GRE, "erspan": ERSPAN, "vxlan": VXLAN, "vxlan-gpe": VXLAN, "geneve": GENEVE, "gtp": GTPU,
+		"ip": IPinIP, "6": IPinIP, "4": IPinIP, "three": IPinIP,
+	}
+	for _, c := range tunnelCases {
+		want := NoTunnel
+		if c.carried != nil {
+			first, _, _ := strings.Cut(c.name, " ")
+			want = names[strings.TrimSuffix(first, ",")]
+		}
+		if got := tunnelOf(newBatch(capture.LinkRaw, c.outer), 0); got != want {
+			t.Errorf("%s: %v, want %v", c.name, got, want)
+		}
+		for n := range len(c.outer) {
+			tunnelOf(newBatch(capture.LinkRaw, c.outer[:n:n]), 0) // must not read beyond
+		}
+	}
+}
+
+// Packets of raw IP, alone and in tunnels.
+const (
+	plainUDP = "\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02" + "\x00\x05\x00\x06\x00\x08\x00\x00"
+	inGRE    = "\x45\x00\x00\x34\x00\x01\x00\x00\x40\x2f\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02" + "\x00\x00\x08\x00" + plainUDP
+	inIP     = "\x45\x00\x00\x30\x00\x01\x00\x00\x40\x04\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02" + plainUDP
+)
+
+// batches cuts a stream of packets into batches of random lengths.
+func batches(r *rand.Rand, packets []string) (all []*capture.Batch) {
+	for len(packets) > 0 {
+		b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkRaw}}, Sections: make([]capture.Section, 1)}
+		n := min(r.IntN(300), len(packets))
+		for _, p := range packets[:n] {
+			size := uint32(len(p))
+			b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: size, WireLen: size})
+			b.Buf = append(b.Buf, p...)
+		}
+		all, packets = append(all, b), packets[n:]
+	}
+	return all
+}
+
+// TestTunnelSample checks that every packet of a short stream is sampled, and every 16th
+// of a long one, wherever batches end.
+func TestTunnelSample(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{0, 1, 4096, 4097, 60_000} {
+		packets := make([]string, n)
+		tunnels := 0
+		for i := range packets {
+			packets[i] = []string{plainUDP, inGRE, inGRE, inIP}[r.IntN(4)]
+			if packets[i] != plainUDP {
+				tunnels++
+			}
+		}
+		var first *TunnelSample
+		for range 3 {
+			s := &TunnelSample{}
+			for _, b := range batches(r, packets) {
+				s.Add(b)
+			}
+			if first == nil {
+				first = s
+			}
+			if *s != *first {
+				t.Fatalf("%d packets: the sample depends on batches", n)
+			}
+		}
+		share, kinds := first.Share()
+		if first.seen != uint64(n) || n <= 4096 && share != float64(tunnels)/math.Max(1, float64(n)) {
+			t.Errorf("%d packets: share %v of %d", n, share, first.seen)
+		}
+		if n < 4096 {
+			continue
+		}
+		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{GRE, IPinIP}) { // five standard errors
+			t.Errorf("%d packets: share %v, %v", n, share, kinds)
+		}
+		for i := range first.n {
+			if got, want := first.kinds[i] == NoTunnel, packets[i<<first.shift] == plainUDP; got != want {
+				t.Fatalf("%d packets: sample %d is of another packet", n, i)
+			}
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// step names what lies at the offset that a walk has reached.
+// step says what lies at the offset that a walk has reached.
 type step uint8
 
 const (
@@ -23,25 +23,23 @@ const (
 	atIP6
 )
 
-// walk is one way through the headers of a frame, from the outside in. Every
-// step moves the offset forward, so a walk ends after a number of steps that
-// is linear in the frame's length; steps that call each other would let a
-// frame choose the depth of the stack.
+// walk reads the headers of a frame from the outside in. Every step moves the offset
+// forward, so the number of steps is linear in the length of the frame. Steps return the
+// next step instead of calling it: otherwise a frame could choose the depth of the stack.
 type walk struct {
-	d         []byte // what may be read
-	o         int    // the offset reached; may lie behind the end of d
+	d         []byte // the bytes that may be read
+	o         int    // the offset reached; may lie beyond the end of d
 	h         *Header
 	link      capture.LinkType
 	typ       uint16
 	frame     int // offset of the first Ethernet header, -1 if none was met
-	bare      bare
+	nonIP     nonIP
 	bigEndian bool // byte order of the machine that wrote the capture
 	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
-	wifiPad   bool // the 802.11 header is padded to a multiple of four bytes
+	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
 }
 
-// run takes steps until the IP header was entered in the Header, or it turns
-// out that there is none.
+// run takes steps until the Header describes an IP header or there is none.
 func (w *walk) run(s step) {
 	for {
 		switch s {
@@ -66,31 +64,31 @@ func (w *walk) run(s step) {
 	}
 }
 
-// left is the number of bytes from the offset on; negative if it lies behind
-// the end.
+// left returns the number of bytes from the offset on. It is negative if the offset lies
+// beyond the end.
 func (w *walk) left() int { return len(w.d) - w.o }
 
 // be16 returns the big-endian number n bytes after the offset.
 func (w *walk) be16(n int) uint16 { return binary.BigEndian.Uint16(w.d[w.o+n:]) }
 
-// goTo moves the offset n bytes on and returns s.
+// goTo moves the offset forward by n bytes and returns s.
 func (w *walk) goTo(n int, s step) step {
 	w.o += n
 	return s
 }
 
-// ethertypeAt reads the ethertype n bytes after the offset and moves on to
-// what it announces, which starts 2 bytes later.
+// ethertypeAt reads the ethertype n bytes after the offset, and moves the offset behind
+// it.
 func (w *walk) ethertypeAt(n int) step {
 	w.typ = w.be16(n)
 	return w.goTo(n+2, atType)
 }
 
-// addresses notes where hardware addresses lie, counted from the offset; -1
-// means that there is none. The outermost ones stay in the Header, the innermost ones
-// in what frames without IP are compared by.
+// addresses records where hardware addresses lie, counted from the offset; -1 means none.
+// The Header keeps the outermost ones. The comparison of frames without IP uses the
+// innermost ones.
 func (w *walk) addresses(dst, src int) {
-	w.bare.addresses(w, dst, src)
+	w.nonIP.addresses(w, dst, src)
 	if w.h.Flags&(FlagDst|FlagSrc) != 0 {
 		return
 	}
@@ -104,7 +102,7 @@ func (w *walk) addresses(dst, src int) {
 	}
 }
 
-// tag notes the VLAN tag at the offset.
+// tag records the VLAN tag at the offset.
 func (w *walk) tag() {
 	h := w.h
 	switch {
@@ -116,5 +114,108 @@ func (w *walk) tag() {
 		}
 	case h.Tags > 0 && h.Tags < math.MaxUint8 && w.o == int(h.Tag)+4*int(h.Tags):
 		h.Tags++
+	}
+}
+
+// ip describes the IP header at the offset in the Header, if it has the version that s
+// asks for.
+func (w *walk) ip(s step) {
+	if w.left() < 1 {
+		return
+	}
+	switch version := w.d[w.o] >> 4; {
+	case version == 4 && s != atIP6:
+		w.ip4()
+	case version == 6 && s != atIP4:
+		w.ip6()
+	}
+}
+
+// ip4 reads an IPv4 header (RFC 791).
+func (w *walk) ip4() {
+	if w.left() < 20 {
+		return
+	}
+	ip := w.d[w.o:]
+	length := int(ip[0]&15) * 4
+	total := int(binary.BigEndian.Uint16(ip[2:]))
+	if length < 20 || total != 0 && total < length {
+		return
+	}
+	if total == 0 || total > len(ip) {
+		total = len(ip)
+	}
+	h := w.h
+	h.Version, h.Proto = 4, ip[9]
+	h.Start, h.End = uint32(w.o), uint32(w.o+total)
+	fragment := binary.BigEndian.Uint16(ip[6:])
+	if fragment&0x3fff != 0 {
+		h.Flags |= FlagFragment
+	}
+	if fragment&0x1fff == 0 {
+		h.upper(w.d, w.o+length)
+	}
+}
+
+// ip6 reads an IPv6 header (RFC 8200) and the extension headers after it.
+func (w *walk) ip6() {
+	if w.left() < 40 {
+		return
+	}
+	ip := w.d[w.o:]
+	end := len(ip)
+	if payload := int(binary.BigEndian.Uint16(ip[4:])); payload != 0 {
+		end = min(end, 40+payload)
+	}
+	h := w.h
+	h.Version = 6
+	h.Start, h.End = uint32(w.o), uint32(w.o+end)
+	proto, o, found := h.extensions(ip[:end])
+	h.Proto = proto
+	if found {
+		h.upper(w.d, w.o+o)
+	}
+}
+
+// extensions follows the extension headers of an IPv6 datagram. It returns the last
+// protocol number, the offset of its header, and whether this is the upper-layer header.
+// It is not if the headers were truncated or the datagram is a later fragment.
+func (h *Header) extensions(ip []byte) (proto uint8, o int, found bool) {
+	proto, o = ip[6], 40
+	for isExtension[proto] {
+		if o+2 > len(ip) {
+			return proto, o, false
+		}
+		next, length := ip[o], 8*(1+int(ip[o+1]))
+		switch proto {
+		case protoAH:
+			length = 8 + 4*int(ip[o+1]) // RFC 4302, section 2.2
+		case protoFragment:
+			if o+8 > len(ip) {
+				return proto, o, false
+			}
+			length = 8
+			fragment := binary.BigEndian.Uint16(ip[o+2:])
+			if fragment&^6 != 0 { // an offset, or more fragments to come
+				h.Flags |= FlagFragment
+			}
+			if fragment>>3 != 0 {
+				return next, o + length, false
+			}
+		}
+		proto, o = next, o+length
+	}
+	return proto, o, true
+}
+
+// upper describes the header after IP, which begins at offset o of the frame d.
+func (h *Header) upper(d []byte, o int) {
+	if o > int(h.End) {
+		return
+	}
+	h.L4 = uint32(o)
+	if o+4 <= int(h.End) {
+		ports := binary.BigEndian.Uint32(d[o:]) & portMask[h.Proto]
+		h.SrcPort, h.DstPort = uint16(ports>>16), uint16(ports)
 	}
 }

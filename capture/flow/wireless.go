@@ -6,8 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// wireless reads 802.11 frames and the headers that capture drivers put before
-// them.
+// wireless reads 802.11 frames and the headers that capture drivers put before them.
 func (w *walk) wireless() step {
 	switch w.link {
 	case capture.LinkRadiotap:
@@ -20,8 +19,8 @@ func (w *walk) wireless() step {
 	return w.wifi()
 }
 
-// radiotap skips a radiotap header (https://www.radiotap.org) and takes from
-// its flags whether the 802.11 header is padded.
+// radiotap skips a radiotap header (https://www.radiotap.org). Its flags say whether the
+// 802.11 header is padded and whether a frame check sequence follows.
 func (w *walk) radiotap() step {
 	const minimum = 8
 	if w.left() < minimum || w.d[w.o] != 0 {
@@ -35,14 +34,14 @@ func (w *walk) radiotap() step {
 	flags := radiotapFlags(d[:length])
 	w.wifiPad = flags&0x20 != 0
 	if flags&0x10 != 0 {
-		w.bare.fcs = 4
+		w.nonIP.fcs = 4
 	}
 	w.o += length
 	return w.wifi()
 }
 
-// radiotapFlags returns the flags field, 0 if there is none. Only the time
-// stamp, eight aligned bytes, can come before it.
+// radiotapFlags returns the flags field, 0 if there is none. Only the timestamp, eight
+// aligned bytes, can come before it.
 func radiotapFlags(d []byte) byte {
 	const more, hasTime, hasFlags = 1 << 31, 1 << 0, 1 << 1
 	present := binary.LittleEndian.Uint32(d[4:])
@@ -62,11 +61,11 @@ func radiotapFlags(d []byte) byte {
 	return d[o]
 }
 
-// avsMagic is the version of the AVS header, all but the last bits.
+// avsMagic is the version of the AVS header without the last bits.
 const avsMagic = 0x80211000
 
-// prism skips a Prism II header, whose length field is in the byte order of the
-// machine. Some drivers write AVS headers under this link type.
+// prism skips a Prism II header, whose length field has the byte order of the machine.
+// Some drivers write AVS headers under this link type.
 func (w *walk) prism() step {
 	const minimum = 144
 	if w.left() < 8 {
@@ -109,8 +108,8 @@ const (
 	wifiOrder     = 0x80 // in QoS frames: an HT control field follows
 )
 
-// wifi reads an 802.11 header. Data frames that are not encrypted lead on;
-// management frames have their addresses noted.
+// wifi reads an 802.11 header. Data frames that are not encrypted lead on; of management
+// frames, only the addresses are recorded.
 func (w *walk) wifi() step {
 	const header, management, data = 24, 0, 2
 	if w.left() < header {
@@ -162,8 +161,8 @@ func (w *walk) wifi() step {
 	return atLLC
 }
 
-// subframe reads the header of the first frame of an A-MSDU (9.3.2.2): two
-// addresses and a length.
+// subframe reads the header of the first frame of an A-MSDU (9.3.2.2): two addresses and
+// a length.
 func (w *walk) subframe() step {
 	const header = 14
 	if w.left() < header {

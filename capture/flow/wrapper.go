@@ -22,8 +22,8 @@ func (w *walk) ppi() step {
 	return w.goTo(length, atLink)
 }
 
-// pktap skips the header of macOS's PKTAP, which names the link type of what
-// follows. Records that hold no packet lead nowhere.
+// pktap skips the header of macOS's PKTAP, which names the link type of what follows.
+// Records without a packet lead nowhere.
 func (w *walk) pktap() step {
 	const minimum, packet = 108, 1
 	if w.left() < minimum {
@@ -38,7 +38,7 @@ func (w *walk) pktap() step {
 	return w.goTo(int(length), atLink)
 }
 
-// hostLog reads the headers of packets that a host's own network stack logged.
+// hostLog reads the headers of packets that the network stack of a host has logged.
 func (w *walk) hostLog() step {
 	switch w.link {
 	case capture.LinkNFLog:
@@ -86,8 +86,8 @@ func (w *walk) host16(n int) uint16 {
 	return binary.LittleEndian.Uint16(w.d[w.o+n:])
 }
 
-// pflog skips the header of OpenBSD's packet filter log, whose length leaves
-// out the padding to four bytes.
+// pflog skips the header of OpenBSD's packet filter log. Its length field does not count
+// the padding to four bytes.
 func (w *walk) pflog() step {
 	const minimum = 45
 	if w.left() < minimum || w.d[w.o] < minimum {

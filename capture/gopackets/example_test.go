@@ -60,7 +60,7 @@ func ExampleNewSource() {
 	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
 	packets := pipeline.New(gopackets.NewSource(handle, gopackets.SourceConfig{Name: file.Name()}))
 	defer packets.Close()
-	if err := packets.Each(context.Background(), 2, detector.Tasks(w)); err != nil {
+	if err := packets.Run(context.Background(), 2, detector.Tasks(w)); err != nil {
 		log.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

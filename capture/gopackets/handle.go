@@ -29,29 +29,29 @@ func (z zeroCopy) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 
 // handle reads packets, and numbers the interfaces that they come from.
 type handle struct {
-	src  gopacket.PacketDataSource
-	read func() ([]byte, gopacket.CaptureInfo, error)
-	lent bool // data is valid until the next read only
-	link capture.LinkType
+	src     gopacket.PacketDataSource
+	read    func() ([]byte, gopacket.CaptureInfo, error)
+	borrows bool // data is valid until the next read only
+	link    capture.LinkType
 
-	numbers  map[place]uint32
-	last     place
+	numbers  map[ifaceKey]uint32
+	last     ifaceKey
 	number   uint32 // of last
 	ifaces   []capture.Interface
 	sections []capture.Section
 }
 
-// place is what tells interfaces apart.
-type place struct {
+// ifaceKey is what tells interfaces apart.
+type ifaceKey struct {
 	index int
 	link  capture.LinkType
 }
 
 // newHandle reads src. A link type of 0 stands for what src says, or Ethernet.
 func newHandle(src gopacket.PacketDataSource, link capture.LinkType) *handle {
-	h := &handle{src: src, read: src.ReadPacketData, link: link, numbers: map[place]uint32{}}
+	h := &handle{src: src, read: src.ReadPacketData, link: link, numbers: map[ifaceKey]uint32{}}
 	if z, ok := src.(gopacket.ZeroCopyPacketDataSource); ok {
-		h.read, h.lent = z.ZeroCopyReadPacketData, true
+		h.read, h.borrows = z.ZeroCopyReadPacketData, true
 	}
 	return h
 }
@@ -70,7 +70,7 @@ func (h *handle) end(b *capture.Batch) {
 
 // add adds a packet to a batch.
 func (h *handle) add(b *capture.Batch, data []byte, info *gopacket.CaptureInfo) {
-	at := place{info.InterfaceIndex, h.linkOf(info)}
+	at := ifaceKey{info.InterfaceIndex, h.linkOf(info)}
 	if at != h.last || len(b.Interfaces) == 0 {
 		h.last, h.number = at, h.find(b, at)
 	}
@@ -96,7 +96,7 @@ func (h *handle) linkOf(info *gopacket.CaptureInfo) capture.LinkType {
 }
 
 // find returns the number of an interface, which is described in b if it is new.
-func (h *handle) find(b *capture.Batch, at place) uint32 {
+func (h *handle) find(b *capture.Batch, at ifaceKey) uint32 {
 	n, ok := h.numbers[at]
 	if !ok {
 		it := capture.Interface{LinkType: at.link, Name: fmt.Sprintf("interface %d", at.index)}

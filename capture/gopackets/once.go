@@ -30,11 +30,11 @@ type Config struct {
 // Packets are those of a handle, each once. They are a gopacket.PacketDataSource, and a
 // ZeroCopyPacketDataSource. They serve one goroutine at a time.
 type Packets struct {
-	pump     *pump
+	prefetch *prefetcher
 	detector *dedup.Detector
 	owned    bool // Close closes the detector
 
-	part   part
+	chunk  chunk
 	drop   []uint64 // the copies in part
 	next   int      // number in part
 	read   uint64
@@ -44,7 +44,7 @@ type Packets struct {
 // Once wraps a handle. It panics if there is no memory for the detector that it makes
 // where cfg has none.
 func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
-	p := &Packets{pump: newPump(newHandle(src, cfg.LinkType), max(cfg.Ahead, 0), false), detector: cfg.Detector}
+	p := &Packets{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), max(cfg.Ahead, 0), false), detector: cfg.Detector}
 	if p.detector == nil {
 		var err error
 		if p.detector, err = dedup.New(dedup.Config{}); err != nil {
@@ -62,10 +62,10 @@ func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	switch {
 	case err != nil:
 		return nil, gopacket.CaptureInfo{}, err
-	case len(p.part.own) > 0:
-		return p.part.own[i], p.part.infos[i], nil
+	case len(p.chunk.owned) > 0:
+		return p.chunk.owned[i], p.chunk.infos[i], nil
 	}
-	return bytes.Clone(p.part.batch.Data(i)), p.part.infos[i], nil
+	return bytes.Clone(p.chunk.batch.Data(i)), p.chunk.infos[i], nil
 }
 
 // ZeroCopyReadPacketData is ReadPacketData, but data is valid until the next call only.
@@ -74,7 +74,7 @@ func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 	if err != nil {
 		return nil, gopacket.CaptureInfo{}, err
 	}
-	return p.part.batch.Data(i), p.part.infos[i], nil
+	return p.chunk.batch.Data(i), p.chunk.infos[i], nil
 }
 
 // Counts returns how many packets were judged, and how many of them were copies.
@@ -84,8 +84,8 @@ func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
 // was read ahead is lost: further calls return os.ErrClosed. The handle stays the
 // caller's: a read of it that waits ends with the handle.
 func (p *Packets) Close() error {
-	p.pump.close()
-	p.part = part{}
+	p.prefetch.close()
+	p.chunk = chunk{}
 	if p.owned {
 		return p.detector.Close()
 	}
@@ -95,18 +95,18 @@ func (p *Packets) Close() error {
 // advance returns the number of the next packet that stays.
 func (p *Packets) advance() (int, error) {
 	for {
-		for p.next < len(p.part.infos) {
+		for p.next < len(p.chunk.infos) {
 			i := p.next
 			p.next++
 			if p.drop[i/64]>>(i%64)&1 == 0 {
 				return i, nil
 			}
 		}
-		if err := p.part.err; err != nil {
-			p.part.err = nil
+		if err := p.chunk.err; err != nil {
+			p.chunk.err = nil
 			return 0, err
 		}
-		p.pump.take(&p.part)
+		p.prefetch.next(&p.chunk)
 		p.judge()
 	}
 }
@@ -114,11 +114,11 @@ func (p *Packets) advance() (int, error) {
 // judge finds the copies among the packets that were taken.
 func (p *Packets) judge() {
 	p.next = 0
-	if len(p.part.infos) == 0 {
+	if len(p.chunk.infos) == 0 {
 		return
 	}
-	p.drop = p.detector.Copies(&p.part.batch)
-	p.read += uint64(len(p.part.infos))
+	p.drop = p.detector.Copies(&p.chunk.batch)
+	p.read += uint64(len(p.chunk.infos))
 	for _, word := range p.drop {
 		p.copies += uint64(bits.OnesCount64(word))
 	}

@@ -33,11 +33,11 @@ const maxBatch = 4096
 // the handle from the first call of Next on, so a batch has all packets that came since
 // the batch before, and none waits for others.
 type Source struct {
-	pump   *pump
-	cfg    SourceConfig
-	part   part
-	octets atomic.Int64
-	err    error // how it has ended
+	prefetch *prefetcher
+	cfg      SourceConfig
+	chunk    chunk
+	octets   atomic.Int64
+	err      error // how it has ended
 }
 
 var _ capture.Source = (*Source)(nil)
@@ -45,7 +45,7 @@ var _ capture.Source = (*Source)(nil)
 // NewSource makes a source of the packets that src returns.
 func NewSource(src gopacket.PacketDataSource, cfg SourceConfig) *Source {
 	cfg.Name = cmp.Or(cfg.Name, "gopacket")
-	return &Source{pump: newPump(newHandle(src, cfg.LinkType), maxBatch, true), cfg: cfg}
+	return &Source{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), maxBatch, true), cfg: cfg}
 }
 
 // Next returns the packets that have come, at least one, and about
@@ -54,13 +54,13 @@ func NewSource(src gopacket.PacketDataSource, cfg SourceConfig) *Source {
 // capture.ErrTruncated, any other as a ReadError. See capture.Source.
 func (s *Source) Next(b *capture.Batch) error {
 	for s.err == nil {
-		s.part.batch = *b
-		s.pump.take(&s.part)
-		*b = s.part.batch
+		s.chunk.batch = *b
+		s.prefetch.next(&s.chunk)
+		*b = s.chunk.batch
 		for i := range b.Frames {
 			s.octets.Add(int64(b.Frames[i].CapLen))
 		}
-		if err := s.part.err; err != nil && !s.temporary(err) {
+		if err := s.chunk.err; err != nil && !s.temporary(err) {
 			s.err = s.located(err)
 		}
 		if len(b.Frames) > 0 {
@@ -103,6 +103,6 @@ func (s *Source) Size() int64 { return 0 }
 // Close ends reading ahead, and a Next that waits. The handle stays the caller's: a read
 // of it that waits ends with the handle.
 func (s *Source) Close() error {
-	s.pump.close()
+	s.prefetch.close()
 	return nil
 }

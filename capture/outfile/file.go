@@ -43,13 +43,13 @@ var (
 // File is an output; the package comment has its contract. It is for one goroutine.
 // One of Commit, Keep and Discard must be called.
 type File struct {
-	name string // as given, for errors
-	opt  Options
-	dest destination
-	out  *os.File
-	pack compressor // nil for a plain file
-	tail *bufio.Writer
-	shut atomic.Bool // what compressors still put out goes nowhere
+	name       string // as given, for errors
+	opt        Options
+	dest       destination
+	out        *os.File
+	compress   compressor // nil for a plain file
+	tail       *bufio.Writer
+	discarding atomic.Bool // what compressors still put out goes nowhere
 
 	written int64 // bytes that are in out
 	failed  error // the first failed write
@@ -84,8 +84,8 @@ func (f *File) Write(p []byte) (int, error) {
 	}
 	var n int
 	var err error
-	if f.pack != nil {
-		n, err = f.pack.Write(p)
+	if f.compress != nil {
+		n, err = f.compress.Write(p)
 	} else {
 		n, err = f.put(p)
 	}
@@ -98,10 +98,10 @@ func (f *File) Write(p []byte) (int, error) {
 // Flush makes all that was written readable for others: it ends a block of a
 // compressed stream.
 func (f *File) Flush() error {
-	if f.failed != nil || f.done || f.pack == nil {
+	if f.failed != nil || f.done || f.compress == nil {
 		return f.failed
 	}
-	err := f.pack.Flush()
+	err := f.compress.Flush()
 	if err == nil {
 		err = f.tail.Flush()
 	}
@@ -113,7 +113,7 @@ func (f *File) Flush() error {
 
 // Gathers reports whether small writes are better gathered by the caller: nobody waits
 // for them.
-func (f *File) Gathers() bool { return f.dest.regular() || f.pack != nil }
+func (f *File) Gathers() bool { return f.dest.regular() || f.compress != nil }
 
 // Name returns the name as it was given, or as it was chosen since.
 func (f *File) Name() string { return f.name }
@@ -203,10 +203,10 @@ func (f *File) Discard() error {
 	if f.done {
 		return nil
 	}
-	if f.pack != nil {
+	if f.compress != nil {
 		// Only Close waits for its goroutines; what it completes goes nowhere.
-		f.shut.Store(true)
-		_ = f.pack.Close()
+		f.discarding.Store(true)
+		_ = f.compress.Close()
 	}
 	// Closing comes first: Windows removes no open file.
 	_ = f.close()
@@ -230,10 +230,10 @@ func (f *File) end(err error) error {
 
 // finish flushes every stage, unless writing has failed.
 func (f *File) finish() error {
-	if f.pack != nil {
-		f.shut.Store(f.failed != nil)
-		err := f.pack.Close()
-		f.pack = nil
+	if f.compress != nil {
+		f.discarding.Store(f.failed != nil)
+		err := f.compress.Close()
+		f.compress = nil
 		if err == nil {
 			err = f.tail.Flush()
 		}
@@ -247,7 +247,7 @@ func (f *File) finish() error {
 // fail notes the first failure of a write.
 func (f *File) fail(op string, err error) {
 	f.failed = f.named(op, err)
-	if f.cut && f.dest.regular() && f.pack == nil {
+	if f.cut && f.dest.regular() && f.compress == nil {
 		_ = f.out.Truncate(f.written) // a reader finds the end of what is whole
 	}
 }
@@ -269,22 +269,22 @@ func (f *File) addStages() error {
 		return nil
 	}
 	const tailSize = 256 << 10
-	tail := bufio.NewWriterSize(putter{f}, tailSize)
+	tail := bufio.NewWriterSize(fileWriter{f}, tailSize)
 	pack, err := newCompressor(f.name, tail, f.opt.Workers)
 	if err != nil {
 		return errors.Join(f.named("create", err), f.Discard())
 	}
 	if pack != nil {
-		f.pack, f.tail = pack, tail
+		f.compress, f.tail = pack, tail
 	}
 	return nil
 }
 
-// putter writes to the open file of a File.
-type putter struct{ f *File }
+// fileWriter writes to the open file of a File.
+type fileWriter struct{ f *File }
 
-func (p putter) Write(b []byte) (int, error) {
-	if p.f.shut.Load() {
+func (p fileWriter) Write(b []byte) (int, error) {
+	if p.f.discarding.Load() {
 		return len(b), nil
 	}
 	return p.f.put(b)

@@ -301,7 +301,7 @@ func TestTakenName(t *testing.T) {
 func TestGrow(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "cap.pcapng"), "old")
-	f, err := Grow(context.Background(), filepath.Join(dir, "cap.pcapng"), Options{})
+	f, err := CreateVisible(context.Background(), filepath.Join(dir, "cap.pcapng"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestGrow(t *testing.T) {
 	}
 	holds(t, dir, want)
 
-	f, err = Grow(context.Background(), filepath.Join(dir, "cap.pcapng.gz"), Options{})
+	f, err = CreateVisible(context.Background(), filepath.Join(dir, "cap.pcapng.gz"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func (d *folder) anonymous(mode fs.FileMode) (*os.File, error) {
 
 func procName(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
-// reveal gives an anonymous file a name that no file has.
-func (d *folder) reveal(f *os.File, name string) error {
+// linkAnonymous gives an anonymous file a name that no file has.
+func (d *folder) linkAnonymous(f *os.File, name string) error {
 	return d.errorOf("link", name, unix.Linkat(unix.AT_FDCWD, procName(int(f.Fd())), d.fd, name, unix.AT_SYMLINK_FOLLOW))
 }
 
@@ -108,8 +108,8 @@ func (d *folder) list() (*os.File, error) {
 	return d.open(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 }
 
-// now returns where the folder is, or "".
-func (d *folder) now() string {
+// currentPath returns where the folder is, or "".
+func (d *folder) currentPath() string {
 	path, err := os.Readlink(procName(d.fd))
 	if err != nil {
 		return ""

@@ -32,7 +32,7 @@ func (d *folder) open(name string, flags int, mode fs.FileMode) (*os.File, error
 // anonymous is for systems that have files without a name.
 func (d *folder) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func (d *folder) reveal(*os.File, string) error { return errors.ErrUnsupported }
+func (d *folder) linkAnonymous(*os.File, string) error { return errors.ErrUnsupported }
 
 // rename replaces what has the second name.
 func (d *folder) rename(from, to string) error { return d.root.Rename(from, to) }
@@ -61,5 +61,5 @@ func (d *folder) stat(name string) (fs.FileInfo, error) { return d.root.Lstat(na
 // list opens the folder for reading.
 func (d *folder) list() (*os.File, error) { return d.root.Open(".") }
 
-// now is for systems that tell where an open folder is.
-func (d *folder) now() string { return "" }
+// currentPath is for systems that tell where an open folder is.
+func (d *folder) currentPath() string { return "" }

@@ -56,12 +56,12 @@ func lockName(dir *folder, base string) (*Lock, error) {
 		}
 		switch err := lockFile(file); {
 		case errors.Is(err, ErrLocked):
-			return nil, errors.Join(holder(file), file.Close())
+			return nil, errors.Join(lockedBy(file), file.Close())
 		case err != nil: // not on this file system
 			return &Lock{dir: dir}, errors.Join(dir.remove(l.name), file.Close())
 		}
 		// The run before may have removed it between the two steps.
-		if ours, err := dir.leadsTo(l.name, file); !ours {
+		if ours, err := dir.refersTo(l.name, file); !ours {
 			_ = file.Close()
 			if err != nil {
 				return nil, err
@@ -98,8 +98,8 @@ func lockTarget(dir *folder, base string) (*Lock, error) {
 	return &Lock{dir: dir, file: file}, nil
 }
 
-// holder returns ErrLocked with the process that wrote its number into a lock.
-func holder(file *os.File) error {
+// lockedBy returns ErrLocked with the process that wrote its number into a lock.
+func lockedBy(file *os.File) error {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
 	pid, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || bad != nil {

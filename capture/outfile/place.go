@@ -12,10 +12,10 @@ import (
 
 // replacing is the destination of Create: it takes the place of an older file.
 type replacing struct {
-	scratch             // in dir, or in another folder where dir may not be written
-	dir     *folder     // of the name
-	had     fs.FileInfo // of the older file, nil for none
-	lock    *Lock       // nil if the caller has it
+	tempFile             // in dir, or in another folder where dir may not be written
+	dir      *folder     // of the name
+	had      fs.FileInfo // of the older file, nil for none
+	lock     *Lock       // nil if the caller has it
 }
 
 func (d *replacing) regular() bool { return true }
@@ -26,7 +26,7 @@ func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.scratch.dir = elsewhere
+	d.tempFile.dir = elsewhere
 	return d.create(mode)
 }
 
@@ -42,15 +42,15 @@ func (d *replacing) commit(f *File) error {
 	if !f.opt.NoSync {
 		err = d.dir.sync()
 	}
-	return errors.Join(err, d.dir.leads(d.base, f.out))
+	return errors.Join(err, d.dir.checkInPlace(d.base, f.out))
 }
 
 // replace puts the file in the place of the older one.
 func (d *replacing) replace(f *File) error {
-	if d.scratch.dir != d.dir {
+	if d.tempFile.dir != d.dir {
 		return fs.ErrPermission
 	}
-	if err := d.ready(f); err != nil {
+	if err := d.ensureName(f); err != nil {
 		return err
 	}
 	return d.dir.rename(d.temp, d.base)
@@ -108,7 +108,7 @@ func (d *replacing) keep(f *File) (string, error) {
 	if f.failed == nil && d.had == nil {
 		next = firstOf(d.base, next)
 	}
-	return d.placeAnywhere(f, next)
+	return d.publishAnywhere(f, next)
 }
 
 func (d *replacing) discard() error { return d.remove() }
@@ -118,22 +118,22 @@ func (d *replacing) close() error {
 	if d.lock != nil {
 		err = d.lock.Unlock()
 	}
-	if d.scratch.dir != d.dir {
-		err = errors.Join(err, d.scratch.dir.close())
+	if d.tempFile.dir != d.dir {
+		err = errors.Join(err, d.tempFile.dir.close())
 	}
 	return errors.Join(err, d.dir.close())
 }
 
-// chosen is the destination of CreateNew: its name is chosen when it is complete.
-type chosen struct {
-	scratch
+// newName is the destination of CreateNew: its name is chosen when it is complete.
+type newName struct {
+	tempFile
 	next func() string
 }
 
-func (d *chosen) regular() bool { return true }
+func (d *newName) regular() bool { return true }
 
-func (d *chosen) commit(f *File) error {
-	name, err := d.place(f, inFolder(d.next))
+func (d *newName) commit(f *File) error {
+	name, err := d.publish(f, inFolder(d.next))
 	if err != nil {
 		return err
 	}
@@ -141,44 +141,44 @@ func (d *chosen) commit(f *File) error {
 	if !f.opt.NoSync {
 		err = d.dir.sync()
 	}
-	return errors.Join(err, d.dir.leads(name, f.out))
+	return errors.Join(err, d.dir.checkInPlace(name, f.out))
 }
 
-func (d *chosen) keep(f *File) (string, error) {
+func (d *newName) keep(f *File) (string, error) {
 	next := inFolder(d.next)
 	if f.failed != nil {
 		next = partial(next())
 	}
-	name, err := d.placeAnywhere(f, next)
+	name, err := d.publishAnywhere(f, next)
 	if err == nil {
 		f.name = name
 	}
 	return name, err
 }
 
-func (d *chosen) discard() error { return d.remove() }
-func (d *chosen) close() error   { return d.dir.close() }
+func (d *newName) discard() error { return d.remove() }
+func (d *newName) close() error   { return d.dir.close() }
 
 // inFolder returns the last parts of names.
 func inFolder(next func() string) func() string {
 	return func() string { return filepath.Base(next()) }
 }
 
-// grown is the destination of Grow: a file that has its name already.
-type grown struct {
+// visible is the destination of Grow: a file that has its name already.
+type visible struct {
 	dir  *folder
 	base string
 }
 
-func (d *grown) regular() bool { return true }
+func (d *visible) regular() bool { return true }
 
-func (d *grown) commit(f *File) error         { return d.dir.leads(d.base, f.out) }
-func (d *grown) keep(f *File) (string, error) { return f.name, nil }
-func (d *grown) discard() error               { return d.dir.remove(d.base) }
-func (d *grown) close() error                 { return d.dir.close() }
+func (d *visible) commit(f *File) error         { return d.dir.checkInPlace(d.base, f.out) }
+func (d *visible) keep(f *File) (string, error) { return f.name, nil }
+func (d *visible) discard() error               { return d.dir.remove(d.base) }
+func (d *visible) close() error                 { return d.dir.close() }
 
-// leads returns ErrMoved if a name does not lead to its file any more.
-func (d *folder) leads(base string, file *os.File) error {
+// checkInPlace returns ErrMoved if a name does not lead to its file any more.
+func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (d *folder) leads(base string, file *os.File) error {
 	if err == nil && os.SameFile(has, want) {
 		return nil
 	}
-	if where := d.now(); where != "" {
+	if where := d.currentPath(); where != "" {
 		return fmt.Errorf("%w: the file is complete in %s", ErrMoved, where)
 	}
 	return ErrMoved

@@ -27,12 +27,12 @@ func sweep(dir *folder) {
 	names, _ := list.Readdirnames(-1) // those before an error count
 	for _, name := range names {
 		if strings.HasPrefix(name, ".") && (strings.HasSuffix(name, tempEnding) || strings.HasSuffix(name, lockEnding)) {
-			removeLeftOver(dir, name)
+			removeStale(dir, name)
 		}
 	}
 }
 
-func removeLeftOver(dir *folder, name string) {
+func removeStale(dir *folder, name string) {
 	file, err := dir.open(name, os.O_RDONLY, 0)
 	if err != nil {
 		return
@@ -41,7 +41,7 @@ func removeLeftOver(dir *folder, name string) {
 	if lockFile(file) != nil {
 		return
 	}
-	if ours, _ := dir.leadsTo(name, file); ours {
+	if ours, _ := dir.refersTo(name, file); ours {
 		_ = dir.remove(name) // the next run tries again
 	}
 }

@@ -45,7 +45,7 @@ func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	if err != nil {
 		return nil, f.named("create", err)
 	}
-	d := &chosen{scratch: scratch{dir: dir, base: filepath.Base(name)}, next: next}
+	d := &newName{tempFile: tempFile{dir: dir, base: filepath.Base(name)}, next: next}
 	if f.out, err = d.create(f.mode(0o666)); err != nil {
 		return nil, f.named("create", errors.Join(err, dir.close()))
 	}
@@ -53,10 +53,10 @@ func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	return f, f.addStages()
 }
 
-// Grow makes a file that has its name from the start, and stays whatever happens: name,
+// CreateVisible makes a file that has its name from the start, and stays whatever happens: name,
 // or with a number where that is taken. The content reaches it in Flush. What is no
 // regular file is opened as by Create.
-func Grow(ctx context.Context, name string, opt Options) (*File, error) {
+func CreateVisible(ctx context.Context, name string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return Create(ctx, name, opt)
@@ -69,7 +69,7 @@ func Grow(ctx context.Context, name string, opt Options) (*File, error) {
 	for next := Numbered(SplitName(filepath.Base(name))); ; {
 		base := next()
 		if f.out, err = dir.open(base, os.O_RDWR|os.O_CREATE|os.O_EXCL, f.mode(0o666)); err == nil {
-			f.dest = &grown{dir: dir, base: base}
+			f.dest = &visible{dir: dir, base: base}
 			f.name = dir.join(base)
 			return f, f.addStages()
 		}
@@ -126,7 +126,7 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 		return err
 	}
 	d := &replacing{dir: dir, had: info}
-	d.scratch = scratch{dir: dir, base: filepath.Base(final)}
+	d.tempFile = tempFile{dir: dir, base: filepath.Base(final)}
 	fail := func(err error) error { return errors.Join(err, d.close()) }
 	sweep(dir)
 	if !f.opt.Locked {

@@ -6,11 +6,11 @@ const (
 	// outBufferSize makes one write call cost little beside the copying of its
 	// bytes into the page cache, and still fits L2 beside a batch.
 	outBufferSize = 256 << 10
-	// passThrough is the length from which a slice is written as it lies: a
+	// directSize is the length from which a slice is written as it lies: a
 	// system call costs less than copying so many bytes once more. For shorter
 	// ones writev is no gain: with one small packet dropped in ten the system
 	// takes as long for the pieces as copying them does, with one in two longer.
-	passThrough = 64 << 10
+	directSize = 64 << 10
 	// maxExtend is the most that extend hands out at once.
 	maxExtend = 64
 )
@@ -53,7 +53,7 @@ func (o *outBuffer) write(p []byte) {
 		o.buf = append(o.buf, p...)
 		return
 	}
-	o.spill()
+	o.flushWhole()
 	if o.fits(p) || len(o.buf) > 0 && len(p) <= cap(o.buf)-len(o.buf) {
 		o.buf = append(o.buf, p...)
 		return
@@ -63,14 +63,14 @@ func (o *outBuffer) write(p []byte) {
 }
 
 func (o *outBuffer) fits(p []byte) bool {
-	return len(p) < passThrough && len(p) <= cap(o.buf)-len(o.buf)
+	return len(p) < directSize && len(p) <= cap(o.buf)-len(o.buf)
 }
 
 // extend returns the next n bytes of the stream to be filled in before any
 // other call; n is at most maxExtend. They hold old bytes, not zeros.
 func (o *outBuffer) extend(n int) []byte {
 	if cap(o.buf)-len(o.buf) < maxExtend {
-		o.spill()
+		o.flushWhole()
 	}
 	if cap(o.buf)-len(o.buf) < maxExtend {
 		_ = o.flush() // err lasts
@@ -80,8 +80,8 @@ func (o *outBuffer) extend(n int) []byte {
 	return o.buf[at:]
 }
 
-// spill passes on the whole records, and keeps what was written of the next one.
-func (o *outBuffer) spill() {
+// flushWhole passes on the whole records, and keeps what was written of the next one.
+func (o *outBuffer) flushWhole() {
 	if o.whole == 0 {
 		return
 	}

@@ -37,10 +37,10 @@ type layer struct {
 
 func (l *layer) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	return n, l.explain(err)
+	return n, l.wrapError(err)
 }
 
-func (l *layer) explain(err error) error {
+func (l *layer) wrapError(err error) error {
 	var failed *readFailure
 	switch {
 	case err == nil || err == io.EOF:
@@ -98,7 +98,7 @@ func (in *input) decompress(head []byte) (bool, error) {
 		err = l.open(br)
 	}
 	if err != nil {
-		return false, l.explain(noEOF(err))
+		return false, l.wrapError(noEOF(err))
 	}
 	in.layers = append(in.layers, l)
 	return true, nil

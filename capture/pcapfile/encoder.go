@@ -100,12 +100,12 @@ func (e *Encoder) lost() error {
 // the section are repeated too, up to 1 MiB of them; all other blocks are only where
 // they stood.
 type Splitter struct {
-	opt      WriterOptions
-	layout   layout
-	preamble preamble
-	last     int64 // of the sectionWriter of the file before
-	skipped  uint64
-	lossTold bool
+	opt          WriterOptions
+	layout       layout
+	preamble     preamble
+	last         int64 // of the sectionWriter of the file before
+	skipped      uint64
+	lossReported bool
 }
 
 // NewSplitter chooses the format of all files as NewWriter does, by what b, the first
@@ -144,8 +144,8 @@ func (s *Splitter) End(e *Encoder) {
 	if section, ok := e.enc.(*sectionWriter); ok {
 		s.last = section.last
 	}
-	if err := e.lost(); err != nil && !s.lossTold && s.opt.Warn != nil {
-		s.lossTold = true
+	if err := e.lost(); err != nil && !s.lossReported && s.opt.Warn != nil {
+		s.lossReported = true
 		s.opt.Warn(err)
 	}
 }

@@ -67,13 +67,13 @@ func (ms *multiSource) extend(i int, ifaces []capture.Interface, sections []capt
 		ms.sections = append(ms.sections, s)
 	}
 	for _, f := range ifaces[min(len(m.ifaces), len(ifaces)):] {
-		point, ok := m.points[f.Point]
+		point, ok := m.points[f.CapturePoint]
 		if !ok {
 			point = ms.points
 			ms.points++
-			m.points[f.Point] = point
+			m.points[f.CapturePoint] = point
 		}
-		f.Section, f.Point = m.sections[f.Section], point
+		f.Section, f.CapturePoint = m.sections[f.Section], point
 		if section := &ms.sections[f.Section]; section.Format == capture.FormatPcap && f.Name == "" {
 			f.Name = filepath.Base(ms.names[section.Input])
 		}

@@ -15,11 +15,11 @@ const mergeTarget = DefaultChunkSize
 // inputs that have something to deliver, the one whose turn it is on top.
 type merger struct {
 	multiSource
-	warn    func(error)
-	heap    []*mergeInput
-	drained *mergeInput // its batch has been delivered; to be read before going on
-	started bool
-	spare   []capture.Batch // memory of inputs that have ended
+	warn     func(error)
+	heap     []*mergeInput
+	drained  *mergeInput // its batch has been delivered; to be read before going on
+	started  bool
+	recycled []capture.Batch // memory of inputs that have ended
 }
 
 // mergeInput is one source and the batch that it is being delivered from.
@@ -110,13 +110,13 @@ func (m *merger) begin(in *mergeInput) bool {
 // read gets the next batch of in that holds anything. It reports false when the
 // source has ended.
 func (m *merger) read(in *mergeInput) bool {
-	if n := len(m.spare); n > 0 && in.batch.SourceState == nil {
-		in.batch, m.spare = m.spare[n-1], m.spare[:n-1]
+	if n := len(m.recycled); n > 0 && in.batch.SourceState == nil {
+		in.batch, m.recycled = m.recycled[n-1], m.recycled[:n-1]
 	}
 	for {
 		err := in.src.Next(&in.batch)
 		if err != nil {
-			m.spare = append(m.spare, in.batch)
+			m.recycled = append(m.recycled, in.batch)
 			in.batch = capture.Batch{}
 			if err != io.EOF {
 				m.errs = append(m.errs, err)

@@ -211,10 +211,10 @@ func checkPoints(t *testing.T, w whole) {
 	at := map[uint32]place{}
 	for _, it := range w.ifaces {
 		p := place{w.secs[it.Section].Input, it.ID}
-		if old, ok := at[it.Point]; ok && old != p {
-			t.Errorf("point %d is %+v and %+v", it.Point, old, p)
+		if old, ok := at[it.CapturePoint]; ok && old != p {
+			t.Errorf("point %d is %+v and %+v", it.CapturePoint, old, p)
 		}
-		at[it.Point] = p
+		at[it.CapturePoint] = p
 	}
 	if len(at) != 7 {
 		t.Errorf("%d points", len(at))

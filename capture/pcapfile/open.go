@@ -158,7 +158,7 @@ func newReader(in *input, head []byte, name string, opt Options) (*reader, error
 		return nil, fmt.Errorf("file header %w: %d of at least 24 bytes", capture.ErrTruncated, len(head))
 	}
 	if r.format = recognise(head, r.warnAt); r.format == nil {
-		return nil, fmt.Errorf("%w: it begins with %s", capture.ErrUnknownFormat, describe(head))
+		return nil, fmt.Errorf("%w: it begins with %s", capture.ErrUnknownFormat, describeUnknown(head))
 	}
 	for {
 		need, err := r.format.header(r.partial)
@@ -186,8 +186,8 @@ func recognise(head []byte, warn func(at int, err error)) format {
 	return nil
 }
 
-// foreign lists what people hand over by mistake, by its first bytes.
-var foreign = []struct{ magic, what string }{
+// knownForeign lists what people hand over by mistake, by its first bytes.
+var knownForeign = []struct{ magic, what string }{
 	{"BZh", "bzip2 data, which has to be decompressed first"},
 	{"\xfd7zXZ", "xz data, which has to be decompressed first"},
 	{"7z\xbc\xaf", "a 7-Zip archive"},
@@ -199,9 +199,9 @@ var foreign = []struct{ magic, what string }{
 	{"%PDF", "a PDF document"},
 }
 
-// describe says what an input of an unknown format looks like.
-func describe(head []byte) string {
-	for _, f := range foreign {
+// describeUnknown says what an input of an unknown format looks like.
+func describeUnknown(head []byte) string {
+	for _, f := range knownForeign {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
 			return f.what
 		}

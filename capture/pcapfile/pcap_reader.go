@@ -41,7 +41,7 @@ type pcap struct {
 	maxLen    uint32 // of a captured packet
 	swap      swapping
 	started   bool // the file header has been delivered
-	early     byte // see touchAhead; means nothing
+	touched   byte // see touchAhead; means nothing
 	ifaces    []capture.Interface
 	sections  []capture.Section
 }
@@ -198,7 +198,7 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 		f.RecordLen = size
 		pos += size
 	}
-	p.early = early
+	p.touched = early
 	return len(frames), pos
 }
 

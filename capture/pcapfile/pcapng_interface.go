@@ -82,7 +82,7 @@ func (t *ifaceTable) addInterface(block []byte, big bool) error {
 		return err
 	}
 	iface.TicksPerSecond = resolution.ticksPerSecond()
-	iface.Point = t.point(&iface)
+	iface.CapturePoint = t.point(&iface)
 	t.ifaces = append(t.ifaces, iface)
 	t.clocks = append(t.clocks, newClock(resolution, iface.OffsetSeconds, capLenCeiling(iface.LinkType)))
 	return nil

@@ -11,11 +11,11 @@ import (
 // pcapng reads the pcapng format: any number of sections, each of its own byte
 // order and with its own interfaces.
 type pcapng struct {
-	warn    func(at int, err error)
-	big     bool // byte order of the current section
-	started bool // its first section header has been delivered
-	packets bool // a packet has been delivered
-	ahead   int  // how many interface descriptions header has taken in that are not delivered
+	warn        func(at int, err error)
+	big         bool // byte order of the current section
+	started     bool // its first section header has been delivered
+	packets     bool // a packet has been delivered
+	undelivered int  // how many interface descriptions header has taken in that are not delivered
 	ifaceTable
 }
 
@@ -59,7 +59,7 @@ func (p *pcapng) lookAhead(remainder []byte) {
 			p.addInterface(remainder[:length], p.big) != nil {
 			return
 		}
-		p.ahead++
+		p.undelivered++
 		remainder = remainder[length:]
 	}
 }
@@ -67,7 +67,7 @@ func (p *pcapng) lookAhead(remainder []byte) {
 func (p *pcapng) parse(b *capture.Batch, _ bool) (used, need int, err error) {
 	for need == 0 && err == nil {
 		if !p.big {
-			used = walk(b, used, p.plainPackets)
+			used = walk(b, used, p.fastPackets)
 		}
 		used, need, err = p.next(b, used)
 	}
@@ -150,8 +150,8 @@ func (p *pcapng) block(b *capture.Batch, block []byte, at uint32) error {
 			return err
 		}
 	case capture.BlockInterface:
-		if p.ahead > 0 {
-			p.ahead--
+		if p.undelivered > 0 {
+			p.undelivered--
 		} else if err := p.addInterface(block, p.big); err != nil {
 			return err
 		}
@@ -304,12 +304,12 @@ func (p *pcapng) tables() ([]capture.Interface, []capture.Section) {
 	return p.ifaces[:len(p.ifaces):len(p.ifaces)], p.sections[:len(p.sections):len(p.sections)]
 }
 
-// plainPackets describes what most files are made of, little-endian enhanced packet
+// fastPackets describes what most files are made of, little-endian enhanced packet
 // blocks without options, from pos on, until frames is full or there is another
 // block: one that p.block has to deliver, or to find fault with, or that was not
 // read whole. It returns how many there are and where they end. As in the walk
 // through a pcap file, each Frame is written in its place.
-func (p *pcapng) plainPackets(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
+func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	first, clocks := p.first, p.clocks[p.first:]
 	for i := range frames {
 		at := int(pos)

@@ -70,8 +70,8 @@ func TestPcapNG(t *testing.T) {
 		s := i / 3
 		want := []capture.Interface{
 			{LinkType: 1, SnapLen: 6, TicksPerSecond: 1e6},
-			{LinkType: 101, ID: 1, Name: "eth0", TicksPerSecond: 1e9, OffsetSeconds: 100 + int64(s), Point: 1},
-			{LinkType: 101, ID: 2, SnapLen: 96, FCSLen: 4, Name: "eth0", TicksPerSecond: 1024, Point: 2},
+			{LinkType: 101, ID: 1, Name: "eth0", TicksPerSecond: 1e9, OffsetSeconds: 100 + int64(s), CapturePoint: 1},
+			{LinkType: 101, ID: 2, SnapLen: 96, FCSLen: 4, Name: "eth0", TicksPerSecond: 1024, CapturePoint: 2},
 		}[i%3]
 		if want.Section = uint32(s); it != want {
 			t.Errorf("interface %d: %+v, want %+v", i, it, want)
@@ -89,7 +89,7 @@ func TestPoints(t *testing.T) {
 	w := readAll(t, open(t, file, Options{}))
 	var points []uint32
 	for _, it := range w.ifaces {
-		points = append(points, it.Point)
+		points = append(points, it.CapturePoint)
 	}
 	if want := []uint32{0, 1, 2, 3, 4, 1, 0, 5, 3, 2, 4}; !slices.Equal(points, want) {
 		t.Errorf("points %v, want %v", points, want)

@@ -23,7 +23,7 @@ type pcapWriter struct {
 	copyWriter
 	nanosecond bool
 	began      bool
-	plain      []bool // by section: records are as the output wants them
+	copyable   []bool // by section: records are as the output wants them
 	inputs     int    // interfaces that were looked at
 }
 
@@ -51,7 +51,7 @@ func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	}
 	for i := p.FromBlock; i < p.ToBlock; i++ {
 		if k := &b.Blocks[i]; k.Type == capture.BlockFileHeader {
-			w.plain[k.Section] = w.isPlain(&b.Sections[k.Section], b.Block(i))
+			w.copyable[k.Section] = w.isCopyable(&b.Sections[k.Section], b.Block(i))
 		}
 	}
 	w.buf, w.from, w.to = b.Buf, 0, 0
@@ -69,7 +69,7 @@ func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 // written fit under it.
 func (w *pcapWriter) checkInputs(b *capture.Batch) error {
 	for ; w.known < len(b.Sections); w.known++ {
-		w.plain = append(w.plain, false)
+		w.copyable = append(w.copyable, false)
 		if s := &b.Sections[w.known]; s.Format != capture.FormatPcap || (s.Nanosecond && !w.nanosecond) {
 			return fmt.Errorf("%s input announced after the first batch: %w", s.Format, capture.ErrNotSupported)
 		}
@@ -83,9 +83,9 @@ func (w *pcapWriter) checkInputs(b *capture.Batch) error {
 	return nil
 }
 
-// isPlain reports whether records under this file header can be copied. Before
+// isCopyable reports whether records under this file header can be copied. Before
 // version 2.4 the two lengths of a record may be swapped.
-func (w *pcapWriter) isPlain(s *capture.Section, header []byte) bool {
+func (w *pcapWriter) isCopyable(s *capture.Section, header []byte) bool {
 	return len(header) >= 8 && !s.BigEndian && s.Nanosecond == w.nanosecond && s.RecordHeader == pcapRecordLen &&
 		le.Uint16(header[4:]) == 2 && le.Uint16(header[6:]) == 4
 }
@@ -121,7 +121,7 @@ func (w *pcapWriter) fileHeader(interfaces []capture.Interface) {
 func (w *pcapWriter) mixed(b *capture.Batch, lo, hi int) {
 	for lo < hi {
 		at := b.Frames[lo].Interface
-		plain := w.plain[b.Interfaces[at].Section]
+		plain := w.copyable[b.Interfaces[at].Section]
 		end := lo + 1
 		for end < hi && b.Frames[end].Interface == at {
 			end++

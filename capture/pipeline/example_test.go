@@ -39,7 +39,7 @@ func Example() {
 	packets := pipeline.New(src)
 	defer packets.Close()
 	all := 0
-	if err := packets.Each(context.Background(), 4, func() pipeline.Task { return &counting{all: &all} }); err != nil {
+	if err := packets.Run(context.Background(), 4, func() pipeline.Task { return &counting{all: &all} }); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(all, "bytes")

@@ -61,17 +61,17 @@ type Pipeline struct {
 	src   capture.Source
 	ended chan struct{} // closed when no worker of Each is left
 
-	ctx  context.Context
-	free chan *slot
-	over chan struct{} // closed when no more is to be done
+	ctx      context.Context
+	free     chan *slot
+	stopping chan struct{} // closed when no more is to be done
 
-	claiming sync.Mutex
-	number   int // of the next batch
+	reserving sync.Mutex
+	number    int // of the next batch
 
 	reading sequencer
 
 	mu           sync.Mutex
-	moved        *sync.Cond // a worker is done with applying or writing
+	progress     *sync.Cond // a worker is done with applying or writing
 	apply, write orderedStage
 	stopped      bool  // nothing more is applied
 	unwritable   bool  // nothing more is written: that is the reason
@@ -81,13 +81,13 @@ type Pipeline struct {
 
 // New makes a pipeline of a source, which belongs to it from then on.
 func New(src capture.Source) *Pipeline {
-	p := &Pipeline{src: src, ended: make(chan struct{}), over: make(chan struct{})}
-	p.moved = sync.NewCond(&p.mu)
+	p := &Pipeline{src: src, ended: make(chan struct{}), stopping: make(chan struct{})}
+	p.progress = sync.NewCond(&p.mu)
 	p.reading.changed = sync.NewCond(&p.reading.mu)
 	return p
 }
 
-// Each has so many workers, at least one, take every batch through tasks. task makes a
+// Run has so many workers, at least one, take every batch through tasks. task makes a
 // task for each batch that may be under way: one for one worker, else one more than
 // there are workers. Each can be called once.
 //
@@ -95,7 +95,7 @@ func New(src capture.Source) *Pipeline {
 // ctx, what ended the source early, the error of Apply or of Write. After an error no
 // task applies or writes anything any more. What was applied has been written, unless
 // Write failed. An error of the source that does not name its input begins with "read".
-func (p *Pipeline) Each(ctx context.Context, workers int, task func() Task) error {
+func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
 	if workers > 1 {
@@ -117,7 +117,7 @@ func (p *Pipeline) Each(ctx context.Context, workers int, task func() Task) erro
 		close(p.ended)
 	}()
 	select {
-	case <-p.over:
+	case <-p.stopping:
 	case <-ctx.Done():
 		p.mu.Lock()
 		p.stop(ctx.Err())
@@ -148,7 +148,7 @@ func (p *Pipeline) Close() error {
 func (p *Pipeline) wait() error {
 	p.mu.Lock()
 	for p.apply.busy || p.write.turn < p.apply.turn {
-		p.moved.Wait()
+		p.progress.Wait()
 	}
 	complete, err := p.complete, p.err
 	p.mu.Unlock()
@@ -167,7 +167,7 @@ func (p *Pipeline) wait() error {
 func (p *Pipeline) stop(err error) {
 	if !p.stopped {
 		p.stopped, p.err = true, err
-		close(p.over)
+		close(p.stopping)
 		p.reading.end()
 	}
 }
@@ -178,10 +178,10 @@ func (p *Pipeline) work() {
 		var s *slot
 		select {
 		case s = <-p.free:
-		case <-p.over:
+		case <-p.stopping:
 			return
 		}
-		p.claim(s)
+		p.reserve(s)
 		if !p.read(s) {
 			return
 		}
@@ -192,17 +192,17 @@ func (p *Pipeline) work() {
 	}
 }
 
-// claim gives a batch its number, and its piece of the input where the source is read
+// reserve gives a batch its number, and its piece of the input where the source is read
 // in pieces.
-func (p *Pipeline) claim(s *slot) {
-	p.claiming.Lock()
+func (p *Pipeline) reserve(s *slot) {
+	p.reserving.Lock()
 	s.number = p.number
 	p.number++
 	pieces, inPieces := p.src.(capture.Preloader)
 	if inPieces {
 		pieces.Reserve(&s.batch)
 	}
-	p.claiming.Unlock()
+	p.reserving.Unlock()
 	if inPieces {
 		pieces.ReadReserved(&s.batch)
 	}
@@ -222,9 +222,9 @@ func (p *Pipeline) read(s *slot) bool {
 	return true
 }
 
-// applied does what depends on the batches before, or returns what came in place of
+// applyOne does what depends on the batches before, or returns what came in place of
 // a batch.
-func (p *Pipeline) applied(s *slot) error {
+func (p *Pipeline) applyOne(s *slot) error {
 	switch {
 	case p.ctx.Err() != nil:
 		return p.ctx.Err()

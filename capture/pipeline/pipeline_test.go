@@ -131,7 +131,7 @@ func TestEach(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(t *testing.T) {
 				s := New(&numbered{n: 300, err: c.end})
 				applied, written := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}
-				err := s.Each(context.Background(), workers, func() Task {
+				err := s.Run(context.Background(), workers, func() Task {
 					return &recorder{t: t, applied: &applied, written: &written}
 				})
 				if !errors.Is(err, c.want) || err != nil && c.want == nil {
@@ -160,7 +160,7 @@ func TestEachCancelled(t *testing.T) {
 		src := &numbered{n: 5, err: io.EOF, hang: hang}
 		s := New(src)
 		applied := 0
-		err := s.Each(ctx, workers, func() Task {
+		err := s.Run(ctx, workers, func() Task {
 			return InOrder(func(*capture.Batch) error {
 				if applied++; applied == 5 {
 					cancel()
@@ -199,7 +199,7 @@ func TestFailedRead(t *testing.T) {
 	} {
 		s := New(&numbered{n: 30, err: c.err})
 		packets := 0
-		err := s.Each(context.Background(), 2, func() Task {
+		err := s.Run(context.Background(), 2, func() Task {
 			return InOrder(func(b *capture.Batch) error { packets += len(b.Frames); return nil })
 		})
 		if packets != 30 || !errors.Is(err, c.err) || capture.IsDamage(err) != c.damaged || capture.IsUnread(err) != c.unread ||
@@ -232,7 +232,7 @@ func TestAdmit(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		admitted, applied, written := record{stage: "admit", fail: never}, record{stage: "apply", fail: never}, record{stage: "write", fail: never}
 		s := New(&numbered{n: 100, err: io.EOF})
-		err := s.Each(context.Background(), workers, func() Task {
+		err := s.Run(context.Background(), workers, func() Task {
 			return &admitting{recorder{t: t, applied: &applied, written: &written}, &admitted}
 		})
 		if err != nil || len(admitted.done) != 100 || !slices.IsSorted(admitted.done) || len(applied.done) != 100 {

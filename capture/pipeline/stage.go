@@ -30,7 +30,7 @@ func (p *Pipeline) deliver(s *slot) {
 	if !p.write.busy {
 		p.writeReady()
 	}
-	p.moved.Broadcast()
+	p.progress.Broadcast()
 }
 
 // applyReady applies batches for as long as there are any. It is called with p.mu,
@@ -43,7 +43,7 @@ func (p *Pipeline) applyReady() {
 		}
 		p.apply.busy = true
 		p.mu.Unlock()
-		err := p.applied(s)
+		err := p.applyOne(s)
 		p.mu.Lock()
 		p.apply.busy = false
 		p.complete = s.err != nil

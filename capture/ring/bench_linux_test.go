@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// BenchmarkTake is the cost of walking and copying ring blocks that lie in cache.
+// BenchmarkTake walks and copies ring blocks that lie in the cache.
 func BenchmarkTake(b *testing.B) {
 	for _, size := range []int{60, 300, 1514} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
@@ -45,10 +45,10 @@ func BenchmarkTake(b *testing.B) {
 // liveFrames is how many frames one iteration of BenchmarkLive injects.
 const liveFrames = 4 << 20
 
-// BenchmarkLive captures what the generator injects at its full rate from another
-// processor, 4 million frames an iteration: use -benchtime 3x or the like. bare only
-// walks the ring and reads 4 bytes of each packet, which is the floor; next is
-// Capture.Next, and look reads as many bytes of what that gave.
+// BenchmarkLive captures what the generator injects at full rate from another processor,
+// 4 million frames per iteration: use -benchtime 3x or the like. The case bare walks the
+// ring and reads 4 bytes of each packet, which is the lower bound. The case next is
+// Capture.Next. The case look also reads 4 bytes of each packet that Next returned.
 func BenchmarkLive(b *testing.B) {
 	for _, size := range []int{60, 300, 1514} {
 		for _, reader := range []struct {
@@ -108,7 +108,7 @@ func pin(b *testing.B, processor int) {
 	}
 }
 
-// processorTime is what the calling thread has used.
+// processorTime returns the processor time of the calling thread.
 func processorTime() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err != nil {
@@ -130,7 +130,7 @@ func readNext(src *Capture, look bool) (all uint32, err error) {
 	return all, nil
 }
 
-// readBare does the least that can be done with a ring.
+// readBare does the least work possible with a ring.
 func readBare(src *Capture) (all uint32, err error) {
 	r := src.rings[0]
 	if !r.ready() {
@@ -149,12 +149,12 @@ func readBare(src *Capture) (all uint32, err error) {
 		frame = frame[native.Uint32(frame[frameNextAt:]):]
 	}
 	r.taken += uint64(packets)
-	r.giveBack()
+	r.releaseBlocks()
 	return all, nil
 }
 
-// BenchmarkSend sends to an interface whose peer nobody listens on; the time is
-// that of the sending thread, within the kernel nearly all of it.
+// BenchmarkSend sends to an interface whose peer has no listener. It measures the time of
+// the sending thread, nearly all of which is spent in the kernel.
 func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{60, 1514} {
 		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
@@ -181,14 +181,14 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkForward is the delay that a tool behind --forward sees: from the kernel's
-// timestamp of a packet on the way in to that on the way out, at 100,000 packets a
-// second in bursts of 100.
+// BenchmarkForward measures the delay that a tool behind --forward sees: from the
+// kernel's timestamp of a packet on the way in to that on the way out, at 100,000 packets
+// a second in bursts of 100.
 func BenchmarkForward(b *testing.B) {
 	enterLab(b)
 	makePair(b, "out", "tool")
 	in := open(b, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond, BlockBytes: 1 << 16})
-	// Nobody reads this one until the end, and every timeout uses up a block.
+	// This ring is read only at the end, and every timeout uses up a block.
 	tool := open(b, Config{Interfaces: []string{"tool"}, RingBytes: DefaultRingBytes, BlockTimeout: time.Second})
 	forward, source := openSender(b, "out"), openSender(b, "left")
 	came := make(chan []int64)

@@ -24,7 +24,7 @@ type testPacket struct {
 	address [20]byte
 }
 
-// blockOf lays packets out as tpacket_rcv of the kernel does.
+// blockOf lays out packets as the kernel's tpacket_rcv does.
 func blockOf(size int, packets ...testPacket) []byte {
 	block := make([]byte, size)
 	native.PutUint32(block[blockStatusAt:], 1)
@@ -77,7 +77,7 @@ func randomPacket(r *rand.Rand, n int) testPacket {
 	return p
 }
 
-// wanted is what take must make of a packet, written the plain way.
+// wanted is the record that take must make of a packet, in the simplest code.
 func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 	var tag []byte
 	if p.status&statusVLAN != 0 {
@@ -119,8 +119,8 @@ func wanted(w *walker, p *testPacket) (data []byte, wireLen uint32) {
 	return whole, wireLen
 }
 
-// checkRecords reads the records of b as the pcapng section that they are part of,
-// and compares what that gives with the frames.
+// checkRecords reads the records of b as part of a pcapng section, and compares the
+// result with the frames.
 func checkRecords(t *testing.T, w *walker, b *capture.Batch) {
 	t.Helper()
 	file := capture.AppendSectionHeader(nil)
@@ -187,7 +187,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// inBothPlaces returns the walkers, and each of them in place too.
+// inBothPlaces returns the walkers, and each of them in place as well.
 func inBothPlaces(walkers ...walker) (all []walker) {
 	for _, w := range walkers {
 		there := w
@@ -197,8 +197,8 @@ func inBothPlaces(walkers ...walker) (all []walker) {
 	return all
 }
 
-// takeFrom begins a batch with a block, as Capture.gather does. In place, the block lies
-// behind another.
+// takeFrom begins a batch with a block, as Capture.fill does. In place, another block lies
+// before it.
 func (w *walker) takeFrom(b *capture.Batch, block []byte) error {
 	w.bytes = 0
 	if !w.inPlace {
@@ -208,7 +208,8 @@ func (w *walker) takeFrom(b *capture.Batch, block []byte) error {
 	return w.take(b, b.Buf[len(block):], len(block))
 }
 
-// TestTakeInParts takes blocks that fill several batches, and damaged ones up to there.
+// TestTakeInParts takes blocks that fill several batches, and damaged blocks up to the
+// damage.
 func TestTakeInParts(t *testing.T) {
 	for _, w := range inBothPlaces(walker{snapLen: MaxSnapLen, tagged: true}) {
 		testTakeInParts(t, w)
@@ -248,7 +249,7 @@ func testTakeInParts(t *testing.T, w walker) {
 		if taken != tt.packets || parts != tt.parts {
 			t.Errorf("%+v: %d packets in %d parts", tt, taken, parts)
 		}
-		// The last one says nothing of a next.
+		// The last packet has no next one.
 		native.PutUint32(block[blockPacketsAt:], uint32(tt.packets)+1)
 		if n, err := takeAll(&w, block); n != max(tt.packets-1, 0) || !errors.Is(err, capture.ErrDamaged) || w.left != 0 {
 			t.Errorf("%+v: damaged after %d packets: %v", tt, n, err)
@@ -256,7 +257,7 @@ func testTakeInParts(t *testing.T, w walker) {
 	}
 }
 
-// takeAll takes a block until nothing is left of it, and returns how many packets that were.
+// takeAll takes a block until it is used up, and returns how many packets it had.
 func takeAll(w *walker, block []byte) (packets int, err error) {
 	for again := true; again && err == nil; again = w.left > 0 {
 		var b capture.Batch
@@ -275,10 +276,10 @@ func TestTakeCounts(t *testing.T) {
 		testPacket{data: data, wireLen: 101},
 		testPacket{data: data[:96], status: statusVLAN, tci: 0}, // VLAN 0, of an old kernel
 		testPacket{data: data[:97], status: statusVLAN | statusTPID, tpid: 0x88A8},
-		testPacket{data: data, status: statusNoChecksum | statusGSO},
+		testPacket{data: data, status: statusChecksumNotReady | statusGSO},
 		testPacket{data: data, status: statusHardware},
 	))
-	want := counts{delivered: 6, cut: 2, tagged: 2, merged: 1, noChecksum: 1, hardware: 1}
+	want := counts{delivered: 6, truncated: 2, tagged: 2, coalesced: 1, checksumOffloaded: 1, hardware: 1}
 	if err != nil || w.counts != want {
 		t.Errorf("%+v, %v; want %+v", w.counts, err, want)
 	}
@@ -302,7 +303,7 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestTakeDamaged breaks each number of a block in turn.
+// TestTakeDamaged damages each number of a block in turn.
 func TestTakeDamaged(t *testing.T) {
 	whole := blockOf(1<<12, testPacket{data: make([]byte, 60)}, testPacket{data: make([]byte, 60)})
 	second := blockHeadLen + int(native.Uint32(whole[blockHeadLen:]))
@@ -336,8 +337,8 @@ func TestTakeDamaged(t *testing.T) {
 	}
 }
 
-// FuzzTake wants any bytes to be walked without a panic, and to give records that
-// can be read back.
+// FuzzTake checks that a walk over any bytes does not panic, and makes records that can
+// be read back.
 func FuzzTake(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 8 {
@@ -361,7 +362,7 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// checkSamePackets compares all of two batches but where the packets lie.
+// checkSamePackets compares two batches, except for where the packets lie.
 func checkSamePackets(t *testing.T, b, there *capture.Batch) {
 	t.Helper()
 	if len(there.Frames) != len(b.Frames) {

@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TestDrained stops while the only packets lie in a block that is far from full and
-// far from its timeout.
+// TestDrained stops a capture whose only packets lie in a block that is far from full and
+// from its timeout.
 func TestDrained(t *testing.T) { bothPlaces(t, testDrained) }
 
 func testDrained(t *testing.T, inPlace bool) {
@@ -53,7 +53,7 @@ func testStopUnderLoad(t *testing.T, inPlace bool) {
 		full[i] = numbered(i, 1000)
 	}
 	src.Stop()
-	for range 100 { // batches, of which the ring holds a few
+	for range 100 { // batches; the ring holds a few at a time
 		send(t, s, full...)
 		if err := src.Next(&capture.Batch{}); err == io.EOF {
 			return
@@ -64,7 +64,7 @@ func testStopUnderLoad(t *testing.T, inPlace bool) {
 	t.Error("it goes on")
 }
 
-// TestOverload fills a ring that nobody reads.
+// TestOverload fills a ring that is not read.
 func TestOverload(t *testing.T) { bothPlaces(t, testOverload) }
 
 func testOverload(t *testing.T, inPlace bool) {
@@ -83,7 +83,7 @@ func testOverload(t *testing.T, inPlace bool) {
 		send(t, s, frames...)
 		got = append(got, take(t, src, 1).frames...)
 		b := capture.Batch{}
-		if err := src.Next(&b); err != nil || len(b.Frames) > 0 { // it gives back what was in place
+		if err := src.Next(&b); err != nil || len(b.Frames) > 0 { // releases the blocks of the last batch in place
 			t.Fatal(len(b.Frames), err)
 		}
 		if n := sum(src); n.Received != uint64(len(frames)*(round+1)) || n.Dropped == 0 {
@@ -136,7 +136,7 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	enterLab(t)
 	ip(t, "link set right down")
 	src := open(t, Config{InPlace: inPlace, Interfaces: []string{"right"}, Rings: 2, Wait: true})
-	// All of it happens on this thread, since new sockets are of its namespace.
+	// Only this thread is in the namespace, so it opens all sockets.
 	phase := 0
 	works := func(when string) {
 		t.Helper()
@@ -238,8 +238,8 @@ func TestOpenErrors(t *testing.T) {
 		{Config{Interfaces: []string{"right", "left"}}, ErrDown},
 		{Config{Interfaces: []string{Any}, Filters: filters(capture.LinkLinuxSLL2, bpf.RawInstruction{Op: 0x30, K: 12}, bpf.RawInstruction{Op: 6})}, ErrFilter},
 		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, bpf.RawInstruction{Op: 0xFFFF})}, ErrKernelFilter},
-		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, slices.Repeat(closedFilter, 1<<16+1)...)}, ErrKernelFilter},
-		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkRaw, closedFilter...)}, ErrNoFilter},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, slices.Repeat(rejectAll, 1<<16+1)...)}, ErrKernelFilter},
+		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkRaw, rejectAll...)}, ErrNoFilter},
 		{Config{Interfaces: []string{"right"}, BlockBytes: maxBlockBytes + 1}, nil},
 		{Config{Interfaces: []string{"right", Any}}, nil},
 		{Config{Interfaces: []string{"right", "right"}}, nil},
@@ -264,8 +264,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestPrivileges runs itself as nobody: with CAP_NET_RAW everything works, without it
-// nothing does.
+// TestPrivileges runs itself as user nobody. With CAP_NET_RAW everything works, without
+// it nothing does.
 func TestPrivileges(t *testing.T) {
 	const key = "FLOWDEDUP_NOBODY"
 	if as := os.Getenv(key); as != "" {

@@ -14,9 +14,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Capture is live traffic as a capture.Source of one input: a pcapng section with
-// an interface for each of Config.Interfaces, and their statistics at its end.
-// Next and Close are for one goroutine at a time, the others for any.
+// Capture is live traffic as a capture.Source with one input. The input is a pcapng
+// section with an interface for each of Config.Interfaces, and ends with their
+// statistics. One goroutine at a time may call Next and Close; any goroutine may call the
+// other methods.
 type Capture struct {
 	conf     Config
 	ports    []*port
@@ -26,33 +27,34 @@ type Capture struct {
 
 	state   state
 	end     error     // what Next returns at last
-	until   time.Time // when draining ends at the latest
-	checked time.Time // when interfaces that are out were last looked at
+	until   time.Time // deadline for draining
+	checked time.Time // when interfaces that are down were last looked up
 	blocks  uint
 	polled  []unix.PollFd
 	done    atomic.Int64
 
-	stop   sync.Mutex // over wakeUp
-	wakeUp int        // event that ends a wait; -1 once closed
+	stop   sync.Mutex // guards wakeUp
+	wakeUp int        // eventfd that ends a wait; -1 once closed
 }
 
-// state is how far a capture has come.
+// state is the stage that a capture has reached.
 type state uint8
 
 const (
-	fresh    state = iota // nothing was delivered
+	fresh    state = iota // Next has delivered nothing yet
 	running               // packets come
-	draining              // no more come; what the rings hold is delivered
+	draining              // the kernel adds no more; Next delivers what the rings hold
 	drained               // only the statistics are left
 	ended
 )
 
-// Open begins to capture, unless Config.Hold leaves that to Begin. It returns once all
-// interfaces let packets into their
-// rings, and no packet of another interface, or that the filter rejects, is among
-// them. Without CAP_NET_RAW the error is ErrNotPermitted; a wrong name
-// ErrNoInterface, and one that is down ErrDown, unless Config.Wait says to wait for
-// it. Memory is Config.RingBytes for each ring.
+// Open starts to capture. With Config.StartPaused it only prepares, and Capture.Start
+// starts. When Open returns, all interfaces let packets into their rings. No packet of
+// another interface, and none that the filter rejects, is among them. The rings take
+// Config.RingBytes of memory each.
+//
+// The error is ErrNotPermitted without CAP_NET_RAW, ErrNoInterface for a name that does
+// not exist, and ErrDown for an interface that is down, unless Config.Wait is set.
 func Open(conf Config) (*Capture, error) {
 	conf, err := conf.withDefaults()
 	if err != nil {
@@ -60,7 +62,7 @@ func Open(conf Config) (*Capture, error) {
 	}
 	c := &Capture{conf: conf, end: io.EOF, wakeUp: -1}
 	if err := c.open(); err != nil {
-		_ = c.Close() // the error that counts is the other
+		_ = c.Close() // Open reports the first error
 		return nil, err
 	}
 	return c, nil
@@ -84,61 +86,64 @@ func (c *Capture) open() error {
 		c.ports = append(c.ports, p)
 		c.rings = append(c.rings, p.rings...)
 		c.ifaces = append(c.ifaces, capture.Interface{
-			ID: uint32(i), Point: uint32(i), Name: name, LinkType: d.link,
+			ID: uint32(i), CapturePoint: uint32(i), Name: name, LinkType: d.link,
 			SnapLen: uint32(c.conf.SnapLen), TicksPerSecond: 1e9,
 		})
-		if err := c.start(p); err != nil {
+		if err := c.openPort(p); err != nil {
 			return err
 		}
 	}
-	if c.conf.Hold {
+	if c.conf.StartPaused {
 		return nil
 	}
-	return c.Begin()
+	return c.Start()
 }
 
-// Begin lets packets in, after an Open with Config.Hold and before the first Next. Errors
-// are those of Open.
-func (c *Capture) Begin() error {
+// Start lets packets in. Call it after an Open with Config.StartPaused and before the
+// first Next. Its errors are those of Open.
+func (c *Capture) Start() error {
 	for _, p := range c.ports {
-		if p.out {
+		if p.down {
 			continue
 		}
-		if err := p.admit(); err != nil {
+		if err := p.start(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// start opens the rings of an interface, or notes that it is not up.
-func (c *Capture) start(p *port) error {
+// openPort opens the rings of an interface. With Config.Wait it accepts that the
+// interface is down.
+func (c *Capture) openPort(p *port) error {
 	if !p.dev.up {
 		if !c.conf.Wait {
 			return fmt.Errorf("%s: %w: ip link set %s up", p.dev.name, ErrDown, p.dev.name)
 		}
-		p.out = true
+		p.down = true
 		return nil
 	}
 	return p.open()
 }
 
-// Next returns packets of one block or more, the oldest block first, as
-// capture.Source says. Packets of one ring are in order. The first batch holds no
-// packet but the headers of the section and comes at once; later, a batch without
-// packets means that Config.Idle has passed. After Stop everything that was captured
-// is delivered, then the statistics, then io.EOF. An interface that goes away ends the
-// capture in the same way, but with ErrDown or ErrRemoved.
+// Next returns the packets of one or more ring blocks, the oldest block first, as
+// capture.Source specifies. Packets of one ring stay in order. The first batch comes at
+// once: it holds the headers of the section and no packet. A later batch without packets
+// means that Config.Idle has passed.
+//
+// After Stop, Next delivers everything that was captured, then the statistics, then
+// io.EOF. An interface that goes down or away ends the capture in the same way, but with
+// ErrDown or ErrRemoved.
 func (c *Capture) Next(b *capture.Batch) error {
 	b.Reset()
 	if c.conf.InPlace {
-		c.vacate(b)
+		c.releaseBlocks(b)
 	}
 	b.Interfaces, b.Sections = c.ifaces, c.sections
 	switch c.state {
 	case fresh:
 		c.state = running
-		c.describe(b)
+		c.appendHeaders(b)
 		return nil
 	case ended:
 		return c.end
@@ -147,10 +152,10 @@ func (c *Capture) Next(b *capture.Batch) error {
 	if c.conf.Idle > 0 {
 		idle = time.Now().Add(c.conf.Idle)
 	}
-	c.poll(0) // where there always are packets, wait would never be called
+	c.poll(0) // while packets keep coming, nothing below polls
 	for {
-		c.recheck()
-		c.gather(b)
+		c.resumeReady()
+		c.fill(b)
 		if len(b.Frames) > 0 {
 			return nil
 		}
@@ -159,7 +164,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 		}
 		if c.state == drained {
 			c.state = ended
-			c.summarise(b)
+			c.appendStatistics(b)
 			return nil
 		}
 		if !c.wait(idle) {
@@ -168,8 +173,8 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// describe appends the headers of the section.
-func (c *Capture) describe(b *capture.Batch) {
+// appendHeaders appends the headers of the section.
+func (c *Capture) appendHeaders(b *capture.Batch) {
 	b.Buf = capture.AppendSectionHeader(b.Buf)
 	addBlock(b, capture.BlockSectionHeader, 0)
 	for i := range c.ifaces {
@@ -179,8 +184,8 @@ func (c *Capture) describe(b *capture.Batch) {
 	}
 }
 
-// summarise appends the statistics of every interface.
-func (c *Capture) summarise(b *capture.Batch) {
+// appendStatistics appends the statistics of every interface.
+func (c *Capture) appendStatistics(b *capture.Batch) {
 	now := time.Now().UnixNano()
 	for i, p := range c.ports {
 		var received, dropped uint64
@@ -194,16 +199,16 @@ func (c *Capture) summarise(b *capture.Batch) {
 		addBlock(b, capture.BlockStatistics, at)
 	}
 	if c.end != io.EOF {
-		c.end = c.why()
+		c.end = c.endReason()
 	}
 }
 
-// why returns the error that ended the capture. Of an interface that went it is
-// known only now whether it was removed.
-func (c *Capture) why() error {
+// endReason returns the error that ended the capture. Only now, after draining, is it
+// known whether an interface that went down was removed.
+func (c *Capture) endReason() error {
 	for _, p := range c.ports {
-		if p.out && !c.conf.Wait {
-			return p.reason()
+		if p.down && !c.conf.Wait {
+			return p.downReason()
 		}
 	}
 	return c.end
@@ -215,22 +220,22 @@ func addBlock(b *capture.Batch, kind uint32, at int) {
 	})
 }
 
-// statsEvery is how many blocks are taken between two readings of the kernel's
-// counters, which have 32 bits.
+// statsEvery is how many ring blocks pass between two reads of the kernel's counters,
+// which have 32 bits.
 const statsEvery = 1 << 10
 
-// vacate gives back what the last batch in place lay in.
-func (c *Capture) vacate(b *capture.Batch) {
-	b.Buf = nil // not for what is appended to it
+// releaseBlocks returns the ring blocks of the last in-place batch to the kernel.
+func (c *Capture) releaseBlocks(b *capture.Batch) {
+	b.Buf = nil // it is ring memory: nothing may be appended to it
 	for _, r := range c.rings {
-		r.giveBack()
+		r.releaseBlocks()
 	}
 }
 
-// gather appends packets of blocks that are ready, the oldest first, so that
-// the many little filled blocks of short timeouts do not make many little batches. In place
-// they are all of one ring.
-func (c *Capture) gather(b *capture.Batch) {
+// fill appends the packets of ready ring blocks, the oldest block first. It takes
+// several, so that the sparsely filled blocks of a short timeout do not become tiny
+// batches. An in-place batch has the blocks of one ring only.
+func (c *Capture) fill(b *capture.Batch) {
 	first := c.oldest()
 	if first == nil {
 		return
@@ -251,7 +256,7 @@ func (c *Capture) gather(b *capture.Batch) {
 	c.done.Add(int64(size))
 }
 
-// take appends packets of a block of a ring, and returns false if it is damaged.
+// take appends packets of one ring block. It returns false if the block is damaged.
 func (c *Capture) take(r *ring, b *capture.Batch) bool {
 	err := r.take(b)
 	r.publish()
@@ -267,7 +272,8 @@ func (c *Capture) take(r *ring, b *capture.Batch) bool {
 	return true
 }
 
-// oldest returns the ring whose next block, which is ready, began first, or nil.
+// oldest returns the ring whose next block began first, among those with a ready block,
+// or nil.
 func (c *Capture) oldest() *ring {
 	var best *ring
 	for _, r := range c.rings {
@@ -287,8 +293,7 @@ func (c *Capture) allDrained() bool {
 	return true
 }
 
-// drain lets nothing more in, and end be what Next returns when everything has
-// been delivered.
+// drain stops the intake. After all packets are delivered, Next returns end.
 func (c *Capture) drain(end error) {
 	if c.state >= draining {
 		return
@@ -296,22 +301,22 @@ func (c *Capture) drain(end error) {
 	c.state, c.end = draining, end
 	c.until = time.Now().Add(drainTime(&c.conf))
 	for _, p := range c.ports {
-		p.refuse()
+		p.stop()
 	}
 }
 
-// Inputs returns the interfaces' names as that of one input.
+// Inputs returns one name: those of the interfaces, separated by commas.
 func (c *Capture) Inputs() []string { return []string{strings.Join(c.conf.Interfaces, ",")} }
 
-// Offset returns how many bytes of records there were, or in place about as many as there would
-// have been; there is no total.
+// Offset returns how many bytes of records were delivered. For in-place batches it is an
+// estimate. There is no total.
 func (c *Capture) Offset() (done, total int64) { return c.done.Load(), 0 }
 
 // Size returns 0: it is not known.
 func (c *Capture) Size() int64 { return 0 }
 
-// Stats returns what was counted so far, for each ring of each interface. It may
-// be called at any time, by any goroutine, also after Close.
+// Stats returns the counts of each ring of each interface. Any goroutine may call it at
+// any time, also after Close.
 func (c *Capture) Stats() []Stats {
 	all := make([]Stats, len(c.rings))
 	for i, r := range c.rings {
@@ -320,16 +325,16 @@ func (c *Capture) Stats() []Stats {
 	return all
 }
 
-// Stop ends the capture: Next delivers what was captured until now and returns
-// io.EOF. It wakes up a Next that waits; context.AfterFunc(ctx, c.Stop) ends it
-// with a context.
+// Stop ends the capture: Next delivers what was captured until now and then returns
+// io.EOF. Stop wakes a Next that waits. context.AfterFunc(ctx, c.Stop) ties the capture
+// to a context.
 func (c *Capture) Stop() {
 	c.stop.Lock()
 	defer c.stop.Unlock()
 	if c.wakeUp >= 0 {
 		one := native.AppendUint64(nil, 1)
 		for {
-			// It fails in another way only if nobody has read it 1<<64 times.
+			// Any other error means that the counter is full, so Next wakes anyway.
 			if _, err := unix.Write(c.wakeUp, one); err != unix.EINTR {
 				break
 			}
@@ -337,8 +342,8 @@ func (c *Capture) Stop() {
 	}
 }
 
-// Close gives all back to the kernel, what was not delivered included. Batches stay
-// valid, unless they are in place.
+// Close releases the rings and drops what Next has not delivered. Batches stay valid,
+// except in-place ones.
 func (c *Capture) Close() error {
 	c.stop.Lock()
 	defer c.stop.Unlock()
@@ -349,7 +354,7 @@ func (c *Capture) Close() error {
 		p.close()
 	}
 	if c.wakeUp >= 0 {
-		_ = unix.Close(c.wakeUp) // it holds nothing
+		_ = unix.Close(c.wakeUp) // an eventfd has nothing to lose
 		c.wakeUp = -1
 	}
 	return nil

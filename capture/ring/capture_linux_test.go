@@ -46,16 +46,16 @@ func testCapturedIsSent(t *testing.T, inPlace bool) {
 	}
 }
 
-// TestHold lets packets in from Begin on.
-func TestHold(t *testing.T) {
+// TestStartPaused lets packets in from Start on.
+func TestStartPaused(t *testing.T) {
 	for name, conf := range map[string]Config{"bound": {}, "filter": {SnapLen: 100}, "rings": {Rings: 2}} {
 		t.Run(name, func(t *testing.T) {
 			enterLab(t)
-			conf.Interfaces, conf.Hold = []string{"right"}, true
+			conf.Interfaces, conf.StartPaused = []string{"right"}, true
 			src := open(t, conf)
 			sender := openSender(t, "left")
 			send(t, sender, numbered(1, 60), numbered(2, 60))
-			if err := src.Begin(); err != nil {
+			if err := src.Start(); err != nil {
 				t.Fatal(err)
 			}
 			send(t, sender, numbered(3, 60))
@@ -64,7 +64,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// checkFile reads what was written of a capture of one interface.
+// checkFile reads back the file of a capture of one interface.
 func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(got.file.Bytes()), "file", pcapfile.Options{})
@@ -107,14 +107,14 @@ func TestSnapLen(t *testing.T) {
 		send(t, openSender(t, "left"), numbered(0, 95), numbered(1, 96), numbered(2, 97), numbered(3, 1514))
 		got := rest(t, src)
 		compare(t, got.frames, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
-		if got.all[3].WireLen != 1514 || sum(src).Cut != 2 {
+		if got.all[3].WireLen != 1514 || sum(src).Truncated != 2 {
 			t.Errorf("%+v, %+v", got.all[3], sum(src))
 		}
 	}
 }
 
-// TestTun captures an interface without a link header, by its name and as one of
-// any, which share a protocol number and no more.
+// TestTun captures from an interface without a link header, by its name and as part of
+// Any. The two ways share only the protocol number.
 func TestTun(t *testing.T) {
 	enterLab(t)
 	tun := openTun(t, "tun0")
@@ -146,7 +146,7 @@ func openTun(t *testing.T, name string) *os.File {
 	return tun
 }
 
-// TestPromiscuous asks the interface itself.
+// TestPromiscuous asks the kernel for the mode of the interface.
 func TestPromiscuous(t *testing.T) {
 	enterLab(t)
 	asked := func() bool {
@@ -167,7 +167,7 @@ func TestPromiscuous(t *testing.T) {
 	}
 }
 
-// TestHardwareTime asks for a clock that is not there.
+// TestHardwareTime asks for timestamps of a clock that does not exist.
 func TestHardwareTime(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, HardwareTime: true})
@@ -231,8 +231,8 @@ func TestIgnoreOutgoing(t *testing.T) {
 	}
 }
 
-// TestSuperPackets lets TCP talk over the loopback interface, where segments stay
-// together and checksums empty.
+// TestSuperPackets captures TCP on the loopback interface, where segments stay merged and
+// checksums stay empty.
 func TestSuperPackets(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set lo up")
@@ -240,7 +240,7 @@ func TestSuperPackets(t *testing.T) {
 	talkTCP(t, 4<<20)
 	got := rest(t, src)
 	s := sum(src)
-	if s.NoChecksum == 0 || s.Cut == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.frames)) != s.Delivered {
+	if s.ChecksumOffloaded == 0 || s.Truncated == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.frames)) != s.Delivered {
 		t.Errorf("%d frames, %+v", len(got.frames), s)
 	}
 	largest := uint32(0)

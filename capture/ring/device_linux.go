@@ -18,11 +18,11 @@ type device struct {
 	up       bool
 	loopback bool
 	link     capture.LinkType
-	cooked   bool // the link header gives way to a cooked one
+	cooked   bool // a cooked header replaces the link header
 }
 
-// lookUp describes the interface of the given name, in the network namespace of
-// the calling thread.
+// lookUp describes the interface of a name in the network namespace of the calling
+// thread.
 func lookUp(name string) (device, error) {
 	if name == Any {
 		return device{name: name, up: true, loopback: true, link: capture.LinkLinuxSLL2, cooked: true}, nil
@@ -36,37 +36,36 @@ func lookUp(name string) (device, error) {
 	if err != nil {
 		return d, os.NewSyscallError("socket", err)
 	}
-	defer func() { _ = unix.Close(fd) }() // it was only asked
+	defer func() { _ = unix.Close(fd) }() // only used for ioctls
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, request); err != nil {
-		return d, describe(name, "SIOCGIFINDEX", err)
+		return d, kernelError(name, "SIOCGIFINDEX", err)
 	}
 	d.index = int(request.Uint32())
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFMTU, request); err != nil {
-		return d, describe(name, "SIOCGIFMTU", err)
+		return d, kernelError(name, "SIOCGIFMTU", err)
 	}
 	d.mtu = int(request.Uint32())
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request); err != nil {
-		return d, describe(name, "SIOCGIFFLAGS", err)
+		return d, kernelError(name, "SIOCGIFFLAGS", err)
 	}
 	flags := request.Uint16()
 	d.up, d.loopback = flags&unix.IFF_UP != 0, flags&unix.IFF_LOOPBACK != 0
 	if err := unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, request); err != nil {
-		return d, describe(name, "SIOCGIFHWADDR", err)
+		return d, kernelError(name, "SIOCGIFHWADDR", err)
 	}
 	d.link, d.cooked = linkTypeOf(request.Uint16())
 	return d, nil
 }
 
-// LinkTypeOf returns the link type that the frames of an interface are delivered with.
-// The error is ErrNoInterface.
+// LinkTypeOf returns the link type of the frames that a capture of this interface
+// delivers. The error is ErrNoInterface.
 func LinkTypeOf(name string) (capture.LinkType, error) {
 	d, err := lookUp(name)
 	return d.link, err
 }
 
-// linkTypeOf returns the link type of what a raw socket delivers from hardware of
-// an ARPHRD_ number, as libpcap has it. Where it is not one to rely on, packets
-// get a cooked header.
+// linkTypeOf returns the link type of a raw socket's frames for an ARPHRD_ hardware
+// number, as libpcap maps it. Hardware without a reliable link type gets cooked headers.
 func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
 	switch hardware {
 	case unix.ARPHRD_ETHER, unix.ARPHRD_LOOPBACK:
@@ -83,9 +82,9 @@ func linkTypeOf(hardware uint16) (link capture.LinkType, cooked bool) {
 	return capture.LinkLinuxSLL2, true
 }
 
-// describe turns an error of the kernel about an interface into one that says what
-// to do.
-func describe(name, call string, err error) error {
+// kernelError turns an error of the kernel about an interface into one that says what to
+// do.
+func kernelError(name, call string, err error) error {
 	reason := os.NewSyscallError(call, err)
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

@@ -1,24 +1,30 @@
-// Package ring captures from network interfaces, and sends to them, through
-// AF_PACKET sockets of Linux. Elsewhere its functions return an error that wraps
+// Package ring captures from network interfaces and sends to them, through AF_PACKET
+// sockets of Linux. On other systems its functions return an error that wraps
 // errors.ErrUnsupported.
 //
-// [Open] gives a [capture.Source], so that whatever works on files works on live
-// traffic. The kernel writes packets into TPACKET_V3 rings that are shared with
-// it (Documentation/networking/packet_mmap.rst); [Capture.Next] copies whole ring
-// blocks into the batch as records of a little-endian pcapng section with
-// timestamps in nanoseconds, and gives each block back at once. So batches may be in
-// flight and outlive the capture, the VLAN tag that the kernel keeps beside a frame
-// gets its place, and all of the ring is free for bursts. Copying takes less time
-// than lending the kernel's memory with the records' headers written into it, for
-// small packets at least (BenchmarkLive, 60 bytes: 24 ns a packet against 40, where
-// walking the ring alone takes 15; of 1514 bytes 170 against 115, and then 64):
-// writing takes cache lines from the processor that fills the ring, and a copy leaves
-// the packets close together in the cache.
+// [Open] returns a [Capture], which is a [capture.Source]: whatever works on files works
+// on live traffic. The kernel writes packets into TPACKET_V3 rings in shared memory
+// (Documentation/networking/packet_mmap.rst). [Capture.Next] copies whole ring blocks
+// into the batch, as records of a little-endian pcapng section with timestamps in
+// nanoseconds, and returns each ring block to the kernel at once. This has three
+// advantages. Batches may be in flight and outlive the capture. The VLAN tag, which the
+// kernel keeps beside a frame, gets its place. All of the ring absorbs bursts.
 //
-// What the kernel does to packets before anybody sees them cannot be undone:
-// packets that receive offload (GRO) put together appear as one, up to 64 KiB and
-// more (ethtool -K IFACE gro off lro off), and the checksums of those that the
-// host itself sends are often not filled in yet. Both are counted in [Stats].
+// For small packets, copying is also faster than writing the headers of records into the
+// ring itself. BenchmarkLive takes 24 ns a packet against 40 for 60 bytes, where walking
+// the ring alone takes 15. For 1514 bytes it takes 170 against 115, and 64 for the walk.
+// Writing takes cache lines from the processor that fills the ring, and a copy leaves the
+// packets close together in the cache. With [Config.InPlace] there are no records, and
+// packets stay in the ring.
 //
-// All needs CAP_NET_RAW and nothing more.
+// A [Sender] sends Ethernet frames. [ReachedFrom] tells at which interfaces these may
+// show up.
+//
+// What the kernel does to packets before the capture cannot be undone. Receive offload
+// (GRO) merges packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off).
+// Packets that the host itself sends often lack their checksums. [Stats] counts both.
+//
+// Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
+// [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.
+// [Open] and [OpenSender] need CAP_NET_RAW and no other privilege.
 package ring

@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Codes of classic BPF instructions (linux/filter.h), and the offsets behind
-// which the kernel keeps what it knows of a packet beside its bytes.
+// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there
+// read what the kernel knows about a packet besides its bytes (linux/filter.h).
 const (
 	opClass     = 0x07
 	opMode      = 0xE0
@@ -25,15 +25,15 @@ const (
 	opLoadZero  = 0x00
 	opJumpEqual = 0x15
 
-	besideOffset   = 0xFFFFF000 // SKF_AD_OFF
-	besideProtocol = besideOffset + 0
-	besideType     = besideOffset + 4
-	besideIndex    = besideOffset + 8
-	besideHardware = besideOffset + 28
+	ancillaryOffset     = 0xFFFFF000 // SKF_AD_OFF
+	ancillaryProtocol   = ancillaryOffset + 0
+	ancillaryPacketType = ancillaryOffset + 4
+	ancillaryIfindex    = ancillaryOffset + 8
+	ancillaryHardware   = ancillaryOffset + 28
 
-	// SKF_NET_OFF: loads from there on count from the network header. They reach
-	// what the kernel holds of a packet in one piece, which its headers are in.
-	behindLink = 0xFFF00000
+	// SKF_NET_OFF: loads from here on count from the network header. They reach the
+	// linear part of the packet, which has its headers.
+	networkOffset = 0xFFF00000
 )
 
 const (
@@ -42,33 +42,37 @@ const (
 	typeOutgoing     = 4   // PACKET_OUTGOING
 )
 
-// closedFilter lets nothing through.
-var closedFilter = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
+// rejectAll is a program that no packet passes.
+var rejectAll = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
 
-// onceOnLoopback lets through, to what follows, all but the outgoing sightings of
-// packets on a loopback interface, which are received as well.
+// onceOnLoopback is the start of a program. It rejects the sent frames of a loopback
+// interface, since all of them are received too, and passes all others on to the
+// instructions after it.
 var onceOnLoopback = []bpf.RawInstruction{
-	{Op: opLoadWord, K: besideHardware},
+	{Op: opLoadWord, K: ancillaryHardware},
 	{Op: opJumpEqual, Jf: 3, K: hardwareLoopback},
-	{Op: opLoadWord, K: besideType},
+	{Op: opLoadWord, K: ancillaryPacketType},
 	{Op: opJumpEqual, Jf: 1, K: typeOutgoing},
 	{Op: opReturnK, K: 0},
-	{Op: opLoadZero}, // as what follows finds it at its start
+	{Op: opLoadZero}, // programs expect a zero accumulator
 }
 
-// Reasons why Config.Filters do not fit an interface; test with errors.Is.
+// Why Config.Filters do not fit an interface; test with errors.Is.
 var (
-	// ErrFilter is returned where the kernel cannot run the program on this kind of
+	// ErrFilter is returned for a program that the kernel cannot run on this kind of
 	// interface.
-	ErrFilter = errors.New("the filter looks at a part of the cooked header that the kernel cannot tell of")
-	// ErrKernelFilter is returned where the kernel refuses the program: it takes 4096
-	// instructions and no jump back, which protochain needs, and a file may have both.
+	ErrFilter = errors.New("the filter tests a field of the cooked header that the kernel does not provide")
+	// ErrKernelFilter is returned for a program that the kernel rejects: it accepts at
+	// most 4096 instructions and no backward jumps. protochain needs such jumps, and a
+	// --bpf-file may have both.
 	ErrKernelFilter = errors.New("the kernel refuses the filter (it takes no loops, as of protochain, and 4096 instructions at most)")
-	// ErrNoFilter is returned where others have a program, and this link type has none.
+	// ErrNoFilter is returned if Config.Filters has programs, but none for this link
+	// type.
 	ErrNoFilter = errors.New("there is no filter for its link type")
 )
 
-// filterFor returns the user's program for frames of a link type, nil for all of them.
+// filterFor returns the user's program for frames of a link type, or nil to take all
+// frames.
 func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) {
 	if c.Filters == nil {
 		return nil, nil
@@ -80,8 +84,8 @@ func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) 
 	return p, nil
 }
 
-// program returns the filter of one interface: the user's, or one that lets all
-// through, held to the snap length and to one sighting of what is looped back.
+// program returns the socket filter of one interface: the user's program, or one that
+// every packet passes. It limits lengths to snapLen, and passes looped-back packets once.
 func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool) ([]bpf.RawInstruction, error) {
 	var p []bpf.RawInstruction
 	if everywhere {
@@ -96,7 +100,7 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 				ins.K = min(ins.K, snapLen)
 			}
 		} else if cooked {
-			k, ok := uncooked(ins)
+			k, ok := translateCooked(ins)
 			if !ok {
 				return nil, ErrFilter
 			}
@@ -107,32 +111,33 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 	return p, nil
 }
 
-// uncooked returns the operand of an instruction written for frames with a
-// LINKTYPE_LINUX_SLL2 header, as it has to be where the kernel has another header,
-// but knows what is in this one, and where the network header is.
-func uncooked(ins bpf.RawInstruction) (k uint32, ok bool) {
+// translateCooked returns the operand of an instruction that was written for frames with
+// a LINKTYPE_LINUX_SLL2 header. The kernel runs programs on the original frame, so the
+// operand must point to ancillary data or count from the network header instead. ok is
+// false for fields that the kernel cannot provide.
+func translateCooked(ins bpf.RawInstruction) (k uint32, ok bool) {
 	mode := ins.Op & opMode
 	load := ins.Op&opClass == opLoad && (mode == opModeAbs || mode == opModeInd)
 	if !load && !(ins.Op&opClass == opLoadX && mode == opModeMSH) {
 		return ins.K, true
 	}
 	switch {
-	case ins.K >= behindLink:
+	case ins.K >= networkOffset:
 		return ins.K, true
 	case ins.K >= cookedLen:
-		return ins.K - cookedLen + behindLink, true
+		return ins.K - cookedLen + networkOffset, true
 	case mode != opModeAbs:
 		return 0, false
 	}
 	switch ins.K {
 	case 0:
-		return besideProtocol, true
+		return ancillaryProtocol, true
 	case 4:
-		return besideIndex, true
+		return ancillaryIfindex, true
 	case 8:
-		return besideHardware, true
+		return ancillaryHardware, true
 	case 10:
-		return besideType, true
+		return ancillaryPacketType, true
 	}
 	return 0, false
 }

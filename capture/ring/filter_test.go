@@ -25,21 +25,22 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramCooked goes through what tcpdump -y LINUX_SLL2 -ddd makes of filters.
+// TestProgramCooked translates the output of tcpdump -y LINUX_SLL2 -ddd for several
+// filters.
 func TestProgramCooked(t *testing.T) {
 	for _, tt := range []struct {
 		in   bpf.RawInstruction
 		want uint32
 		bad  bool
 	}{
-		{in: bpf.RawInstruction{Op: 0x28, K: 0}, want: besideProtocol},
-		{in: bpf.RawInstruction{Op: 0x20, K: 4}, want: besideIndex},
-		{in: bpf.RawInstruction{Op: 0x28, K: 8}, want: besideHardware},
-		{in: bpf.RawInstruction{Op: 0x30, K: 10}, want: besideType},
-		{in: bpf.RawInstruction{Op: 0x30, K: 29}, want: behindLink + 9},
-		{in: bpf.RawInstruction{Op: 0xb1, K: 20}, want: behindLink},
-		{in: bpf.RawInstruction{Op: 0x48, K: 22}, want: behindLink + 2},
-		{in: bpf.RawInstruction{Op: 0x30, K: besideOffset + 48}, want: besideOffset + 48},
+		{in: bpf.RawInstruction{Op: 0x28, K: 0}, want: ancillaryProtocol},
+		{in: bpf.RawInstruction{Op: 0x20, K: 4}, want: ancillaryIfindex},
+		{in: bpf.RawInstruction{Op: 0x28, K: 8}, want: ancillaryHardware},
+		{in: bpf.RawInstruction{Op: 0x30, K: 10}, want: ancillaryPacketType},
+		{in: bpf.RawInstruction{Op: 0x30, K: 29}, want: networkOffset + 9},
+		{in: bpf.RawInstruction{Op: 0xb1, K: 20}, want: networkOffset},
+		{in: bpf.RawInstruction{Op: 0x48, K: 22}, want: networkOffset + 2},
+		{in: bpf.RawInstruction{Op: 0x30, K: ancillaryOffset + 48}, want: ancillaryOffset + 48},
 		{in: bpf.RawInstruction{Op: 0x15, K: 6}, want: 6},
 		{in: bpf.RawInstruction{Op: 0x80, K: 0}, want: 0},
 		{in: bpf.RawInstruction{Op: 0x30, K: 12}, bad: true},

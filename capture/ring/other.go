@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// errLinux says why nothing here works.
+// errLinux is what every function returns here.
 var errLinux = fmt.Errorf("live capture needs Linux: %w", errors.ErrUnsupported)
 
 // Capture is live traffic, on Linux.
@@ -23,8 +23,8 @@ func Open(conf Config) (*Capture, error) {
 	return nil, errLinux
 }
 
-// Begin returns an error that wraps errors.ErrUnsupported.
-func (*Capture) Begin() error { return errLinux }
+// Start returns an error that wraps errors.ErrUnsupported.
+func (*Capture) Start() error { return errLinux }
 
 // Stats returns nothing.
 func (*Capture) Stats() []Stats { return nil }

@@ -10,17 +10,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// port is an interface that is captured from, and its rings.
+// port is an interface that is captured from, with its rings.
 type port struct {
 	dev   device
 	conf  *Config
 	rings []*ring
-	// code is the filter. The link type, for which it is, stays what it is.
+	// code is the socket filter. It fits one link type, which never changes during a
+	// capture.
 	code []bpf.RawInstruction
-	// out is set while the interface is down or not there, since when; an
-	// interface that was removed leaves sockets behind that will never see it
-	// again.
-	out   bool
+	// down is set while the interface is down or does not exist, and since says from
+	// when. The sockets of an interface that was removed never see packets again.
+	down  bool
 	since time.Time
 }
 
@@ -46,9 +46,9 @@ func newPort(d device, c *Config, number uint32) (*port, error) {
 	return p, nil
 }
 
-// open makes the rings, which take nothing in before admit.
+// open sets up the rings. They let nothing in before start.
 func (p *port) open() error {
-	if err := tryFilter(&p.dev, p.conf, p.code); err != nil {
+	if err := checkFilter(&p.dev, p.conf, p.code); err != nil {
 		return err
 	}
 	for _, r := range p.rings {
@@ -57,33 +57,33 @@ func (p *port) open() error {
 		}
 	}
 	if len(p.rings) > 1 {
-		return share(p.rings, &p.dev, p.conf)
+		return joinFanout(p.rings, &p.dev, p.conf)
 	}
 	return nil
 }
 
-// admit lets packets in. Rings that share an interface each begin with their own
-// part of it, never with what belongs to another that is not there yet.
-func (p *port) admit() error {
+// start lets packets in. The rings of one interface share its packets from the start: all
+// of them exist already, so none gets packets that belong to a later one.
+func (p *port) start() error {
 	for _, r := range p.rings {
-		if err := openGate(r.fd, &p.dev, p.conf, p.code); err != nil {
+		if err := startReceiving(r.fd, &p.dev, p.conf, p.code); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse lets no more packets in.
-func (p *port) refuse() {
+// stop lets no more packets in.
+func (p *port) stop() {
 	for _, r := range p.rings {
 		if r.fd >= 0 {
-			// It succeeded before, and if not, drained ends at its deadline.
-			_ = closeGate(r.fd, &p.dev, p.conf)
+			// It has succeeded before; if it fails, draining ends at its deadline.
+			_ = stopReceiving(r.fd, &p.dev, p.conf)
 		}
 	}
 }
 
-// ready reports whether there are packets.
+// ready reports whether a ring block is ready.
 func (p *port) ready() bool {
 	for _, r := range p.rings {
 		if r.ready() {
@@ -108,9 +108,9 @@ func (p *port) drained() bool {
 	return true
 }
 
-// failed returns what poll has told of a socket: ENETDOWN, once, when the
-// interface went.
-func failed(fd int) error {
+// socketError returns the pending error of a socket: ENETDOWN, once, after its interface
+// went down or away.
+func socketError(fd int) error {
 	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func failed(fd int) error {
 	return nil
 }
 
-// removed reports whether the interface that the sockets were bound to is gone.
+// removed reports whether the interface that the sockets were bound to no longer exists.
 func (p *port) removed() bool {
 	fd := p.rings[0].fd
 	if fd < 0 {
@@ -135,73 +135,73 @@ func (p *port) removed() bool {
 	return !ok || link.Ifindex != p.dev.index
 }
 
-// leave notes that the interface is down or gone.
-func (p *port) leave() {
-	if p.out {
+// interfaceDown records that the interface is down or gone.
+func (p *port) interfaceDown() {
+	if p.down {
 		return
 	}
-	p.out, p.since = true, time.Now()
+	p.down, p.since = true, time.Now()
 	for _, r := range p.rings {
 		r.mu.Lock()
 		r.stats.Outages++
-		r.stats.Out = true
+		r.stats.Down = true
 		r.mu.Unlock()
 	}
 }
 
-// enter notes that the interface is up.
-func (p *port) enter() {
-	p.out = false
+// interfaceUp records that the interface is up again.
+func (p *port) interfaceUp() {
+	p.down = false
 	for _, r := range p.rings {
 		r.mu.Lock()
-		r.stats.Out = false
+		r.stats.Down = false
 		r.mu.Unlock()
 	}
 }
 
-// reason returns why the interface is out.
-func (p *port) reason() error {
+// downReason returns why the interface is down: ErrRemoved or ErrDown.
+func (p *port) downReason() error {
 	if p.removed() {
 		return fmt.Errorf("%s: %w", p.dev.name, ErrRemoved)
 	}
 	return fmt.Errorf("%s: %w", p.dev.name, ErrDown)
 }
 
-// resume takes up an interface that was out, if it is back. A socket follows an
-// interface that comes up again by itself, but not a new one of the same name. Both may
-// have another link type than before, which ends the capture: the section names one for
-// each interface.
+// resume captures from an interface again once it is back. A socket follows an interface
+// that comes up again, but not a new interface of the same name. If the link type has
+// changed, the capture ends with ErrLinkChanged, since the section names one link type
+// for each interface.
 func (p *port) resume() error {
 	now, err := lookUp(p.dev.name)
 	if err != nil || !now.up {
-		return nil // nothing to be told; it may come yet
+		return nil // it may still come back
 	}
 	other := now.index != p.dev.index || p.removed()
 	if other && !p.drained() && time.Since(p.since) < drainTime(p.conf) {
 		return nil
 	}
 	if now.link != p.dev.link {
-		p.close() // with what the rings may hold of the new type
+		p.close() // drops packets of the new type
 		return fmt.Errorf("%s: %w: %v instead of %v", p.dev.name, ErrLinkChanged, now.link, p.dev.link)
 	}
 	if !other {
-		p.enter()
+		p.interfaceUp()
 		return nil
 	}
 	p.close()
 	p.dev = now
 	if err := p.open(); err != nil {
 		p.close()
-		return nil // as it went again meanwhile, or memory is short for the moment
+		return nil // it went away again, or memory is short: the next call tries again
 	}
-	if err := p.admit(); err != nil {
+	if err := p.start(); err != nil {
 		return err
 	}
-	p.enter()
+	p.interfaceUp()
 	return nil
 }
 
-// drainTime is how long the kernel may take to hand over the last block.
+// drainTime bounds how long the kernel may take to hand over the last ring block.
 func drainTime(c *Config) time.Duration {
 	return 2*c.BlockTimeout + 200*time.Millisecond
 }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReachedFrom returns the names of the interfaces at which frames that are sent to one may
-// show up: that interface, the other end of a veth pair, other macvlans of its interface,
-// and whatever lies over or under these, as bonds, bridges and VLANs do. An interface that
-// does not exist reaches none. The error is the kernel's.
+// ReachedFrom returns the names of the interfaces at which frames sent to an interface
+// may show up: that interface, the other end of a veth pair, other macvlans of its lower
+// interface, and whatever lies over or under these, such as bonds, bridges and VLANs. An
+// interface that does not exist reaches none. The error is the kernel's.
 func ReachedFrom(to string) (map[string]bool, error) {
 	links, err := readLinks()
 	if err != nil {
@@ -22,11 +22,11 @@ func ReachedFrom(to string) (map[string]bool, error) {
 	return links.reachedFrom(to), nil
 }
 
-// link is an interface and what it is tied to, by index; 0 for none.
+// link is an interface and the interfaces that it is tied to, by index; 0 means none.
 type link struct {
 	index, lower, master int
 	name                 string
-	switched             bool // with others over the same interface: macvlan, ipvlan
+	switched             bool // exchanges frames with siblings: macvlan, ipvlan
 }
 
 // links are the interfaces of a network namespace.
@@ -47,26 +47,27 @@ func (l links) reachedFrom(to string) map[string]bool {
 	return seen
 }
 
-// loopWalk follows frames through the interfaces that lie on each other.
+// loopWalk follows frames through interfaces that are stacked on or tied to each other.
 type loopWalk struct {
 	links          links
 	sent, received map[int]bool // by index
 }
 
-// pair tells the ends of a veth pair, which name each other.
+// pair tells whether a and b are the ends of a veth pair: each names the other.
 func pair(a, b *link) bool { return a != b && a.lower == b.index && b.lower == a.index }
 
-// above tells whether a is a VLAN or the like of b, or the bond or bridge that b is in.
+// above tells whether a lies over b: a is a VLAN or the like of b, or the bond or bridge
+// of b.
 func above(a, b *link) bool {
 	return a.lower == b.index && b.lower != a.index || b.master == a.index
 }
 
-// siblings tells interfaces that get each other's frames from the one that they lie over.
-// Not all modes of them do that; a private macvlan that is refused is no loss.
+// siblings tells whether a and b lie over the same interface and may exchange frames.
+// Some modes do not, such as private macvlan; treating these as siblings is harmless.
 func siblings(a, b *link) bool { return a != b && a.switched && b.switched && a.lower == b.lower }
 
-// send follows frames out of an interface: to all it is made of, to the other end, and to
-// those that it is switched with.
+// send follows frames out of an interface: to all interfaces below it, to the other end
+// of a pair, and to its siblings.
 func (w *loopWalk) send(from *link) {
 	if w.sent[from.index] {
 		return
@@ -82,8 +83,8 @@ func (w *loopWalk) send(from *link) {
 	}
 }
 
-// receive follows frames into an interface and those above it, of which a bridge sends
-// them out again.
+// receive follows frames into an interface and into those above it. A bridge sends them
+// out again.
 func (w *loopWalk) receive(at *link) {
 	if w.received[at.index] {
 		return
@@ -100,8 +101,9 @@ func (w *loopWalk) receive(at *link) {
 	}
 }
 
-// over counts what lies above the interface itself as reached too. It is not, in
-// general, but nobody who feeds a part of what is captured means to.
+// over marks the interfaces above at as reached. Frames sent to at do not show up there
+// in general, but a program that captures there and sends to at is a mistake all the
+// same.
 func (w *loopWalk) over(at *link) {
 	for i := range w.links {
 		if next := &w.links[i]; above(next, at) && !w.received[next.index] {
@@ -111,8 +113,8 @@ func (w *loopWalk) over(at *link) {
 	}
 }
 
-// readLinks asks the kernel. /sys tells of another namespace than the present one's
-// where that has no mount of its own.
+// readLinks asks the kernel by netlink. /sys would be wrong in a network namespace
+// without its own mount of it.
 func readLinks() (links, error) {
 	dump, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
 	if err != nil {
@@ -161,20 +163,20 @@ func parseLink(m *syscall.NetlinkMessage) (link, error) {
 		}
 	}
 	if elsewhere {
-		l.lower = 0 // the number is that of another namespace
+		l.lower = 0 // the index belongs to another namespace
 	}
 	return l, nil
 }
 
-// switchedKind tells whether attributes of IFLA_LINKINFO are of a kind of interfaces that
-// are switched with each other.
+// switchedKind tells whether the attributes in IFLA_LINKINFO name a kind of interface
+// whose siblings exchange frames.
 func switchedKind(info []byte) bool {
 	attributes, err := syscall.ParseNetlinkRouteAttr(&syscall.NetlinkMessage{
 		Header: syscall.NlMsghdr{Type: syscall.RTM_NEWLINK},
 		Data:   append(make([]byte, syscall.SizeofIfInfomsg), info...),
 	})
 	if err != nil {
-		return false // the kernel says nothing that is known here
+		return false // an unknown format: treat it as not switched
 	}
 	for _, a := range attributes {
 		if a.Attr.Type == unix.IFLA_INFO_KIND {

@@ -2,7 +2,6 @@ package ring
 
 import (
 	"encoding/binary"
-
 	"slices"
 	"strings"
 	"syscall"
@@ -11,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReached follows frames through interfaces that lie on each other.
+// TestReached follows frames through stacked interfaces.
 func TestReached(t *testing.T) {
 	veth := links{{index: 2, lower: 3, name: "left"}, {index: 3, lower: 2, name: "right"}}
 	other := link{index: 90, name: "other"}
@@ -61,7 +60,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestParseLink reads what the kernel tells of an interface.
+// TestParseLink reads the kernel's description of an interface.
 func TestParseLink(t *testing.T) {
 	native := binary.NativeEndian
 	message := func(attributes ...any) *syscall.NetlinkMessage {

@@ -1,50 +1,53 @@
 package ring
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
-// frameBytes is the unit that the kernel wants rings to be described in; version
-// 3 packs packets more closely than that.
+// frameBytes is the unit in which the kernel wants a ring described. TPACKET_V3 packs
+// packets more tightly than that.
 const frameBytes = 1 << 11
 
-// openSocket returns a socket with a ring that lets nothing in yet. The order matters: a socket made for a protocol takes packets of all
-// interfaces before it is bound, and one bound before its ring is there takes
-// them into its queue.
+// openSocket returns a socket with a ring that lets nothing in yet. The order of calls
+// matters. A socket made for a protocol takes packets of all interfaces until it is
+// bound. A socket that is bound before it has a ring puts packets into its queue.
 func openSocket(d *device, c *Config) (fd int, memory []byte, err error) {
 	fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return -1, nil, describe(d.name, "socket", err)
+		return -1, nil, kernelError(d.name, "socket", err)
 	}
 	if memory, err = prepare(fd, d, c); err != nil {
-		_ = unix.Close(fd) // its failure would tell nothing more
+		_ = unix.Close(fd) // prepare's error is the one to report
 		return -1, nil, err
 	}
 	return fd, memory, nil
 }
 
-// prepare does to a new socket what openSocket says.
+// prepare sets up a new socket for openSocket.
 func prepare(fd int, d *device, c *Config) ([]byte, error) {
 	protocol := uint16(noProtocol)
-	if filtered(d, c) {
-		if err := closeGate(fd, d, c); err != nil {
+	if usesSocketFilter(d, c) {
+		if err := stopReceiving(fd, d, c); err != nil {
 			return nil, err
 		}
 		protocol = unix.ETH_P_ALL
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
-		return nil, describe(d.name, "PACKET_VERSION 3", err)
+		return nil, kernelError(d.name, "PACKET_VERSION 3", err)
 	}
 	if c.HardwareTime {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_RAW_HARDWARE); err != nil {
-			return nil, describe(d.name, "PACKET_TIMESTAMP", err)
+			return nil, kernelError(d.name, "PACKET_TIMESTAMP", err)
 		}
 	}
 	if ignoreOutgoing(d, c) {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
-			return nil, describe(d.name, "PACKET_IGNORE_OUTGOING", err)
+			return nil, kernelError(d.name, "PACKET_IGNORE_OUTGOING", err)
 		}
 	}
 	memory, err := mapRing(fd, d, c)
@@ -52,35 +55,35 @@ func prepare(fd int, d *device, c *Config) ([]byte, error) {
 		return nil, err
 	}
 	if err = bind(fd, d, protocol); err == nil {
-		err = listenAll(fd, d, c)
+		err = setPromiscuous(fd, d, c)
 	}
 	if err != nil {
-		_ = unix.Munmap(memory) // it is ours; the error that counts is the other
+		_ = unix.Munmap(memory) // the first error is the one to report
 		return nil, err
 	}
 	return memory, nil
 }
 
-// listenAll makes the interface promiscuous for as long as the socket is open, if that is
-// wanted.
-func listenAll(fd int, d *device, c *Config) error {
+// setPromiscuous makes the interface promiscuous for the lifetime of the socket, if
+// Config.Promiscuous is set.
+func setPromiscuous(fd int, d *device, c *Config) error {
 	if !c.Promiscuous || d.index == 0 || d.loopback {
 		return nil
 	}
 	member := unix.PacketMreq{Ifindex: int32(d.index), Type: unix.PACKET_MR_PROMISC}
 	if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member); err != nil {
-		return describe(d.name, "PACKET_MR_PROMISC", err)
+		return kernelError(d.name, "PACKET_MR_PROMISC", err)
 	}
 	return nil
 }
 
-// ignoreOutgoing tells whether the kernel is to leave out what the host sends: on a
-// loopback interface that comes back.
+// ignoreOutgoing tells whether the kernel leaves out what the host sends. On a loopback
+// interface it must: every packet comes back as received.
 func ignoreOutgoing(d *device, c *Config) bool {
 	return c.IgnoreOutgoing || d.loopback && d.index != 0
 }
 
-// mapRing makes the kernel set up the ring, and returns its memory.
+// mapRing creates the ring in the kernel and maps its memory.
 func mapRing(fd int, d *device, c *Config) ([]byte, error) {
 	blocks := c.RingBytes / c.BlockBytes
 	request := unix.TpacketReq3{
@@ -91,43 +94,129 @@ func mapRing(fd int, d *device, c *Config) ([]byte, error) {
 		Retire_blk_tov: uint32((c.BlockTimeout + time.Millisecond - 1) / time.Millisecond),
 	}
 	if err := unix.SetsockoptTpacketReq3(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request); err != nil {
-		return nil, describe(d.name, "PACKET_RX_RING", err)
+		return nil, kernelError(d.name, "PACKET_RX_RING", err)
 	}
-	// Every page is touched at every turn of the ring: better now than one by one.
+	// The ring touches every page on every turn: fault them in now, not one by one.
 	memory, err := unix.Mmap(fd, 0, c.RingBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
-		return nil, describe(d.name, "mmap", err)
+		return nil, kernelError(d.name, "mmap", err)
 	}
 	return memory, nil
 }
 
-// networkOrder returns v as it reads in big-endian memory.
+// networkOrder returns the number whose memory holds v in big-endian order.
 func networkOrder(v uint16) uint16 {
 	var p [2]byte
 	p[0], p[1] = byte(v>>8), byte(v)
 	return native.Uint16(p[:])
 }
 
-// fanoutModes are the kernel's numbers of the Fanout values.
+// fanoutModes has the kernel's number of each Fanout value.
 var fanoutModes = [...]int{FanoutHash: unix.PACKET_FANOUT_HASH, FanoutCPU: unix.PACKET_FANOUT_CPU, FanoutQueue: unix.PACKET_FANOUT_QM}
 
-// share lets the sockets, all bound to d, divide its packets among them.
-func share(rings []*ring, d *device, c *Config) error {
+// joinFanout puts the sockets, all bound to d, into one fanout group, which divides the
+// packets of d among them.
+func joinFanout(rings []*ring, d *device, c *Config) error {
 	mode := fanoutModes[c.Fanout]
 	if ignoreOutgoing(d, c) {
-		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // the sockets' own option does not count then
+		mode |= unix.PACKET_FANOUT_FLAG_IGNORE_OUTGOING // a group overrides the option of its sockets
 	}
-	// The kernel finds a number for the group that nobody else uses.
+	// The kernel picks an unused group number.
 	group := (mode | unix.PACKET_FANOUT_FLAG_UNIQUEID) << 16
 	for _, r := range rings {
 		if err := unix.SetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT, group); err != nil {
-			return describe(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.name, "PACKET_FANOUT", err)
 		}
 		id, err := unix.GetsockoptInt(r.fd, unix.SOL_PACKET, unix.PACKET_FANOUT)
 		if err != nil {
-			return describe(d.name, "PACKET_FANOUT", err)
+			return kernelError(d.name, "PACKET_FANOUT", err)
 		}
 		group = mode<<16 | id&0xFFFF
 	}
 	return nil
+}
+
+// A socket receives nothing before its ring is ready, and nothing more while the ring is
+// drained. There are two ways to switch its intake. A socket that wants all packets whole
+// is bound to another protocol. Every other socket gets another socket filter, which
+// costs some time for each packet; a socket of a fanout group, for example, cannot be
+// bound again.
+
+// usesSocketFilter tells which of the two ways is used.
+func usesSocketFilter(d *device, c *Config) bool {
+	return c.Filters != nil || c.SnapLen < MaxSnapLen || c.Rings > 1 || d.index == 0
+}
+
+const (
+	// noProtocol makes a new socket that receives nothing.
+	noProtocol = 0
+	// unusedProtocol is an ethertype that no frame has (RFC 1701, IANA). It is needed
+	// because a bind to protocol 0 keeps the protocol that the socket already has.
+	unusedProtocol = 0xFFFF
+)
+
+// stopReceiving makes the socket receive nothing.
+func stopReceiving(fd int, d *device, c *Config) error {
+	if !usesSocketFilter(d, c) {
+		return bind(fd, d, unusedProtocol)
+	}
+	if err := attachFilter(fd, rejectAll); err != nil {
+		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+	}
+	return nil
+}
+
+// startReceiving makes the socket receive what passes the program, and nothing else.
+func startReceiving(fd int, d *device, c *Config, program []bpf.RawInstruction) error {
+	if !usesSocketFilter(d, c) {
+		return bind(fd, d, unix.ETH_P_ALL)
+	}
+	if err := attachFilter(fd, program); err != nil {
+		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+	}
+	return nil
+}
+
+// checkFilter makes the kernel check the user's program on a socket that receives
+// nothing. It runs early: later, when packets are let in, output files exist already.
+func checkFilter(d *device, c *Config, program []bpf.RawInstruction) error {
+	if c.Filters == nil {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, noProtocol)
+	if err != nil {
+		return kernelError(d.name, "socket", err)
+	}
+	defer unix.Close(fd)
+	err = attachFilter(fd, program)
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("%s: %w: %w", d.name, ErrKernelFilter, err)
+	}
+	if err != nil {
+		return kernelError(d.name, "SO_ATTACH_FILTER", err)
+	}
+	return nil
+}
+
+// bind ties the socket to its device and to a protocol.
+func bind(fd int, d *device, protocol uint16) error {
+	address := unix.SockaddrLinklayer{Protocol: networkOrder(protocol), Ifindex: d.index}
+	if err := unix.Bind(fd, &address); err != nil {
+		return kernelError(d.name, "bind", err)
+	}
+	return nil
+}
+
+// attachFilter replaces the socket filter. No packet passes between the old and the new
+// one.
+func attachFilter(fd int, program []bpf.RawInstruction) error {
+	if len(program) > unix.BPF_MAXINSNS {
+		return unix.EINVAL // the kernel's own answer; its length field has only 16 bits
+	}
+	code := make([]unix.SockFilter, len(program))
+	for i, ins := range program {
+		code[i] = unix.SockFilter{Code: ins.Op, Jt: ins.Jt, Jf: ins.Jf, K: ins.K}
+	}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
 }

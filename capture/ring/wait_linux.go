@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// checkEvery is how often an interface that is out is looked for.
+	// checkEvery is how often an interface that is down is looked up.
 	checkEvery = 200 * time.Millisecond
-	// drainEvery is how often rings are looked at that may be empty already, of
-	// which poll says nothing.
+	// drainEvery is how often draining looks at rings that may be empty already: poll
+	// does not report those.
 	drainEvery = 5 * time.Millisecond
 )
 
-// wait returns true when there may be something to do, and false when idle, if it
-// is set, has passed.
+// wait returns true when there may be something to do, and false when the time idle, if
+// set, has passed.
 func (c *Capture) wait(idle time.Time) bool {
 	now := time.Now()
 	if !idle.IsZero() && !now.Before(idle) {
@@ -27,15 +27,15 @@ func (c *Capture) wait(idle time.Time) bool {
 	if c.state == draining {
 		wake = earlier(wake, now.Add(drainEvery))
 	}
-	if c.anyOut() {
+	if c.anyDown() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
 	c.poll(milliseconds(now, wake))
 	return true
 }
 
-// poll sees whether the capture was stopped and an interface has gone, and waits for
-// packets, up to so many milliseconds.
+// poll waits for packets, at most timeout milliseconds, and notices a Stop and interfaces
+// that went away.
 func (c *Capture) poll(timeout int) {
 	_, err := unix.Poll(c.pollSet(), timeout)
 	if err != nil && err != unix.EINTR {
@@ -45,8 +45,8 @@ func (c *Capture) poll(timeout int) {
 	c.react()
 }
 
-// pollSet is the event, once it does not tell what is known already, and every
-// ring; poll passes over those that are closed.
+// pollSet returns the eventfd and the sockets of all rings. It leaves the eventfd out
+// once Stop was noticed. poll skips closed sockets.
 func (c *Capture) pollSet() []unix.PollFd {
 	event := int32(c.wakeUp)
 	if c.state == draining {
@@ -59,59 +59,59 @@ func (c *Capture) pollSet() []unix.PollFd {
 	return c.polled
 }
 
-// react deals with what poll has found beside packets.
+// react handles what poll has reported besides packets.
 func (c *Capture) react() {
 	if c.polled[0].Revents&unix.POLLIN != 0 {
 		c.drain(io.EOF)
 	}
 	for i := range c.rings {
 		if c.polled[1+i].Revents&unix.POLLERR != 0 {
-			c.lost(c.ports[i/c.conf.Rings], c.rings[i].fd)
+			c.checkSocket(c.ports[i/c.conf.Rings], c.rings[i].fd)
 		}
 	}
-	if now := time.Now(); c.state == running && c.anyOut() && now.Sub(c.checked) >= checkEvery {
+	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
 		c.checked = now
 		c.resume()
 	}
 }
 
-// lost asks the socket what has happened to its interface.
-func (c *Capture) lost(p *port, fd int) {
-	err := failed(fd)
+// checkSocket asks a socket what happened to its interface.
+func (c *Capture) checkSocket(p *port, fd int) {
+	err := socketError(fd)
 	if err == nil {
 		return
 	}
-	p.leave()
+	p.interfaceDown()
 	if err != unix.ENETDOWN {
-		c.drain(describe(p.dev.name, "poll", err))
+		c.drain(kernelError(p.dev.name, "poll", err))
 	} else if !c.conf.Wait {
-		c.drain(p.reason())
+		c.drain(p.downReason())
 	}
 }
 
-func (c *Capture) anyOut() bool {
+func (c *Capture) anyDown() bool {
 	for _, p := range c.ports {
-		if p.out {
+		if p.down {
 			return true
 		}
 	}
 	return false
 }
 
-// recheck looks at interfaces that are out and have packets, before these are delivered:
-// they may be of another link type.
-func (c *Capture) recheck() {
+// resumeReady resumes the interfaces that are marked down but have packets. It runs
+// before these packets are delivered, since they may have another link type.
+func (c *Capture) resumeReady() {
 	for _, p := range c.ports {
-		if c.state == running && p.out && p.ready() {
+		if c.state == running && p.down && p.ready() {
 			c.resume()
 		}
 	}
 }
 
-// resume takes up the interfaces that are back.
+// resume tries to resume every interface that is down.
 func (c *Capture) resume() {
 	for _, p := range c.ports {
-		if !p.out {
+		if !p.down {
 			continue
 		}
 		if err := p.resume(); err != nil {
@@ -120,7 +120,7 @@ func (c *Capture) resume() {
 	}
 }
 
-// earlier returns the first of two times, of which a may be none.
+// earlier returns the earlier of two times; a zero a counts as none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -128,7 +128,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// milliseconds returns how long poll may take, -1 if it needs not return.
+// milliseconds returns the timeout of poll until wake, and -1 (no timeout) for a zero
+// wake.
 func milliseconds(now, wake time.Time) int {
 	if wake.IsZero() {
 		return -1

@@ -74,7 +74,7 @@ func TestOutlastsFailures(t *testing.T) {
 				if i == 15 {
 					mend = tt.spoil(r)
 				}
-				r.settle()
+				r.waitCompleted()
 				if i == 25 {
 					if r.Err() == nil {
 						t.Fatal("nothing failed")
@@ -83,7 +83,7 @@ func TestOutlastsFailures(t *testing.T) {
 					r.Retry()
 				}
 				_ = r.Write(b, nil) // a failure to complete a file may come later
-				r.settle()
+				r.waitCompleted()
 				err := r.Err()
 				if (err != nil) != (i >= 20 && i < 25) {
 					t.Fatalf("packet %d: %v", i, err)

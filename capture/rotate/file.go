@@ -97,10 +97,10 @@ type File struct {
 	splitter  *pcapfile.Splitter // nil until the stream has a section
 	file      *segment           // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
-	closing *closing
-	stuck   map[string]bool // files that could not be removed
-	err     error           // of the file that failed, until Retry
-	ended   bool
+	closing     *closing
+	unremovable map[string]bool // files that could not be removed
+	err         error           // of the file that failed, until Retry
+	ended       bool
 
 	stats Stats
 }
@@ -121,7 +121,7 @@ func New(name string, opt Options) (*File, error) {
 	if info, err := os.Stat(name); outfile.IsStdout(name) || err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
-	r := &File{opt: opt, name: name, names: newNames(name, opt.Every), stuck: map[string]bool{}}
+	r := &File{opt: opt, name: name, names: newNames(name, opt.Every), unremovable: map[string]bool{}}
 	r.intervals = newIntervals(opt.Every)
 	if err := r.probe(); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (r *File) probe() error {
 // lag behind the clock by as much as packets take to arrive, for those that come later
 // than a Tick past their interval are in the file after it. An error is that of Write.
 func (r *File) Tick(now time.Time) error {
-	r.poll()
+	r.pollCompleted()
 	if r.intervals.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
 		r.close()
 	}
@@ -226,7 +226,7 @@ func (r *File) Flush() error {
 // Close passes on what is still gathered, as that of any Writer, and waits for the file
 // before the one being written.
 func (r *File) Close() error {
-	r.settle()
+	r.waitCompleted()
 	return r.Flush()
 }
 
@@ -236,7 +236,7 @@ func (r *File) Commit() error {
 	if r.file != nil {
 		r.close()
 	}
-	r.settle()
+	r.waitCompleted()
 	r.ended = true
 	return r.err
 }
@@ -247,7 +247,7 @@ func (r *File) Discard() error {
 	if r.ended {
 		return nil
 	}
-	r.settle()
+	r.waitCompleted()
 	r.ended = true
 	if r.err == nil {
 		r.err = fmt.Errorf("commit %s: %w", r.name, outfile.ErrClosed)

@@ -8,9 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// startOf returns the latest multiple of unit since 1970 that is not after t, or t
+// floorTime returns the latest multiple of unit since 1970 that is not after t, or t
 // where 64 bits cannot hold it.
-func startOf(t int64, unit time.Duration) int64 {
+func floorTime(t int64, unit time.Duration) int64 {
 	phase := calendar.Phase(t, int64(unit))
 	if t < math.MinInt64+phase {
 		return t
@@ -18,17 +18,17 @@ func startOf(t int64, unit time.Duration) int64 {
 	return t - phase
 }
 
-// after returns t + d, or the latest time where 64 bits cannot hold that.
-func after(t int64, d time.Duration) int64 {
+// addSaturating returns t + d, or the latest time where 64 bits cannot hold that.
+func addSaturating(t int64, d time.Duration) int64 {
 	if t > math.MaxInt64-int64(d) {
 		return math.MaxInt64
 	}
 	return t + int64(d)
 }
 
-// longestSilence is how far ahead of all others an interval may be that is believed at
+// maxJump is how far ahead of all others an interval may be that is believed at
 // once, where nobody tells the time: captures of other days follow.
-const longestSilence = 365 * 24 * time.Hour
+const maxJump = 365 * 24 * time.Hour
 
 // intervals knows the interval that is being written. Its clock goes by the starts of
 // intervals, so that it does not depend on packets that are dropped.
@@ -41,34 +41,34 @@ type intervals struct {
 func newIntervals(every time.Duration) intervals {
 	return intervals{
 		every: every, end: capture.NoTime,
-		clock: calendar.Clock{Ahead: max(every, longestSilence), Behind: max(every, calendar.Tolerance)},
+		clock: calendar.Clock{Ahead: max(every, maxJump), Behind: max(every, calendar.Tolerance)},
 	}
 }
 
-// holds reports whether a packet of time t is of the interval.
-func (s *intervals) holds(t int64) bool {
+// contains reports whether a packet of time t is of the interval.
+func (s *intervals) contains(t int64) bool {
 	return calendar.HasTime(t) && (s.every == 0 || t >= s.start && t < s.end)
 }
 
-// turn makes the interval that begins at start the present one.
-func (s *intervals) turn(start int64) { s.start, s.end = start, after(start, s.every) }
+// moveTo makes the interval that begins at start the present one.
+func (s *intervals) moveTo(start int64) { s.start, s.end = start, addSaturating(start, s.every) }
 
-// over reports whether a packet of time t ends the interval, and turns to that in which t
+// ends reports whether a packet of time t ends the interval, and turns to that in which t
 // lies: a later one, or an earlier one where the clock was set back.
-func (s *intervals) over(t int64) bool {
+func (s *intervals) ends(t int64) bool {
 	if s.every == 0 || !calendar.HasTime(t) {
 		return false
 	}
-	start := startOf(t, s.every)
+	start := floorTime(t, s.every)
 	verdict, _ := s.clock.Observe(start)
 	switch {
 	case verdict == calendar.Quarantined:
 		return false
 	case s.end == capture.NoTime:
-		s.turn(start)
+		s.moveTo(start)
 		return false
 	case t >= s.end, t < s.start && verdict == calendar.Adopted:
-		s.turn(start)
+		s.moveTo(start)
 		return true
 	}
 	return false
@@ -79,20 +79,20 @@ func (s *intervals) over(t int64) bool {
 func (s *intervals) tick(now int64) bool {
 	s.clock.Wall(now)
 	s.clock.Ahead = max(s.every, calendar.Tolerance)
-	if s.every == 0 || s.end == capture.NoTime || now < s.end || now >= after(s.end, s.clock.Ahead) {
+	if s.every == 0 || s.end == capture.NoTime || now < s.end || now >= addSaturating(s.end, s.clock.Ahead) {
 		return false
 	}
-	s.turn(startOf(now, s.every))
+	s.moveTo(floorTime(now, s.every))
 	s.clock.Pass(s.start)
 	return true
 }
 
-// mayBeOver reports whether over could say so of any of the frames, or has to see them.
-func (s *intervals) mayBeOver(frames []capture.Frame) bool {
+// mayEnd reports whether over could say so of any of the frames, or has to see them.
+func (s *intervals) mayEnd(frames []capture.Frame) bool {
 	if s.every == 0 {
 		return false
 	}
-	if len(s.clock.Held()) > 0 {
+	if len(s.clock.Quarantine()) > 0 {
 		return true
 	}
 	for i := range frames {

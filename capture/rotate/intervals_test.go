@@ -169,7 +169,7 @@ func TestClock(t *testing.T) {
 	} {
 		c := newIntervals(time.Hour)
 		for i, step := range steps {
-			judge := c.over
+			judge := c.ends
 			if step.tick {
 				judge = c.tick
 			}
@@ -179,9 +179,9 @@ func TestClock(t *testing.T) {
 		}
 	}
 	c := newIntervals(time.Second)
-	c.over(0)
+	c.ends(0)
 	c.tick(0)
-	if !c.over(m-1) || c.over(3*m) {
+	if !c.ends(m-1) || c.ends(3*m) {
 		t.Error("a clock is not a minute off")
 	}
 }
@@ -195,7 +195,7 @@ func TestTick(t *testing.T) {
 	tick := func(at time.Time, files int) {
 		t.Helper()
 		err := r.Tick(at)
-		r.settle()
+		r.waitCompleted()
 		if err := errors.Join(err, r.Err()); err != nil {
 			t.Fatal(err)
 		}
@@ -234,14 +234,14 @@ func TestStartOf(t *testing.T) {
 		{1999, 1000, 1000},
 		{capture.NoTime + 1, time.Hour, capture.NoTime + 1},
 	} {
-		if got := startOf(tt.t, tt.unit); got != tt.want {
+		if got := floorTime(tt.t, tt.unit); got != tt.want {
 			t.Errorf("startOf(%d, %v) = %d, want %d", tt.t, tt.unit, got, tt.want)
 		}
 	}
 	c := newIntervals(time.Hour)
 	const late = 1<<63 - 2
 	for range 2 {
-		if c.over(late) || c.end != 1<<63-1 {
+		if c.ends(late) || c.end != 1<<63-1 {
 			t.Errorf("the last interval ends at %d", c.end)
 		}
 	}

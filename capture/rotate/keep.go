@@ -68,7 +68,7 @@ func (r *File) prune() {
 	for i := range files {
 		size += files[i].size
 	}
-	for i := 0; i < len(files)-1 && r.tooMany(left, size); i++ {
+	for i := 0; i < len(files)-1 && r.exceedsKeep(left, size); i++ {
 		if r.remove(filepath.Join(filepath.Dir(r.name), files[i].name)) {
 			left--
 			size -= files[i].size
@@ -76,7 +76,7 @@ func (r *File) prune() {
 	}
 }
 
-func (r *File) tooMany(files int, size int64) bool {
+func (r *File) exceedsKeep(files int, size int64) bool {
 	return r.opt.Keep > 0 && files > r.opt.Keep || r.opt.KeepBytes > 0 && size > r.opt.KeepBytes
 }
 
@@ -86,8 +86,8 @@ func (r *File) remove(name string) bool {
 	if err == nil || os.IsNotExist(err) {
 		return true
 	}
-	if !r.stuck[name] {
-		r.stuck[name] = true
+	if !r.unremovable[name] {
+		r.unremovable[name] = true
 		r.warn(fmt.Errorf("an old file stays: %w", err))
 	}
 	return false

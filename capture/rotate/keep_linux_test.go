@@ -45,7 +45,7 @@ func TestKeepsWhatItMust(t *testing.T) {
 	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
 	for i, b := range batches {
 		if i == 2 {
-			r.settle()
+			r.waitCompleted()
 			first := filepath.Join(dir, readRotated(t, dir).names[0])
 			sticky(t, first)
 		}

@@ -31,8 +31,8 @@ func (n *names) begin(first int64) {
 	if first == capture.NoTime {
 		return
 	}
-	at := startOf(first, time.Millisecond)
-	if at > n.time || n.every > 0 && at < startOf(n.time, n.every) {
+	at := floorTime(first, time.Millisecond)
+	if at > n.time || n.every > 0 && at < floorTime(n.time, n.every) {
 		n.time, n.number = at, 0
 	}
 }

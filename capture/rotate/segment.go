@@ -21,7 +21,7 @@ type segment struct {
 
 // note takes in the time of a packet, if it is the first of the interval.
 func (f *segment) note(c *intervals, t int64) {
-	if f.first == capture.NoTime && c.holds(t) {
+	if f.first == capture.NoTime && c.contains(t) {
 		f.first = t
 	}
 }
@@ -56,7 +56,7 @@ func (r *File) open(b *capture.Batch) bool {
 // write puts a part of a batch into the file being written.
 func (r *File) write(b *capture.Batch, drop []uint64, p pcapfile.Part) {
 	f := r.file
-	n := capture.Kept(drop, p.From, p.To)
+	n := capture.CountKept(drop, p.From, p.To)
 	if err := f.enc.Encode(b, drop, p); err != nil {
 		r.stats.Lost += n
 		r.fail(err)
@@ -69,7 +69,7 @@ func (r *File) write(b *capture.Batch, drop []uint64, p pcapfile.Part) {
 // close has the file being written completed while the next one is written: the disk
 // may take long, and packets of an interface do not wait.
 func (r *File) close() {
-	r.settle()
+	r.waitCompleted()
 	f := r.file
 	if f == nil { // the one before has failed
 		return
@@ -109,31 +109,31 @@ func (r *File) complete(c *closing) {
 	c.result <- err
 }
 
-// settle waits until no file is being completed any more.
-func (r *File) settle() {
+// waitCompleted waits until no file is being completed any more.
+func (r *File) waitCompleted() {
 	if r.closing != nil {
-		r.enter(<-r.closing.result)
+		r.recordCompleted(<-r.closing.result)
 	}
 }
 
-// poll is settle without the wait.
-func (r *File) poll() {
+// pollCompleted is settle without the wait.
+func (r *File) pollCompleted() {
 	if r.closing == nil {
 		return
 	}
 	select {
 	case c := <-r.closing.result:
-		r.enter(c)
+		r.recordCompleted(c)
 	default:
 	}
 }
 
-// enter puts a file that was completed, or not, into the books.
-func (r *File) enter(err error) {
+// recordCompleted puts a file that was completed, or not, into the books.
+func (r *File) recordCompleted(err error) {
 	f, bytes := r.closing.file, r.closing.bytes
 	r.closing = nil
 	if err != nil {
-		r.giveUp(f)
+		r.keepPartial(f)
 		r.fail(err)
 		return
 	}
@@ -145,8 +145,8 @@ func (r *File) enter(err error) {
 	r.stats.Bytes += bytes
 }
 
-// giveUp keeps what a file that failed has of packets.
-func (r *File) giveUp(f *segment) error {
+// keepPartial keeps what a file that failed has of packets.
+func (r *File) keepPartial(f *segment) error {
 	packets := f.enc.Written()
 	r.stats.Packets += packets
 	r.stats.Lost += f.packets - packets
@@ -162,7 +162,7 @@ func (r *File) giveUp(f *segment) error {
 func (r *File) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
-		_ = r.giveUp(f) // the error that counts is the one before
+		_ = r.keepPartial(f) // the error that counts is the one before
 	}
 	if r.err == nil {
 		r.err = err

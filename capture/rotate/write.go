@@ -15,7 +15,7 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	if r.ended {
 		return fmt.Errorf("write %s: %w", r.name, outfile.ErrClosed)
 	}
-	r.poll()
+	r.pollCompleted()
 	if r.splitter == nil {
 		if len(b.Sections) == 0 {
 			return nil
@@ -42,13 +42,13 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	return r.err
 }
 
-// mostGrowth is more than a packet can take in a file beyond its record.
-const mostGrowth = 128
+// maxOverhead is more than a packet can take in a file beyond its record.
+const maxOverhead = 128
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *File) fits(b *capture.Batch) bool {
-	return r.file != nil && r.file.enc.Size()+int64(len(b.Buf))+mostGrowth*int64(len(b.Frames)) <= r.file.limit &&
-		!r.intervals.mayBeOver(b.Frames)
+	return r.file != nil && r.file.enc.Size()+int64(len(b.Buf))+maxOverhead*int64(len(b.Frames)) <= r.file.limit &&
+		!r.intervals.mayEnd(b.Frames)
 }
 
 // note looks for the first time of the file being written, which all of b goes to.
@@ -69,7 +69,7 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 		if pos == end || !r.open(b) {
 			break
 		}
-		stop := r.reach(b, drop, pos, end)
+		stop := r.fileEnd(b, drop, pos, end)
 		r.write(b, drop, pcapfile.Part{From: pos, To: stop})
 		if stop < end && r.err == nil {
 			r.close()
@@ -77,13 +77,13 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 		pos = stop
 	}
 	if r.err != nil {
-		r.stats.Lost += capture.Kept(drop, pos, end)
+		r.stats.Lost += capture.CountKept(drop, pos, end)
 	}
 }
 
-// reach returns the first kept frame of pos..end-1 that belongs to another file than
+// fileEnd returns the first kept frame of pos..end-1 that belongs to another file than
 // the one being written, or end.
-func (r *File) reach(b *capture.Batch, drop []uint64, pos, end int) int {
+func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) int {
 	left, begun, packets := r.file.limit-r.file.enc.Size(), r.file.begun, r.file.packets > 0
 	timed := r.file.enc.Timed()
 	for pos < end {
@@ -91,7 +91,7 @@ func (r *File) reach(b *capture.Batch, drop []uint64, pos, end int) int {
 		for i := lo; i < hi; i++ {
 			left -= r.file.enc.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
-			if left < 0 && begun || r.intervals.over(at) && packets {
+			if left < 0 && begun || r.intervals.ends(at) && packets {
 				return i
 			}
 			r.file.note(&r.intervals, at)

@@ -39,14 +39,14 @@ const Tolerance = time.Minute
 type Clock struct {
 	Ahead, Behind time.Duration
 
-	started  bool
-	latest   int64
-	wall     int64 // by the wall clock, if it is known
-	walled   bool
-	believed int // times since the clock was set, at most Quorum
-	held     [Quorum]int64
-	holds    int
-	votes    int // for those held
+	started     bool
+	latest      int64
+	wall        int64 // by the wall clock, if it is known
+	hasWall     bool
+	believed    int // times since the clock was set, at most Quorum
+	quarantine  [Quorum]int64
+	quarantined int
+	votes       int // for those held
 }
 
 // Verdict is what a Clock says of a time.
@@ -76,12 +76,12 @@ func (c *Clock) Observe(t int64) (v Verdict, dropped int) {
 		}
 		return Believed, dropped
 	}
-	if n := c.holds; n > 0 && Distance(t, c.held[n-1]) >= Distance(t, c.latest) {
+	if n := c.quarantined; n > 0 && Distance(t, c.quarantine[n-1]) >= Distance(t, c.latest) {
 		dropped = c.drop()
 	}
-	c.held[c.holds] = t
+	c.quarantine[c.quarantined] = t
 	c.votes++
-	if c.holds++; c.holds < Quorum {
+	if c.quarantined++; c.quarantined < Quorum {
 		return Quarantined, dropped
 	}
 	c.Set(t)
@@ -95,7 +95,7 @@ func (c *Clock) Near(t int64) bool {
 		return Distance(t, c.latest) <= uint64(c.Behind)
 	}
 	from := c.latest
-	if c.walled {
+	if c.hasWall {
 		from = max(from, c.wall)
 	}
 	return t <= from || Distance(t, from) <= uint64(c.Ahead)
@@ -103,7 +103,7 @@ func (c *Clock) Near(t int64) bool {
 
 // drop empties the quarantine.
 func (c *Clock) drop() (dropped int) {
-	dropped, c.holds, c.votes = c.holds, 0, 0
+	dropped, c.quarantined, c.votes = c.quarantined, 0, 0
 	return dropped
 }
 
@@ -124,7 +124,7 @@ func (c *Clock) Set(t int64) {
 func (c *Clock) Reset() { *c = Clock{Ahead: c.Ahead, Behind: c.Behind} }
 
 // Wall tells the clock what the wall clock shows.
-func (c *Clock) Wall(now int64) { c.wall, c.walled = now, true }
+func (c *Clock) Wall(now int64) { c.wall, c.hasWall = now, true }
 
 // Latest returns the latest time that was believed since the clock was set, 0 before the
 // first.
@@ -133,8 +133,8 @@ func (c *Clock) Latest() int64 { return c.latest }
 // Count returns how many times were believed since the clock was set, counted up to Quorum.
 func (c *Clock) Count() int { return c.believed }
 
-// Held returns the times in quarantine. They are valid until the next call.
-func (c *Clock) Held() []int64 { return c.held[:c.holds] }
+// Quarantine returns the times in quarantine. They are valid until the next call.
+func (c *Clock) Quarantine() []int64 { return c.quarantine[:c.quarantined] }
 
 // Votes returns how many more outliers than times that were believed came since the
 // quarantine was empty.
@@ -147,10 +147,10 @@ func (c *Clock) Resume(latest int64, held []int64, votes int) bool {
 		return false
 	}
 	c.Set(latest)
-	c.holds, c.votes = copy(c.held[:], held), votes
+	c.quarantined, c.votes = copy(c.quarantine[:], held), votes
 	return true
 }
 
 // Adopted returns the times that Observe has just adopted. They are valid until the next
 // call.
-func (c *Clock) Adopted() []int64 { return c.held[:] }
+func (c *Clock) Adopted() []int64 { return c.quarantine[:] }

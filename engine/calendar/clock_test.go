@@ -32,8 +32,8 @@ func believed(t testing.TB, c *Clock, times []int64) (all []int64) {
 			}
 			all, held = append(all, held...), held[:0]
 		}
-		if !slices.Equal(c.Held(), held) || len(held) >= Quorum {
-			t.Fatalf("after %d: %v are held, want %v", at, c.Held(), held)
+		if !slices.Equal(c.Quarantine(), held) || len(held) >= Quorum {
+			t.Fatalf("after %d: %v are held, want %v", at, c.Quarantine(), held)
 		}
 	}
 	return all
@@ -100,7 +100,7 @@ func TestClockSetAndReset(t *testing.T) {
 	c.Observe(5)
 	c.Observe(math.MaxInt64)
 	c.Set(-int64(time.Hour))
-	if len(c.Held()) != 0 || c.Count() != 0 || c.Latest() != -int64(time.Hour) {
+	if len(c.Quarantine()) != 0 || c.Count() != 0 || c.Latest() != -int64(time.Hour) {
 		t.Errorf("after Set: %+v", c)
 	}
 	if v, _ := c.Observe(-int64(time.Hour)); v != Believed || c.Count() != 1 {
@@ -191,7 +191,7 @@ func TestClockResume(t *testing.T) {
 		at := now + int64(rng.IntN(3)/2)*int64(time.Hour)
 		c.Observe(at)
 		other := &Clock{Ahead: c.Ahead, Behind: c.Behind}
-		if !other.Resume(c.Latest(), c.Held(), c.Votes()) {
+		if !other.Resume(c.Latest(), c.Quarantine(), c.Votes()) {
 			t.Fatalf("%+v cannot go on", c)
 		}
 		next := now + int64(rng.IntN(2))*int64(time.Hour)
@@ -247,8 +247,8 @@ func FuzzClock(f *testing.F) {
 				}
 			}
 		}
-		if in != out+len(c.Held()) {
-			t.Errorf("%d times, %d believed or dropped, %d held", in, out, len(c.Held()))
+		if in != out+len(c.Quarantine()) {
+			t.Errorf("%d times, %d believed or dropped, %d held", in, out, len(c.Quarantine()))
 		}
 	})
 }

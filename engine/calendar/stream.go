@@ -114,11 +114,11 @@ func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 		s.add(start, end)
 	}
 	o := &s.open[s.current]
-	return s.take(o, leading(times, o.start, o.end)), o.content
+	return s.record(o, leading(times, o.start, o.end)), o.content
 }
 
-// take books n packets to a window and returns n.
-func (s *Stream[T]) take(o *openWindow[T], n int) int {
+// record books n packets to a window and returns n.
+func (s *Stream[T]) record(o *openWindow[T], n int) int {
 	s.packets += int64(n)
 	o.packets += int64(n)
 	o.touched = s.packets
@@ -132,7 +132,7 @@ func (s *Stream[T]) runUntimed(times []int64) (n int, content *T) {
 	for n < len(times) && times[n] == NoTime {
 		n++
 	}
-	return s.take(&s.untimed, n), s.untimed.content
+	return s.record(&s.untimed, n), s.untimed.content
 }
 
 // leading counts the packets up to the first that is not in a window.

@@ -27,9 +27,9 @@ const (
 	// with too little: after ten doublings 1/47 of the bound is theirs, where
 	// halves would leave 1/2048.
 	shareRatio = 0.8
-	// aheadLines get memory at each decision when the next sub-filter is made ready:
+	// populateLines get memory at each decision when the next sub-filter is made ready:
 	// enough at all rates for it to be ready in time.
-	aheadLines = 4096
+	populateLines = 4096
 )
 
 // Kernels have all the rounds that formulas choose: else this does not compile.
@@ -80,17 +80,17 @@ type ScalableBloomConfig struct {
 // on the probability over keys, for elements chosen without knowledge of the
 // key.
 type ScalableBloom struct {
-	config   ScalableBloomConfig
-	filters  []bitFilter // the last one is written
-	ahead    bitFilter   // the next one while it is made ready, or without an arena
-	touched  int         // lines of it that have memory
-	fullFPR  float64     // rate of all but the last together
-	rate     float64     // false positive rate at the last decision
-	count    uint64      // first sightings
-	settled  uint64      // of these, those that missed accounts for
-	missed   float64     // expected number of distinct elements taken for repeats
-	position int         // in the stream, modulo Step
-	newArena func(lines int) (*layout.Arena, error)
+	config    ScalableBloomConfig
+	filters   []bitFilter // the last one is written
+	prepared  bitFilter   // the next one while it is made ready, or without an arena
+	populated int         // lines of it that have memory
+	fullFPR   float64     // rate of all but the last together
+	rate      float64     // false positive rate at the last decision
+	count     uint64      // first sightings
+	accounted uint64      // of these, those that missed accounts for
+	missed    float64     // expected number of distinct elements taken for repeats
+	position  int         // in the stream, modulo Step
+	newArena  func(lines int) (*layout.Arena, error)
 }
 
 // bitFilter is one sub-filter.
@@ -124,7 +124,7 @@ func NewScalableBloom(c ScalableBloomConfig) (*ScalableBloom, error) {
 
 // add starts the next sub-filter.
 func (l *ScalableBloom) add() error {
-	f := l.ahead
+	f := l.prepared
 	if f.arena == nil {
 		var err error
 		if f, err = l.next(); err != nil {
@@ -132,23 +132,23 @@ func (l *ScalableBloom) add() error {
 		}
 	}
 	l.filters = append(l.filters, f)
-	l.ahead, l.touched = bitFilter{}, 0
+	l.prepared, l.populated = bitFilter{}, 0
 	return nil
 }
 
 // prepare makes some more of the next sub-filter ready. Where there is no memory for it,
 // add will see.
 func (l *ScalableBloom) prepare() {
-	if l.ahead.arena == nil {
+	if l.prepared.arena == nil {
 		f, err := l.next()
 		if err != nil {
 			return
 		}
-		l.ahead = f
+		l.prepared = f
 	}
-	to := min(l.touched+aheadLines, len(l.ahead.arena.Lines()))
-	l.ahead.arena.Populate(l.touched, to)
-	l.touched = to
+	to := min(l.populated+populateLines, len(l.prepared.arena.Lines()))
+	l.prepared.arena.Populate(l.populated, to)
+	l.populated = to
 }
 
 // next makes the sub-filter after those that there are.
@@ -217,7 +217,7 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 func (l *ScalableBloom) decide() {
 	l.position = 0
 	l.missed = l.expectedMissed()
-	l.settled = l.count
+	l.accounted = l.count
 	l.rate = l.fpr()
 	switch f := l.active(); {
 	case f.set < f.limit/4*3:
@@ -244,7 +244,7 @@ func (f *bitFilter) fpr() float64 {
 // repeats. While the rate is p, every first sighting that was noticed
 // stands for p/(1-p) that were not; p is the mean over a step.
 func (l *ScalableBloom) expectedMissed() float64 {
-	fresh := l.count - l.settled
+	fresh := l.count - l.accounted
 	if fresh == 0 {
 		return l.missed
 	}
@@ -306,7 +306,7 @@ func (l *ScalableBloom) bytes() (n int) {
 
 // Close is as Counter says.
 func (l *ScalableBloom) Close() error {
-	errs := []error{l.ahead.close()}
+	errs := []error{l.prepared.close()}
 	for i := range l.filters {
 		errs = append(errs, l.filters[i].close())
 	}

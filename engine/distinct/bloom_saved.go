@@ -19,7 +19,7 @@ const maxBloomFilters = 48
 // fields lists what is saved of the filter and, behind that, the set bits of each sub-filter.
 func (l *ScalableBloom) fields(set *[]uint64) snapshot.Fields {
 	return snapshot.Fields{
-		&l.config.FPR, &l.config.Memory, &l.fullFPR, &l.rate, &l.missed, &l.count, &l.settled, &l.position,
+		&l.config.FPR, &l.config.Memory, &l.fullFPR, &l.rate, &l.missed, &l.count, &l.accounted, &l.position,
 		snapshot.Rest{Words: set, Least: 1, Most: maxBloomFilters},
 	}
 }
@@ -76,7 +76,7 @@ func (l *ScalableBloom) check() error {
 		{"rate of full parts", l.fullFPR, 0, 1}, {"rate", l.rate, 0, 1},
 		{"expected number of misses", l.missed, 0, math.MaxInt64},
 		{"position", float64(l.position), 0, rowtable.Step},
-		{"settled elements", float64(l.settled), 0, float64(l.count)},
+		{"settled elements", float64(l.accounted), 0, float64(l.count)},
 	} {
 		if !(v.value >= v.least && v.value <= v.top) {
 			return fmt.Errorf("%w: %s is %g, must be from %g to %g", snapshot.ErrInvalid, v.name, v.value, v.least, v.top)

@@ -46,7 +46,7 @@ var digestRowsKind = exactKind[digest.Digest, uint64]{
 	testAndSet: line.TestAndSetExact64, move: line.SplitDigestRows, thin: line.SampleDigestRows,
 	word:    func(d digest.Digest) uint64 { return max(d[0], 1) },
 	element: func(y uint64) digest.Digest { return digest.Digest{y} },
-	limit:   func(lines int) uint64 { return uint64(lines) * digestLoad },
+	growAt:  func(lines int) uint64 { return uint64(lines) * digestLoad },
 	cells:   func(int) int { return 8 },
 }
 

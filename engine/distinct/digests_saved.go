@@ -16,7 +16,7 @@ import (
 // It panics after Close.
 func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("DigestRows.Snapshot", r.rows.Table.Arena)
-	s, spilled := r.state()
+	s, spilled := r.save()
 	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
 	r.rows.Save(out, spilled)
 	return out.End()
@@ -36,7 +36,7 @@ func RestoreDigestRows(r io.Reader, c snapshot.RestoreConfig) (*DigestRows, erro
 	if err := s.check(minDigestLines, rowtable.MaxLines, 0); err != nil {
 		return nil, err
 	}
-	if err := s.rows.Allowed(c); err != nil {
+	if err := s.rows.Allow(c); err != nil {
 		return nil, err
 	}
 	d, err := NewDigestRows(0)

@@ -47,7 +47,7 @@ var ipv4Kind = exactKind[uint32, uint32]{
 	name: "exact rows", method: "exact-rows", width: 32,
 	testAndSet: testAndSetPermuted, move: movePermuted, thin: line.SampleExactRows,
 	word: func(y uint32) uint32 { return y }, element: func(y uint32) uint32 { return y },
-	limit: ipv4Limit, cells: layout.ExactCells,
+	growAt: ipv4GrowAt, cells: layout.ExactCells,
 }
 
 // NewIPv4Rows returns an empty counter. The key is secret and chooses the
@@ -65,9 +65,9 @@ func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	return e, nil
 }
 
-// ipv4Limit returns the number of addresses at which so many lines grow: three
+// ipv4GrowAt returns the number of addresses at which so many lines grow: three
 // quarters of their cells, and none for a bitmap.
-func ipv4Limit(lines int) uint64 {
+func ipv4GrowAt(lines int) uint64 {
 	if lines == layout.BitmapLines {
 		return math.MaxUint64
 	}

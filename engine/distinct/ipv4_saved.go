@@ -29,7 +29,7 @@ func (s *savedIPv4) fields() snapshot.Fields {
 // label that does not fit. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("ExactV4.Snapshot", e.rows.Table.Arena)
-	exact, spilled := e.state()
+	exact, spilled := e.save()
 	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())
 	e.rows.Save(out, spilled)
@@ -63,7 +63,7 @@ func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 		s.rows.Lines == layout.BitmapLines && (s.rows.Wider > 0 || s.rows.Thinning) {
 		return nil, snapshot.ErrInconsistent
 	}
-	if err := s.rows.Allowed(c); err != nil {
+	if err := s.rows.Allow(c); err != nil {
 		return nil, err
 	}
 	e, err := NewIPv4Rows(c.Secret.AESKey(secret.Permutation), 0)

@@ -1,8 +1,12 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // builders returns a function for each kind of filter that makes a new one of a
@@ -32,8 +36,8 @@ func builders() map[string]func() (Filter, error) {
 }
 
 // TestTestAndSetAll compares with the plain loop, in batches of many sizes around
-// that of the touching, and looks at what is left in the filter as well: some more
-// elements must be reported alike.
+// prefetchBatch. It also compares the state of the filters: both must report some more
+// elements alike.
 func TestTestAndSetAll(t *testing.T) {
 	ids := biasedStream(20_000, 8_000, 9)
 	digests := make([]digest.Digest, len(ids))
@@ -49,7 +53,7 @@ func TestTestAndSetAll(t *testing.T) {
 			}
 			got := make([]bool, len(digests))
 			for from, size := 0, 0; from < len(digests); size++ {
-				to := min(from+size%(3*touchedAtOnce), len(digests))
+				to := min(from+size%(3*prefetchBatch), len(digests))
 				TestAndSetAll(batched, digests[from:to], got[from:to])
 				from = to
 			}
@@ -91,24 +95,24 @@ func requireBothReports(t *testing.T, seen []bool) {
 	}
 }
 
-// TestTouch makes sure that every word which an element changes was among those
-// touched for it, random ones included: one more in such a word shows in the sum.
-// Of two equal filters one goes ahead, to tell which words those are.
-func TestTouch(t *testing.T) {
+// TestPrefetch makes sure that prefetch reads every word that an element changes, random
+// ones included: adding one to such a word shows in the sum. Of two equal filters, one
+// goes ahead to show which words those are.
+func TestPrefetch(t *testing.T) {
 	for _, name := range []string{"SBF", "RSBF", "BSBF", "BSBFSD", "RLBSBF"} {
-		first, second := mustBuildTouched(t, name), mustBuildTouched(t, name)
+		first, second := mustBuildNarrow(t, name), mustBuildNarrow(t, name)
 		fillRandomly(first)
 		fillRandomly(second)
 		changed := 0
 		for id := range uint64(2000) {
 			d := digestOf(id)
 			first.TestAndSet(d)
-			sum := second.(toucher).touch([]digest.Digest{d})
+			sum := second.(prefetcher).prefetch([]digest.Digest{d})
 			for i, word := range wordsOf(first) {
 				if words := wordsOf(second); words[i] != word {
 					changed++
 					words[i]++
-					if second.(toucher).touch([]digest.Digest{d}) == sum {
+					if second.(prefetcher).prefetch([]digest.Digest{d}) == sum {
 						t.Fatalf("%s: element %d changes word %d, which was not touched", name, id, i)
 					}
 					words[i]--
@@ -122,9 +126,9 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// mustBuildTouched returns a filter of 2048 bits. The SBF decrements a single cell,
-// since a run of them may go on in a word that is not touched, but next to it.
-func mustBuildTouched(t *testing.T, name string) Filter {
+// mustBuildNarrow returns a filter of 2048 bits. The SBF decrements a single cell, since
+// a run of them may continue in the next word, which is not prefetched.
+func mustBuildNarrow(t *testing.T, name string) Filter {
 	t.Helper()
 	return mustBuild(t, func() (Filter, error) {
 		if name == "SBF" {
@@ -135,10 +139,10 @@ func mustBuildTouched(t *testing.T, name string) Filter {
 }
 
 func TestForeseen(t *testing.T) {
-	f := newForeseen(7)
+	f := newLookahead(7)
 	plain := newRandom(7)
 	for range 100 {
-		ahead := f.ahead()
+		ahead := f.peek()
 		first, second := ahead.Uint64(), ahead.Uint64()
 		for _, want := range []uint64{first, second} {
 			if got := f.Uint64(); got != want || plain.Uint64() != want {
@@ -146,4 +150,77 @@ func TestForeseen(t *testing.T) {
 			}
 		}
 	}
+}
+
+// BenchmarkTestAndSet measures the filters of the biased sampling paper's tables at
+// its smallest and largest memory, one by one and in batches. Half of all bits
+// are set, at random, and all elements are new, so that no probe is cached.
+func BenchmarkTestAndSet(b *testing.B) {
+	for _, megabytes := range []int{64, 512} {
+		for _, name := range []string{"SBF", "RSBF", "BSBF", "BSBFSD", "RLBSBF"} {
+			f, err := buildNamed(name, megabytes*megabyte)
+			if err != nil {
+				b.Fatal(err)
+			}
+			fillRandomly(f)
+			b.Run(fmt.Sprintf("method=%s/MB=%d/by=all", name, megabytes), func(b *testing.B) {
+				benchmarkAll(b, 0, func(digests []digest.Digest, seen []bool) { TestAndSetAll(f, digests, seen) })
+			})
+			b.Run(fmt.Sprintf("method=%s/MB=%d/by=one", name, megabytes), func(b *testing.B) {
+				benchmarkAll(b, 1<<40, func(digests []digest.Digest, seen []bool) {
+					for i, d := range digests {
+						seen[i] = f.TestAndSet(d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// fillRandomly sets every bit of a filter with probability 1/2.
+func fillRandomly(f Filter) {
+	random := rand.New(rand.NewPCG(1, 2))
+	words := wordsOf(f)
+	for i := range words {
+		words[i] = random.Uint64()
+	}
+	if f, ok := f.(*RLBSBF); ok {
+		for i := range f.load {
+			size := int(f.filters.size) / 64 // in words; no filter here ends within one
+			for _, word := range words[i*size : (i+1)*size] {
+				f.load[i] += uint64(bits.OnesCount64(word))
+			}
+		}
+	}
+}
+
+// wordsOf returns the memory of one of the tables' filters.
+func wordsOf(f Filter) []uint64 {
+	switch f := f.(type) {
+	case *Stable:
+		return f.cells.words
+	case *RSBF:
+		return f.filters.bits.words
+	case *BSBF:
+		return f.filters.bits.words
+	case *BSBFSD:
+		return f.filters.bits.words
+	case *RLBSBF:
+		return f.filters.bits.words
+	}
+	return nil
+}
+
+// benchmarkAll tests elements first, first+1, ..., in batches of 8192.
+func benchmarkAll(b *testing.B, first uint64, all func([]digest.Digest, []bool)) {
+	digests, seen := make([]digest.Digest, 1<<13), make([]bool, 1<<13)
+	id := first
+	for b.Loop() {
+		for i := range digests {
+			digests[i] = digestOf(id)
+			id++
+		}
+		all(digests, seen)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(id-first), "ns/element")
 }

@@ -12,10 +12,9 @@ import (
 // section 2.3: one array of m bits shared by K hash functions, from which nothing
 // is ever removed. It misses no duplicate; its false positive rate rises to 1.
 //
-// Reading taken: the text says that the paper's measurements used the K that is
-// best for the number of distinct elements, but the printed rates (Table 2) are
-// those of K = 2 throughout. So K is a parameter here; [NewOptimalBloom] is for
-// the best one.
+// Interpretation: the text says that the paper's measurements used the K that is best for
+// the number of distinct elements, but the printed rates (Table 2) are those of K = 2
+// throughout. So K is a parameter here; [NewOptimalBloom] is for the best one.
 type Bloom struct {
 	bits cells
 	m    int
@@ -36,9 +35,9 @@ func NewBloom(m, k int) (*Bloom, error) {
 	return &Bloom{bits: newCells(m, 1), m: m, pos: make([]uint64, k)}, nil
 }
 
-// NewOptimalBloom returns an empty filter of m bits with the number of hash
-// functions that is best for the given number of distinct elements, ln(2) m/n
-// rounded to the better neighbour (section 2.3), at most 1024.
+// NewOptimalBloom returns an empty filter of m bits with the number of hash functions
+// that is best for the given number of distinct elements, ln(2) m/n rounded to the better
+// neighbor (section 2.3), at most 1024.
 func NewOptimalBloom(m, distinct int) (*Bloom, error) {
 	k, err := theory.BloomOptimalK(m, distinct)
 	if err != nil {
@@ -63,12 +62,12 @@ func (b *Bloom) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// touch implements toucher.
-func (b *Bloom) touch(digests []digest.Digest) (sum uint64) {
+// prefetch implements prefetcher.
+func (b *Bloom) prefetch(digests []digest.Digest) (sum uint64) {
 	for _, d := range digests {
 		positions(b.pos, d, uint64(b.m))
 		for _, i := range b.pos {
-			sum += b.bits.touch(i)
+			sum += b.bits.load(i)
 		}
 	}
 	return sum

@@ -1,11 +1,18 @@
 package paper
 
-// maxCellBits bounds a cell's width: Max is 65535 then, beyond any use.
+import (
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
+
+// maxCellBits bounds a cell's width. Its largest value is then 65535, more than any use
+// needs.
 const maxCellBits = 16
 
-// cells is an array of unsigned counters of width bits, packed without gaps: a
-// cell may straddle two words. Indexes are from 0 to below its count; the
-// caller sees to it.
+// cells is an array of unsigned counters of width bits, packed without gaps: a cell may
+// straddle two words. The caller keeps indexes below the count.
 type cells struct {
 	words []uint64
 	width uint64
@@ -32,8 +39,8 @@ func (c *cells) get(i uint64) uint64 {
 	return value & c.top
 }
 
-// touch reads the word that cell i begins in.
-func (c *cells) touch(i uint64) uint64 { return c.words[i*c.width/64] }
+// load reads the word that cell i begins in.
+func (c *cells) load(i uint64) uint64 { return c.words[i*c.width/64] }
 
 // put stores value, at most c.top, in cell i.
 func (c *cells) put(i, value uint64) {
@@ -51,4 +58,41 @@ func (c *cells) decrement(i uint64) {
 	if value := c.get(i); value > 0 {
 		c.put(i, value-1)
 	}
+}
+
+// positions fills pos with the values of len(pos) hash functions of range [0,m)
+// by enhanced double hashing (Dillinger, Manolios, Bloom Filters in
+// Probabilistic Verification, FMCAD 2004, section 5.2):
+//
+//	pos[i] = x + i y + (i^3-i)/6 mod m
+//
+// where x and y are the digest's halves, each mapped to [0,m). Plain double hashing gives
+// some pairs of x and y the same set in another order. The cubic term keeps these
+// elements apart. m is from 1 to 2^62.
+func positions(pos []uint64, d digest.Digest, m uint64) {
+	x, y := scale(d[1], m), scale(d[0], m)
+	for i := range pos {
+		pos[i] = x
+		if x += y; x >= m {
+			x -= m
+		}
+		if y += uint64(i) + 1; y >= m {
+			y %= m
+		}
+	}
+}
+
+// scale maps a uniform 64-bit value to [0,m) by its high bits.
+func scale(x, m uint64) uint64 {
+	high, _ := bits.Mul64(x, m)
+	return high
+}
+
+// newRandom returns the generator of a filter's random choices. Each filter has its own,
+// so its run does not depend on what else runs.
+func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
+
+func newSource(seed uint64) *rand.PCG {
+	const stream = 0x9e3779b97f4a7c15 // any constant: the second half of PCG's state
+	return rand.NewPCG(seed, stream)
 }

@@ -2,8 +2,9 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // maxKicks bounds the time of one insertion; Fan et al. take 500.
@@ -18,25 +19,24 @@ type CuckooConfig struct {
 	Seed     uint64 // of the random choices
 }
 
-// Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014)
-// for unbounded streams, as paper "Quotient Hash Tables - Efficiently Detecting
-// Duplicates in Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019),
-// sections 2.3 and 6.1, measures it: an insertion that fails, since as many
-// fingerprints as allowed were moved to their other rows, is no failure; the last
-// fingerprint moved is forgotten.
+// Cuckoo is the cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014) for
+// unbounded streams, as paper "Quotient Hash Tables - Efficiently Detecting Duplicates in
+// Streaming Data" (Géraud, Lombard-Platet, Naccache, SAC 2019), sections 2.3 and 6.1,
+// measures it. When an insertion has moved as many fingerprints as allowed to their other
+// rows, the filter forgets the last one moved instead of failing.
 //
-// An element has two rows, of which either follows from the other and the
-// fingerprint. In saturation the cells hold fingerprints as often as elements have
-// them, so that the false positive rate is the sum over all fingerprints of
-// p (1 - (1-p)^(2k)), with k cells in a row: 28.52 % for one cell of 3 bits.
+// An element has two rows, each of which follows from the other one and the fingerprint.
+// In saturation the cells hold fingerprints as often as elements have them, so that the
+// false positive rate is the sum over all fingerprints of p (1 - (1-p)^(2k)), with k
+// cells in a row: 28.52 % for one cell of 3 bits.
 //
-// Readings taken: an element reported duplicate is inserted too, as section 5.1 says
-// of cuckoo filters, so that a row may hold a fingerprint several times; and
-// fingerprint 0 becomes 1 ([EmptyReassigned]), as section 3.2 says of them. The
-// printed 28.52 % need both: with fingerprints that are all equally likely and never
-// twice in a row the limit would be 2/7. The rows are a power of two, the largest
-// that fits. An element's two rows always differ. The printed rates need 2^s bits of
-// memory for a cell of s bits, by which the authors' program divides the memory.
+// Interpretation: an element reported duplicate is inserted too, as section 5.1 says of
+// cuckoo filters, so that a row may hold a fingerprint several times; and fingerprint 0
+// becomes 1 ([EmptyReassigned]), as section 3.2 says of them. The printed 28.52 % needs
+// both: with fingerprints that are all equally likely and never twice in a row the limit
+// would be 2/7. The rows are a power of two, the largest that fits. An element's two rows
+// always differ. The printed rates need 2^s bits of memory for a cell of s bits, because
+// the authors' program divides the memory by 2^s.
 type Cuckoo struct {
 	table        quotientTable
 	fingerprints fingerprints
@@ -74,9 +74,9 @@ func NewCuckoo(c CuckooConfig) (*Cuckoo, error) {
 func (c *Cuckoo) TestAndSet(d digest.Digest) (seen bool) {
 	fingerprint := c.fingerprints.of(d[0])
 	row := scale(d[1], uint64(c.table.rows))
-	other := c.other(row, fingerprint)
+	other := c.alternateRow(row, fingerprint)
 	seen = c.holds(row, fingerprint) || c.holds(other, fingerprint)
-	if !c.fill(row, fingerprint) && !c.fill(other, fingerprint) {
+	if !c.insertInto(row, fingerprint) && !c.insertInto(other, fingerprint) {
 		if c.random.Uint64()&1 == 1 {
 			row = other
 		}
@@ -85,9 +85,9 @@ func (c *Cuckoo) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// other returns the second row of a fingerprint that may be in the row given;
-// other of other is the row again.
-func (c *Cuckoo) other(row, fingerprint uint64) uint64 {
+// alternateRow returns the second row of a fingerprint that may be in the row given;
+// alternateRow of other is the row again.
+func (c *Cuckoo) alternateRow(row, fingerprint uint64) uint64 {
 	return row ^ (1 + scale(rehash(fingerprint, 0), uint64(c.table.rows)-1))
 }
 
@@ -96,8 +96,8 @@ func (c *Cuckoo) holds(row, fingerprint uint64) bool {
 	return found
 }
 
-// fill stores the fingerprint if the row has an empty cell.
-func (c *Cuckoo) fill(row, fingerprint uint64) bool {
+// insertInto stores the fingerprint if the row has an empty cell.
+func (c *Cuckoo) insertInto(row, fingerprint uint64) bool {
 	cell, found := c.table.find(row*uint64(c.table.perRow), 0)
 	if found {
 		c.table.cells.put(cell, fingerprint)
@@ -105,16 +105,16 @@ func (c *Cuckoo) fill(row, fingerprint uint64) bool {
 	return found
 }
 
-// kick stores the fingerprint in a random cell of the full row, and what was
-// there in its other row, and so on until a cell is empty or enough were moved.
+// kick stores the fingerprint in a random cell of the full row, moves what was there to
+// its other row, and so on until a cell is empty or enough were moved.
 func (c *Cuckoo) kick(row, fingerprint uint64) {
 	k := uint64(c.table.perRow)
 	for range c.kicks {
 		cell := row*k + c.random.Uint64N(k)
 		moved := c.table.cells.get(cell)
 		c.table.cells.put(cell, fingerprint)
-		row, fingerprint = c.other(row, moved), moved
-		if c.fill(row, fingerprint) {
+		row, fingerprint = c.alternateRow(row, moved), moved
+		if c.insertInto(row, fingerprint) {
 			return
 		}
 	}

@@ -1,10 +1,11 @@
-// Package paper holds the streaming duplicate filters of the literature, each
-// as its paper prints it: unblocked, element by element, plain and slow. They
-// are the measure for the filters of package engine, whose lines and kernels
-// trade some of their accuracy for speed, and what the papers' tables are
-// reproduced with.
+// Package paper holds the streaming duplicate filters of the literature, each as its
+// paper prints it: unblocked, element by element, plain and slow. They are the reference
+// for the filters of package engine, whose lines and kernels trade some accuracy for
+// speed, and bench/papers reproduces the papers' tables with them. Programs use package
+// engine; nothing here is built for speed.
 //
-// Where a paper's text is ambiguous or misprinted the type's documentation says
-// which reading it takes and why. Every random choice is drawn from a generator
-// with a seed, so a run can be repeated to the bit.
+// Where a paper's text is ambiguous or misprinted the documentation of the type says
+// under "Interpretation" how it reads the text and why. Every random choice comes from a
+// generator with a seed, so a run can be repeated bit by bit. [Filter] and [TimedFilter]
+// are the interfaces. Errors of the constructors wrap [ErrParameter].
 package paper

@@ -1,33 +1,36 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"fmt"
+	"math"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // Dynamic is the Bloom filter of dynamic size of paper "One is Enough: Distributed
-// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias,
-// CIKM 2011), section 5: when the newest filter is full, an empty one of the same
-// size and hash functions is created. An event is a duplicate if one of the filters
-// has it; distinct ones go to the newest. Filters whose timers have all reached
-// zero are discarded. The false positive rate is that of all filters together,
-// 1 - (1-P_1)(1-P_2)...
+// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM
+// 2011), section 5: when the newest filter is full, it creates an empty one of the same
+// size and hash functions. An event is a duplicate if one of the filters has it; the
+// newest filter takes distinct ones. Filters whose timers have all reached zero are
+// discarded. The false positive rate is that of all filters together, 1 -
+// (1-P_1)(1-P_2)...
 //
 // With timers it is a [TimedFilter] and keeps the promises of [TimerBloom]. With
 // append-only filters it is a [Filter] that only grows and misses nothing.
 //
-// When MaxFilters filters are alive the newest takes events although it is full:
-// nothing is missed then either, and the false positive rate rises above the one
-// asked for.
+// When MaxFilters filters are alive, the newest takes events although it is full. Then it
+// still misses nothing, but the false positive rate rises above the one asked for.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - Whether the newest filter is full is asked when an event is to be inserted. A
-//     filter by density may be full no longer by then and goes on being the newest.
+//   - The filter checks whether the newest one is full when it inserts an event. By then
+//     a filter that grows by density may have space again and stays the newest.
 //   - A filter is full when its events or positions reach the threshold. An event may
 //     carry the density beyond it by less than k positions.
-//   - One filter is always there: if the last is discarded an empty one replaces it,
-//     whose count of events is 0 again.
+//   - There is always one filter: if the last is discarded, an empty one with a count of
+//     0 events replaces it.
 type Dynamic struct {
 	config  DynamicConfig
 	full    float64
@@ -41,8 +44,8 @@ type member struct {
 	events int
 }
 
-// isEmpty reports whether there is nothing left of what the filter took. A new one
-// still has to take something.
+// isEmpty reports whether nothing is left of what the filter took. It is false for a new
+// filter, which has taken nothing yet.
 func (m member) isEmpty() bool { return m.events > 0 && m.occupied() == 0 }
 
 var (
@@ -84,7 +87,7 @@ func (d *Dynamic) TestAndSetAt(e digest.Digest, unit uint64) (seen bool) {
 // TestAndSet implements [Filter]: it is [Dynamic.TestAndSetAt] in the present.
 func (d *Dynamic) TestAndSet(e digest.Digest) (seen bool) { return d.TestAndSetAt(e, d.now) }
 
-// AdvanceTo makes unit the present, unless it is past, and discards the filters that
+// AdvanceTo makes unit the present, unless that is past, and discards the filters that
 // are empty then.
 func (d *Dynamic) AdvanceTo(unit uint64) {
 	if unit <= d.now {
@@ -115,7 +118,7 @@ func (d *Dynamic) Bits() int {
 
 func (d *Dynamic) newest() *member { return &d.filters[len(d.filters)-1] }
 
-// isFull reports whether the newest filter is.
+// isFull reports whether the newest filter is full.
 func (d *Dynamic) isFull() bool {
 	if d.config.Rule == ByCardinality {
 		return float64(d.newest().events) >= d.full
@@ -123,9 +126,119 @@ func (d *Dynamic) isFull() bool {
 	return float64(d.newest().occupied()) >= d.full
 }
 
-// grow creates an empty filter, which is the newest then.
+// grow adds an empty filter as the newest.
 func (d *Dynamic) grow() {
 	filter := newLayer(d.config.Filter)
 	filter.advance(d.now)
 	d.filters = append(d.filters, member{layer: filter})
 }
+
+// GrowthRule says when a filter of a [Dynamic] is full.
+type GrowthRule int
+
+const (
+	// ByCardinality: a filter is full when it has taken as many events as bring a Bloom
+	// filter to the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The count
+	// never falls, since no event shows when an element leaves the window.
+	ByCardinality GrowthRule = iota
+	// ByDensity calls a filter full of whose positions m P^(1/k) are not zero at
+	// present.
+	ByDensity
+)
+
+// DynamicConfig says which filters of dynamic size to build.
+type DynamicConfig struct {
+	// Filter describes each of the filters. Window 0 stands for append-only ones, which
+	// have bits instead of timers. Equal is then 0 or 1.
+	Filter     TimerConfig
+	FPR        float64 // P, the false positive rate at which a filter is full
+	Rule       GrowthRule
+	MaxFilters int // from 1; MaxFilters * Filter.Timers is at most 2^32
+}
+
+func (c DynamicConfig) validate() error {
+	if err := c.validateFilter(); err != nil {
+		return err
+	}
+	if err := requireRange("growth rule", int(c.Rule), int(ByCardinality), int(ByDensity)); err != nil {
+		return err
+	}
+	if err := requireRange("filters at most", c.MaxFilters, 1, maxTimers/c.Filter.Timers); err != nil {
+		return err
+	}
+	capacity, err := theory.BloomCapacity(c.Filter.Timers, c.Filter.K, c.FPR)
+	if err != nil {
+		return fmt.Errorf("paper: capacity: %w: %w", ErrParameter, err)
+	}
+	if capacity < 1 {
+		least := math.Ceil(float64(c.Filter.Timers) / capacity)
+		return fmt.Errorf("paper: %d timers hold no event at an FPR of %g, must be at least %.0f: %w",
+			c.Filter.Timers, c.FPR, least, ErrParameter)
+	}
+	return nil
+}
+
+func (c DynamicConfig) validateFilter() error {
+	if c.Filter.Window != 0 {
+		return c.Filter.validate()
+	}
+	if c.Filter.Equal > 1 {
+		return fmt.Errorf("paper: %d equal timers of filters without a window, must be 0 or 1: %w", c.Filter.Equal, ErrParameter)
+	}
+	return c.Filter.validateShape()
+}
+
+// full returns the number of events or of positions at which a filter is full.
+func (c DynamicConfig) full() (float64, error) {
+	if c.Rule == ByDensity {
+		return theory.BloomDensity(c.Filter.Timers, c.Filter.K, c.FPR)
+	}
+	capacity, err := theory.BloomCapacity(c.Filter.Timers, c.Filter.K, c.FPR)
+	return math.Floor(capacity), err
+}
+
+// layer is one filter of a [Dynamic]: a [TimerBloom] or an [appendOnly].
+type layer interface {
+	// advance makes unit the present, unless that is past.
+	advance(unit uint64)
+	// test reports whether the filter holds the element at present.
+	test(d digest.Digest) (seen bool)
+	// set inserts the element as one that came in the given unit.
+	set(d digest.Digest, unit uint64)
+	// occupied returns how many positions are not zero at present.
+	occupied() int
+	Bits() int
+}
+
+// newLayer returns an empty filter. The configuration must be valid.
+func newLayer(c TimerConfig) layer {
+	if c.Window > 0 {
+		return newTimerBloom(c)
+	}
+	return &appendOnly{Bloom: Bloom{bits: newCells(c.Timers, 1), m: c.Timers, pos: make([]uint64, c.K)}}
+}
+
+// appendOnly is a Bloom filter that knows how many of its bits are set. It ignores time.
+type appendOnly struct {
+	Bloom
+	ones int
+}
+
+func (a *appendOnly) advance(uint64) {}
+
+func (a *appendOnly) test(d digest.Digest) (seen bool) {
+	positions(a.pos, d, uint64(a.m))
+	return allSet(&a.bits, a.pos)
+}
+
+func (a *appendOnly) set(d digest.Digest, _ uint64) {
+	positions(a.pos, d, uint64(a.m))
+	for _, i := range a.pos {
+		if a.bits.get(i) == 0 {
+			a.bits.put(i, 1)
+			a.ones++
+		}
+	}
+}
+
+func (a *appendOnly) occupied() int { return a.ones }

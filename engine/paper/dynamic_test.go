@@ -30,8 +30,8 @@ func TestDynamicAppendOnly(t *testing.T) {
 }
 
 // TestDynamicFalsePositives inserts elements that all differ and compares the false
-// positives with what the closed form says of the filters at each, within bounds of
-// probability 1e-6 on each side and 2 % for what false positives left out.
+// positives with the closed form for the filters at each, within bounds of probability
+// 1e-6 on each side and 2 % for the elements that false positives kept out.
 func TestDynamicFalsePositives(t *testing.T) {
 	const n = 60_000
 	c := DynamicConfig{Filter: TimerConfig{Timers: 30_000, K: 3}, FPR: .01, MaxFilters: 100}
@@ -122,7 +122,7 @@ func TestDynamicShrinks(t *testing.T) {
 	}
 }
 
-// TestDynamicAtLimit checks that no further filter is made, and nothing missed: see
+// TestDynamicAtLimit checks that no more filters are made and nothing is missed; see
 // TestTimersMissNothingInWindow for filters with a window.
 func TestDynamicAtLimit(t *testing.T) {
 	c := DynamicConfig{Filter: TimerConfig{Timers: 500, K: 3}, FPR: .01, Rule: ByDensity, MaxFilters: 2}

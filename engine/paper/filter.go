@@ -1,15 +1,65 @@
 package paper
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
 
 // Filter tells which elements of a stream came before, as far as it remembers.
 // It serves one goroutine.
 type Filter interface {
-	// TestAndSet reports whether the element was seen before, and remembers it
-	// as the method prescribes. Elements are given by their digests, which
-	// stand for the values of all hash functions.
+	// TestAndSet reports whether the element was seen before, and remembers it as the
+	// method prescribes. An element is given by its digest, from which all hash functions
+	// derive.
 	TestAndSet(d digest.Digest) (seen bool)
 	// Bits returns the memory that the method accounts for, in bits: what
 	// papers compare at equal size, not what Go allocates.
 	Bits() int
+}
+
+// TimedFilter tells which elements of a stream came before within a window of time.
+// Time goes in whole units, counted from any origin that the caller chooses. It
+// serves one goroutine.
+type TimedFilter interface {
+	// TestAndSetAt reports whether the element was seen before within the window, and
+	// remembers it as the method prescribes. unit is when the element came. The latest
+	// unit given so far is the present, and a later unit advances it. An element of an
+	// earlier unit is late, which is no error. It is tested in the present, and
+	// remembered for the rest of its own window.
+	TestAndSetAt(d digest.Digest, unit uint64) (seen bool)
+	// Bits returns the memory that the method accounts for, in bits: what papers
+	// compare at equal size, not what Go allocates.
+	Bits() int
+}
+
+// ErrParameter is wrapped by every error of the constructors: no filter can have these
+// parameters.
+var ErrParameter = errors.New("impossible filter parameter")
+
+const (
+	// maxBits bounds a filter's memory, 32 GiB, so that a wrong unit is an error and does
+	// not end the process. Every table of the papers fits. With 32-bit ints it is what
+	// fits after rounding up to whole words.
+	maxBits = min(1<<38, math.MaxInt-63)
+	// maxHashes bounds the number of hash functions, far above any in the papers.
+	maxHashes = 1 << 10
+)
+
+// requireRange reports an error unless least <= value <= most.
+func requireRange(name string, value, least, most int) error {
+	if value < least || value > most {
+		return fmt.Errorf("paper: %s is %d, must be from %d to %d: %w", name, value, least, most, ErrParameter)
+	}
+	return nil
+}
+
+// requireShare reports an error unless 0 <= share < 1.
+func requireShare(name string, share float64) error {
+	if !(share >= 0 && share < 1) {
+		return fmt.Errorf("paper: %s is %g, must be from 0 to below 1: %w", name, share, ErrParameter)
+	}
+	return nil
 }

@@ -2,9 +2,10 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // JumpingConfig is what a Bloom filter over jumping windows is made from.
@@ -24,7 +25,7 @@ func (c JumpingConfig) validate() error {
 	if err := requireRange("sub-windows", c.SubWindows, 1, most); err != nil {
 		return fmt.Errorf("counters of %d bits: %w", c.CounterBits, err)
 	}
-	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsOfPlace()); err != nil {
+	if err := requireRange("counters", c.Counters, 1, maxBits/c.bitsPerPosition()); err != nil {
 		return err
 	}
 	if err := requireRange("D", c.D, 1, maxHashes); err != nil {
@@ -38,37 +39,37 @@ func (c JumpingConfig) mainBits() int {
 	return c.CounterBits + bits.Len(uint(c.SubWindows-1))
 }
 
-// bitsOfPlace returns the bits of one counter of each filter.
-func (c JumpingConfig) bitsOfPlace() int {
+// bitsPerPosition returns the bits of one counter of each filter.
+func (c JumpingConfig) bitsPerPosition() int {
 	return c.SubWindows*c.CounterBits + c.mainBits()
 }
 
-// JumpingBloom is the Bloom filter over jumping windows of paper "Duplicate Detection
-// in Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), sections 3.3 and 5.2.4:
-// a window of Q n elements is divided into Q sub-windows. Each has a counting Bloom
-// filter, and a main one stands for all. When the latest sub-window is complete, its
-// counters are added to the main filter, and those of the eldest subtracted from it;
-// then the eldest is cleared for the elements that come. It misses no duplicate of
-// one of the last (Q-1) n elements, nor of an element of the same sub-window.
+// JumpingBloom is the Bloom filter over jumping windows of paper "Duplicate Detection in
+// Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), sections 3.3 and 5.2.4: a
+// window of Q n elements consists of Q sub-windows. Each has a counting Bloom filter, and
+// a main filter holds their sum. When the latest sub-window is complete, its counters are
+// added to the main filter and those of the oldest are subtracted. Then the oldest is
+// cleared and takes the next elements. It misses no duplicate of one of the last (Q-1) n
+// elements, nor of an element of the same sub-window.
 //
-// Readings taken:
+// Interpretation:
 //
 //   - Elements of the sub-window that is being filled are found too. Section 3.3 says
-//     that the queried part of the stream ends before them; but then duplicates
-//     that follow each other closely would be missed, which the paper calls the fault
-//     of landmark windows, and the filter would always be fully populated, which
-//     section 7 denies. So between (Q-1) n and Q n elements are queried, the
-//     largest number being the one that the experiments size the filter for.
-//   - What is queried is the sum of the main filter and the one being filled, as for
-//     two filters combined (section 5.2.4): a counter is zero if it is in both.
-//     Asking one filter, then the other, would report less.
-//   - Every element is inserted, reported as a duplicate or not (section 5.2.1): a
-//     duplicate that comes late has to outlive the sub-window of its first copy.
-//   - The paper says nothing about a counter's width. A sub-window's counter stays at
-//     its largest value when it gets there. The main filter's have ceil(log2(Q))
-//     bits more, so that Q of these can be added; and as what is subtracted is what
-//     was added, none is ever wrong, zero too early or below zero. So a width of 1,
-//     plain Bloom filters for the sub-windows, gives the same verdicts as any other.
+//     that the queried part of the stream ends before them. But then the filter would
+//     miss duplicates that follow each other closely, which the paper calls the fault of
+//     landmark windows, and it would always be fully populated, which section 7 denies.
+//     So between (Q-1) n and Q n elements are queried, and the experiments size the
+//     filter for the largest number.
+//   - A query looks at the sum of the main filter and the one being filled, as for two
+//     filters combined (section 5.2.4): a counter is zero if it is zero in both. Querying
+//     the two filters one after the other would report less.
+//   - Every element is inserted, whether it is reported as a duplicate or not (section
+//     5.2.1), since a late duplicate has to outlive the sub-window of its first copy.
+//   - The paper says nothing about a counter's width. A sub-window's counter that reaches
+//     its largest value stays there. The main filter's counters have ceil(log2(Q)) bits
+//     more, so that they hold the sum of Q of these. What is subtracted is what was
+//     added, so no counter is zero too early or below zero. So a width of 1, which makes
+//     the sub-windows plain Bloom filters, gives the same verdicts as any other.
 type JumpingBloom struct {
 	subs    counters // of all sub-windows, one filter after the other
 	main    cells    // the sum of the complete sub-windows
@@ -95,7 +96,7 @@ func NewJumpingBloom(c JumpingConfig) (*JumpingBloom, error) {
 		windows: uint64(c.SubWindows),
 		size:    c.SubWindow,
 		pos:     make([]uint64, c.D),
-		bits:    c.Counters * c.bitsOfPlace(),
+		bits:    c.Counters * c.bitsPerPosition(),
 	}, nil
 }
 
@@ -119,16 +120,16 @@ func (j *JumpingBloom) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// jump adds the complete sub-window to the main filter, subtracts the eldest, which
-// is the same if there is one only, and begins anew in its place.
+// jump adds the complete sub-window to the main filter, subtracts the oldest, and starts
+// a new one in its place. With one sub-window the two are the same.
 func (j *JumpingBloom) jump() {
-	eldest := (j.current + 1) % j.windows
+	oldest := (j.current + 1) % j.windows
 	for i := range j.m {
 		sum := j.main.get(i) + j.subs.get(j.current*j.m+i)
-		j.main.put(i, sum-j.subs.get(eldest*j.m+i))
-		j.subs.put(eldest*j.m+i, 0)
+		j.main.put(i, sum-j.subs.get(oldest*j.m+i))
+		j.subs.put(oldest*j.m+i, 0)
 	}
-	j.current, j.count = eldest, 0
+	j.current, j.count = oldest, 0
 }
 
 // Bits implements [Filter]: the main filter and those of Q sub-windows.

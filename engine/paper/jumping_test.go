@@ -17,9 +17,8 @@ func newTestJumping(t *testing.T, c JumpingConfig) *JumpingBloom {
 	return j
 }
 
-// TestJumpingBloomModel compares every verdict with a table that knows for each cell
-// the sub-window that set it last, for counters of all widths: what they count
-// makes no difference to verdicts.
+// TestJumpingBloomModel compares every verdict with a table of the sub-window that last
+// set each cell, for counters of all widths: the width does not change verdicts.
 func TestJumpingBloomModel(t *testing.T) {
 	for _, subWindows := range []int{1, 2, 3, 4, 9} {
 		for _, counterBits := range []int{1, 2, 4, 12} {
@@ -52,8 +51,8 @@ func TestJumpingBloomModel(t *testing.T) {
 	}
 }
 
-// TestJumpingBloomMainIsTheSum looks at every jump whether the main filter holds the
-// sum of the complete sub-windows, which is what the paper calls always correct.
+// TestJumpingBloomMainIsTheSum checks at every jump that the main filter holds the sum of
+// the complete sub-windows, which the paper calls always correct.
 func TestJumpingBloomMainIsTheSum(t *testing.T) {
 	for _, counterBits := range []int{1, 3} {
 		c := JumpingConfig{Counters: 20, CounterBits: counterBits, D: 3, SubWindows: 5, SubWindow: 13}
@@ -84,9 +83,9 @@ func TestJumpingBloomMainIsTheSum(t *testing.T) {
 	}
 }
 
-// TestJumpingBloomMissesNothing compares with the exact window of the sub-windows
-// that are asked; with so many counters that false positives have a chance below
-// 1e-6 in all, nothing else is found either.
+// TestJumpingBloomMissesNothing compares with the exact window that a query covers. It
+// uses so many counters that any false positive has a chance below 1e-6, so nothing else
+// is found either.
 func TestJumpingBloomMissesNothing(t *testing.T) {
 	const subWindow = 40
 	for _, subWindows := range []int{1, 2, 5} {
@@ -115,9 +114,9 @@ func TestJumpingBloomMissesNothing(t *testing.T) {
 	}
 }
 
-// TestJumpingBloomRate holds both rates of distinct elements against the closed
-// forms. The bounds are those of independent errors at 1e-6 on each side, and 2 % for
-// fillings that errors share.
+// TestJumpingBloomRate compares both rates of distinct elements with the closed forms.
+// The bounds are those of independent errors at 1e-6 on each side, and 2 % because errors
+// share the load of the filter.
 func TestJumpingBloomRate(t *testing.T) {
 	const subWindows, subWindow, windows = 4, 5_000, 8
 	for _, d := range []int{1, 2, 4, 8} {

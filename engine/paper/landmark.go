@@ -1,8 +1,9 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // LandmarkConfig is what a Bloom filter over landmark windows is made from.
@@ -27,18 +28,17 @@ func (c LandmarkConfig) validate() error {
 	return requireRange("window", c.Window, 1, math.MaxInt)
 }
 
-// LandmarkBloom is the Bloom filter over landmark windows of paper "Duplicate
-// Detection in Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), section 5.2.1
-// and 5.2.2: an element is a duplicate unless it switches at least one of its d bits
-// from 0 to 1. At each landmark all bits are cleared. The functions share one hash
-// space (Figure 4), or have one each (Figure 5), which makes no difference to the
-// rates beyond the order of d/M. It misses no duplicate whose earlier occurrence
-// lies in the same landmark window.
+// LandmarkBloom is the Bloom filter over landmark windows of paper "Duplicate Detection
+// in Click Streams" (Metwally, Agrawal, El Abbadi, WWW 2005), section 5.2.1 and 5.2.2: an
+// element is a duplicate unless it switches at least one of its d bits from 0 to 1. Each
+// landmark clears all bits. The functions share one hash space (Figure 4) or have one
+// each (Figure 5); the rates differ by the order of d/M only. It misses no duplicate
+// whose earlier occurrence lies in the same landmark window.
 //
-// Readings taken: landmarks are counted in elements (section 3.2 has also times), and
-// duplicates count. The clearing comes with the first element of the next window, so
-// the state after a whole window can be looked at. With hash spaces of their own
-// functions have floor(M/d) bits each, and up to d-1 bits are unused.
+// Interpretation: landmarks are counted in elements, duplicates included (section 3.2
+// also has times). The first element of the next window clears the bits, so the state
+// after a whole window can be inspected. Functions with hash spaces of their own have
+// floor(M/d) bits each, which leaves up to d-1 bits unused.
 type LandmarkBloom struct {
 	bits   cells
 	size   int    // M, of the bits in use

@@ -37,10 +37,10 @@ func landmarkConfigs(bits, window int) []LandmarkConfig {
 	return all
 }
 
-// TestLandmarkBloomRate holds the errors of windows of distinct elements against the
-// closed form for both hash spaces. The number of errors lies within the bounds of
-// a binomial of the mean chance (whose tails are the wider ones, Hoeffding 1956) but
-// for 2e-6 of all choices of ids, and 1 % for terms of the order of d/M.
+// TestLandmarkBloomRate compares the errors of windows of distinct elements with the
+// closed form, for both hash spaces. The number of errors lies within the bounds of a
+// binomial of the mean chance (whose tails are wider, Hoeffding 1956) except for 2e-6 of
+// all choices of ids, and 1 % for terms of the order of d/M.
 func TestLandmarkBloomRate(t *testing.T) {
 	const window, windows = 20_000, 3
 	for _, c := range landmarkConfigs(0, window) {
@@ -99,8 +99,8 @@ func TestLandmarkBloomModel(t *testing.T) {
 	}
 }
 
-// TestLandmarkBloomMissesNothing has a stream of half duplicates. What came in the
-// same window is found, and nothing is at a landmark.
+// TestLandmarkBloomMissesNothing runs a stream of half duplicates. Elements of the same
+// window are found, and none right after a landmark.
 func TestLandmarkBloomMissesNothing(t *testing.T) {
 	const window = 500
 	for _, c := range landmarkConfigs(3_001, window) {

@@ -3,6 +3,7 @@ package paper
 import (
 	"errors"
 	"fmt"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
@@ -17,17 +18,17 @@ type LocalFiltersConfig struct {
 	Dense bool
 }
 
-// LocalFilters has a local Bloom filter at each producer before a main filter, of
-// any kind (section 6 of the paper at [Tree]). An element that its producer's filter
-// matches is a duplicate; the main filter decides on all others. With a main
-// filter that is a [Bloom] filter of the same size and hash functions as the local
-// ones this is a [Tree] of two levels.
+// LocalFilters puts a local Bloom filter at each producer before a main filter of any
+// kind (section 6 of the paper at [Tree]). An element that matches the filter of its
+// producer is a duplicate; the main filter decides on all others. If the main filter is a
+// [Bloom] filter of the same size and hash functions as the local ones, this is a [Tree]
+// of two levels.
 //
-// If the main filter misses no duplicate, every element is reported as distinct once
-// at most. Where the sizes or hash functions differ, or the main filter is sliced,
-// local filters add false positives of their own (the discussion of Proposition 4);
-// the main filter does not get to know such an element, so that its first copy
-// from elsewhere is reported as distinct instead.
+// If the main filter misses no duplicate, every element is reported as distinct at most
+// once. Where the sizes or hash functions differ, or the main filter is sliced, local
+// filters add false positives of their own (the discussion of Proposition 4); the main
+// filter never sees such an element, so its first copy from another producer is reported
+// as distinct.
 type LocalFilters struct {
 	main   Filter
 	locals []cells
@@ -46,8 +47,8 @@ type LocalCounts struct {
 	MainHits    int // of these, reported as duplicates
 }
 
-// NewLocalFilters returns empty local filters before main, which has to be empty too
-// and is used by nothing else. Errors wrap [ErrParameter].
+// NewLocalFilters returns empty local filters before main, which must be empty too.
+// Nothing else may use main. Errors wrap [ErrParameter].
 func NewLocalFilters(c LocalFiltersConfig, main Filter) (*LocalFilters, error) {
 	if main == nil {
 		return nil, fmt.Errorf("paper: no main filter: %w", ErrParameter)
@@ -75,9 +76,9 @@ func NewLocalFilters(c LocalFiltersConfig, main Filter) (*LocalFilters, error) {
 	return f, nil
 }
 
-// TestAndSetFrom reports whether the element was seen before at any producer, as far
-// as the main filter remembers, and remembers it. producer is from 0 to one below
-// their number; others panic, as an index out of range does.
+// TestAndSetFrom reports whether the element was seen before at any producer, as far as
+// the main filter remembers, and remembers it. producer is below the number of producers.
+// Any other panics, as an index out of range does.
 func (f *LocalFilters) TestAndSetFrom(producer int, d digest.Digest) (seen bool) {
 	local := &f.locals[producer]
 	positions(f.pos, d, f.m)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLocalFiltersAreATree: before a main filter of the same kind local filters
-// are a tree of two levels, with the same verdicts and counts.
+// TestLocalFiltersAreATree: with a main filter of the same kind, local filters are a tree
+// of two levels, with the same verdicts and counts.
 func TestLocalFiltersAreATree(t *testing.T) {
 	const m, k, producers = 20_000, 4, 9
 	ids := biasedStream(12_000, 5_000, 41)

@@ -1,19 +1,21 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// LRU is the buffering method of paper "Approximately Detecting Duplicates for
-// Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006),
-// sections 2.2 and 5.2 ("Buffering Implementation"): a buffer of elements; a new
-// one takes the place of the least recently used. It has no false positives.
+// LRU is the buffering method of paper "Approximately Detecting Duplicates for Streaming
+// Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006), sections 2.2 and 5.2
+// ("Buffering Implementation"): a buffer of elements, in which a new one replaces the
+// least recently used. It has no false positives.
 //
-// Readings taken: "used" means that the element arrived, found or not. The whole
-// digest is compared, while the memory is accounted for as the paper does: the
-// element's own bits (64 for its web pages, 32 for its synthetic data), without
-// hash table and list.
+// Interpretation: "used" means that the element arrived, found or not. The filter
+// compares the whole digest, but accounts for memory as the paper does: the element's own
+// bits (64 for its web pages, 32 for its synthetic data), without the hash table and the
+// list.
 type LRU struct {
 	elementBits int
 	capacity    int
@@ -84,3 +86,41 @@ func (l *LRU) linkFirst(n uint32) {
 
 // Bits implements [Filter].
 func (l *LRU) Bits() int { return l.capacity * l.elementBits }
+
+// FPBuffer is the FPbuffering method of paper "Approximately Detecting Duplicates for
+// Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006), section 5.2
+// ("FPbuffering Implementation"): buffering ([LRU]) that reports an element which it did
+// not find as a duplicate with probability q. It trades misses for false positives. So
+// buffering can be compared at an equal false positive rate with filters that have both.
+//
+// Interpretation: an element reported as a duplicate by chance enters the buffer like any
+// other. So the false positive rate is q, and the false negative rate (1-q) times that of
+// the buffer, as in the paper's Table 2.
+type FPBuffer struct {
+	buffer *LRU
+	q      float64
+	random *rand.Rand
+}
+
+var _ Filter = (*FPBuffer)(nil)
+
+// NewFPBuffer returns an empty buffer as [NewLRU] does. q is from 0 to below 1;
+// errors wrap [ErrParameter].
+func NewFPBuffer(bits, elementBits int, q float64, seed uint64) (*FPBuffer, error) {
+	if err := requireShare("q", q); err != nil {
+		return nil, err
+	}
+	buffer, err := NewLRU(bits, elementBits)
+	if err != nil {
+		return nil, err
+	}
+	return &FPBuffer{buffer: buffer, q: q, random: newRandom(seed)}, nil
+}
+
+// TestAndSet implements [Filter].
+func (f *FPBuffer) TestAndSet(d digest.Digest) (seen bool) {
+	return f.buffer.TestAndSet(d) || f.random.Float64() < f.q
+}
+
+// Bits implements [Filter].
+func (f *FPBuffer) Bits() int { return f.buffer.Bits() }

@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sort"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // maxSemiSortCells bounds the cells of a semi-sorted row, and so the time to encode it.
 const maxSemiSortCells = 64
 
-// SemiSort encodes rows of k cells of s bits without their order, as paper "Quotient
-// Hash Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
-// Lombard-Platet, Naccache, SAC 2019), section 3.3, takes it over from cuckoo filters:
-// an empty cell counts as fingerprint 0, the cells are sorted, and the sorted row is
-// encoded as a number. There are C(2^s+k-1, k) sorted rows. For k = s = 4 these
-// are 3876, which 12 bits can tell apart instead of 16.
+// SemiSort encodes rows of k cells of s bits without their order, as paper "Quotient Hash
+// Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud, Lombard-Platet,
+// Naccache, SAC 2019), section 3.3, adopts from cuckoo filters: an empty cell counts as
+// fingerprint 0, the cells are sorted, and the sorted row is encoded as a number. There
+// are C(2^s+k-1, k) sorted rows. For k = s = 4 these are 3876, which 12 bits can tell
+// apart instead of 16.
 //
 // The number is the row's rank in the combinatorial number system: with the cells in
 // ascending order a(0) <= ... <= a(k-1), the sum of C(a(i)+i, i+1). The empty row is 0.
 //
-// Order is what it loses. A [QHT] needs none: its rows are sets, and evictions are
-// random. The queues of a [QQHTD] cannot be kept so.
+// The encoding loses the order of the cells. A [QHT] does not need it, since its rows are
+// sets and its evictions are random. The queues of a [QQHTD] do need it.
 //
-// Reading taken: any row of fingerprints can be encoded, so equal ones too, which
-// the paper's count includes. The rows of a QHT alone, which have no fingerprint but 0
-// twice, would be fewer: 1941, or 11 bits, in the example.
+// Interpretation: any row of fingerprints can be encoded, also one with equal
+// fingerprints, as in the paper's count. A QHT has no fingerprint but 0 twice in a row,
+// so its rows alone would be fewer: 1941, or 11 bits, in the example.
 type SemiSort struct {
 	cells, cellBits int
 	choose          [][]uint64 // choose[i][n] is C(n, i+1)
@@ -56,7 +59,7 @@ func NewSemiSort(cells, cellBits int) (*SemiSort, error) {
 	return s, nil
 }
 
-// nextBinomials returns C(n, i+1) from C(n, i), for n from 0. What is above 64 bits is
+// nextBinomials returns C(n, i+1) from C(n, i), for n from 0. A value above 64 bits is
 // MaxUint64.
 func nextBinomials(column []uint64) []uint64 {
 	next := make([]uint64, len(column))
@@ -76,8 +79,8 @@ func (s *SemiSort) Codes() uint64 { return s.codes }
 // Bits returns the bits of a code, ceil(log2 Codes).
 func (s *SemiSort) Bits() int { return bits.Len64(s.codes - 1) }
 
-// Saved returns by how many bits a code is shorter than a row, k s - Bits. It is 0 at
-// least.
+// Saved returns by how many bits a code is shorter than a row, k s - Bits. It is at least
+// 0.
 func (s *SemiSort) Saved() int { return s.cells*s.cellBits - s.Bits() }
 
 // Encode sorts row, which has k fingerprints below 2^s, and returns its code. It
@@ -123,3 +126,72 @@ func (s *SemiSort) decode(code uint64, row []uint64) {
 		row[i] = uint64(n - i)
 	}
 }
+
+// SemiSortedQHT is a [QHT] with semi-sorted rows ([SemiSort]) of paper "Quotient Hash
+// Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
+// Lombard-Platet, Naccache, SAC 2019), section 3.3. The same memory has more rows.
+//
+// With as many rows as a QHT it holds the same fingerprints and reports the same, until a
+// row is full. Then each evicts the fingerprint of a uniformly random cell, but here the
+// cells are those of the sorted row. So the two have the same error rates, but even with
+// the same seed their errors differ, unless a row is one cell.
+//
+// Interpretation: the paper gives no algorithm. A row is decoded, changed as by Algorithm
+// 1 and encoded again, which takes time proportional to k s.
+type SemiSortedQHT struct {
+	codes        cells
+	rows         uint64
+	encoding     *SemiSort
+	row          []uint64 // the row at hand, decoded
+	fingerprints fingerprints
+	random       *rand.Rand
+}
+
+var _ Filter = (*SemiSortedQHT)(nil)
+
+// NewSemiSortedQHT returns an empty table of floor(M/b) rows, where b is
+// [SemiSort.Bits]. Errors wrap [ErrParameter].
+func NewSemiSortedQHT(c QHTConfig) (*SemiSortedQHT, error) {
+	if err := requireRange("Empty", int(c.Empty), int(EmptyRehashed), int(EmptyShared)); err != nil {
+		return nil, err
+	}
+	encoding, err := NewSemiSort(c.Cells, c.CellBits)
+	if err != nil {
+		return nil, err
+	}
+	f := fingerprints{width: c.CellBits, empty: c.Empty}
+	if err := requireRange("Cells", c.Cells, 1, f.count()); err != nil {
+		return nil, fmt.Errorf("a row of different fingerprints: %w", err)
+	}
+	if err := requireRange("Bits", c.Bits, encoding.Bits(), maxBits); err != nil {
+		return nil, fmt.Errorf("at least one row: %w", err)
+	}
+	rows := c.Bits / encoding.Bits()
+	return &SemiSortedQHT{
+		codes:        newCells(rows, encoding.Bits()),
+		rows:         uint64(rows),
+		encoding:     encoding,
+		row:          make([]uint64, c.Cells),
+		fingerprints: f,
+		random:       newRandom(c.Seed),
+	}, nil
+}
+
+// TestAndSet implements [Filter].
+func (q *SemiSortedQHT) TestAndSet(d digest.Digest) (seen bool) {
+	at, fingerprint := scale(d[1], q.rows), q.fingerprints.of(d[0])
+	q.encoding.decode(q.codes.get(at), q.row)
+	if slices.Contains(q.row, fingerprint) {
+		return true
+	}
+	cell := 0 // empty cells come first
+	if q.row[0] != 0 {
+		cell = int(q.random.Uint64N(uint64(len(q.row))))
+	}
+	q.row[cell] = fingerprint
+	q.codes.put(at, q.encoding.encode(q.row))
+	return false
+}
+
+// Bits implements [Filter]: the memory of whole rows.
+func (q *SemiSortedQHT) Bits() int { return int(q.rows) * q.encoding.Bits() }

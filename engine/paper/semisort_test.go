@@ -27,8 +27,8 @@ func eachSortedRow(row []uint64, at int, least, count uint64, visit func()) {
 	}
 }
 
-// Every row of small sizes: codes are different, below Codes and as many as it says, and
-// go back to the row, whatever its order was.
+// TestSemiSortRoundTrip encodes every row of small sizes. The codes are distinct, exactly
+// those below Codes, and decode to the row in any order.
 func TestSemiSortRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, size := range [][2]int{{1, 1}, {1, 8}, {2, 1}, {2, 3}, {3, 2}, {4, 4}, {3, 5}, {6, 3}, {64, 1}, {9, 2}} {
@@ -151,8 +151,8 @@ func semiSortedPair(t *testing.T, rows int, c QHTConfig) (*QHT, *SemiSortedQHT) 
 	return plain, sorted
 }
 
-// Up to the first full row, and always for rows of one cell, the verdicts are those of
-// a QHT. For EmptyShared too: what a row holds is the same there.
+// TestSemiSortedQHTVerdicts: up to the first full row, and always for rows of one cell,
+// the verdicts are those of a QHT, for EmptyShared too.
 func TestSemiSortedQHTVerdicts(t *testing.T) {
 	for empty := EmptyRehashed; empty <= EmptyShared; empty++ {
 		for _, c := range []struct{ cells, cellBits, rows, elements int }{
@@ -173,8 +173,8 @@ func TestSemiSortedQHTVerdicts(t *testing.T) {
 	}
 }
 
-// A map from rows to sorted fingerprints, with the same random numbers, reports the same
-// as the codes do.
+// TestSemiSortedQHTAgainstSlices compares with a map from rows to sorted fingerprints
+// that uses the same random numbers.
 func TestSemiSortedQHTAgainstSlices(t *testing.T) {
 	for _, size := range [][2]int{{2, 3}, {4, 4}, {11, 8}, {16, 6}} {
 		const rows = 50

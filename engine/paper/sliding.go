@@ -30,41 +30,40 @@ func (c SlidingConfig) validate() error {
 	return requireRange("window", c.Window, 1, maxBits/2/max(c.ElementBits, digestBits))
 }
 
-// SlidingBloom is the counting Bloom filter over a sliding window of the last N
-// elements of paper "Duplicate Detection in Click Streams" (Metwally, Agrawal, El
-// Abbadi, WWW 2005), sections 3.1 and 5.2.3. An element is a duplicate if none of its
-// d counters is zero; then they are incremented. A circular queue holds the last N
-// elements; the one that leaves it has its counters decremented. It misses no
+// SlidingBloom is the counting Bloom filter over a sliding window of the last N elements
+// of paper "Duplicate Detection in Click Streams" (Metwally, Agrawal, El Abbadi, WWW
+// 2005), sections 3.1 and 5.2.3. An element is a duplicate if none of its d counters is
+// zero. Every element increments its counters and enters a circular queue of the last N
+// elements. The element that leaves the queue decrements its counters. It misses no
 // duplicate of one of the last N elements.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - Every element is inserted and enters the queue, also those reported as
-//     duplicates: the window is the last N elements of the stream (section 3), and
-//     each is tested "and then" inserted (section 5.2.1). So an element that came
-//     twice is counted twice, and remains when its first copy leaves.
-//   - An element is compared with all N before it: the eldest leaves after the test.
-//   - The functions share one hash space, as in section 5.2.3. Where two functions of
-//     an element agree, their counter is incremented, and later decremented, twice.
-//   - The paper says nothing about a counter's width. A counter that reaches its
-//     largest value stays there, as it no longer tells how many elements it stands
-//     for: this costs false positives, never a miss. If elements are distinct and
-//     d N / M = ln(2), 1.6e-15 of 4-bit counters are that full at any time. But
-//     nothing ever clears them, and an element that comes 15 times within a window
-//     fills all of its own: skewed streams need wider counters; see
-//     [SlidingBloom.Full].
-//   - The queue's entries are the elements, 64 bytes in the paper's experiments.
-//     What is stored here is the digest, while the memory is accounted for with
-//     ElementBits for each.
+//   - Every element is inserted and enters the queue, reported as a duplicate or not: the
+//     window is the last N elements of the stream (section 3), and each is tested "and
+//     then" inserted (section 5.2.1). So an element that came twice is counted twice, and
+//     remains when its first copy leaves.
+//   - An element is compared with all N before it, since the oldest leaves after the
+//     test.
+//   - The functions share one hash space, as in section 5.2.3. Where two functions of an
+//     element agree, it increments and later decrements their counter twice.
+//   - The paper says nothing about a counter's width. A counter that reaches its largest
+//     value stays there, because it no longer tells how many elements it counts. This
+//     costs false positives, never a miss. If elements are distinct and d N / M = ln(2),
+//     1.6e-15 of 4-bit counters are that full at any time. But nothing ever clears them,
+//     and an element that comes 15 times within a window fills all of its own: skewed
+//     streams need wider counters; see [SlidingBloom.SaturatedShare].
+//   - The queue's entries are the elements, 64 bytes in the paper's experiments. This
+//     filter stores digests, but accounts for the memory with ElementBits for each.
 type SlidingBloom struct {
 	counters    counters
 	m           uint64
 	window      int
 	elementBits int
-	// queue grows to window digests as elements come; then eldest is the place of
-	// the one that leaves next.
+	// queue grows to window digests as elements come; then oldest is the place of the one
+	// that leaves next.
 	queue  []digest.Digest
-	eldest int
+	oldest int
 	pos    []uint64
 }
 
@@ -102,23 +101,23 @@ func (s *SlidingBloom) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// enqueue puts a digest into the queue, and returns the one whose place it takes if
-// the queue was full.
+// enqueue puts a digest into the queue. If the queue was full, it returns the digest that
+// leaves.
 func (s *SlidingBloom) enqueue(d digest.Digest) (leaving digest.Digest, full bool) {
 	if len(s.queue) < s.window {
 		s.queue = append(s.queue, d)
 		return digest.Digest{}, false
 	}
-	leaving, s.queue[s.eldest] = s.queue[s.eldest], d
-	if s.eldest++; s.eldest == s.window {
-		s.eldest = 0
+	leaving, s.queue[s.oldest] = s.queue[s.oldest], d
+	if s.oldest++; s.oldest == s.window {
+		s.oldest = 0
 	}
 	return leaving, true
 }
 
-// Full returns the share of counters that have reached their largest value, where
-// they stay. It reads the whole array.
-func (s *SlidingBloom) Full() float64 {
+// SaturatedShare returns the share of counters that have reached their largest value,
+// where they stay. It reads the whole array.
+func (s *SlidingBloom) SaturatedShare() float64 {
 	full := 0
 	for i := range s.m {
 		if s.counters.get(i) == s.counters.top {
@@ -131,4 +130,24 @@ func (s *SlidingBloom) Full() float64 {
 // Bits implements [Filter]: the counters and the queue.
 func (s *SlidingBloom) Bits() int {
 	return int(s.m*s.counters.width) + s.window*s.elementBits
+}
+
+// counters are the cells of a counting Bloom filter. A counter that reaches its largest
+// value has lost count and stays there until it is cleared. Any other counter holds the
+// exact number of increments minus releases. So no counter goes below zero, and none is
+// zero too early.
+type counters struct{ cells }
+
+// increment adds one to counter i unless it has lost count.
+func (c *counters) increment(i uint64) {
+	if value := c.get(i); value < c.top {
+		c.put(i, value+1)
+	}
+}
+
+// release takes back one increment of counter i unless it has lost count.
+func (c *counters) release(i uint64) {
+	if value := c.get(i); value < c.top {
+		c.put(i, value-1)
+	}
 }

@@ -17,8 +17,8 @@ func newTestSliding(t *testing.T, c SlidingConfig) *SlidingBloom {
 	return s
 }
 
-// skewedStream returns n elements below alphabet, of which low ones come much more
-// often: each is the lesser of two uniform draws, squared.
+// skewedStream returns n elements below alphabet, of which low ones come much more often:
+// each is the square of the lesser of two uniform draws.
 func skewedStream(n, alphabet int, seed uint64) []uint64 {
 	random := rand.New(rand.NewPCG(seed, 0))
 	ids := make([]uint64, n)
@@ -29,9 +29,9 @@ func skewedStream(n, alphabet int, seed uint64) []uint64 {
 	return ids
 }
 
-// TestSlidingBloomModel counts the settings of each counter by the elements of the
-// window anew for each element. Wide counters must agree with them exactly, and so
-// in every verdict; narrow ones may be too large, so that they find more, never less.
+// TestSlidingBloomModel counts the increments of each counter by the elements of the
+// window again for each element. Wide counters must equal them, and so every verdict.
+// Narrow ones may be too large, and so find more, never less.
 func TestSlidingBloomModel(t *testing.T) {
 	for _, window := range []int{1, 2, 7, 60} {
 		for counterBits := 2; counterBits <= 10; counterBits += 2 {
@@ -64,7 +64,8 @@ func TestSlidingBloomModel(t *testing.T) {
 	}
 }
 
-// requireCounters requires counters to be at least what the model has, or the same.
+// requireCounters requires counters to be at least those of the model or, if exact, equal
+// to them.
 func requireCounters(t *testing.T, s *SlidingBloom, model []int, exact bool) {
 	t.Helper()
 	for i, want := range model {
@@ -100,15 +101,15 @@ func TestSlidingBloomMissesNothing(t *testing.T) {
 			}
 			last[id] = at
 		}
-		if duplicates < 10_000 || atTheEnd == 0 || s.Full() == 0 {
+		if duplicates < 10_000 || atTheEnd == 0 || s.SaturatedShare() == 0 {
 			t.Errorf("%d bits: %d duplicates, %d at the window's end, share of full counters %g: nothing is tested",
-				counterBits, duplicates, atTheEnd, s.Full())
+				counterBits, duplicates, atTheEnd, s.SaturatedShare())
 		}
 	}
 }
 
-// TestSlidingBloomForgets has an element leave the window: with so many counters that
-// false positives have a chance below 1e-9 it is new again.
+// TestSlidingBloomForgets checks that an element that left the window is new again, with
+// so many counters that false positives have a chance below 1e-9.
 func TestSlidingBloomForgets(t *testing.T) {
 	const window = 10
 	for gap := window - 1; gap <= window+2; gap++ {
@@ -124,10 +125,10 @@ func TestSlidingBloomForgets(t *testing.T) {
 	}
 }
 
-// TestSlidingBloomRate holds the steady state against the rate of a Bloom filter of N
-// elements, with distinct elements only. Verdicts that are N apart or more depend on
-// nothing common, but those in between share the filter's filling. So 2e-6 is the
-// chance that independent errors leave the bounds, and 2 % are allowed besides.
+// TestSlidingBloomRate compares the steady state with the rate of a Bloom filter of N
+// elements, with distinct elements only. Verdicts at least N apart are independent, but
+// those in between share the load of the filter. So the bounds are those of independent
+// errors, left with chance 2e-6, and another 2 %.
 func TestSlidingBloomRate(t *testing.T) {
 	const window, measured = 5_000, 100_000
 	for _, d := range []int{1, 2, 4, 6} {

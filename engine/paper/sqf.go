@@ -2,9 +2,10 @@ package paper
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // SQFConfig is what a streaming quotient filter is made from.
@@ -17,17 +18,17 @@ type SQFConfig struct {
 }
 
 // SQF is the streaming quotient filter (Dutta, Narang, Bera, VLDB 2013) as paper
-// "Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming Data"
-// (Géraud, Lombard-Platet, Naccache, SAC 2019) gives it in section 2.4: 2^q rows of
-// k cells; a fingerprint is the r' low bits of r hash bits and the number of ones
-// among all r. It takes r' + ceil(log2(r+1)) bits, of whose values only 2^r' (r-r'+1)
-// occur. Insertion and eviction are those of [QHT].
+// "Quotient Hash Tables - Efficiently Detecting Duplicates in Streaming Data" (Géraud,
+// Lombard-Platet, Naccache, SAC 2019) gives it in section 2.4: 2^q rows of k cells. A
+// fingerprint is the r' low bits of r hash bits and the number of ones among all r. It
+// takes r' + ceil(log2(r+1)) bits, but only 2^r' (r-r'+1) of their values occur.
+// Insertion and eviction are those of [QHT].
 //
-// Readings taken: q is the largest that fits the memory, so that up to half of it
-// is unused; at 3-bit cells this is most of the lead that the paper's Table 2 has QHT
-// take over SQF. A value that cannot occur, ones only of which there are none,
-// stands for an empty cell (footnote of section 4.4.1), for which r' must be at
-// least 1; it is stored as 0.
+// Interpretation: q is the largest that fits the memory, so that up to half of it is
+// unused; at 3-bit cells this is most of QHT's lead over SQF in the paper's Table 2. A
+// value that cannot occur (remainder bits that are all ones, with a weight of 0) stands
+// for an empty cell and is stored as 0 (footnote of section 4.4.1). This needs an r' of
+// at least 1.
 type SQF struct {
 	table         quotientTable
 	remainderMask uint64

@@ -24,23 +24,23 @@ func (c StableConfig) validate() error {
 	return requireRange("P", c.P, 1, c.Cells)
 }
 
-// Stable is the stable Bloom filter (SBF) of paper "Approximately Detecting
-// Duplicates for Streaming Data using Stable Bloom Filters" (Deng, Rafiei,
-// SIGMOD 2006), section 3.2, Algorithm 1: an element is a duplicate if none of
-// its K cells is zero; then P cells are decremented, and the K cells set to Max.
+// Stable is the stable Bloom filter (SBF) of paper "Approximately Detecting Duplicates
+// for Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006), section
+// 3.2, Algorithm 1. An element is a duplicate if none of its K cells is zero. Every
+// element then decrements P cells and sets its K cells to Max.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - Decrements and settings happen for every element, reported duplicate or not.
-//     Algorithm 1, read by its indentation, has them for distinct ones only; but
-//     the proofs of section 3.3 (each iteration has all three operations) and the
-//     rates of the tables measured with this filter need them always.
-//   - The P cells are adjacent, from one uniformly random position on (section
-//     5.2, "SBF Implementation"), and go on at the start of the array when its
-//     end is reached. Algorithm 1 draws P different cells.
+//   - Decrements and settings happen for every element, reported duplicate or not. The
+//     indentation of Algorithm 1 has them for distinct ones only. But the proofs of
+//     section 3.3 (each iteration has all three operations) and the measured rates of the
+//     tables need them for every element.
+//   - The P cells are adjacent, from one uniformly random position on (section 5.2, "SBF
+//     Implementation"), and wrap around at the end of the array. Algorithm 1 draws P
+//     different cells.
 //   - The K hash functions share the whole array.
-//   - Positions reach all cells. The 512 MB rows of the tables mentioned were made
-//     with decrements in the lower 2^31 cells only, and are not met by this filter.
+//   - Positions reach all cells. The 512 MB rows of these tables come from decrements in
+//     the lower 2^31 cells only, so this filter does not reproduce them.
 //
 // The time for an element grows with K + P.
 type Stable struct {
@@ -48,7 +48,7 @@ type Stable struct {
 	m      uint64
 	p      int
 	pos    []uint64
-	random foreseen
+	random lookahead
 }
 
 var _ Filter = (*Stable)(nil)
@@ -63,7 +63,7 @@ func NewStable(c StableConfig) (*Stable, error) {
 		m:      uint64(c.Cells),
 		p:      c.P,
 		pos:    make([]uint64, c.K),
-		random: newForeseen(c.Seed),
+		random: newLookahead(c.Seed),
 	}, nil
 }
 
@@ -81,14 +81,14 @@ func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// touch implements toucher.
-func (s *Stable) touch(digests []digest.Digest) (sum uint64) {
-	random := s.random.ahead()
+// prefetch implements prefetcher.
+func (s *Stable) prefetch(digests []digest.Digest) (sum uint64) {
+	random := s.random.peek()
 	for _, d := range digests {
-		sum += s.cells.touch(random.Uint64N(s.m))
+		sum += s.cells.load(random.Uint64N(s.m))
 		positions(s.pos, d, s.m)
 		for _, i := range s.pos {
-			sum += s.cells.touch(i)
+			sum += s.cells.load(i)
 		}
 	}
 	return sum

@@ -1,9 +1,12 @@
 package paper
 
 import (
-	"github.com/flowdedup/flowdedup/asm/digest"
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimerConfig says which Bloom filter of timers to build.
@@ -32,36 +35,35 @@ func (c TimerConfig) validateShape() error {
 	return requireRange("equal timers", c.Equal, 0, c.K)
 }
 
-// TimerBloom is the sliding Bloom filter of paper "One is Enough: Distributed
-// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias,
-// CIKM 2011), section 4: m timers, shared by k hash functions, in place of a Bloom
-// filter's bits. An event is a duplicate if none of its k timers is zero and, with
-// the equal timers heuristic, at least k' of them are equal, for these were most
-// probably set by one event. The timers of a distinct event are set to w; in each
-// time unit all timers that are not zero lose one.
+// TimerBloom is the sliding Bloom filter of paper "One is Enough: Distributed Filtering
+// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
+// section 4: m timers, shared by k hash functions, in place of a Bloom filter's bits. An
+// event is a duplicate if none of its k timers is zero and, with the equal timers
+// heuristic, at least k' of them are equal, since one event most probably set these. A
+// distinct event sets its timers to w. In each time unit every timer above zero loses
+// one.
 //
-// Without the heuristic every event that was reported distinct in the latest w
-// units, the present one included, is found again. The heuristic misses those of
-// whose timers others have set too many since.
+// Without the heuristic every event that was reported distinct in the latest w units, the
+// present one included, is found again. The heuristic misses an event when others have
+// set too many of its timers since.
 //
-// It is also the vertical sliding filter: its slices are ranges of the timers and,
-// as one clock drives all, are observed as one filter. [TimerSlices] are the
-// horizontal ones.
+// It is also the vertical sliding filter: its slices are ranges of the timers. One clock
+// drives all of them, so they act as one filter. [TimerSlices] are the horizontal ones.
 //
-// Readings taken:
+// Interpretation:
 //
-//   - Timers of duplicates are not set ("only if an event is distinct"), so an event
-//     that keeps coming is reported distinct once in w units, as Definition 4 has
-//     it, whose window counts from deliveries.
-//   - An event of t units ago sets its timers to w - t, as printed for slices that
-//     learn of it late, but never lowers one: that would have another event
-//     forgotten before its time. If t is w or more it sets none.
-//   - "At least k' equal" is about the largest group of equal ones. Hash functions
-//     that agree on a timer count as often as they do. As this package makes them from
-//     two values by double hashing, two events have all k timers in common with
-//     probability m^-2, which is what is left of false positives from about k' = 3 on.
-//   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) leaves no place
-//     for the zero if w is a power of two.
+//   - Timers of duplicates are not set ("only if an event is distinct"), so an event that
+//     keeps coming is reported distinct once in w units. This is Definition 4, whose
+//     window counts from deliveries.
+//   - An event of t units ago sets its timers to w - t, as printed for slices that learn
+//     of it late. It never lowers a timer, which would forget another event before its
+//     time. If t is w or more, it sets none.
+//   - "At least k' equal" is about the largest group of equal ones. If several hash
+//     functions agree on a timer, it counts as often. This package makes them from two
+//     values by double hashing, so two events share all k timers with probability m^-2.
+//     From about k' = 3 on no other false positives are left.
+//   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) has no code for zero if
+//     w is a power of two.
 type TimerBloom struct {
 	timers timers
 	pos    []uint64
@@ -79,7 +81,7 @@ func NewTimerBloom(c TimerConfig) (*TimerBloom, error) {
 	return newTimerBloom(c), nil
 }
 
-// newTimerBloom is [NewTimerBloom] for a configuration that was found to be good.
+// newTimerBloom is [NewTimerBloom] for a valid configuration.
 func newTimerBloom(c TimerConfig) *TimerBloom {
 	return &TimerBloom{timers: newTimers(c.Timers, c.Window), pos: make([]uint64, c.K), equal: c.Equal}
 }
@@ -95,16 +97,13 @@ func (b *TimerBloom) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 	return false
 }
 
-// EqualTimers returns the size of the largest group of equal timers among the
-// element's k, 0 if one of them is zero. It makes unit the present, unless it is
-// past, and remembers nothing.
+// EqualTimers returns the size of the largest group of equal timers among the element's
+// k, 0 if one of them is zero. It makes unit the present, unless that is past, and
+// inserts nothing.
 func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	b.advance(unit)
 	return b.largestGroup(d)
 }
-
-// Running returns how many timers are not zero.
-func (b *TimerBloom) Running() int { return b.timers.running }
 
 // Bits implements [TimedFilter].
 func (b *TimerBloom) Bits() int { return len(b.timers.zeroAt) * bits.Len64(b.timers.window) }
@@ -121,3 +120,175 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 }
 
 func (b *TimerBloom) occupied() int { return b.timers.running }
+
+// maxTimers bounds an array of timers. Each takes eight bytes, although the method
+// accounts for fewer bits.
+const maxTimers = maxBits / 64
+
+// timers is an array of timers that are set to at most window and lose one in each time
+// unit until they are zero. A timer is stored as the unit in which it reaches zero, so
+// the passing of time costs nothing. What can be observed is the same.
+type timers struct {
+	zeroAt  []uint64
+	window  uint64
+	now     uint64
+	running int            // timers that are not zero
+	due     map[uint64]int // how many of them reach zero in a unit; at most len(zeroAt) entries
+}
+
+// newTimers returns count timers that are zero.
+func newTimers(count, window int) timers {
+	return timers{zeroAt: make([]uint64, count), window: uint64(window), due: make(map[uint64]int)}
+}
+
+// advance makes unit the present, unless that is past. The last unit is 2^64-1 minus the
+// window; later units count as this one.
+func (t *timers) advance(unit uint64) {
+	unit = min(unit, math.MaxUint64-t.window)
+	if unit <= t.now {
+		return
+	}
+	if unit-t.now <= uint64(len(t.due)) {
+		for t.now < unit {
+			t.now++
+			t.expire(t.now)
+		}
+		return
+	}
+	t.now = unit
+	for zeroAt := range t.due {
+		if zeroAt <= unit {
+			t.expire(zeroAt)
+		}
+	}
+}
+
+func (t *timers) expire(unit uint64) {
+	t.running -= t.due[unit]
+	delete(t.due, unit)
+}
+
+// isZero reports whether timer i has reached zero.
+func (t *timers) isZero(i uint64) bool { return t.zeroAt[i] <= t.now }
+
+// set sets timer i for an event of the given unit: to the window minus the units that
+// have passed since, unless the timer would reach zero later anyway.
+func (t *timers) set(i, unit uint64) {
+	zeroAt := min(unit, t.now) + t.window
+	if zeroAt <= t.now || zeroAt <= t.zeroAt[i] {
+		return
+	}
+	if t.isZero(i) {
+		t.running++
+	} else if t.due[t.zeroAt[i]]--; t.due[t.zeroAt[i]] == 0 {
+		delete(t.due, t.zeroAt[i])
+	}
+	t.zeroAt[i] = zeroAt
+	t.due[zeroAt]++
+}
+
+// largestGroup is [TimerBloom.EqualTimers] in the present. Timers are equal if they
+// reach zero in the same unit.
+func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
+	positions(b.pos, d, uint64(len(b.timers.zeroAt)))
+	for j, i := range b.pos {
+		if b.timers.isZero(i) {
+			return 0
+		}
+		b.pos[j] = b.timers.zeroAt[i]
+	}
+	slices.Sort(b.pos)
+	group := 0
+	for j, zeroAt := range b.pos {
+		if j == 0 || zeroAt != b.pos[j-1] {
+			group = 0
+		}
+		group++
+		largest = max(largest, group)
+	}
+	return largest
+}
+
+// TimerSlices is the horizontal slicing of paper "One is Enough: Distributed Filtering
+// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011),
+// Definition 1, of its filters with a window (section 4) or of dynamic size (section 5):
+// an additional hash function H_S chooses the slice that tests and takes an event.
+//
+// Interpretation: sites share no clock but the units of the events. So the present of a
+// slice is the latest unit that it was given, and an event from before it is late. If
+// units never go back, this equals one clock for all slices.
+type TimerSlices[F TimedFilter] struct {
+	slices []F
+}
+
+var (
+	_ TimedFilter = (*TimerSlices[*TimerBloom])(nil)
+	_ TimedFilter = (*TimerSlices[*Dynamic])(nil)
+)
+
+// NewTimerSlices returns c.Timers timers in the given number of slices, each of
+// c.Timers / slices, rounded down. Errors wrap [ErrParameter].
+func NewTimerSlices(c TimerConfig, slices int) (*TimerSlices[*TimerBloom], error) {
+	if err := requireSlices(c, slices); err != nil {
+		return nil, err
+	}
+	c.Timers /= slices
+	return newTimerSlices(slices, func() (*TimerBloom, error) { return NewTimerBloom(c) })
+}
+
+// NewDynamicSlices returns slices that grow and shrink independently. A filter of a slice
+// has c.Filter.Timers / slices positions, rounded down, and a slice at most c.MaxFilters
+// filters. Errors wrap [ErrParameter].
+func NewDynamicSlices(c DynamicConfig, slices int) (*TimerSlices[*Dynamic], error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if err := requireSlices(c.Filter, slices); err != nil {
+		return nil, err
+	}
+	c.Filter.Timers /= slices
+	return newTimerSlices(slices, func() (*Dynamic, error) { return NewDynamic(c) })
+}
+
+func requireSlices(c TimerConfig, slices int) error {
+	if err := requireRange("timers", c.Timers, 1, maxTimers); err != nil {
+		return err
+	}
+	return requireRange("slices", slices, 1, c.Timers)
+}
+
+func newTimerSlices[F TimedFilter](slices int, build func() (F, error)) (*TimerSlices[F], error) {
+	s := &TimerSlices[F]{slices: make([]F, slices)}
+	for i := range s.slices {
+		filter, err := build()
+		if err != nil {
+			return nil, fmt.Errorf("slice %d of %d: %w", i+1, slices, err)
+		}
+		s.slices[i] = filter
+	}
+	return s, nil
+}
+
+// Slice returns the slice that the element belongs to. H_S takes the low half of
+// the digest's first word before its high half, of which hash functions of the
+// slice are made, so that the two are independent.
+func (s *TimerSlices[F]) Slice(d digest.Digest) F {
+	return s.slices[scale(d[0]<<32|d[0]>>32, uint64(len(s.slices)))]
+}
+
+// Slices returns all slices. The caller must not change the array.
+func (s *TimerSlices[F]) Slices() []F { return s.slices }
+
+// TestAndSetAt implements [TimedFilter].
+func (s *TimerSlices[F]) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
+	return s.Slice(d).TestAndSetAt(d, unit)
+}
+
+// Bits implements [TimedFilter]: of all slices.
+func (s *TimerSlices[F]) Bits() int {
+	bits := 0
+	for _, slice := range s.slices {
+		bits += slice.Bits()
+	}
+	return bits
+}

@@ -11,8 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// countdown is the timer Bloom filter done as printed: counters of which all lose one
-// in each unit.
+// countdown is the timer Bloom filter as printed: all its counters lose one in each unit.
 type countdown struct {
 	counters    []uint64
 	window, now uint64
@@ -51,7 +50,7 @@ func (c *countdown) running() (count int) {
 	return count
 }
 
-// timedMust returns a filter that has to be built without error.
+// timedMust returns a filter, or ends the test if it cannot be built.
 func timedMust[F TimedFilter](t *testing.T) func(F, error) F {
 	return func(f F, err error) F {
 		t.Helper()
@@ -62,8 +61,8 @@ func timedMust[F TimedFilter](t *testing.T) func(F, error) F {
 	}
 }
 
-// timedEvents calls event for elements whose units mostly stay or go on by one, at
-// times leap by up to three windows, and at times are late by up to two.
+// timedEvents calls event for elements whose units mostly stay or advance by one,
+// sometimes leap by up to three windows, and sometimes are late by up to two.
 func timedEvents(n, elements int, window uint64, seed uint64, event func(element, unit uint64)) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	now := uint64(0)
@@ -90,8 +89,8 @@ func TestTimerBloomIsCountdown(t *testing.T) {
 			model := &countdown{counters: make([]uint64, c.Timers), window: uint64(window), equal: equal, pos: make([]uint64, c.K)}
 			timedEvents(4000, 60, uint64(window), uint64(window), func(element, unit uint64) {
 				got, want := f.TestAndSetAt(digestOf(element), unit), model.TestAndSetAt(digestOf(element), unit)
-				if got != want || f.Running() != model.running() {
-					t.Fatalf("%+v, unit %d: seen %t, want %t; %d timers run, want %d", c, unit, got, want, f.Running(), model.running())
+				if got != want || f.occupied() != model.running() {
+					t.Fatalf("%+v, unit %d: seen %t, want %t; %d timers run, want %d", c, unit, got, want, f.occupied(), model.running())
 				}
 			})
 			if len(f.timers.due) > c.Timers {
@@ -164,11 +163,11 @@ func TestTimersForget(t *testing.T) {
 	}
 }
 
-// TestEqualTimersFalsePositives compares with the closed form the groups of equal
-// timers that new elements meet. The bounds are of probability 1e-6 on each side; a
-// hundred filters are filled, as elements of one share its timers. Besides, two
-// elements have all hash values in common with probability m^-2, which the formula's
-// independent hash functions do not have.
+// TestEqualTimersFalsePositives compares the groups of equal timers that new elements
+// find with the closed form. The bounds are of probability 1e-6 on each side. The test
+// fills a hundred filters, since the elements of one share its timers. It allows for two
+// elements that share all hash values, which happens with probability m^-2 here and not
+// with the formula's independent hash functions.
 func TestEqualTimersFalsePositives(t *testing.T) {
 	const m, k, n, filters, queries = 2003, 6, 500, 100, 2000
 	var groups [k + 1]int
@@ -198,8 +197,8 @@ func TestEqualTimersFalsePositives(t *testing.T) {
 	}
 }
 
-// TestEqualTimersMisses does so for elements that are delivered and come again when
-// newer others were. Each round is a new filter's worth of time.
+// TestEqualTimersMisses does the same for elements that come again after newer ones. Each
+// round takes as much time as a new filter.
 func TestEqualTimersMisses(t *testing.T) {
 	const m, k, newer, rounds = 1000, 6, 120, 8000
 	f := timedMust[*TimerBloom](t)(NewTimerBloom(TimerConfig{Timers: m, K: k, Window: newer + 1}))
@@ -287,5 +286,73 @@ func TestTimerConstructorErrors(t *testing.T) {
 		if !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: error %v, want %v", name, err, ErrParameter)
 		}
+	}
+}
+
+// TestTimerSlicesFalsePositives fills slices with distinct elements and tests others. Eq.
+// 4 assumes even loads. They are Poisson here, so the test expects its mean over the
+// loads, within bounds of probability 1e-6 on each side and 5 % because slices share
+// their loads.
+func TestTimerSlicesFalsePositives(t *testing.T) {
+	const slices, perSlice, k, n, queries = 50, 1009, 4, 6000, 100_000
+	s := timedMust[*TimerSlices[*TimerBloom]](t)(NewTimerSlices(TimerConfig{Timers: slices*perSlice + slices - 1, K: k, Window: n}, slices))
+	if s.Bits() != slices*perSlice*13 {
+		t.Errorf("%d bits, want 13 for each of %d timers", s.Bits(), slices*perSlice)
+	}
+	loads := map[*TimerBloom]int{}
+	for i := range uint64(n) {
+		if !s.TestAndSetAt(digestOf(i), i) {
+			loads[s.Slice(digestOf(i))]++
+		}
+	}
+	want := 0.0
+	for _, slice := range s.Slices() {
+		rate, err := theory.BloomFPR(perSlice, k, loads[slice])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += rate / slices
+		// 7 standard deviations of the load: 3e-12.
+		if mean := float64(n) / slices; math.Abs(float64(loads[slice])-mean) > 7*math.Sqrt(mean) {
+			t.Errorf("a slice took %d of %d elements", loads[slice], n)
+		}
+	}
+	count := 0
+	for i := range uint64(queries) {
+		if s.Slice(digestOf(n+i)).EqualTimers(digestOf(n+i), n-1) > 0 {
+			count++
+		}
+	}
+	low, _ := binomialInterval(queries, .95*want, 1e-6)
+	_, high := binomialInterval(queries, 1.05*want, 1e-6)
+	if count < low || count > high {
+		t.Errorf("%d false positives, want %d to %d", count, low, high)
+	}
+}
+
+func TestTimerSlicesMissNothingInWindow(t *testing.T) {
+	const window = 40
+	c := TimerConfig{Timers: 800, K: 4, Window: window}
+	d := DynamicConfig{Filter: c, FPR: .05, Rule: ByDensity, MaxFilters: 20}
+	requireNothingMissed(t, "timers", timedMust[*TimerSlices[*TimerBloom]](t)(NewTimerSlices(c, 8)), window)
+	requireNothingMissed(t, "dynamic", timedMust[*TimerSlices[*Dynamic]](t)(NewDynamicSlices(d, 8)), window)
+}
+
+// TestDynamicSlicesGrowAlone sends all events to one slice of four.
+func TestDynamicSlicesGrowAlone(t *testing.T) {
+	c := DynamicConfig{Filter: TimerConfig{Timers: 2000, K: 4, Window: 1000}, FPR: .01, MaxFilters: 50}
+	s := timedMust[*TimerSlices[*Dynamic]](t)(NewDynamicSlices(c, 4))
+	busy := s.Slices()[2]
+	for i := range uint64(1600) {
+		if s.Slice(digestOf(i)) == busy {
+			s.TestAndSetAt(digestOf(i), 5)
+		}
+	}
+	filters := 0
+	for _, slice := range s.Slices() {
+		filters += slice.Filters()
+	}
+	if busy.Filters() < 5 || filters != busy.Filters()+3 {
+		t.Errorf("%d filters in the busy slice, %d in all", busy.Filters(), filters)
 	}
 }

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
@@ -10,44 +11,44 @@ type TreeConfig struct {
 	Bits int // m, the bits of each node's filter; all nodes together have at most 2^38
 	K    int // hash functions, from 1 to 1024, the same in all nodes
 
-	// FanOut holds the number of children of a node of level 0, which is the root,
-	// of level 1, and so on down to the leaves' parents. A tree has at most 2^20
-	// nodes. Without any the root is the only leaf.
+	// FanOut holds the number of children of a node of level 0, which is the root, of
+	// level 1, and so on down to the leaves' parents. A tree has at most 2^20 nodes. If
+	// it is empty, the root is the only leaf.
 	FanOut []int
 	// Dense selects a dense tree, by test-and-set; otherwise the tree is sparse, by
 	// first-test-then-set.
 	Dense bool
-	// TopDown is d: matches at levels below d are confirmed from the top down, to
-	// level d. From 0, which is never, to the leaves' level, len(FanOut).
+	// TopDown is d: matches at levels below d are confirmed from the top down, to level
+	// d. It is from 0, which confirms none, to the leaves' level, len(FanOut).
 	TopDown int
 }
 
 // Tree is the Bloom tree of paper "One is Enough: Distributed Filtering for Duplicate
-// Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), section 6:
-// a tree of Bloom filters with the same size and hash functions. An element is tested
-// on the way from its producer's leaf to the root, and is a duplicate at the first
-// match. In a dense tree (Algorithm 1) the tested nodes take it in as they miss it;
-// in a sparse one (Algorithm 2) the way's nodes take it in after all have missed it.
+// Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), section 6: a tree of
+// Bloom filters with the same size and hash functions. The nodes on the path from the
+// producer's leaf to the root test an element, which is a duplicate at the first match.
+// In a dense tree (Algorithm 1) each node inserts the element as it misses it. In a
+// sparse tree (Algorithm 2) the nodes of the path insert it after all have missed it.
 //
 // A node's bits are always among those of its parent. So, without top-down testing,
 // dense and sparse trees and a single filter of that size all give the same verdicts,
 // element for element (Propositions 3 and 4), and no duplicate is missed.
 //
-// With top-down testing a match at a level below d counts only if it can be followed
-// through matching children down to level d. Readings taken:
+// With top-down testing, a match at a level above d in the tree (a smaller number) counts
+// only if matching children lead from it down to level d. Interpretation:
 //
-//   - "If all the children indicate a miss, then u is considered distinct": so it is
-//     if no way of matches reaches level d.
-//   - "The process stops" then: the levels above the match are not tested. From d = 2
-//     on a tree misses some duplicates by that, ones that are stored under another
-//     node than the one that matched by chance.
-//   - "No bits are set" in the nodes tested top-down. But a sparse tree sets the
-//     bits in the nodes of the way up to the match, as it does for all
-//     distinct elements: by Definition 5 each is in at least one leaf. Otherwise all
-//     further copies of such an element would be taken for distinct.
+//   - "If all the children indicate a miss, then u is considered distinct": this happens
+//     if no path of matches reaches level d.
+//   - "The process stops" then: the levels above the match are not tested. From d = 2 on,
+//     a tree therefore misses some duplicates: those that are stored under another node
+//     than the one that matched by chance.
+//   - "No bits are set" in the nodes tested top-down. But a sparse tree sets the bits in
+//     the nodes of the path up to the match, as it does for all distinct elements: by
+//     Definition 5 each is in at least one leaf. Otherwise all further copies of such an
+//     element would count as distinct.
 //
-// The time for an element grows with K and the depth, or the number of nodes if
-// most match from the top down. A tree serves one goroutine.
+// The time for an element grows with K and the depth, or with the number of nodes if most
+// nodes match. A tree serves one goroutine.
 type Tree struct {
 	levels  [][]cells // nodes by level, the root first
 	below   []int     // leaves below a node of each level
@@ -122,9 +123,9 @@ func (c TreeConfig) widths() ([]int, error) {
 	return widths, requireRange("TopDown", c.TopDown, 0, len(c.FanOut))
 }
 
-// TestAndSetFrom reports whether the element was seen before at any leaf, and
-// remembers it. leaf, the one of the element's producer, is from 0 to Leaves - 1;
-// others panic, as an index out of range does.
+// TestAndSetFrom reports whether the element was seen before at any leaf, and remembers
+// it. leaf belongs to the element's producer and is from 0 to Leaves - 1. Any other
+// panics, as an index out of range does.
 func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	positions(t.pos, d, t.m)
 	level, match := t.climb(leaf)
@@ -143,8 +144,8 @@ func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	return false
 }
 
-// climb tests the nodes from the leaf upwards, and returns the level of the first
-// that matches, or the root's if none does.
+// climb tests the nodes from the leaf upward. It returns the level of the first match, or
+// the root's if there is none.
 func (t *Tree) climb(leaf int) (level int, match bool) {
 	for level = len(t.levels) - 1; ; level-- {
 		if t.matches(level, t.ancestor(level, leaf)) {
@@ -199,4 +200,37 @@ func setAll(bits *cells, pos []uint64) {
 	for _, i := range pos {
 		bits.put(i, 1)
 	}
+}
+
+// confirmed applies the top-down testing heuristic to a match on the path of the leaf. It
+// reports whether the match is at level d or below it, or leads to a match at level d. It
+// tests all children of a match except the one on the path.
+func (t *Tree) confirmed(level, leaf int) bool {
+	if level >= t.topDown {
+		return true
+	}
+	matches := t.matchingChildren(level, t.ancestor(level, leaf), t.ancestor(level+1, leaf))
+	for level++; level < t.topDown && len(matches) > 0; level++ {
+		var next []int
+		for _, number := range matches {
+			next = append(next, t.matchingChildren(level, number, none)...)
+		}
+		matches = next
+	}
+	return len(matches) > 0
+}
+
+// none stands for no child.
+const none = -1
+
+// matchingChildren tests the children of a node but one, and returns the numbers of
+// those that match.
+func (t *Tree) matchingChildren(level, number, except int) (matches []int) {
+	first := number * t.fanOut[level]
+	for child := first; child < first+t.fanOut[level]; child++ {
+		if child != except && t.matches(level+1, child) {
+			matches = append(matches, child)
+		}
+	}
+	return matches
 }

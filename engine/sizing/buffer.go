@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// elementBits is what the buffering of Deng and Rafiei accounts for an element.
+// elementBits is the memory of an element as Deng and Rafiei account for it.
 const elementBits = 64
 
-// mapLines is about what a look-up in a Go map touches: a group's control bytes, and
-// its keys and values.
+// mapLines is about how many cache lines a lookup in a Go map touches: a group's control
+// bytes, and its keys and values.
 const mapLines = 2
 
 // lruBuffer keeps the most recently used elements themselves.
@@ -25,7 +25,7 @@ func lruBuffer(r *request, memory int) (design, error) {
 		parameters: []Parameter{{"elements", capacity}},
 		bits:       capacity * elementBits,
 		lines:      2 * mapLines, // the list, too
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		if different >= float64(capacity) {
 			return 1
 		}
@@ -33,10 +33,9 @@ func lruBuffer(r *request, memory int) (design, error) {
 	})), nil
 }
 
-// aging is A2: two Bloom filters, of which the older is cleared when the newer has
-// taken its capacity. An element in the newer one is not inserted again, so it leaves
-// when between one and two capacities were inserted, evenly spread, as the filters
-// change places at any phase.
+// aging is A2: two Bloom filters. When the newer has taken its capacity, the older is
+// cleared and they swap. An element in the newer one is not inserted again. So it leaves
+// after between one and two capacities of insertions, uniformly distributed.
 func aging(r *request, memory int) (design, error) {
 	m := memory / 2
 	// f as FPR / (1 + sqrt(1-FPR)), which loses no digits when the FPR is small.
@@ -55,8 +54,8 @@ func aging(r *request, memory int) (design, error) {
 	capacity := math.Max(1, math.Floor(float64(m)/float64(k)*sum))
 	filling := f / float64(k+1) // mean FPR of a filter that is being filled
 	rate := agingInsertions(r.load, capacity, filling)
-	left := r.load.missesIn(func(between float64) float64 {
-		return portion(rate*between/capacity-1) * (1 - f) * (1 - filling)
+	left := r.load.missesByGap(func(between float64) float64 {
+		return clampShare(rate*between/capacity-1) * (1 - f) * (1 - filling)
 	})
 	return r.finish(design{
 		parameters: []Parameter{{"K", k}, {"m of each", m}, {"capacity", int(capacity)}},
@@ -64,23 +63,23 @@ func aging(r *request, memory int) (design, error) {
 	}, left), nil
 }
 
-// agingInsertions is the share of elements that are inserted: those that are not in the
-// newer filter, nor seem to be. They lead to it themselves.
+// agingInsertions is the share of elements that are inserted: those that the newer filter
+// does not report. The share depends on itself and is found by iteration.
 func agingInsertions(l *load, capacity, fpr float64) float64 {
 	rate := 1.0
 	for range 100 {
-		left := l.missesIn(func(between float64) float64 { return portion(rate * between / capacity) })
+		left := l.missesByGap(func(between float64) float64 { return clampShare(rate * between / capacity) })
 		rate = (l.fresh + (1-l.fresh)*l.fnr(left)) * (1 - fpr)
 	}
 	return rate
 }
 
-// portion bounds x to a probability.
-func portion(x float64) float64 { return math.Min(1, math.Max(0, x)) }
+// clampShare bounds x to a probability.
+func clampShare(x float64) float64 { return math.Min(1, math.Max(0, x)) }
 
-// exactRows is distinct.IPv4Rows with as many lines as the window's addresses need. A hash
-// table takes what finds no place in them, up to a twentieth more, and growth takes the
-// old lines beside the new ones while it lasts.
+// exactRows is distinct.IPv4Rows with as many lines as the window's addresses need. A
+// hash table holds what does not fit them, up to a twentieth more. During growth the old
+// lines need memory beside the new ones.
 func exactRows(r *request, memory int) (design, error) {
 	lines := exactLines(r.window)
 	if need := lines * lineBits; memory < need {
@@ -94,7 +93,8 @@ func exactRows(r *request, memory int) (design, error) {
 	return r.complete(design{parameters: parameters, bits: lines * lineBits, lines: 1}), nil
 }
 
-// exactLines returns the lines that so many addresses fill to three quarters at most.
+// exactLines returns the smallest number of lines that so many addresses fill to three
+// quarters at most.
 func exactLines(addresses float64) int {
 	const least = 64 // the smallest start of distinct.IPv4Rows
 	for lines := least; lines <= layout.MaxExactLines; lines *= 2 {
@@ -105,20 +105,21 @@ func exactLines(addresses float64) int {
 	return layout.BitmapLines
 }
 
-// digestRows is distinct.DigestRows with as many lines as the window's elements need. A hash
-// table takes what finds no place in them, up to a twentieth more, and growth takes the
-// old lines beside the new ones while it lasts.
+// digestRows is distinct.DigestRows with as many lines as the window's elements need. A
+// hash table holds what does not fit them, up to a twentieth more. During growth the old
+// lines need memory beside the new ones.
 func digestRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.window, math.Ldexp(r.window, -64))
 }
 
-// slidingRows is sliding.Rows, whose lines hold what the window does and about a
-// thirtieth of a window more until they are swept. With less memory it would count a sample.
+// slidingRows is sliding.Rows. Its lines hold the window, and about a thirtieth of a
+// window more until they are swept. With less memory it would count a sample.
 func slidingRows(r *request, memory int) (design, error) {
-	return splittingRows(r, memory, r.within(r.Elements*33/32), math.Ldexp(r.window, -58))
+	return splittingRows(r, memory, r.distinctIn(r.Elements*33/32), math.Ldexp(r.window, -58))
 }
 
-// splittingRows is a design of lines that double while so many elements come.
+// splittingRows is a design of lines whose number doubles until they hold so many
+// elements.
 func splittingRows(r *request, memory int, elements, fpr float64) (design, error) {
 	const least, load = 1024, 5 // lines at the start; elements of a line when it splits
 	lines := least
@@ -156,8 +157,8 @@ func exactMap(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// mapBytes estimates the bytes of a Go map of n entries: slots have a byte of control
-// beside them, and double when more than 7 of 8 are taken.
+// mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte
+// beside it, and the slots double when more than 7 of 8 are taken.
 func mapBytes(n float64, entry int) float64 {
 	slots := math.Exp2(float64(bits.Len64(uint64(math.Max(7, n*8/7)))))
 	return slots * float64(entry+1)

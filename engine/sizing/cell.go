@@ -6,19 +6,19 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// cell is a place of memory that elements set and that is cleared at random moments:
-// a bit, a counter that counts down, or the presence of a fingerprint in its row. Time
-// is counted in elements.
+// cell is a unit of memory that elements set and that is cleared at random times: a bit,
+// a counter that counts down, or the presence of a fingerprint in its row. Time is
+// counted in elements.
 type cell struct {
 	setting  float64 // probability that a given element sets it
 	clearing float64 // rate of its decrements
 	top      int     // decrements that clear it
 }
 
-// clear returns, by grid position, the probability that the cell is clear when an
-// element returns that set it: the sum over the time t since it was last set, which is
-// distributed as the time since the last of the different elements that set it, of the
-// probability that it was cleared within t.
+// clear returns, by grid position, the probability that the cell is clear when an element
+// that set it returns. It sums the probability that the cell was cleared within t over
+// the time t since it was last set, which is the time since the last of the distinct
+// elements that set it.
 func (c cell) clear(l *load) misses {
 	m := make(misses, len(l.between))
 	sum, unset, cleared := 0.0, 1.0, 0.0
@@ -38,8 +38,8 @@ func (c cell) clear(l *load) misses {
 	return m
 }
 
-// rates are what a filter settles at that takes an element for a repeat if its k cells
-// are all set.
+// rates are the steady state of a filter that reports an element as a repeat if its k
+// cells are all set.
 type rates struct {
 	clear misses // probability that a cell of an element that returns is clear
 	k     int
@@ -53,12 +53,12 @@ func ratesOf(l *load, c cell, k int) rates {
 	return rates{clear: clear, k: k, set: set, fpr: math.Pow(set, float64(k))}
 }
 
-// missed is the probability that one of k cells is clear.
+// missed returns the probability that at least one of k cells is clear.
 func (r rates) missed(clear float64) float64 {
 	return -math.Expm1(float64(r.k) * math.Log1p(-clear))
 }
 
-// misses returns the probabilities that an element that returns is missed.
+// misses returns, by grid position, the probability that a repeat is missed.
 func (r rates) misses() misses {
 	m := make(misses, len(r.clear))
 	for i, z := range r.clear {
@@ -76,11 +76,10 @@ func (r rates) distinctReports(l *load) float64 {
 	return l.fresh*(1-r.fpr) + (1-l.fresh)*fnr
 }
 
-// settle finds the rate of clearings that is equal to what it leads to: next says
-// which, for the rates at a given one. most bounds the rate. Where all clearings are
-// too few to keep up with what is set, the filter fills up and everything is
-// reported as a repeat.
-func settle(l *load, k int, setting, most float64, next func(rates) float64) rates {
+// fixedPoint finds the rate of clearings that reproduces itself. next returns the rate of
+// clearings that follows from given rates; most bounds it. If clearings cannot keep up
+// with what is set, the filter fills up and reports everything as a repeat.
+func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64) rates {
 	var at rates
 	excess := func(logClearing float64) float64 {
 		at = ratesOf(l, cell{setting: setting, clearing: math.Exp(logClearing), top: 1}, k)
@@ -91,13 +90,13 @@ func settle(l *load, k int, setting, most float64, next func(rates) float64) rat
 	if excess(low) < little {
 		return rates{clear: make(misses, len(l.between)), k: k, set: 1, fpr: 1}
 	}
-	root(low, high, excess)
+	findRoot(low, high, excess)
 	return at
 }
 
-// root solves f(x) = 0 for a falling f between low, where it is positive, and high, where
-// it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
-func root(low, high float64, f func(x float64) float64) {
+// findRoot solves f(x) = 0 for a falling f between low, where it is positive, and high,
+// where it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
+func findRoot(low, high float64, f func(x float64) float64) {
 	atLow, atHigh := f(low), f(high)
 	for range 100 {
 		x := high
@@ -116,4 +115,135 @@ func root(low, high float64, f func(x float64) float64) {
 			atLow /= 2
 		}
 	}
+}
+
+const (
+	mostStableK    = 32
+	mostStableBits = 4 // Max up to 15; larger counters gain nothing in the paper
+	lineBits       = 512
+)
+
+// stable is the stable Bloom filter. P is the one that Deng, Rafiei, Eq. 17 gives for the
+// bound on the FPR; K and Max are those that miss least under that P.
+func stable(r *request, bits int) (design, error) {
+	b := best{request: r}
+	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
+		worse := 0
+		for _, k := range choices(r.Fixed.K, 1, mostStableK) {
+			before := b.design
+			b.add(stableOf(r, bits, width, k))
+			if b.found && b.design.fpr <= r.FPR && b.design.fnr == before.fnr {
+				worse++
+			}
+			if worse > 3 { // misses have one minimum in K
+				break
+			}
+		}
+	}
+	return b.result()
+}
+
+func stableOf(r *request, bits, width, k int) (design, error) {
+	cells := bits / width
+	if cells <= k {
+		return design{}, impossible("K = %d hash functions need at least %d cells of %d bits, which are %d bits of memory; the %d bits given are enough for K up to %d",
+			k, k+1, width, (k+1)*width, bits, max(0, cells-1))
+	}
+	filter := theory.Stable{Cells: cells, K: k, P: r.Fixed.P, Max: 1<<width - 1}
+	if filter.P == 0 {
+		p, err := theory.StableP(cells, k, filter.Max, r.FPR)
+		if err != nil {
+			p = cells // as close to the bound as it gets
+		}
+		filter.P = p
+	}
+	fpr, err := filter.FPS()
+	if err != nil {
+		return design{}, impossible("P = %d decrements, must be from 1 to the %d cells that %d bits hold", filter.P, cells, bits)
+	}
+	c := cell{
+		setting:  float64(k) / float64(cells),
+		clearing: float64(filter.P) / float64(cells),
+		top:      filter.Max,
+	}
+	return r.finish(design{
+		parameters: []Parameter{{"K", k}, {"P", filter.P}, {"Max", filter.Max}, {"cells", cells}},
+		bits:       cells * width,
+		fpr:        fpr,
+		lines:      math.Ceil(float64(k) + 1 + float64(filter.P*width)/lineBits),
+	}, ratesOf(r.load, c, k).misses()), nil
+}
+
+// mostBiasedK is enough for a FPR of 1e-9 with arrays that are half full.
+const mostBiasedK = 64
+
+// biasedRates are the rates of a filter of k arrays of s bits.
+type biasedRates func(r *request, k int, s float64) rates
+
+// biased returns the rates of a filter that clears bits for each element that it reports
+// as distinct. clearing returns how often such a report clears a given bit, for arrays of
+// s bits of which a share is set.
+func biased(clearing func(k int, s, set float64) float64) biasedRates {
+	return func(r *request, k int, s float64) rates {
+		return fixedPoint(r.load, k, 1/s, 1/s, func(at rates) float64 {
+			return clearing(k, s, at.set) * at.distinctReports(r.load)
+		})
+	}
+}
+
+// model returns the model of the filter as published.
+func (at biasedRates) model(r *request, bits int) (design, error) {
+	return biasedBest(r, bits, func(k int, s float64) rates { return at(r, k, s) })
+}
+
+// bsbf clears one bit of each array.
+func bsbf(_ int, s, _ float64) float64 { return 1 / s }
+
+// bsbfsd clears one bit of one array.
+func bsbfsd(k int, s, _ float64) float64 { return 1 / (float64(k) * s) }
+
+// rlbsbf clears one bit of each array with a probability that is its load.
+func rlbsbf(_ int, s, set float64) float64 { return set / s }
+
+// rsbf is the reservoir sampling based filter in its last phase, from element s/p* on, in
+// which an unbounded stream ends. In this phase one bit is cleared for each bit that is
+// set, so the number of set bits stays as the first phase left it. This is half of them,
+// or less in a stream with many repeats, which only cleared bits in the first phase. So
+// the FPR is a bound, and the FNR some 15 % too low if most elements are repeats. Bits
+// are cleared at the rate that keeps half of them set.
+func rsbf(r *request, k int, s float64) (at rates) {
+	findRoot(math.Log(1e-6/s), math.Log(1e6/s), func(logClearing float64) float64 {
+		at = ratesOf(r.load, cell{setting: 1 / s, clearing: math.Exp(logClearing), top: 1}, k)
+		return at.set - 0.5
+	})
+	return at
+}
+
+// biasedBest takes the smallest number of arrays that keeps the bound on the FPR. More
+// arrays lower the FPR but miss more.
+func biasedBest(r *request, bits int, at func(k int, s float64) rates) (design, error) {
+	low, high := 1, mostBiasedK
+	if r.Fixed.K != 0 {
+		low, high = r.Fixed.K, r.Fixed.K
+	}
+	if bits < low {
+		return design{}, impossible("K = %d arrays need at least %d bits of memory; the %d bits given are enough for K up to %d", low, low, bits, bits)
+	}
+	high = max(low, min(high, bits))
+	for low < high {
+		k := (low + high) / 2
+		if at(k, float64(bits/k)).fpr <= r.FPR {
+			high = k
+		} else {
+			low = k + 1
+		}
+	}
+	s := bits / high
+	rates := at(high, float64(s))
+	return r.finish(design{
+		parameters: []Parameter{{"K", high}, {"s", s}},
+		bits:       high * s,
+		fpr:        rates.fpr,
+		lines:      float64(2 * high),
+	}, rates.misses()), nil
 }

@@ -1,18 +1,19 @@
 package sizing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
 
-// Parameter is a parameter of a method, for people: its name in the method's paper
-// and its value.
+// Parameter is a parameter of a method for display: its name in the method's paper, and
+// its value.
 type Parameter struct {
 	Name  string
 	Value int
 }
 
-// design is a method with its parameters and what they lead to.
+// design is a method with its parameters and the rates that they give.
 type design struct {
 	parameters []Parameter
 	bits       int // memory in use
@@ -22,7 +23,7 @@ type design struct {
 	lines      float64 // cache lines that an element touches
 }
 
-// request is a question that is complete, with what models derive from it.
+// request is a complete question, with what models derive from it.
 type request struct {
 	Question
 	load *load
@@ -35,20 +36,20 @@ const ipv4Addresses = 1 << 32
 
 func newRequest(q Question) *request {
 	r := &request{Question: q, load: newLoad(q.Distinct, q.Gaps)}
-	r.window = r.within(q.Elements)
+	r.window = r.distinctIn(q.Elements)
 	if q.Kind == Landmark {
-		r.window = r.capped(math.Max(1, q.Distinct*q.Elements))
+		r.window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
 	}
 	return r
 }
 
-// within returns the number of different elements among so many.
-func (r *request) within(elements float64) float64 {
-	return r.capped(differentAmong(r.Distinct, r.Gaps, elements))
+// distinctIn returns the number of distinct elements among so many.
+func (r *request) distinctIn(elements float64) float64 {
+	return r.capIPv4(distinctAmong(r.Distinct, r.Gaps, elements))
 }
 
-// capped takes into account that there are no more than 2^32 IPv4 addresses.
-func (r *request) capped(different float64) float64 {
+// capIPv4 takes into account that there are no more than 2^32 IPv4 addresses.
+func (r *request) capIPv4(different float64) float64 {
 	if r.Key == IPv4 {
 		return math.Min(different, ipv4Addresses)
 	}
@@ -66,9 +67,9 @@ func (r *request) complete(d design) design {
 	return r.finish(d, make(misses, len(r.load.between)))
 }
 
-// betterDesign tells whether a is preferable to b at the same memory: the one that keeps
-// the bound on the FPR, then the one that misses less, or, if neither keeps it, the
-// lower FPR.
+// betterDesign reports whether a is better than b at the same memory. A design that keeps
+// the bound on the FPR wins, then one that misses less. If neither keeps the bound, the
+// lower FPR wins.
 func (r *request) betterDesign(a, b design) bool {
 	keepsA, keepsB := a.fpr <= r.FPR, b.fpr <= r.FPR
 	switch {
@@ -82,7 +83,7 @@ func (r *request) betterDesign(a, b design) bool {
 	return a.fpr < b.fpr
 }
 
-// best keeps the best of several designs, and why there is none.
+// best keeps the best of several designs, or the first error if there is none.
 type best struct {
 	request *request
 	design  design
@@ -108,8 +109,8 @@ func (b *best) result() (design, error) {
 	return design{}, b.err
 }
 
-// choices returns the values from low to high to try for a parameter, or the one
-// that is fixed.
+// choices returns the values to try for a parameter: those from low to high, or the fixed
+// one.
 func choices(fixed, low, high int) []int {
 	if fixed != 0 {
 		low, high = fixed, fixed
@@ -121,8 +122,93 @@ func choices(fixed, low, high int) []int {
 	return all
 }
 
-// tooSmall is the error of a memory that does not hold what a method needs. detail
-// says what that is.
+// tooSmall is the error if memory does not hold what a method needs, which detail
+// describes.
 func tooSmall(bits, least int, detail string, args ...any) error {
 	return impossible("%s: %d bits of memory are too few, at least %d are needed", fmt.Sprintf(detail, args...), bits, least)
+}
+
+const (
+	// maxSearched is the largest memory that is looked at where the question is how
+	// much is needed: 64 GiB.
+	maxSearched = min(1<<39, math.MaxInt)
+	// searchStep is how close the least memory is found.
+	searchStep = 1.002
+	// curvePoints are for each candidate.
+	curvePoints = 21
+)
+
+// mostForLines is how many times the memory of the published filter the form in lines may
+// need, and still be planned in its place.
+const mostForLines = 2
+
+// plannedBy returns the model to plan a method with, and the least memory in which it
+// keeps both bounds. inLines reports that the model is that of package engine's filter in
+// lines. It is chosen if it keeps the bound on the FPR and needs at most mostForLines
+// times the memory.
+func (r *request) plannedBy(m *Method) (chosen model, needed int, inLines bool) {
+	needed = r.needed(m.model)
+	if m.inLines == nil {
+		return m.model, needed, false
+	}
+	least := r.needed(m.inLines)
+	d, err := m.inLines(r, cmp.Or(r.MemoryBits, least, maxSearched))
+	switch {
+	case err != nil, d.fpr > r.FPR && r.Fixed == (Parameters{}):
+		return m.model, needed, false
+	case r.MemoryBits == 0 && needed > 0 && (least == 0 || least > mostForLines*needed):
+		return m.model, needed, false
+	}
+	return m.inLines, least, true
+}
+
+// needed returns the least memory in which a model keeps both bounds, up to whole lines
+// and 0.2 %, or 0 if none is enough.
+func (r *request) needed(of model) (bits int) {
+	used := 0
+	enough := func(bits int) bool {
+		d, err := of(r, bits)
+		if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
+			return false
+		}
+		used = d.bits
+		return true
+	}
+	high := lineBits
+	for !enough(high) {
+		if high >= maxSearched {
+			return 0
+		}
+		high = min(8*high, maxSearched)
+	}
+	low := high / 8
+	for float64(high) > float64(low)*searchStep && high-low > lineBits {
+		middle := int(math.Sqrt(float64(low)*float64(high))) / lineBits * lineBits
+		middle = min(max(middle, low+lineBits), high-lineBits)
+		if middle <= low || middle >= high {
+			break
+		}
+		if enough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return used
+}
+
+// curve evaluates a model from a 32nd of the memory to 32 times as much.
+func (r *request) curve(of model, bits int) []Point {
+	const span = 5 // powers of two on both sides
+	var points []Point
+	for i := range curvePoints {
+		at := float64(bits) * math.Exp2(span*(2*float64(i)/(curvePoints-1)-1))
+		if at < 1 || at > maxMemory {
+			continue
+		}
+		if d, err := of(r, int(at)); err == nil {
+			points = append(points, Point{MemoryBits: d.bits, FPR: d.fpr, FNR: d.fnr})
+		}
+	}
+	return points
 }

@@ -183,8 +183,8 @@ func TestLandmark(t *testing.T) {
 	}
 }
 
-// TestSlidingRows compares rows of a window that slides with those of sliding.Rows, to which
-// the elements of some windows come, all new.
+// TestSlidingRows compares rows of a window that slides with those of sliding.Rows, to
+// which the elements of some windows come, all new.
 func TestSlidingRows(t *testing.T) {
 	const n, windows = 30_000, 4
 	c := planned(t, Question{Kind: Sliding, Key: Other, Elements: n}, "sliding-rows")
@@ -216,8 +216,8 @@ func planned(t *testing.T, q Question, method string) Candidate {
 	return a.Candidates[0]
 }
 
-// TestDecaying compares counters that run down with the reference, which sliding windows of
-// timers share the model with: no miss within the window, and the FPR.
+// TestDecaying compares counters that run down with the reference, which sliding windows
+// of timers share the model with: no miss within the window, and the FPR.
 func TestDecaying(t *testing.T) {
 	const elements, window = 60_000, 4000
 	s := newTestStream(elements, 0.7, window, 13)
@@ -241,8 +241,8 @@ func TestDecaying(t *testing.T) {
 	}
 }
 
-// turning are Bloom filters of bits that replace each other. Bit j of a place belongs to
-// filter j.
+// turning are Bloom filters that replace each other. Bit j of a place belongs to filter
+// j.
 type turning struct {
 	places   []uint64
 	k, turns int
@@ -283,7 +283,8 @@ func TestJumping(t *testing.T) {
 	if fnr != 0 || c.FNR != 0 {
 		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
 	}
-	// One of the filters is being filled, so the rate is below the bound by a part at most.
+	// One of the filters is being filled, so the rate is below the bound by a part at
+	// most.
 	near(t, "FPR", c.FPR, fpr, 0.05, distinct*(elements-window), true)
 	if fpr < c.FPR*(parts-1)/(parts+1) {
 		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)

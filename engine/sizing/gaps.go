@@ -1,17 +1,20 @@
 package sizing
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// Bin holds the share of the repeats whose gap is at most Upto, and above the Upto of
-// the bin before. Inside of a bin gaps are taken as evenly spread.
+// Bin holds the share of the repeats whose gap is at most Upto and above the Upto of the
+// bin before. Gaps are assumed to be uniform within a bin.
 type Bin struct {
 	Upto  float64 // at least 1
 	Share float64 // of all repeats
 }
 
-// Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose
-// shares add up to 1. The gap of a repeat is its position in the stream less that of
-// the last sighting of its element: 1 for a repeat at once.
+// Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose shares
+// add up to 1. The gap of a repeat is its position in the stream minus that of the last
+// sighting of its element: 1 for an immediate repeat.
 type Gaps []Bin
 
 const binsPerOctave = 4
@@ -44,7 +47,7 @@ func logGaps(longest float64) Gaps {
 	return gaps
 }
 
-// check requires bins to be in order, and within a window.
+// check returns an error unless the bins are in order and within a window.
 func (g Gaps) check(q Question) error {
 	last, sum := 0.0, 0.0
 	for i, b := range g {
@@ -63,4 +66,71 @@ func (g Gaps) check(q Question) error {
 		return impossible("gaps of up to %v elements in a window of %v: count repeats within the window only", last, q.Elements)
 	}
 	return nil
+}
+
+// Histogram counts gaps, four bins for each power of two and one for each of the
+// smallest numbers. Its zero value is empty. It takes at most 2 KiB.
+type Histogram struct {
+	counts []float64
+}
+
+// edges are the ends of a histogram's bins, ascending whole numbers up to 2^60.
+var edges = func() []float64 {
+	var all []float64
+	for i := 0; i <= 60*binsPerOctave; i++ {
+		edge := math.Floor(math.Exp2(float64(i) / binsPerOctave))
+		if len(all) == 0 || edge > all[len(all)-1] {
+			all = append(all, edge)
+		}
+	}
+	return all
+}()
+
+// Add counts a gap, clamped to 1 to 2^60, with a weight.
+func (h *Histogram) Add(gap, weight float64) {
+	i, _ := slices.BinarySearch(edges, math.Min(gap, maxElements))
+	for len(h.counts) <= i {
+		h.counts = append(h.counts, 0)
+	}
+	h.counts[i] += weight
+}
+
+// Gaps returns the distribution, nil if nothing was counted.
+func (h *Histogram) Gaps() Gaps {
+	sum := 0.0
+	for _, n := range h.counts {
+		sum += n
+	}
+	if sum == 0 {
+		return nil
+	}
+	gaps := make(Gaps, len(h.counts))
+	for i, n := range h.counts {
+		gaps[i] = Bin{Upto: edges[i], Share: n / sum}
+	}
+	return gaps
+}
+
+// Quantile returns the end of the bin in which the given share of the gaps is reached, or
+// 0 if there are no gaps.
+func (g Gaps) Quantile(share float64) float64 {
+	sum, at := 0.0, 0.0
+	for _, b := range g {
+		sum, at = sum+b.Share, b.Upto
+		if sum >= share {
+			break
+		}
+	}
+	return at
+}
+
+// Times returns the distribution of gaps factor times as long, but at least 1.
+func (g Gaps) Times(factor float64) Gaps {
+	var h Histogram
+	low := 0.0
+	for _, b := range g {
+		h.Add(math.Ceil((low+b.Upto+1)/2*factor), b.Share)
+		low = b.Upto
+	}
+	return h.Gaps()
 }

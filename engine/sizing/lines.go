@@ -8,12 +8,12 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// The models of this file are of the papers' filters as package engine has them: all that
-// an element touches lies in one cache line. They have the parameters that fit a line, and
-// the bounds that the filters themselves state.
+// The models of this file describe the papers' filters as package engine builds them: an
+// element touches a single cache line. They use the parameters that fit a line and the
+// bounds that the filters themselves state.
 
-// stream returns what stream.New makes of a configuration in so many bits. Its error
-// says that the parameters do not fit a line, or keep no such rate.
+// stream returns the complete configuration that stream.New uses in so many bits. It
+// returns an error if the parameters do not fit a line or cannot keep the rate.
 func (r *request) stream(c stream.Config, bits int) (full stream.Config, lines int, err error) {
 	if bits < lineBits {
 		return c, 0, tooSmall(bits, lineBits, "a cache line")
@@ -48,14 +48,14 @@ func stableLines(r *request, bits int) (design, error) {
 	return b.result()
 }
 
-// stableLinesOf is the design of a filter. Cells of one bit are cleared for elements that
-// are reported distinct, others are decremented for all.
+// stableLinesOf is the design of a filter. Cells of one bit are cleared only for elements
+// reported distinct, wider cells decremented for all.
 func (r *request) stableLinesOf(c stream.Config, lines int) design {
 	cells, clearing := lineBits, float64(c.P)/float64(lineBits*lines)
 	var at rates
 	if c.Max == 1 {
 		cells -= lineBits % c.K // parts are equal
-		at = settle(r.load, c.K, float64(c.K)/float64(cells*lines), clearing, func(at rates) float64 {
+		at = fixedPoint(r.load, c.K, float64(c.K)/float64(cells*lines), clearing, func(at rates) float64 {
 			return clearing * at.distinctReports(r.load)
 		})
 	} else {
@@ -96,8 +96,8 @@ func biasedLines(method string, at biasedRates) model {
 	}
 }
 
-// quotientLines is a quotient hash table whose rows have one of the shapes that fit a line.
-// missed returns the misses of a table of so many rows.
+// quotientLines is a quotient hash table whose rows have one of the shapes that fit a
+// line. missed returns the misses of a table of so many rows.
 func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) model {
 	return func(r *request, bits int) (design, error) {
 		b := best{request: r}
@@ -152,7 +152,7 @@ func timersLines(r *request, bits int) (design, error) {
 		return design{}, tooSmall(bits, lineBits, "a cache line")
 	}
 	ticks := 1<<(width-1) - 2
-	load := r.within(r.Elements*(1+1/float64(ticks))) / float64(lines)
+	load := r.distinctIn(r.Elements*(1+1/float64(ticks))) / float64(lines)
 	best, k := math.Inf(1), 0
 	for _, of := range choices(r.Fixed.K, 1, layout.MaxCellK) {
 		fpr, err := theory.LineFilter{Cells: lineBits / width, K: of}.FPR(load)

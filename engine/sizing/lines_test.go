@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// lineFilter makes the filter of a candidate that the engine has in lines.
+// lineFilter makes a candidate's filter in lines.
 func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 	t.Helper()
 	config := stream.Config{
@@ -28,8 +28,9 @@ func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 	return s
 }
 
-// TestLines compares predictions with runs of the engine's filters. Rates of bits and cells
-// are bounds, which streams with many repeats stay below; off is how far misses may be off.
+// TestLines compares predictions with runs of the engine's filters. Rates of bits and
+// cells are bounds, and streams with many repeats stay below them. off is how far misses
+// may be off.
 func TestLines(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -64,8 +65,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTimersInLines compares the prediction with window.Timers: no miss within the window,
-// and the FPR.
+// TestTimersInLines compares the prediction with window.Timers: no miss within the
+// window, and the FPR.
 func TestTimersInLines(t *testing.T) {
 	const elements, size = 60_000, 4000
 	s := newTestStream(elements, 0.7, size, 13)
@@ -95,7 +96,7 @@ func TestTimersInLines(t *testing.T) {
 	}
 }
 
-// packetsOneByOne is a filter of packets as one of the papers.
+// packetsOneByOne makes a packet filter a paper.Filter.
 type packetsOneByOne struct{ filter engine.PacketFilter }
 
 // TestAndSet implements paper.Filter.

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// load is a stream as the models see it, on a grid of gaps. Position i of the grid is
-// for a repeat with between[i] elements, of which different[i] are different, between
-// it and the last sighting.
+// load is a stream as the models see it, on a grid of gaps. Position i of the grid stands
+// for a repeat with between[i] elements since the last sighting, of which different[i]
+// are distinct.
 type load struct {
 	fresh     float64 // share of new elements
 	between   []float64
@@ -46,15 +46,15 @@ func newLoad(fresh float64, gaps Gaps) *load {
 	}
 	l.different = make([]float64, len(l.between))
 	for i, t := range l.between {
-		l.different[i] = differentAmong(fresh, gaps, t)
+		l.different[i] = distinctAmong(fresh, gaps, t)
 	}
 	return l
 }
 
-// differentAmong returns D(t): t times the share of new elements, and for the
-// repeats the sum of P(gap > i) over i < t. The sum is the integral, which is
-// parabolas over the bins, and the first term of Euler's correction.
-func differentAmong(fresh float64, gaps Gaps, t float64) float64 {
+// distinctAmong returns D(t): t times the share of new elements, and for the repeats the
+// sum of P(gap > i) over i < t. The sum is the integral, a parabola over each bin, plus
+// the first term of Euler's correction.
+func distinctAmong(fresh float64, gaps Gaps, t float64) float64 {
 	low, left, integral, at := 0.0, 1.0, 0.0, 1.0
 	for _, b := range gaps {
 		width := b.Upto - low
@@ -81,8 +81,8 @@ func (l *load) fnr(m misses) float64 {
 	return math.Min(sum, 1)
 }
 
-// remembered returns the number of different elements that may come in between until
-// half of the repeats are missed, +Inf where that never happens.
+// remembered returns the number of distinct elements that may come in between until half
+// of the repeats are missed, or +Inf if that never happens.
 func (l *load) remembered(m misses) float64 {
 	const half = 0.5
 	for i, p := range m {
@@ -98,9 +98,9 @@ func (l *load) remembered(m misses) float64 {
 	return math.Inf(1)
 }
 
-// missesIn evaluates a miss probability that depends on the number of elements in
+// missesByGap evaluates a miss probability that depends on the number of elements in
 // between.
-func (l *load) missesIn(f func(between float64) float64) misses {
+func (l *load) missesByGap(f func(between float64) float64) misses {
 	m := make(misses, len(l.between))
 	for i, t := range l.between {
 		m[i] = f(t)
@@ -108,9 +108,9 @@ func (l *load) missesIn(f func(between float64) float64) misses {
 	return m
 }
 
-// missesOf evaluates a miss probability that depends on the number of different
+// missesByDistinct evaluates a miss probability that depends on the number of distinct
 // elements in between.
-func (l *load) missesOf(f func(different float64) float64) misses {
+func (l *load) missesByDistinct(f func(different float64) float64) misses {
 	m := make(misses, len(l.different))
 	for i, d := range l.different {
 		m[i] = f(d)

@@ -9,7 +9,7 @@ import (
 // ErrQuestion.
 type model func(r *request, bits int) (design, error)
 
-// Certainty says how a predicted FPR is to be taken.
+// Certainty says how accurate a predicted FPR is.
 type Certainty string
 
 const (
@@ -23,9 +23,9 @@ type Method struct {
 	Name   string // as in [Question]
 	Title  string
 	Source string // where it comes from
-	// Engine is the constructor of package engine that makes it, but for filters that are
-	// there to be measured (see [Candidate].InLines), Reference the type of package
-	// engine/paper, both empty where there is none.
+	// Engine names the constructor of package engine, unless the filter is there only to
+	// be measured (see [Candidate].InLines). Reference names the type of package
+	// engine/paper. Both are empty if there is none.
 	Engine, Reference string
 	Certainty         Certainty
 	// Takes lists the fields of [Parameters] that the method takes.
@@ -35,11 +35,11 @@ type Method struct {
 	ipv4Only  bool
 	keysOnly  bool // it counts, and judges no packets
 	yardstick bool
-	// betterThan names the method that makes this one none where that is as good.
+	// betterThan names a method that hides this one unless this one is better.
 	betterThan string
 	model      model
-	// inLines is the model of package engine's own form of a paper's filter, which is there
-	// to be measured; nil where there is none. See request.plannedBy.
+	// inLines is the model of package engine's form of a paper's filter, which is there
+	// to be measured, or nil. See request.plannedBy.
 	inLines model
 }
 
@@ -119,7 +119,7 @@ var methods = []Method{
 // Methods returns the methods that this package knows.
 func Methods() []Method { return slices.Clone(methods) }
 
-// expresses tells whether the method can answer for the window and the key.
+// expresses reports whether the method can serve the window and the key.
 func (m *Method) expresses(q *Question) bool {
 	return slices.Contains(m.kinds, q.Kind) && (!m.ipv4Only || q.Key == IPv4) && (!m.keysOnly || q.Key != Packets)
 }
@@ -145,7 +145,7 @@ func candidates(q *Question) ([]*Method, error) {
 	return all[i : i+1], all[i].checkFixed(q.Fixed)
 }
 
-// noCandidate says why a method that was asked for is none.
+// noCandidate returns why the method asked for is not a candidate.
 func noCandidate(q *Question, all []*Method) error {
 	names := make([]string, len(all))
 	for i, m := range all {
@@ -167,7 +167,7 @@ func noCandidate(q *Question, all []*Method) error {
 	return impossible("no method %q; methods for a window of kind %v: %s", q.Method, q.Kind, strings.Join(names, ", "))
 }
 
-// checkFixed refuses parameters that the method does not have.
+// checkFixed returns an error for parameters that the method does not have.
 func (m *Method) checkFixed(p Parameters) error {
 	for _, f := range []struct {
 		name  string

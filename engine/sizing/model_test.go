@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // testStream is a stream whose repeats copy the element at a random lag.
@@ -35,7 +36,7 @@ func newTestStream(n int, fresh float64, longest float64, seed uint64) testStrea
 	return s
 }
 
-// load returns what a measurement of the stream from the given element on says.
+// load measures the stream from the given element on.
 func (s testStream) load(from int) (distinct float64, gaps Gaps) {
 	var h Histogram
 	fresh := 0
@@ -49,7 +50,7 @@ func (s testStream) load(from int) (distinct float64, gaps Gaps) {
 	return float64(fresh) / float64(len(s.gap)-from), h.Gaps()
 }
 
-// rates returns what a filter does from the given element on.
+// rates returns the error rates of a filter from the given element on.
 func (s testStream) rates(f paper.Filter, from int) (fpr, fnr float64) {
 	var wrong, fresh, missed, repeats float64
 	for i, d := range s.elements {
@@ -113,7 +114,7 @@ func build(c *Candidate) (paper.Filter, error) {
 	}
 }
 
-// asPublished plans a method as its paper has it, whether the engine has it in lines or not.
+// asPublished plans a method as published, whether or not the engine has it in lines.
 func asPublished(t *testing.T, q Question) *Candidate {
 	t.Helper()
 	q, err := q.complete()
@@ -131,8 +132,8 @@ func asPublished(t *testing.T, q Question) *Candidate {
 }
 
 // TestReferences compares predictions with runs of the reference filters. models says how
-// far off a model may be, as a share of the rate; the sampling error comes on top. Bounds
-// may be that much too low, and arbitrarily too high.
+// far off a model may be, as a share of the rate, besides the sampling error. Bounds may
+// be too low by as much, and too high by any amount.
 func TestReferences(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -183,11 +184,100 @@ func TestReferences(t *testing.T) {
 }
 
 // near checks a prediction against the rate of n trials: 5 standard deviations (1 in 3.5
-// million) and what the model may be off.
+// million) plus the error of the model.
 func near(t *testing.T, what string, predicted, measured, off, n float64, bound bool) {
 	t.Helper()
 	slack := off*predicted + 5*math.Sqrt(predicted*(1-predicted)/n) + 1e-9
 	if measured > predicted+slack || !bound && measured < predicted-slack {
 		t.Errorf("%s: predicted %.4g, measured %.4g, %+.1f %%", what, predicted, measured, 100*(measured/predicted-1))
+	}
+}
+
+// TestDistinctAmong compares D with the mean number of distinct elements in runs of a
+// stream.
+func TestDistinctAmong(t *testing.T) {
+	s := newTestStream(200_000, 0.5, 1<<10, 5)
+	distinct, gaps := s.load(1 << 12)
+	for _, length := range []int{1, 2, 3, 10, 100, 1000, 10_000} {
+		sum, stretches := 0.0, 0.0
+		for at := 1 << 12; at+length < len(s.gap); at += max(length, 97) {
+			for i, g := range s.gap[at : at+length] {
+				if g == 0 || g > i {
+					sum++
+				}
+			}
+			stretches++
+		}
+		want := sum / stretches
+		if got := distinctAmong(distinct, gaps, float64(length)); math.Abs(got/want-1) > 0.02 {
+			t.Errorf("among %d elements: %.4g different, the stream has %.4g", length, got, want)
+		}
+	}
+}
+
+// TestCellAgainstStable compares the model of cells with the closed form of the stable
+// Bloom filter for a stream of new elements.
+func TestCellAgainstStable(t *testing.T) {
+	l := newLoad(1, logGaps(1<<20))
+	for _, filter := range []theory.Stable{
+		{Cells: 10_000, K: 1, P: 5, Max: 1},
+		{Cells: 10_000, K: 3, P: 12, Max: 3},
+		{Cells: 1_000_000, K: 6, P: 150, Max: 15},
+	} {
+		at := ratesOf(l, cell{
+			setting:  float64(filter.K) / float64(filter.Cells),
+			clearing: float64(filter.P) / float64(filter.Cells), top: filter.Max,
+		}, filter.K)
+		fps, err := filter.FPS()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(at.fpr/fps-1) > 0.005 {
+			t.Errorf("%+v: FPR %.5g, closed form %.5g", filter, at.fpr, fps)
+		}
+		m := at.misses()
+		for i, b := range l.between {
+			if b != math.Floor(b) || b < 300 || b > 1e7 {
+				continue // the closed form is for whole numbers, and has discrete steps
+			}
+			want, err := filter.FNR(int(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want > 1e-9 && math.Abs(m[i]/want-1) > 0.02 {
+				t.Errorf("%+v: FNR at %g is %.5g, closed form %.5g", filter, b, m[i], want)
+			}
+		}
+	}
+}
+
+// TestFixedPoint expects the golden ratio. On a stream of new elements the share x of set
+// bits of a BSBF with two arrays solves x^2 + x = 1: an insertion sets 2(1-x)/(1-x^2)
+// bits on average and clears 2x.
+func TestFixedPoint(t *testing.T) {
+	l := newLoad(1, logGaps(1<<10))
+	const s = 1 << 20
+	r := fixedPoint(l, 2, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / s })
+	if want := (math.Sqrt(5) - 1) / 2; math.Abs(r.set-want) > 1e-3 {
+		t.Errorf("share of set bits is %.5f, want %.5f", r.set, want)
+	}
+	full := fixedPoint(l, 1, 1.0/s, 1.0/s, func(at rates) float64 { return at.distinctReports(l) / (2 * s) })
+	if full.fpr != 1 || full.set != 1 {
+		t.Errorf("a filter that sets more than it clears has FPR %v", full.fpr)
+	}
+}
+
+// TestClusters compares Panjer's recursion with plain summation for up to two distinct
+// elements.
+func TestClusters(t *testing.T) {
+	c := clusters{different: 1e-4, again: 0.6}
+	for _, k := range []int{1, 2, 5} {
+		one := c.different * math.Exp(-c.different) * math.Pow(c.again, float64(k-1))
+		if got := c.atLeast(k); math.Abs(got/one-1) > 1e-3 {
+			t.Errorf("P(at least %d) is %g, want about %g", k, got, one)
+		}
+	}
+	if got, want := c.anyOf(1), -math.Expm1(-c.different); math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("P(any) is %g, want %g", got, want)
 	}
 }

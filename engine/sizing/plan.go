@@ -10,30 +10,29 @@ import (
 // Candidate is a method with its best parameters.
 type Candidate struct {
 	Method *Method
-	// InLines tells that package engine has the filter, with all of an element in one cache
-	// line, and that this is what was planned.
+	// InLines reports that the plan is for package engine's filter, in which an element
+	// lies in one cache line.
 	InLines    bool
 	Parameters []Parameter
 	MemoryBits int // in use; 0 if there is no design at all
 	FPR, FNR   float64
 	// Lines is the number of cache lines that an element touches.
 	Lines float64
-	// Remembered is the number of different elements that the method remembers: those
-	// of a window, or, in an unbounded stream, those that may come in between until
-	// half of the repeats are missed. It is +Inf where nothing is ever forgotten.
+	// Remembered is the number of distinct elements that the method remembers: those of a
+	// window or, in an unbounded stream, those that may come in between until half of the
+	// repeats are missed. It is +Inf if the method never forgets.
 	Remembered float64
-	// NeededBits is the least memory with which the method keeps both bounds; 0 where
+	// NeededBits is the least memory with which the method keeps both bounds, or 0 if
 	// none does.
 	NeededBits int
-	// Meets tells whether the request is met; Why says why not.
+	// Meets reports whether the candidate meets the request; Why says why not.
 	Meets bool
 	Why   string
-	// Curve holds the rates over memory, where they were asked for.
+	// Curve holds the rates over memory, if they were asked for.
 	Curve []Point
 }
 
-// BitsPerElement is the memory for each element that is remembered; 0 where that has no
-// meaning.
+// BitsPerElement is the memory for each remembered element, or 0 if that has no meaning.
 func (c *Candidate) BitsPerElement() float64 {
 	if c.Remembered == 0 || math.IsInf(c.Remembered, 1) {
 		return 0
@@ -51,20 +50,20 @@ type Point struct {
 type Answer struct {
 	// Question is the one asked, with its defaults filled in.
 	Question Question
-	// Window is the number of different elements that a window holds; of an unbounded
-	// stream, those within the longest gap.
+	// Window is the number of distinct elements in a window or, for an unbounded stream,
+	// within the longest gap.
 	Window float64
 	// Candidates are in the order of the package documentation, the best first.
 	Candidates []Candidate
-	// Recommended is the first candidate, or nil if that one does not meet the
-	// request. Reason says in a line why that one, or what comes nearest.
+	// Recommended is the first candidate, or nil if it does not meet the request. Reason
+	// explains the choice in one line, or says what comes nearest.
 	Recommended *Candidate
 	Reason      string
 }
 
-// Plan answers a question. Errors wrap [ErrQuestion]. That no candidate meets the
-// request is no error, but with Method named and no such filter possible in the memory
-// given it is. It takes up to a second or so, with curves some seconds.
+// Plan answers a question. Errors wrap [ErrQuestion]. It is no error if no candidate
+// meets the request, but it is one if Method is set and no such filter fits the memory.
+// Plan takes up to about a second, with curves some seconds.
 func Plan(question Question) (Answer, error) {
 	q, err := question.complete()
 	if err != nil {
@@ -97,7 +96,7 @@ func Plan(question Question) (Answer, error) {
 	return a, nil
 }
 
-// plan finds a method's candidate. The error says why there is no design at all.
+// plan finds a method's candidate. It returns an error if there is no design at all.
 func (r *request) plan(m *Method) (Candidate, error) {
 	of, needed, inLines := r.plannedBy(m)
 	c := Candidate{Method: m, InLines: inLines, NeededBits: needed}
@@ -117,7 +116,7 @@ func (r *request) plan(m *Method) (Candidate, error) {
 	return c, nil
 }
 
-// fill takes over what a design predicts.
+// fill copies the predictions of a design.
 func (r *request) fill(c *Candidate, d design) {
 	c.Parameters, c.MemoryBits = d.parameters, d.bits
 	c.FPR, c.FNR, c.Lines = d.fpr, d.fnr, d.lines
@@ -137,7 +136,7 @@ func (r *request) fill(c *Candidate, d design) {
 	}
 }
 
-// worthShowing leaves out the methods that are as good as one that the engine has.
+// worthShowing removes the methods that are not better than one that the engine has.
 func (r *request) worthShowing(all []Candidate) []Candidate {
 	return slices.DeleteFunc(all, func(c Candidate) bool {
 		i := slices.IndexFunc(all, func(other Candidate) bool { return other.Method.Name == c.Method.betterThan })
@@ -145,8 +144,8 @@ func (r *request) worthShowing(all []Candidate) []Candidate {
 	})
 }
 
-// better tells whether a candidate meets the request where another one does not, misses
-// less, or needs less memory for hardly any misses, by more than models are accurate.
+// better reports whether c is better than other by more than the accuracy of the models:
+// it alone meets the request, misses less or, with hardly any misses, needs less memory.
 func (r *request) better(c, other *Candidate) bool {
 	switch {
 	case !c.Meets || !other.Meets:
@@ -157,8 +156,8 @@ func (r *request) better(c, other *Candidate) bool {
 	return closeEnough*float64(r.memory(c)) < float64(r.memory(other))
 }
 
-// closeEnough is how far above the lowest FNR others count as equally good: the models
-// are no more accurate.
+// closeEnough is the ratio up to which values count as equal: the models are no more
+// accurate.
 const closeEnough = 1.05
 
 // ranking returns the order of the package documentation.
@@ -185,17 +184,16 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 	}
 }
 
-// memory is what counts as a candidate's memory: the least that is enough, or, for one
-// that misses more than is hardly anything in any case, what it has.
+// memory returns the memory to rank a candidate by: the least that is enough, or what it
+// uses if no memory is enough.
 func (r *request) memory(c *Candidate) int {
 	return cmp.Or(c.NeededBits, c.MemoryBits)
 }
 
-// countedFPR is the FPR of a candidate that does not keep the bound; the others are
-// equals.
+// countedFPR returns the FPR to rank a candidate by. Those that keep the bound are equal.
 func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// first orders what has a quality before what has not.
+// first sorts true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -2,13 +2,19 @@ package sizing
 
 import (
 	"errors"
-	"github.com/flowdedup/flowdedup/engine/stream"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// questions are the ones that users have, one for each kind of window and then some.
+// questions are typical ones, at least one for each kind of window.
 var questions = map[string]Question{
 	"flows without end":      {Key: Other, MemoryBits: 8 << 20, FPR: 0.01},
 	"packets without end":    {MemoryBits: 64 << 20, Distinct: 0.7},
@@ -83,7 +89,7 @@ func checkCandidate(t *testing.T, r *request, c *Candidate) {
 	}
 }
 
-// TestRecommended pins what the models lead to for the questions that users have.
+// TestRecommended pins the recommendations for the typical questions.
 func TestRecommended(t *testing.T) {
 	for name, want := range map[string]string{
 		"flows without end": "lru",
@@ -102,8 +108,8 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
-// TestShapes wants LRU rows in the shape that stream.New chooses for the same
-// bound, and those of other widths only where they are better.
+// TestShapes expects LRU rows in the shape that stream.New chooses for the same bound,
+// and rows of other widths only if they are better.
 func TestShapes(t *testing.T) {
 	for _, fpr := range []float64{0.5, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-8, 1e-9, 1e-18} {
 		q := Question{MemoryBits: 1 << 20, FPR: fpr}
@@ -141,7 +147,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestImpossible wants errors that name the value and the nearest valid one.
+// TestImpossible expects errors that name the value and the nearest valid one.
 func TestImpossible(t *testing.T) {
 	window := Question{Kind: Sliding, Elements: 1000}
 	with := func(change func(*Question)) Question {
@@ -190,7 +196,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestNothingMeets wants the least memory that would do, and no recommendation.
+// TestNothingMeets expects the least memory that is enough, and no recommendation.
 func TestNothingMeets(t *testing.T) {
 	a, err := Plan(Question{Kind: Landmark, Elements: 1e6, Key: Other, MemoryBits: 8 << 10})
 	if err != nil {
@@ -201,7 +207,7 @@ func TestNothingMeets(t *testing.T) {
 	}
 }
 
-// TestFixed wants parameters that are fixed to come out as they went in.
+// TestFixed expects fixed parameters to be kept.
 func TestFixed(t *testing.T) {
 	c := planned(t, Question{MemoryBits: 1 << 20, FPR: 0.1, Fixed: Parameters{K: 3, P: 11, CellBits: 2}}, "sbf")
 	if c.value("K") != 3 || c.value("P") != 11 || c.value("Max") != 3 || c.value("cells") != 1<<19 {
@@ -238,5 +244,84 @@ func TestHistogram(t *testing.T) {
 	h.Add(-3, 1)
 	if err := h.Gaps().check(Question{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// exported returns the names that the Go files of a folder declare.
+func exported(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				names[n.Name.Name] = true
+				return false
+			case *ast.TypeSpec:
+				names[n.Name.Name] = true
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// TestMethods expects the constructors and types that methods name to exist.
+func TestMethods(t *testing.T) {
+	references := exported(t, "../paper")
+	seen := map[string]bool{}
+	for _, m := range Methods() {
+		if seen[m.Name] || m.Title == "" || m.Source == "" || m.Certainty == "" {
+			t.Errorf("%+v", m)
+		}
+		seen[m.Name] = true
+		for name := range strings.SplitSeq(m.Engine, ", ") {
+			if folder, constructor, ok := strings.Cut(name, "."); ok != (m.Engine != "") || ok && !exported(t, "../"+folder)[constructor] {
+				t.Errorf("%s: no %s", m.Name, name)
+			}
+		}
+		if m.Reference != "" && !references[m.Reference] {
+			t.Errorf("%s: no paper.%s", m.Name, m.Reference)
+		}
+	}
+}
+
+// TestAnyQuestion asks random questions, extremes included, and expects finite rates or
+// an error.
+func TestAnyQuestion(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	all := Methods()
+	power := func(most float64) float64 { return math.Exp2(math.Floor(random.Float64() * (most + 1))) }
+	planned := 0
+	for range 150 {
+		q := Question{
+			Kind: Kind(random.IntN(5)), Key: Key(random.IntN(3)), Parts: 2 + random.IntN(253),
+			Elements: power(60), Distinct: 1 / power(30), FPR: 0.5 / power(40), FNR: 0.5 / power(20),
+			Method: all[random.IntN(len(all))].Name,
+		}
+		if random.IntN(4) > 0 {
+			q.MemoryBits = int(power(46))
+		}
+		a, err := Plan(q)
+		if err != nil {
+			continue
+		}
+		planned++
+		for _, c := range a.Candidates {
+			if !(c.FPR >= 0 && c.FPR <= 1 && c.FNR >= 0 && c.FNR <= 1 && c.Remembered >= 0) || math.IsInf(c.BitsPerElement(), 0) {
+				t.Errorf("%+v: %+v", q, c)
+			}
+		}
+	}
+	if planned < 20 {
+		t.Errorf("only %d of the questions were answered", planned)
 	}
 }

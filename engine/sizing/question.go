@@ -6,12 +6,11 @@ import (
 	"math"
 )
 
-// ErrQuestion is wrapped by every error of this package: the question cannot be
-// answered as it is. The text says which value is wrong, why, and the nearest
-// valid ones.
+// ErrQuestion is wrapped by every error of this package: the question has no answer. The
+// text says which value is wrong, why, and the nearest valid ones.
 var ErrQuestion = errors.New("impossible request")
 
-// Kind is a kind of window: which earlier elements a repeat may repeat.
+// Kind is a kind of window: the earlier elements that count for a repeat.
 type Kind int
 
 const (
@@ -21,13 +20,12 @@ const (
 	// Landmark is everything since the window began; it starts again at each
 	// boundary.
 	Landmark
-	// Sliding is the last stretch of time at every instant. Elements is the number
-	// in it at the stream's highest rate.
+	// Sliding is a time span that ends now, at every instant. Elements is the number in
+	// it at the stream's highest rate.
 	Sliding
 	// Count is the last Elements elements.
 	Count
-	// Jumping is the last Parts parts of time or of the stream; it moves on by one
-	// of them.
+	// Jumping is the last Parts parts of time or of the stream. It advances by one part.
 	Jumping
 )
 
@@ -41,7 +39,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Key is what elements are.
+// Key says what the elements are.
 type Key int
 
 const (
@@ -55,8 +53,8 @@ const (
 	defaultFPR   = 1e-9
 	defaultFNR   = 1e-4
 	DefaultParts = 8
-	// defaultHorizon is how far repeats lie back at most in an unbounded stream of
-	// which nothing else is known.
+	// defaultHorizon is the longest gap of an unbounded stream of which nothing else is
+	// known.
 	defaultHorizon = 1 << 24
 )
 
@@ -68,31 +66,29 @@ type Parameters struct {
 	CellBits int // bits of a cell
 }
 
-// Question is what is known about a stream, and what is asked for.
+// Question describes a stream and what is asked for.
 type Question struct {
 	Kind Kind
-	// Elements is the number of elements, repeats included, in the window, from 1
-	// to 2^60. An unbounded stream has no such number: there it is how far repeats
-	// lie back at most, and 0 stands for 2^24. Gaps replace it.
+	// Elements is the number of elements, repeats included, in the window, from 1 to
+	// 2^60. For an unbounded stream it is the longest gap of repeats, and 0 stands for
+	// 2^24. Gaps replace it.
 	Elements float64
 	// Distinct is the share of elements that are new, above 0 and at most 1; 0
 	// stands for 1, the worst case.
 	Distinct float64
-	// Gaps is how far repeats lie back, in elements. nil stands for gaps that are
-	// evenly spread over a window, where an unbounded stream has them evenly spread
-	// over orders of magnitude (as those of the web crawl in Deng, Rafiei, SIGMOD
-	// 2006, nearly are).
+	// Gaps is how far repeats lie back, in elements. nil stands for uniform gaps over a
+	// window, and for log-uniform gaps over an unbounded stream (nearly those of the web
+	// crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps  Gaps
 	Parts int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key   Key
 
-	// MemoryBits is the memory there is, at most 2^46 bits; 0 asks how much is
-	// needed.
+	// MemoryBits is the available memory, at most 2^46 bits; 0 asks how much is needed.
 	MemoryBits int
 	FPR        float64 // bound, between 0 and 1; 0 stands for 1e-9
-	// FNR is the bound of what counts as hardly any misses, between 0 and 1; 0
-	// stands for 1e-4. It bounds the memory where that is asked for, and
-	// makes equals of methods that miss less where it is given.
+	// FNR is the bound below which misses do not matter, between 0 and 1; 0 stands for
+	// 1e-4. If the question asks for the memory, the memory must keep it. Otherwise
+	// methods below it count as equal.
 	FNR float64
 
 	Method string     // plan this one alone; "" plans all
@@ -106,7 +102,7 @@ const (
 	maxParts    = 254 // b-bit counters of a part, b at most 8
 )
 
-// complete fills in what the question leaves open, and checks it.
+// complete sets the defaults of the question and checks it.
 func (q Question) complete() (Question, error) {
 	q.fill()
 	if err := q.check(); err != nil {

@@ -3,6 +3,8 @@ package sizing
 import (
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 const (
@@ -45,8 +47,9 @@ func fingerprintRows(memory, cells, width int) (rows int, err error) {
 	return memory / (cells * width), nil
 }
 
-// qht is the quotient hash table: random eviction, by elements reported distinct. The
-// presence of a fingerprint in its row is a cell that elements with it set.
+// qht is the quotient hash table: elements reported distinct evict at random. In the
+// model a cell is the presence of a fingerprint in its row, set by the elements that have
+// it.
 func qht(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
@@ -62,8 +65,8 @@ func qht(r *request, memory int) (design, error) {
 
 func quotientFPR(k, width int) float64 { return float64(k) / float64(int(1)<<width-1) }
 
-// randomRows is a table with so many rows of k cells and that many fingerprints, from
-// which what is reported distinct evicts a random cell of its row.
+// randomRows is a table with so many rows of k cells and so many fingerprints. An element
+// reported distinct evicts a random cell of its row.
 func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) design {
 	return r.finish(design{
 		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", rowBits / k}},
@@ -73,10 +76,10 @@ func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) desi
 	}, randomMisses(r.load, float64(rows), k, fingerprints))
 }
 
-// randomMisses goes through rows of 1 to k cells. Given that an element is in its row, the
-// others of the row have one cell less, and it is evicted at the rate at which they are
-// reported distinct by such a row. In a row of one cell the next different element evicts
-// it for certain.
+// randomMisses computes rows of 1 to k cells in turn. While an element is in its row, the
+// other elements share one cell less. It is evicted at the rate at which such a smaller
+// row reports them as distinct. In a row of one cell the next distinct element always
+// evicts it.
 func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	m := make(misses, len(l.between))
 	for cells := 1; cells <= k; cells++ {
@@ -93,8 +96,207 @@ func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	return m
 }
 
-// linesOfRow is the expected number of cache lines that a row of so many bits, which
-// lie without gaps, has a part in.
+// linesOfRow is the expected number of cache lines that a row of so many bits touches.
+// Rows are packed without gaps.
 func linesOfRow(rowBits int) float64 {
 	return 1 + float64(rowBits-1)/lineBits
+}
+
+// qhtd is the quotient hash table with duplicates: every element evicts a random cell.
+// Its FPR is that of rows without copies, which is a bound. Its FNR is a bound too,
+// because older copies of an element are not counted.
+func qhtd(r *request, memory int) (design, error) {
+	return withDuplicates(r, memory, func(sightings clusters, k int) float64 {
+		return sightings.anyOf(1 / float64(k))
+	})
+}
+
+// qqhtd is the queued variant: a row holds its k latest elements.
+func qqhtd(r *request, memory int) (design, error) {
+	return withDuplicates(r, memory, clusters.atLeast)
+}
+
+// clusters is the number of sightings of other elements in a row: there is a Poisson
+// number of distinct elements, and each comes a geometric number of times.
+type clusters struct {
+	different float64 // mean number of different elements
+	again     float64 // probability that one comes again after each time
+}
+
+// clustersIn returns those between two sightings of an element.
+func (l *load) clustersIn(rows int, i int) clusters {
+	c := clusters{different: l.different[i] / float64(rows)}
+	if l.between[i] > 0 {
+		c.again = math.Max(0, 1-l.different[i]/l.between[i])
+	}
+	return c
+}
+
+// anyOf returns the probability of at least one success, if each sighting succeeds with
+// the given chance.
+func (c clusters) anyOf(chance float64) float64 {
+	spared := (1 - c.again) * (1 - chance) / (1 - c.again*(1-chance)) // by one element
+	return -math.Expm1(-c.different * (1 - spared))
+}
+
+// atLeast returns the probability of k sightings or more, by Panjer's recursion.
+func (c clusters) atLeast(k int) float64 {
+	if c.again == 0 {
+		return theory.PoissonTail(k, c.different)
+	}
+	p := []float64{math.Exp(-c.different)}
+	less := p[0]
+	for n := 1; n < k; n++ {
+		sum, times := 0.0, (1-c.again)*c.different
+		for j := 1; j <= n; j++ {
+			sum += float64(j) * times * p[n-j]
+			times *= c.again
+		}
+		p = append(p, sum/float64(n))
+		less += p[n]
+	}
+	return math.Max(0, 1-less)
+}
+
+// withDuplicates is a table that inserts every element. evicted returns the probability
+// that an element's own fingerprint has left its row of k cells; an equal one of another
+// element may still be there.
+func withDuplicates(r *request, memory int, evicted func(c clusters, k int) float64) (design, error) {
+	b := best{request: r}
+	fpr := func(k, width int) float64 {
+		rate, _, err := theory.Quotient{Rows: 1, K: k, S: max(2, 1<<width-1)}.SaturatedWithDuplicates()
+		if err != nil {
+			return 1
+		}
+		return rate
+	}
+	shapes(r, mostQuotientCells, fpr, func(k, width int) {
+		rows, err := fingerprintRows(memory, k, width)
+		if err != nil {
+			b.add(design{}, err)
+			return
+		}
+		rate := fpr(k, width)
+		m := make(misses, len(r.load.between))
+		for i := range m {
+			m[i] = evicted(r.load.clustersIn(rows, i), k) * (1 - rate)
+		}
+		b.add(r.finish(design{
+			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
+			bits:       rows * k * width,
+			fpr:        rate,
+			lines:      linesOfRow(k * width),
+		}, m), nil)
+	})
+	return b.result()
+}
+
+// cuckoo is the cuckoo filter that forgets what does not fit: each element has two rows,
+// and each sighting stores a fingerprint.
+func cuckoo(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, cuckooFPR, func(k, width int) {
+		if k == 1 && r.Fixed.Cells == 0 {
+			return // with one cell in a row, what is forgotten is often what just came
+		}
+		if r.Fixed.CellBits == 0 {
+			width = max(width, bits.Len(uint(2*k)))
+		}
+		rows, err := fingerprintRows(memory, k, width)
+		switch {
+		case err != nil:
+		case 2*k > 1<<width-1:
+			err = impossible("two rows of %d different fingerprints need cells of at least %d bits, not %d", k, bits.Len(uint(2*k)), width)
+		case rows < 2:
+			err = tooSmall(memory, 2*k*width, "two rows of %d cells of %d bits", k, width)
+		}
+		if err != nil {
+			b.add(design{}, err)
+			return
+		}
+		rows = 1 << (bits.Len(uint(rows)) - 1)
+		b.add(cuckooRows(r, rows, k, width), nil)
+	})
+	return b.result()
+}
+
+func cuckooRows(r *request, rows, k, width int) design {
+	fpr := cuckooFPR(k, width)
+	return r.finish(design{
+		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
+		bits:       rows * k * width,
+		fpr:        fpr,
+		lines:      2 * linesOfRow(k*width),
+	}, cuckooMisses(r.load, rows*k, fpr))
+}
+
+// cuckooFPR is the rate of a full filter whose cells hold fingerprints as often as
+// elements have them. 0 stands for empty, so elements have 1 twice as often as the
+// others. It is a bound, because repeats leave fewer distinct fingerprints in a row.
+func cuckooFPR(k, width int) float64 {
+	held := func(p float64) float64 { return p * -math.Expm1(float64(2*k)*math.Log1p(-p)) }
+	p := math.Ldexp(1, -width)
+	return held(2*p) + (math.Ldexp(1, width)-2)*held(p)
+}
+
+// cuckooMisses is a bound. Each sighting evicts one fingerprint, which after so many
+// moves may be any of the filter's. Only the fingerprint of the latest sighting counts as
+// present.
+func cuckooMisses(l *load, cells int, fpr float64) misses {
+	m := make(misses, len(l.between))
+	for i, t := range l.between {
+		m[i] = -math.Expm1(-t/float64(cells)) * (1 - fpr)
+	}
+	return m
+}
+
+// sqf is the streaming quotient filter: a power of two of rows, fingerprints are r'
+// remainder bits and the weight of all r.
+func sqf(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, func(k, width int) float64 {
+		_, _, agree := sqfFingerprint(width)
+		return float64(k) * agree
+	}, func(k, width int) {
+		remainder, reduced, agree := sqfFingerprint(width)
+		if remainder == 0 {
+			b.add(design{}, impossible("cells of %d bits, must be from 3 to %d", width, mostQuotientBits))
+			return
+		}
+		codes, err := theory.SQFFingerprints(remainder, reduced)
+		rows, err2 := fingerprintRows(memory, k, width)
+		switch {
+		case err != nil || k > codes:
+			b.add(design{}, impossible("rows of %d different fingerprints, must be at most %d with cells of %d bits", k, codes, width))
+		case err2 != nil:
+			b.add(design{}, err2)
+		default:
+			rows = 1 << (bits.Len(uint(rows)) - 1)
+			d := randomRows(r, rows, k, 1/agree, k*width)
+			d.parameters = append(d.parameters, Parameter{"r", remainder}, Parameter{"r'", reduced})
+			b.add(d, nil)
+		}
+	})
+	return b.result()
+}
+
+// sqfFingerprint returns the r and r' for cells of the given width whose fingerprints
+// agree with the least probability, and that probability. It is 2^-r' times that of two
+// equal weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
+func sqfFingerprint(width int) (remainder, reduced int, agree float64) {
+	agree = math.Inf(1)
+	for r := 2; r <= mostQuotientBits; r++ {
+		rPrime := width - bits.Len(uint(r))
+		if rPrime < 1 || rPrime >= r {
+			continue
+		}
+		p := math.Exp2(-float64(rPrime))
+		for i := 1.0; i <= float64(r-rPrime); i++ {
+			p *= (2*i - 1) / (2 * i)
+		}
+		if p < agree {
+			remainder, reduced, agree = r, rPrime, p
+		}
+	}
+	return remainder, reduced, agree
 }

@@ -2,8 +2,8 @@ package sizing
 
 import "fmt"
 
-// reason says in a line why the first candidate is recommended, or what comes
-// nearest where none is.
+// reason explains in one line why the first candidate is recommended, or what comes
+// nearest if none is.
 func (r *request) reason(all []Candidate) string {
 	c := &all[0]
 	if !c.Meets {
@@ -16,7 +16,7 @@ func (r *request) reason(all []Candidate) string {
 	return r.merit(c, rivals, who) + r.otherwise(c, meeting(all[1:]))
 }
 
-// merit says what is best about a candidate among others of its sort.
+// merit says why a candidate is better than others of its sort.
 func (r *request) merit(c *Candidate, rivals []Candidate, who string) string {
 	misses := rate(c.FNR)
 	switch {
@@ -38,7 +38,7 @@ func (r *request) merit(c *Candidate, rivals []Candidate, who string) string {
 		misses, who, r.FPR, rivals[0].Method.Name, rate(rivals[0].FNR))
 }
 
-// otherwise names the best of those that the engine has not, if it is better.
+// otherwise names the best method that the engine does not have, if it is better.
 func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
 	for i := range rivals {
 		other := &rivals[i]
@@ -57,7 +57,7 @@ func (r *request) otherwise(c *Candidate, rivals []Candidate) string {
 	return ""
 }
 
-// inEngine returns those that package engine has: they come first.
+// inEngine returns the leading candidates that package engine has.
 func inEngine(all []Candidate) []Candidate {
 	n := 0
 	for n < len(all) && all[n].Method.Engine != "" && !all[n].Method.yardstick {
@@ -66,7 +66,7 @@ func inEngine(all []Candidate) []Candidate {
 	return all[:n]
 }
 
-// cheaper says what decides between two that miss equally much.
+// cheaper says what decides between two candidates with equal misses.
 func (r *request) cheaper(c, next *Candidate) string {
 	switch {
 	case c.Lines < next.Lines:
@@ -100,7 +100,7 @@ func meeting(all []Candidate) []Candidate {
 	return all[:n]
 }
 
-// nearest says what would do.
+// nearest says what would be enough, or what comes closest.
 func (r *request) nearest(all []Candidate) string {
 	least := (*Candidate)(nil)
 	for i := range all {

@@ -39,7 +39,8 @@ func lruRows(r *request, memory int) (design, error) {
 	return lruRowsOf(r, memory, fits.RowsPerLine(), fits.Cells(), fits.CellBits())
 }
 
-// anyRows are the same with cells of any width, whole lines or equal parts of one.
+// anyRows are the same with cells of any width. A row is a whole line or an equal part of
+// one.
 func anyRows(r *request, memory int) (design, error) {
 	b := best{request: r}
 	for parts := 1; parts <= mostRows; parts++ {
@@ -84,7 +85,7 @@ func lruRowsOf(r *request, memory, parts, cells, width int) (design, error) {
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		return rowMiss(different, rows, cells) * (1 - fpr)
 	})), nil
 }
@@ -95,9 +96,8 @@ func rowFPR(cells, width int) float64 {
 	return math.Min(1, float64(cells)/(math.Exp2(float64(width))-1))
 }
 
-// rowMiss is the probability that a row has lost an element after so many different
-// others came into all rows: that at least as many of them as it has cells came into
-// this one.
+// rowMiss is the probability that a row has lost an element after so many distinct others
+// came into all rows: at least as many of them as the row has cells came into this one.
 func rowMiss(different float64, rows, cells int) float64 {
 	return theory.PoissonTail(cells, different/float64(rows))
 }
@@ -117,13 +117,14 @@ func timedRows(r *request, memory int) (design, error) {
 		bits:       lines * lineBits,
 		fpr:        fpr,
 		lines:      1,
-	}, r.load.missesOf(func(different float64) float64 {
+	}, r.load.missesByDistinct(func(different float64) float64 {
 		return rowMiss(different, lines, layout.TimedCells)
 	})), nil
 }
 
 // timedFPR asks the filter itself for its bound, which depends on how it divides its
-// cells for the FPR asked for. One that it cannot keep gives the lowest it can.
+// cells for the requested FPR. If it cannot keep that, the result is the lowest that it
+// can.
 func timedFPR(r *request) (float64, error) {
 	w := window.Window{None: true}
 	if r.Kind != Unbounded {

@@ -13,15 +13,15 @@ const (
 	counterBits = 4  // 1.4e-15 of the counters overflow at the best K
 )
 
-// jumping are Parts + 1 Bloom filters, one of which is filled and the oldest cleared
-// for the next part. An element is looked up in all.
+// jumping are Parts + 1 Bloom filters. One is being filled, and the oldest is being
+// cleared for the next part. A lookup tests all.
 func jumping(r *request, memory int) (design, error) {
 	filters := r.Parts + 1
 	m := memory / filters
 	if m < 1 {
 		return design{}, tooSmall(memory, filters, "%d filters", filters)
 	}
-	part := r.within(r.Elements / float64(r.Parts))
+	part := r.distinctIn(r.Elements / float64(r.Parts))
 	fpr := func(k int) float64 {
 		return -math.Expm1(float64(filters) * math.Log1p(-math.Min(bloomFPR(m, k, part), 1-1e-16)))
 	}
@@ -38,8 +38,8 @@ func jumping(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// jumpingCounters is the paper's scheme: for each position a bit for each part, and a
-// main counter that adds them up.
+// jumpingCounters is the paper's scheme: each position has a bit for each part, and a
+// main counter with their sum.
 func jumpingCounters(r *request, memory int) (design, error) {
 	place := r.Parts + 1 + bits.Len(uint(r.Parts-1))
 	m := memory / place
@@ -57,8 +57,8 @@ func jumpingCounters(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// countingQueue is a counting Bloom filter of the last N elements, whose digests are
-// in a queue.
+// countingQueue is a counting Bloom filter of the last N elements, with a queue of their
+// digests.
 func countingQueue(r *request, memory int) (design, error) {
 	width := r.Fixed.CellBits
 	if width == 0 {
@@ -82,8 +82,8 @@ func countingQueue(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// timers are counters that elements set to the window and that run down to 0, one for
-// each tick. A jumping window has a tick for each part.
+// timers are counters that elements set to the window and that lose one in each tick. A
+// jumping window has a tick for each part.
 func timers(r *request, memory int) (design, error) {
 	return runningDown(r, memory, func(width int) float64 {
 		if r.Kind == Jumping && r.Fixed.CellBits == 0 {
@@ -102,14 +102,14 @@ func timersWidth(r *request) int {
 	return timerBits
 }
 
-// decaying is the block decaying Bloom filter: counters that all run down by one after
-// each block, of which a window has 2^s - 2.
+// decaying is the block decaying Bloom filter: counters that all lose one after each
+// block. A window has 2^s - 2 blocks.
 func decaying(r *request, memory int) (design, error) {
 	return runningDown(r, memory, func(width int) float64 { return float64(int(1)<<width - 2) }, bits.Len(uint(r.Parts+1)))
 }
 
-// runningDown is a Bloom filter of counters of the given width. They run for a window
-// and up to one of its ticks more.
+// runningDown is a Bloom filter of counters of the given width. They run for a window and
+// up to one tick longer.
 func runningDown(r *request, memory int, ticks func(width int) float64, width int) (design, error) {
 	if r.Fixed.CellBits != 0 {
 		width = r.Fixed.CellBits
@@ -121,7 +121,7 @@ func runningDown(r *request, memory int, ticks func(width int) float64, width in
 	if m < 1 {
 		return design{}, tooSmall(memory, width, "a counter")
 	}
-	running := r.within(r.Elements * (1 + 1/ticks(width)))
+	running := r.distinctIn(r.Elements * (1 + 1/ticks(width)))
 	fpr := func(k int) float64 { return bloomFPR(m, k, running) }
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {

@@ -15,27 +15,27 @@ func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
 	verdict, dropped := s.clock.Observe(t)
 	if dropped > 0 {
 		s.ignored += uint64(dropped)
-		s.held = s.held[:0]
+		s.quarantine = s.quarantine[:0]
 	}
 	if verdict == calendar.Believed {
-		s.enter(m, d, s.goTo(m, t), place)
+		s.enqueue(m, d, s.advanceTo(m, t), place)
 		return
 	}
-	s.held = append(s.held, datedElement{*d, t})
+	s.quarantine = append(s.quarantine, datedElement{*d, t})
 	if verdict == calendar.Adopted {
 		s.flush(m)
 		s.adoptClock()
 	}
 }
 
-// goTo makes the step of t the running one, if it is later, and returns it. t is near the
+// advanceTo makes the step of t the running one, if it is later, and returns it. t is near the
 // time before it, if there is one.
-func (s *Rows) goTo(m marks, t int64) (step int64) {
+func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	step = calendar.Index(t, s.step)
 	switch {
 	case !s.started:
 		s.start(step)
-	case step > s.front:
+	case step > s.current:
 		s.flush(m) // what waits came before
 		s.advance(step)
 	}
@@ -44,8 +44,8 @@ func (s *Rows) goTo(m marks, t int64) (step int64) {
 
 // start begins time with a step.
 func (s *Rows) start(step int64) {
-	s.started, s.front, s.opened = true, step, step*s.step
-	s.leveled = step
+	s.started, s.current, s.currentStart = true, step, step*s.step
+	s.levelStep = step
 	for i := range s.levels {
 		s.levels[i] = uint8(s.level)
 	}
@@ -54,38 +54,38 @@ func (s *Rows) start(step int64) {
 // adoptClock forgets the time before the clock was set, and enters the elements that were
 // quarantined, as far as they are within a window of the new time.
 func (s *Rows) adoptClock() {
-	held := s.held
-	s.held = s.held[:0]
-	s.jumpTo(s.clock.Latest())
+	held := s.quarantine
+	s.quarantine = s.quarantine[:0]
+	s.restartAt(s.clock.Latest())
 	for i := range held {
 		if t := held[i].time; s.clock.Near(t) {
 			s.clock.Pass(t)
-			s.enter(marks{}, &held[i].digest, s.goTo(marks{}, t), 0)
+			s.enqueue(marks{}, &held[i].digest, s.advanceTo(marks{}, t), 0)
 		}
 	}
 	s.flush(marks{})
 }
 
-// jumpTo forgets all elements, and begins time with the step of t.
-func (s *Rows) jumpTo(t int64) {
+// restartAt forgets all elements, and begins time with the step of t.
+func (s *Rows) restartAt(t int64) {
 	s.empty()
 	s.start(calendar.Index(t, s.step))
 }
 
 // advance makes a later step the running one, at most a window ahead.
 func (s *Rows) advance(step int64) {
-	by := step - s.front
+	by := step - s.current
 	mask := int64(len(s.counts) - 1)
-	if s.level > 0 && !s.rows.Thinning && s.taken < s.limit()/4 && s.front-s.leveled > s.steps {
-		s.level, s.leveled = s.level-1, s.front
+	if s.level > 0 && !s.rows.Thinning && s.taken < s.growAt()/4 && s.current-s.levelStep > s.steps {
+		s.level, s.levelStep = s.level-1, s.current
 	}
-	for i := s.front + 1; i <= step; i++ {
+	for i := s.current + 1; i <= step; i++ {
 		s.counts[i&mask], s.levels[i&mask] = 0, uint8(s.level)
 		if s.rows.Thinning {
 			s.thinned[i&mask] = 0
 		}
 	}
-	s.front, s.opened = step, step*s.step
+	s.current, s.currentStart = step, step*s.step
 	s.forgetRecent()
 	s.sweep(by)
 }
@@ -96,15 +96,15 @@ func (s *Rows) advance(step int64) {
 func (s *Rows) Advance(now int64) {
 	mem.CheckOpen("Sliding.Advance", s.rows.Table.Arena)
 	now = min(now, calendar.Farthest)
-	if !s.started || calendar.Index(now, s.step) <= s.front {
+	if !s.started || calendar.Index(now, s.step) <= s.current {
 		return
 	}
 	near := s.clock.Near(now)
-	s.held = s.held[:0]
+	s.quarantine = s.quarantine[:0]
 	s.clock.Set(now)
 	if near {
-		s.goTo(marks{}, now)
+		s.advanceTo(marks{}, now)
 	} else {
-		s.jumpTo(now)
+		s.restartAt(now)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
 	var sum rowtable.SampleSum
 	s.sum(&sum, from, now)
-	held := s.heldWithin(from, now)
+	held := s.quarantinedWithin(from, now)
 	sum.Add(held, 0, 1, 1)
 	missed := sum.Mean * c.FPR / 2
 	low, high := sum.Bounds()
@@ -47,7 +47,7 @@ func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
 // live returns how many elements are remembered that are no older than the window.
 func (s *Rows) live() (sum float64) {
 	for age := range s.steps + 1 {
-		slot := (s.front - age) & int64(len(s.counts)-1)
+		slot := (s.current - age) & int64(len(s.counts)-1)
 		sum += float64(s.counts[slot])
 		if s.rows.Thinning {
 			sum += float64(s.thinned[slot])
@@ -62,7 +62,7 @@ func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
 		return
 	}
 	mask := int64(len(s.counts) - 1)
-	for step := max(calendar.Index(from, s.step), s.front-s.steps); step <= s.front; step++ {
+	for step := max(calendar.Index(from, s.step), s.current-s.steps); step <= s.current; step++ {
 		share, least := s.share(step, from, to)
 		level := s.levels[step&mask]
 		a.Add(uint64(s.counts[step&mask]), level, share, least)
@@ -77,7 +77,7 @@ func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
 func (s *Rows) share(step, from, to int64) (share, least float64) {
 	first := step * s.step
 	last := first + s.step - 1
-	if step == s.front && to >= s.clock.Latest() {
+	if step == s.current && to >= s.clock.Latest() {
 		to = max(to, last)
 	}
 	if first >= from && last <= to {
@@ -87,17 +87,17 @@ func (s *Rows) share(step, from, to int64) (share, least float64) {
 	return float64(max(0, covered)) / float64(s.step), 0
 }
 
-// heldWithin counts the distinct elements in quarantine that were seen in a span.
-func (s *Rows) heldWithin(from, to int64) (count uint64) {
+// quarantinedWithin counts the distinct elements in quarantine that were seen in a span.
+func (s *Rows) quarantinedWithin(from, to int64) (count uint64) {
 	var known [calendar.Quorum]digest.Digest
-	for i := range s.held {
-		if t := s.held[i].time; t < from || t > to {
+	for i := range s.quarantine {
+		if t := s.quarantine[i].time; t < from || t > to {
 			continue
 		}
-		known[count] = s.held[i].digest
+		known[count] = s.quarantine[i].digest
 		count++
 		for k := range count - 1 {
-			if known[k] == s.held[i].digest {
+			if known[k] == s.quarantine[i].digest {
 				count--
 				break
 			}

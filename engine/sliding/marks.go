@@ -25,7 +25,7 @@ func (m marks) clear(elements int) {
 	}
 }
 
-func (m marks) enter(place uint32, s recency) {
+func (m marks) mark(place uint32, s recency) {
 	if m.bits != nil && s >= m.least {
 		m.bits[place/64] |= 1 << (place % 64)
 	}

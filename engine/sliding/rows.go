@@ -1,236 +1,413 @@
 package sliding
 
 import (
+	"fmt"
 	"math/bits"
-	"slices"
+	"time"
 
-	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// sweptAtOnce is how many lines a new step has swept at once, if so many are owed: the others
-// wait for the elements to come.
-const sweptAtOnce = 1 << 12
-
-// limit is the number of cells at which lines double.
-func (s *Rows) limit() int { return rowLoad * s.rows.Lines() }
-
-// Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
-func (s *Rows) Limit(bytes int) {
-	lines := max(min(int64(bytes)/layout.LineSize, rowtable.MaxLines), layout.SlidingLines)
-	s.most = 1 << (bits.Len64(uint64(lines)) - 1)
+// Config configures New.
+type Config struct {
+	// Window is the longest span that is counted over, W.
+	Window time.Duration
+	// Step is how finely sightings are dated: windows whose bounds are multiples of it,
+	// counted from 1970 UTC, are counted exactly. W is at most 4096 of them. 0 stands
+	// for a thousandth of W, or up to twice that if only that divides W.
+	Step time.Duration
+	// Memory bounds what the rows take, in bytes: it is rounded down to a power of
+	// two, and at least 64 KiB. 0 stands for 64 MiB. Rows start with 64 KiB and double
+	// as they fill. Rows.Limit sets another bound.
+	Memory int
 }
 
-// Needs is as Bounded says.
-func (s *Rows) Needs(more int) int {
-	lines := s.rows.Final()
-	for more > 0 && rowLoad*lines <= s.taken+more {
-		lines *= 2
-	}
-	return lines*layout.LineSize + s.rows.Table.Overflow.Bytes + s.rows.Wider.Overflow.Bytes
+const (
+	// maxSteps keeps dates apart, which are compared up to four such windows: see
+	// Rows.sweep. One advance is no longer than a window.
+	maxSteps     = 4096
+	maxWindow    = 366 * 24 * time.Hour
+	defaultSteps = 1000
+	// rowLoad is how many of the 8 elements that a line can hold it has on average
+	// when lines double.
+	rowLoad = 5
+	// sweepsInWindow is how often all lines are swept in a window, if enough elements come.
+	sweepsInWindow = 4
+	defaultMemory  = 64 << 20
+	dateMask       = layout.SlidingPresent - 1
+)
+
+// Rows counts the distinct elements of the last W, at every instant. It remembers of
+// each element when it was last seen, at one cache line an element, in rows of 48 bits of
+// its digest and a date (asm.TestAndSetSliding), and keeps a count of elements for each
+// date. So counting costs no look at the rows.
+//
+//   - Lines double when five of their eight cells are taken on average, up to the memory
+//     there is, without a pause: 512 lines move every 512 elements. At that load 2.4 % of the
+//     elements find eight cells taken, and go to small hash tables.
+//     Cells that are older than the window are swept out, some lines at a time. So a live
+//     element takes 13 to 32 bytes.
+//   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
+//     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
+//     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64
+//     MiB that begins at 5.2 million elements, and leaves errors of a tenth of a percent.
+//     When the rows empty, all elements are taken again.
+//   - Elements may be late, by up to W: an element's last sighting is the latest one, not
+//     the one that came last. What is later than that, and elements without a time
+//     or with one before 1824 or after 2115, are not counted.
+//   - A time that is more than W away from the latest one is not believed at once: one wild
+//     clock must not empty the window. Its element is quarantined by a calendar.Clock, which
+//     a quorum of them sets, forward or back. Until then they are counted as far as they lie
+//     in the span that is asked for.
+//
+// What it remembers depends on the stream alone, not on how it is cut into calls. Digests
+// must be keyed. Rows are not safe for concurrent use.
+type Rows struct {
+	rowsState
+	rows         rowtable.Rows[uint64]
+	sides        *rowtable.Sides[uint64] // nil before the first pass
+	clock        calendar.Clock
+	steps        int64               // in a window, rounded up
+	currentStart int64               // when the running step began
+	counts       []uint32            // of elements by the date of their last sighting
+	thinned      []uint32            // of those below the mark, while the sample is halved; else nil
+	levels       []uint8             // of the sample by date
+	recent       [recentSlots]uint64 // by slot: the last element entered in the running step
+	quarantine   []datedElement      // in quarantine
+	pending      pendingElements
 }
 
-// lookup tests and sets words in one table.
-func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []uint64, dates []uint16) {
-	p := &s.pending
-	lines := table.Arena.Lines()
-	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
-	spills := line.TestAndSetSliding(lines, before, words, dates, p.spills[:])
-	for _, i := range p.spills[:spills] {
-		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
-	}
+// rowsState are the books of Rows.
+type rowsState struct {
+	window, step int64
+	maxLines     int // lines
+	started      bool
+	current      int64 // the running step
+	sweepDebt    int64 // of lines to be swept, in parts of a window
+	taken        int   // cells, and spilled ones
+	level        uint  // 1 of 2^level elements is sampled
+	levelStep    int64 // the step in which that changed
+	ignored      uint64
 }
 
-// wordOf is the word of an element, itself.
-func wordOf(word uint64) uint64 { return word }
+// recentSlots is how many elements of the running step are known by their digests: those
+// that come most often, in a part of the first-level cache. There is nothing to be done about
+// them until the next step.
+const recentSlots = 1 << 10
 
-// lookupSides tests and sets the first n elements that wait, while some lines have moved.
-func (s *Rows) lookupSides(n int) {
-	p := &s.pending
-	sides := rowtable.Split(s.apart, p.words[:n], wordOf, s.rows.Mark(), [2]uint64{})
-	for side, table := range []*rowtable.Table[uint64]{&s.rows.Table, &s.rows.Wider} {
-		at := s.apart.At[side][:sides[side]]
-		for i, place := range at {
-			p.sideDates[i] = p.dates[place]
-		}
-		s.lookup(table, p.sideBefore[:len(at)], s.apart.Elements[side][:len(at)], p.sideDates[:len(at)])
-		for i, place := range at {
-			p.before[place] = p.sideBefore[i]
-		}
-	}
+// recentSlot returns where an element is known.
+func recentSlot(digest uint64) uint64 { return digest >> 33 % recentSlots }
+
+// datedElement is an element in quarantine.
+type datedElement struct {
+	digest digest.Digest
+	time   int64
 }
 
-// overflowDated remembers an element of a line that is full, and returns what
-// asm.TestAndSetSliding would have.
-func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
-	last, known := spilled.DateOf(overflowWord(word))
-	if !known {
-		*last = date
-		return 0
-	}
-	before = *last | layout.SlidingPresent
-	if (date-*last)&dateMask < layout.SlidingPresent/2 {
-		*last = date
-	}
-	return before
+// pendingElements are elements that go to the rows together. Where it ends, by its position
+// in the stream, the size of the rows is decided on.
+type pendingElements struct {
+	count       int
+	position    int                   // of its first element, modulo Step
+	words       [rowtable.Step]uint64 // of digests
+	dates       [rowtable.Step]uint16
+	places      [rowtable.Step]uint32 // in the call
+	before      [rowtable.Step]uint16
+	overflowing [rowtable.Step]uint32
+	// Those on one side of the mark, while lines move.
+	sideDates, sideBefore [rowtable.Step]uint16
 }
 
-// overflowWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
-func overflowWord(word uint64) uint64 { return word | 63 }
-
-// place puts an element that is nowhere into its line, or to those spilled. Lines that have
-// spilled elements are full: passes fill them up.
-func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
-	lines := table.Arena.Lines()
-	row := &lines[word>>s.rows.Shift(len(lines))]
-	if at := slices.Index(row[:], 0); at >= 0 {
-		row[at] = layout.SlidingCell(word) | uint64(date)
-		return
+// New returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
+// layout.NewArena says.
+func New(cfg Config) (*Rows, error) {
+	step, err := chooseStep(cfg.Window, cfg.Step)
+	if err != nil {
+		return nil, err
 	}
-	overflowDated(&table.Overflow, word, date)
+	if cfg.Memory < 0 {
+		return nil, fmt.Errorf("%w: %d bytes", engine.ErrMemory, cfg.Memory)
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = defaultMemory
+	}
+	s, err := newRows(int64(cfg.Window), int64(step))
+	if err != nil {
+		return nil, err
+	}
+	s.Limit(cfg.Memory)
+	return s, nil
 }
 
-// decide begins a pass if the lines are full, which doubles them or, where there is no memory for
-// more, halves the sample; and goes on with that, or with sweeping.
-func (s *Rows) decide() {
-	if !s.rows.Passing() && s.taken >= s.limit() {
-		s.begin()
+// newRows returns a counter that may not grow.
+func newRows(window, step int64) (*Rows, error) {
+	s := &Rows{
+		rowsState:  rowsState{window: window, step: step, maxLines: layout.SlidingLines},
+		steps:      (window-1)/step + 1,
+		quarantine: make([]datedElement, 0, calendar.Quorum),
+		clock:      calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
-	if s.rows.Passing() || s.owed() > 0 {
-		s.work()
+	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: rowtable.GoldenFactor}
+	if err := s.rows.Open(shape, layout.SlidingLines); err != nil {
+		return nil, err
 	}
+	ring := 1 << bits.Len(uint(s.steps+1))
+	s.counts, s.levels = make([]uint32, ring), make([]uint8, ring)
+	s.forgetRecent()
+	return s, nil
 }
 
-// begin begins to grow, or to halve the sample. Lines that were to be swept are handled, too.
-func (s *Rows) begin() {
-	if next := 2 * s.rows.Lines(); next > s.most || s.rows.Grow(next) != nil {
-		s.rows.Thin()
-		s.thinned = make([]uint32, len(s.counts))
+// chooseStep returns how finely a window is dated.
+func chooseStep(window, step time.Duration) (time.Duration, error) {
+	if window <= 0 || window > maxWindow {
+		return 0, fmt.Errorf("%w: %v, must be above 0 and at most %v", engine.ErrWindow, window, maxWindow)
 	}
-	if s.apart == nil {
-		s.apart = new(rowtable.Sides[uint64])
-	}
-}
-
-// work handles the next lines: those of the pass, or those that are swept next.
-func (s *Rows) work() {
-	from, to, spilled := s.rows.Next()
-	s.debt = max(0, s.debt-int64(to-from)*s.steps)
-	if s.rows.Thinning {
-		s.recount(from, to)
-	}
-	s.purge(from, to)
-	if s.rows.Growing() {
-		line.SplitSlidingRows(s.rows.Wider.Arena.Lines(), s.rows.Table.Arena.Lines(), from, to)
-	}
-	s.placeSpilled(spilled)
-	thinned := s.rows.Thinning
-	if s.rows.Finish(from, to) && thinned {
-		s.halved()
-	}
-}
-
-// halved ends the pass that halved the sample.
-func (s *Rows) halved() {
-	s.level, s.leveled = s.level+1, s.front
-	for i := range s.levels {
-		s.levels[i] = max(s.levels[i], uint8(s.level))
-	}
-	s.counts, s.thinned = s.thinned, nil
-}
-
-// recount takes the elements of lines from to to-1 from one count to the other, those that stay
-// in the sample.
-func (s *Rows) recount(from, to int) {
-	for i := range s.rows.Table.Arena.Lines()[from:to] {
-		for _, cell := range s.rows.Table.Arena.Lines()[from+i] {
-			if cell != 0 {
-				s.recountCell(cell)
+	if step == 0 {
+		for n := time.Duration(defaultSteps); n > defaultSteps/2; n-- {
+			if window%n == 0 {
+				return window / n, nil
 			}
 		}
+		return window/defaultSteps + 1, nil
 	}
-}
-
-func (s *Rows) recountCell(cell uint64) {
-	term, slot := s.term(), cell&uint64(len(s.counts)-1)
-	if term.old(cell) != 0 {
-		return // its date is another one's now
+	if step < 0 || step > window || (window-1)/step >= maxSteps {
+		return 0, fmt.Errorf("%w: steps of %v, must be from 1/%d of %v to all of it", engine.ErrWindow, step, maxSteps, window)
 	}
-	s.counts[slot]--
-	if term.out(cell) == 0 {
-		s.thinned[slot]++
+	return step, nil
+}
+
+// TestAndSet remembers elements with their times, in nanoseconds since 1970 UTC or
+// math.MinInt64 for none. Unless seen is nil, it sets bit i of seen if element i was seen
+// within W, give or take a step, clears the bits of the others in the words that cover
+// len(d) elements, and panics if seen is too short; elements that are not in the sample, or
+// held, count as not seen. It panics if times is shorter than d. It allocates only when
+// the rows grow or spill.
+func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
+	mem.CheckOpen("Sliding.TestAndSet", s.rows.Table.Arena)
+	if len(times) < len(d) {
+		panic("engine: Sliding.TestAndSet: times shorter than digests")
 	}
-}
-
-// owed returns how many lines are to be swept.
-func (s *Rows) owed() int64 { return s.debt / s.steps }
-
-// sweep has lines swept as so many steps ask for: some now, and at least as many as keep dates
-// apart. Those are compared up to SlidingPresent/2 steps, and a line may wait for two sweeps if a
-// pass begins meanwhile.
-func (s *Rows) sweep(steps int64) {
-	lines := int64(s.rows.Lines())
-	s.debt = min(s.debt+steps*sweepsInWindow*lines, lines*s.steps)
-	least := 2*steps*lines/(layout.SlidingPresent/2-s.steps) + 1
-	for todo := max(least, min(s.owed(), sweptAtOnce)); todo > 0; todo -= int64(s.rows.Group(int(lines))) {
-		s.work()
+	m := marks{seen, seenWithin}
+	m.clear(len(d))
+	for i := 0; i < len(d); {
+		if n := s.leading(times[i:len(d)]); n > 0 {
+			s.enqueueAll(m, d[i:i+n], i)
+			i += n
+			continue
+		}
+		s.observe(m, &d[i], times[i], i)
+		i++
 	}
+	s.flush(m)
 }
 
-// expiry says which cells are remembered, in a value that loops keep in registers.
-type expiry struct{ front, steps, sample uint64 }
-
-func (s *Rows) term() expiry {
-	level := s.level
-	if s.rows.Thinning {
-		level++
+// TestAndSetStep does what TestAndSet does with elements of one step, of which t is the latest
+// time, but sets the bits of those alone that were seen in that step before: nothing has changed
+// about them. Elements of which the rows hold a later sighting count as not seen.
+func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
+	mem.CheckOpen("Sliding.TestAndSetStep", s.rows.Table.Arena)
+	m := marks{seen, seenInStep}
+	m.clear(len(d))
+	for i := 0; i < len(d); {
+		n := s.enqueueable(len(d) - i)
+		if n == 0 || !s.inCurrentStep(t) {
+			s.observe(m, &d[i], t, i)
+			i++
+			continue
+		}
+		s.clock.Pass(t)
+		s.enqueueAll(m, d[i:i+n], i)
+		i += n
 	}
-	return expiry{uint64(s.front), uint64(s.steps), sampleMask(level)}
+	s.flush(m)
 }
 
-// old returns 1 for a cell that is older than the window, else 0.
-func (t expiry) old(cell uint64) uint64 {
-	_, old := bits.Sub64(t.steps, (t.front-cell)&dateMask, 0)
-	return old
+// inCurrentStep reports whether t is in the running step.
+func (s *Rows) inCurrentStep(t int64) bool { return uint64(t)-uint64(s.currentStart) < uint64(s.step) }
+
+// enqueueable counts the elements of the running step, of so many, up to where the size of the rows is
+// decided on, if they are all sampled and nobody asks for another clock: the usual case.
+func (s *Rows) enqueueable(elements int) int {
+	if !s.started || s.level > 0 || s.rows.Thinning || len(s.quarantine) > 0 {
+		return 0
+	}
+	return min(elements, rowtable.Step-s.pending.position-s.pending.count)
 }
 
-// out returns 1 for a cell that is old or not in the sample, else 0.
-func (t expiry) out(cell uint64) uint64 {
-	_, unsampled := bits.Sub64(0, cell&t.sample, 0)
-	return t.old(cell) | unsampled
+// leading counts the elements up to the first of another step than the running one, as far as
+// they may be entered at once.
+func (s *Rows) leading(times []int64) (n int) {
+	times = times[:s.enqueueable(len(times))]
+	latest := s.clock.Latest()
+	for n < len(times) && s.inCurrentStep(times[n]) {
+		latest = max(latest, times[n])
+		n++
+	}
+	if n > 0 {
+		s.clock.Pass(latest)
+	}
+	return n
 }
 
-// purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
-// nobody could guess which ones go.
-func (s *Rows) purge(from, to int) {
-	s.rows.Table.Copying.KeepRange(from, to)
-	lines, term := s.rows.Table.Arena.Lines()[from:to], s.term()
-	freed := uint64(0)
-	for i := range lines {
-		row := &lines[i]
-		for at, cell := range row {
-			out := term.out(cell)
-			row[at] = cell & (out - 1)
-			freed += cell >> layout.SlidingDateBits & out
+// enqueueAll makes the elements that leading counted wait for their turn at the rows, but for
+// recent ones. It takes no branch on which these are: in the traffic of most networks
+// it is as good as random.
+func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
+	p, date := &s.pending, uint16(s.current&dateMask)
+	n := p.count
+	for i := range d {
+		digest, at := d[i][0], uint32(place+i)
+		recent := &s.recent[recentSlot(digest)]
+		p.words[n&(rowtable.Step-1)], p.dates[n&(rowtable.Step-1)], p.places[n&(rowtable.Step-1)] = digest, date, at
+		known := uint64(0)
+		if *recent == digest {
+			known = 1
+		}
+		*recent = digest
+		n += 1 - int(known)
+		if m.bits != nil {
+			m.bits[at/64] |= known << (at % 64)
 		}
 	}
-	s.taken -= int(freed)
+	p.count = n
+	s.decideIfDue(m)
 }
 
-// placeSpilled gives spilled elements their places where those of their lines have theirs, but for
-// those that are out.
-func (s *Rows) placeSpilled(spilled rowtable.OverflowSet[uint64]) {
-	term, table := s.term(), s.rows.Target()
-	for word, date := range spilled.All {
-		cell := layout.SlidingCell(word) | uint64(date)
-		if s.rows.Thinning {
-			s.recountCell(cell)
-		}
-		if term.out(cell) == 0 {
-			s.place(table, word, date)
-		} else {
-			s.taken--
-		}
+// forgetRecent makes no element a recent one: the slots hold what belongs to others.
+func (s *Rows) forgetRecent() {
+	for i := range s.recent {
+		s.recent[i] = ^(uint64(i) << 33)
 	}
 }
+
+// enqueue makes an element wait for its turn at the rows, if it is sampled.
+func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
+	level := uint(s.levels[step&int64(len(s.levels)-1)])
+	if s.rows.Thinning && d[0] < s.rows.Mark() {
+		level = max(level, s.level+1)
+	}
+	if layout.SlidingCell(d[0])&sampleMask(level) != 0 {
+		return
+	}
+	p := &s.pending
+	p.words[p.count], p.dates[p.count], p.places[p.count] = d[0], uint16(step&dateMask), uint32(place)
+	p.count++
+	s.decideIfDue(m)
+}
+
+// decideIfDue decides on the size of the rows where the stream is at a multiple of Step.
+func (s *Rows) decideIfDue(m marks) {
+	if s.pending.position+s.pending.count == rowtable.Step {
+		s.flush(m)
+		s.pending.position = 0
+		s.decide()
+	}
+}
+
+// sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
+func sampleMask(level uint) uint64 {
+	return (1<<level - 1) << (layout.SlidingDateBits + 1)
+}
+
+// flush enters the elements that wait.
+func (s *Rows) flush(m marks) {
+	p := &s.pending
+	n := p.count
+	if n == 0 {
+		return
+	}
+	if s.rows.Growing() {
+		s.lookupSides(n)
+	} else {
+		s.lookup(&s.rows.Table, p.before[:n], p.words[:n], p.dates[:n])
+	}
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		before, dates := (*[4]uint16)(p.before[i:]), (*[4]uint16)(p.dates[i:])
+		if sameDates(before, dates) && m.mark4(p.places[i:i+4], seenInStep) {
+			continue
+		}
+		for k := range before {
+			m.mark(p.places[i+k], s.record(p.words[i+k], before[k], dates[k]))
+		}
+	}
+	for ; i < n; i++ {
+		m.mark(p.places[i], s.record(p.words[i], p.before[i], p.dates[i]))
+	}
+	p.count, p.position = 0, p.position+n
+}
+
+// sameDates reports whether elements have come in the same steps before.
+func sameDates(before, dates *[4]uint16) bool {
+	const known = layout.SlidingPresent
+	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
+}
+
+// record counts an element of the given date, and tells how lately it was seen before.
+func (s *Rows) record(word uint64, before, date uint16) recency {
+	if before == date|layout.SlidingPresent {
+		return seenInStep
+	}
+	counts, mask := s.counts, len(s.counts)-1
+	if s.rows.Thinning && word < s.rows.Mark() {
+		counts = s.thinned
+	}
+	if before == 0 {
+		counts[int(date)&mask]++
+		s.taken++
+		return unseen
+	}
+	old := before & dateMask
+	if s.age(old) > s.steps {
+		counts[int(date)&mask]++ // as if it had been swept out
+		return unseen
+	}
+	since := (date - old) & dateMask
+	if since >= layout.SlidingPresent/2 {
+		return seenWithin // it was late
+	}
+	counts[int(old)&mask]--
+	counts[int(date)&mask]++
+	if int64(since) > s.steps {
+		return unseen
+	}
+	return seenWithin
+}
+
+// age returns how many steps ago a date was.
+func (s *Rows) age(date uint16) int64 {
+	return (s.current - int64(date)) & dateMask
+}
+
+// Step returns how finely sightings are dated: see Config.
+func (s *Rows) Step() time.Duration { return time.Duration(s.step) }
+
+// Reset forgets everything and gives back what the counter grew by.
+func (s *Rows) Reset() {
+	s.empty()
+	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
+	s.currentStart, s.current = 0, 0
+	s.clock.Reset()
+	clear(s.levels)
+	s.quarantine = s.quarantine[:0]
+}
+
+// empty forgets all elements that are not held, and gives back what they took.
+func (s *Rows) empty() {
+	s.rows.Restart(layout.SlidingLines)
+	clear(s.counts)
+	s.thinned = nil
+	s.taken, s.sweepDebt = 0, 0
+	s.forgetRecent()
+}
+
+// Ignored returns how many elements had no time, or one that was not believed in the end.
+func (s *Rows) Ignored() uint64 { return s.ignored }
+
+// Close gives the memory back. Nothing may be called afterwards.
+func (s *Rows) Close() error { return s.rows.Close() }

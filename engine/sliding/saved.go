@@ -14,21 +14,21 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// savedCounter are the fields of Rows in a snapshot.
-type savedCounter struct {
+// savedRows are the fields of Rows in a snapshot.
+type savedRows struct {
 	rows rowtable.Saved
-	tally
-	latest   int64 // time of the clock
-	votes    int   // of the clock
-	position int   // of what is pending
-	ring     int   // the number of dates
-	held     int   // elements
+	rowsState
+	latest      int64 // time of the clock
+	votes       int   // of the clock
+	position    int   // of what is pending
+	ring        int   // the number of dates
+	quarantined int   // elements
 }
 
-func (s *savedCounter) fields() snapshot.Fields {
+func (s *savedRows) fields() snapshot.Fields {
 	return append(s.rows.Fields(),
-		&s.window, &s.step, &s.most, &s.started, &s.front, &s.latest, &s.debt, &s.taken,
-		&s.level, &s.leveled, &s.votes, &s.ignored, &s.position, &s.ring, &s.held,
+		&s.window, &s.step, &s.maxLines, &s.started, &s.current, &s.latest, &s.sweepDebt, &s.taken,
+		&s.level, &s.levelStep, &s.votes, &s.ignored, &s.position, &s.ring, &s.quarantined,
 	)
 }
 
@@ -40,9 +40,9 @@ func (s *savedCounter) fields() snapshot.Fields {
 func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("Sliding.Snapshot", s.rows.Table.Arena)
 	rows, spilled := s.rows.State()
-	saved := savedCounter{
-		rows: rows, tally: s.tally, latest: s.clock.Latest(), votes: s.clock.Votes(),
-		position: s.pending.position, ring: len(s.levels), held: len(s.held),
+	saved := savedRows{
+		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),
+		position: s.pending.position, ring: len(s.levels), quarantined: len(s.quarantine),
 	}
 	out := snapshot.NewWriter(w, snapshot.SlidingRows, secret, label, saved.fields())
 	s.rows.Save(out, spilled)
@@ -50,8 +50,8 @@ func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	out.Words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
 	out.Words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })
 	out.Words(len(s.recent), func(i int) uint64 { return s.recent[i] })
-	out.Words(3*len(s.held), func(i int) uint64 {
-		h := &s.held[i/3]
+	out.Words(3*len(s.quarantine), func(i int) uint64 {
+		h := &s.quarantine[i/3]
 		return [...]uint64{h.digest[0], h.digest[1], uint64(h.time)}[i%3]
 	})
 	return out.End()
@@ -63,7 +63,7 @@ func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 // are those of r and of layout.NewArena. c bounds what the counter takes now, not what it
 // grows to. Rows.Advance lets what has left the window meanwhile go.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
-	var saved savedCounter
+	var saved savedRows
 	in, err := snapshot.NewReader(r, snapshot.SlidingRows, c, saved.fields())
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	if err := saved.rows.Check(layout.SlidingLines, rowtable.MaxLines, 0); err != nil {
 		return nil, err
 	}
-	if err := saved.rows.Allowed(c); err != nil {
+	if err := saved.rows.Allow(c); err != nil {
 		return nil, err
 	}
 	s, err := saved.counter()
@@ -86,7 +86,7 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 }
 
 // counter makes the counter that was saved, without its elements.
-func (s *savedCounter) counter() (*Rows, error) {
+func (s *savedRows) counter() (*Rows, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -98,39 +98,39 @@ func (s *savedCounter) counter() (*Rows, error) {
 		c.Close()
 		return nil, snapshot.ErrInconsistent
 	}
-	c.tally, c.pending.position = s.tally, s.position
-	c.opened = s.front * s.step
+	c.rowsState, c.pending.position = s.rowsState, s.position
+	c.currentStart = s.current * s.step
 	return c, nil
 }
 
 // check returns an error unless all fits together.
-func (s *savedCounter) check() error {
+func (s *savedRows) check() error {
 	if _, err := chooseStep(time.Duration(s.window), time.Duration(s.step)); err != nil || s.step == 0 {
 		return snapshot.ErrInconsistent
 	}
 	farthest := calendar.Index(calendar.Farthest, s.step) + 1
 	switch {
-	case s.most < layout.SlidingLines || uint64(s.most) > rowtable.MaxLines || s.most&(s.most-1) != 0,
-		s.front < -farthest || s.front > farthest || s.debt < 0 || s.taken < 0,
+	case s.maxLines < layout.SlidingLines || uint64(s.maxLines) > rowtable.MaxLines || s.maxLines&(s.maxLines-1) != 0,
+		s.current < -farthest || s.current > farthest || s.sweepDebt < 0 || s.taken < 0,
 		s.level > 64 || s.position < 0 || s.position >= rowtable.Step,
-		s.held < 0 || s.held >= calendar.Quorum, !s.started && s.held > 0:
+		s.quarantined < 0 || s.quarantined >= calendar.Quorum, !s.started && s.quarantined > 0:
 		return snapshot.ErrInconsistent
 	}
 	return nil
 }
 
 // load reads the elements.
-func (s *Rows) load(in *snapshot.Reader, saved *savedCounter) error {
+func (s *Rows) load(in *snapshot.Reader, saved *savedRows) error {
 	if err := s.rows.Load(in, &saved.rows); err != nil {
 		return err
 	}
 	if s.rows.Passing() {
-		s.apart = new(rowtable.Sides[uint64])
+		s.sides = new(rowtable.Sides[uint64])
 	}
 	if s.rows.Thinning {
 		s.thinned = make([]uint32, len(s.counts))
 	}
-	words := make([]uint64, 3*saved.held)
+	words := make([]uint64, 3*saved.quarantined)
 	for _, part := range []struct {
 		name string
 		n    int
@@ -149,9 +149,9 @@ func (s *Rows) load(in *snapshot.Reader, saved *savedCounter) error {
 	var times []int64
 	for h := range slices.Chunk(words, 3) {
 		one := datedElement{digest.Digest{h[0], h[1]}, int64(h[2])}
-		s.held, times = append(s.held, one), append(times, one.time)
+		s.quarantine, times = append(s.quarantine, one), append(times, one.time)
 	}
-	if s.started && !s.clock.Resume(max(saved.latest, s.opened), times, saved.votes) {
+	if s.started && !s.clock.Resume(max(saved.latest, s.currentStart), times, saved.votes) {
 		return snapshot.ErrInconsistent
 	}
 	return in.CheckSeal("lines")

@@ -30,13 +30,13 @@ type Copy struct {
 	steps []func(out *Writer) // that write the snapshots
 	all   []*LineCopy
 	done  int           // of all
-	room  *layout.Arena // nil for none
+	arena *layout.Arena // nil for none
 	kept  []uint64      // room for LineCopy.kept
 }
 
-// copyWords is how many words of LineCopy.kept are between two looks at the clock: 256 KiB of
+// wordsAtOnce is how many words of LineCopy.kept are between two looks at the clock: 256 KiB of
 // lines.
-const copyWords = 64
+const wordsAtOnce = 64
 
 // reservedLines are those that are populated between two looks at whether that is stopped: 64 MiB.
 const reservedLines = 1 << 20
@@ -67,17 +67,17 @@ func (c *Copy) Lines() (sum int) {
 // a gigabyte, and may be called by another goroutine than other methods if these wait for it, and
 // not after Start and before Reset. The error is that of layout.NewArena.
 func (c *Copy) Reserve(lines int, stopped func() bool) error {
-	if c.room != nil && len(c.room.Lines()) >= lines {
+	if c.arena != nil && len(c.arena.Lines()) >= lines {
 		return nil
 	}
-	if err := c.closeRoom(); err != nil {
+	if err := c.closeArena(); err != nil {
 		return err
 	}
 	room, err := layout.NewArena(lines + lines/8)
 	if err != nil {
 		return err
 	}
-	c.room = room
+	c.arena = room
 	all := len(room.Lines())
 	for at := 0; at < all && !stopped(); at += reservedLines {
 		room.Populate(at, min(at+reservedLines, all))
@@ -88,7 +88,7 @@ func (c *Copy) Reserve(lines int, stopped func() bool) error {
 // Start begins to copy, and reports whether there is room for it: see Reserve.
 func (c *Copy) Start() bool {
 	lines := c.Lines()
-	if lines > 0 && (c.room == nil || len(c.room.Lines()) < lines) {
+	if lines > 0 && (c.arena == nil || len(c.arena.Lines()) < lines) {
 		return false
 	}
 	words := 0
@@ -101,7 +101,7 @@ func (c *Copy) Start() bool {
 	clear(c.kept[:words])
 	at, word := 0, 0
 	for _, l := range c.all {
-		l.start(c.room.Lines()[at:][:len(l.lines)], c.kept[word:][:l.words()])
+		l.start(c.arena.Lines()[at:][:len(l.lines)], c.kept[word:][:l.words()])
 		at, word = at+len(l.lines), word+l.words()
 	}
 	return true
@@ -111,7 +111,7 @@ func (c *Copy) Start() bool {
 // copied.
 func (c *Copy) Copy(during time.Duration) (done bool) {
 	for begin := time.Now(); c.done < len(c.all); {
-		if c.all[c.done].part(copyWords) {
+		if c.all[c.done].copyWords(wordsAtOnce) {
 			c.done++
 		}
 		if time.Since(begin) >= during {
@@ -133,7 +133,7 @@ func (c *Copy) WriteTo(w io.Writer) (int64, error) {
 // Reset forgets the snapshots, copied or not, and keeps the room.
 func (c *Copy) Reset() {
 	for _, l := range c.all {
-		l.end()
+		l.release()
 	}
 	clear(c.steps)
 	c.steps, c.all, c.done = c.steps[:0], nil, 0
@@ -142,12 +142,12 @@ func (c *Copy) Reset() {
 // Close forgets the snapshots, and gives the room back.
 func (c *Copy) Close() error {
 	c.Reset()
-	return c.closeRoom()
+	return c.closeArena()
 }
 
-func (c *Copy) closeRoom() error {
-	room := c.room
-	if c.room, c.kept = nil, nil; room == nil {
+func (c *Copy) closeArena() error {
+	room := c.arena
+	if c.arena, c.kept = nil, nil; room == nil {
 		return nil
 	}
 	return room.Close()
@@ -216,8 +216,8 @@ func (l *LineCopy) KeepRange(from, to int) {
 	}
 }
 
-// part copies the lines of so many words, and reports whether they were the last.
-func (l *LineCopy) part(words int) bool {
+// copyWords copies the lines of so many words, and reports whether they were the last.
+func (l *LineCopy) copyWords(words int) bool {
 	for end := min(l.next+words, len(l.kept)); l.next < end; l.next++ {
 		first := 64 * l.next
 		last := min(first+64, len(l.from))
@@ -233,12 +233,12 @@ func (l *LineCopy) part(words int) bool {
 	if l.next < len(l.kept) {
 		return false
 	}
-	l.end()
+	l.release()
 	return true
 }
 
-// end lets the filter's lines go.
-func (l *LineCopy) end() {
+// release lets the filter's lines go.
+func (l *LineCopy) release() {
 	if l.from == nil {
 		return
 	}

@@ -111,7 +111,7 @@ func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, field
 	words := fields.words()
 	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
 	s.Words(len(words), func(i int) uint64 { return words[i] })
-	s.sealed()
+	s.writeSeal()
 	return s
 }
 
@@ -130,10 +130,10 @@ func (s *Writer) write(b []byte) {
 	s.written += int64(n)
 }
 
-// sealed writes the seal of all before.
-func (s *Writer) sealed() {
+// writeSeal writes the seal of all before.
+func (s *Writer) writeSeal() {
 	if s.copy != nil {
-		s.copy.add((*Writer).sealed)
+		s.copy.add((*Writer).writeSeal)
 		return
 	}
 	s.write(s.seal.Sum(nil))
@@ -180,9 +180,9 @@ func (u *usedLines) add(line int) {
 	u.count++
 }
 
-// Shared writes lines from to to-1 of a filter that keeps those it is about to change for the copy
+// SharedLines writes lines from to to-1 of a filter that keeps those it is about to change for the copy
 // that is returned, nil for none: so they can be copied while the filter goes on.
-func (s *Writer) Shared(a *layout.Arena, from, to int) *LineCopy {
+func (s *Writer) SharedLines(a *layout.Arena, from, to int) *LineCopy {
 	if s.copy == nil {
 		s.Lines(a.Lines()[from:to])
 		return nil
@@ -194,7 +194,7 @@ func (s *Writer) Shared(a *layout.Arena, from, to int) *LineCopy {
 
 // End writes the last seal, and returns the first error.
 func (s *Writer) End() error {
-	s.sealed()
+	s.writeSeal()
 	return s.err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Counter is a Filter as a counter of distinct digests, in a fixed amount of
 // memory however many there are: what was forgotten counts again when it returns.
-type Counter struct{ stream *Filter }
+type Counter struct{ filter *Filter }
 
 var _ engine.Counter[digest.Digest] = (*Counter)(nil)
 
@@ -25,7 +25,7 @@ func NewCounter(c Config) (*Counter, error) {
 }
 
 // TestAndSet is as Counter says, up to the filter's errors.
-func (c *Counter) TestAndSet(seen []uint64, d []digest.Digest) { c.stream.TestAndSet(seen, d) }
+func (c *Counter) TestAndSet(seen []uint64, d []digest.Digest) { c.filter.TestAndSet(seen, d) }
 
 // Counts is as Counter says. Low is how many elements the cells that are occupied must
 // come from, of which queues have any number for one. High is how many were not taken for seen, as each distinct one was once,
@@ -33,7 +33,7 @@ func (c *Counter) TestAndSet(seen []uint64, d []digest.Digest) { c.stream.TestAn
 // Distinct is that at the present rate, which is too high by what was forgotten and
 // returned; with rows nothing was while Evicted is 0.
 func (c *Counter) Counts() engine.Counts {
-	s := c.stream.Stats()
+	s := c.filter.Stats()
 	noticed := s.Elements - s.Seen
 	return engine.Counts{
 		Distinct:    noticed + uint64(math.Round(missedBeside(noticed, s.FPR, s.Seen))),
@@ -44,17 +44,17 @@ func (c *Counter) Counts() engine.Counts {
 }
 
 // MemoryFor is as Sized says: it does not depend on the number.
-func (c *Counter) MemoryFor(uint64) int { return c.stream.Stats().MemoryBytes }
+func (c *Counter) MemoryFor(uint64) int { return c.filter.Stats().MemoryBytes }
 
 // Populate is as Sized says.
 func (c *Counter) Populate() {
-	arena := c.stream.arena
+	arena := c.filter.arena
 	arena.Populate(0, len(arena.Lines()))
 }
 
 // least returns how many distinct elements there were at least.
 func (c *Counter) least(s Stats) uint64 {
-	p := &c.stream.params
+	p := &c.filter.params
 	switch noticed := s.Elements - s.Seen; {
 	case p.family() == familyRows && s.Evicted == 0:
 		return noticed
@@ -74,4 +74,4 @@ func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 }
 
 // Close is as Counter says.
-func (c *Counter) Close() error { return c.stream.Close() }
+func (c *Counter) Close() error { return c.filter.Close() }

@@ -31,7 +31,7 @@ func TestCounterBounds(t *testing.T) {
 			}
 			defer counter.Close()
 			counter.TestAndSet(seen, digests)
-			got, s := counter.Counts(), counter.stream.Stats()
+			got, s := counter.Counts(), counter.filter.Stats()
 			if got.Low > want || got.High < want || got.Distinct < got.Low || got.Distinct > got.High {
 				t.Errorf("%d lines: %+v, want %d", lines, got, want)
 			}

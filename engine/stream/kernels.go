@@ -17,8 +17,8 @@ type methodKernel interface {
 	bytes() int
 	// counts returns the changes so far.
 	counts() kernelCounts
-	// include adds to what counts returns.
-	include(kernelCounts)
+	// restore adds to what counts returns.
+	restore(kernelCounts)
 }
 
 // kernelCounts are the counts of all kernels.
@@ -43,28 +43,28 @@ func (k *rowKernel) counts() kernelCounts {
 	return kernelCounts{occupied: k.sum.Filled, evicted: k.sum.Evicted}
 }
 
-func (k *rowKernel) include(c kernelCounts) {
+func (k *rowKernel) restore(c kernelCounts) {
 	k.sum.Filled += c.occupied
 	k.sum.Evicted += c.evicted
 }
 
 func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
-// bitKernel is that of bit lines.
-type bitKernel struct {
+// stableKernel is that of bit lines.
+type stableKernel struct {
 	params line.StableParams
 	sum    line.StableCounts
 }
 
-func (k *bitKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
+func (k *stableKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64) {
 	line.TestAndSetStable(lines, seen, d, position, nil, k.params, &k.sum)
 }
 
-func (k *bitKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.Ones} }
+func (k *stableKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.Ones} }
 
-func (k *bitKernel) include(c kernelCounts) { k.sum.Ones += c.occupied }
+func (k *stableKernel) restore(c kernelCounts) { k.sum.Ones += c.occupied }
 
-func (k *bitKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
+func (k *stableKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
 // cellKernel is that of cell lines.
 type cellKernel struct {
@@ -78,6 +78,6 @@ func (k *cellKernel) testAndSet(lines []layout.Line, seen []uint64, d []digest.D
 
 func (k *cellKernel) counts() kernelCounts { return kernelCounts{occupied: k.sum.NonZero} }
 
-func (k *cellKernel) include(c kernelCounts) { k.sum.NonZero += c.occupied }
+func (k *cellKernel) restore(c kernelCounts) { k.sum.NonZero += c.occupied }
 
 func (k *cellKernel) bytes() int { return int(unsafe.Sizeof(*k)) }

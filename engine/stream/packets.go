@@ -12,7 +12,7 @@ import (
 
 // Packets is a Filter as a packet filter without a window: times and points of
 // packets have no part in it.
-type Packets struct{ stream *Filter }
+type Packets struct{ filter *Filter }
 
 var _ engine.PacketFilter = (*Packets)(nil)
 
@@ -33,25 +33,25 @@ func NewPackets(c Config) (*Packets, error) {
 
 // TestAndSet implements PacketFilter.
 func (f *Packets) TestAndSet(seen []uint64, d []digest.Digest, _ []int64, _ []uint32) {
-	f.stream.TestAndSet(seen, d)
+	f.filter.TestAndSet(seen, d)
 }
 
 // Stats implements PacketFilter. It suggests no memory: these filters forget whatever
 // they are given.
 func (f *Packets) Stats() engine.PacketStats {
-	s := f.stream.Stats()
+	s := f.filter.Stats()
 	return engine.PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
 }
 
 // Populate is that of Timed.
-func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx, f.stream.arena) }
+func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx, f.filter.arena) }
 
 // Close implements PacketFilter.
-func (f *Packets) Close() error { return f.stream.Close() }
+func (f *Packets) Close() error { return f.filter.Close() }
 
 // Snapshot is that of the Filter.
 func (f *Packets) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	return f.stream.Snapshot(w, secret, label)
+	return f.filter.Snapshot(w, secret, label)
 }
 
 // RestorePackets is Restore for what Packets.Snapshot wrote.

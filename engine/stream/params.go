@@ -266,7 +266,7 @@ func (p *parameters) newKernel() methodKernel {
 	case familyRows:
 		return &rowKernel{params: line.RowParams{Shape: p.shape, Eviction: method.eviction}}
 	case familyBits:
-		return &bitKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p}}
+		return &stableKernel{params: line.StableParams{Method: method.bits, K: p.k, P: p.p}}
 	default:
 		rule, err := line.NewCellRule(p.cells())
 		if err != nil {

@@ -33,7 +33,7 @@ func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	mem.CheckOpen("Stream.Snapshot", s.arena)
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
-	s.copying = out.Shared(s.arena, 0, s.params.lines)
+	s.copying = out.SharedLines(s.arena, 0, s.params.lines)
 	return out.End()
 }
 
@@ -63,7 +63,7 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 		return nil, err
 	}
 	s.elements, s.seen = saved.elements, saved.seen
-	s.kernel.include(saved.kernelCounts)
+	s.kernel.restore(saved.kernelCounts)
 	return s, nil
 }
 

@@ -1,15 +1,12 @@
 package theory
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // AgePartitioned is an age-partitioned Bloom filter (Shtul, Baquero, Almeida,
-// Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An
-// element is set in the K youngest, and reported when any K neighbouring ones have
-// its bits. After each generation the oldest slice is cleared and becomes the
-// youngest. So it finds everything of the last L generations.
+// Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An element
+// sets a bit in each of the K youngest slices. It is reported when any K neighboring
+// slices have its bits. After each generation the oldest slice is cleared and becomes the
+// youngest. So the filter finds everything of the last L generations.
 type AgePartitioned struct {
 	K, L       int // each from 1 to 1024
 	SliceBits  int // at least 1
@@ -31,8 +28,7 @@ func (a AgePartitioned) validate() error {
 	return requireAtLeast("generation", a.Generation, 0)
 }
 
-// FullFPR returns the false positive rate at the end of a generation, when it is
-// highest.
+// FullFPR returns the false positive rate at the end of a generation, its highest.
 func (a AgePartitioned) FullFPR() (float64, error) {
 	if err := a.validate(); err != nil {
 		return 0, err
@@ -58,8 +54,8 @@ func (a AgePartitioned) FPR() (float64, error) {
 	return sum / (3 * intervals), nil
 }
 
-// fpr is the rate after inserted elements of the running generation: the probability
-// that some K neighbours among K+L independent slices have a bit set. runs[j] is the
+// fpr is the rate after inserted elements of the running generation: the probability that
+// some K neighbors among K+L independent slices have a bit set. runs[j] is the
 // probability that no K did so far and that the last j are set.
 func (a AgePartitioned) fpr(inserted float64) float64 {
 	runs, found := make([]float64, a.K), 0.0
@@ -82,18 +78,4 @@ func (a AgePartitioned) fpr(inserted float64) float64 {
 		runs[0] = none * (1 - set)
 	}
 	return min(found, 1)
-}
-
-// AgePartitionedGeneration returns how many elements a generation may insert so that
-// slices end half full, at which a given memory finds elements of the longest
-// window: ln(2) sliceBits / k (Shtul, Baquero, Almeida, 2020, section on
-// parameters). Domain: sliceBits >= 1, k >= 1.
-func AgePartitionedGeneration(sliceBits, k int) (float64, error) {
-	if err := requireAtLeast("bits of a slice", sliceBits, 1); err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("k", k, 1); err != nil {
-		return 0, err
-	}
-	return math.Ln2 * float64(sliceBits) / float64(k), nil
 }

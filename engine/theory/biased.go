@@ -23,8 +23,8 @@ const (
 	RLBSBF
 )
 
-// BiasedStream describes a run of BDNB12, section 6: Distinct different elements, each
-// there at least once, and Elements - Distinct more copies of uniformly chosen
+// BiasedStream describes a run of BDNB12, section 6: Distinct different elements, each of
+// which occurs at least once, and Elements - Distinct more copies of uniformly chosen
 // ones, all shuffled.
 type BiasedStream struct {
 	Elements int // more than Distinct
@@ -41,21 +41,21 @@ type BiasedRates struct {
 // Biased returns the error rates of a filter with k arrays of s bits at the end of a
 // stream, in the limit of many bits (the error is in the order of 1/s).
 //
-// It takes BDNB12's decomposition, by the last time at which a bit was set and the
-// probability that it was not cleared since (Eq. 3.10 to 3.17, 4.1 and 4.2), but not
-// its recurrences (Eq. 4.3, 4.5, 5.2), which take "reported distinct" and "this bit
-// is clear" as independent: they let X go to 1, while a filter like BSBF with
-// k = 2, by the paper's own tables too, settles far below (at 0.38 for new elements). Distinct and duplicate are swapped in
-// Algorithms 2 to 4, and Algorithm 1 is not what the tables come from; the
-// readings taken are those at [RSBF] to [RLBSBF].
+// It uses BDNB12's decomposition by the last time at which a bit was set and the
+// probability that it was not cleared since (Eq. 3.10 to 3.17, 4.1 and 4.2). It does not
+// use the recurrences (Eq. 4.3, 4.5, 5.2). These treat "reported distinct" and "this bit
+// is clear" as independent, and so let X go to 1. A filter like BSBF with k = 2 settles
+// far below (at 0.38 for new elements), in the paper's own tables too. Algorithms 2 to 4
+// swap distinct and duplicate, and Algorithm 1 does not give the tables; the
+// interpretation is that of [RSBF] to [RLBSBF].
 //
-// The arrays are cleared at the rate of the reports, so that the rates solve an
-// integral equation over the stream, here on a grid of biasedSteps points: accurate
-// to four digits up to about ten elements for each bit of an array and ten copies of
-// an element, to 0.5 % at the ends of the domain (1.5 % for tiny false negative
-// rates). Domain: k >= 1, s >= 1000, s >= Elements/100,
-// Distinct < Elements < 100 Distinct, and for RSBF
-// Elements <= s/0.03, from where on its threshold p* = 0.03 would take over.
+// The reports determine how fast the arrays are cleared, so the rates solve an integral
+// equation over the stream. It is solved on a grid of biasedSteps points. The result has
+// four correct digits up to about ten elements for each bit of an array and ten copies of
+// an element, and is within 0.5 % at the ends of the domain (1.5 % for tiny false
+// negative rates). Domain: k >= 1, s >= 1000, s >= Elements/100, Distinct < Elements <
+// 100 Distinct, and for RSBF Elements <= s/0.03, from where on its threshold p* = 0.03
+// would take over.
 func Biased(method BiasedMethod, k, s int, stream BiasedStream) (BiasedRates, error) {
 	if err := requireBiased(method, k, s, stream); err != nil {
 		return BiasedRates{}, err
@@ -98,11 +98,11 @@ const biasedSteps = 1000
 // biasedRun is the state of a solution. Time runs from 0 to 1 along the stream. An
 // id has one copy at a uniform time and others at a Poisson rate of extra.
 //
-// A bit is clear at a time u if and only if it was cleared at some t < u and no id
-// of the bit was inserted in between. Clearings of a bit are a Poisson process,
-// since they are random. An id that is reported as a duplicate needs no
-// insertion: its bits are set. Thus for all methods but RSBF each copy counts as an
-// insertion; RSBF thins them by inserted(u), which amounts to a change of time.
+// A bit is clear at a time u if and only if it was cleared at some t < u and no id of the
+// bit was inserted in between. Clearings of a bit are random and so a Poisson process. An
+// id that is reported as a duplicate needs no insertion, since its bits are set. So each
+// copy counts as an insertion for all methods but RSBF, which thins them by inserted(u).
+// This amounts to a change of time.
 type biasedRun struct {
 	method       BiasedMethod
 	k            int
@@ -175,9 +175,9 @@ func (r *biasedRun) firstAt(u float64) float64 {
 	return math.Exp(-r.extra*u) * (1 + r.extra*(1-u))
 }
 
-// solve fills in the false positives and negatives at grid point i and returns
-// the share of clear bits. It goes back in time, so that what it has summed
-// at t is the probability that a bit was cleared after t and not set since.
+// solve fills in the false positives and negatives at grid point i and returns the share
+// of clear bits. It goes back in time: its sum at t is the probability that a bit was
+// cleared after t and not set since.
 func (r *biasedRun) solve(i int) (clear float64) {
 	const h = 1.0 / biasedSteps
 	misses := 0.0
@@ -190,7 +190,8 @@ func (r *biasedRun) solve(i int) (clear float64) {
 		decayThen := r.survival[j] / r.survival[i]
 		clear += (decay - decayThen) * (unhit + unhitThen) / 2
 		unhit, decay = unhitThen, decayThen
-		// Density of pairs of copies of an id, one inserted at t, one now, none inserted between.
+		// Density of pairs of copies of an id, one inserted at t, one now, none inserted
+		// between.
 		pairs := r.inserted[j] * alone * r.extra * (r.extra*(1-span) + 2)
 		integrand := pairs * (1 - r.allSet(clear))
 		misses += h * (previous + integrand) / 2

@@ -109,14 +109,15 @@ func TestBiasedAgainstSimulation(t *testing.T) {
 	}
 }
 
-// On new elements alone BSBF settles where 1-x = x (1-x^k): clearings and settings
-// even out. For k = 2 that is the golden section, X = 0.382.
+// On new elements alone BSBF settles where 1-x = x (1-x^k), where clearings and settings
+// balance. For k = 2 that is the golden section, X = 0.382.
 func TestBiasedSettles(t *testing.T) {
 	rates := value[BiasedRates](t)(Biased(BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990}))
 	near(t, "X", rates.X, (3-math.Sqrt(5))/2, 1e-3)
 }
 
-// The false negative rate alone may rise with memory: a full filter reports everything.
+// Only the false negative rate may rise with memory, since a full filter reports
+// everything.
 func TestBiasedMoreMemoryMeansFewerErrors(t *testing.T) {
 	for method := RSBF; method <= RLBSBF; method++ {
 		last := BiasedRates{FPR: 1, FNR: 1}

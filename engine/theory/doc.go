@@ -1,6 +1,7 @@
-// Package theory holds the closed forms and recurrences of the duplicate
-// detection literature: error rates, stable points and best parameters of the
-// filters that package engine builds, to size them with and to test them against.
+// Package theory holds the closed forms and recurrences of the duplicate detection
+// literature: error rates, stable points and best parameters of filters. Package sizing
+// plans with them, and tests hold measured rates against them. It builds no filters:
+// these are in package engine, and the papers' own in engine/paper.
 //
 // The papers are cited by their short names:
 //
@@ -15,8 +16,8 @@
 //   - KNPS: Koloniari, Ntarmos, Pitoura, Souravlias, One is Enough: Distributed
 //     Filtering for Duplicate Elimination.
 //
-// All functions are pure. Rates and probabilities are shares of 1. Arguments
-// outside of a function's domain, NaN among them, are reported by an error that
-// wraps [ErrDomain]. Where a paper is misprinted, the function's documentation
-// says what was taken instead and why.
+// All functions are pure. Rates and probabilities are shares of 1. An argument outside of
+// a function's domain, such as NaN, gives an error that wraps [ErrDomain]. Where a paper
+// is misprinted, the function's documentation says what the function computes instead and
+// why.
 package theory

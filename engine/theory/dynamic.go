@@ -19,9 +19,9 @@ func BloomDensity(m, k int, fpr float64) (float64, error) {
 	return float64(m) * math.Pow(fpr, 1/float64(k)), nil
 }
 
-// CombinedFPR returns the false positive rate of filters that are all asked, of
-// which each has one of the given rates: 1 - (1-p_1)(1-p_2)..., 0 for none. KNPS,
-// section 5, calls it slightly worse than one filter's. Domain: 0 <= p_i <= 1.
+// CombinedFPR returns the false positive rate of several filters that are all queried and
+// have the given rates: 1 - (1-p_1)(1-p_2)..., 0 for none. KNPS, section 5, calls it
+// slightly worse than one filter's. Domain: 0 <= p_i <= 1.
 func CombinedFPR(rates ...float64) (float64, error) {
 	logNone := 0.0
 	for _, p := range rates {
@@ -33,13 +33,12 @@ func CombinedFPR(rates ...float64) (float64, error) {
 	return -math.Expm1(logNone), nil
 }
 
-// Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits
-// and K hash functions, of which the newest takes elements until its false positive
-// rate is FPR.
+// Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
+// hash functions. The newest takes elements until its false positive rate is FPR.
 //
-// Its methods take the elements that are held: those of the window, each once, or
-// all for append-only filters. For filters that grow by density the rates and
-// numbers are the means, as the elements that make a filter full vary.
+// Its methods take the number of elements held: those of the window, each once, or all
+// for append-only filters. For filters that grow by density the results are means, since
+// the number of elements that fill a filter varies.
 type Dynamic struct {
 	Bits int     // m of each filter, at least 1
 	K    int     // at least 1
@@ -101,11 +100,10 @@ func (d Dynamic) combined(held, newest, capacity int) float64 {
 	return 1 - none
 }
 
-// CardinalityFilters returns the mean number of filters alive when events come
-// steadily and filters grow by cardinality: 1 + (held-1)/Capacity, for a filter
-// lives from its first event to the end of its last one's window. So it is above 1
-// however few events are held (KNPS, section 5: "between one and two"). Domain:
-// held >= 1.
+// CardinalityFilters returns the mean number of filters alive when events come steadily
+// and filters grow by cardinality: 1 + (held-1)/Capacity, since a filter lives from its
+// first event to the end of the window of its last one. So it is above 1 for any number
+// of events (KNPS, section 5: "between one and two"). Domain: held >= 1.
 func (d Dynamic) CardinalityFilters(held int) (float64, error) {
 	if err := requireAtLeast("held", held, 1); err != nil {
 		return 0, err
@@ -117,9 +115,9 @@ func (d Dynamic) CardinalityFilters(held int) (float64, error) {
 	return 1 + float64(held-1)/float64(capacity), nil
 }
 
-// DensityFilters is [Dynamic.CardinalityFilters] for filters that grow by density:
-// the same if more than Capacity elements are held, and else 1, since a filter that
-// loses what it takes is never full. Domain: held >= 1.
+// DensityFilters is [Dynamic.CardinalityFilters] for filters that grow by density: the
+// same if more than Capacity elements are held, else 1. Below that number a filter loses
+// elements as fast as it takes them and is never full. Domain: held >= 1.
 func (d Dynamic) DensityFilters(held int) (float64, error) {
 	filters, err := d.CardinalityFilters(held)
 	if err != nil {

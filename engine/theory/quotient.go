@@ -43,11 +43,11 @@ func (q Quotient) validateWithDuplicates() error {
 // after m other distinct elements: the expected number of occupied cells in a row
 // over S.
 //
-// Until a row is full it holds each fingerprint that came by, so that its occupied
-// cells are min(K, B), with B binomial of S values that are there with probability
-// 1-(1-1/(N S))^m; for large S that is min(K, Poisson(m/N)). Unlike
-// [Quotient.PrintedFP], which it equals for K = 1, it takes into account that
-// empty cells are filled first. Domain: m >= 0.
+// Until a row is full it holds each fingerprint that came. So min(K, B) of its cells are
+// occupied, with B binomial of S values that are present with probability 1-(1-1/(N
+// S))^m; for large S that is min(K, Poisson(m/N)). For K = 1 it equals
+// [Quotient.PrintedFP]. Unlike that, it takes into account that empty cells are filled
+// first. Domain: m >= 0.
 func (q Quotient) NewElementFP(m int) (float64, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
@@ -68,9 +68,9 @@ func (q Quotient) newElementFP(m float64) float64 {
 	return occupied / float64(q.S)
 }
 
-// FPR returns the false positive rate over a stream of n distinct elements, to which
-// duplicates make no difference: the mean of [Quotient.NewElementFP] over m = 0 .. n-1,
-// by Simpson's rule. Its time grows with K. Domain: n >= 1.
+// FPR returns the false positive rate over a stream of n distinct elements (duplicates
+// make no difference): the mean of [Quotient.NewElementFP] over m = 0 .. n-1, by
+// Simpson's rule. Its time grows with K. Domain: n >= 1.
 func (q Quotient) FPR(n int) (float64, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
@@ -92,9 +92,9 @@ func (q Quotient) fpr(n float64) float64 {
 	return saturated - missing/(n-1)
 }
 
-// PrintedFP returns FP_m as GLN19, Theorem 4.1, has it: K/S (1-(1-1/(N K))^m).
-// Its proof assumes full rows from the start. It is right for K = 1 and at
-// saturation, and too low before that for K > 1. Domain: m >= 0.
+// PrintedFP returns FP_m as in GLN19, Theorem 4.1: K/S (1-(1-1/(N K))^m). Its proof
+// assumes full rows from the start. It is right for K = 1 and at saturation, and too low
+// before that for K > 1. Domain: m >= 0.
 func (q Quotient) PrintedFP(m int) (float64, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
@@ -105,13 +105,13 @@ func (q Quotient) PrintedFP(m int) (float64, error) {
 	return float64(q.K) / float64(q.S) * powMinus(1/(float64(q.Rows)*float64(q.K)), float64(m)), nil
 }
 
-// FNR returns the limit of the false negative rate on a long stream drawn uniformly
-// from universe different elements (GLN19, Theorem 4.2 and Appendix B). The last
-// two terms of the printed result are brought to one denominator, which takes away
-// their cancelling difference 1-a-c. Appendix B starts with two signs wrong and
-// ends with the right result. For a universe far larger than the table it is
-// 1-K/S. The proof takes rows as all alike; with few elements of the universe for
-// each row (four, say) the true rate is some 6 % lower. Domain: universe >= 1.
+// FNR returns the limit of the false negative rate on a long stream drawn uniformly from
+// universe different elements (GLN19, Theorem 4.2 and Appendix B). The last two terms of
+// the printed result are brought to one denominator, which removes the canceling
+// difference 1-a-c. Appendix B starts with two wrong signs and ends with the right
+// result. For a universe far larger than the table it is 1-K/S. The proof assumes that
+// all rows are alike. With few elements of the universe for each row (four, say), the
+// true rate is some 6 % lower. Domain: universe >= 1.
 func (q Quotient) FNR(universe int) (float64, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
@@ -149,10 +149,10 @@ func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
 	return fpr, 1 - fpr, nil
 }
 
-// SQFFingerprints returns the number of different fingerprints of a streaming
-// quotient filter that keeps rPrime of r remainder bits and the remainder's Hamming
-// weight: 2^r' (r-r'+1) (GLN19, section 4.4.1). They aren't equally likely in
-// general. Domain: 0 <= rPrime <= r <= 30, so that the number fits an int everywhere.
+// SQFFingerprints returns the number of different fingerprints of a streaming quotient
+// filter that keeps rPrime of r remainder bits and the remainder's Hamming weight: 2^r'
+// (r-r'+1) (GLN19, section 4.4.1). They are not equally likely in general. Domain: 0 <=
+// rPrime <= r <= 30, so that the number fits an int everywhere.
 func SQFFingerprints(r, rPrime int) (int, error) {
 	if r < 0 || r > 30 || rPrime < 0 || rPrime > r {
 		return 0, fmt.Errorf("theory: r is %d and r' %d, must be 0 <= r' <= r <= 30: %w", r, rPrime, ErrDomain)
@@ -166,10 +166,10 @@ func SQFFingerprints(r, rPrime int) (int, error) {
 //
 //	ceil(log2 S) / (r' + ceil(log2(r+1))), S = 2^r' (r-r'+1)
 //
-// It is 2/3 for the recommended r = 2, r' = 1: the paper's saving of 33 %. That
-// holds only if an empty cell costs no code. With emptyCode one code of the table's
-// cells is taken by it (log2(S+1)), for which the filter has a spare one, and the
-// ratio for the same parameters is 1. Domain: 0 <= rPrime <= r <= 30, r >= 1.
+// It is 2/3 for the recommended r = 2, r' = 1: the paper's saving of 33 %. That holds
+// only if an empty cell costs no code. With emptyCode it takes one code of the table's
+// cells (log2(S+1)), while the filter has a spare one. Then the ratio for the same
+// parameters is 1. Domain: 0 <= rPrime <= r <= 30, r >= 1.
 func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
 	codes, err := SQFFingerprints(r, rPrime)
 	if err != nil {
@@ -186,8 +186,8 @@ func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
 
 // SQFMatch returns the probability that two elements have the same fingerprint in a
 // streaming quotient filter: that of the r' bits kept, and that of equal weights of the
-// other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). Times k it is the limit of the false
-// positive rate where all fingerprints are equally likely: r-r' is 0 or 1. Domain:
+// other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). If all fingerprints are equally
+// likely (r-r' is 0 or 1), k times this is the limit of the false positive rate. Domain:
 // 0 <= rPrime <= r <= 30.
 func SQFMatch(r, rPrime int) (float64, error) {
 	if _, err := SQFFingerprints(r, rPrime); err != nil {
@@ -200,13 +200,12 @@ func SQFMatch(r, rPrime int) (float64, error) {
 	return match, nil
 }
 
-// SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's
-// false positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 less that
-// (GLN19, section 3, correcting the filter's authors). The root has r where the exact
-// match has r-r' (see [SQFMatch]): for r = 2 and r' = 1 it gives 0.1995 instead of
-// 0.25, which the paper's measurements have, too. Rates above 1, which
-// rows with as many cells as fingerprints come to, are given as 1. Domain: k >= 1,
-// 1 <= r <= 30, 0 <= rPrime <= r.
+// SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's false
+// positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 minus that (GLN19,
+// section 3, correcting the filter's authors). The root has r where the exact match has
+// r-r' (see [SQFMatch]): for r = 2 and r' = 1 it gives 0.1995 instead of the exact 0.25,
+// which the paper's measurements have too. Rates above 1, for rows with as many cells as
+// fingerprints, are given as 1. Domain: k >= 1, 1 <= r <= 30, 0 <= rPrime <= r.
 func SQFSaturatedFPR(k, r, rPrime int) (float64, error) {
 	if _, err := SQFFingerprints(r, rPrime); err != nil {
 		return 0, err

@@ -50,21 +50,21 @@ func (s UniformStream) Duplicates() (float64, error) {
 // time) and the false negative rate (of all further ones) over a whole stream from
 // an empty table, before saturation too.
 //
-// GLN19 has the first for K = 1 only (see [Quotient.PrintedFP]) and the second in
-// the limit of long streams only. What is done here for QHT: a row takes every new
-// fingerprint until it is full, at a time T. Then the fingerprint of a given
-// element gets lost when another one of its row evicts it, and comes back with a
-// false duplicate; after each draw of the element it is there. The time since then,
-// at most since T, is averaged over the draws, and the number n of other elements that
-// can come to the row over Poisson's distribution. For n much larger than K the
-// share of duplicates missed is (1-K/S)(1-e^(-t/(NK))) after a time t. QHTD is the
-// same with (1-1/S)^K for 1-K/S and with rows that are full after K draws. In QQHTD it
-// takes K draws for the row to lose the fingerprint.
+// GLN19 has the first for K = 1 only (see [Quotient.PrintedFP]) and the second in the
+// limit of long streams only. The model for QHT: a row takes every new fingerprint until
+// it is full, at a time T. Then another element of the row may evict the fingerprint of a
+// given element, and a false duplicate may restore it; after each draw of the element it
+// is there. The model averages the time since then, at most since T, over the draws. It
+// averages the number n of other elements that can come to the row over a Poisson
+// distribution. For n much larger than K the share of duplicates missed is
+// (1-K/S)(1-e^(-t/(NK))) after a time t. QHTD is the same with (1-1/S)^K for 1-K/S and
+// with rows that are full after K draws. In QQHTD the row loses the fingerprint after K
+// draws.
 //
-// For K = 1 the rates are exact but for terms of order 1/Elements and 1/Rows. For
-// larger K they are within 3 % of simulated ones if n is 20 or more on average.
-// The work grows with K, not with the stream. Domain: 1 <= K <= 65536, K <= S
-// for QHT, Elements >= 2, Universe >= 2.
+// For K = 1 the rates are exact up to terms of order 1/Elements and 1/Rows. For larger K
+// they are within 3 % of simulated ones if n is 20 or more on average. The work grows
+// with K, not with the stream. Domain: 1 <= K <= 65536, K <= S for QHT, Elements >= 2,
+// Universe >= 2.
 func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
 	if err := q.validateVariant(variant); err != nil {
 		return 0, 0, err
@@ -105,8 +105,9 @@ func (q Quotient) validateVariant(variant QuotientVariant) error {
 // population is a number of other elements that can come to an element's row.
 type population struct{ others, weight float64 }
 
-// populations returns Poisson's distribution without 0, which makes no errors: in full
-// up to a mean of 20, from there as the three points of Gauss-Hermite quadrature.
+// populations returns the Poisson distribution without 0, which causes no errors. Up to a
+// mean of 20 it is complete; from there on it is the three points of Gauss-Hermite
+// quadrature.
 func populations(mean float64) []population {
 	if mean > 20 {
 		wide := math.Sqrt(3 * mean)
@@ -196,10 +197,10 @@ func (r sharedRow) positives() float64 {
 	}, r.end(r.pushedOut), scales/r.rate)
 }
 
-// scales is after how many times its scale an exponential is as good as 0.
+// scales is how many times its scale an exponential takes to vanish.
 const scales = 40
 
-// settled returns a time, found by doubling begin, from which on law is as good as 1;
+// settled returns a time, found by doubling begin, from which law is practically 1. It is
 // at most n.
 func settled(begin, n float64, law func(t float64) float64) float64 {
 	end := begin
@@ -209,8 +210,8 @@ func settled(begin, n float64, law func(t float64) float64) float64 {
 	return min(end, n)
 }
 
-// integral integrates f from 0 to n in parts that begin at the times given, between
-// which f changes smoothly.
+// integral integrates f from 0 to n in parts that begin at the given times. Between these
+// f must be smooth.
 func integral(n float64, f func(t float64) float64, times ...float64) float64 {
 	slices.Sort(times)
 	sum, from := 0.0, 0.0

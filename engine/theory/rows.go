@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Row is a table of rows of fingerprints of which an element's hash chooses one. A
-// fingerprint takes 2^FingerprintBits - 1 values, as 0 is an empty cell; no value
-// is twice in a row. Rows with random eviction are quotient hash tables without
+// Row is a table of rows of fingerprints. An element's hash chooses its row. A
+// fingerprint has 2^FingerprintBits - 1 values, since 0 is an empty cell, and no value
+// occurs twice in a row. Rows with random eviction are quotient hash tables without
 // copies (GLN19, section 3.1).
 type Row struct {
 	Rows            int // at least 1
@@ -47,12 +47,11 @@ func (r Row) FPR() (float64, error) {
 	return float64(r.Cells) / fingerprints(r.FingerprintBits), nil
 }
 
-// LRUMiss returns the probability that an element is forgotten after gap other
-// different elements, when rows lose what was seen least recently: P(B >= Cells) for
-// B binomial of gap trials with chance 1/Rows. With FIFO eviction it holds for gap
-// insertions after the element's own. It leaves out fingerprints that are equal by
-// chance, which make it too high by a share in the order of the FPR. Domain:
-// gap >= 0.
+// LRUMiss returns the probability that an element is forgotten after gap other distinct
+// elements, when rows evict the least recently seen: P(B >= Cells) for B binomial of gap
+// trials with chance 1/Rows. With FIFO eviction it holds for gap insertions after the
+// element's own. It ignores fingerprints that are equal by chance, and so is too high by
+// a share in the order of the FPR. Domain: gap >= 0.
 func (r Row) LRUMiss(gap int) (float64, error) {
 	if err := r.requireGap(gap); err != nil {
 		return 0, err
@@ -60,26 +59,9 @@ func (r Row) LRUMiss(gap int) (float64, error) {
 	return binomialFrom(r.Cells, float64(gap), 1/float64(r.Rows)), nil
 }
 
-// FIFOMiss returns the probability that an element that was found at a random time of its stay
-// is forgotten after gap insertions of others, when rows lose what was inserted
-// first: E[min(B, Cells)] / Cells for B binomial of gap trials with chance 1/Rows. At
-// a random time an element is in each of the Cells places with the same
-// probability, and is lost after as many insertions as are left to it. It is never
-// below that of LRU rows. Domain: gap >= 0.
-func (r Row) FIFOMiss(gap int) (float64, error) {
-	if err := r.requireGap(gap); err != nil {
-		return 0, err
-	}
-	sum := 0.0
-	for left := 1; left <= r.Cells; left++ {
-		sum += binomialFrom(left, float64(gap), 1/float64(r.Rows))
-	}
-	return sum / float64(r.Cells), nil
-}
-
-// RandomMiss returns the probability that an element is forgotten after gap insertions
-// of others into full rows that lose a random fingerprint: 1 - (1-1/(Rows
-// Cells))^gap. Domain: gap >= 0.
+// RandomMiss returns the probability that an element is forgotten after gap insertions of
+// others into full rows that evict a random fingerprint: 1 - (1-1/(Rows Cells))^gap.
+// Domain: gap >= 0.
 func (r Row) RandomMiss(gap int) (float64, error) {
 	if err := r.requireGap(gap); err != nil {
 		return 0, err
@@ -94,11 +76,11 @@ func (r Row) requireGap(gap int) error {
 	return requireAtLeast("gap", gap, 0)
 }
 
-// TimedRowMiss returns the probability that a row of the given cells has lost an
-// element of a sliding window, when rows lose the oldest and hold lambda elements of
-// the window on average: P(X >= cells) for X Poisson of mean lambda*age. The age is
-// the share of the window's different elements that came since the element was
-// last seen. Domain: cells >= 1, lambda from 0 to 1e6, 0 <= age <= 1.
+// TimedRowMiss returns the probability that a row of the given cells has lost an element
+// of a sliding window, when rows evict the oldest and hold lambda elements of the window
+// on average: P(X >= cells) for X Poisson of mean lambda*age. The age is the share of the
+// window's different elements that came since the element was last seen. Domain: cells >=
+// 1, lambda from 0 to 1e6, 0 <= age <= 1.
 func TimedRowMiss(cells int, lambda, age float64) (float64, error) {
 	if err := requireAtLeast("cells", cells, 1); err != nil {
 		return 0, err
@@ -134,13 +116,12 @@ func TimedRowFPR(cells, fingerprintBits int, lambda float64) (float64, error) {
 	return occupied / fingerprints(fingerprintBits), nil
 }
 
-// BlockedBloomFPR returns the false positive rate of a Bloom filter of lines whose
-// bits are cut into k equal parts with one bit of an element in each: the mean over
-// the Poisson number X of a line's elements, of mean load, of (1-(1-k/lineBits)^X)^k
-// (Putze, Sanders, Singler, Cache-, Hash- and Space-Efficient Bloom Filters, JEA
-// 2009, section 3, for lines in parts). It is exact for many lines, since parts
-// are independent once X is given. Domain: k >= 1, lineBits >= k, load from 0 to
-// 1e6.
+// BlockedBloomFPR returns the false positive rate of a Bloom filter of lines whose bits
+// are cut into k equal parts with one bit of an element in each: the mean over the
+// Poisson number X of a line's elements, of mean load, of (1-(1-k/lineBits)^X)^k (Putze,
+// Sanders, Singler, Cache-, Hash- and Space-Efficient Bloom Filters, JEA 2009, section 3,
+// for lines in parts). It is exact in the limit of many lines, since parts are
+// independent for a given X. Domain: k >= 1, lineBits >= k, load from 0 to 1e6.
 func BlockedBloomFPR(lineBits, k int, load float64) (float64, error) {
 	if err := requireAtLeast("k", k, 1); err != nil {
 		return 0, err
@@ -154,8 +135,8 @@ func BlockedBloomFPR(lineBits, k int, load float64) (float64, error) {
 	if load == 0 {
 		return 0, nil
 	}
-	// Terms are summed from 16 deviations below the mean on. Those left out have less than 1e-50
-	// of the probability, and a lower rate than those that are there.
+	// Terms are summed from 16 deviations below the mean on. Those left out have less
+	// than 1e-50 of the probability, and a lower rate than those that are there.
 	spread := 16*math.Sqrt(load) + 200
 	mean, chance := 0.0, float64(k)/float64(lineBits)
 	for x := math.Floor(max(0, load-spread)); x <= load+spread; x++ {
@@ -177,8 +158,8 @@ func logPoisson(x, mean float64) float64 {
 	return x*math.Log(mean) - mean - factorial
 }
 
-// binomialFrom returns P(B >= count) for a binomial variable B with a chance above 0,
-// small ones with all their digits. count is at least 1, and what its time grows with.
+// binomialFrom returns P(B >= count) for a binomial variable B with a chance above 0 and
+// count >= 1. Small results keep all their digits. Its time grows with count.
 func binomialFrom(count int, trials, chance float64) float64 {
 	if float64(count) > trials {
 		return 0
@@ -194,9 +175,9 @@ func binomialFrom(count int, trials, chance float64) float64 {
 	return tail(x, trials*chance, first, func(x float64) float64 { return max(0, (n-x)/(x+1)*odds) })
 }
 
-// tail sums a distribution with a single peak from x on, given the logarithm of its
-// first term and the ratios of successive terms. Below the mean it takes the
-// complement of the terms before x.
+// tail sums a distribution with a single peak from x on, given the logarithm of its first
+// term and the ratios of successive terms. Below the mean it computes the complement of
+// the terms before x.
 func tail(x, mean, first float64, ratio func(x float64) float64) float64 {
 	term, sum := math.Exp(first), 0.0
 	if x > mean {

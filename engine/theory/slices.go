@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Sliced is a Bloom filter that is spread over sites (KNPS, section 3.1).
-// Horizontal slices are small filters of which an element's hash chooses one;
-// vertical slices are parts of one large filter, so that an element's K bits may
-// lie in different ones.
+// Sliced is a Bloom filter that is spread over sites (KNPS, section 3.1). Horizontal
+// slices are small filters, and an element's hash chooses one. Vertical slices are parts
+// of one large filter, so an element's K bits may lie in several.
 type Sliced struct {
 	Bits   int // m in all, at least Slices
 	K      int // at least 1
@@ -45,10 +44,9 @@ func (s Sliced) failedShare(failed int) (float64, error) {
 }
 
 // HorizontalFPR returns the false positive rate of horizontal slices after n distinct
-// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also
-// that of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] is
-// without the assumption of even spread. That of vertical slices is [BloomFPR]
-// (Eq. 3). Domain: n >= 0.
+// elements that are spread evenly: (1-(1-S/m)^(k n/S))^k (KNPS, Eq. 4). It is also that
+// of every other way to choose slices (Proposition 2); [Sliced.SplitFPR] does not assume
+// even spread. That of vertical slices is [BloomFPR] (Eq. 3). Domain: n >= 0.
 func (s Sliced) HorizontalFPR(n int) (float64, error) {
 	if err := s.validate(); err != nil {
 		return 0, err
@@ -126,10 +124,9 @@ func (s Sliced) VerticalHybrid(failed int, p float64, atLeast int) (fpr, fnr flo
 	return max(0, fpr), binomialUpTo(atLeast-1, float64(s.K), 1-share), nil
 }
 
-// HorizontalTolerance returns S_f, the number of horizontal slices with which the
-// false positive rate stays within most when failed of them fail:
-// f (1-p)/(most-p), rounded up (KNPS, Definition 3, Eq. 5 solved for S). Domain:
-// failed >= 0, 0 < p < most < 1.
+// HorizontalTolerance returns S_f: with so many horizontal slices the false positive rate
+// stays within most when failed of them fail: f (1-p)/(most-p), rounded up (KNPS,
+// Definition 3, Eq. 5 solved for S). Domain: failed >= 0, 0 < p < most < 1.
 func HorizontalTolerance(failed int, p, most float64) (int, error) {
 	return tolerance(failed, p, most)
 }
@@ -164,4 +161,133 @@ func slicesFor(failed int, p, most float64) (int, error) {
 		return 0, fmt.Errorf("theory: %.3g slices: highest rate is too close to p: %w", slices, ErrDomain)
 	}
 	return max(1, int(math.Ceil(slices*(1-1e-12)))), nil
+}
+
+// Diced is a Bloom filter that is sliced both ways (KNPS, section 3.3): an h-v diced
+// filter has horizontal slices that are sliced vertically, a v-h diced one the reverse.
+type Diced struct {
+	Bits   int // m in all, at least Slices Inner
+	K      int // at least 1
+	Slices int // S, at least 1
+	Inner  int // S', at least 1
+}
+
+func (d Diced) sites() (Sliced, error) {
+	if err := requireAtLeast("inner slices", d.Inner, 1); err != nil {
+		return Sliced{}, err
+	}
+	if err := requireWithin("slices", d.Slices, 1, max(1, d.Bits/d.Inner)); err != nil {
+		return Sliced{}, err
+	}
+	return Sliced{Bits: d.Bits, K: d.K, Slices: d.Slices * d.Inner}, nil
+}
+
+// HVFPR returns the false positive rate of an h-v diced filter after n distinct elements:
+// that of horizontal slices, since the vertical slicing changes nothing, (1-(1-S/m)^(k
+// n/S))^k. KNPS leaves out the outer exponent. Domain: n >= 0.
+func (d Diced) HVFPR(n int) (float64, error) {
+	if _, err := d.sites(); err != nil {
+		return 0, err
+	}
+	return Sliced{Bits: d.Bits, K: d.K, Slices: d.Slices}.HorizontalFPR(n)
+}
+
+// VHFPR returns the false positive rate of a v-h diced filter after n distinct
+// elements, (1-(1-S S'/m)^(k n/(S S')))^k (KNPS, section 3.3). Domain: n >= 0.
+func (d Diced) VHFPR(n int) (float64, error) {
+	sites, err := d.sites()
+	if err != nil {
+		return 0, err
+	}
+	return sites.HorizontalFPR(n)
+}
+
+// FailedFPR returns the false positive rate when bits at failed sites are taken as set,
+// (f/(S S') + (1-f/(S S')) p^(1/k))^k (KNPS, Eq. 7, whose second f/S lacks the S'), where
+// p is the rate without failures. It assumes that an element's bits are lost
+// independently. In a v-h diced filter this fails when several lie in the same vertical
+// slice, so the rate is higher unless S is far above K. In an h-v diced filter bits are
+// lost together when failures concentrate in one horizontal slice; this is the rate for
+// failures that are spread evenly. Domain: 0 <= failed <= S S', 0 <= p <= 1.
+func (d Diced) FailedFPR(failed int, p float64) (float64, error) {
+	sites, err := d.sites()
+	if err != nil {
+		return 0, err
+	}
+	return sites.VerticalFailedFPR(failed, p)
+}
+
+// splitK2 returns K/k1.
+func (s Sliced) splitK2(k1 int) (int, error) {
+	if err := s.validate(); err != nil {
+		return 0, err
+	}
+	if k1 < 1 || k1 > s.K || s.K%k1 != 0 {
+		return 0, fmt.Errorf("theory: k1 is %d, must divide K, which is %d: %w", k1, s.K, ErrDomain)
+	}
+	return s.K / k1, nil
+}
+
+// SplitFPR returns the false positive rate after n distinct elements when k1 hash
+// functions choose k1 of the slices, with k2 = K/k1 bits in each:
+//
+//	E[(1-(1-S/m)^(k2 B))^k2]^k1 for B binomial with n k1 trials of chance 1/S
+//
+// Here slices get elements by chance, while [Sliced.HorizontalFPR] (KNPS, Proposition 2)
+// gives each n k1/S, which makes every k1 the same. For k1 = K the two agree. With fewer
+// choices this rate is higher, and more so with more slices: that is the deviation of
+// horizontal slices in the paper's measurements. Domain: k1 divides K, n >= 0, n k1 <=
+// 2^40.
+//
+// The time grows with the square root of n k1/S.
+func (s Sliced) SplitFPR(k1, n int) (float64, error) {
+	k2, err := s.splitK2(k1)
+	if err != nil {
+		return 0, err
+	}
+	if err := requireWithin("n k1", n, 0, maxTrials/k1); err != nil {
+		return 0, err
+	}
+	// The logarithm of the chance that an element of a slice leaves a bit clear.
+	spared := float64(k2) * math.Log1p(-float64(s.Slices)/float64(s.Bits))
+	if s.Slices == s.Bits {
+		spared = -math.MaxFloat64 // not infinite, as it is multiplied by 0
+	}
+	rate := meanOverBinomial(n*k1, 1/float64(s.Slices), func(elements int) float64 {
+		return math.Pow(-math.Expm1(spared*float64(elements)), float64(k2))
+	})
+	return math.Pow(rate, float64(k1)), nil
+}
+
+// maxTrials bounds the time of a mean over a binomial distribution.
+const maxTrials = min(1<<40, math.MaxInt)
+
+// meanOverBinomial returns E[f(B)] for a binomial B with f from 0 to 1. It leaves out
+// terms beyond 12 standard deviations and 60, which add less than 1e-20.
+func meanOverBinomial(trials int, chance float64, f func(count int) float64) float64 {
+	if chance >= 1 {
+		return f(trials)
+	}
+	mean := float64(trials) * chance
+	spread := 12*math.Sqrt(mean*(1-chance)) + 60
+	first, last := max(0, int(mean-spread)), min(trials, int(mean+spread))
+	logOdds := math.Log(chance) - math.Log1p(-chance)
+	logTerm := logChoose(trials, first) + float64(first)*logOdds + float64(trials)*math.Log1p(-chance)
+	sum, weights := 0.0, 0.0
+	for count := first; count <= last; count++ {
+		weight := math.Exp(logTerm)
+		weights += weight
+		sum += weight * f(count)
+		logTerm += math.Log(float64(trials-count)/float64(count+1)) + logOdds
+	}
+	// Dividing takes out the rounding errors of large logarithms.
+	return sum / weights
+}
+
+// logChoose returns the logarithm of C(n,k).
+func logChoose(n, k int) float64 {
+	all, _ := math.Lgamma(float64(n) + 1)
+	in, _ := math.Lgamma(float64(k) + 1)
+	out, _ := math.Lgamma(float64(n-k) + 1)
+	return all - in - out
 }

@@ -9,11 +9,11 @@ import (
 // MaxSplitRounds is the most rounds of a [SplitBlock].
 const MaxSplitRounds = 8
 
-// SplitBlock is a blocked Bloom filter with lines of eight words of 64 bits, in which
-// an element owns as many random bits of each word of its line as there are rounds.
-// (Putze, Sanders, Singler, Cache-, Hash- and Space-Efficient Bloom Filters, JEA 2009; a
-// split block Bloom filter as Apache Parquet has it, with wider lines.) Loads are mean
-// numbers of elements in a line.
+// SplitBlock is a blocked Bloom filter with lines of eight words of 64 bits, in which an
+// element owns one random bit a round in each word of its line. (Putze, Sanders, Singler,
+// Cache-, Hash- and Space-Efficient Bloom Filters, JEA 2009; a split block Bloom filter
+// as Apache Parquet has it, with wider lines.) Loads are mean numbers of elements in a
+// line.
 type SplitBlock struct{ rounds int }
 
 // NewSplitBlock returns the filter with a number of rounds, from 1 to [MaxSplitRounds].
@@ -41,16 +41,15 @@ func BestSplitBlock(fpr float64) (best SplitBlock, load float64, err error) {
 // Rounds returns the bits that an element owns in a word.
 func (b SplitBlock) Rounds() int { return b.rounds }
 
-// maxLineLoad bounds the number of elements in a line that the tables hold. Mean
-// loads stay at half of it, where the Poisson tail beyond is less than 1e-90 and
-// all bits of a line are set.
+// maxLineLoad bounds the number of elements in a line that the tables hold. Mean loads
+// stay at half of it. There the Poisson tail beyond is less than 1e-90, and all bits of a
+// line are set.
 const maxLineLoad = 1024
 
-// FPR returns the false positive rate at a load: the mean of the rate of a line
-// over the Poisson distribution of its elements (Putze et al., section 3). The
-// textbook formula for the same number of bits is too low by orders of magnitude at
-// low rates, which come from the few crowded lines. A load that is not above 0 counts
-// as 0.
+// FPR returns the false positive rate at a load: the mean of the rate of a line over the
+// Poisson distribution of its elements (Putze et al., section 3). The textbook formula
+// for the same number of bits is too low by orders of magnitude at low rates, since these
+// come from the few crowded lines. A load below 0 counts as 0.
 func (b SplitBlock) FPR(load float64) float64 {
 	if !(load > 0) {
 		return 0
@@ -67,8 +66,8 @@ func (b SplitBlock) FPR(load float64) float64 {
 	return min(fpr, 1)
 }
 
-// Load returns the load at which the false positive rate reaches fpr, at most 512. A
-// rate that is not above 0 has load 0.
+// Load returns the load at which the false positive rate reaches fpr, at most 512. A rate
+// of 0 or less has load 0.
 func (b SplitBlock) Load(fpr float64) float64 {
 	low, high := 0.0, float64(maxLineLoad/2)
 	for range 60 {
@@ -81,8 +80,8 @@ func (b SplitBlock) Load(fpr float64) float64 {
 	return low
 }
 
-// Density returns the expected share of set bits at a load. The elements that own a
-// given bit are a Poisson variable too. A load that is not above 0 counts as 0.
+// Density returns the expected share of set bits at a load. The number of elements that
+// own a given bit is a Poisson variable too. A load below 0 counts as 0.
 func (b SplitBlock) Density(load float64) float64 {
 	if !(load > 0) {
 		return 0
@@ -90,7 +89,7 @@ func (b SplitBlock) Density(load float64) float64 {
 	return -math.Expm1(-load * b.hit())
 }
 
-// LoadOfDensity is the inverse of Density; from density 1 on it is infinite.
+// LoadOfDensity is the inverse of Density. It is infinite for densities of 1 or more.
 func (b SplitBlock) LoadOfDensity(density float64) float64 {
 	if density >= 1 {
 		return math.Inf(1)
@@ -106,10 +105,9 @@ func (b SplitBlock) hit() float64 {
 // lineFPRs[r-1] lists, for lines with r rounds, the false positive rate of a line
 // with x elements.
 //
-// An element throws r bits into each word of 64, so a word has seen t = r*x
-// throws. A new element asks for r positions of it: with S of them different the
-// chance that all are set follows by inclusion and exclusion over those that are
-// clear, which have been missed by all t throws:
+// An element throws r bits into each word of 64, so a word has seen t = r*x throws. A new
+// element probes r positions of it. The chance that all are set follows by inclusion and
+// exclusion over the clear ones, which all t throws have missed:
 //
 //	sum over i of (-1)^i C(r,i) E[(1 - D_i/64)^t]
 //

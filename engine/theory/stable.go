@@ -91,10 +91,10 @@ func (s Stable) ZerosAfter(n int) (float64, error) {
 // setSince returns the probability that a cell was set within the last n elements
 // and is not zero yet: k times the sum over l < n of (1-k)^l P(Bin(l,p) < Max).
 //
-// The sum has a closed form. The coefficient of its term for j decrements,
-// C(l,j) (p(1-k))^j ((1-k)(1-p))^(l-j), is negative binomial in l: with stop =
-// 1-(1-k)(1-p) it adds up to (p(1-k)/stop)^j P(Bin(n,stop) > j) / stop. So the time
-// depends on Max, not on n.
+// The sum has a closed form. The coefficient of its term for j decrements, C(l,j)
+// (p(1-k))^j ((1-k)(1-p))^(l-j), is negative binomial in l: with stop = 1-(1-k)(1-p) it
+// sums to (p(1-k)/stop)^j P(Bin(n,stop) > j) / stop. So the time depends on Max, not on
+// n.
 func (s Stable) setSince(n float64) float64 {
 	p, k := float64(s.P)/float64(s.Cells), float64(s.K)/float64(s.Cells)
 	stop := k + p - k*p
@@ -130,10 +130,10 @@ func (s Stable) FNR(gap int) (float64, error) {
 	return 1 - math.Pow(min(alive, 1), float64(s.K)), nil
 }
 
-// StableP returns the P at which the bound on the false positive rate is fps or
-// less: DR06, Eq. 17, rounded up. The paper's examples round down (4.32 to 4), by
-// which their bound is above the rate asked for. Domain: cells > k >= 1,
-// top >= 1, 0 < fps < 1; an error too if more than cells decrements are needed.
+// StableP returns the P at which the bound on the false positive rate is fps or less:
+// DR06, Eq. 17, rounded up. The paper's examples round down (4.32 to 4), which puts their
+// bound above the rate asked for. Domain: cells > k >= 1, top >= 1, 0 < fps < 1. It is
+// also an error if more than cells decrements are needed.
 func StableP(cells, k, top int, fps float64) (int, error) {
 	exact, err := StablePExact(cells, k, top, fps)
 	if err != nil {
@@ -163,4 +163,152 @@ func StablePExact(cells, k, top int, fps float64) (float64, error) {
 	// (1-x)^(-1/top) - 1 without cancellation, which small x would suffer from.
 	odds := math.Expm1(-math.Log1p(-math.Pow(fps, 1/float64(k))) / float64(top))
 	return 1 / (odds * (1/float64(k) - 1/float64(cells))), nil
+}
+
+// StableBestK returns the K with the smallest false negative rate at the given gap among
+// those that keep the false positive rate at fps or less, and its P (DR06, section 4.1).
+// This K hardly depends on the number of cells, nor on the gap while the rate is below
+// 0.9. Rounding P to a whole number moves it by one at most. Domain: cells >= 2, top >=
+// 1, 0 < fps < 1, gap >= top. It is also an error if no K reaches fps, or if the gap is
+// so short that rounding errors hide the rates.
+func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
+	if err := requireAtLeast("cells", cells, 2); err != nil {
+		return Stable{}, err
+	}
+	if err := requireAtLeast("gap", gap, max(top, 1)); err != nil {
+		return Stable{}, err
+	}
+	const largestK = 32 // the best K is below 7 for all rates that the paper treats
+	best, lowest := Stable{}, math.Inf(1)
+	var failure error
+	for k := 1; k <= min(largestK, cells-1); k++ {
+		p, err := StableP(cells, k, top, fps)
+		if err != nil {
+			failure = err
+			continue
+		}
+		s := Stable{Cells: cells, K: k, P: p, Max: top}
+		fnr, err := s.FNR(gap)
+		if err != nil {
+			return Stable{}, err
+		}
+		if fnr < lowest {
+			best, lowest = s, fnr
+		}
+	}
+	if best.K == 0 {
+		return Stable{}, failure
+	}
+	if lowest < 1e-12 {
+		return Stable{}, fmt.Errorf("theory: a gap of %d hardly ever leads to a miss, no K stands out: %w", gap, ErrDomain)
+	}
+	return best, nil
+}
+
+// StableHits is a stable Bloom filter whose elements decrement P cells if they are new to
+// it, and HitP if they are found. These are the lines of line.TestAndSetCells, with Cells
+// the cells of a line. HitP = P is the paper's [Stable].
+type StableHits struct {
+	Stable Stable
+	HitP   int // from 0 to P
+}
+
+// Zeros returns the share of zero cells that a stream of new elements brings an empty
+// filter to: the largest z with
+//
+//	z = (g / (g+1))^Max, g = (P (1-f) + HitP f) (1/K - 1/Cells), f = (1-z)^K
+//
+// which is DR06, Theorem 2, with the mean of both decrements, since whether another
+// element is found does not depend on a cell's value. With few decrements on hits and Max
+// above 1 it may be 0: fewer zeros make more hits, which leave fewer zeros. The right
+// side grows with z, so iteration from z = 1 falls to the solution. It is exact in the
+// limit of many cells. With N cells in a line f is too low by up to a share K (K-1)/2
+// (1-x)/(xN), where x is 1-z, since lines differ. It takes up to some milliseconds, near
+// the P below which only 0 is left.
+func (s StableHits) Zeros() (float64, error) {
+	m := s.Stable
+	if err := m.validate(); err != nil {
+		return 0, err
+	}
+	if s.HitP < 0 || s.HitP > m.P {
+		return 0, fmt.Errorf("theory: HitP is %d, must be from 0 to P, which is %d: %w", s.HitP, m.P, ErrDomain)
+	}
+	const steps = 100_000
+	z := 1.0
+	for range steps {
+		f := math.Pow(1-z, float64(m.K))
+		g := (float64(m.P)*(1-f) + float64(s.HitP)*f) * (1/float64(m.K) - 1/float64(m.Cells))
+		next := math.Pow(g/(g+1), float64(m.Max))
+		if next >= z {
+			break
+		}
+		z = next
+	}
+	return z, nil
+}
+
+// FPS returns the false positive rate that a stream of new elements brings an empty
+// filter to: (1 - Zeros)^K. It bounds the rate of all streams if HitP = P, or if Max = 1,
+// where a hit only decrements.
+func (s StableHits) FPS() (float64, error) {
+	zeros, err := s.Zeros()
+	if err != nil {
+		return 0, err
+	}
+	return math.Pow(1-zeros, float64(s.Stable.K)), nil
+}
+
+// StableMissFPS returns the limit of the false positive rate of a stable Bloom filter
+// with cells of one bit that decrements only on a miss: z^K. (On a hit its K bits are set
+// already.) z is the share of set bits at which as many bits are cleared as are set,
+//
+//	p z (1 - z^K) = K (1 - z)
+//
+// for a stream of new elements, in the limit of many cells. (Divided by 1-z the left side
+// is p times a polynomial that grows with z, so there is one solution below 1.) This is
+// DR06, Algorithm 1, with the whole update in its else branch, which is one way to read
+// it. The paper's equations are for an update at every element. It trades like a [Stable]
+// with a smaller P. Domain: p >= 2, k >= 1. With p = 1 the filter fills up.
+func StableMissFPS(p, k int) (float64, error) {
+	if err := requireAtLeast("P", p, 2); err != nil {
+		return 0, err
+	}
+	if err := requireAtLeast("K", k, 1); err != nil {
+		return 0, err
+	}
+	low, high := 0.0, 1.0
+	for range 64 {
+		if z := (low + high) / 2; float64(p)*geometric(z, k) < float64(k) {
+			low = z
+		} else {
+			high = z
+		}
+	}
+	return math.Pow(high, float64(k)), nil
+}
+
+// StableMissP returns the smallest P for which [StableMissFPS] is fps or less.
+// Domain: k >= 1, 0 < fps < 1 and
+// large enough for a P below 2^31.
+func StableMissP(k int, fps float64) (int, error) {
+	if err := requireAtLeast("K", k, 1); err != nil {
+		return 0, err
+	}
+	if err := requireRate("fps", fps); err != nil {
+		return 0, err
+	}
+	exact := float64(k) / geometric(math.Pow(fps, 1/float64(k)), k)
+	if exact > math.MaxInt32 {
+		return 0, fmt.Errorf("theory: a false positive rate of %g needs %.4g decrements with K = %d: %w", fps, exact, k, ErrDomain)
+	}
+	return max(2, int(math.Ceil(exact*(1-1e-12)))), nil
+}
+
+// geometric returns z + z^2 + ... + z^k.
+func geometric(z float64, k int) float64 {
+	sum := 0.0
+	for range k {
+		sum = z * (1 + sum)
+	}
+	return sum
 }

@@ -30,12 +30,11 @@ const largestStableK = 32
 // equalRates is a difference of rates that comes from rounding.
 const equalRates = 1e-12
 
-// MeanFNR returns the share of duplicates that are reported as distinct, for
-// duplicates with the given gaps: the mean of [Stable.FNR], which is DR06, Eq. 15
-// divided by the number of duplicates. (Eq. 16 has a single average gap
-// instead, which nobody knows beforehand.) Weights need not add up to 1. Its
-// time grows with Max times the number of gaps. Domain: at least one gap with a
-// weight above 0, a finite sum of weights.
+// MeanFNR returns the share of duplicates that are reported as distinct, for duplicates
+// with the given gaps: the mean of [Stable.FNR], which is DR06, Eq. 15 divided by the
+// number of duplicates. (Eq. 16 has a single average gap instead, which is not known in
+// advance.) Weights need not add up to 1. Its time grows with Max times the number of
+// gaps. Domain: at least one gap with a weight above 0, a finite sum of weights.
 func (s Stable) MeanFNR(gaps []Gap) (float64, error) {
 	total, err := totalWeight(gaps)
 	if err != nil {
@@ -68,20 +67,20 @@ func totalWeight(gaps []Gap) (total float64, err error) {
 	return total, nil
 }
 
-// StableByCellBits returns, for each d from 1 to cellBits, the filter of bits/d
-// cells with Max = 2^d - 1 that misses the fewest duplicates with these gaps
-// among those that keep the false positive rate at fps or less (DR06, section 4.1,
-// "The setting of Max"). Every d has its own best K; P is that of [StableP]. Values
-// of d for which no filter reaches fps are left out. Filters that miss equally few
-// count as equal, and the one with the smallest K is taken.
+// StableByCellBits returns, for each d from 1 to cellBits, the filter of bits/d cells
+// with Max = 2^d - 1 that misses the fewest duplicates with these gaps among those that
+// keep the false positive rate at fps or less (DR06, section 4.1, "The setting of Max").
+// Every d has its own best K; P is that of [StableP]. It leaves out values of d for which
+// no filter reaches fps. Of filters with equal misses it takes the one with the smallest
+// K.
 //
-// Larger cells keep elements for a time that varies less: they miss fewer at short
-// gaps and more at long ones. They take longer, since P grows with Max. The paper
-// considers cellBits = 3, and advises d = 1 where nothing is known of the gaps.
+// Larger cells keep elements for a time that varies less: they miss fewer at short gaps
+// and more at long ones. They take longer, since P grows with Max. The paper considers
+// cellBits = 3, and advises d = 1 if the gaps are unknown.
 //
-// Its time grows with 2^cellBits times the number of gaps; a histogram with
-// some dozens of values will do. Domain: bits >= 2, 1 <= cellBits <= 16, 0 < fps < 1,
-// gaps as for [Stable.MeanFNR]; an error too if no filter reaches fps.
+// Its time grows with 2^cellBits times the number of gaps. A histogram with some dozens
+// of values is enough. Domain: bits >= 2, 1 <= cellBits <= 16, 0 < fps < 1, gaps as for
+// [Stable.MeanFNR]. It is also an error if no filter reaches fps.
 func StableByCellBits(bits, cellBits int, fps float64, gaps []Gap) ([]StableChoice, error) {
 	if err := requireAtLeast("bits", bits, 2); err != nil {
 		return nil, err
@@ -131,8 +130,8 @@ func bestStableK(cells, d int, fps float64, gaps []Gap) (best StableChoice, foun
 	return best, found, nil
 }
 
-// StableBestMax returns the best of [StableByCellBits], which has the domain; of
-// equals the one with the smallest cells, whose updates are the fastest.
+// StableBestMax returns the best of [StableByCellBits], with the same domain. Of equals
+// it takes the one with the smallest cells, which updates fastest.
 func StableBestMax(bits, cellBits int, fps float64, gaps []Gap) (StableChoice, error) {
 	choices, err := StableByCellBits(bits, cellBits, fps, gaps)
 	if err != nil {

@@ -83,7 +83,7 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget
-	e.late = newLateness(e.reach(), 0)
+	e.late = newLateness(e.windowSize(), 0)
 	return e, nil
 }
 
@@ -106,7 +106,7 @@ func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 		case now.time == calendar.NoTime && !e.cfg.Window.None:
 			continue
 		}
-		if e.test(d[i], now) {
+		if e.testAndSetOne(d[i], now) {
 			seen[i/64] |= 1 << (i % 64)
 		} else if e.late.forgotten != calendar.NoTime {
 			e.late.count(1, times[i:i+1], uint64(now.position))
@@ -114,11 +114,11 @@ func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 	}
 }
 
-func (e *Exact) test(d digest.Digest, now keptElement) (isCopy bool) {
+func (e *Exact) testAndSetOne(d digest.Digest, now keptElement) (isCopy bool) {
 	if now.position%sampleEvery == 0 {
 		e.recent[e.sampled%samples] = now.time
 		if e.sampled++; e.sampled%samples == 0 {
-			e.late.reached = max(e.late.reached, e.end())
+			e.late.reached = max(e.late.reached, e.usualEnd())
 		}
 	}
 	old, found := e.kept[d]
@@ -141,11 +141,11 @@ func (e *Exact) within(a, b int64) bool {
 	if e.cfg.Window.None {
 		return true
 	}
-	return uint64(max(a, b))-uint64(min(a, b)) <= uint64(e.reach())
+	return uint64(max(a, b))-uint64(min(a, b)) <= uint64(e.windowSize())
 }
 
-// reach is the window's size, in nanoseconds or positions.
-func (e *Exact) reach() int64 {
+// windowSize is the window's size, in nanoseconds or positions.
+func (e *Exact) windowSize() int64 {
 	return max(int64(e.cfg.Window.Duration), e.cfg.Window.Packets)
 }
 
@@ -167,7 +167,7 @@ func (e *Exact) prune() {
 // pruneTimes forgets elements by their times. What lies earlier than most of the stream is
 // forgotten up to there, and if time went back, as far as it had come before.
 func (e *Exact) pruneTimes() {
-	first, last := e.near()
+	first, last := e.timesWorthKeeping()
 	earlier, later := false, false
 	maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
 		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
@@ -177,7 +177,7 @@ func (e *Exact) pruneTimes() {
 		return true
 	})
 	if earlier {
-		low, _ := e.most()
+		low, _ := e.usualTimes()
 		e.late.forget(low)
 	}
 	if later {
@@ -185,19 +185,19 @@ func (e *Exact) pruneTimes() {
 	}
 }
 
-// near returns between which times elements are worth keeping: those that most
+// timesWorthKeeping returns between which times elements are worth keeping: those that most
 // of the stream has now, and two windows more on both sides, as far as times go.
-func (e *Exact) near() (first, last int64) {
-	first, last = e.most()
+func (e *Exact) timesWorthKeeping() (first, last int64) {
+	first, last = e.usualTimes()
 	for range 2 {
-		first = max(first, math.MinInt64+e.reach()) - e.reach()
-		last = min(last, math.MaxInt64-e.reach()) + e.reach()
+		first = max(first, math.MinInt64+e.windowSize()) - e.windowSize()
+		last = min(last, math.MaxInt64-e.windowSize()) + e.windowSize()
 	}
 	return first, last
 }
 
-// most returns between which times most of the last elements are.
-func (e *Exact) most() (first, last int64) {
+// usualTimes returns between which times most of the last elements are.
+func (e *Exact) usualTimes() (first, last int64) {
 	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
 	if len(times) == 0 {
 		return math.MinInt64, math.MaxInt64
@@ -206,10 +206,10 @@ func (e *Exact) most() (first, last int64) {
 	return times[outer], times[len(times)-1-outer]
 }
 
-// end returns a time that the last elements do not go beyond, but for clocks that are
+// usualEnd returns a time that the last elements do not go beyond, but for clocks that are
 // wrong: where they are evenly spread, the part that most leaves out takes half as long.
-func (e *Exact) end() int64 {
-	first, last := e.most()
+func (e *Exact) usualEnd() int64 {
+	first, last := e.usualTimes()
 	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))
 }
 

@@ -109,7 +109,7 @@ func TestPacketFilterPanics(t *testing.T) {
 
 func TestExactWindowNear(t *testing.T) {
 	f := newExact(t, TimedConfig{Window: Window{Duration: 10}})
-	if first, last := f.near(); first != math.MinInt64 || last != math.MaxInt64 {
+	if first, last := f.timesWorthKeeping(); first != math.MinInt64 || last != math.MaxInt64 {
 		t.Errorf("without a sample: %d to %d", first, last)
 	}
 	for i := range int64(32) {
@@ -117,11 +117,11 @@ func TestExactWindowNear(t *testing.T) {
 	}
 	f.recent[3], f.recent[30] = math.MinInt64+1, math.MaxInt64
 	f.sampled = 32
-	if first, last := f.near(); first != 101-20 || last != 129+20 {
+	if first, last := f.timesWorthKeeping(); first != 101-20 || last != 129+20 {
 		t.Errorf("100 to 131 and two wild times: %d to %d", first, last)
 	}
 	f.cfg.Window.Duration = math.MaxInt64
-	if first, last := f.near(); first != math.MinInt64 || last != math.MaxInt64 {
+	if first, last := f.timesWorthKeeping(); first != math.MinInt64 || last != math.MaxInt64 {
 		t.Errorf("a window of all times: %d to %d", first, last)
 	}
 }

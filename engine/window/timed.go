@@ -40,9 +40,9 @@ const (
 	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
-	// chunk is how many elements are turned to ticks at a time: whole words of verdicts,
+	// chunkElements is how many elements are turned to ticks at a time: whole words of verdicts,
 	// and a buffer that stays in the first-level cache.
-	chunk = 1024
+	chunkElements = 1024
 )
 
 // Timed is the packet filter of bounded memory: rows of fingerprints with the
@@ -76,20 +76,20 @@ const (
 // two. Without a window (None) all that fits is remembered, and what was seen
 // least recently is what makes room.
 type Timed struct {
-	arena    *layout.Arena
-	lines    int
-	memory   int // of all lines, in bytes, older ones among them
-	params   line.TimedParams
-	counts   line.TimedCounts
-	kind     Window
-	tick     divisor
-	position uint64 // of the next element
-	started  bool   // params.Origin is set
-	demand   workingSet
-	growth   growth
-	ticks    []int64            // of a chunk; stays all zero without a window
-	word     [1]uint64          // verdicts that begin within a word
-	copying  *snapshot.LineCopy // of the arena
+	arena      *layout.Arena
+	lines      int
+	memory     int // of all lines, in bytes, older ones among them
+	params     line.TimedParams
+	counts     line.TimedCounts
+	kind       Window
+	tick       divisor
+	position   uint64 // of the next element
+	started    bool   // params.Origin is set
+	workingSet workingSet
+	growth     growth
+	ticks      []int64            // of a chunk; stays all zero without a window
+	word       [1]uint64          // verdicts that begin within a word
+	copying    *snapshot.LineCopy // of the arena
 }
 
 // NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
@@ -120,18 +120,18 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 		return nil, err
 	}
 	t := &Timed{
-		arena:  arena,
-		lines:  lines,
-		memory: arena.Bytes(),
-		params: params,
-		kind:   cfg.Window,
-		tick:   newDivisor(uint64(tick)),
-		demand: newWorkingSet(window, lines),
-		ticks:  make([]int64, chunk),
+		arena:      arena,
+		lines:      lines,
+		memory:     arena.Bytes(),
+		params:     params,
+		kind:       cfg.Window,
+		tick:       newDivisor(uint64(tick)),
+		workingSet: newWorkingSet(window, lines),
+		ticks:      make([]int64, chunkElements),
 	}
 	if !cfg.Window.None && cfg.Limit > t.memory {
 		t.growth.limit = cfg.Limit
-		t.demand.setMost(uint64(lines / growLoad))
+		t.workingSet.setLimit(uint64(lines / growLoad))
 	}
 	return t, nil
 }
@@ -185,7 +185,7 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
 	t.copying.Keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
-		n = t.piece(min(len(t.ticks), len(d)-from))
+		n = t.nextChunk(min(len(t.ticks), len(d)-from))
 		if from%64 != 0 {
 			n = min(n, 64-from%64) // from where a word begins they go there directly
 		}
@@ -194,29 +194,29 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 			at = points[from : from+n]
 		}
 		if from%64 == 0 {
-			t.testPiece(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
+			t.testAndSetChunk(seen[from/64:(from+n+63)/64], d[from:from+n], ticks, at)
 			continue
 		}
-		t.testPiece(t.word[:], d[from:from+n], ticks, at)
+		t.testAndSetChunk(t.word[:], d[from:from+n], ticks, at)
 		seen[from/64] |= t.word[0] << (from % 64)
 	}
 }
 
 // test handles a piece of the stream.
-func (t *Timed) testPiece(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
+func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
 	if !t.started {
 		t.start(ticks)
 	}
 	unusual := !t.kind.None && t.unusual(ticks)
-	if len(t.growth.older) > 0 || unusual && t.bordering(ticks) {
+	if len(t.growth.older) > 0 || unusual && t.nearBorder(ticks) {
 		line.TestAndSetTimedAround(t.arena.Lines(), t.growth.lines, seen, d, ticks, points, &t.params, &t.counts)
 	} else {
 		line.TestAndSetTimed(t.arena.Lines(), seen, d, ticks, points, &t.params, &t.counts)
 	}
-	t.demand.observe(seen, ticks, unusual)
+	t.workingSet.observe(seen, ticks, unusual)
 	t.position += uint64(len(d))
 	if t.growth.limit > 0 {
-		t.plan()
+		t.planGrowth()
 	}
 }
 
@@ -244,7 +244,7 @@ func (t *Timed) toTicks(times []int64) []int64 {
 	case t.tick.by == 1:
 		return times // calendar.NoTime is layout.NoTick
 	default:
-		t.tick.ofTimes(ticks, times)
+		t.tick.divideTimes(ticks, times)
 	}
 	return ticks
 }
@@ -254,13 +254,13 @@ func (t *Timed) Stats() engine.PacketStats {
 	s := engine.PacketStats{
 		Method:       "timed",
 		MemoryBytes:  t.memory,
-		Fill:         min(1, float64(t.demand.live+t.demand.fresh)/float64(layout.TimedCells*t.lines)),
+		Fill:         min(1, float64(t.workingSet.live+t.workingSet.fresh)/float64(layout.TimedCells*t.lines)),
 		PredictedFPR: timedFPR(t.params.FPBits),
 		EvictedLive:  t.counts.EvictedLive,
-		Late:         t.demand.late.stats(t.tick.by, lateElement),
+		Late:         t.workingSet.late.stats(t.tick.by, lateElement),
 	}
 	if s.EvictedLive > 0 {
-		s.SuggestedMemory = max(t.demand.memory(t.counts.Inserted), 2*t.memory)
+		s.SuggestedMemory = max(t.workingSet.memory(t.counts.Inserted), 2*t.memory)
 	}
 	return s
 }

@@ -10,7 +10,7 @@ func (t *Timed) unusual(ticks []int64) bool {
 	era := int64(1) << (t.params.TickBits - 1)
 	start := ticks[0] - (ticks[0]-t.params.Origin)&(era-1)
 	low, high := t.params.Window, era-1-t.params.Window
-	if late := t.demand.late.before(t.demand.late.reached); late > start {
+	if late := t.workingSet.late.before(t.workingSet.late.reached); late > start {
 		low = max(low, int64(min(uint64(late)-uint64(start), uint64(era))))
 	}
 	if low > high {
@@ -34,8 +34,8 @@ func anyOutside(ticks []int64, first, span int64) bool {
 	return outside < 0
 }
 
-// bordering reports whether one of ticks lies within the window of a border.
-func (t *Timed) bordering(ticks []int64) bool {
+// nearBorder reports whether one of ticks lies within the window of a border.
+func (t *Timed) nearBorder(ticks []int64) bool {
 	width := t.params.TickBits - 1
 	last := uint64(1)<<width - uint64(t.params.Window)
 	for _, tick := range ticks {

@@ -32,7 +32,7 @@ const (
 type growth struct {
 	limit int    // what all lines may take, in bytes; 0 for a filter that does not grow
 	at    uint64 // where the next filter begins, or 0
-	next  *nextArena
+	next  *preparedArena
 	older []olderArena // the latest first
 	lines [][]layout.Line
 	endAt uint64 // where the oldest of them ends, or 0
@@ -47,8 +47,8 @@ type olderArena struct {
 	kept  uint64 // how many elements had been kept by then
 }
 
-// nextArena is memory that is being prepared: arena and err are for when done is closed.
-type nextArena struct {
+// preparedArena is memory that is being prepared: arena and err are for when done is closed.
+type preparedArena struct {
 	stop  context.CancelFunc
 	done  chan struct{}
 	arena *layout.Arena
@@ -56,9 +56,9 @@ type nextArena struct {
 }
 
 // prepareArena has memory made and populated.
-func prepareArena(lines int) *nextArena {
+func prepareArena(lines int) *preparedArena {
 	ctx, stop := context.WithCancel(context.Background())
-	n := &nextArena{stop: stop, done: make(chan struct{})}
+	n := &preparedArena{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(n.done)
 		if n.arena, n.err = layout.NewArena(lines); n.err == nil {
@@ -69,7 +69,7 @@ func prepareArena(lines int) *nextArena {
 }
 
 // ready reports whether nobody has to wait for the memory.
-func (n *nextArena) ready() bool {
+func (n *preparedArena) ready() bool {
 	select {
 	case <-n.done:
 		return true
@@ -79,7 +79,7 @@ func (n *nextArena) ready() bool {
 }
 
 // close stops preparing, and gives the memory back.
-func (n *nextArena) close() error {
+func (n *preparedArena) close() error {
 	if n == nil {
 		return nil
 	}
@@ -131,16 +131,16 @@ func (t *Timed) factor() int {
 	return max(1, min(most, (g.limit-g.bytes()-now)/now))
 }
 
-// plan notes where the filter grows, and where the oldest ends, once there is a reason.
-func (t *Timed) plan() {
-	g, m := &t.growth, &t.demand
+// planGrowth notes where the filter grows, and where the oldest ends, once there is a reason.
+func (t *Timed) planGrowth() {
+	g, m := &t.growth, &t.workingSet
 	lead := uint64(growLead(t.lines))
 	switch factor := t.factor(); {
-	case m.over == 0 || g.at != 0:
+	case m.overAt == 0 || g.at != 0:
 	case factor == 1:
-		m.setMost(math.MaxUint64) // until an older filter ends
+		m.setLimit(math.MaxUint64) // until an older filter ends
 	default:
-		g.at = m.over + lead
+		g.at = m.overAt + lead
 		g.next = prepareArena(factor * t.lines)
 	}
 	if m.pastAt != 0 && g.endAt == 0 {
@@ -148,9 +148,9 @@ func (t *Timed) plan() {
 	}
 }
 
-// piece returns how many of the next n elements are handled at a time: not more than there
+// nextChunk returns how many of the next n elements are handled at a time: not more than there
 // are lines (see unusual), and none behind a change of the filter.
-func (t *Timed) piece(n int) int {
+func (t *Timed) nextChunk(n int) int {
 	g := &t.growth
 	if g.limit == 0 {
 		return min(n, max(64, t.lines&^63))
@@ -181,15 +181,15 @@ func (t *Timed) grow() {
 	<-next.done
 	next.stop()
 	if next.err != nil {
-		t.demand.setMost(math.MaxUint64)
+		t.workingSet.setLimit(math.MaxUint64)
 		return
 	}
-	since := t.demand.late.reached
+	since := t.workingSet.late.reached
 	if since == layout.NoTick {
 		since = t.params.Origin + 1<<(t.params.TickBits-2) // the first
 	}
-	t.demand.late.grow(len(next.arena.Lines()) / t.lines)
-	g.older = append([]olderArena{{t.arena, since, t.demand.late.total}}, g.older...)
+	t.workingSet.late.grow(len(next.arena.Lines()) / t.lines)
+	g.older = append([]olderArena{{t.arena, since, t.workingSet.late.total}}, g.older...)
 	t.arena = next.arena
 	t.olderChanged()
 }
@@ -200,7 +200,7 @@ func (t *Timed) endOldest() {
 	g := &t.growth
 	last := len(g.older) - 1
 	g.endAt = 0
-	t.demand.late.forget(g.older[last].since)
+	t.workingSet.late.forget(g.older[last].since)
 	go g.older[last].arena.Close() // packets need not wait for that; it does not fail
 	g.older = g.older[:last]
 	t.olderChanged()
@@ -215,8 +215,8 @@ func (t *Timed) olderChanged() {
 	}
 	t.lines = len(t.arena.Lines())
 	t.memory = t.arena.Bytes() + g.bytes()
-	t.demand.setMost(uint64(t.lines / growLoad))
-	t.demand.watch(t.oldest())
+	t.workingSet.setLimit(uint64(t.lines / growLoad))
+	t.workingSet.watch(t.oldest())
 }
 
 // oldest returns when the oldest filter ends: where the stream lies windows behind a time, NoTick

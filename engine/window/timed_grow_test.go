@@ -74,7 +74,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 	s := burstStream(200_000, int64(time.Second), int64(time.Second)/2500)
 	f := newTimed(t, cfg)
 	f.GrowWhenReady()
-	var held *nextArena
+	var held *preparedArena
 	done := sync.OnceFunc(func() {
 		if held != nil {
 			close(held.done)
@@ -87,7 +87,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 		f.TestAndSet(make([]uint64, 1), s.Digests[from:to], s.Times[from:to], s.Points[from:to])
 		if next := f.growth.next; next != nil && held == nil {
 			<-next.done // what is prepared cannot be held back, so another takes its place
-			held = &nextArena{stop: next.stop, done: make(chan struct{}), arena: next.arena}
+			held = &preparedArena{stop: next.stop, done: make(chan struct{}), arena: next.arena}
 			f.growth.next = held
 		}
 		if from >= len(s.Digests)/2 && from < len(s.Digests)/2+step {

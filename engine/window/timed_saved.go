@@ -23,7 +23,7 @@ type timedState struct {
 	started         bool
 	position        uint64
 	counts          line.TimedCounts
-	demand          workingSet
+	workingSet      workingSet
 	growAt, endAt   uint64
 	older           uint64
 	arenas          [maxOlder]olderState
@@ -42,8 +42,8 @@ func (s *timedState) fields() snapshot.Fields {
 		&s.lines, &s.fpBits, &s.refresh, &s.across, &s.limit, &s.all,
 		&s.origin, &s.started, &s.position, &s.counts.Inserted, &s.counts.EvictedLive,
 	}
-	fields = append(fields, s.demand.fields()...)
-	fields = append(fields, s.demand.late.fields()...)
+	fields = append(fields, s.workingSet.fields()...)
+	fields = append(fields, s.workingSet.late.fields()...)
 	fields = append(fields, &s.growAt, &s.endAt, &s.older)
 	for i := range s.arenas {
 		older := &s.arenas[i]
@@ -54,8 +54,8 @@ func (s *timedState) fields() snapshot.Fields {
 
 func (m *workingSet) fields() snapshot.Fields {
 	return snapshot.Fields{
-		&m.start, m.kept[:], &m.now, &m.live, &m.peak, &m.size, &m.fresh, &m.first, &m.length,
-		&m.groups, &m.unsampled, &m.over, &m.pastAt,
+		&m.start, m.kept[:], &m.slice, &m.live, &m.peak, &m.size, &m.fresh, &m.first, &m.length,
+		&m.groups, &m.unsampled, &m.overAt, &m.pastAt,
 	}
 }
 
@@ -74,7 +74,7 @@ func (t *Timed) state() *timedState {
 		refresh: t.params.Refresh, across: t.params.Across,
 		limit: uint64(g.limit), all: uint64(t.memory / layout.LineSize),
 		origin: t.params.Origin, started: t.started, position: t.position, counts: t.counts,
-		demand: t.demand, growAt: g.at, endAt: g.endAt, older: uint64(len(g.older)),
+		workingSet: t.workingSet, growAt: g.at, endAt: g.endAt, older: uint64(len(g.older)),
 	}
 	for i := range g.older {
 		s.arenas[i] = olderState{uint64(len(g.lines[i])), g.older[i].since, g.older[i].kept}
@@ -91,10 +91,10 @@ func (t *Timed) state() *timedState {
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("Timed.Snapshot", t.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
-	t.copying = out.Shared(t.arena, 0, t.lines)
+	t.copying = out.SharedLines(t.arena, 0, t.lines)
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
-		out.Shared(arena, 0, len(arena.Lines()))
+		out.SharedLines(arena, 0, len(arena.Lines()))
 	}
 	return out.End()
 }
@@ -162,7 +162,7 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 
 // resume takes over what was known of the stream, and makes older lines.
 func (t *Timed) resume(s *timedState) error {
-	if uint64(t.params.FPBits) != s.fpBits || !t.demand.resume(&s.demand) {
+	if uint64(t.params.FPBits) != s.fpBits || !t.workingSet.resume(&s.workingSet) {
 		return snapshot.ErrInconsistent
 	}
 	t.params.Origin, t.started, t.position = s.origin, s.started, s.position
@@ -173,11 +173,11 @@ func (t *Timed) resume(s *timedState) error {
 // resume takes over what was saved, and reports whether that is possible.
 func (m *workingSet) resume(saved *workingSet) bool {
 	l := &saved.late
-	if saved.length != m.length || saved.now < 0 || saved.now > windowSlices || saved.size < 0 || saved.size >= demandGroup ||
+	if saved.length != m.length || saved.slice < 0 || saved.slice > windowSlices || saved.size < 0 || saved.size >= groupElements ||
 		l.closed < 0 || l.closed > lateSegments || l.length == 0 {
 		return false
 	}
-	saved.most, saved.since, saved.until, l.window = m.most, m.since, m.until, m.late.window
+	saved.limit, saved.since, saved.until, l.window = m.limit, m.since, m.until, m.late.window
 	*m = *saved
 	return true
 }
@@ -204,7 +204,7 @@ func (t *Timed) resumeGrowth(s *timedState) error {
 	}
 	t.memory = int(s.all) * layout.LineSize
 	g.endAt = s.endAt
-	t.demand.since, t.demand.until = t.oldest()
+	t.workingSet.since, t.workingSet.until = t.oldest()
 	if s.growAt != 0 && t.factor() > 1 {
 		g.at, g.next = s.growAt, prepareArena(t.factor()*t.lines)
 	}

@@ -57,8 +57,8 @@ func newDivisor(by uint64) divisor {
 	return d
 }
 
-// ofTimes sets ticks to the quotients of times by 2 or more, counted from the least int64.
-func (d divisor) ofTimes(ticks, times []int64) {
+// divideTimes sets ticks to the quotients of times by 2 or more, counted from the least int64.
+func (d divisor) divideTimes(ticks, times []int64) {
 	times = times[:len(ticks)]
 	if d.by == 1<<(d.shift&63) { // as usual: the tick of a second is 256 ns
 		for i, ns := range times {

@@ -69,14 +69,14 @@ const (
 //
 // The comment of PacketFilter says how it may be used.
 type Timers struct {
-	config TimersConfig
-	arena  *layout.Arena
-	bytes  int
-	rule   *line.TimerRule
-	counts line.TimerCounts
-	tick   divisor
-	window uint64 // in ticks, the present one included
-	most   uint64 // ticks between two sweeps
+	config        TimersConfig
+	arena         *layout.Arena
+	bytes         int
+	rule          *line.TimerRule
+	counts        line.TimerCounts
+	tick          divisor
+	window        uint64 // in ticks, the present one included
+	sweepInterval uint64 // ticks between two sweeps
 
 	timersClock
 
@@ -121,7 +121,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	if f.rule, err = line.NewTimerRule(params); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
 	}
-	f.most = uint64(params.SweepInterval())
+	f.sweepInterval = uint64(params.SweepInterval())
 	if f.arena, err = layout.NewArena(lines); err != nil {
 		return nil, err
 	}
@@ -217,11 +217,11 @@ func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
 
 // advance moves the present on, and sweeps as often as the kernel demands.
 func (f *Timers) advance(seen []uint64, tick uint64) {
-	if tick-f.swept > f.most {
+	if tick-f.swept > f.sweepInterval {
 		f.flush(seen)
 	}
-	for tick-f.swept > f.most {
-		f.swept += f.most
+	for tick-f.swept > f.sweepInterval {
+		f.swept += f.sweepInterval
 		f.sweep(f.swept)
 		if f.counts.NonZero == 0 {
 			f.swept = tick

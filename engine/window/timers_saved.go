@@ -38,7 +38,7 @@ func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	lines := len(f.arena.Lines())
 	state := timersState{f.config, uint64(lines), f.timersClock, f.counts}
 	out := snapshot.NewWriter(w, snapshot.Timers, secret, label, state.fields())
-	f.copying = out.Shared(f.arena, 0, lines)
+	f.copying = out.SharedLines(f.arena, 0, lines)
 	return out.End()
 }
 
@@ -85,7 +85,7 @@ func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {
 		return nil, err
 	}
 	f.timersClock, f.counts = s.timersClock, s.counts
-	if timers := f.timers(); f.swept > f.now || f.now-f.swept > f.most || f.votes >= timerVotes || f.peak > timers || f.counts.NonZero > timers {
+	if timers := f.timers(); f.swept > f.now || f.now-f.swept > f.sweepInterval || f.votes >= timerVotes || f.peak > timers || f.counts.NonZero > timers {
 		f.Close()
 		return nil, snapshot.ErrInconsistent
 	}

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command barering reads a TPACKET_V3 ring of 64 blocks of 1 MiB with the least
-// effort, to be measured beside others by bench/live: it reads four bytes of each
-// packet and counts them, until SIGINT:
+// Command barering reads a TPACKET_V3 ring of 64 blocks of 1 MiB with the least effort.
+// It reads four bytes of each packet and counts packets until SIGINT. bench/live measures
+// it beside other receivers:
 //
 //	barering IFACE
 package main
@@ -52,7 +52,7 @@ func run(args []string) error {
 	return nil
 }
 
-// open returns a socket that is bound to the interface, and its ring.
+// open returns a socket bound to the interface, and its ring.
 func open(name string) (fd int, memory []byte, err error) {
 	iface, err := net.InterfaceByName(name)
 	if err != nil {
@@ -79,14 +79,15 @@ func open(name string) (fd int, memory []byte, err error) {
 	return fd, memory, os.NewSyscallError("bind", unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: iface.Index}))
 }
 
-// What is read of struct tpacket_block_desc and struct tpacket3_hdr.
+// Offsets of the fields that are read of struct tpacket_block_desc and struct
+// tpacket3_hdr.
 const (
 	statusAt, packetsAt, firstAt = 8, 12, 16
 	nextAt, macAt                = 0, 24
 )
 
-// read counts packets, and adds their bytes up, until an interrupt comes while there are
-// none.
+// read counts packets and sums the bytes read, until an interrupt comes while no packets
+// are left.
 func read(fd int, memory []byte, interrupts <-chan os.Signal) (packets uint64, sum uint32) {
 	native := binary.NativeEndian
 	for next := 0; ; next = (next + 1) % blocks {

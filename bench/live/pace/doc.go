@@ -1,3 +1,3 @@
-// Package pace sends the lab's traffic at a rate of choice, below what the lab's
-// generator has. It is for Linux.
+// Package pace sends the lab's traffic at a given rate, below that of the lab's
+// generator. It needs Linux.
 package pace

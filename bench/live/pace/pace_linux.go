@@ -8,12 +8,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// burstEvery is how often frames go out, those of that time together.
+// burstEvery is the time between bursts. The frames of that time go out together.
 const burstEvery = 500 * time.Microsecond
 
-// Send sends that many frames of the traffic, and up to a burst more, from the given one
-// on out of an interface through a packet socket, at most rate in a second. It returns
-// how many the kernel took, of frames before an error too.
+// Send sends so many frames of the traffic, and up to a burst more, from frame number
+// from on. They leave an interface through a packet socket, at most rate a second. It
+// returns how many frames the kernel took, also with an error.
 func Send(name string, from uint64, frames, rate int) (uint64, error) {
 	s, err := ring.OpenSender(ring.SenderConfig{Interface: name})
 	if err != nil {
@@ -35,7 +35,7 @@ func Send(name string, from uint64, frames, rate int) (uint64, error) {
 	return s.Stats().Sent, nil
 }
 
-// traffic returns a batch of frames to be numbered.
+// traffic returns a batch of frames that still need their numbers.
 func traffic(frames int) *capture.Batch {
 	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
 	for i := range frames {

@@ -9,20 +9,19 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"golang.org/x/sys/unix"
 )
 
-// event is something that goes wrong, when its share of the duration has passed.
+// event is a fault that happens when its share of the duration has passed.
 type event struct {
 	at     float64
 	name   string
 	happen func(*soak) error
 }
 
-// hold is how long what is wrong stays so.
-const hold = 2 * time.Second
+// eventPause is how long a fault lasts.
+const eventPause = 2 * time.Second
 
 var events = []event{
 	{0.20, "interface down and up", func(*soak) error {
@@ -42,7 +41,7 @@ func between(begin, end func() error) error {
 	if err := begin(); err != nil {
 		return err
 	}
-	time.Sleep(hold)
+	time.Sleep(eventPause)
 	return end()
 }
 
@@ -50,7 +49,7 @@ func rename(from, to string) error {
 	return errors.Join(lab.IP("link set "+from+" down"), lab.IP("link set "+from+" name "+to), lab.IP("link set "+to+" up"))
 }
 
-// fillDisk takes all room for a while.
+// fillDisk fills the disk for a while.
 func (s *soak) fillDisk() error {
 	name := filepath.Join(s.dir, "filler")
 	filler, err := os.Create(name)
@@ -72,7 +71,8 @@ func fill(file *os.File) error {
 	}
 }
 
-// kill ends the process as nothing else does, reads what it has left, and starts it again.
+// kill ends the process with SIGKILL, reads the files that it has left, and starts it
+// again.
 func (s *soak) kill() error {
 	if err := s.process.Process.Signal(syscall.SIGKILL); err != nil {
 		return err

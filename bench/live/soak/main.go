@@ -13,12 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"golang.org/x/sys/unix"
 )
 
-// inside names the variable of the process that is in the namespaces.
+// inside names the environment variable that marks the process inside the namespaces.
 const inside = "FLOWDEDUP_SOAK_INSIDE"
 
 func main() {
@@ -63,11 +62,11 @@ func enter(args []string, out io.Writer) error {
 	return nil
 }
 
-// diskBytes has room for the files that are kept and for what is being written.
+// diskBytes is enough for the files that are kept and for the one being written.
 const diskBytes = "size=768m"
 
-// prepare makes the interfaces, and a small disk in memory at the folder that it
-// returns. Nobody outside sees either.
+// prepare makes the interfaces, and a small disk in memory at the folder that it returns.
+// Both are invisible outside of the namespaces.
 func prepare() (string, error) {
 	dir := filepath.Join(os.TempDir(), "soak")
 	err := errors.Join(lab.Prepare(), lab.IP("link set lo up"), lab.Pair("left", "right"), lab.Pair("out", "tool"),

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/live/pace"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // soak is one run.
@@ -31,7 +35,7 @@ type soak struct {
 	sent     atomic.Uint64
 }
 
-// sample is what the process showed at one moment.
+// sample is what the process showed at one time.
 type sample struct {
 	when  time.Time
 	event string // what went wrong since the sample before
@@ -59,7 +63,7 @@ func (s *soak) run() error {
 	err := s.course()
 	close(stop)
 	<-stopped
-	err = errors.Join(err, s.interrupt(), s.readFiles(), s.judge())
+	err = errors.Join(err, s.interrupt(), s.readFiles(), s.check())
 	fmt.Fprintf(s.out, "%d frames sent, %d complete files read, started %d times\n", s.sent.Load(), s.read, len(s.launched))
 	if err != nil {
 		fmt.Fprintf(s.out, "\nflowdedup's messages end with:\n%s\n", tail(s.log()))
@@ -67,7 +71,7 @@ func (s *soak) run() error {
 	return err
 }
 
-// send sends until told to stop, as soon as there is an interface again.
+// send sends until it is told to stop. It waits for the interface when that is gone.
 func (s *soak) send(stop <-chan struct{}) {
 	for {
 		select {
@@ -83,7 +87,7 @@ func (s *soak) send(stop <-chan struct{}) {
 	}
 }
 
-// course takes samples and lets events happen, to the end of the duration.
+// course takes samples and triggers events until the end of the duration.
 func (s *soak) course() error {
 	every := min(sampleEvery, s.duration/mostSamples)
 	left := events
@@ -115,7 +119,7 @@ func (s *soak) sample(happened string) error {
 	return nil
 }
 
-// interrupt ends the process as a user does.
+// interrupt ends the process with SIGINT, as a user does.
 func (s *soak) interrupt() error {
 	if err := s.process.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -149,3 +153,65 @@ func (s *soak) readFiles() error {
 
 // tail returns the last thousand bytes or so.
 func tail(text string) string { return text[max(0, len(text)-1000):] }
+
+// line is the command under test. It runs in the folder of the disk. Half a million
+// frames a second fill a file in about a second and a half.
+const line = "live -i right --wait --of src,dst,flow --every 10s --reports rows.jsonl --state state --state-every 5s " +
+	"-w clean.pcapng --rotate-size 64MiB --rotate-keep 4 --forward out --listen 9469 --json"
+
+const metricsURL = "http://127.0.0.1:9469/metrics"
+
+// launch starts flowdedup, appends its messages to a log, and waits until it answers.
+func (s *soak) launch() error {
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.process = exec.Command("flowdedup", strings.Fields(line)...)
+	s.process.Dir, s.process.Stdout, s.process.Stderr = s.dir, log, log
+	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if _, err = metrics(); err == nil {
+			s.launched = append(s.launched, time.Now())
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("flowdedup %s: %w\n%s", line, err, s.log())
+		}
+	}
+}
+
+// log returns the messages of flowdedup.
+func (s *soak) log() string {
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// metrics returns the metrics of the process. Values of one name with different labels
+// are summed.
+func metrics() (map[string]float64, error) {
+	answer, err := http.Get(metricsURL)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			sums[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
+		}
+	}
+	return sums, nil
+}

@@ -1,6 +1,9 @@
 package doc
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,6 +72,111 @@ func TestSources(t *testing.T) {
 			}
 		}
 	}
+}
+
+// name is a name as the manual writes it, with its package or type: `window.Timed`,
+// `Identity.Read(…)`.
+var name = regexp.MustCompile("`([A-Za-z]\\w*)\\.([A-Za-z]\\w*)(?:\\.(\\w+))?[`({]")
+
+// TestNames finds every name that the manual gives with its package or type: who renames
+// one is told which pages speak of it. Names of other modules are passed over.
+func TestNames(t *testing.T) {
+	declared, found := declarations(t), 0
+	pages, err := filepath.Glob("*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages", err)
+	}
+	for _, page := range pages {
+		for _, words := range name.FindAllStringSubmatch(read(t, page), -1) {
+			scope, known := declared[words[1]]
+			if !known {
+				continue
+			}
+			for _, word := range words[2:] {
+				if found++; word != "" && !scope[word] {
+					t.Errorf("%s: %s has no %s", page, words[1], word)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no names found")
+	}
+}
+
+// declarations returns what each package and each type declares, by its name.
+func declarations(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	declared := map[string]map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		add := func(scope string, ids ...*ast.Ident) {
+			if declared[scope] == nil {
+				declared[scope] = map[string]bool{}
+			}
+			for _, id := range ids {
+				declared[scope][id.Name] = true
+			}
+		}
+		pkg := file.Name.Name
+		if pkg == "main" { // main.go is a file
+			return nil
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				add(pkg, f.Name)
+				if f.Recv != nil {
+					add(receiver(f), f.Name)
+				}
+				continue
+			}
+			for _, spec := range d.(*ast.GenDecl).Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					add(pkg, spec.Names...)
+				case *ast.TypeSpec:
+					add(pkg, spec.Name)
+					for _, f := range fields(spec.Type) {
+						add(spec.Name.Name, f.Names...)
+						add(pkg, f.Names...)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared
+}
+
+// receiver returns the name of the type that has a method.
+func receiver(f *ast.FuncDecl) (name string) {
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// fields returns the fields of a struct, or the methods of an interface.
+func fields(t ast.Expr) []*ast.Field {
+	switch t := t.(type) {
+	case *ast.StructType:
+		return t.Fields.List
+	case *ast.InterfaceType:
+		return t.Methods.List
+	}
+	return nil
 }
 
 // follow checks one link of a page.

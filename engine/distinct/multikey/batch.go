@@ -243,9 +243,9 @@ func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	}
 }
 
-// tellFirstSeen tells what countKey has entered. Elements are counted key by key, and
+// emitFirstSeen tells what countKey has entered. Elements are counted key by key, and
 // told in the order of the stream, which does not depend on where batches end.
-func (b *Batch) tellFirstSeen(w *window) error {
+func (b *Batch) emitFirstSeen(w *window) error {
 	if len(b.first) == 0 {
 		return nil
 	}
@@ -259,8 +259,8 @@ func (b *Batch) tellFirstSeen(w *window) error {
 	return err
 }
 
-// mostPerPacket is how many elements of any key a packet has at most.
-const mostPerPacket = 2
+// maxPerPacket is how many elements of any key a packet has at most.
+const maxPerPacket = 2
 
 // packetsOf counts how many packets elements come from, without those in uncounted: equal
 // packet numbers follow each other.

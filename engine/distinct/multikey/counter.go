@@ -119,7 +119,7 @@ func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 			w.keys[key].takePackets(&w.keys[group.By])
 		}
 	}
-	return b.tellFirstSeen(w)
+	return b.emitFirstSeen(w)
 }
 
 // openWindow makes a window, of the counters that were made for it if there are any.

@@ -65,9 +65,9 @@ func (b impliedBy) direct() (keys []int) {
 
 // implied says which packets of a batch a key implies.
 type implied struct {
-	bits    []uint64 // by packet
-	rest    []uint32 // the other packets, ascending
-	packets int
+	bits       []uint64 // by packet
+	notImplied []uint32 // the other packets, ascending
+	packets    int
 }
 
 // reset begins a batch in which no packet is implied.
@@ -99,16 +99,16 @@ func (s *implied) finish(valid bool) {
 	if !valid {
 		clear(s.bits)
 	}
-	s.rest = appendUnset(s.rest[:0], s.bits, s.packets)
+	s.notImplied = appendUnset(s.notImplied[:0], s.bits, s.packets)
 }
 
 // without appends the numbers of those of the elements from to end-1 whose packets are not
 // implied, given the packets of all elements.
 func (s *implied) without(numbers []uint32, packets []uint32, from, end int) []uint32 {
 	if len(packets) == s.packets {
-		first, _ := slices.BinarySearch(s.rest, uint32(from))
-		last, _ := slices.BinarySearch(s.rest, uint32(end))
-		return append(numbers, s.rest[first:last]...)
+		first, _ := slices.BinarySearch(s.notImplied, uint32(from))
+		last, _ := slices.BinarySearch(s.notImplied, uint32(end))
+		return append(numbers, s.notImplied[first:last]...)
 	}
 	for i, p := range packets[from:end] {
 		if s.bits[p/64]>>(p%64)&1 == 0 {

@@ -56,8 +56,8 @@ func TestImplied(t *testing.T) {
 		s.reset(4)
 		s.add([]uint64{c.seen}, c.packets)
 		s.finish(c.valid)
-		if got := s.without(nil, c.packets, 1, len(c.packets)); !slices.Equal(s.rest, c.rest) || !slices.Equal(got, c.want) {
-			t.Errorf("%+v: rest %v, elements %v", c, s.rest, got)
+		if got := s.without(nil, c.packets, 1, len(c.packets)); !slices.Equal(s.notImplied, c.rest) || !slices.Equal(got, c.want) {
+			t.Errorf("%+v: rest %v, elements %v", c, s.notImplied, got)
 		}
 	}
 }

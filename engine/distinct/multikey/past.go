@@ -63,7 +63,7 @@ func (c *Counter) countPast(b *Batch) error {
 		}
 	}
 	for i, group := range b.derived {
-		rest := b.implied[group.By].rest
+		rest := b.implied[group.By].notImplied
 		b.Derive(i, rest)
 		for _, key := range group.Keys {
 			b.keys[key].renumber(rest)

@@ -22,20 +22,20 @@ const MaxSlides = 4096
 // them. A packet whose time is more than a window away from the latest one is an outlier,
 // and is held until the clock believes it: one wild clock must not end all windows.
 type slides struct {
-	cfg       *Config
-	out       func(start, end int64, counts []Count) error
-	addresses *sliding.Addresses
-	window    int64
-	slide     int64
-	keys      []slidingKey
-	packets   slidePackets // all of them
-	clock     calendar.Clock
-	held      []heldPacket // in quarantine
-	started   bool
-	next      int64 // when the next counts are due
-	latest    int64 // time in the windows
-	late      uint64
-	err       error
+	cfg        *Config
+	emitCounts func(start, end int64, counts []Count) error
+	addresses  *sliding.Addresses
+	window     int64
+	slide      int64
+	keys       []slidingKey
+	packets    slidePackets // all of them
+	clock      calendar.Clock
+	quarantine []quarantinedPacket // in quarantine
+	started    bool
+	next       int64 // when the next counts are due
+	latest     int64 // time in the windows
+	late       uint64
+	err        error
 
 	digests []digest.Digest // scratch
 	times   []int64
@@ -43,7 +43,7 @@ type slides struct {
 
 func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *slides {
 	s := &slides{
-		cfg: cfg, out: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
+		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
 		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
@@ -68,7 +68,7 @@ func (s *slides) count(b *Batch) error {
 
 // leading counts the packets of the current slide, up to the first of another time.
 func (s *slides) leading(times []int64) (n int) {
-	if !s.started || len(s.held) > 0 {
+	if !s.started || len(s.quarantine) > 0 {
 		return 0
 	}
 	for n < len(times) && uint64(times[n])-uint64(s.next-s.slide) < uint64(s.slide) {
@@ -92,14 +92,14 @@ func (s *slides) observe(b *Batch, at int) {
 	verdict, dropped := s.clock.Observe(t)
 	if dropped > 0 {
 		s.late += uint64(dropped)
-		s.held = nil
+		s.quarantine = nil
 	}
 	if verdict == calendar.Believed {
 		s.advance(t)
 		s.add(b, at, at+1)
 		return
 	}
-	s.held = append(s.held, s.takeOut(b, at))
+	s.quarantine = append(s.quarantine, s.quarantinePacket(b, at))
 	if verdict == calendar.Adopted {
 		s.adoptClock()
 	}
@@ -140,11 +140,11 @@ func (s *slides) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + 
 
 // adoptClock counts the packets that are held, which are believed now.
 func (s *slides) adoptClock() {
-	held := s.held
-	s.held = nil
+	held := s.quarantine
+	s.quarantine = nil
 	for _, h := range held {
 		s.advance(h.time)
-		s.addHeld(h)
+		s.addQuarantined(h)
 	}
 	s.clock.Pass(s.latest)
 }
@@ -212,15 +212,15 @@ func (p *slidePackets) empty(slot int) {
 	p.bySlide[slot] = 0
 }
 
-// heldPacket is a packet that waits for its time to be believed.
-type heldPacket struct {
+// quarantinedPacket is a packet that waits for its time to be believed.
+type quarantinedPacket struct {
 	time     int64
 	counted  uint64 // 0 if it is left out of Count.Packets
-	elements []heldElements
+	elements []quarantinedElements
 }
 
-// heldElements are a packet's elements of one family.
-type heldElements struct {
+// quarantinedElements are a packet's elements of one family.
+type quarantinedElements struct {
 	family  *slidingFamily
 	digests []digest.Digest
 }
@@ -231,7 +231,7 @@ func (s *slides) add(b *Batch, at, to int) {
 	s.packets.add(slot, uint64(to-at))
 	s.each(b, to, func(f *slidingFamily, digests []digest.Digest, packets []uint32) {
 		s.times = b.appendTimes(s.times[:0], packets)
-		s.addFamily(f, digests, s.times, slot, packetsOf(packets, b.uncounted, mostPerPacket))
+		s.addFamily(f, digests, s.times, slot, packetsOf(packets, b.uncounted, maxPerPacket))
 	})
 }
 
@@ -253,17 +253,17 @@ func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []dige
 	}
 }
 
-// takeOut takes a packet out of its batch.
-func (s *slides) takeOut(b *Batch, at int) heldPacket {
-	h := heldPacket{time: b.times[at], counted: packetsOf([]uint32{uint32(at)}, b.uncounted, 1)}
+// quarantinePacket takes a packet out of its batch.
+func (s *slides) quarantinePacket(b *Batch, at int) quarantinedPacket {
+	h := quarantinedPacket{time: b.times[at], counted: packetsOf([]uint32{uint32(at)}, b.uncounted, 1)}
 	s.each(b, at+1, func(f *slidingFamily, digests []digest.Digest, _ []uint32) {
-		h.elements = append(h.elements, heldElements{f, slices.Clone(digests)})
+		h.elements = append(h.elements, quarantinedElements{f, slices.Clone(digests)})
 	})
 	return h
 }
 
-// addHeld counts a packet that was held.
-func (s *slides) addHeld(h heldPacket) {
+// addQuarantined counts a packet that was held.
+func (s *slides) addQuarantined(h quarantinedPacket) {
 	slot := s.slot(h.time)
 	s.packets.add(slot, 1)
 	for _, e := range h.elements {
@@ -311,7 +311,7 @@ func (c *Config) newSliding() (slidingCounter, error) {
 // on to it.
 func (s *slides) emit() {
 	end := s.next
-	s.err = s.out(end-s.window, end, s.counts(end))
+	s.err = s.emitCounts(end-s.window, end, s.counts(end))
 	s.next += s.slide
 	slot := s.slot(end) // of the slide that leaves the window
 	if s.packets.bySlide[slot] == 0 {

@@ -41,7 +41,7 @@ func TestSilentSlides(t *testing.T) {
 	for _, second := range []int64{0, 4000, 8095} {
 		at := second * int64(time.Second)
 		s.advance(at)
-		s.addHeld(heldPacket{time: at, counted: 1, elements: []heldElements{{family, []digest.Digest{{1, 2}}}}})
+		s.addQuarantined(quarantinedPacket{time: at, counted: 1, elements: []quarantinedElements{{family, []digest.Digest{{1, 2}}}}})
 	}
 	want := slices.Concat(slices.Repeat([]uint64{1}, 4000), slices.Repeat([]uint64{2}, 96), slices.Repeat([]uint64{1}, 3999), []uint64{2})
 	if err := s.close(); err != nil || !slices.Equal(packets, want) {

@@ -23,5 +23,5 @@ func Clear(seen []uint64, n int) {
 	clear(seen[:words])
 }
 
-// Low returns a word of which the lowest n bits are set.
-func Low(n int) uint64 { return ^(^uint64(0) << min(max(n, 0), 64)) }
+// LowBits returns a word of which the lowest n bits are set.
+func LowBits(n int) uint64 { return ^(^uint64(0) << min(max(n, 0), 64)) }

@@ -40,13 +40,13 @@ func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 		s.zero = true
 		return before
 	}
-	_, known := s.enter(y, factor, false)
+	_, known := s.insert(y, factor, false)
 	return known
 }
 
-// enter adds a word other than 0 unless it is there, and returns its place. The size of the table
+// insert adds a word other than 0 unless it is there, and returns its place. The size of the table
 // is that for the number of words, whatever came before.
-func (s *OverflowSet[W]) enter(y W, factor uint64, dated bool) (place uint64, known bool) {
+func (s *OverflowSet[W]) insert(y W, factor uint64, dated bool) (place uint64, known bool) {
 	if len(s.Table) > 0 {
 		place = s.find(y, factor)
 		if s.Table[place] == y {
@@ -54,7 +54,7 @@ func (s *OverflowSet[W]) enter(y W, factor uint64, dated bool) (place uint64, kn
 		}
 	}
 	if 2*s.count >= len(s.Table) {
-		s.grow(factor, dated)
+		s.double(factor, dated)
 		place = s.find(y, factor)
 	}
 	s.Table[place] = y
@@ -72,8 +72,8 @@ func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
 	return place
 }
 
-// grow doubles the table.
-func (s *OverflowSet[W]) grow(factor uint64, dated bool) {
+// double doubles the table.
+func (s *OverflowSet[W]) double(factor uint64, dated bool) {
 	table, dates := s.Table, s.dates
 	size := max(minOverflowTable, 2*len(table))
 	s.Table = make([]W, size)

@@ -33,13 +33,13 @@ func (g *Overflow[W]) TestAndSet(y W) bool {
 func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
 	set := &g.Sets[y>>g.shift]
 	before := set.bytes()
-	place, known := set.enter(y, g.factor, true)
+	place, known := set.insert(y, g.factor, true)
 	g.Bytes += set.bytes() - before
 	return &set.dates[place], known
 }
 
-// take removes a set and returns it.
-func (g *Overflow[W]) take(group int) OverflowSet[W] {
+// remove removes a set and returns it.
+func (g *Overflow[W]) remove(group int) OverflowSet[W] {
 	set := g.Sets[group]
 	g.Bytes -= set.bytes()
 	g.Sets[group] = OverflowSet[W]{}

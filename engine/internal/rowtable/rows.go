@@ -74,12 +74,12 @@ func (p *Rows[W]) newTable(lines int) (Table[W], error) {
 	if err != nil {
 		return Table[W]{}, fmt.Errorf("%s of %d lines: %w", p.Name, lines, err)
 	}
-	return Table[W]{Arena: arena, Overflow: p.newSpilled(lines)}, nil
+	return Table[W]{Arena: arena, Overflow: p.overflowOf(lines)}, nil
 }
 
-// newSpilled makes the sets of what spills from so many lines, one for those that a pass handles
+// overflowOf makes the sets of what spills from so many lines, one for those that a pass handles
 // together.
-func (p *Rows[W]) newSpilled(lines int) Overflow[W] {
+func (p *Rows[W]) overflowOf(lines int) Overflow[W] {
 	return newOverflow[W](max(1, lines/p.Group(lines)), p.Width, p.Factor, p.Dated)
 }
 
@@ -121,9 +121,9 @@ const (
 	backedAhead = 2
 )
 
-// ahead has the memory of the lines backed that the pass comes to next, where it has
+// populateAhead has the memory of the lines backed that the pass comes to next, where it has
 // reached others of those that were backed before.
-func (p *Rows[W]) ahead(from, to int) {
+func (p *Rows[W]) populateAhead(from, to int) {
 	factor := p.Final() / p.Lines()
 	if now := to * factor / backedLines; now != from*factor/backedLines {
 		p.populate((now+backedAhead)*backedLines, (now+backedAhead+1)*backedLines)
@@ -166,7 +166,7 @@ func (p *Rows[W]) Next() (from, to int, spilled OverflowSet[W]) {
 	group := p.Group(p.Lines())
 	from, to = p.Passed, min(p.Passed+group, p.Lines())
 	p.Passed = to
-	return from, to, p.Table.Overflow.take(from / group)
+	return from, to, p.Table.Overflow.remove(from / group)
 }
 
 // Finish gives the memory of lines that have moved back, and ends the pass with the last ones,
@@ -175,7 +175,7 @@ func (p *Rows[W]) Finish(from, to int) bool {
 	if to < p.Lines() {
 		if p.Growing() {
 			p.Table.Arena.Release(from, to)
-			p.ahead(from, to)
+			p.populateAhead(from, to)
 		}
 		return false
 	}
@@ -205,7 +205,7 @@ func (p *Rows[W]) Restart(lines int) {
 	}
 	p.Table.Copying.KeepRange(0, p.Lines())
 	p.Table.Arena.Clear()
-	p.Table.Overflow = p.newSpilled(p.Lines())
+	p.Table.Overflow = p.overflowOf(p.Lines())
 }
 
 // Bytes returns the memory that is in use. While rows grow, that is the lines that have

@@ -37,10 +37,10 @@ func (p *Rows[W]) moved() int { return p.Passed * (p.Final() / p.Lines()) }
 // Save writes the lines of both tables that hold something, and spilled words.
 func (p *Rows[W]) Save(out *snapshot.Writer, spilled [2][]W) {
 	if p.Growing() {
-		p.Table.Copying = out.Shared(p.Table.Arena, p.Passed, p.Lines())
-		p.Wider.Copying = out.Shared(p.Wider.Arena, 0, p.moved())
+		p.Table.Copying = out.SharedLines(p.Table.Arena, p.Passed, p.Lines())
+		p.Wider.Copying = out.SharedLines(p.Wider.Arena, 0, p.moved())
 	} else {
-		p.Table.Copying = out.Shared(p.Table.Arena, 0, p.Lines())
+		p.Table.Copying = out.SharedLines(p.Table.Arena, 0, p.Lines())
 	}
 	for _, words := range spilled {
 		out.Words(len(words), func(i int) uint64 { return uint64(words[i]) })
@@ -73,9 +73,9 @@ func (s *Saved) Check(least, most, next uint64) error {
 	return nil
 }
 
-// Allowed returns an error if the rows take more than is allowed. Tables of what has spilled are at
+// Allow returns an error if the rows take more than is allowed. Tables of what has spilled are at
 // most a quarter as large as that many lines.
-func (s *Saved) Allowed(c snapshot.RestoreConfig) error {
+func (s *Saved) Allow(c snapshot.RestoreConfig) error {
 	return c.Allow(s.Lines + s.Wider + (s.Overflow+s.OverflowWider)/2)
 }
 
@@ -101,14 +101,14 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 	if err := p.loadLines(in); err != nil {
 		return err
 	}
-	if err := p.Table.load(in, int(s.Overflow)); err != nil {
+	if err := p.Table.loadOverflow(in, int(s.Overflow)); err != nil {
 		return err
 	}
-	return p.Wider.load(in, int(s.OverflowWider))
+	return p.Wider.loadOverflow(in, int(s.OverflowWider))
 }
 
-// load reads so many spilled words and dates.
-func (t *Table[W]) load(in *snapshot.Reader, words int) error {
+// loadOverflow reads so many spilled words and dates.
+func (t *Table[W]) loadOverflow(in *snapshot.Reader, words int) error {
 	var last W
 	return in.Words(words, "spilled words", func(i int, word uint64) {
 		switch {

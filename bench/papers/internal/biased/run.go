@@ -2,6 +2,7 @@ package biased
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
@@ -13,7 +14,7 @@ const (
 	streamSeed = 1       // all filters of a table see the same stream
 )
 
-// size is what is run of a table: everything printed, divided by scale.
+// size is the size of a run: everything printed, divided by scale.
 type size struct{ elements, distinct, scale int }
 
 func (t table) size(scale int) size {
@@ -49,12 +50,12 @@ func (t table) scores(ctx context.Context, megabytes int, s size) ([]stream.Scor
 	return scores, nil
 }
 
-// batchSize is how many elements go through one filter before the next: so many
-// that a scaled filter stays in the last cache for most of its batch. With a few
-// thousand each filter would evict the others every time.
+// batchSize is how many elements go through one filter before the next: so many that a
+// scaled filter stays in the last-level cache for most of its batch. With a few thousand,
+// the filters would evict each other every time.
 const batchSize = 1 << 18
 
-// batches cuts a stream into batches and tells the truth about each element.
+// batches cuts a stream into batches, with the truth about each element.
 type batches struct {
 	stream *stream.Shuffled
 	set    stream.Known
@@ -74,7 +75,7 @@ func newBatches(s size) *batches {
 	}
 }
 
-// next makes the next batch; false at the end. Each step has a loop of its own, so
+// next makes the next batch, and returns false at the end. Each step has its own loop, so
 // that the waits for the set's memory overlap.
 func (b *batches) next() bool {
 	b.elements, b.digests, b.known = b.elements[:0], b.digests[:0], b.known[:0]
@@ -92,4 +93,54 @@ func (b *batches) next() bool {
 		b.known = append(b.known, b.set.Add(element))
 	}
 	return len(b.elements) > 0
+}
+
+// method is a column of a table: a filter to build with that many bits.
+type method struct {
+	name  string
+	build func(bits int, seed uint64) (paper.Filter, error)
+}
+
+// rivals returns the columns of Tables 4 to 9. The paper names neither the
+// parameters of its SBF nor K of RSBF; these give its numbers.
+func rivals() []method {
+	return []method{
+		{"SBF", func(bits int, seed uint64) (paper.Filter, error) {
+			return paper.NewStable(paper.StableConfig{Cells: bits, CellBits: 1, K: 2, P: 4, Seed: seed})
+		}},
+		{"RSBF", func(bits int, seed uint64) (paper.Filter, error) {
+			const threshold = 0.03 // p*, section 6
+			return paper.NewRSBF(paper.BiasedConfig{Bits: bits, K: 2, Seed: seed}, threshold)
+		}},
+		{"BSBF", newBSBF(2)},
+		{"BSBFSD", newBSBFSD(2)},
+		{"RLBSBF", newRLBSBF(2)},
+	}
+}
+
+// sweep returns the columns of Tables 1 to 3: one method with k from 1 to 5.
+func sweep(build func(k int) func(bits int, seed uint64) (paper.Filter, error)) []method {
+	var all []method
+	for k := 1; k <= 5; k++ {
+		all = append(all, method{fmt.Sprintf("k=%d", k), build(k)})
+	}
+	return all
+}
+
+func newBSBF(k int) func(bits int, seed uint64) (paper.Filter, error) {
+	return func(bits int, seed uint64) (paper.Filter, error) {
+		return paper.NewBSBF(paper.BiasedConfig{Bits: bits, K: k, Seed: seed})
+	}
+}
+
+func newBSBFSD(k int) func(bits int, seed uint64) (paper.Filter, error) {
+	return func(bits int, seed uint64) (paper.Filter, error) {
+		return paper.NewBSBFSD(paper.BiasedConfig{Bits: bits, K: k, Seed: seed})
+	}
+}
+
+func newRLBSBF(k int) func(bits int, seed uint64) (paper.Filter, error) {
+	return func(bits int, seed uint64) (paper.Filter, error) {
+		return paper.NewRLBSBF(paper.BiasedConfig{Bits: bits, K: k, Seed: seed})
+	}
 }

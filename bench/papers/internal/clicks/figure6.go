@@ -24,8 +24,8 @@ func newLandmarkSetup(o result.Options) landmarkSetup {
 	return landmarkSetup{window: 1_000_000, errors: 400, mostRuns: 20}
 }
 
-// landmarkPoint is the measured rates of one number of hash functions; without
-// elements, it was not measured.
+// landmarkPoint holds the measured rates for one number of hash functions. A count
+// without elements was not measured.
 type landmarkPoint struct{ shared, partitioned count }
 
 func figure6(ctx context.Context, s landmarkSetup, workers int) (result.Table, error) {

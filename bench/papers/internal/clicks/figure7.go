@@ -27,10 +27,10 @@ func newJumpingSetup(o result.Options) jumpingSetup {
 	return s
 }
 
-// window returns the clicks of a window, the largest number that is ever asked.
+// window returns the clicks of a window, the largest number that a query covers.
 func (s jumpingSetup) window() int { return s.subWindows * s.subWindow }
 
-// jumpingPoint is the measured rates of one number of hash functions: of the windows
+// jumpingPoint holds the measured rates for one number of hash functions: of the windows
 // from an empty filter on, and of those after the first.
 type jumpingPoint struct{ fromEmpty, steady count }
 

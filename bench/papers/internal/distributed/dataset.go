@@ -94,5 +94,5 @@ func (d dataset) draw(count int) streams {
 	return all
 }
 
-// digest gives every run's ids hash values of their own.
+// digestOf gives the ids of each run hash values of their own.
 func digestOf(run, id uint64) digest.Digest { return stream.Digest(run<<40 | id) }

@@ -65,7 +65,7 @@ func TestExperimentNames(t *testing.T) {
 	}
 }
 
-// TestTable1Order checks what the paper says of Table 1: the order is what another
+// TestTable1Order checks the order in the paper's Table 1, which is all that another
 // stream can have in common with the web log.
 func TestTable1Order(t *testing.T) {
 	table := makeTable(t, "p4.table1")

@@ -11,9 +11,10 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
-// The printed columns at 1/64 of the size: 262,144 distinct elements and 2.1 million
-// duplicates, so that half a point is five standard deviations. b_DBF has blocks, which
-// this scale rounds, and hardly any at these memories.
+// TestPrintedRates makes the printed columns at 1/64 of the size: 262,144 distinct
+// elements and 2.1 million duplicates, so half a percentage point is five standard
+// deviations. It leaves out b_DBF, whose blocks this scale rounds and which has hardly
+// any at these memories.
 func TestPrintedRates(t *testing.T) {
 	const scale = 64
 	printed := artificialStreams()[0]
@@ -34,8 +35,8 @@ func TestPrintedRates(t *testing.T) {
 	}
 }
 
-// Table 2's sums are those of Table 4 but for rounding, which is a check of what was
-// copied from the paper.
+// TestPrintedSums checks what was copied from the paper: the sums of Table 2 are those of
+// Table 4 up to rounding.
 func TestPrintedSums(t *testing.T) {
 	for s, a := range artificialStreams() {
 		for m := range memories() {
@@ -48,7 +49,7 @@ func TestPrintedSums(t *testing.T) {
 	}
 }
 
-// fakeGrid returns a cache of which each rate is different.
+// fakeGrid returns a cache whose rates all differ.
 func fakeGrid() *gridCache {
 	g, next := grid{}, 0.
 	for range artificialStreams() {
@@ -118,8 +119,8 @@ func TestExperimentErrors(t *testing.T) {
 	}
 }
 
-// Without the fault nothing is missed within the window; with it no less is reported, and
-// everything while the running counter is zero.
+// TestDelayed: without the fault the filter misses nothing within the window. With it the
+// filter reports at least as much, and everything while the running counter is zero.
 func TestDelayed(t *testing.T) {
 	for _, window := range []int{1, 7, 100, 375} {
 		sound, err := newDelayed(12*window, window, false)
@@ -159,7 +160,7 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// The cells against a plain model with the same random starts.
+// TestAnyCell compares the cells with a plain model that has the same random starts.
 func TestAnyCell(t *testing.T) {
 	f, err := newAnyCell(200, 3)
 	if err != nil {
@@ -205,8 +206,8 @@ func TestMeanOver(t *testing.T) {
 	}
 }
 
-// Filters count the memory that they use, which is what was given but for rounding, or
-// a power of two of rows.
+// TestColumnsMemory checks the memory of the filters: what was given up to rounding, or a
+// power of two of rows.
 func TestColumnsMemory(t *testing.T) {
 	for _, memory := range memories() {
 		for _, c := range gridColumns() {

@@ -21,8 +21,8 @@ const (
 // saturationShapes are the first, third and last of Table 1.
 func saturationShapes() []shape { return []shape{shapes()[0], shapes()[2], shapes()[4]} }
 
-// saturation shows how the false positive rate goes to k/S, beside Theorem 4.1 and the
-// formula that takes into account that empty cells are filled first.
+// saturation shows how the false positive rate approaches k/S, beside Theorem 4.1 and the
+// formula in which empty cells fill first.
 func saturation(ctx context.Context, o result.Options) (result.Table, error) {
 	table := result.Table{
 		Title:   "False positive rate on its way to k/S",

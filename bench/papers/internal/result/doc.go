@@ -1,3 +1,3 @@
-// Package result holds what an experiment found beside what its paper prints, and
-// writes it as Markdown, JSON and charts.
+// Package result holds the numbers of an experiment beside those that its paper prints.
+// It writes them as Markdown, JSON and charts.
 package result

@@ -1,8 +1,12 @@
 package result
 
-import "context"
+import (
+	"context"
+	"errors"
+	"sync"
+)
 
-// Experiment makes some tables of one paper anew.
+// Experiment reproduces some tables of one paper.
 type Experiment struct {
 	Paper  string   // "p1"; what -only selects, with all of its tables
 	Title  string   // the paper's
@@ -16,4 +20,44 @@ type Experiment struct {
 type Options struct {
 	Full    bool // the printed sizes instead of scaled ones
 	Workers int  // goroutines to use, 1 or more
+}
+
+// Parallel calls task(0) to task(n-1) on workers goroutines, and returns their errors
+// joined. After an error, or when ctx is done, it starts no further task.
+func Parallel(ctx context.Context, n, workers int, task func(i int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := make(chan int)
+	workers = min(n, max(workers, 1))
+	failed := make([]error, workers)
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for i := range next {
+				if err := task(i); err != nil {
+					failed[worker] = errors.Join(failed[worker], err)
+					cancel()
+				}
+			}
+		})
+	}
+	err := feed(ctx, next, n)
+	group.Wait()
+	if all := errors.Join(failed...); all != nil {
+		return all
+	}
+	return err
+}
+
+// feed hands out the tasks until ctx is done.
+func feed(ctx context.Context, next chan<- int, n int) error {
+	defer close(next)
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }

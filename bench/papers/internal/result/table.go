@@ -1,12 +1,14 @@
 package result
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 )
 
-// Table is a table or a figure of a paper, made anew.
+// Table is a reproduced table or figure of a paper.
 type Table struct {
 	Name     string // what -only selects, "p1.table4"
 	Title    string // what is in it, in words
@@ -59,4 +61,29 @@ func (c Cell) Difference() float64 {
 		return math.NaN()
 	}
 	return c.Ours/c.Printed - 1
+}
+
+// Summary says in a line how far the table's numbers are from the printed ones,
+// in median and at most; "" if nothing is printed.
+func (t Table) Summary() string {
+	differences := t.differences()
+	if len(differences) == 0 {
+		return ""
+	}
+	slices.Sort(differences)
+	return fmt.Sprintf("%d printed numbers; relative difference: median %.2f %%, at most %.1f %%.",
+		len(differences), 100*differences[len(differences)/2], 100*differences[len(differences)-1])
+}
+
+// differences returns the absolute relative differences.
+func (t Table) differences() []float64 {
+	var all []float64
+	for _, row := range t.Rows {
+		for _, cell := range row.Cells {
+			if d := cell.Difference(); !math.IsNaN(d) {
+				all = append(all, math.Abs(d))
+			}
+		}
+	}
+	return all
 }

@@ -2,8 +2,10 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // AgePartitionedConfig is what an age-partitioned Bloom filter is made from.
@@ -32,17 +34,17 @@ func (c AgePartitionedConfig) validate() error {
 }
 
 // AgePartitioned is the age-partitioned Bloom filter of Shtul, Baquero, Almeida,
-// Age-Partitioned Bloom Filters, 2020: K + L slices with one hash function each, in
-// the order of their age. An element is set in the K youngest, and reported when K
-// neighbouring slices have its bits. At the end of each generation the oldest slice
-// is cleared and becomes the youngest.
+// Age-Partitioned Bloom Filters, 2020: K + L slices with one hash function each, in the
+// order of their age. An element sets its bits in the K youngest, and is reported when K
+// neighboring slices have its bits. At the end of each generation the oldest slice is
+// cleared and becomes the youngest.
 //
-// Nothing is missed within L generations, which make the window here; what came up to
-// one generation before it is still reported, apart from false positives.
+// It misses nothing within L generations, which are the window here. It still reports
+// elements of up to one generation before, apart from false positives.
 //
-// Readings taken: the method is written from memory of the article. A generation is a
-// span of time, as for a window of time; the article also counts insertions. What
-// is reported is set again, since the window slides.
+// Interpretation: the implementation is from memory of the article. A generation is a
+// span of time; the article also counts insertions. Reported elements are set again,
+// since the window slides.
 type AgePartitioned struct {
 	config     AgePartitionedConfig
 	bits       bitset
@@ -69,7 +71,7 @@ func NewAgePartitioned(c AgePartitionedConfig) (*AgePartitioned, error) {
 // at the end of a generation.
 func (a *AgePartitioned) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	a.shift(now)
-	p, run := placeOf(d, a.config.Lines), 0
+	p, run := hashesOf(d, a.config.Lines), 0
 	for age := 0; age < a.slices() && run < a.config.K; age++ {
 		if run++; !a.bits.has(a.bit(p, age)) {
 			run = 0
@@ -88,7 +90,7 @@ func (a *AgePartitioned) physical(age int) int { return (a.base + age) % a.slice
 
 // bit returns the element's bit in the slice of an age. A slice keeps its hash function
 // while it ages.
-func (a *AgePartitioned) bit(p place, age int) uint64 {
+func (a *AgePartitioned) bit(p hashes, age int) uint64 {
 	slice := a.physical(age)
 	return a.start(p.line, slice) + p.at(slice, a.slice)
 }
@@ -97,8 +99,7 @@ func (a *AgePartitioned) start(line uint64, slice int) uint64 {
 	return line*uint64(a.config.LineBits) + uint64(slice)*a.slice
 }
 
-// shift begins the generations up to now. No more shifts than there are slices make a
-// difference.
+// shift begins the generations up to now. More shifts than slices change nothing.
 func (a *AgePartitioned) shift(now int64) {
 	due := now / a.generation
 	a.shifts = max(a.shifts, due-int64(a.slices()))
@@ -112,3 +113,52 @@ func (a *AgePartitioned) shift(now int64) {
 
 // Bits implements [Windowed].
 func (a *AgePartitioned) Bits() int { return a.config.Lines * a.config.LineBits }
+
+// bestAgePartitioned returns the K up to 16 and L up to 40 with the lowest false
+// positive rate for lines of size bits that hold load elements of a window on average.
+func bestAgePartitioned(size int, load float64) (k, l int, err error) {
+	lowest := math.Inf(1)
+	for tryK := 1; tryK <= 16; tryK++ {
+		for tryL := 1; tryL <= 40 && tryK+tryL <= size; tryL++ {
+			rate, err := agePartitionedFPR(tryK, tryL, size, load)
+			if err != nil {
+				return 0, 0, err
+			}
+			if rate < lowest {
+				lowest, k, l = rate, tryK, tryL
+			}
+		}
+	}
+	return k, l, nil
+}
+
+// agePartitionedFPR returns the false positive rate at the end of a generation. The
+// number of elements in a full slice, those of K generations, is a Poisson variable, and
+// the slices of a crowded line hold about equally many. Measured rates in lines are
+// within a third of this. For large lines the approximation makes no difference.
+func agePartitionedFPR(k, l, size int, load float64) (float64, error) {
+	const (
+		unit    = 1000 // of an element, since a line's generation may have less than one
+		crowded = 1000
+	)
+	rate := func(slice float64) (float64, error) {
+		return theory.AgePartitioned{
+			K: k, L: l, SliceBits: unit * (size / (k + l)),
+			Generation: int(unit * slice / float64(k)),
+		}.FullFPR()
+	}
+	mean := load * float64(k) / float64(l)
+	if mean > crowded {
+		return rate(mean)
+	}
+	sum := 0.0
+	for x := 1.0; x < mean+8*math.Sqrt(mean)+8; x++ {
+		p, err := rate(x)
+		if err != nil {
+			return 0, err
+		}
+		factorial, _ := math.Lgamma(x + 1)
+		sum += p * math.Exp(x*math.Log(mean)-mean-factorial)
+	}
+	return sum, nil
+}

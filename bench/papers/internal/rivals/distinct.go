@@ -13,15 +13,15 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// counted is what counting the different addresses of a stream gave.
+// counted is the result of counting the distinct addresses of a stream.
 type counted struct {
 	memory   int // bytes
 	distinct uint64
 	errors   stream.Score
 }
 
-// counting is a way to count different addresses, in at most the given memory if the
-// method does not choose its own.
+// counting is a way to count distinct addresses. It takes at most the given memory,
+// unless the method chooses its own.
 type counting struct {
 	name string
 	run  func(ctx context.Context, s addresses, memory int) (counted, error)
@@ -72,7 +72,7 @@ func digests(addrs []uint32) []digest.Digest {
 	return d
 }
 
-// byCounter makes a method of the product's counters; keys turns addresses to theirs.
+// byCounter makes a method of the engine's counters; keys turns addresses to theirs.
 func byCounter[K any](name string, open func() (engine.Counter[K], error), keys func([]uint32) []K) counting {
 	return counting{name, func(ctx context.Context, s addresses, _ int) (counted, error) {
 		c, err := open()

@@ -2,8 +2,9 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // JumpingConfig is what a jumping window of Bloom filters is made from.
@@ -34,13 +35,13 @@ func (c JumpingConfig) validate() error {
 // Jumping is a jumping window of Bloom filters (Metwally, Agrawal, El Abbadi, Duplicate
 // Detection in Click Streams, 2005, section 5.2.4): a filter for each of J sub-windows
 // and one for the running one. An element is reported if any filter has it, and is
-// set in the running one. The oldest is cleared at the end of a sub-window and
+// inserted into the running one. At the end of a sub-window the oldest is cleared and
 // becomes the running one.
 //
-// Nothing is missed within the window; what came up to a sub-window before is still
-// reported.
+// It misses nothing within the window, and still reports elements of up to one sub-window
+// before.
 //
-// Readings taken: filters are kept apart and asked one by one; the article adds and
+// Interpretation: filters are separate and queried one by one, while the article adds and
 // subtracts counting filters, which takes more memory. All share their hash functions.
 type Jumping struct {
 	config  JumpingConfig
@@ -68,7 +69,7 @@ func NewJumping(c JumpingConfig) (*Jumping, error) {
 // the end of a sub-window.
 func (j *Jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	j.jump(now)
-	p := placeOf(d, j.config.Lines)
+	p := hashesOf(d, j.config.Lines)
 	for filter := 0; filter <= j.config.Jumps && !seen; filter++ {
 		seen = j.holds(p, filter)
 	}
@@ -79,7 +80,7 @@ func (j *Jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	return seen
 }
 
-func (j *Jumping) holds(p place, filter int) bool {
+func (j *Jumping) holds(p hashes, filter int) bool {
 	start := j.start(p.line, filter)
 	for i := range j.config.K {
 		if !j.bits.has(start + p.at(i, j.filter)) {
@@ -93,8 +94,7 @@ func (j *Jumping) start(line uint64, filter int) uint64 {
 	return line*uint64(j.config.LineBits) + uint64(filter)*j.filter
 }
 
-// jump begins the sub-windows up to now. No more jumps than there are filters make a
-// difference.
+// jump begins the sub-windows up to now. More jumps than filters change nothing.
 func (j *Jumping) jump(now int64) {
 	due := now / j.length
 	j.jumps = max(j.jumps, due-int64(j.config.Jumps)-1)

@@ -19,8 +19,8 @@ type method struct {
 	predict func(bits int, t *trace) (float64, error)
 }
 
-// lasting makes a method of filters that take no notice of time.
-func lasting[F paper.Filter](name string, build func(bits int) (F, error)) method {
+// untimedMethod makes a method of filters that ignore time.
+func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error)) method {
 	return method{name: name, build: func(bits int, _ *trace) (Windowed, error) {
 		f, err := build(bits)
 		return untimed{f}, err
@@ -30,7 +30,7 @@ func lasting[F paper.Filter](name string, build func(bits int) (F, error)) metho
 // rows makes a method of rows of fingerprints in rowBits bits.
 func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
 	name := fmt.Sprintf("%s rows %dx%d", []string{"LRU", "FIFO", "random"}[eviction], cells, fingerprintBits)
-	m := lasting(name, func(bits int) (paper.Filter, error) {
+	m := untimedMethod(name, func(bits int) (paper.Filter, error) {
 		return NewRows(RowsConfig{
 			Rows: bits / rowBits, RowBits: rowBits, Cells: cells,
 			FingerprintBits: fingerprintBits, Eviction: eviction, Seed: 1,
@@ -45,22 +45,22 @@ func rows(cells, fingerprintBits, rowBits int, eviction Eviction) method {
 
 // stable makes a method of stable Bloom filters.
 func stable(cellBits, k, p int) method {
-	return lasting(fmt.Sprintf("SBF d%d K%d P%d, anywhere", cellBits, k, p), func(bits int) (*paper.Stable, error) {
+	return untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, anywhere", cellBits, k, p), func(bits int) (*paper.Stable, error) {
 		return paper.NewStable(paper.StableConfig{Cells: bits / cellBits, CellBits: cellBits, K: k, P: p, Seed: 1})
 	})
 }
 
 // stableLines makes a method of stable Bloom filters in lines.
 func stableLines(cellBits, k, p int) method {
-	m := lasting(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
+	m := untimedMethod(fmt.Sprintf("SBF d%d K%d P%d, line", cellBits, k, p), func(bits int) (*StableLines, error) {
 		return NewStableLines(StableLinesConfig{Lines: bits / lineBits, CellBits: cellBits, K: k, P: p, Seed: 1})
 	})
 	m.oneLine = true
 	return m
 }
 
-// timedRows makes a method of rows with time stamps in rowBits bits. Stamps of a few
-// bits need nearly all of their values for the window, others leave time to sweep.
+// timedRows makes a method of rows with time stamps in rowBits bits. Short stamps need
+// nearly all of their values for the window; longer ones leave time to sweep.
 func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 	ticks := map[int]int{3: 5, 4: 13, 8: 200, 16: 1000}[stampBits]
 	return method{
@@ -78,14 +78,14 @@ func timedRows(cells, fingerprintBits, stampBits, rowBits int) method {
 	}
 }
 
-// product makes a method of this project's packet filter; of makes its window.
-func product(refresh bool, of func(window int64) window.Window) method {
+// engineWindow makes a method of this project's packet filter; of makes its window.
+func engineWindow(refresh bool, of func(window int64) window.Window) method {
 	const cells, fingerprintBits = 6, 40
 	return method{
 		name:    "this project, 6x85",
 		oneLine: true,
 		build: func(bits int, t *trace) (Windowed, error) {
-			return newProduction(bits, of(t.window), refresh)
+			return newWindowFilter(bits, of(t.window), refresh)
 		},
 		predict: func(bits int, t *trace) (float64, error) {
 			return theory.TimedRowFPR(cells, fingerprintBits, t.distinct/float64(bits/lineBits))
@@ -114,7 +114,7 @@ var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t 
 }}
 
 // agePartitioned makes a method of age-partitioned Bloom filters with the K and L that
-// are best for the window's number of different elements, by the closed form.
+// are best for the window's number of distinct elements, by the closed form.
 func agePartitioned(oneLine bool) method {
 	best := func(bits int, t *trace) (AgePartitionedConfig, error) {
 		lines, size := split(bits, oneLine)
@@ -122,7 +122,7 @@ func agePartitioned(oneLine bool) method {
 		return AgePartitionedConfig{Lines: lines, LineBits: size, K: k, L: l, Window: t.window}, err
 	}
 	return method{
-		name:    "age-partitioned, " + where(oneLine),
+		name:    "age-partitioned, " + placement(oneLine),
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			c, err := best(bits, t)
@@ -144,7 +144,7 @@ func agePartitioned(oneLine bool) method {
 // jumping makes a method of jumping windows, in lines or anywhere.
 func jumping(jumps, k int, oneLine bool) method {
 	return method{
-		name:    fmt.Sprintf("jumping J%d K%d, %s", jumps, k, where(oneLine)),
+		name:    fmt.Sprintf("jumping J%d K%d, %s", jumps, k, placement(oneLine)),
 		oneLine: oneLine,
 		build: func(bits int, t *trace) (Windowed, error) {
 			lines, size := split(bits, oneLine)
@@ -165,8 +165,8 @@ func jumpingFPR(bits, jumps, k int, oneLine bool, t *trace) (float64, error) {
 	return float64(jumps+1) * rate, err
 }
 
-// agingLine is A2 in the two halves of each line, which change places by time: a
-// jumping window of one jump.
+// agingLine is A2 in the two halves of each line, which swap by time: a jumping window of
+// one jump.
 var agingLine = method{
 	name:    "A2, line",
 	oneLine: true,
@@ -186,8 +186,8 @@ var agingLine = method{
 	},
 }
 
-// aging is A2 with room for the most different elements that any window has, so that
-// it misses none of them.
+// aging is A2 with a capacity for the most distinct elements of any window, so that it
+// misses none of them.
 var aging = method{
 	name: "A2, anywhere",
 	build: func(bits int, t *trace) (Windowed, error) {
@@ -208,7 +208,7 @@ var aging = method{
 	},
 }
 
-func where(oneLine bool) string {
+func placement(oneLine bool) string {
 	if oneLine {
 		return "line"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// freshRate gives a filter new elements only and counts those reported after three
+// freshRate feeds a filter only new elements, and counts those reported after three
 // windows.
 func freshRate(f Windowed, window int64, measured int) (seen int) {
 	for i := range 3*window + int64(measured) {
@@ -23,7 +23,7 @@ func freshRate(f Windowed, window int64, measured int) (seen int) {
 	return seen
 }
 
-// The state of one filter is shared by all that it reports, whence the slack.
+// All reports share the state of one filter, hence the slack.
 func TestAgePartitionedRate(t *testing.T) {
 	for _, c := range []AgePartitionedConfig{
 		{Lines: 1, LineBits: 10_000, K: 4, L: 6, Window: 1200},
@@ -39,8 +39,8 @@ func TestAgePartitionedRate(t *testing.T) {
 	}
 }
 
-// What picks the best shape for lines is within a third of what they do, and its choice
-// is near the best of many.
+// The formula that picks the best shape for lines is within a third of the measured
+// rates, and its choice is near the best of many.
 func TestBestAgePartitioned(t *testing.T) {
 	const lines, window, measured = 400, 8000, 60_000
 	rate := func(k, l int) float64 {
@@ -74,8 +74,8 @@ func TestJumpingRate(t *testing.T) {
 	plausible(t, "jumping", freshRate(f, window, measured), measured, 1-clear, .03)
 }
 
-// Lines come to the stable point of Eq. 8 each, and a partition makes up for the spread of
-// the zeros in a line.
+// Each line reaches the stable point of Eq. 8, and the partition compensates for the
+// spread of zeros in a line.
 func TestStableLinesRate(t *testing.T) {
 	const lines, measured = 50, 200_000
 	for _, c := range []StableLinesConfig{
@@ -89,8 +89,8 @@ func TestStableLinesRate(t *testing.T) {
 	}
 }
 
-// Timers of 3 bits are the block decaying Bloom filter but for its partition, which
-// makes no difference of note.
+// Timers of 3 bits are the block decaying Bloom filter apart from its partition, which
+// hardly matters.
 func TestTimersAgainstDecaying(t *testing.T) {
 	const size, k, window, measured = 12_000, 4, 960, 120_000
 	timers := must[*Timers](t)(NewTimers(TimersConfig{Lines: 1, LineBits: size, TimerBits: 3, K: k, Equal: 1, Window: window}))
@@ -169,5 +169,103 @@ func TestParameters(t *testing.T) {
 	f := must[*TimedRows](t)(NewTimedRows(TimedRowsConfig{1, 16, 1, 14, 2, 1, 1}))
 	if f.TestAndSet(d, 0) || !f.TestAndSet(d, 1) || f.TestAndSet(d, 3) {
 		t.Error("a row of one cell with a window of one")
+	}
+}
+
+// must returns a value, or ends the test if there is an error.
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// plausible requires events out of trials to be within six standard deviations of a
+// binomial variable (chance below 2e-9 for independent trials), plus slack, relative,
+// for what the formula neglects or trials share.
+func plausible(t *testing.T, name string, events, trials int, want, slack float64) {
+	t.Helper()
+	got := float64(events) / float64(trials)
+	bound := 6*math.Sqrt(want*(1-want)/float64(trials)) + 6/float64(trials) + slack*want
+	if math.Abs(got-want) > bound {
+		t.Errorf("%s: measured %.6f, closed form %.6f, allowed difference %.6f", name, got, want, bound)
+	}
+}
+
+// Full rows report new elements with chance Cells/(2^FingerprintBits-1).
+func TestRowsSaturation(t *testing.T) {
+	const memory, measured = 1 << 14, 150_000
+	for _, c := range []struct{ cells, bits, rowBits int }{
+		{4, 4, 16}, {8, 8, 64}, {4, 8, 32}, {42, 12, 512}, {39, 13, 512}, {32, 16, 512}, {8, 16, 128}, {4, 16, 64},
+	} {
+		for eviction := EvictLRU; eviction <= EvictRandom; eviction++ {
+			m := rows(c.cells, c.bits, c.rowBits, eviction)
+			f := must[Windowed](t)(m.build(memory, nil))
+			seen, warm := 0, 20*memory/c.bits
+			for i := range warm + measured {
+				if f.TestAndSet(stream.Digest(uint64(i)), 0) && i >= warm {
+					seen++
+				}
+			}
+			want := must[float64](t)(m.predict(memory, nil))
+			plausible(t, m.name, seen, measured, want, .002)
+			if f.Bits() != memory {
+				t.Errorf("%s: %d bits, want %d", m.name, f.Bits(), memory)
+			}
+		}
+	}
+}
+
+// An element that was seen last gap other elements ago is forgotten with the closed
+// form's chance. In between it is seen once more: that renews it in LRU rows only.
+func TestRowsMissAtGap(t *testing.T) {
+	const trials, nRows, cells, half = 20_000, 10, 4, 18
+	row := theory.Row{Rows: nRows, Cells: cells, FingerprintBits: 48}
+	once, twice := must[float64](t)(row.LRUMiss(half)), must[float64](t)(row.LRUMiss(2*half))
+	random := must[float64](t)(row.RandomMiss(half))
+	for _, c := range []struct {
+		eviction Eviction
+		want     float64 // at the end, given that it was found half way
+	}{{EvictLRU, once}, {EvictFIFO, 1 - (1-twice)/(1-once)}, {EvictRandom, random}} {
+		f, err := NewRows(RowsConfig{Rows: nRows, RowBits: 256, Cells: cells, FingerprintBits: 48, Eviction: c.eviction, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, tried, missed := uint64(0), 0, 0
+		others := func() {
+			for range half {
+				f.TestAndSet(stream.Digest(next))
+				next++
+			}
+		}
+		for range trials {
+			d := stream.Digest(next)
+			next++
+			f.TestAndSet(d)
+			others()
+			if !f.TestAndSet(d) {
+				continue
+			}
+			others()
+			if tried++; !f.TestAndSet(d) {
+				missed++
+			}
+		}
+		plausible(t, fmt.Sprintf("eviction %d", c.eviction), missed, tried, c.want, 0)
+	}
+}
+
+// Fingerprints of every width keep their rows apart from empty ones.
+func TestFingerprints(t *testing.T) {
+	for width := 1; width <= 64; width++ {
+		for _, x := range []uint64{0, 1, 1 << 63, ^uint64(0)} {
+			v := fingerprintOf([2]uint64{x, 0}, width)
+			if v == 0 || v > ^uint64(0)>>(64-width) {
+				t.Errorf("fingerprint of %d bits is %d", width, v)
+			}
+		}
 	}
 }

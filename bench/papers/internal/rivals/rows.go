@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// Eviction says which fingerprint of a full row makes room.
+// Eviction says which fingerprint leaves a full row.
 type Eviction uint8
 
 const (
@@ -93,7 +93,7 @@ func newRows[T fingerprint](c RowsConfig) *Rows[T] {
 // TestAndSet implements [paper.Filter], in time proportional to a row's cells.
 func (r *Rows[T]) TestAndSet(d digest.Digest) (seen bool) {
 	cells := uint64(r.config.Cells)
-	first := placeOf(d, r.config.Rows).line * cells
+	first := hashesOf(d, r.config.Rows).line * cells
 	row, value := r.cells[first:first+cells], T(fingerprintOf(d, r.config.FingerprintBits))
 	at := slices.Index(row, value)
 	switch {
@@ -102,15 +102,15 @@ func (r *Rows[T]) TestAndSet(d digest.Digest) (seen bool) {
 			moveToFront(row[:at+1], value)
 		}
 	case r.config.Eviction == EvictRandom:
-		row[r.room(row)] = value
+		row[r.freeCell(row)] = value
 	default:
 		moveToFront(row, value)
 	}
 	return at >= 0
 }
 
-// room returns an empty cell, or a random one if there is none.
-func (r *Rows[T]) room(row []T) int {
+// freeCell returns an empty cell, or a random one if there is none.
+func (r *Rows[T]) freeCell(row []T) int {
 	if at := slices.Index(row, 0); at >= 0 {
 		return at
 	}

@@ -33,10 +33,10 @@ func (c StableLinesConfig) validate() error {
 }
 
 // StableLines is a stable Bloom filter (Deng, Rafiei, SIGMOD 2006) whose elements have
-// their K cells and the P neighbouring ones that they decrement in one line of 512
-// bits: [paper.Stable] for each line, with its cells in K parts. Each line runs on a
-// clock of its own, so it comes to the same stable point however the elements are
-// spread over lines.
+// their K cells and the P neighboring ones that they decrement in one line of 512 bits:
+// [paper.Stable] for each line, with its cells in K parts. Each line runs on a clock of
+// its own, so it comes to the same stable point however the elements are spread over
+// lines.
 type StableLines struct {
 	config StableLinesConfig
 	cells  []uint8
@@ -62,7 +62,7 @@ var _ paper.Filter = (*StableLines)(nil)
 
 // TestAndSet implements [paper.Filter], in time proportional to K + P.
 func (s *StableLines) TestAndSet(d digest.Digest) (seen bool) {
-	p, n := placeOf(d, s.config.Lines), s.config.cells()
+	p, n := hashesOf(d, s.config.Lines), s.config.cells()
 	line, part := s.cells[int(p.line)*n:(int(p.line)+1)*n], n/s.config.K
 	seen = true
 	for i := range s.at {

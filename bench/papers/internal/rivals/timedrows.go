@@ -2,9 +2,10 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimedRowsConfig is what rows of fingerprints with time stamps are made from.
@@ -40,17 +41,17 @@ func (c TimedRowsConfig) validate() error {
 	return requireRange("Window", c.Window, 1, math.MaxInt64>>20)
 }
 
-// TimedRows is a table of rows whose cells hold a fingerprint and the tick when it
-// was last seen, modulo 2^StampBits. Ages up to Ticks are within the window, so that
-// elements up to one tick older (two if no whole ticks make the window) are reported too. The other ages that stamps can tell
-// give the time in which every row is swept once: an expired cell never comes to look
-// young. How long that is makes no difference to the answers.
+// TimedRows is a table of rows whose cells hold a fingerprint and the tick when it was
+// last seen, modulo 2^StampBits. Ages up to Ticks are within the window, so that elements
+// up to one tick older (two if no whole ticks make the window) are reported too. The
+// other ages that stamps can express are the time in which every row is swept once, so an
+// expired cell never looks young. The length of that time does not change the answers.
 //
-// A full row loses what was seen least recently, by its stamp. Elements are missed
-// for nothing else: with a mean of lambda elements of the window in a row, the
-// chance at age a is P(Poisson(lambda a/Window) >= Cells).
+// A full row loses what was seen least recently, by its stamp. This is the only cause of
+// misses: with a mean of lambda elements of the window in a row, the chance at age a is
+// P(Poisson(lambda a/Window) >= Cells).
 //
-// The principle is this project's; the production form has 6 cells of 85 bits.
+// The principle is flowdedup's; window.Timed has 6 cells of 85 bits.
 type TimedRows struct {
 	config TimedRowsConfig
 	cells  []uint64 // fingerprints, 0 is empty
@@ -84,7 +85,7 @@ func NewTimedRows(c TimedRowsConfig) (*TimedRows, error) {
 func (t *TimedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	tick := now / t.tick
 	t.sweep(now)
-	row := int(placeOf(d, t.config.Rows).line)
+	row := int(hashesOf(d, t.config.Rows).line)
 	t.expire(row, tick)
 	value, oldest := fingerprintOf(d, t.config.FingerprintBits), row*t.config.Cells
 	for i := row * t.config.Cells; i < (row+1)*t.config.Cells; i++ {
@@ -100,8 +101,7 @@ func (t *TimedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	return false
 }
 
-// rank orders cells by how well they can be spared: an empty one best, then the
-// oldest.
+// rank orders cells for eviction: an empty one first, then the oldest.
 func (t *TimedRows) rank(i int, tick int64) int {
 	if t.cells[i] == 0 {
 		return math.MaxInt
@@ -121,9 +121,9 @@ func (t *TimedRows) expire(row int, tick int64) {
 	}
 }
 
-// sweep keeps each row's turn: in each round row r falls due when the share
-// (r+1)/Rows of it is over. What fell due since the last call is expired as of then.
-// After a pause in which all cells expired nothing is left to sweep.
+// sweep expires the rows that fell due since the last call, each at its own time. In each
+// round row r falls due when the share (r+1)/Rows of it is over. After a pause in which
+// all cells expired nothing is left to sweep.
 func (t *TimedRows) sweep(now int64) {
 	rows, round := int64(t.config.Rows), t.round
 	part, _ := mulDiv(now%round, rows, round)

@@ -2,8 +2,9 @@ package rivals
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
 // TimersConfig is what a timing Bloom filter is made from.
@@ -37,17 +38,17 @@ func (c TimersConfig) validate() error {
 
 // Timers is a Bloom filter of timers (Koloniari, Ntarmos, Pitoura, Souravlias, One is
 // Enough: Distributed Filtering for Duplicate Elimination, section 4): every element
-// starts its K timers anew, and they run out after the window. It is reported if
-// all are running and, where Equal is above 1, at least as many show the same time,
-// which timers that different elements started seldom do.
+// restarts its K timers, which run out after the window. It is reported if all are
+// running and, where Equal is above 1, at least as many show the same time, which is rare
+// for timers that different elements started.
 //
-// With Equal = 1 nothing within the window is missed; what came up to one tick, a
-// (2^TimerBits-2)-th of the window, before it is still reported. With more an
-// element is missed when others have started too many of its timers anew.
+// With Equal = 1 it misses nothing within the window, and still reports elements of up to
+// one tick before, a (2^TimerBits-2)-th of the window. With a higher Equal an element is
+// missed when others have restarted too many of its timers.
 //
-// Readings taken: timers count ticks down from 2^TimerBits - 1, and elements
-// that are reported start theirs anew too, as the window slides. For speed a timer is
-// kept as the tick that it runs out at, which is as good as what it shows.
+// Interpretation: timers count ticks down from 2^TimerBits - 1, and elements that are
+// reported restart theirs too, since the window slides. For speed a timer is stored as
+// the tick that it runs out at, which is equivalent.
 type Timers struct {
 	config TimersConfig
 	ends   []int64  // of the timers
@@ -74,7 +75,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 
 // TestAndSet implements [Windowed], in time proportional to K^2.
 func (t *Timers) TestAndSet(d digest.Digest, now int64) (seen bool) {
-	p, tick := placeOf(d, t.config.Lines), now/t.tick
+	p, tick := hashesOf(d, t.config.Lines), now/t.tick
 	for i := range t.places {
 		t.places[i] = (p.line*uint64(t.config.K)+uint64(i))*t.part + p.at(i, t.part)
 	}

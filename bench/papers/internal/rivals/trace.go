@@ -1,8 +1,11 @@
 package rivals
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
@@ -10,7 +13,7 @@ import (
 // never says that an element did not come before.
 const never = -1
 
-// trace is a stream that all filters get, with the truth about each record.
+// trace is a stream for all filters, with the truth about each record.
 type trace struct {
 	elements []uint32
 	times    []int64 // nil: a record's time is its place in the stream
@@ -72,8 +75,8 @@ func (t *trace) countDistinct(elements int) {
 	t.distinct = sum / float64(len(t.elements)-t.from)
 }
 
-// verdicts counts a filter's verdicts beside the truth, by the time since an element
-// came last.
+// verdicts compares a filter's verdicts with the truth, by the time since an element last
+// came.
 type verdicts struct {
 	fresh  tally // never before
 	inside tally // within the window
@@ -133,4 +136,131 @@ func (t *trace) run(ctx context.Context, f Windowed) (verdicts, error) {
 		}
 	}
 	return v, nil
+}
+
+// source yields elements until it ends.
+type source func() (element uint64, ok bool)
+
+// unbounded makes a trace without a window of a source's records.
+func unbounded(next source) *trace {
+	number := map[uint64]uint32{}
+	var elements []uint32
+	for element, ok := next(); ok; element, ok = next() {
+		id, known := number[element]
+		if !known {
+			id = uint32(len(number))
+			number[element] = id
+		}
+		elements = append(elements, id)
+	}
+	return newTrace(elements, nil, math.MaxInt64, 0)
+}
+
+// crawl is the web-like stream.
+func crawl(n int) *trace {
+	return unbounded(stream.NewCrawl(n, 1).Next)
+}
+
+// zipf draws from 2^24 elements with Zipf's law of exponent 1.
+func zipf(n int) *trace { return zipfOf(n, 1<<24) }
+
+func zipfOf(n, elements int) *trace {
+	z, left := stream.NewZipf(elements, 1, 2), n
+	return unbounded(func() (uint64, bool) {
+		if left--; left < 0 {
+			return 0, false
+		}
+		return z.Next(), true
+	})
+}
+
+// uniform has 60 % distinct elements and copies of uniformly chosen ones.
+func uniform(n int) *trace {
+	return unbounded(stream.NewShuffled(n, n/5*3, 3).Next)
+}
+
+// sliding returns the stream for a sliding window of records: half of the records are
+// new, the others repeat one at a lag that is log-uniform up to four windows. Counting
+// starts when such lags fit into the stream.
+func sliding(n int, window int64) *trace {
+	random := rand.New(rand.NewPCG(4, 0))
+	elements, next := make([]uint32, n), uint32(0)
+	for i := range elements {
+		if i == 0 || random.Uint64()&1 == 0 {
+			elements[i] = next
+			next++
+			continue
+		}
+		longest := math.Log(float64(min(i, 4*int(window))))
+		lag := int(math.Exp(random.Float64() * longest))
+		elements[i] = elements[i-lag]
+	}
+	return newTrace(elements, nil, window, min(n/2, 4*int(window)))
+}
+
+// packets returns a stream of some n packets with times in nanoseconds, as a tap or
+// mirror ports deliver it. New packets come at random times at a million a second on
+// average: the rate is twice as high in one fifth of the time as in the rest, in bursts
+// of exponential length that last 2 windows on average. Half of the packets come a second
+// time, one in ten a third time: log-uniformly from a microsecond to half a window after
+// the first. The bytes of one in fifty come again 1.6 to 50 windows later, as beacons and
+// keep-alives do, which is no copy.
+func packets(n int, window int64) *trace {
+	random := rand.New(rand.NewPCG(5, 0))
+	between := func(low, high float64) float64 { return low * math.Pow(high/low, random.Float64()) }
+	fresh := arrivals{random: random, window: float64(window)}
+	var all []packet
+	for element := uint32(0); len(all) < n; element++ {
+		first := fresh.next()
+		add := func(after float64) { all = append(all, packet{int64(first + after), element}) }
+		add(0)
+		copies := random.IntN(10)
+		if copies < 5 {
+			add(between(1000, float64(window)/2))
+		}
+		if copies < 1 {
+			add(between(1000, float64(window)/2))
+		}
+		if random.IntN(50) == 0 {
+			add(between(1.6*float64(window), 50*float64(window)))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b packet) int { return cmp.Compare(a.time, b.time) })
+	for all[len(all)-1].time > int64(fresh.now) {
+		all = all[:len(all)-1] // only late repeats come after the last new packet
+	}
+	elements, times := make([]uint32, len(all)), make([]int64, len(all))
+	for i, p := range all {
+		elements[i], times[i] = p.element, p.time
+	}
+	return newTrace(elements, times, window, len(all)/10)
+}
+
+type packet struct {
+	time    int64
+	element uint32
+}
+
+// arrivals are the times of new packets, in nanoseconds: Poisson arrivals at one of two
+// rates, which change at random times.
+type arrivals struct {
+	random *rand.Rand
+	window float64
+	now    float64
+	rate   float64 // packets a nanosecond
+	turn   float64 // when the rate is chosen anew
+}
+
+func (a *arrivals) next() float64 {
+	const calm = 1e-3 / 1.2 // so that the mean is a million a second
+	for a.now >= a.turn {
+		length := 8 * a.window
+		a.rate = calm
+		if a.random.IntN(2) == 0 {
+			a.rate, length = 2*calm, 2*a.window
+		}
+		a.turn = a.now + a.random.ExpFloat64()*length
+	}
+	a.now += a.random.ExpFloat64() / a.rate
+	return a.now
 }

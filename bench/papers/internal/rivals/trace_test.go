@@ -78,7 +78,8 @@ func TestVerdictsOfAnOracle(t *testing.T) {
 	}
 }
 
-// Streams are as their descriptions say; bounds are six standard deviations.
+// TestStreams checks that streams match their descriptions, within six standard
+// deviations.
 func TestStreams(t *testing.T) {
 	s := sliding(200_000, 5000)
 	fresh, late := 0, 0
@@ -155,7 +156,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// A grid of two methods: what the table says is what the runs gave.
+// TestGrid checks that the table of two methods shows what the runs gave.
 func TestGrid(t *testing.T) {
 	tr := sliding(30_000, 1000)
 	g := grid{methods: []method{timedRows(16, 24, 8, lineBits), timers(8, 2, 1)}, memory: memoryFor(tr, []int{16, 64}), trace: tr}
@@ -200,14 +201,15 @@ func TestExperiment(t *testing.T) {
 		}
 	}
 	if _, err := e.Run(ctx, "rivals.distinct", result.Options{Workers: 1}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: error %v", err)
+		t.Errorf("canceled: error %v", err)
 	}
 	if _, err := e.Run(ctx, "rivals.none", result.Options{}); err == nil {
 		t.Error("unknown table: no error")
 	}
 }
 
-// Every way to count is right within its own rates, and exact ones are exact.
+// TestDistinct checks that every method counts right within its own rates, and exact ones
+// exactly.
 func TestDistinct(t *testing.T) {
 	const n = 20_000
 	for _, of := range []func(uint32) uint32{scattered, clustered} {

@@ -9,8 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// unboundedMethods have no window: they remember what they can. The engine's own come
-// last.
+// unboundedMethods have no window and remember what they can. The engine's own come last.
 func unboundedMethods() []method {
 	biased := func(bits int) paper.BiasedConfig { return paper.BiasedConfig{Bits: bits, K: 2, Seed: 1} }
 	quotient := func(bits int) paper.QHTConfig {
@@ -20,11 +19,11 @@ func unboundedMethods() []method {
 		stable(1, 2, 4),
 		stableLines(1, 2, 4),
 		stable(2, 4, 26),
-		lasting("BSBF k2", func(bits int) (*paper.BSBF, error) { return paper.NewBSBF(biased(bits)) }),
-		lasting("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
-		lasting("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
-		lasting("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
-		lasting("QQHTD 4x8", func(bits int) (*paper.QQHTD, error) { return paper.NewQQHTD(quotient(bits)) }),
+		untimedMethod("BSBF k2", func(bits int) (*paper.BSBF, error) { return paper.NewBSBF(biased(bits)) }),
+		untimedMethod("BSBFSD k2", func(bits int) (*paper.BSBFSD, error) { return paper.NewBSBFSD(biased(bits)) }),
+		untimedMethod("RLBSBF k2", func(bits int) (*paper.RLBSBF, error) { return paper.NewRLBSBF(biased(bits)) }),
+		untimedMethod("QHT 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQHT(quotient(bits)) }),
+		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QQHTD, error) { return paper.NewQQHTD(quotient(bits)) }),
 		rows(4, 4, 16, EvictLRU),
 		rows(8, 8, 64, EvictLRU),
 		rows(4, 8, 32, EvictLRU),
@@ -38,7 +37,7 @@ func unboundedMethods() []method {
 		rows(16, 32, lineBits, EvictLRU),
 		rows(8, 64, lineBits, EvictLRU),
 		buffer,
-		lasting("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),
+		untimedMethod("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),
 		halfFullAgePartitioned,
 		halfFullJumping,
 		halfFullDecaying,
@@ -55,7 +54,7 @@ var buffer = method{
 	predict: func(int, *trace) (float64, error) { return 0, nil },
 }
 
-// The methods with a window get one for which their bits are half set.
+// Methods with a window get one in which half of their bits are set.
 var (
 	halfFullAgePartitioned = method{name: "age-partitioned K8 L8", build: func(bits int, _ *trace) (Windowed, error) {
 		const k, l = 8, 8
@@ -106,4 +105,33 @@ func unboundedTable(ctx context.Context, name string, o result.Options) (result.
 	}
 	table.Charts = []result.Picture{g.front(name, "Unbounded: "+s.title)}
 	return table, nil
+}
+
+// tables makes each table by its name.
+var tables = map[string]func(context.Context, string, result.Options) (result.Table, error){
+	"rivals.unbounded": unboundedTable,
+	"rivals.zipf":      unboundedTable,
+	"rivals.uniform":   unboundedTable,
+	"rivals.sliding":   slidingTable,
+	"rivals.packets":   packetTable,
+	"rivals.distinct":  distinctTable,
+}
+
+// Experiment returns the comparison with modern rivals.
+func Experiment() result.Experiment {
+	return result.Experiment{
+		Paper: "rivals",
+		Title: "Modern rivals at equal memory",
+		Tables: []string{
+			"rivals.unbounded", "rivals.zipf", "rivals.uniform",
+			"rivals.sliding", "rivals.packets", "rivals.distinct",
+		},
+		Run: func(ctx context.Context, name string, o result.Options) (result.Table, error) {
+			run, ok := tables[name]
+			if !ok {
+				return result.Table{}, fmt.Errorf("no table %q among the rivals", name)
+			}
+			return run(ctx, name, o)
+		},
+	}
 }

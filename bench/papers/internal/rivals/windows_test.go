@@ -9,11 +9,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Every filter that promises it reports all elements of the window, and, with memory in
-// plenty, none from more than its last unit of time before, however times run: evenly,
-// in steps, after pauses of any length. Where no whole units make the window, the sum
-// of those that cover it counts. An age-partitioned filter loses an element's bits one
-// generation after the other, and the last one it may find with bits of others.
+// TestWindows checks filters that promise a window. They report all elements of the
+// window and, with plenty of memory, none from more than one unit of time before it,
+// whether times run evenly, in steps, or after pauses. If the window is not a whole
+// number of units, the units that cover it count. An age-partitioned filter loses an
+// element's bits one generation after the other, and may find the last one with bits of
+// others.
 func TestWindows(t *testing.T) {
 	const size = 1000
 	rowsOf := func(stampBits, ticks int) func() (Windowed, error) {
@@ -49,7 +50,7 @@ func TestWindows(t *testing.T) {
 		"timed rows of 8 bits":  {rowsOf(8, 253), 4},
 		"timed rows of 16 bits": {rowsOf(16, 1000), 1},
 		"this project": {func() (Windowed, error) {
-			return newProduction(1<<21, window.Window{Duration: size}, true)
+			return newWindowFilter(1<<21, window.Window{Duration: size}, true)
 		}, 0},
 	} {
 		for pace := range 4 {
@@ -92,7 +93,7 @@ func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit
 	}
 }
 
-// More equal timers never report more.
+// TestTimersEqual checks that requiring more equal timers never reports more.
 func TestTimersEqual(t *testing.T) {
 	open := func(equal int) *Timers {
 		return must[*Timers](t)(NewTimers(TimersConfig{Lines: 4, LineBits: 512, TimerBits: 8, K: 4, Equal: equal, Window: 500}))

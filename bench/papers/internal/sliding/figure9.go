@@ -6,6 +6,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/chart"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
+	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -35,7 +37,7 @@ func figure9(ctx context.Context, s *source, workers int) (result.Table, error) 
 	var all []equalCurves
 	for _, window := range equalWindows() {
 		runs := equalRuns(window)
-		results, err := runEqual(ctx, s, workers, runs)
+		results, err := runAll[equalRun, equalResult](ctx, s, workers, runs)
 		if err != nil {
 			return t, err
 		}
@@ -111,7 +113,7 @@ func equalRows(window int, v, h equalCurves) (rows []result.Row) {
 	return rows
 }
 
-// equalNote says what the other meaning of a duplicate gives, in one window.
+// equalNote says what the other meaning of a duplicate gives for one window.
 func equalNote(window, timers int, v equalCurves) string {
 	return fmt.Sprintf("w = %d, %d timers: if a duplicate is what a filter without errors would hold back, V has FPR/FNR "+
 		"%.2f/%.2f, %.2f/%.2f, %.2f/%.2f %% for k' = 1, 2, 3: each error moves the filter's windows against the true ones.",
@@ -152,4 +154,76 @@ func equalCharts(all []equalCurves) []result.Picture {
 		picture("p4-figure9-fnr", "Equal timers: false negatives", "k'", "FNR, %",
 			func(c equalCurves) []float64 { return c.fnr }),
 	}
+}
+
+const (
+	equalK      = 8
+	equalFPR    = 0.02
+	equalSlices = 40
+)
+
+// equalRun is one filter with the equal timers heuristic: k' = atLeast, in horizontal
+// slices of which one is the same as a vertical filter.
+type equalRun struct {
+	window, slices, atLeast int
+}
+
+// equalResult is the outcome, summed over the seeds.
+type equalResult struct {
+	score   stream.Score // by the filter's own deliveries
+	perfect stream.Score // by those of a filter without errors
+	// groups[x] counts by its own deliveries the events without a zero timer and with
+	// x equal ones at most: here true duplicates are Duplicates.
+	groups [equalK + 1]stream.Score
+}
+
+// equalRuns returns the runs of one window: all k' of vertical, then of horizontal
+// filters.
+func equalRuns(window int) []equalRun {
+	var runs []equalRun
+	for _, slices := range []int{1, equalSlices} {
+		for atLeast := 1; atLeast <= equalK; atLeast++ {
+			runs = append(runs, equalRun{window, slices, atLeast})
+		}
+	}
+	return runs
+}
+
+// timers returns the size of the filter.
+func (r equalRun) timers(s *source) int { return size(equalK, s.distinct(r.window), equalFPR) }
+
+// one runs a stream.
+func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult, err error) {
+	f, err := paper.NewTimerSlices(paper.TimerConfig{
+		Timers: r.timers(s), K: equalK, Window: r.window, Equal: r.atLeast,
+	}, r.slices)
+	if err != nil {
+		return out, err
+	}
+	j := newGroundTruth(r.window)
+	err = s.replay(ctx, seed, func(i int, element uint64) {
+		unit, d := uint64(i), stream.Digest(element)
+		group := f.Slice(d).EqualTimers(d, unit)
+		v := j.verdict(element, unit, f.TestAndSetAt(d, unit))
+		out.groups[group].Add(v.known, v.seen)
+		out.score.Add(v.known, v.seen)
+		out.perfect.Add(v.perfectKnown, v.seen)
+	})
+	return out, err
+}
+
+func (r *equalResult) add(part equalResult) {
+	sum(&r.score, part.score)
+	sum(&r.perfect, part.perfect)
+	for x := range r.groups {
+		sum(&r.groups[x], part.groups[x])
+	}
+}
+
+// sum adds a part's counts.
+func sum(s *stream.Score, part stream.Score) {
+	s.Distinct += part.Distinct
+	s.FalsePositives += part.FalsePositives
+	s.Duplicates += part.Duplicates
+	s.FalseNegatives += part.FalseNegatives
 }

@@ -20,8 +20,8 @@ func short(events int) *source {
 	return s
 }
 
-// TestTables checks the form of all tables, and that each comes out the same with any
-// number of workers.
+// TestTables checks the form of all tables, and that the number of workers changes
+// nothing.
 func TestTables(t *testing.T) {
 	for _, name := range Experiment().Tables {
 		s := short(3000)
@@ -77,7 +77,7 @@ func values(table result.Table) (all []float64) {
 func TestEqualTimersBalance(t *testing.T) {
 	s := short(30_000)
 	runs := equalRuns(1000)
-	results, err := runEqual(context.Background(), s, 2, []equalRun{runs[0], runs[1], runs[equalK], runs[equalK+1], runs[equalK+2]})
+	results, err := runAll[equalRun, equalResult](context.Background(), s, 2, []equalRun{runs[0], runs[1], runs[equalK], runs[equalK+1], runs[equalK+2]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +103,12 @@ func groupsTotal(r equalResult) (total int) {
 	return total
 }
 
-// TestBursts checks that filters grow in a burst and are given up after it, near the
-// numbers that the closed form has.
+// TestBursts checks that filters are added in a burst and discarded after it, near the
+// numbers of the closed form.
 func TestBursts(t *testing.T) {
 	s := short(30_000)
 	runs := burstRunsOf(500, 500)
-	results, err := runBursts(context.Background(), s, 2, runs)
+	results, err := runAll[burstRun, burstResult](context.Background(), s, 2, runs)
 	if err != nil {
 		t.Fatal(err)
 	}

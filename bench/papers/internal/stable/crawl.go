@@ -3,17 +3,18 @@ package stable
 import (
 	"context"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 )
 
-// crawl describes one of the paper's three data sets by what is printed of it.
+// crawl describes one of the paper's three data sets by its printed numbers.
 //
-// A buffer of c elements misses a repetition if c or more other elements came in
-// between: if its stack distance is above c. So the buffering column of Table 2 is
-// the distribution of stack distances, and a stream can be drawn from it: an
-// element is new with a fixed probability, or else the one of a random stack
-// distance. A distance beyond all elements so far becomes that of any of them,
-// which on a stream's first part makes for fewer misses than printed.
+// A buffer of c elements misses a repetition if c or more other elements came in between,
+// that is, if its stack distance is above c. So the buffering column of Table 2 is the
+// distribution of stack distances. A stream is drawn from it: an element is new with a
+// fixed probability, or else has a random stack distance. A distance beyond all elements
+// so far becomes that of any of them. So the first part of a stream has fewer misses than
+// printed.
 type crawl struct {
 	elements int
 	distinct float64 // share
@@ -24,8 +25,8 @@ type crawl struct {
 
 type distancePoint struct{ exponent, share float64 }
 
-// draw returns the stream with elements and distances divided by scale, so that
-// streams and memory can shrink together.
+// draw returns the stream with elements and distances divided by scale, so that streams
+// and memory shrink together.
 func (c crawl) draw(ctx context.Context, scale int, seed uint64) (trace, error) {
 	n := c.elements / scale
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -69,4 +70,61 @@ func newCrawlTrace(ctx context.Context, n int) (trace, error) {
 	c := datasets()[1].crawl()
 	c.elements = n
 	return c.draw(ctx, 1, streamSeed)
+}
+
+// recency keeps elements in the order of their last use: a Fenwick tree (Fenwick,
+// 1994) over times that counts those at which an element was used last. Each
+// operation takes time logarithmic in the number of times.
+type recency struct {
+	tree   []uint32 // tree[i] counts the times from i-(i&-i)+1 to i, i from 1
+	live   int      // elements
+	atTime []uint32 // the element used at a time
+	last   []uint32 // the time at which an element was used last, plus 1
+}
+
+// newRecency returns an empty order for up to n uses.
+func newRecency(n int) *recency {
+	size := 1 << bits.Len(uint(n))
+	return &recency{tree: make([]uint32, size+1), atTime: make([]uint32, 0, n)}
+}
+
+// add uses a new element, whose number is that of the elements so far.
+func (r *recency) add() (element uint32) {
+	element = uint32(len(r.last))
+	r.last = append(r.last, 0)
+	r.live++
+	r.stamp(element)
+	return element
+}
+
+// use uses the element of a stack distance, from 1 to the number of elements: the
+// distance counts the elements used since, and itself.
+func (r *recency) use(distance int) (element uint32) {
+	element = r.atTime[r.find(r.live-distance+1)]
+	r.count(int(r.last[element]), ^uint32(0))
+	r.stamp(element)
+	return element
+}
+
+func (r *recency) stamp(element uint32) {
+	r.atTime = append(r.atTime, element)
+	r.last[element] = uint32(len(r.atTime))
+	r.count(len(r.atTime), 1)
+}
+
+// count adds to the count of a time, given plus 1.
+func (r *recency) count(i int, change uint32) {
+	for ; i < len(r.tree); i += i & -i {
+		r.tree[i] += change
+	}
+}
+
+// find returns the time of the element that is number rank from 1, oldest first.
+func (r *recency) find(rank int) (time int) {
+	for step := len(r.tree) / 2; step > 0; step /= 2 {
+		if next := time + step; next < len(r.tree) && int(r.tree[next]) < rank {
+			time, rank = next, rank-int(r.tree[next])
+		}
+	}
+	return time
 }

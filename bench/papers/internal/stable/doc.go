@@ -1,8 +1,7 @@
-// Package stable makes the tables and figures of "Approximately Detecting
-// Duplicates for Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD
-// 2006) anew.
+// Package stable reproduces the tables and figures of "Approximately Detecting Duplicates
+// for Streaming Data using Stable Bloom Filters" (Deng, Rafiei, SIGMOD 2006).
 //
-// The paper's web crawl is private. Its buffering column tells how many other
-// elements lie between repetitions, though, and that is what the streams here are
-// drawn from, see crawl. Everything else, the filters' rates among it, follows.
+// The paper's web crawl is private. But its buffering column says how many other elements
+// lie between repetitions, and the streams here are drawn from it; see crawl. Everything
+// else, such as the filters' rates, follows.
 package stable

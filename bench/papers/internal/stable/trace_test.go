@@ -2,6 +2,8 @@ package stable
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -92,6 +94,29 @@ func TestCrawlStackDistances(t *testing.T) {
 		}
 		if share := float64(score.Distinct) / float64(len(tr)); math.Abs(share-set.distinct) > 0.005 {
 			t.Errorf("%.4f distinct, want %.4f", share, set.distinct)
+		}
+	}
+}
+
+// TestRecency compares with a list in which used elements move to the front.
+func TestRecency(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 63, 64, 65, 2000} {
+		order := newRecency(n)
+		var list []uint32
+		for range n {
+			var got, want uint32
+			if len(list) == 0 || random.IntN(4) == 0 {
+				got, want = order.add(), uint32(len(list))
+			} else {
+				distance := 1 + random.IntN(len(list))
+				got, want = order.use(distance), list[distance-1]
+				list = slices.Delete(list, distance-1, distance)
+			}
+			if got != want {
+				t.Fatalf("n = %d: used %d, want %d", n, got, want)
+			}
+			list = slices.Insert(list, 0, want)
 		}
 	}
 }

@@ -9,10 +9,9 @@ import (
 // they come, and copies of what came some records before. A copy repeats the
 // record at a random lag, whose distribution is [crawlLags].
 //
-// It stands for the crawl of Deng and Rafiei, SIGMOD 2006, which is not public. Their
-// methods come in the same order on it as in their Table 2, and a buffer of 256
-// to 65,536 elements misses 67, 49 and 27 % of the duplicates of ten million
-// records, where they print 66, 52 and 32 %.
+// It replaces the crawl of Deng and Rafiei, SIGMOD 2006, which is not public. Their
+// methods rank on it as in their Table 2. A buffer of 256 to 65,536 elements misses 67,
+// 49 and 27 % of the duplicates of ten million records, where they print 66, 52 and 32 %.
 type Crawl struct {
 	random  *rand.Rand
 	records []uint32 // all so far
@@ -22,10 +21,9 @@ type Crawl struct {
 // crawlNew is the probability of a new element.
 const crawlNew = 0.4851
 
-// crawlLags is the distribution of lags, in units of crawlUnit records: the
-// share of lags that are at most 2^octave. In between it is linear in the
-// logarithm. Lags beyond the start of the stream are left out, that is, drawn
-// again.
+// crawlLags is the distribution of lags, in units of crawlUnit records: the share of lags
+// that are at most 2^octave. In between it is linear in the logarithm. Lags beyond the
+// start of the stream are drawn again.
 var crawlLags = []struct{ octave, share float64 }{
 	{0, 0}, {8, 0.343}, {12, 0.485}, {16, 0.683}, {20, 0.89}, {24, 1},
 }

@@ -1,6 +1,6 @@
 package stream
 
-// Score counts a filter's verdicts beside the truth.
+// Score compares a filter's verdicts with the truth.
 type Score struct {
 	Distinct       int // first occurrences
 	FalsePositives int // of these, reported as seen before
@@ -35,4 +35,18 @@ func share(part, of int) float64 {
 		return 0
 	}
 	return float64(part) / float64(of)
+}
+
+// Known remembers exactly which elements came, one bit each.
+type Known []uint64
+
+// NewKnown returns an empty set of elements below n.
+func NewKnown(n int) Known { return make(Known, (n+63)/64) }
+
+// Add reports whether the element came before, and adds it.
+func (k Known) Add(element uint64) (known bool) {
+	word, bit := &k[element/64], uint64(1)<<(element%64)
+	known = *word&bit != 0
+	*word |= bit
+	return known
 }

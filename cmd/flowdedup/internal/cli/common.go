@@ -1,14 +1,22 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // common are the flags that every command on packets has.
@@ -82,4 +90,178 @@ func (c *common) finish(f *pflag.FlagSet) error {
 // inputs says how to read inputs, and where to tell of it.
 func (c *common) inputs(e *env, bar *progress) input.Options {
 	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
+}
+
+// compareFlags say what makes a packet a copy.
+type compareFlags struct {
+	window          window.Window
+	identity        flow.IdentityKind
+	identityBytes   int
+	ignore          flow.Ignore
+	digest          string
+	across, refresh bool
+	params          dedup.Params
+}
+
+// usualMethods are those of a filter of packets for traffic; measuringMethods are there to
+// be measured.
+var usualMethods = []string{"auto", "timed", "exact"}
+
+func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
+
+func (f *compareFlags) register(fs *pflag.FlagSet) {
+	f.window = window.Window{Duration: window.Default}
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
+	f.identity = flow.L3
+	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
+	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
+	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
+	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
+	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
+	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
+	f.digest = "aes"
+	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of a method for measurements, as plan prints them: K=3,P=10,Max=3")
+	groupCompare.add(fs, "window", "identity", "ignore", "across")
+	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
+}
+
+// completeCompare lets the shell complete the values of these flags and those of
+// filters.
+func completeCompare(cmd *cobra.Command) {
+	completeWords(cmd, map[string][]string{
+		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
+		"ignore": append(strings.Split(flow.FieldNames(), ", "), "none"),
+		"method": slices.Concat(usualMethods, measuringMethods()), "window": {"1ms", "100ms", "1s", "n:1000000", "none"},
+		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"},
+	})
+}
+
+func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
+	switch {
+	case f.identityBytes < 0:
+		return &usageError{errors.New("--identity-bytes must not be negative")}
+	case c.method == "exact" && c.memory != 0:
+		return &usageError{errors.New("--memory has no meaning with --method exact, which takes what it needs")}
+	}
+	if err := f.checkMeasuring(cmd, c.method); err != nil {
+		return &usageError{err}
+	}
+	cfg := f.config(cmd, c)
+	if err := cfg.CheckMethod(); err != nil {
+		return &usageError{fmt.Errorf("--method %s: %w", c.method, err)}
+	}
+	return nil
+}
+
+// checkMeasuring refuses what methods for measurements cannot do.
+func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
+	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
+	switch {
+	case stream && !f.window.None:
+		return fmt.Errorf("--method %s remembers recent packets without a window: it needs --window none", method)
+	case stream && (f.across || f.refresh):
+		return fmt.Errorf("--method %s knows neither where nor when packets were seen: it takes no --across and no --refresh", method)
+	case timers && f.window.None:
+		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", method)
+	case timers && f.across:
+		return fmt.Errorf("--method %s does not know where packets were seen: it takes no --across", method)
+	case timers && cmd.Flags().Changed("fpr"):
+		return fmt.Errorf("--method %s keeps no rate of false positives: it follows from --memory, --param and the traffic", method)
+	}
+	return nil
+}
+
+// config returns what the filter is to be; the rate of false positives is the method's
+// own choice unless it was asked for.
+func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
+	fpr := 0.0
+	if cmd.Flags().Changed("fpr") {
+		fpr = c.fpr
+	}
+	return dedup.Config{
+		Identity: flow.IdentityConfig{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+		Digest:   f.digest, Secret: c.secret, Method: c.method, Params: f.params, Window: f.window, Memory: c.memory,
+		FPR: fpr, Refresh: f.refresh, Across: f.across, Workers: c.workers,
+	}
+}
+
+// keyFlags say which distinct keys to count, and in which windows.
+type keyFlags struct {
+	of           []flow.KeyKind
+	every        time.Duration
+	location     *time.Location
+	mask4, mask6 int
+	vlan         bool
+}
+
+// register adds the flags; of is the default of --of.
+func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
+	f.of = of
+	var words []string
+	for _, one := range of {
+		words = append(words, one.String())
+	}
+	fs.Var(newParsed(&f.of, strings.Join(words, ","), "keys", parseKeys), "of", "what to count: src, dst, ip, pair, flow, biflow, mac")
+	f.every = time.Hour
+	fs.Var(newParsed(&f.every, "1h", "duration", parseEvery), "every", "window of counts: 15m, 1h, 1d")
+	f.location = time.UTC
+	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
+	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
+	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
+	fs.BoolVar(&f.vlan, "vlan", false, "count keys of each VLAN apart")
+	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
+}
+
+func completeKeys(cmd *cobra.Command) {
+	completeWords(cmd, map[string][]string{
+		"of":    {"src", "dst", "ip", "pair", "flow", "biflow", "mac"},
+		"every": {"1m", "15m", "1h", "1d"}, "tz": {"UTC", "Local"},
+	})
+}
+
+func (f *keyFlags) check() error {
+	switch {
+	case f.mask4 < 1 || f.mask4 > 32:
+		return &usageError{errors.New("--mask4 must be from 1 to 32")}
+	case f.mask6 < 1 || f.mask6 > 128:
+		return &usageError{errors.New("--mask6 must be from 1 to 128")}
+	}
+	return nil
+}
+
+func (f *keyFlags) keys() []flow.KeyConfig {
+	var keys []flow.KeyConfig
+	for _, of := range f.of {
+		keys = append(keys, flow.KeyConfig{Kind: of, Mask4: f.mask4, Mask6: f.mask6, VLAN: f.vlan})
+	}
+	return keys
+}
+
+func (f *keyFlags) calendar() calendar.Calendar {
+	return calendar.Calendar{Every: f.every, Location: f.location}
+}
+
+func parseKeys(s string) ([]flow.KeyKind, error) {
+	var out []flow.KeyKind
+	seen := map[flow.KeyKind]bool{}
+	for word := range strings.SplitSeq(s, ",") {
+		of, err := flow.ParseKeyKind(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		if seen[of] {
+			return nil, fmt.Errorf("%s is named twice", word)
+		}
+		seen[of] = true
+		out = append(out, of)
+	}
+	return out, nil
+}
+
+func parseZone(s string) (*time.Location, error) {
+	loc, err := time.LoadLocation(s)
+	if err != nil || s == "" {
+		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
+	}
+	return loc, nil
 }

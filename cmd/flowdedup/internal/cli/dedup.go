@@ -24,7 +24,7 @@ import (
 type dedupFlags struct {
 	common
 	named inputFlags
-	judgeFlags
+	compareFlags
 	output, duplicates string
 	rotate             rotateFlags
 }
@@ -92,9 +92,9 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
-	f.judgeFlags.register(fs)
+	f.compareFlags.register(fs)
 	f.common.register(fs, usualMethods, measuringMethods()...)
-	completeJudging(cmd)
+	completeCompare(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
 }
 
@@ -102,7 +102,7 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common)); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
@@ -125,7 +125,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
-	return errors.Join(judge(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
+	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
 // lost reports an incomplete output beside one whose reader left early. With one output
@@ -152,7 +152,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 	if s.SharedPoints > 0 {
 		e.warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
-			flow.MaxPoints, s.SharedPoints))
+			flow.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
 		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))

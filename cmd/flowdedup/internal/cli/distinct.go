@@ -174,7 +174,7 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	}
 	read := result.Packets + result.Filtered
 	clean := err == nil && !result.Damaged
-	return errors.Join(judge(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
+	return errors.Join(markDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
 // lost reports a CSV file that is incomplete because the reader of standard output left.
@@ -210,7 +210,7 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	if err != nil {
 		return nil, err
 	}
-	csv, err := report.NewDistinctCSV(sink.NewPatient(ctx, f.csv, file))
+	csv, err := report.NewDistinctCSV(sink.NewInterruptibleWriter(ctx, f.csv, file))
 	if err != nil {
 		return nil, errors.Join(err, file.Discard())
 	}
@@ -281,8 +281,8 @@ func parseSpan(s string) (time.Duration, error) {
 }
 
 const (
-	// longestSlide bounds windows that slide, as sliding.Rows does.
-	longestSlide = 366 * day
+	// maxSlidingSpan bounds windows that slide, as sliding.Rows does.
+	maxSlidingSpan = 366 * day
 	// slidingFPR is kept by up to 2.8e8 keys in a window.
 	slidingFPR = 1e-9
 )
@@ -297,7 +297,7 @@ func (f *distinctFlags) checkSliding() error {
 		return nil
 	case f.every == 0:
 		return &usageError{errors.New("--slide needs windows of some length: --every 1h, not --every none")}
-	case f.every > longestSlide:
+	case f.every > maxSlidingSpan:
 		return &usageError{errors.New("--every must be at most 366 days with --slide")}
 	case f.slide > f.every:
 		return &usageError{errors.New("--slide must not be longer than --every")}

@@ -394,53 +394,6 @@ func fullDiskEnds(t *testing.T, args []string) {
 	}
 }
 
-// TestBadEndsLive ends live runs: what was captured a second before is in a file whose
-// name is visible, and a file that was there stays.
-func TestBadEndsLive(t *testing.T) {
-	for _, where := range []place{newName, olderFile, bindMount, noReader} {
-		for _, how := range badEnds {
-			if how.signal == 0 {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
-				lab(t)
-				pair(t, "left", "right")
-				privateMounts(t)
-				s := setStage(t, where, ".pcapng")
-				if where == noReader {
-					r := startProgram(t, "-i", "left", "-w", s.out)
-					time.Sleep(startup)
-					r.endBy(how)
-					return
-				}
-				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
-				const n = 100
-				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
-				file := s.out
-				if s.older != nil {
-					file = filepath.Join(s.dir, "out_002.pcapng")
-				}
-				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
-				r.endBy(how)
-				if got := s.visible(); got != file || packetsIn(file) != n {
-					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
-				}
-			})
-		}
-	}
-}
-
-// endBy ends a live run.
-func (r *liveRun) endBy(how badEnd) {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(how.signal); err != nil {
-		r.t.Fatal(err)
-	}
-	if code := r.wait(); code != how.code {
-		r.t.Errorf("exit code %d, want %d: %s", code, how.code, r.stderr.String())
-	}
-}
-
 // TestBlockedOutput ends a run whose reader sleeps, by one signal.
 func TestBlockedOutput(t *testing.T) {
 	in := generated(t, 100_000)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"reflect"
 	"syscall"
 
@@ -42,7 +44,7 @@ var errDamageReported = errors.New("input damaged")
 func (e *env) exitCode(err error) int {
 	worst := exitDone
 	for _, one := range flatten(err) {
-		worst = graver(worst, e.codeOf(one))
+		worst = moreSevere(worst, e.codeOf(one))
 	}
 	if n := e.signal.Load(); n != 0 && worst == exitDone {
 		return exitSignal + int(n)
@@ -50,8 +52,8 @@ func (e *env) exitCode(err error) int {
 	return worst
 }
 
-// graver puts failure before damage: a missing input weighs more than a damaged one.
-func graver(a, b int) int {
+// moreSevere puts failure before damage: a missing input weighs more than a damaged one.
+func moreSevere(a, b int) int {
 	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
 		if a == code || b == code {
 			return code
@@ -78,7 +80,7 @@ func (e *env) codeOf(err error) int {
 // isNote tells whether an error only says where the packets of a failed run are. Another
 // error says why it failed.
 func isNote(err error) bool {
-	var kept *sink.Kept
+	var kept *sink.KeptError
 	return errors.As(err, &kept) && kept.Err == nil
 }
 
@@ -107,8 +109,8 @@ func flatten(err error) []error {
 	return out
 }
 
-// judge tells damage from failure: damage before the first packet is failure.
-func judge(err error, packets uint64, damaged bool) error {
+// markDamage tells damage from failure: damage before the first packet is failure.
+func markDamage(err error, packets uint64, damaged bool) error {
 	var out []error
 	for _, one := range flatten(err) {
 		var in *capture.InputError
@@ -121,4 +123,81 @@ func judge(err error, packets uint64, damaged bool) error {
 		out = append(out, &damagedError{errDamageReported})
 	}
 	return errors.Join(out...)
+}
+
+// ending returns the signals that end a command. It leaves out signals that the parent
+// has it ignore, as nohup does with SIGHUP.
+func ending() (all []os.Signal) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// watchSignals returns a context that the first such signal ends. A second one ends the
+// process at once. SIGPIPE becomes the write error that it stands for.
+func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	over := make(chan struct{})
+	ch := make(chan os.Signal, 1)
+	if signals := ending(); len(signals) > 0 { // none would stand for all
+		signal.Notify(ch, signals...)
+	}
+	ignoreSIGPIPE()
+	go func() {
+		defer signal.Stop(ch)
+		for {
+			select {
+			case s := <-ch:
+				if !e.hungUp(s) {
+					e.end(s, cancel)
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		close(over)
+	}
+}
+
+// onHangup has SIGHUP call f instead of ending the command.
+func (e *env) onHangup(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hangup = f
+}
+
+// hungUp handles SIGHUP for a command that has another use for it, and reports whether it
+// did.
+func (e *env) hungUp(s os.Signal) bool {
+	e.mu.Lock()
+	hangup := e.hangup
+	e.mu.Unlock()
+	if s != syscall.SIGHUP || hangup == nil || e.signal.Load() != 0 {
+		return false
+	}
+	hangup()
+	return true
+}
+
+// end asks the command to end; the second time it ends the process.
+func (e *env) end(s os.Signal, cancel func()) {
+	number, ok := s.(syscall.Signal)
+	if !ok {
+		number = syscall.SIGINT
+	}
+	if e.signal.Swap(int32(number)) != 0 {
+		os.Exit(exitSignal + int(number))
+	}
+	cancel()
+	if !e.quiet {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.line(s.String() + ": ending; once more ends at once")
+	}
 }

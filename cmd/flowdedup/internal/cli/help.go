@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // setHelp makes -h print one line for each flag that most runs need, and --help all flags,
@@ -79,4 +80,116 @@ func completeWords(cmd *cobra.Command, words map[string][]string) {
 			panic("cli: " + err.Error()) // a flag that was never defined
 		}
 	}
+}
+
+// flagGroup is the heading that a flag stands under in help.
+type flagGroup string
+
+const (
+	groupInput    flagGroup = "Input"
+	groupLoad     flagGroup = "Load"
+	groupCompare  flagGroup = "Comparing"
+	groupCount    flagGroup = "Counting"
+	groupGoal     flagGroup = "Requirements"
+	groupOutput   flagGroup = "Output"
+	groupAdvanced flagGroup = "Advanced"
+	groupNone     flagGroup = "" // what cobra adds to commands of its own
+)
+
+// flagGroups are in the order of help.
+var flagGroups = []flagGroup{groupInput, groupLoad, groupCompare, groupCount, groupGoal, groupOutput, groupAdvanced, groupNone}
+
+// groupKey is the annotation that holds a flag's group.
+const groupKey = "flowdedup_group"
+
+// add puts flags that were defined into the group.
+func (g flagGroup) add(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		if err := fs.SetAnnotation(name, groupKey, []string{string(g)}); err != nil {
+			panic("cli: " + err.Error()) // a flag that was never defined
+		}
+	}
+}
+
+func groupOf(f *pflag.Flag) flagGroup {
+	if at := f.Annotations[groupKey]; len(at) > 0 {
+		return flagGroup(at[0])
+	}
+	return groupNone
+}
+
+// helpColumns is what fits on a terminal of 80.
+const helpColumns = 79
+
+// flagUsages explains flags under the headings of their groups.
+func flagUsages(fs *pflag.FlagSet) string {
+	return groupUsages(fs, flagGroups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(helpColumns) })
+}
+
+// flagLines has a line for each flag that is not advanced.
+func flagLines(fs *pflag.FlagSet) string {
+	main := slices.DeleteFunc(slices.Clone(flagGroups), func(g flagGroup) bool { return g == groupAdvanced })
+	return groupUsages(fs, main, func(some *pflag.FlagSet) string {
+		var text strings.Builder
+		for line := range strings.Lines(some.FlagUsages()) {
+			text.WriteString(shorten(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+		return text.String()
+	})
+}
+
+// shorten cuts a line that is too wide between words.
+func shorten(line string) string {
+	const more = " ..."
+	if len(line) <= helpColumns {
+		return line
+	}
+	line = line[:strings.LastIndexByte(line[:helpColumns-len(more)+1], ' ')]
+	return strings.TrimRight(line, " ,;:(") + more
+}
+
+// groupUsages puts what explain says of the flags of each group under its heading.
+func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.FlagSet) string) string {
+	var parts []string
+	for _, g := range groups {
+		if some := g.of(fs); some.HasAvailableFlags() {
+			parts = append(parts, fmt.Sprintf("%s:\n%s", g.heading(), explain(some)))
+		}
+	}
+	return strings.TrimRight(strings.Join(parts, "\n"), "\n")
+}
+
+// of returns the flags of the group.
+func (g flagGroup) of(fs *pflag.FlagSet) *pflag.FlagSet {
+	some := pflag.NewFlagSet("", pflag.ContinueOnError)
+	some.SortFlags = fs.SortFlags
+	fs.VisitAll(func(f *pflag.Flag) {
+		if groupOf(f) == g {
+			some.AddFlag(f)
+		}
+	})
+	return some
+}
+
+func (g flagGroup) heading() string {
+	if g == groupNone {
+		return "Flags"
+	}
+	return string(g) + " flags"
+}
+
+// EachGroup calls f with the flags under each heading of help, in order.
+func EachGroup(fs *pflag.FlagSet, f func(heading string, flags *pflag.FlagSet)) {
+	for _, g := range flagGroups {
+		if some := g.of(fs); some.HasAvailableFlags() {
+			f(g.heading(), some)
+		}
+	}
+}
+
+// hasGroups tells the commands whose short help is shorter.
+func hasGroups(fs *pflag.FlagSet) bool {
+	found := false
+	fs.VisitAll(func(f *pflag.Flag) { found = found || groupOf(f) != groupNone })
+	return found
 }

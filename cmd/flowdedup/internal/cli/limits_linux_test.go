@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
@@ -22,8 +25,10 @@ const (
 	peakFile = "FLOWDEDUP_TEST_PEAK"
 )
 
-// asLimited runs main as the environment wants it.
-func asLimited(main func() int) int {
+func init() { asLimited = withLimits }
+
+// withLimits runs main as the environment wants it.
+func withLimits(main func() int) int {
 	if n, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64); err == nil {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
 			panic(err)
@@ -195,6 +200,157 @@ func TestOddInputs(t *testing.T) {
 		line := string(text)
 		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(line, c.want) || strings.Count(line, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q, want %q", c.name, code, line, c.want)
+		}
+	}
+}
+
+// TestRotateFull runs out of room within a file: those before it stay, and nothing is
+// left of it.
+func TestRotateFull(t *testing.T) {
+	in := bundled("router-vlan.pcapng")
+	args := []string{"dedup", in, "--window", "n:1", "--rotate-every", "1s"}
+	dir := t.TempDir()
+	runDedup(t, exitDone, append(args[1:], "-w", filepath.Join(dir, "out.pcapng"))...)
+	whole := rotatedFiles(t, dir, "out")
+	full := 1
+	for fileSize(t, whole[full]) <= fileSize(t, whole[full-1]) {
+		full++
+	}
+	dir = t.TempDir()
+	out := filepath.Join(dir, "out.pcapng")
+	cmd := program(t, append(args, "-w", out)...)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, fileSize(t, whole[full])-1))
+	text, err := cmd.CombinedOutput()
+	if code := exitCodeOf(t, err); code != exitFailed || !strings.HasPrefix(string(text), "flowdedup: write "+out) || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("exit code %d, %q", code, text)
+	}
+	names := rotatedFiles(t, dir, "out")
+	if len(names) < full || len(names) > full+1 || len(names) > full && !strings.Contains(names[full], ".partial.") {
+		t.Errorf("left behind: %q", names)
+	}
+	for i, name := range names[:full] {
+		compareRecords(t, name, readAll(t, name), readAll(t, whole[i]))
+	}
+}
+
+// lateResult is what a summary tells of packets whose time went back.
+type lateResult struct {
+	Packets    uint64 `json:"packets_in"`
+	Duplicates uint64 `json:"duplicates"`
+	Late       uint64 `json:"late_forgotten"`
+}
+
+func runLate(t *testing.T, args ...string) (r lateResult, stderr string) {
+	t.Helper()
+	out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+		t.Fatalf("%q: exit code %d, %v, stdout %q, stderr %q", args, code, err, out, errs)
+	}
+	return r, errs
+}
+
+// TestCapturesBehindEachOther reads files that hold the same capture twice, as cat and
+// mergecap -a make them. The exact filter finds all that one with memory for all finds; a
+// small one says that it did not.
+func TestCapturesBehindEachOther(t *testing.T) {
+	const header = 24 // of a pcap file
+	for _, c := range []struct {
+		in, small string
+		header    int
+	}{{bundled("router-vlan.pcapng"), "", 0}, {generated(t, 30_000), "64KiB", header}} {
+		one, err := os.ReadFile(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := filepath.Join(t.TempDir(), "both"+filepath.Ext(c.in))
+		if err := os.WriteFile(both, append(one, one[c.header:]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		alone, _ := runLate(t, c.in, "--memory", "64MiB")
+		want, errs := runLate(t, both, "--memory", "64MiB")
+		if want.Duplicates < alone.Duplicates+alone.Packets/2 || want.Late != 0 || errs != "" {
+			t.Fatalf("much memory: %+v, alone %+v, %q", want, alone, errs)
+		}
+		if r, errs := runLate(t, both, "--method", "exact"); r != want || errs != "" {
+			t.Errorf("exact: %+v, want %+v, %q", r, want, errs)
+		}
+		if c.small != "" {
+			checkWarned(t, both, c.small, alone.Packets, want.Duplicates)
+		}
+	}
+}
+
+// checkWarned reads such a file with too little memory.
+func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
+	t.Helper()
+	r, errs := runLate(t, in, "--memory", memory)
+	if missed := duplicates - r.Duplicates; missed == 0 || r.Late > missed+missed/10 || r.Late < missed-missed/10 || strings.Count(errs, "\n") != 1 {
+		t.Errorf("little memory: %+v, %d copies in all, %q", r, duplicates, errs)
+	}
+	for _, part := range []string{
+		"time goes back by about ", fmt.Sprintf("s at packet %d, and %d packets", packets+1, r.Late),
+		"separate inputs", "--memory ", "--method exact",
+	} {
+		if !strings.Contains(errs, part) {
+			t.Errorf("no %q in %q", part, errs)
+		}
+	}
+	if out, _, _ := run("dedup", in, "--memory", memory); !strings.Contains(out, "too late for what was remembered") {
+		t.Errorf("the summary tells nothing of it: %s", out)
+	}
+}
+
+// TestMemoryThatIsNotThere asks for more than any machine has.
+func TestMemoryThatIsNotThere(t *testing.T) {
+	out, errs, code := run("dedup", "--memory", "60TiB", bundled("loopback.pcap"))
+	if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
+		t.Errorf("exit code %d, %q, %q", code, out, errs)
+	}
+}
+
+// newTerminal returns the side of a pseudoterminal that programs write to.
+func newTerminal(t *testing.T) *os.File {
+	t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { control.Close() })
+	fd := int(control.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return terminal
+}
+
+// TestPacketsToTerminal refuses packets on a terminal, and nothing else there.
+func TestPacketsToTerminal(t *testing.T) {
+	terminal := newTerminal(t)
+	in, out := bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"dedup", in, "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "--duplicates", "/dev/stdout"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"live", "-i", "lo", "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "-w", out}, exitDone, ""},
+	} {
+		var stderr strings.Builder
+		cmd := program(t, c.args...)
+		cmd.Stdout, cmd.Stderr = terminal, &stderr
+		if code := exitCodeOf(t, cmd.Run()); code != c.code || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%q: exit code %d, stderr %q", c.args, code, &stderr)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // liveFlags are the flags of "flowdedup live".
 type liveFlags struct {
 	common
-	judgeFlags
+	compareFlags
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
@@ -93,7 +93,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.duplicates, "duplicates", "", "write removed packets to `FILE`")
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
-	f.judgeFlags.register(fs)
+	f.compareFlags.register(fs)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters; beyond it they count samples (default: 1/8 of memory or of the cgroup's limit)")
@@ -115,7 +115,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	groupCount.add(fs, "slide")
 	groupOutput.add(fs, "write", "duplicates", "forward", "reports", "state", "listen", "log")
 	groupAdvanced.add(fs, "distinct-memory", "state-every", "user")
-	completeJudging(cmd)
+	completeCompare(cmd)
 	completeKeys(cmd)
 	completeWords(cmd, map[string][]string{"log": {"text", "json"}, "fanout": fanouts, "filter": filterWords, "distinct-memory": {"256MiB", "1GiB"}})
 	for _, name := range []string{"interface", "forward"} {
@@ -138,10 +138,10 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("standard output takes packets: name a file for counts with --reports")}
 	case f.state != "" && f.method == "exact":
 		return &usageError{errors.New("--state cannot save --method exact: use --method timed")}
-	case f.slide > 0 && len(f.of) > 0 && f.every > longestSlide:
+	case f.slide > 0 && len(f.of) > 0 && f.every > maxSlidingSpan:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.judgeFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -200,7 +200,7 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.judgeFlags.config(cmd, &f.common),
+		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.compareFlags.config(cmd, &f.common),
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(),
@@ -229,7 +229,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 		}
 	}
 	if n := s.Forward; n != nil {
-		if lost := n.Cut + n.TooLong + n.Refused + n.Lost; lost > 0 {
+		if lost := n.Truncated + n.TooLong + n.Refused + n.Lost; lost > 0 {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}

@@ -268,7 +268,7 @@ func sendTo(t *testing.T, name string, frames ...liveFrame) {
 
 func sendBytes(t *testing.T, name string, frames ...[]byte) {
 	t.Helper()
-	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, Patience: 10 * time.Second})
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,13 +32,13 @@ type env struct {
 // Main runs one command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
 	e := &env{stderr: stderr, terminal: isTerminal(stdout), clearProgress: func() {}}
-	if err := enoughFiles(); err != nil {
+	if err := checkOpenFiles(); err != nil {
 		e.report(err)
 		return e.exitCode(err)
 	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
-	out := sink.NewPatient(ctx, "standard output", stdout)
+	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
 	e.stdout = out
 	root := newRoot(e)

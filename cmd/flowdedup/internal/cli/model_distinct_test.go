@@ -8,9 +8,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // distinctModel is what distinct promises, with maps.
@@ -225,5 +229,213 @@ func TestDistinctModelAutumn(t *testing.T) {
 	name := writeStream(t, stream, 1)
 	for _, every := range []time.Duration{time.Hour, 24 * time.Hour} {
 		checkDistinct(t, &distinctModel{of: "flow", every: every, zone: "Europe/Berlin", mask4: 32, mask6: 128}, name, stream)
+	}
+}
+
+// slidingModel is what distinct promises of windows that slide, by brute force: for each row
+// all packets are looked at.
+type slidingModel struct {
+	of            string
+	window, slide int64
+	keys          func(frame []byte) (family string, keys []string)
+}
+
+// counts returns all rows that there must be.
+func (m *slidingModel) counts(stream []record) map[cell]tally {
+	out := map[cell]tally{}
+	last := slices.MaxFunc(stream, func(a, b record) int { return int(a.time/m.slide - b.time/m.slide) }).time
+	for _, end := range m.ends(stream) {
+		if end > last+m.slide {
+			continue
+		}
+		// A row is told when the first packet of a later slide comes.
+		told := slices.IndexFunc(stream, func(p record) bool { return p.time >= end })
+		if told < 0 {
+			told = len(stream)
+		}
+		m.add(out, end, stream[:told])
+	}
+	return out
+}
+
+// ends returns the multiples of the slide that some packet is in the window before.
+func (m *slidingModel) ends(stream []record) []int64 {
+	ends := map[int64]bool{}
+	for _, p := range stream {
+		for end := p.time - p.time%m.slide + m.slide; end <= p.time+m.window; end += m.slide {
+			ends[end] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ends))
+}
+
+// add enters the rows of the window before end, if a packet is in it.
+func (m *slidingModel) add(out map[cell]tally, end int64, stream []record) {
+	rows, known := map[string]tally{}, map[string]bool{}
+	any := false
+	for _, p := range stream {
+		if p.time < end-m.window || p.time >= end {
+			continue
+		}
+		any = true
+		family, keys := m.keys([]byte(p.data))
+		for _, f := range []string{family, "all"} {
+			row := rows[f]
+			row.packets += uint64(min(1, len(keys)))
+			for _, key := range keys {
+				if id := f + " " + key; !known[id] {
+					known[id] = true
+					row.distinct++
+				}
+			}
+			rows[f] = row
+		}
+	}
+	for _, f := range []string{"ipv4", "ipv6", "all"} {
+		if any {
+			format := func(t int64) string { return time.Unix(0, t).UTC().Format(stampLayout) }
+			out[cell{format(end - m.window), format(end), m.of, f}] = rows[f]
+		}
+	}
+}
+
+func (m *slidingModel) check(t *testing.T, name string, stream []record, more ...string) {
+	t.Helper()
+	want := m.counts(stream)
+	for _, method := range []string{"auto", "exact"} {
+		args := append([]string{"distinct", "--json", "--quiet", "--no-merge", "--method", method, "--of", m.of, name}, more...)
+		args = append(args, "--every", time.Duration(m.window).String(), "--slide", time.Duration(m.slide).String())
+		out, errs, code := run(args...)
+		if code != exitDone || errs != "" {
+			t.Fatalf("%s: exit code %d: %s", args, code, errs)
+		}
+		if got, _ := readRows(t, out); !maps.Equal(got, want) {
+			t.Errorf("%s:\n got %v\nwant %v", args, got, want)
+		}
+	}
+}
+
+// TestSlidingModel compares with the model over streams that are in order, out of order, with
+// gaps that are longer than the window and with packets further apart than it.
+func TestSlidingModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	stream := randomStream(rng, 300, 1, 20*time.Second)
+	second := int64(time.Second)
+	shift := map[string]func(i int) int64{
+		"in order":     func(int) int64 { return 0 },
+		"out of order": func(int) int64 { return rng.Int64N(20 * second) },
+		"gaps":         func(i int) int64 { return int64(i/90) * 3600 * second },
+		"far apart":    func(i int) int64 { return int64(i) * 400 * second },
+		"clock set":    func(i int) int64 { return -int64(i/100) * 7200 * second },
+	}
+	for name, shift := range shift {
+		shifted := slices.Clone(stream)
+		var records []record
+		for i := range shifted {
+			shifted[i].time += shift(i)
+			records = append(records, shifted[i].record)
+		}
+		if name == "clock set" {
+			checkClockSet(t, writeStream(t, shifted, 1), records)
+			continue
+		}
+		in := writeStream(t, shifted, 1)
+		for _, of := range []string{"src", "ip", "flow"} {
+			parse := &distinctModel{of: of, mask4: 32, mask6: 128}
+			for _, slides := range []int64{1, 5, 12} {
+				m := &slidingModel{of: of, window: 300 * second, slide: 300 * second / slides, keys: parse.keys}
+				t.Run(fmt.Sprintf("%s/%s/%d", name, of, slides), func(t *testing.T) { m.check(t, in, records) })
+			}
+		}
+	}
+}
+
+// checkClockSet compares what comes after a clock was set back with the model: there are
+// rows of each part as if it were alone.
+func checkClockSet(t *testing.T, in string, records []record) {
+	t.Helper()
+	m := &slidingModel{of: "src", window: 300e9, slide: 60e9, keys: (&distinctModel{of: "src", mask4: 32, mask6: 128}).keys}
+	want := map[cell]tally{}
+	for part := range slices.Chunk(records, 100) {
+		maps.Copy(want, m.counts(part))
+		// The last part alone has no rows behind its last packet.
+		if part[0] != records[200] {
+			for end := part[99].time - part[99].time%m.slide + m.slide; end <= part[99].time+m.window; end += m.slide {
+				m.add(want, end, part)
+			}
+		}
+	}
+	for _, method := range []string{"auto", "exact"} {
+		out, errs, code := run("distinct", "--json", "--of", "src", "--every", "5m", "--slide", "1m", "--method", method, in)
+		if got, _ := readRows(t, out); code != exitDone || errs != "" || !maps.Equal(got, want) {
+			t.Errorf("%s: exit code %d: %s\n got %v\nwant %v", method, code, errs, got, want)
+		}
+	}
+}
+
+// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among others
+// or in bursts that are just no quorum: rows are those that there are without them.
+func TestSlidingWildClock(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	stream := randomStream(rng, 300, 1, 20*time.Second)
+	args := []string{"distinct", "--no-merge", "--json", "--every", "5m", "--slide", "1m"}
+	good, _, _ := run(append(args, writeStream(t, stream, 1))...)
+	want, _ := readRows(t, good)
+	for _, burst := range []int{1, calendar.Quorum - 1} {
+		var wild []seen
+		for i := range stream {
+			wild = append(wild, stream[i])
+			if i%50 == 25 {
+				odd := stream[i]
+				odd.time = int64(i/50%2) * time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+				wild = append(wild, slices.Repeat([]seen{odd}, burst)...)
+			}
+		}
+		odd, errs, code := run(append(args, writeStream(t, wild, 1))...)
+		got, _ := readRows(t, odd)
+		if late := fmt.Sprintf("%d packets are not counted", 6*burst); code != exitDone || !maps.Equal(got, want) || !strings.Contains(errs, late) {
+			t.Errorf("bursts of %d: exit code %d: %s\n got %v\nwant %v", burst, code, errs, got, want)
+		}
+	}
+}
+
+// plainAddress is a parser of its own for Ethernet.
+func plainAddress(frame []byte) (family string, keys []string) {
+	at := 12
+	for len(frame) >= at+4 && (binary.BigEndian.Uint16(frame[at:]) == 0x8100 || binary.BigEndian.Uint16(frame[at:]) == 0x88a8) {
+		at += 4
+	}
+	if len(frame) < at+2 {
+		return "", nil
+	}
+	ip := frame[at+2:]
+	switch kind := binary.BigEndian.Uint16(frame[at:]); {
+	case kind == 0x0800 && len(ip) >= 20 && ip[0]>>4 == 4:
+		return "ipv4", []string{netip.AddrFrom4([4]byte(ip[12:])).String()}
+	case kind == 0x86dd && len(ip) >= 40 && ip[0]>>4 == 6:
+		return "ipv6", []string{netip.AddrFrom16([16]byte(ip[8:])).String()}
+	}
+	return "", nil
+}
+
+// TestSharedSliding compares real captures with the model, whose parser knows Ethernet with
+// VLANs alone.
+func TestSharedSliding(t *testing.T) {
+	dir := sharedDir(t)
+	for _, name := range []string{
+		"ndpi__1kxun.pcap", "ndpi__sites.pcapng", "sharppcap__10k_packets.pcap", "suricatave__denial6-6.pcap",
+		"nfstream__cassandra.pcap", "nfstream__doq.pcapng", "wireshark__dns+icmp.pcapng.gz",
+	} {
+		path := filepath.Join(dir, name)
+		stream := readAll(t, path)
+		first, last := stream[0].time, stream[len(stream)-1].time
+		slide := max((last-first)/30/1e6*1e6, 1e6)
+		for _, slides := range []int64{1, 7} {
+			if time.Duration(slides*slide) > maxSlidingSpan {
+				continue
+			}
+			m := &slidingModel{of: "src", window: slides * slide, slide: slide, keys: plainAddress}
+			t.Run(fmt.Sprintf("%s/%d", name, slides), func(t *testing.T) { m.check(t, path, stream) })
+		}
 	}
 }

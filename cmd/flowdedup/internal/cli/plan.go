@@ -77,8 +77,8 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs, c := cmd.Flags(), &f.config
 	fs.SortFlags = false
 	kinds := []string{"auto", "unbounded", "landmark", "sliding", "count", "jumping"}
-	c.Of, c.Kind, c.Window = plan.Of{Packets: true}, "auto", window.Window{None: true}
-	fs.Var(newParsed(&c.Of, "packets", "key", plan.ParseOf), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
+	c.Element, c.Kind, c.Window = plan.ElementKind{Packets: true}, "auto", window.Window{None: true}
+	fs.Var(newParsed(&c.Element, "packets", "key", plan.ParseElementKind), "of", "elements: packets, src, dst, ip, pair, flow, biflow, mac")
 	fs.BoolVar(&c.IPv6, "ipv6", false, "addresses are IPv6 addresses")
 	fs.Var(newParsed(&c.Window, "none", "window", parseWindow), "window", "a duration, n:1000 elements, or none")
 	fs.Var(newParsed(&c.Kind, "auto", "kind", oneOf(kinds...)), "kind", "kind of window: auto, unbounded, landmark, sliding, count, jumping")
@@ -147,7 +147,7 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--rate and --link need a window of time: --window 10ms")}
 	case given("parts") && f.config.Kind != sizing.Jumping.String():
 		return &usageError{errors.New("--parts needs --kind jumping")}
-	case f.config.IPv6 && (f.config.Of.Packets || f.config.Of.Key > flow.IP):
+	case f.config.IPv6 && (f.config.Element.Packets || f.config.Element.Key > flow.IP):
 		return &usageError{errors.New("--ipv6 goes with --of src, dst or ip; the other keys are of both families")}
 	case (given("filter") || given("bpf-file")) && !given("from"):
 		return &usageError{errors.New("--filter and --bpf-file need captures to measure: --from")}
@@ -205,11 +205,11 @@ func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, erro
 	f.config.Input = f.inputs(e, bar)
 	m, err := plan.Measure(cmd.Context(), &f.config)
 	bar.close()
-	switch err = judge(err, m.Packets+m.Filtered, m.Damaged); {
+	switch err = markDamage(err, m.Packets+m.Filtered, m.Damaged); {
 	case m.Elements > 0:
 		return m, err
 	case err == nil:
-		err = fmt.Errorf("no %s in the captures: nothing to plan for", f.config.Of)
+		err = fmt.Errorf("no %s in the captures: nothing to plan for", f.config.Element)
 	}
 	return nil, err
 }

@@ -1,22 +1,31 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/schollz/progressbar/v3"
 )
 
 // asProgram tells the test binary to be flowdedup, so that signals, pipes and
 // exit codes are tested on a real process.
 const asProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
+
+// asLimited runs main with the limits that a test asks for, where the system has any.
+var asLimited = func(main func() int) int { return main() }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -200,5 +209,195 @@ func TestClosedPipe(t *testing.T) {
 	}
 	if strings.Contains(stderr.String(), "flowdedup:") {
 		t.Errorf("complaint: %s", &stderr)
+	}
+}
+
+// TestStdoutByPath keeps the summary out of the packets when standard output
+// is named by its path.
+func TestStdoutByPath(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no /dev/stdout")
+	}
+	want, err := program(t, "dedup", bundled("router-plain.pcapng"), "-w", "-").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "dedup", "--json", bundled("router-plain.pcapng"), "-w", "/dev/stdout")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	got, err := cmd.Output()
+	if err != nil || !bytes.Equal(got, want) || !strings.HasPrefix(stderr.String(), `{"packets_in":`) {
+		t.Errorf("%v: %d bytes, want %d; stderr %q", err, len(got), len(want), &stderr)
+	}
+}
+
+// intoClosedPipe runs a command whose standard output nobody reads.
+func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	var errs strings.Builder
+	cmd.Stdout, cmd.Stderr = w, &errs
+	code = exitCodeOf(t, cmd.Run())
+	return errs.String(), code
+}
+
+// TestClosedPipeCutsOthers wants a failure where a reader that leaves early ends another
+// output too, which has what was processed until then.
+func TestClosedPipeCutsOthers(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	for _, args := range [][]string{
+		{"dedup", "-w", "-", "--duplicates", other},
+		{"distinct", "--json", "--list", "--every", "1s", "--csv", other},
+	} {
+		stderr, code := intoClosedPipe(t, program(t, append(args, bundled("router-plain.pcapng"))...))
+		if code != exitFailed || !strings.Contains(stderr, other) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr)
+		}
+		if err := os.Remove(other); err != nil {
+			t.Errorf("%s: nothing was kept: %v", args, err)
+		}
+	}
+}
+
+// TestFullStdout tells once that standard output is full.
+func TestFullStdout(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full")
+	}
+	defer full.Close()
+	cmd := program(t, "distinct", "--list", "--every", "1s", bundled("router-plain.pcapng"))
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
+		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+}
+
+// TestQuietList prints the list and no table.
+func TestQuietList(t *testing.T) {
+	out, errs, code := run("distinct", "--quiet", "--list", "--of", "src", bundled("router-plain.pcapng"))
+	if code != exitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
+}
+
+// TestQuietTable prints what is printed without --quiet, unless a file takes the result.
+func TestQuietTable(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	want, _, _ := run("distinct", in)
+	csv := filepath.Join(t.TempDir(), "counts.csv")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"distinct", "--quiet", in}, want},
+		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
+	} {
+		out, errs, code := run(c.args...)
+		if code != exitDone || errs != "" || out != c.want || want == "" {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
+		}
+	}
+}
+
+// TestWarningsBesideProgress warns on one goroutine while the line of progress
+// is drawn on another, for the race detector.
+func TestWarningsBesideProgress(t *testing.T) {
+	e := &env{stderr: io.Discard}
+	p := &progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
+	e.clearProgress = p.clear
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range maxWarnings + 1 {
+			e.warn(errors.New("damage"))
+		}
+	})
+	for i := range int64(100) {
+		p.next = time.Time{}
+		p.update(i, 100, uint64(i))
+	}
+	wg.Wait()
+	p.close()
+	e.report(errors.New("after the line is gone"))
+}
+
+// hourlyPcap makes a capture of IPv4 headers, one an hour.
+func hourlyPcap(hours int) []byte {
+	le := binary.LittleEndian
+	data := le.AppendUint32(nil, 0xa1b2c3d4)
+	data = append(data, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	data = le.AppendUint32(le.AppendUint32(data, 65535), 101)
+	for i := range hours {
+		data = le.AppendUint32(le.AppendUint32(data, uint32(i*3600)), 0)
+		data = le.AppendUint32(le.AppendUint32(data, 20), 20)
+		data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, byte(i>>8), byte(i), 10, 0, 0, 2)
+	}
+	return data
+}
+
+// TestDistinctStreams reads what is known of a pipe that stays open: windows that closed
+// since others needed their place, and first sightings.
+func TestDistinctStreams(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string // begins a line
+	}{
+		{"", "│ 1970-01-02 00:00:00Z to 1970-01-02 01:00:00Z │ src "},
+		{"--json", `{"window_start":"1970-01-02T00:00:00.000000000Z","window_end":"1970-01-02T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":1,`},
+		{"--quiet --csv -", "1970-01-02T00:00:00.000000000Z,1970-01-02T01:00:00.000000000Z,src,ipv4,1,"},
+		{"--list --quiet", "1970-01-09T07:00:00.000000000Z\tsrc\t10.0.0.199\n"},
+		{"--list --json", `{"window_start":"1970-01-09T07:00:00.000000000Z","of":"dst","value":"10.0.0.2",`},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			cmd := program(t, append([]string{"distinct", "-"}, strings.Fields(c.args)...)...)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+			if _, err := stdin.Write(hourlyPcap(200)); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			lines := bufio.NewReader(stdout)
+			for !found && err == nil {
+				var line string
+				line, err = lines.ReadString('\n')
+				found = strings.HasPrefix(line, c.want)
+			}
+			if !found {
+				t.Errorf("no line %q: %v", c.want, err)
+			}
+			stdin.Close()
+			_, _ = io.Copy(io.Discard, lines)
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDistinctWindowName takes the name that --every had.
+func TestDistinctWindowName(t *testing.T) {
+	for _, span := range [][]string{{"none"}, {"15m"}, {"1h", "--slide", "10m"}} {
+		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), bundled("router-plain.pcapng")}
+		want, errs, code := run(append(append(args, "--every"), span...)...)
+		got, _, _ := run(append(append(args, "--window"), span...)...)
+		if code != exitDone || errs != "" || got == "" || got != want {
+			t.Errorf("%q: exit code %d, stderr %q: %q, want %q", span, code, errs, got, want)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,4 +73,78 @@ func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 		}
 	}
 	return c
+}
+
+// registerTcpdump adds flags of tcpdump that have units of their own. Each sets what
+// another flag sets. -c, -i, -s, -w and -Z are plain short names.
+func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
+	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
+	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
+	fs.VarP(newParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
+	fs.VarP(newParsed(&f.conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
+	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "--promiscuous=false")
+	groupInput.add(fs, "no-promiscuous-mode")
+	groupOutput.add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
+	groupAdvanced.add(fs, "buffer-size")
+}
+
+// sameFlags are pairs of flags that set the same, and exclude each other.
+var sameFlags = []struct{ short, tcpdump, ours string }{
+	{"-C", "rotate-megabytes", "rotate-size"},
+	{"-G", "rotate-seconds", "rotate-every"},
+	{"-W", "rotate-files", "rotate-keep"},
+	{"-B", "buffer-size", "ring-size"},
+	{"-p", "no-promiscuous-mode", "promiscuous"},
+}
+
+// checkTcpdump refuses two values for one setting. It refuses -W where tcpdump does
+// something else: beside -G it ends the capture, or has no effect.
+func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
+	for _, s := range sameFlags {
+		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
+			return &usageError{fmt.Errorf("%s and --%s exclude each other", s.short, s.ours)}
+		}
+	}
+	if fs.Changed("rotate-files") && (f.rotate.size == 0 || f.rotate.every > 0) {
+		return &usageError{errors.New("-W needs -C and excludes -G: use --rotate-keep N to keep the newest N files, --duration to end a run")}
+	}
+	return nil
+}
+
+// parseMegabytes reads the size that -C of tcpdump takes.
+func parseMegabytes(s string) (int64, error) {
+	digits, unit := s, int64(1e6)
+	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
+		if rest, found := strings.CutSuffix(strings.ToLower(s), ending); found {
+			digits, unit = rest, value
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of millions of bytes, or end with k, m or g")
+	}
+	return int64(n) * unit, nil
+}
+
+func parseSeconds(s string) (time.Duration, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of seconds")
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func parseCount(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number")
+	}
+	return int(n), nil
+}
+
+func parseKibibytes(s string) (int, error) {
+	if _, err := parseCount(s); err != nil {
+		return 0, errors.New("must be a positive number of KiB")
+	}
+	return parseMemory(s + "KiB")
 }

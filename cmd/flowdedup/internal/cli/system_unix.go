@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// leastFiles is how many descriptors the smallest run needs. With fewer than eight the Go
+// minOpenFiles is how many descriptors the smallest run needs. With fewer than eight the Go
 // runtime ends the process in its own way.
-const leastFiles = 16
+const minOpenFiles = 16
 
-// enoughFiles returns an error if so few files may be open that nothing works.
-func enoughFiles() error {
+// checkOpenFiles returns an error if so few files may be open that nothing works.
+func checkOpenFiles() error {
 	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < leastFiles {
-		return fmt.Errorf("only %d files may be open, and %d are needed: raise ulimit -n", limit.Cur, leastFiles)
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < minOpenFiles {
+		return fmt.Errorf("only %d files may be open, and %d are needed: raise ulimit -n", limit.Cur, minOpenFiles)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package cli
 
-// enoughFiles is for systems that bound how many files are open.
-func enoughFiles() error { return nil }
+// checkOpenFiles has nothing to check: Windows sets no limit of this kind.
+func checkOpenFiles() error { return nil }
 
 // ignoreSIGPIPE does nothing: Windows reports a closed pipe as a write error.
 func ignoreSIGPIPE() {}

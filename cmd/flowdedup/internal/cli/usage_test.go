@@ -3,8 +3,17 @@ package cli
 import (
 	"bufio"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestUsageErrors wants exit code 2, one line that helps, and nothing on
@@ -160,6 +169,231 @@ func TestVersionAndCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if out, _, code := run("completion", shell); code != exitDone || !strings.Contains(out, "flowdedup") {
 			t.Errorf("completion %s: %d", shell, code)
+		}
+	}
+}
+
+// parseLive returns what a command line of live asks for, or what is wrong with it.
+func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
+	t.Helper()
+	f, cmd := &liveFlags{}, &cobra.Command{}
+	f.register(cmd)
+	if err := cmd.ParseFlags(append([]string{"-i", "lo"}, strings.Fields(line)...)); err != nil {
+		return nil, nil, err
+	}
+	return f, cmd, f.check(cmd)
+}
+
+// TestTcpdumpFlags gives tcpdump's short flags the meaning that they have there.
+func TestTcpdumpFlags(t *testing.T) {
+	f, cmd, err := parseLive(t, "-pC 100 -W 5 -s 96 -B 4096 -Z nobody -c 10 -w out.pcapng")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.config(cmd)
+	if r := c.Rotate; r.Size != 100_000_000 || r.Keep != 5 || r.Every != 0 {
+		t.Errorf("rotation %+v", r)
+	}
+	if r := c.Ring; r.SnapLen != 96 || r.RingBytes != 4<<20 || r.Promiscuous || c.User != "nobody" || c.Packets != 10 {
+		t.Errorf("%+v", c)
+	}
+	if f, cmd, err = parseLive(t, "-G 3600 -C 2g -w out.pcapng"); err != nil {
+		t.Fatal(err)
+	}
+	if c := f.config(cmd); c.Rotate.Every != time.Hour || c.Rotate.Size != 2<<30 || !c.Ring.Promiscuous {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestTcpdumpFlagsRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"-w a -C 1 --rotate-size 1MB":    "-C and --rotate-size",
+		"-w a -G 1 --rotate-every 1h":    "-G and --rotate-every",
+		"-w a -C 1 -W 2 --rotate-keep 3": "-W and --rotate-keep",
+		"-B 4096 --ring-size 1MiB":       "-B and --ring-size",
+		"-p --promiscuous":               "-p and --promiscuous",
+		"-w a -G 60 -W 3":                "-W needs -C",
+		"-w a -G 60 -C 1 -W 3":           "-W needs -C",
+		"-w a -W 3":                      "-W needs -C",
+		"-C 1":                           "-w",
+		"-w a -C 0":                      "millions of bytes",
+		"-w a -C 1.5":                    "millions of bytes",
+		"-w a -G 0":                      "seconds",
+		"-w a -G 1m":                     "seconds",
+		"-w a -C 1 -W -1":                "positive",
+		"-B 4MiB":                        "KiB",
+	} {
+		if _, _, err := parseLive(t, line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1d": day, "1d12h": 36 * time.Hour, "0d1ms": time.Millisecond, "7d": 7 * day, "90m": 90 * time.Minute, "-1s": -time.Second, "0": 0,
+		"106751d23h": 106751*day + 23*time.Hour,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "d", "1", "-1d", "+1d", "1.5d", "1h2d", "1d2", "1d-2h", "1d+2h", "1d1d", "106752d", "106751d24h", "99999999999999999999d", "1e3d", "2w",
+	} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("%q was taken for %v", text, got)
+		}
+	}
+}
+
+// TestDaysEverywhere gives days to each flag that takes a duration.
+func TestDaysEverywhere(t *testing.T) {
+	durations := 0
+	for _, cmd := range newRoot(&env{}).Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if kind := f.Value.Type(); kind != "duration" && kind != "window" {
+				return
+			}
+			durations++
+			if err := f.Value.Set("1d"); err != nil {
+				t.Errorf("%s --%s: %v", cmd.Name(), f.Name, err)
+			}
+		})
+	}
+	if durations < 12 {
+		t.Errorf("%d flags of durations", durations)
+	}
+}
+
+// TestDays counts in the same windows with 1d as with 24h.
+func TestDays(t *testing.T) {
+	in := bundled("router-plain.pcapng")
+	want, _, _ := run("distinct", "--json", "--every", "24h", in)
+	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != exitDone || got != want || !strings.Contains(want, "T00:00:00") {
+		t.Errorf("exit code %d, %s%s, want %s", code, got, errs, want)
+	}
+}
+
+// TestCSVKeepsInput refuses a CSV file in the place of a capture.
+func TestCSVKeepsInput(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.pcapng")
+	data, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(in, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := run("distinct", "--csv", in, in)
+	if code != exitUsage || !strings.Contains(errs, in) {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+	if now, err := os.ReadFile(in); err != nil || string(now) != string(data) {
+		t.Errorf("the input changed: %v", err)
+	}
+}
+
+// TestNoMemoryForWindow wants an error for a counter that cannot be made.
+func TestNoMemoryForWindow(t *testing.T) {
+	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
+	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+}
+
+// TestGroups wants each flag of our commands under a heading, where --help has it once.
+func TestGroups(t *testing.T) {
+	for _, cmd := range newRoot(&env{}).Commands() {
+		if !hasGroups(cmd.LocalFlags()) {
+			continue
+		}
+		long, _, _ := run(cmd.Name(), "--help")
+		short, _, _ := run(cmd.Name(), "-h")
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			name := "--" + f.Name + " "
+			lines := func(text string) int {
+				return strings.Count(text, "\n      "+name) + strings.Count(text, "\n  -"+f.Shorthand+", "+name)
+			}
+			group := groupOf(f)
+			if group == groupNone || !slices.Contains(flagGroups, group) || lines(long) != 1 {
+				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
+			}
+			if want := group != groupAdvanced; (lines(short) == 1) != want {
+				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
+			}
+		})
+	}
+}
+
+// TestShortHelp shows what most runs need, whatever stands beside -h.
+func TestShortHelp(t *testing.T) {
+	want, errs, code := run("dedup", "-h")
+	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
+		t.Errorf("exit code %d, stderr %q: %s", code, errs, want)
+	}
+	for line := range strings.Lines(want) {
+		if strings.HasPrefix(line, "       ") {
+			t.Errorf("-h has a second line for a flag: %s", line)
+		}
+	}
+	for _, method := range measuringMethods() {
+		if strings.Contains(want, " "+method+",") {
+			t.Errorf("-h names the method %s", method)
+		}
+	}
+	if got, _, code := run("dedup", "-qh", "in.pcap"); code != exitDone || got != want {
+		t.Errorf("-qh: exit code %d: %s", code, got)
+	}
+	if long, _, _ := run("dedup", "-h", "--help"); !strings.Contains(long, "Examples:") {
+		t.Errorf("--help beside -h: %s", long)
+	}
+}
+
+// writeRaw makes a capture of raw IP.
+func writeRaw(t *testing.T, packets ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "raw.pcap")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := pcapgo.NewWriter(f)
+	if err := w.WriteFileHeader(1<<16, layers.LinkTypeRaw); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range packets {
+		info := gopacket.CaptureInfo{Timestamp: time.Unix(int64(i), 0), CaptureLength: len(p), Length: len(p)}
+		if err := w.WritePacket(info, []byte(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return name
+}
+
+// TestTunnelsNoticed points to identity inner where most packets are in tunnels, and
+// where that would change something.
+func TestTunnelsNoticed(t *testing.T) {
+	const address = "\x0a\x00\x00\x01\x0a\x00\x00\x02"
+	const plain = "\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00" + address + "\x00\x05\x00\x06\x00\x08\x00\x00"
+	const gre = "\x45\x00\x00\x34\x00\x01\x00\x00\x40\x2f\x00\x00" + address + "\x00\x00\x08\x00" + plain
+	const want = "flowdedup: noticed: 75 % of packets are GRE; for copies inside of tunnels try --identity inner\n"
+	most, half := writeRaw(t, gre, plain, gre, gre), writeRaw(t, gre, plain, gre, plain)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{most}, want},
+		{[]string{"--json", most}, want},
+		{[]string{"--quiet", most}, ""},
+		{[]string{"--identity", "inner", most}, ""},
+		{[]string{"--identity", "frame", most}, ""},
+		{[]string{half}, ""},
+	} {
+		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
+		if code != exitDone || errs != c.want || strings.Contains(out, "noticed: ") {
+			t.Errorf("%v: exit code %d, %q", c.args, code, errs)
 		}
 	}
 }

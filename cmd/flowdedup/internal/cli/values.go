@@ -94,8 +94,8 @@ func parseShare(s string) (float64, error) {
 	return p, nil
 }
 
-// mostAmount bounds numbers and rates: beyond it floating point does not count by one.
-const mostAmount = 1 << 53
+// maxAmount bounds numbers and rates: beyond it floating point does not count by one.
+const maxAmount = 1 << 53
 
 // parseAmount reads a positive number with an optional k, M, G or T for powers of a
 // thousand: 1.5M.
@@ -107,7 +107,7 @@ func parseAmount(s string) (float64, error) {
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)
-	if n *= factor; err != nil || !(n > 0 && n <= mostAmount) {
+	if n *= factor; err != nil || !(n > 0 && n <= maxAmount) {
 		return 0, fmt.Errorf("must be a positive number such as 250000, 1.5M or 2G, up to 2^53")
 	}
 	return n, nil
@@ -131,8 +131,8 @@ func parseLink(s string) (float64, error) {
 func parseBits(s string) (int, error) {
 	if digits, found := strings.CutSuffix(s, "bit"); found {
 		n, err := parseAmount(digits)
-		if err != nil || n < 1 || n > mostBits {
-			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", mostBits)
+		if err != nil || n < 1 || n > maxBits {
+			return 0, fmt.Errorf("must be a number of bits from 1 to %d, such as 48bit or 16kbit", maxBits)
 		}
 		return int(n), nil
 	}
@@ -140,15 +140,15 @@ func parseBits(s string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w, or a number of bits such as 48bit or 16kbit", err)
 	}
-	if n > mostBits/8 {
-		return 0, fmt.Errorf("must be at most %s", show.Bytes(int64(mostBits)/8))
+	if n > maxBits/8 {
+		return 0, fmt.Errorf("must be at most %s", show.Bytes(int64(maxBits)/8))
 	}
 	return 8 * n, nil
 }
 
-// mostBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
+// maxBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
 // machines.
-const mostBits = min(1<<46, math.MaxInt)
+const maxBits = min(1<<46, math.MaxInt)
 
 // maxWorkers bounds the memory of batches under way, 2 MiB for each worker. One goroutine
 // reads, and keeps fewer workers than these busy.

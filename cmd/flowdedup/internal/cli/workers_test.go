@@ -143,7 +143,7 @@ func slidingText(t *testing.T, in workersInput, workers int) string {
 func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encoder *json.Encoder) distinct.Config {
 	return distinct.Config{
 		Inputs: in.names, Input: in.options(warnings),
-		Keys:   []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.MACs}},
+		Keys:   []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.MACs}},
 		Method: "auto", FPR: 1e-9, Workers: workers,
 		Rows: func(rows []distinct.Row) error { return encoder.Encode(rows) },
 	}

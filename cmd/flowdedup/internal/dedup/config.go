@@ -55,7 +55,7 @@ func (c *Config) digester() digest.MessageDigester {
 }
 
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
-	if err := c.fits(); err != nil {
+	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
 	if c.Method == "exact" {
@@ -83,9 +83,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	})
 }
 
-// fits returns an error, which wraps engine.ErrMemory, if there is less memory than was
+// checkMemory returns an error, which wraps engine.ErrMemory, if there is less memory than was
 // asked for: to take it would end in swapping, or in this process being killed.
-func (c *Config) fits() error {
+func (c *Config) checkMemory() error {
 	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
 		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
 			show.Bytes(c.Memory), show.Bytes(left))

@@ -41,10 +41,10 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 }
 
 // newDetector makes one of a filter that may know packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.Point) *Detector {
+func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
 	cfg.prepareFilter(filter)
 	copies := dedup.NewWith(dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewPoints(points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
 	})
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
@@ -68,12 +68,12 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // NewPackets makes what one batch at a time is compared with.
 func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, packets: d.copies.NewPackets()}
+	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
 func (d *Detector) NewDecoder() *flow.Decoder {
-	return flow.NewDecoder(flow.Config{Inner: d.cfg.Identity.Kind == flow.Inner})
+	return flow.NewDecoder(flow.DecoderConfig{Inner: d.cfg.Identity.Kind == flow.Inner})
 }
 
 // Summary returns what was found so far, in the given time. It must not be called while
@@ -102,11 +102,11 @@ func (d *Detector) Close() error { return d.copies.Close() }
 // engine.PacketStats.
 func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 
-// Packets are those of one batch on their way to verdicts, as dedup.Packets are, and are
+// Packets are those of one batch on their way to verdicts, as dedup.BatchDetector are, and are
 // counted on the way.
 type Packets struct {
 	detector *Detector
-	packets  *dedup.Packets
+	packets  *dedup.BatchDetector
 	stats    batchStats
 }
 
@@ -151,7 +151,7 @@ type SavedStats struct {
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
 	// Points are the places of packets, by the numbers that the filter knows them by.
-	Points []flow.Point
+	Points []flow.CapturePoint
 }
 
 // label names the elements of the filter in its snapshot.
@@ -181,7 +181,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(saved.ByProtocol) != int(flow.Protocols) {
+	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
 	d := newDetector(cfg, filter, saved.Points)
@@ -197,7 +197,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 
 // restore reads the filter that cfg asks for.
 func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
-	if err := c.fits(); err != nil {
+	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}

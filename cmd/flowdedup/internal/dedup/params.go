@@ -18,8 +18,8 @@ const MethodTimers = "timers"
 // missing are the method's own choice.
 type Params map[string]int
 
-// takes returns the names of the parameters that a method has, none for most.
-func takes(method string) []string {
+// methodParams returns the names of the parameters that a method has, none for most.
+func methodParams(method string) []string {
 	switch {
 	case method == MethodTimers:
 		return []string{"K", "equal", "counter-bits"}
@@ -34,7 +34,7 @@ func takes(method string) []string {
 }
 
 // HasParam tells whether a method has a parameter of that name.
-func HasParam(method, name string) bool { return slices.Contains(takes(method), name) }
+func HasParam(method, name string) bool { return slices.Contains(methodParams(method), name) }
 
 // ParseParams reads "K=3,P=10,Max=3", with names in any case.
 func ParseParams(text string) (Params, error) {
@@ -78,7 +78,7 @@ func (p Params) names() []string { return slices.Sorted(maps.Keys(p)) }
 // CheckMethod returns an error if the method does not go with its parameters, the window
 // and the rate of false positives. Errors about values wrap those of the engine.
 func (c *Config) CheckMethod() error {
-	known := takes(c.Method)
+	known := methodParams(c.Method)
 	for _, name := range c.Params.names() {
 		switch {
 		case len(known) == 0:

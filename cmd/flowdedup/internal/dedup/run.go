@@ -20,7 +20,7 @@ import (
 // processed and written. Inputs that are damaged, or cannot be opened or read, give an
 // error that holds a *capture.InputError, *fs.PathError or *capture.ReadError for each,
 // again with everything else written. After any such end a file that exists stays as it
-// was, and a *sink.Kept says where the packets are. Where not one packet could be read
+// was, and a *sink.KeptError says where the packets are. Where not one packet could be read
 // nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()

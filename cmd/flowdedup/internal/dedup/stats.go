@@ -67,7 +67,7 @@ type runStats struct {
 	Summary
 	batches    batchStats
 	removed    uint64 // captured bytes of the duplicates
-	duplicates [flow.Protocols]uint64
+	duplicates [flow.ProtocolCount]uint64
 }
 
 func newRunStats() *runStats { return &runStats{batches: newBatchStats()} }

@@ -45,8 +45,8 @@ type Config struct {
 func (c *Config) counters() *multikey.Config {
 	keys := make([]multikey.Key, len(c.Keys))
 	for i, k := range c.Keys {
-		keys[i] = multikey.Key{Name: k.Of.String(), MAC: k.Of == flow.MACs, PerPacket: 1}
-		if k.Of == flow.IP || k.Of == flow.MACs {
+		keys[i] = multikey.Key{Name: k.Kind.String(), MAC: k.Kind == flow.MACs, PerPacket: 1}
+		if k.Kind == flow.IP || k.Kind == flow.MACs {
 			keys[i].PerPacket = 2
 		}
 	}
@@ -70,12 +70,12 @@ func (c *Config) zone() *time.Location {
 }
 
 // keyers makes what makes some of the keys.
-func (c *Config) keyers(keys []int) *flow.Keyers {
+func (c *Config) keyers(keys []int) *flow.Keyer {
 	configs := make([]flow.KeyConfig, len(keys))
 	for i, key := range keys {
 		configs[i] = c.Keys[key]
 	}
-	return flow.NewKeyers(configs, flow.Config{Inner: c.Inner})
+	return flow.NewKeyer(configs, flow.DecoderConfig{Inner: c.Inner})
 }
 
 // digesters holds a keyed digest for each family, so that no key of one family can equal

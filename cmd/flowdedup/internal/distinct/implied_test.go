@@ -126,12 +126,12 @@ func TestImpliedKeys(t *testing.T) {
 		},
 	}
 	keys := [][]flow.KeyConfig{
-		{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
-		{{Of: flow.Flow}, {Of: flow.Pair}, {Of: flow.Biflow}, {Of: flow.IP}, {Of: flow.MACs}},
-		{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.IP}},
-		{{Of: flow.IP}, {Of: flow.Biflow}, {Of: flow.Src}},
-		{{Of: flow.Src, VLAN: true}, {Of: flow.Flow, VLAN: true}, {Of: flow.MACs, VLAN: true}},
-		{{Of: flow.Dst, Mask4: 30}, {Of: flow.Pair, Mask4: 30}},
+		{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
+		{{Kind: flow.Flow}, {Kind: flow.Pair}, {Kind: flow.Biflow}, {Kind: flow.IP}, {Kind: flow.MACs}},
+		{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.IP}},
+		{{Kind: flow.IP}, {Kind: flow.Biflow}, {Kind: flow.Src}},
+		{{Kind: flow.Src, VLAN: true}, {Kind: flow.Flow, VLAN: true}, {Kind: flow.MACs, VLAN: true}},
+		{{Kind: flow.Dst, Mask4: 30}, {Kind: flow.Pair, Mask4: 30}},
 	}
 	for name, times := range streams {
 		for i, keys := range keys {

@@ -30,9 +30,9 @@ func NewCounter(cfg *Config) *Counter {
 type Packets struct {
 	counter *Counter
 	batch   *multikey.Batch
-	direct  *flow.Keyers   // of the keys that are made of all packets
-	derived []*flow.Keyers // of those that other keys imply, group by group
-	keys    []keys         // by key of the run, where sightings are told
+	direct  *flow.Keyer   // of the keys that are made of all packets
+	derived []*flow.Keyer // of those that other keys imply, group by group
+	keys    []keys        // by key of the run, where sightings are told
 
 	source *capture.Batch // that is counted
 	subset capture.Batch  // of it: the packets that implied keys are made of
@@ -48,7 +48,7 @@ type keys struct {
 // NewPackets makes what one batch at a time is counted with.
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
-	p.batch.Derive, p.batch.FirstSeen = p.derive, p.tell
+	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
 	p.direct = c.cfg.keyers(p.batch.Direct())
 	for _, group := range p.batch.Derived() {
 		p.derived = append(p.derived, c.cfg.keyers(group.Keys))
@@ -72,7 +72,7 @@ func (p *Packets) Reset(times []int64) {
 // Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
 // read, in their order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
-	for i, made := range p.direct.Read(b, from, to-from) {
+	for i, made := range p.direct.FromFrames(b, from, to-from) {
 		p.add(p.batch.Direct()[i], made, from)
 	}
 }
@@ -109,7 +109,7 @@ func (p *Packets) derive(group int, packets []uint32) {
 	}
 	p.subset = capture.Batch{Buf: b.Buf, Frames: frames, Interfaces: b.Interfaces, Sections: b.Sections}
 	for from := 0; from < len(frames); from += step {
-		made := p.derived[group].Read(&p.subset, from, min(step, len(frames)-from))
+		made := p.derived[group].FromFrames(&p.subset, from, min(step, len(frames)-from))
 		for i, key := range p.batch.Derived()[group].Keys {
 			p.add(key, made[i], from)
 		}
@@ -123,14 +123,14 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 
-// tell tells first sightings.
-func (p *Packets) tell(start int64, first []multikey.FirstSeen) error {
+// emitFirstSeen tells first sightings.
+func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
 	cfg := p.counter.cfg
 	from := show.Timestamp(start, cfg.zone())
 	for i := range first {
 		one := &first[i]
 		err := cfg.FirstSeen(&Sighting{
-			WindowStart: from, Of: cfg.Keys[one.Key].Of.String(), Value: p.value(one),
+			WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
 			FirstSeen: show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
 		})
 		if err != nil {

@@ -42,7 +42,7 @@ func TestFailedRowsEndRun(t *testing.T) {
 	calls := 0
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{hourly(t, packets)}, Input: input.Options{Warn: func(error) {}},
-		Keys: []flow.KeyConfig{{Of: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
+		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
 		Rows: func([]Row) error { calls++; return full },
 	})
 	var failed *OutputError
@@ -63,7 +63,7 @@ func TestDamageAndFailedRows(t *testing.T) {
 	full := errors.New("full")
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{name}, Input: input.Options{Warn: func(error) {}},
-		Keys: []flow.KeyConfig{{Of: flow.Src}}, Method: "exact",
+		Keys: []flow.KeyConfig{{Kind: flow.Src}}, Method: "exact",
 		Rows: func([]Row) error { return full },
 	})
 	if !errors.Is(err, full) || !errors.Is(err, capture.ErrTruncated) || !result.Damaged || result.Packets != 2 {

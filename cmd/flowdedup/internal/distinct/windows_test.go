@@ -55,7 +55,7 @@ func TestLookAhead(t *testing.T) {
 				var rows []Row
 				_, err := Run(context.Background(), Config{
 					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
-					Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}},
+					Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}},
 					Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
 					Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 				})
@@ -106,7 +106,7 @@ func TestBudget(t *testing.T) {
 			var rows []Row
 			_, err := Run(context.Background(), Config{
 				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
-				Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Flow}, {Of: flow.Pair}},
+				Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Flow}, {Kind: flow.Pair}},
 				Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
 				Rows: func(r []Row) error { rows = append(rows, r...); return nil },
 			})

@@ -115,7 +115,7 @@ func (f *filter) keep(ctx context.Context, b *capture.Batch, r *filterResult) {
 		}
 		switch {
 		case l.machine == nil:
-			r.refuse(l, i)
+			r.noteRefused(l, i)
 		case l.machine.Run(b.Data(i), frame.WireLen) != 0:
 			kept = append(kept, *frame)
 		}
@@ -125,8 +125,8 @@ func (f *filter) keep(ctx context.Context, b *capture.Batch, r *filterResult) {
 	b.Frames = kept
 }
 
-// refuse notes that packet number i of a batch has a link type that is refused.
-func (r *filterResult) refuse(l *linkFilter, i int) {
+// noteRefused notes that packet number i of a batch has a link type that is refused.
+func (r *filterResult) noteRefused(l *linkFilter, i int) {
 	if i == 0 {
 		r.first = l.refused
 	}
@@ -170,10 +170,10 @@ func (l *linkFilter) prepare(ctx context.Context, wanted *bpf.Filter) error {
 	return l.err
 }
 
-// judge looks at what came of a batch behind so many packets. An expression that has no
+// check looks at what came of a batch behind so many packets. An expression that has no
 // meaning for the first packet of all is an error; later ones of such a link type give
 // cause for a warning. Batches are looked at in the order of the stream.
-func (f *filter) judge(r *filterResult, packets uint64) error {
+func (f *filter) check(r *filterResult, packets uint64) error {
 	switch {
 	case r.err != nil:
 		return r.err

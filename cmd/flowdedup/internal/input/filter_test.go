@@ -101,7 +101,7 @@ func TestLinkTypes(t *testing.T) {
 	packets := uint64(0)
 	for _, order := range [][]uint32{{}, {1, 0, 1, 2}, {2, 0}, {3, 1}, {1, 3, 2}} {
 		s := sift(f, batch(order...))
-		if err := f.judge(&s, packets); err != nil || s.filtered != len(order) {
+		if err := f.check(&s, packets); err != nil || s.filtered != len(order) {
 			t.Errorf("%v: %+v, %v", order, s, err)
 		}
 		packets += uint64(s.filtered)
@@ -110,7 +110,7 @@ func TestLinkTypes(t *testing.T) {
 		t.Errorf("%d warnings", warnings)
 	}
 	s := sift(f, batch(2, 1))
-	if err := f.judge(&s, 0); !errors.Is(err, bpf.ErrExpression) || !errors.Is(err, ErrFilter) || warnings != 2 {
+	if err := f.check(&s, 0); !errors.Is(err, bpf.ErrExpression) || !errors.Is(err, ErrFilter) || warnings != 2 {
 		t.Errorf("%v after %d warnings", err, warnings)
 	}
 }

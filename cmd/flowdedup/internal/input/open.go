@@ -42,7 +42,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if repeated(names, "-") {
 		return nil, ErrRepeatedStdin
 	}
-	warnings := &warnings{tell: opt.Warn}
+	warnings := &warnings{emit: opt.Warn}
 	ready := make(chan opened, 1)
 	go func() {
 		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, ChunkSize: opt.chunkSize(len(names))})

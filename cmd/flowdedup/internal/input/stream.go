@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -26,7 +27,7 @@ func newStream(src capture.Source, filter *filter) *Stream {
 // Each is pipeline.Pipeline.Each for the packets that are wanted. An expression that
 // cannot be compiled, or has no meaning for the first packet, gives an ErrFilter.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
-	return s.packets.Each(ctx, workers, func() pipeline.Task {
+	return s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
 }
@@ -53,7 +54,7 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 // Apply looks at what came of filtering, and counts.
 func (t *filteredTask) Apply(b *capture.Batch) error {
 	s := t.stream
-	if err := s.filter.judge(&t.result, s.read); err != nil {
+	if err := s.filter.check(&t.result, s.read); err != nil {
 		return err
 	}
 	if err := t.Task.Apply(b); err != nil {
@@ -95,4 +96,45 @@ func (s *Stream) Close() error {
 
 // Damaged reports whether the inputs were damaged, where err is what ended the
 // stream.
-func (s *Stream) Damaged(err error) bool { return s.warnings.any() || capture.IsDamage(err) }
+func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || capture.IsDamage(err) }
+
+// warnings passes on warnings of damage that did not end an input, and
+// remembers that there were any. The reading goroutine may be in the middle of
+// a read when the stream is closed; nothing is told from then on.
+type warnings struct {
+	mu        sync.Mutex
+	emit      func(error)
+	hadDamage bool
+	ended     bool
+}
+
+func (w *warnings) warn(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	w.hadDamage = true
+	w.emit(err)
+}
+
+// note tells of what is no damage.
+func (w *warnings) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.emit(err)
+	}
+}
+
+func (w *warnings) damaged() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hadDamage
+}
+
+func (w *warnings) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+}

@@ -26,9 +26,9 @@ type reports struct {
 	name   string
 	loc    *time.Location
 	file   *outfile.Appender
-	out    *sink.Patient // to file
-	failed error         // the last time
-	lost   error         // the first time
+	out    *sink.InterruptibleWriter // to file
+	failed error                     // the last time
+	lost   error                     // the first time
 }
 
 func openReports(ctx context.Context, name string, loc *time.Location, log *slog.Logger, stop func()) (*reports, error) {
@@ -36,7 +36,7 @@ func openReports(ctx context.Context, name string, loc *time.Location, log *slog
 	if err != nil {
 		return nil, err
 	}
-	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewPatient(ctx, name, file)}, nil
+	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewInterruptibleWriter(ctx, name, file)}, nil
 }
 
 // report is a line of the file for a window that closed.

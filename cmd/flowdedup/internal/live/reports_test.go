@@ -93,7 +93,7 @@ func TestReportsReaderLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	r.out = sink.NewPatient(context.Background(), "-", to)
+	r.out = sink.NewInterruptibleWriter(context.Background(), "-", to)
 	for i := range 3 {
 		if err := r.rows(testRows(i)); err != nil {
 			t.Error(err)

@@ -41,7 +41,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	}
 	packets := pipeline.New(limit(r.capture, cfg.Packets))
 	// The end of ctx ends the capture, and not the work on what was captured.
-	err = packets.Each(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
+	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
 	err = errors.Join(err, r.end(), packets.Close())
 	return r.summary(), err
@@ -75,7 +75,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 			err = errors.Join(err, r.abort())
 		}
 	}()
-	cfg.Ring.Idle, cfg.Ring.Hold = idle, true
+	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
@@ -109,7 +109,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.openState(); err != nil {
 		return r, err
 	}
-	if err = r.capture.Begin(); err != nil {
+	if err = r.capture.Start(); err != nil {
 		return r, err
 	}
 	r.ticker = newTicker(r)

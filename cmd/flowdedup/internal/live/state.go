@@ -26,12 +26,12 @@ import (
 // state keeps the file that a run can be resumed from. A save copies the run as of one moment, in
 // parts between batches, and then writes the copy beside the packets that go on.
 type state struct {
-	run     *runner
-	copy    snapshot.Copy
-	header  *stateHeader // of the copy while it is made, else nil
-	rested  time.Time    // when the last part of it was copied
-	writing sync.WaitGroup
-	ended   atomic.Bool // what is being written is of no use any more
+	run      *runner
+	copy     snapshot.Copy
+	header   *stateHeader // of the copy while it is made, else nil
+	lastPart time.Time    // when the last part of it was copied
+	writing  sync.WaitGroup
+	ended    atomic.Bool // what is being written is of no use any more
 
 	mu     sync.Mutex // over what follows
 	busy   bool       // room is made, or a file is written
@@ -43,11 +43,11 @@ type state struct {
 const (
 	// copyShare is the part of the time that a copy takes from packets, one of so many.
 	copyShare = 8
-	// leastCopy and mostCopy is for how long packets wait at a time. A ring rides out many
+	// minCopy and maxCopy is for how long packets wait at a time. A ring rides out many
 	// times as much.
-	leastCopy, mostCopy = time.Millisecond, 10 * time.Millisecond
-	// slowEnd is how long the last save may take without a word.
-	slowEnd = time.Second
+	minCopy, maxCopy = time.Millisecond, 10 * time.Millisecond
+	// slowSave is how long the last save may take without a word.
+	slowSave = time.Second
 )
 
 // settings are the flags that a state depends on.
@@ -69,7 +69,7 @@ func (c *Config) settings() []setting {
 	}
 	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
 	for _, k := range c.Distinct.Keys { // they differ in Of alone
-		of = append(of, k.Of.String())
+		of = append(of, k.Kind.String())
 		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}
 	if l := c.Distinct.Calendar.Location; l != nil && len(of) > 0 {
@@ -194,7 +194,7 @@ func (s *state) tick(now time.Time) error {
 	case s == nil:
 		return nil
 	case s.header != nil:
-		s.part(now)
+		s.copyPart(now)
 		return nil
 	case s.due(now):
 		return s.begin(now)
@@ -219,7 +219,7 @@ func (s *state) begin(now time.Time) error {
 		s.reserve(now)
 		return nil
 	}
-	s.header, s.rested = h, now
+	s.header, s.lastPart = h, now
 	s.wait(now)
 	return nil
 }
@@ -277,14 +277,14 @@ func (s *state) record(now time.Time) (*stateHeader, error) {
 	return h, nil
 }
 
-// part copies on, for as long as its share of the time since the last part.
-func (s *state) part(now time.Time) {
-	during := min(now.Sub(s.rested)/copyShare, mostCopy)
-	if during < leastCopy {
+// copyPart copies on, for as long as its share of the time since the last part.
+func (s *state) copyPart(now time.Time) {
+	during := min(now.Sub(s.lastPart)/copyShare, maxCopy)
+	if during < minCopy {
 		return
 	}
 	done := s.copy.Copy(during)
-	s.rested = time.Now()
+	s.lastPart = time.Now()
 	if !done {
 		return
 	}
@@ -356,7 +356,7 @@ func (s *state) saved(size int64, at time.Time, err error) {
 // end saves the run for the last time, without a copy. It does not wait for a save that is under
 // way, but for what the system does at that moment.
 func (s *state) end() error {
-	slow := time.AfterFunc(slowEnd, func() { s.run.log.Info("saving the state", "state", s.run.cfg.State) })
+	slow := time.AfterFunc(slowSave, func() { s.run.log.Info("saving the state", "state", s.run.cfg.State) })
 	defer slow.Stop()
 	s.ended.Store(true)
 	s.writing.Wait()

@@ -75,14 +75,14 @@ type Summary struct {
 
 // Interface is what happened at one interface.
 type Interface struct {
-	Name       string `json:"interface"`
-	Received   uint64 `json:"received"` // by the kernel, the dropped ones among them
-	Dropped    uint64 `json:"dropped"`  // since a ring was full
-	Freezes    uint64 `json:"freezes"`  // how often one became full
-	Outages    uint64 `json:"outages"`  // how often the interface went down or away
-	Cut        uint64 `json:"cut"`      // longer than the snap length or a block
-	Merged     uint64 `json:"merged"`   // several segments in one (GRO)
-	NoChecksum uint64 `json:"no_checksum"`
+	Name              string `json:"interface"`
+	Received          uint64 `json:"received"` // by the kernel, the dropped ones among them
+	Dropped           uint64 `json:"dropped"`  // since a ring was full
+	Freezes           uint64 `json:"freezes"`  // how often one became full
+	Outages           uint64 `json:"outages"`  // how often the interface went down or away
+	Truncated         uint64 `json:"cut"`      // longer than the snap length or a block
+	Coalesced         uint64 `json:"merged"`   // several segments in one (GRO)
+	ChecksumOffloaded uint64 `json:"no_checksum"`
 }
 
 // interfaces adds the rings of each interface up.
@@ -97,9 +97,9 @@ func interfaces(rings []ring.Stats) []Interface {
 		n.Received += s.Received
 		n.Dropped += s.Dropped
 		n.Freezes += s.Freezes
-		n.Cut += s.Cut
-		n.Merged += s.Merged
-		n.NoChecksum += s.NoChecksum
+		n.Truncated += s.Truncated
+		n.Coalesced += s.Coalesced
+		n.ChecksumOffloaded += s.ChecksumOffloaded
 		n.Outages = max(n.Outages, s.Outages)
 	}
 	return all
@@ -133,13 +133,13 @@ func (r *runner) status(now time.Time) Status {
 		Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counter != nil {
-		s.Distinct = r.present(now)
+		s.Distinct = r.currentCounts(now)
 	}
 	return s
 }
 
-// present returns what the open window has counted, and the past span.
-func (r *runner) present(now time.Time) []Distinct {
+// currentCounts returns what the open window has counted, and the past span.
+func (r *runner) currentCounts(now time.Time) []Distinct {
 	var all []Distinct
 	start, end, counts := r.counter.Current()
 	past := r.counter.Past(now.UnixNano())

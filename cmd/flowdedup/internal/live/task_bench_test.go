@@ -45,7 +45,7 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	r := &runner{detector: judging}
 	if change != nil {
 		cfg := distinct.Config{
-			Keys:     []flow.KeyConfig{{Of: flow.Src}, {Of: flow.Dst}, {Of: flow.Flow}},
+			Keys:     []flow.KeyConfig{{Kind: flow.Src}, {Kind: flow.Dst}, {Kind: flow.Flow}},
 			Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour,
 			Method: "auto", Secret: secret, FPR: 1e-6,
 			Rows: func([]distinct.Row) error { return nil },

@@ -23,20 +23,20 @@ type ticker struct {
 	slides time.Time
 	last   []ring.Stats // as of the last look
 
-	status chan Status   // holds one at the most
-	told   chan struct{} // closed after the last one
+	status    chan Status   // holds one at the most
+	published chan struct{} // closed after the last one
 }
 
 func newTicker(r *runner) *ticker {
-	w := &ticker{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), told: make(chan struct{})}
-	go w.tell()
+	w := &ticker{run: r, now: time.Now(), last: r.capture.Stats(), status: make(chan Status, 1), published: make(chan struct{})}
+	go w.publish()
 	return w
 }
 
-// tell hands on one status after another, so that whoever shows them holds up no
+// publish hands on one status after another, so that whoever shows them holds up no
 // packets.
-func (w *ticker) tell() {
-	defer close(w.told)
+func (w *ticker) publish() {
+	defer close(w.published)
 	for s := range w.status {
 		if w.run.cfg.Status != nil {
 			w.run.cfg.Status(s)
@@ -51,7 +51,7 @@ func (w *ticker) tick(now time.Time) error {
 		return nil
 	}
 	w.next = now.Add(every)
-	w.rings()
+	w.logRings()
 	if c := w.run.counter; c != nil {
 		if err := c.Expire(now.Add(-w.grace()).UnixNano()); err != nil {
 			return err
@@ -84,8 +84,8 @@ func (w *ticker) slide(now time.Time) error {
 // grace is at least twice what rings hold packets back for.
 func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
 
-// rings tells what has happened at the rings since the last look.
-func (w *ticker) rings() {
+// logRings tells what has happened at the rings since the last look.
+func (w *ticker) logRings() {
 	now := w.run.capture.Stats()
 	for i := range now {
 		s, before := &now[i], &w.last[i]
@@ -95,11 +95,11 @@ func (w *ticker) rings() {
 				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
 		}
 		switch {
-		case s.Out && s.Outages > before.Outages:
+		case s.Down && s.Outages > before.Outages:
 			log.Warn("interface is down or gone")
-		case !s.Out && s.Outages > before.Outages:
+		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
-		case !s.Out && before.Out:
+		case !s.Down && before.Down:
 			log.Info("interface is back")
 		}
 	}
@@ -108,10 +108,10 @@ func (w *ticker) rings() {
 
 // end tells the last status.
 func (w *ticker) end() {
-	w.rings()
+	w.logRings()
 	s := w.run.status(time.Now())
 	s.Stopping = true
 	w.status <- s
 	close(w.status)
-	<-w.told
+	<-w.published
 }

@@ -117,9 +117,9 @@ func percent(part, whole float64) string {
 	return show.Percent(part, whole, 1)
 }
 
-// clock writes the time of day that a window began at, and the date where it is
+// formatClock writes the time of day that a window began at, and the date where it is
 // another than now's.
-func clock(t, now time.Time) string {
+func formatClock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	layout := "15:04Z"
 	if t.Second() != 0 {
@@ -248,9 +248,9 @@ func ringsOf(s *live.Status) table {
 // ringNotes names what the wire did not have, and outages, the present one first.
 func ringNotes(r *ring.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(
-		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Merged, What: "merged by the host"},
-		show.Note{Count: r.Cut, What: "cut"}, show.Note{Count: r.NoChecksum, What: "without checksum"})}
-	if r.Out {
+		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
+		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})}
+	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}
 	return c
@@ -263,7 +263,7 @@ func distinctOf(s *live.Status) table {
 	}
 	title, span, bounds := "distinct", "", ""
 	if start := s.Distinct[0].WindowStart; !start.IsZero() {
-		title += " since " + clock(start, s.Now)
+		title += " since " + formatClock(start, s.Now)
 	}
 	if d := s.Distinct[0].Span; d > 0 {
 		span, bounds = "past "+show.Duration(d), "95 %"
@@ -278,13 +278,13 @@ func distinctOf(s *live.Status) table {
 			rows[d.Of] = at
 			p.Rows = append(p.Rows, row(d.Of, make([]cell, 5)...))
 		}
-		enter(p.Rows[at], d)
+		setCounts(p.Rows[at], d)
 	}
 	return p
 }
 
-// enter fills the cells of a key's row that a family has.
-func enter(cells []cell, d *live.Distinct) {
+// setCounts fills the cells of a key's row that a family has.
+func setCounts(cells []cell, d *live.Distinct) {
 	switch d.Family {
 	case "ipv4":
 		cells[1] = countCell(d.Window)
@@ -306,26 +306,26 @@ func outputsOf(s *live.Status) table {
 	p := table{Columns: []show.Column{{Name: "output", Left: true}, {Name: "packets"}, {Name: "bytes"}, {Name: "", Left: true}}, Least: 1}
 	for i := range s.Outputs {
 		o := &s.Outputs[i]
-		state := losing(cell{Text: show.Notes(show.Note{Count: o.Files, What: english.PluralWord(int(o.Files), "file", "")})},
+		state := outputState(cell{Text: show.Notes(show.Note{Count: o.Files, What: english.PluralWord(int(o.Files), "file", "")})},
 			show.Notes(show.Note{Count: o.Lost, What: "lost"}), o.Failed)
 		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
 	}
 	if f := s.Forward; f != nil {
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Cut, What: "cut"})
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"})
 		if lost != "" {
 			lost = "not sent: " + lost
 		}
-		state := losing(cell{Text: "forwarded"}, lost, f.Failed)
+		state := outputState(cell{Text: "forwarded"}, lost, f.Failed)
 		p.Rows = append(p.Rows, row(f.Interface, countCell(f.Sent), textCell(show.Bytes(f.Bytes)), state))
 	}
 	if f := s.State; f != nil {
-		p.Rows = append(p.Rows, row(f.Name, textCell(""), textCell(show.Bytes(f.Bytes)), saved(f, s)))
+		p.Rows = append(p.Rows, row(f.Name, textCell(""), textCell(show.Bytes(f.Bytes)), stateCell(f, s)))
 	}
 	return p
 }
 
-// losing puts into the cell of an output what did not get there, and why nothing does now.
-func losing(state cell, lost, failed string) cell {
+// outputState puts into the cell of an output what did not get there, and why nothing does now.
+func outputState(state cell, lost, failed string) cell {
 	if lost != "" {
 		state = cell{Text: lost, Severity: warn}
 	}
@@ -335,8 +335,8 @@ func losing(state cell, lost, failed string) cell {
 	return state
 }
 
-// saved tells how old the state on disk is.
-func saved(f *live.State, s *live.Status) cell {
+// stateCell tells how old the state on disk is.
+func stateCell(f *live.State, s *live.Status) cell {
 	state := cell{Text: "state, not saved yet"}
 	if !f.Saved.IsZero() {
 		state.Text = "state, saved " + age(f.Saved, s.Now).String() + " ago"

@@ -46,8 +46,8 @@ func atRings(s *live.Status) (received, dropped uint64) {
 	return received, dropped
 }
 
-// remembered is how many rates a history keeps: a minute of them.
-const remembered = 60
+// historyLength is how many rates a history keeps: a minute of them.
+const historyLength = 60
 
 // history is the last status, and the rates that led to it, the latest last.
 type history struct {
@@ -59,9 +59,9 @@ type history struct {
 func (h *history) add(s *live.Status) {
 	if h.last != nil {
 		if r, ok := rateOf(h.last, s); ok {
-			if len(h.rates) == remembered {
+			if len(h.rates) == historyLength {
 				copy(h.rates, h.rates[1:])
-				h.rates = h.rates[:remembered-1]
+				h.rates = h.rates[:historyLength-1]
 			}
 			h.rates = append(h.rates, r)
 		}
@@ -109,7 +109,7 @@ func lossesOf(s *live.Status) []loss {
 			loss{where, "not sent while the interface was away", f.Lost},
 			loss{where, "longer than the interface can carry", f.TooLong},
 			loss{where, "refused by its queue", f.Refused},
-			loss{where, "captured in part and not sent", f.Cut})
+			loss{where, "captured in part and not sent", f.Truncated})
 	}
 	return all
 }

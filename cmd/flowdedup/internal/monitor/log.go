@@ -15,20 +15,20 @@ import (
 
 // Lines returns a handler of plain lines: the time in UTC, the level unless it is
 // Info, the message, and key=value for each attribute. Each is one Write to w.
-func Lines(w io.Writer) slog.Handler { return newLines(w, slog.LevelInfo) }
+func Lines(w io.Writer) slog.Handler { return newLineHandler(w, slog.LevelInfo) }
 
 // Errors is Lines without all that is less than an error.
-func Errors(w io.Writer) slog.Handler { return newLines(w, slog.LevelError) }
+func Errors(w io.Writer) slog.Handler { return newLineHandler(w, slog.LevelError) }
 
-func newLines(w io.Writer, least slog.Level) slog.Handler {
-	h := &lines{out: w, least: least, mu: new(sync.Mutex), line: new(bytes.Buffer)}
+func newLineHandler(w io.Writer, least slog.Level) slog.Handler {
+	h := &lineHandler{out: w, least: least, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attrs = slog.NewTextHandler(h.line, &slog.HandlerOptions{ReplaceAttr: withoutHead})
 	return h
 }
 
-// lines is a handler that writes the head of a line itself and leaves the attributes
+// lineHandler is a handler that writes the head of a line itself and leaves the attributes
 // to slog. Handlers made of one another share all but attrs.
-type lines struct {
+type lineHandler struct {
 	out   io.Writer
 	least slog.Level
 	mu    *sync.Mutex // for line
@@ -45,10 +45,10 @@ func withoutHead(groups []string, a slog.Attr) slog.Attr {
 }
 
 // Enabled leaves out what is less than the least level.
-func (h *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= h.least }
+func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.least }
 
 // Handle writes one line.
-func (h *lines) Handle(ctx context.Context, r slog.Record) error {
+func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.line.Reset()
@@ -68,29 +68,29 @@ func (h *lines) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs returns a handler whose lines have more attributes.
-func (h *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	more := *h
 	more.attrs = h.attrs.WithAttrs(attrs)
 	return &more
 }
 
 // WithGroup returns a handler whose attributes are named after a group.
-func (h *lines) WithGroup(name string) slog.Handler {
+func (h *lineHandler) WithGroup(name string) slog.Handler {
 	more := *h
 	more.attrs = h.attrs.WithGroup(name)
 	return &more
 }
 
-// logged writes a line of the run's state each time that every has passed, and one
+// statusLog writes a line of the run's state each time that every has passed, and one
 // at the end. Its rates are those since the line before.
-type logged struct {
+type statusLog struct {
 	every  time.Duration
 	handle slog.Handler
 	last   *live.Status // that a line was written of, or the first; nil before
 }
 
-func newLogged(every time.Duration, handle slog.Handler) *logged {
-	return &logged{every: every, handle: handle}
+func newStatusLog(every time.Duration, handle slog.Handler) *statusLog {
+	return &statusLog{every: every, handle: handle}
 }
 
 // writer makes an io.Writer of a function.
@@ -107,7 +107,7 @@ func (w writer) Write(p []byte) (int, error) {
 const tolerance = 500 * time.Millisecond
 
 // update takes the next status.
-func (l *logged) update(s *live.Status) {
+func (l *statusLog) update(s *live.Status) {
 	if l.last == nil {
 		l.last = s
 	}

@@ -1,11 +1,16 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // for the page
+	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +18,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // Server shows a run over HTTP: /metrics to Prometheus, /healthz to whatever watches
@@ -30,11 +36,11 @@ type Server struct {
 
 // Timeouts of the server: nobody may hold its connections for long.
 const (
-	headTimeout  = 5 * time.Second
-	writeTimeout = 30 * time.Second
-	idleTimeout  = 2 * time.Minute
-	closeTimeout = 2 * time.Second
-	mostHead     = 16 << 10
+	headTimeout    = 5 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	closeTimeout   = 2 * time.Second
+	maxHeaderBytes = 16 << 10
 )
 
 // Listen serves on addr, which is host:port, or :port or port for loopback only. It
@@ -58,7 +64,7 @@ func Listen(addr string) (*Server, error) {
 		Handler:           handler,
 		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: mostHead,
+		MaxHeaderBytes: maxHeaderBytes,
 	}
 	go func() { s.served <- s.http.Serve(l) }()
 	return s, nil
@@ -112,18 +118,18 @@ func (s *Server) metrics() http.HandlerFunc {
 // handler answers the requests that are meant for the server.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", limited(s.metrics()))
-	mux.HandleFunc("GET /healthz", limited(s.serveHealth))
-	mux.HandleFunc("GET /{$}", limited(s.servePage))
-	return secured(mux)
+	mux.HandleFunc("GET /metrics", limitConcurrency(s.metrics()))
+	mux.HandleFunc("GET /healthz", limitConcurrency(s.serveHealth))
+	mux.HandleFunc("GET /{$}", limitConcurrency(s.servePage))
+	return withSecurityHeaders(mux)
 }
 
-// mostAnswers is how many requests to a path are answered at a time.
-const mostAnswers = 8
+// maxConcurrent is how many requests to a path are answered at a time.
+const maxConcurrent = 8
 
-// limited answers only so many requests at a time.
-func limited(h http.HandlerFunc) http.HandlerFunc {
-	places := make(chan struct{}, mostAnswers)
+// limitConcurrency answers only so many requests at a time.
+func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
+	places := make(chan struct{}, maxConcurrent)
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case places <- struct{}{}:
@@ -131,14 +137,14 @@ func limited(h http.HandlerFunc) http.HandlerFunc {
 			h(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", mostAnswers, r.URL.Path), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("%d requests to %s are being answered", maxConcurrent, r.URL.Path), http.StatusServiceUnavailable)
 		}
 	}
 }
 
-// secured keeps what is answered from being shown in another page, or being taken for
+// withSecurityHeaders keeps what is answered from being shown in another page, or being taken for
 // something else than it says.
-func secured(h http.Handler) http.Handler {
+func withSecurityHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
 			"Content-Security-Policy":      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -224,4 +230,133 @@ func listen(full string) (net.Listener, error) {
 		err = op.Err
 	}
 	return nil, fmt.Errorf("--listen %s: %w%s", full, err, hint)
+}
+
+//go:embed page.html
+var pageText string
+
+// page is parsed when it is asked for: most runs serve none.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
+
+// pageData is what the page shows.
+type pageData struct {
+	*dashboard
+	Health health
+	Rates  rateChart
+}
+
+// rateChart is a chart of the last minute: areas below polylines, in a box as wide as
+// the rates that are remembered and rateHeight high.
+type rateChart struct {
+	Width, Height       int
+	Packets, Duplicates string // points
+	Top                 string // the rate at the upper edge, "" for no chart
+}
+
+const rateHeight = 100
+
+// servePage answers with a page that needs nothing else and loads itself again.
+func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
+	h := s.health()
+	s.mu.Lock()
+	data := pageData{dashboard: newDashboard(&s.history), Health: h, Rates: chartOf(&s.history)}
+	s.mu.Unlock()
+	var buf bytes.Buffer
+	if err := page().Execute(&buf, data); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(buf.Bytes()) // who has gone needs no page
+}
+
+// chartOf draws the rates of packets and of the duplicates among them.
+func chartOf(h *history) rateChart {
+	packets := h.series(func(r rate) float64 { return r.packets })
+	if len(packets) < 2 {
+		return rateChart{}
+	}
+	top := slices.Max(packets)
+	return rateChart{
+		Width: historyLength - 1, Height: rateHeight,
+		Packets:    area(packets, top),
+		Duplicates: area(h.series(func(r rate) float64 { return r.duplicates }), top),
+		Top:        show.PerSecond(top, ""),
+	}
+}
+
+// area returns the corners of the area below a line that ends at the right edge.
+func area(series []float64, top float64) string {
+	if top <= 0 {
+		top = 1
+	}
+	var out strings.Builder
+	left := historyLength - len(series)
+	fmt.Fprintf(&out, "%d,%d", left, rateHeight)
+	for i, v := range series {
+		fmt.Fprintf(&out, " %d,%.1f", left+i, rateHeight*(1-v/top))
+	}
+	fmt.Fprintf(&out, " %d,%d", historyLength-1, rateHeight)
+	return out.String()
+}
+
+// maxAge is how old the last status may be: a run gives one each second.
+const maxAge = 10 * time.Second
+
+// health is the answer of /healthz.
+type health struct {
+	Status     string   `json:"status"` // "ok" or "failing"
+	AgeSeconds float64  `json:"age_seconds"`
+	Reasons    []string `json:"reasons,omitempty"`
+}
+
+// health judges the run by its last status.
+func (s *Server) health() health {
+	s.mu.Lock()
+	status, updated := s.history.last, s.updated
+	losing := s.losses.recent(time.Now())
+	s.mu.Unlock()
+	if status == nil {
+		return health{Status: "failing", Reasons: []string{"no status yet"}}
+	}
+	waited := time.Since(updated)
+	h := health{Status: "ok", AgeSeconds: float64(waited.Milliseconds()) / 1e3, Reasons: append(failures(status), losing...)}
+	if waited > maxAge {
+		h.Reasons = append(h.Reasons, fmt.Sprintf("no status for %s", waited.Round(time.Second)))
+	}
+	if len(h.Reasons) > 0 {
+		h.Status = "failing"
+	}
+	return h
+}
+
+// failures names what does not work any more.
+func failures(s *live.Status) []string {
+	var out []string
+	for i := range s.Outputs {
+		if o := &s.Outputs[i]; o.Failed != "" {
+			out = append(out, fmt.Sprintf("output %s: %s", o.Name, o.Failed))
+		}
+	}
+	if f := s.Forward; f != nil && f.Failed != "" {
+		out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
+	}
+	if s.State != nil && s.State.Failed != "" {
+		out = append(out, fmt.Sprintf("state %s: %s", s.State.Name, s.State.Failed))
+	}
+	return out
+}
+
+// serveHealth answers with one line, and 503 where something fails.
+func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	h := s.health()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if h.Status != "ok" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(&h) // who has gone needs no answer
 }

@@ -121,10 +121,10 @@ func TestHealthLosses(t *testing.T) {
 		requireHealth(t, s)
 		update(7, ring.SenderStats{Sent: 5, TooLong: 1000})
 		time.Sleep(maxAge / 2)
-		update(7, ring.SenderStats{Sent: 5, TooLong: 1596, Refused: 3, Cut: 2, Lost: 58})
+		update(7, ring.SenderStats{Sent: 5, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
 		requireHealth(t, s, lost, away, tooLong, refused, cut)
 		time.Sleep(maxAge/2 + time.Second)
-		update(7, ring.SenderStats{Sent: 9, TooLong: 1596, Refused: 3, Cut: 2, Lost: 58})
+		update(7, ring.SenderStats{Sent: 9, TooLong: 1596, Refused: 3, Truncated: 2, Lost: 58})
 		requireHealth(t, s, away, tooLong, refused, cut)
 		time.Sleep(maxAge / 2)
 		requireHealth(t, s)
@@ -283,7 +283,7 @@ func TestHeaders(t *testing.T) {
 // TestLimited turns away who asks while too many are answered, and nobody after that.
 func TestLimited(t *testing.T) {
 	enter, leave := make(chan struct{}), make(chan struct{})
-	h := limited(func(http.ResponseWriter, *http.Request) {
+	h := limitConcurrency(func(http.ResponseWriter, *http.Request) {
 		enter <- struct{}{}
 		<-leave
 	})
@@ -294,14 +294,14 @@ func TestLimited(t *testing.T) {
 	}
 	for range 2 {
 		codes := make(chan int)
-		for range mostAnswers {
+		for range maxConcurrent {
 			go func() { codes <- ask() }()
 			<-enter
 		}
 		if code := ask(); code != http.StatusServiceUnavailable {
 			t.Errorf("one too many: %d", code)
 		}
-		for range mostAnswers {
+		for range maxConcurrent {
 			leave <- struct{}{}
 			if code := <-codes; code != http.StatusOK {
 				t.Errorf("%d", code)

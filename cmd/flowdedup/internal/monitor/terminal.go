@@ -13,19 +13,19 @@ import (
 
 // Widths of what is drawn, in columns. Charts narrower than the least tell nothing.
 const (
-	chartWidth      = remembered
+	chartWidth      = historyLength
 	leastChartWidth = 10
 	barWidth        = 10
 	nameWidth       = 26 // longer names lose their beginning
 )
 
-// most is how many lines that others wrote a frame shows.
-const most = 4
+// maxRecentLines is how many lines that others wrote a frame shows.
+const maxRecentLines = 4
 
 // painter puts text into colours, or leaves it as it is.
 type painter bool
 
-var colours = [...]text.Colors{plain: nil, faint: {text.Faint}, warn: {text.FgYellow}, bad: {text.Bold, text.FgRed}}
+var severityColors = [...]text.Colors{plain: nil, faint: {text.Faint}, warn: {text.FgYellow}, bad: {text.Bold, text.FgRed}}
 
 func (p painter) paint(s string, colours text.Colors) string {
 	if !p || len(colours) == 0 || s == "" {
@@ -34,14 +34,14 @@ func (p painter) paint(s string, colours text.Colors) string {
 	return colours.Sprint(s)
 }
 
-// frame draws a dashboard and the last of some lines into at most height lines that are
+// renderFrame draws a dashboard and the last of some lines into at most height lines that are
 // narrower than width: what fills the last column makes some terminals wrap.
-func frame(b *dashboard, lines []string, width, height int, p painter) []string {
-	lines = lines[max(0, len(lines)-min(most, height/4)):]
+func renderFrame(b *dashboard, lines []string, width, height int, p painter) []string {
+	lines = lines[max(0, len(lines)-min(maxRecentLines, height/4)):]
 	height -= len(lines)
 	out := []string{b.title(p)}
 	tables := fit(b.Tables, height-1)
-	gaps := 1+needed(tables)+len(tables) <= height
+	gaps := 1+lineCount(tables)+len(tables) <= height
 	for i := range tables {
 		if gaps {
 			out = append(out, "")
@@ -74,8 +74,8 @@ func snip(s string, width int) string {
 	return text.Snip(s, width, "…")
 }
 
-// needed is how many lines tables take.
-func needed(tables []table) int {
+// lineCount is how many lines tables take.
+func lineCount(tables []table) int {
 	n := 0
 	for i := range tables {
 		n += 1 + len(tables[i].Rows)
@@ -88,7 +88,7 @@ func needed(tables []table) int {
 // alarming.
 func fit(tables []table, height int) []table {
 	tables = append([]table(nil), tables...)
-	for needed(tables) > height {
+	for lineCount(tables) > height {
 		longest := 0
 		for i := range tables {
 			if tables[i].spare() > tables[longest].spare() {
@@ -157,7 +157,7 @@ func (t *table) chart(lines []string, width int, paint painter) {
 	}
 	lines[0] = text.Pad(lines[0], left, ' ') + t.Chart
 	for i, series := range t.Series {
-		lines[i+1] = text.Pad(lines[i+1], left, ' ') + paint.paint(show.Sparkline(series, remembered, columns), text.Colors{text.FgGreen})
+		lines[i+1] = text.Pad(lines[i+1], left, ' ') + paint.paint(show.Sparkline(series, historyLength, columns), text.Colors{text.FgGreen})
 	}
 }
 
@@ -174,16 +174,16 @@ func (t *table) title() string {
 func (c *cell) draw(name bool, paint painter) string {
 	s := c.Text
 	if name && text.StringWidth(s) > nameWidth {
-		s = ending(s, nameWidth)
+		s = truncateStart(s, nameWidth)
 	}
 	if c.Bar {
 		s = show.Bar(c.Share, barWidth) + " " + s
 	}
-	return paint.paint(s, colours[c.Severity])
+	return paint.paint(s, severityColors[c.Severity])
 }
 
-// ending shortens a path to a width, leaving its end.
-func ending(s string, width int) string {
+// truncateStart shortens a path to a width, leaving its end.
+func truncateStart(s string, width int) string {
 	for i := range s {
 		if text.StringWidth(s[i:]) < width {
 			return "…" + s[i:]
@@ -204,8 +204,8 @@ const (
 
 // Size of a terminal that does not tell it.
 const (
-	usualWidth  = 80
-	usualHeight = 24
+	defaultWidth  = 80
+	defaultHeight = 24
 )
 
 // screen draws frames on a terminal, each over the one before.
@@ -220,7 +220,7 @@ type screen struct {
 func (s *screen) draw(b *dashboard, lines []string) []byte {
 	width, height, err := term.GetSize(int(s.terminal.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
-		width, height = usualWidth, usualHeight
+		width, height = defaultWidth, defaultHeight
 	}
 	var out strings.Builder
 	out.WriteString(beginFrame)
@@ -230,7 +230,7 @@ func (s *screen) draw(b *dashboard, lines []string) []byte {
 		out.WriteString(strings.Repeat("\r\n", height-1))
 	}
 	out.WriteString(home)
-	for _, line := range frame(b, lines, width, height-1, true) {
+	for _, line := range renderFrame(b, lines, width, height-1, true) {
 		out.WriteString(line + eraseRight + "\r\n")
 	}
 	out.WriteString(eraseBelow + endFrame)

@@ -25,8 +25,8 @@ import (
 // process ends, and Ctrl-C stays a signal. Methods may be called concurrently.
 type View struct {
 	out    io.Writer
-	screen *screen // nil where out is no terminal
-	log    *logged // nil where it is
+	screen *screen    // nil where out is no terminal
+	log    *statusLog // nil where it is
 
 	mu      sync.Mutex
 	history history
@@ -46,7 +46,7 @@ func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Hand
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
 		v.screen = &screen{terminal: file}
 	} else {
-		v.log = newLogged(every, handler(writer(v.keep)))
+		v.log = newStatusLog(every, handler(writer(v.keep)))
 	}
 	go v.run()
 	return v
@@ -81,13 +81,13 @@ func (v *View) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mostKept is how many lines wait to be written, or are left at the end.
-const mostKept = 1000
+// maxQueuedLines is how many lines wait to be written, or are left at the end.
+const maxQueuedLines = 1000
 
 // keep queues lines. v.mu is held.
 func (v *View) keep(p []byte) {
 	for line := range bytes.Lines(p) {
-		if len(v.lines) == mostKept {
+		if len(v.lines) == maxQueuedLines {
 			v.lines = append(v.lines[:0], v.lines[1:]...)
 			v.skipped++
 		}
@@ -162,7 +162,7 @@ func (v *View) flush() []byte {
 // recent returns the last lines, without what could move the cursor.
 func (v *View) recent() []string {
 	var out []string
-	for _, line := range v.lines[max(0, len(v.lines)-most):] {
+	for _, line := range v.lines[max(0, len(v.lines)-maxRecentLines):] {
 		out = append(out, show.Printable(strings.TrimRight(string(line), "\r\n")))
 	}
 	return out

@@ -85,14 +85,14 @@ func TestViewNeverWaits(t *testing.T) {
 	if _, err := asleep.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for second := range 3 * mostKept {
+	for second := range 3 * maxQueuedLines {
 		v.Update(live.Status{Now: began.Add(time.Duration(second) * time.Second)})
 		if _, err := fmt.Fprintln(v, "a line of others"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	v.mu.Lock()
-	if len(v.lines) > mostKept || v.skipped == 0 {
+	if len(v.lines) > maxQueuedLines || v.skipped == 0 {
 		t.Errorf("%d lines wait, %d left out", len(v.lines), v.skipped)
 	}
 	v.mu.Unlock()

@@ -20,11 +20,11 @@ func (c *Config) command(from *sizing.Candidate) *string {
 	}
 	var words []string
 	switch {
-	case c.Of.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
+	case c.Element.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
 		words = c.dedup(from)
-	case !c.Of.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
+	case !c.Element.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
 		words = c.sliding(from)
-	case !c.Of.Packets && (kind == sizing.Landmark && c.Window.Packets == 0 || kind == sizing.Unbounded):
+	case !c.Element.Packets && (kind == sizing.Landmark && c.Window.Packets == 0 || kind == sizing.Unbounded):
 		words = c.distinct(from)
 	}
 	if words == nil {
@@ -68,7 +68,7 @@ func params(from *sizing.Candidate) dedup.Params {
 }
 
 func (c *Config) distinct(from *sizing.Candidate) []string {
-	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String()}
+	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String()}
 	switch {
 	case from.Method.Name == "exact":
 		return append(words, "--method", "exact")
@@ -95,7 +95,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 	if slide%defaultSlides == 0 {
 		slide /= defaultSlides
 	}
-	words := []string{"distinct", "--of", c.Of.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
+	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":
 		return append(words, c.bounds(from, false)...)

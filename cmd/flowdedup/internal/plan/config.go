@@ -10,26 +10,26 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Of is what elements are: packets, or keys of them.
-type Of struct {
+// ElementKind is what elements are: packets, or keys of them.
+type ElementKind struct {
 	Packets bool
-	Key     flow.Of // where it is not packets
+	Key     flow.KeyKind // where it is not packets
 }
 
-// ParseOf reads "packets" or what flow.ParseOf reads.
-func ParseOf(s string) (Of, error) {
+// ParseElementKind reads "packets" or what flow.ParseKeyKind reads.
+func ParseElementKind(s string) (ElementKind, error) {
 	if s == "packets" {
-		return Of{Packets: true}, nil
+		return ElementKind{Packets: true}, nil
 	}
-	key, err := flow.ParseOf(s)
+	key, err := flow.ParseKeyKind(s)
 	if err != nil {
-		return Of{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
+		return ElementKind{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
 	}
-	return Of{Key: key}, nil
+	return ElementKind{Key: key}, nil
 }
 
-// String returns what ParseOf reads.
-func (o Of) String() string {
+// String returns what ParseElementKind reads.
+func (o ElementKind) String() string {
 	if o.Packets {
 		return "packets"
 	}
@@ -37,7 +37,7 @@ func (o Of) String() string {
 }
 
 // perPacket is how many elements a packet has.
-func (o Of) perPacket() float64 {
+func (o ElementKind) perPacket() float64 {
 	if !o.Packets && (o.Key == flow.IP || o.Key == flow.MACs) {
 		return 2
 	}
@@ -52,8 +52,8 @@ type Distinct struct {
 
 // Config is what the command line says. Values that are 0 were not given.
 type Config struct {
-	Of   Of
-	IPv6 bool
+	Element ElementKind
+	IPv6    bool
 
 	Window   window.Window
 	Kind     string // "auto", or that of a sizing.Kind
@@ -80,7 +80,7 @@ const wireBytes = 64 + 8 + 12
 // rate returns the elements a second, 0 if that is unknown.
 func (c *Config) rate() float64 {
 	if c.Rate == 0 {
-		return c.Link / (wireBytes * 8) * c.Of.perPacket()
+		return c.Link / (wireBytes * 8) * c.Element.perPacket()
 	}
 	return c.Rate
 }
@@ -100,7 +100,7 @@ func (c *Config) kind() (sizing.Kind, error) {
 		return sizing.Unbounded, nil
 	case c.Kind == "auto" && c.Window.Packets > 0:
 		return sizing.Count, nil
-	case c.Kind == "auto" && c.Of.Packets:
+	case c.Kind == "auto" && c.Element.Packets:
 		return sizing.Sliding, nil
 	case c.Kind == "auto", c.Kind == sizing.Landmark.String():
 		return sizing.Landmark, nil
@@ -120,9 +120,9 @@ func (c *Config) kind() (sizing.Kind, error) {
 // key returns what package sizing knows of the elements.
 func (c *Config) key() sizing.Key {
 	switch {
-	case c.Of.Packets:
+	case c.Element.Packets:
 		return sizing.Packets
-	case c.Of.Key <= flow.IP && !c.IPv6:
+	case c.Element.Key <= flow.IP && !c.IPv6:
 		return sizing.IPv4
 	}
 	return sizing.Other

@@ -79,7 +79,7 @@ func Run(c *Config, m *Measurement) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{
-		Of: c.Of.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
+		Of: c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
 		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
 		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Reason: a.Reason,
 	}

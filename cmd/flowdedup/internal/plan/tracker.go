@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -10,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// followed is how many different elements are followed at a time, in about 64 MiB.
-const followed = 1 << 20
+// maxTracked is how many different elements are followed at a time, in about 64 MiB.
+const maxTracked = 1 << 20
 
 // tracker finds repeats in bounded memory: it follows those elements whose digests
 // fall into a share of 2^-shift of all, each with everything that happens to it. When
@@ -22,16 +23,16 @@ type tracker struct {
 	landmark bool
 	limit    int
 	shift    uint
-	seen     map[digest.Digest]sighting
+	seen     map[digest.Digest]occurrence
 	position uint64
 
-	fresh, repeats float64
-	gaps, times    sizing.Histogram // in elements and nanoseconds
-	peak           peak
+	distinct, repeats float64
+	gaps, times       sizing.Histogram // in elements and nanoseconds
+	peak              peak
 }
 
-// sighting is the last one of an element.
-type sighting struct {
+// occurrence is the last one of an element.
+type occurrence struct {
 	position uint64
 	time     int64
 }
@@ -39,7 +40,7 @@ type sighting struct {
 func newTracker(window window.Window, landmark bool, limit int) *tracker {
 	return &tracker{
 		window: window, landmark: landmark, limit: limit,
-		seen: make(map[digest.Digest]sighting), peak: newPeak(window, landmark),
+		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
 	}
 }
 
@@ -54,7 +55,7 @@ func (t *tracker) add(d digest.Digest, at int64) {
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
-	now := sighting{position: t.position, time: at}
+	now := occurrence{position: t.position, time: at}
 	weight := float64(uint64(1) << t.shift)
 	if before, found := t.seen[d]; found && t.within(before, now) {
 		t.repeats += weight
@@ -63,16 +64,16 @@ func (t *tracker) add(d digest.Digest, at int64) {
 			t.times.Add(float64(calendar.Distance(before.time, now.time)), weight)
 		}
 	} else {
-		t.fresh += weight
+		t.distinct += weight
 	}
 	t.seen[d] = now
 	if len(t.seen) > t.limit {
-		t.thin(now)
+		t.halveSample(now)
 	}
 }
 
 // within tells whether the second sighting repeats the first one in the window.
-func (t *tracker) within(before, now sighting) bool {
+func (t *tracker) within(before, now occurrence) bool {
 	switch {
 	case t.window.Packets > 0 && t.landmark:
 		n := uint64(t.window.Packets)
@@ -87,22 +88,22 @@ func (t *tracker) within(before, now sighting) bool {
 	return true
 }
 
-// thin forgets elements that cannot be repeated any more, and half of the others if
+// halveSample forgets elements that cannot be repeated any more, and half of the others if
 // these were few.
-func (t *tracker) thin(now sighting) {
-	maps.DeleteFunc(t.seen, func(_ digest.Digest, s sighting) bool { return !t.within(s, now) })
+func (t *tracker) halveSample(now occurrence) {
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
-		maps.DeleteFunc(t.seen, func(d digest.Digest, _ sighting) bool { return d[0]&(1<<t.shift-1) != 0 })
+		maps.DeleteFunc(t.seen, func(d digest.Digest, _ occurrence) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
 }
 
 // distinctShare is the share of new elements, 1 if there are no elements.
 func (t *tracker) distinctShare() float64 {
-	if t.fresh == 0 {
+	if t.distinct == 0 {
 		return 1
 	}
-	return t.fresh / (t.fresh + t.repeats)
+	return t.distinct / (t.distinct + t.repeats)
 }
 
 // windowElements is the largest number of elements in a window. Where elements come out
@@ -112,5 +113,145 @@ func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 		return float64(t.window.Packets)
 	}
 	t.peak.finish()
-	return max(1, float64(t.peak.most), gaps.Quantile(1))
+	return max(1, float64(t.peak.highest), gaps.Quantile(1))
+}
+
+// windowSlices is how many slices of a window peak counts in.
+const windowSlices = 8
+
+// peak finds the largest number of elements in a window of time that is aligned to the
+// clock or, for others, to an eighth of the window. Elements that are late by less than a
+// window count in the running slice; later ones begin the count of a window again.
+// Outliers count once the clock believes them. In all other windows it counts all.
+type peak struct {
+	clock   calendar.Clock
+	length  int64 // of a slice, 0 without time
+	ring    []uint64
+	now     int64 // number of the running slice
+	started bool
+	sum     uint64
+	highest uint64
+}
+
+func newPeak(window window.Window, landmark bool) peak {
+	reach := max(window.Duration, calendar.Tolerance)
+	p := peak{
+		clock:  calendar.Clock{Ahead: reach, Behind: reach},
+		length: int64(window.Duration), ring: make([]uint64, 1),
+	}
+	if !landmark && p.length >= windowSlices {
+		p.length /= windowSlices
+		p.ring = make([]uint64, windowSlices)
+	}
+	return p
+}
+
+// add takes an element.
+func (p *peak) add(at int64) {
+	if p.length == 0 {
+		p.sum++
+		p.highest = p.sum
+		return
+	}
+	switch verdict, _ := p.clock.Observe(at); verdict {
+	case calendar.Believed:
+		p.count(at)
+	case calendar.Adopted:
+		p.countAll(p.clock.Adopted())
+	}
+}
+
+// finish counts the elements that the stream ends with before the clock believes them.
+func (p *peak) finish() { p.countAll(p.clock.Quarantine()) }
+
+func (p *peak) countAll(times []int64) {
+	for _, at := range times {
+		p.count(at)
+	}
+}
+
+func (p *peak) count(at int64) {
+	p.advance(calendar.Index(at, p.length))
+	p.ring[p.slot(p.now)]++
+	p.sum++
+	p.highest = max(p.highest, p.sum)
+}
+
+// advance makes a slice the running one, and ends those that it pushes out of the window.
+func (p *peak) advance(slice int64) {
+	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
+		clear(p.ring)
+		p.now, p.sum, p.started = slice, 0, true
+		return
+	}
+	for p.now < slice {
+		p.now++
+		at := p.slot(p.now)
+		p.sum -= p.ring[at]
+		p.ring[at] = 0
+	}
+}
+
+// slot is where a slice is counted.
+func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }
+
+// maxPause is the longest pause of a stream that is believed at once.
+const maxPause = time.Hour
+
+// span is how long a stream takes, from its earliest packet to its latest, without those
+// whose time is false. A clock that was set before a quorum of its times had come was false
+// itself, as that of a first packet may be.
+type span struct {
+	clock       calendar.Clock
+	first, last int64 // NoTime before the first packet
+}
+
+func newSpan() span {
+	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: capture.NoTime, last: capture.NoTime}
+}
+
+// add takes the time of the next packet.
+func (s *span) add(t int64) {
+	if t == capture.NoTime {
+		return
+	}
+	confirmed := s.clock.Count() == calendar.Quorum
+	switch verdict, _ := s.clock.Observe(t); verdict {
+	case calendar.Believed:
+		s.include(t)
+	case calendar.Adopted:
+		s.adopt(s.clock.Adopted(), confirmed)
+	}
+}
+
+// finish decides on the times that the stream ends with: the majority is right.
+func (s *span) finish() {
+	if held, n := s.clock.Quarantine(), s.clock.Count(); len(held) >= n {
+		s.adopt(held, len(held) == n)
+	}
+}
+
+// adopt includes times of another clock, and drops those before it unless they are confirmed.
+func (s *span) adopt(times []int64, confirmed bool) {
+	if !confirmed {
+		s.first, s.last = capture.NoTime, capture.NoTime
+	}
+	for _, t := range times {
+		s.include(t)
+	}
+}
+
+func (s *span) include(t int64) {
+	if s.first == capture.NoTime || t < s.first {
+		s.first = t
+	}
+	s.last = max(s.last, t)
+}
+
+// seconds returns how long the span is.
+func (s *span) seconds() float64 {
+	if s.last <= s.first {
+		return 0
+	}
+	return float64(s.last)/1e9 - float64(s.first)/1e9
 }

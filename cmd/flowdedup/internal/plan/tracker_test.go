@@ -108,15 +108,15 @@ func TestPeak(t *testing.T) {
 			p.add(at)
 		}
 		p.finish()
-		if p.most != c.want {
-			t.Errorf("%s: %d elements, want %d", c.name, p.most, c.want)
+		if p.highest != c.want {
+			t.Errorf("%s: %d elements, want %d", c.name, p.highest, c.want)
 		}
 	}
 	p := newPeak(window.Window{None: true}, false)
 	p.add(capture.NoTime)
 	p.add(5)
-	if p.most != 2 {
-		t.Errorf("without a window: %d elements", p.most)
+	if p.highest != 2 {
+		t.Errorf("without a window: %d elements", p.highest)
 	}
 }
 

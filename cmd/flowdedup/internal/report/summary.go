@@ -51,7 +51,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
-	if notes := oddities(s); notes != "" {
+	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
 	if s.Files != nil {
@@ -116,8 +116,8 @@ func protocols(m map[string]uint64) string {
 	return strings.Join(names, ", ")
 }
 
-// oddities names what the user may not expect of the input.
-func oddities(s *dedup.Summary) string {
+// anomalies names what the user may not expect of the input.
+func anomalies(s *dedup.Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
@@ -155,7 +155,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Cut, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
@@ -175,8 +175,8 @@ func also(notes ...show.Note) string {
 // ofInterface tells what happened at an interface.
 func ofInterface(n *live.Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Cut, What: "cut"},
-			show.Note{Count: n.Merged, What: "merged by receive offload"}, show.Note{Count: n.NoChecksum, What: "with unfilled checksums"})
+		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
+			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 
 // diffsText tells how copies differed, as shares of the sample.

@@ -69,7 +69,7 @@ func TestPatient(t *testing.T) {
 	}
 	defer r.Close()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := NewPatient(ctx, "out", w)
+	p := NewInterruptibleWriter(ctx, "out", w)
 	defer p.Close()
 	if n, err := p.Write([]byte("abc")); n != 3 || err != nil {
 		t.Fatalf("%d, %v", n, err)

@@ -36,15 +36,15 @@ type counts struct {
 	skipped uint64 // blocks that could not be carried over
 }
 
-// Kept says where the packets of an output are that has not got its name, since the run
+// KeptError says where the packets of an output are that has not got its name, since the run
 // did not end well, or for a reason of its own.
-type Kept struct {
+type KeptError struct {
 	Name, File string
 	Err        error // nil where the run tells why
 }
 
 // Error names both files.
-func (k *Kept) Error() string {
+func (k *KeptError) Error() string {
 	if k.Err != nil {
 		return fmt.Sprintf("%v; what was processed is in %s", k.Err, k.File)
 	}
@@ -52,7 +52,7 @@ func (k *Kept) Error() string {
 }
 
 // Unwrap returns the reason.
-func (k *Kept) Unwrap() error { return k.Err }
+func (k *KeptError) Unwrap() error { return k.Err }
 
 // output is one destination, and what has become of it.
 type output struct {
@@ -61,11 +61,11 @@ type output struct {
 	name    string
 	removed bool // it takes the packets removed
 
-	given amount
+	given traffic
 	counts
-	failed      error  // why nothing goes there now
-	reason      error  // the first reason why something did not go there
-	writtenThen uint64 // counts.written when it failed the last time
+	failed           error  // why nothing goes there now
+	reason           error  // the first reason why something did not go there
+	writtenAtFailure uint64 // counts.written when it failed the last time
 }
 
 // ended reports whether nothing will go there any more.
@@ -88,16 +88,16 @@ func (o *output) missing() uint64 {
 	return min(o.lost, o.given.packets)
 }
 
-// amount is the size of a part of a batch; bytes are captured ones.
-type amount struct{ packets, bytes uint64 }
+// traffic is the size of a part of a batch; bytes are captured ones.
+type traffic struct{ packets, bytes uint64 }
 
-func (a *amount) add(b amount) {
+func (a *traffic) add(b traffic) {
 	a.packets += b.packets
 	a.bytes += b.bytes
 }
 
-// amountOf adds up the frames of b whose bit is set.
-func amountOf(b *capture.Batch, set []uint64) (a amount) {
+// trafficOf adds up the frames of b whose bit is set.
+func trafficOf(b *capture.Batch, set []uint64) (a traffic) {
 	for w, word := range set {
 		a.packets += uint64(bits.OnesCount64(word))
 		for ; word != 0; word &= word - 1 {
@@ -155,7 +155,7 @@ func KeepFile(f *outfile.File, reason error) error {
 	if kept == "" || filepath.Clean(kept) == filepath.Clean(name) {
 		return reason
 	}
-	return &Kept{Name: name, File: kept, Err: reason}
+	return &KeptError{Name: name, File: kept, Err: reason}
 }
 
 func (d *single) discard() error { return d.file.Discard() }
@@ -240,7 +240,7 @@ func (f *forwarding) retries() bool  { return f.retry }
 
 func (f *forwarding) counts() counts {
 	s := f.Stats()
-	return counts{written: s.Sent, lost: s.Cut + s.TooLong + s.Refused + s.Lost}
+	return counts{written: s.Sent, lost: s.Truncated + s.TooLong + s.Refused + s.Lost}
 }
 
 // OpenForward opens the interface to send to, if there is one. It comes before OpenFiles

@@ -49,9 +49,9 @@ var (
 	ErrBlocked = errors.New("blocked, and ended without it")
 )
 
-// patience is how long an output that blocks is waited for once the run is to end, and
+// endTimeout is how long an output that blocks is waited for once the run is to end, and
 // again until it is closed.
-const patience = 300 * time.Millisecond
+const endTimeout = 300 * time.Millisecond
 
 // Set is the outputs of a run. Write and the calls that end it are for one goroutine.
 type Set struct {
@@ -69,7 +69,7 @@ func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Set{cfg: cfg, giveUp: after(ctx, patience)}
+	return &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout)}
 }
 
 // OpenFiles opens the files, so that what cannot be opened is told before any packet is
@@ -93,8 +93,8 @@ func (s *Set) OpenFiles(ctx context.Context) error {
 	return nil
 }
 
-// after returns a channel that is closed some time after ctx is done.
-func after(ctx context.Context, d time.Duration) <-chan struct{} {
+// closedAfter returns a channel that is closed some time after ctx is done.
+func closedAfter(ctx context.Context, d time.Duration) <-chan struct{} {
 	over := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(over) }) })
 	return over
@@ -108,7 +108,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	opt := s.cfg.Rotate.Output
 	open := outfile.Create
 	if s.cfg.Live {
-		open = outfile.Grow
+		open = outfile.CreateVisible
 	} else if mayReplace {
 		opt.Input = inputAt(name, s.cfg.Inputs)
 	}
@@ -148,7 +148,7 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 		return nil
 	}
 	s.inverted = capture.Complement(s.inverted, drop, len(b.Frames))
-	kept, removed := amountOf(b, s.inverted), amountOf(b, drop)
+	kept, removed := trafficOf(b, s.inverted), trafficOf(b, drop)
 	var errs []error
 	for _, o := range s.outputs {
 		verdicts, size := drop, kept
@@ -156,7 +156,7 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 			verdicts, size = s.inverted, removed
 		}
 		if o.ended() {
-			s.missed(o, size)
+			s.addMissed(o, size)
 			continue
 		}
 		err := o.do(s.giveUp, func() error { return o.Write(b, verdicts) })
@@ -165,8 +165,8 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	return errors.Join(errs...)
 }
 
-// missed notes packets for an output that takes none any more.
-func (s *Set) missed(o *output, size amount) {
+// addMissed notes packets for an output that takes none any more.
+func (s *Set) addMissed(o *output, size traffic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o.given.add(size)
@@ -174,7 +174,7 @@ func (s *Set) missed(o *output, size amount) {
 
 // written notes what writing so much to an output has come to, and returns an error
 // that ends the run.
-func (s *Set) written(o *output, size amount, err error) error {
+func (s *Set) written(o *output, size traffic, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o.given.add(size)
@@ -183,7 +183,7 @@ func (s *Set) written(o *output, size amount, err error) error {
 	case err == nil && o.failed == nil:
 		return nil
 	case err == nil:
-		s.worksAgain(o)
+		s.recovered(o)
 		return nil
 	case !s.cfg.Live:
 		o.failed, o.reason = err, err
@@ -196,10 +196,10 @@ func (s *Set) written(o *output, size amount, err error) error {
 	return s.failedLive(o, err)
 }
 
-// worksAgain notes that an output that had failed takes packets again, once it has
+// recovered notes that an output that had failed takes packets again, once it has
 // really taken one.
-func (s *Set) worksAgain(o *output) {
-	if o.written <= o.writtenThen {
+func (s *Set) recovered(o *output) {
+	if o.written <= o.writtenAtFailure {
 		return
 	}
 	o.failed = nil
@@ -213,7 +213,7 @@ func (s *Set) failedLive(o *output, err error) error {
 	if o.reason == nil {
 		o.reason = err
 	}
-	o.writtenThen = o.written
+	o.writtenAtFailure = o.written
 	if again {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (s *Set) end(how func(*output) error) error {
 	select {
 	case <-giveUp:
 		over := make(chan struct{})
-		time.AfterFunc(patience, func() { close(over) })
+		time.AfterFunc(endTimeout, func() { close(over) })
 		giveUp = over
 	default:
 	}
@@ -288,15 +288,15 @@ func (s *Set) end(how func(*output) error) error {
 	for i, o := range s.outputs {
 		o.update(errs[i])
 		o.stop()
-		all = append(all, s.endOf(o, errs[i]))
+		all = append(all, s.endError(o, errs[i]))
 	}
 	return errors.Join(all...)
 }
 
-// endOf returns what is to be told of an output at its end, where err is of the call
+// endError returns what is to be told of an output at its end, where err is of the call
 // that ended it.
-func (s *Set) endOf(o *output, err error) error {
-	var kept *Kept
+func (s *Set) endError(o *output, err error) error {
+	var kept *KeptError
 	switch {
 	case s.cfg.Live && o.reason != nil:
 		loss := fmt.Errorf("%w (%d packets lost)", o.reason, o.missing())

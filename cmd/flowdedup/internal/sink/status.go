@@ -28,8 +28,8 @@ func (s *Set) List() []Output {
 			continue
 		}
 		all = append(all, Output{
-			Name: o.shown(), Packets: o.given.packets - o.missing(), Bytes: o.given.bytes,
-			Lost: o.missing(), Files: o.files, Failed: o.why(),
+			Name: o.displayName(), Packets: o.given.packets - o.missing(), Bytes: o.given.bytes,
+			Lost: o.missing(), Files: o.files, Failed: o.failedText(),
 		})
 	}
 	return all
@@ -43,24 +43,24 @@ func (s *Set) Forwarded() *Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Cut - sent.TooLong - sent.Refused // what it was not given too
+				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // what it was not given too
 			}
-			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.why()}
+			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()}
 		}
 	}
 	return nil
 }
 
-// shown returns the name of an output, or that of its file where it got another one.
-func (o *output) shown() string {
+// displayName returns the name of an output, or that of its file where it got another one.
+func (o *output) displayName() string {
 	if d, ok := o.destination.(*single); ok && d.live {
 		return d.file.Name()
 	}
 	return o.name
 }
 
-// why returns why nothing goes there now, or "".
-func (o *output) why() string {
+// failedText returns why nothing goes there now, or "".
+func (o *output) failedText() string {
 	if o.failed == nil {
 		return ""
 	}

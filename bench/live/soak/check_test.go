@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// course makes the samples of a process that runs for ten minutes, changed by alter.
+func course(alter func(i int, x *sample)) *soak {
+	begin := time.Now().Add(-10 * time.Minute)
+	s := &soak{begin: begin, launched: []time.Time{begin}, out: io.Discard}
+	for i := 1; i < 60; i++ {
+		x := sample{when: begin.Add(time.Duration(i) * sampleEvery), shown: map[string]float64{
+			packets: float64(i), resident: 100 << 20, goroutines: 14, open: 16}}
+		alter(i, &x)
+		s.samples = append(s.samples, x)
+	}
+	return s
+}
+
+func TestJudge(t *testing.T) {
+	for name, tt := range map[string]struct {
+		alter func(i int, x *sample)
+		want  string // part of the error, or "" for none
+	}{
+		"calm":         {func(int, *sample) {}, ""},
+		"growing up":   {func(i int, x *sample) { x.shown[resident] += float64(min(i, 9)) * (10 << 20) }, ""},
+		"leak":         {func(i int, x *sample) { x.shown[resident] += float64(i) * (1 << 20) }, resident},
+		"goroutines":   {func(i int, x *sample) { x.shown[goroutines] += float64(i / 6) }, goroutines},
+		"files":        {func(i int, x *sample) { x.shown[open] += float64(i / 6) }, open},
+		"drops":        {func(i int, x *sample) { x.shown[dropped] = float64(i / 30) }, "1 packets dropped"},
+		"silence":      {func(i int, x *sample) { x.shown[packets] = float64(min(i, 50)) }, "no packets"},
+		"wrong things": {func(i int, x *sample) { x.shown[dropped] = float64(i / 30); x.event = "something" }, ""},
+	} {
+		s := course(tt.alter)
+		text := ""
+		for _, err := range []error{s.checkCalm(), s.checkGrowth()} {
+			if err != nil {
+				text += err.Error()
+			}
+		}
+		if !strings.Contains(text, tt.want) || tt.want == "" && text != "" {
+			t.Errorf("%s: %q, want %q", name, text, tt.want)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"-duration", "1s"}, {"-rate", "1"}, {"-unknown"}} {
+		if err := run(args, io.Discard); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package rivals
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// windowFilter is the engine's packet filter, element by element.
+type windowFilter struct {
+	filter engine.PacketFilter
+	seen   [1]uint64
+	digest [1]digest.Digest
+	time   [1]int64
+}
+
+// newWindowFilter returns the engine's filter of the given memory, in bits.
+func newWindowFilter(bits int, w window.Window, refresh bool) (*windowFilter, error) {
+	filter, err := window.NewTimed(window.TimedConfig{Window: w, Memory: bits / 8, Refresh: refresh})
+	if err != nil {
+		return nil, fmt.Errorf("the product's filter: %w", err)
+	}
+	return &windowFilter{filter: filter}, nil
+}
+
+// TestAndSet implements [Windowed].
+func (p *windowFilter) TestAndSet(d digest.Digest, now int64) (seen bool) {
+	p.digest[0], p.time[0] = d, now
+	p.filter.TestAndSet(p.seen[:], p.digest[:], p.time[:], nil)
+	return p.seen[0] != 0
+}
+
+// Bits implements [Windowed].
+func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
+
+// Close frees the memory, which Go's collector does not manage.
+func (p *windowFilter) Close() error { return p.filter.Close() }
+
+// streamFilter is a filter of unbounded streams of package engine, element by element.
+type streamFilter struct {
+	stream *stream.Filter
+	bits   int
+	seen   [1]uint64
+	digest [1]digest.Digest
+}
+
+// TestAndSet implements [Windowed].
+func (s *streamFilter) TestAndSet(d digest.Digest, _ int64) (seen bool) {
+	s.digest[0] = d
+	s.stream.TestAndSet(s.seen[:], s.digest[:])
+	return s.seen[0] != 0
+}
+
+// Bits implements [Windowed]: the lines, without the tables of its workers.
+func (s *streamFilter) Bits() int { return s.bits }
+
+// Close frees the memory.
+func (s *streamFilter) Close() error { return s.stream.Close() }
+
+// engineStreams are the engine's methods, for each the parameters of the reference
+// beside it.
+func engineStreams() []method {
+	all := []method{
+		engineStream("sbf K2 P5", stream.Config{Method: "sbf", K: 2, P: 5}),
+		engineStream("bsbf K2", stream.Config{Method: "bsbf", K: 2}),
+		engineStream("bsbfsd K2", stream.Config{Method: "bsbfsd", K: 2}),
+		engineStream("rlbsbf K2", stream.Config{Method: "rlbsbf", K: 2}),
+		engineStream("qht 8x8", stream.Config{Method: "qht", Shape: "8x8"}),
+		engineStream("qqhtd 8x8", stream.Config{Method: "qqhtd", Shape: "8x8"}),
+	}
+	for _, shape := range []struct{ cells, width int }{{8, 8}, {4, 16}, {32, 16}, {16, 32}, {8, 64}} {
+		name := fmt.Sprintf("%dx%d", shape.cells, shape.width)
+		m := engineStream("lru "+name, stream.Config{Method: "lru", Shape: name})
+		m.predict = func(bits int, _ *trace) (float64, error) {
+			rowBits := shape.cells * shape.width
+			return theory.Row{Rows: bits / rowBits, Cells: shape.cells, FingerprintBits: shape.width}.FPR()
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func engineStream(name string, c stream.Config) method {
+	return method{name: "engine: " + name, oneLine: true, build: func(bits int, _ *trace) (Windowed, error) {
+		c.Memory = bits / 8
+		stream, err := stream.New(c)
+		if err != nil {
+			return nil, fmt.Errorf("engine's %s: %w", name, err)
+		}
+		return &streamFilter{stream: stream, bits: bits / lineBits * lineBits}, nil
+	}}
+}

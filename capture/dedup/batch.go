@@ -1,0 +1,87 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// groupSize is how many packets go through identities and digests at a time: the arrays in
+// between stay in the first-level cache.
+const groupSize = 512
+
+// BatchDetector are those of one batch on their way to verdicts. Prepare takes what the
+// batches before have no part in, Judge the rest. It keeps its memory from batch to
+// batch, and serves one goroutine at a time.
+type BatchDetector struct {
+	detector *Detector
+	identity *flow.Identity
+	digester digest.MessageDigester
+
+	digests   []digest.Digest
+	times     []int64
+	protocols []flow.Protocol
+	points    []uint32 // empty unless points matter
+	drop      []uint64 // a bit for each packet that is a copy
+}
+
+// NewBatchDetector makes what one batch at a time is judged with.
+func (d *Detector) NewBatchDetector() *BatchDetector {
+	return &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+}
+
+// Prepare decodes and digests the packets of a batch. Other Packets of the detector may
+// be prepared, or judged, meanwhile.
+func (p *BatchDetector) Prepare(b *capture.Batch) {
+	n := len(b.Frames)
+	p.Reset(n)
+	for from := 0; from < n; from += groupSize {
+		p.Read(b, from, min(from+groupSize, n))
+	}
+}
+
+// Reset makes room for a batch of n packets that Read takes one part after another.
+func (p *BatchDetector) Reset(n int) {
+	p.digests = resize(p.digests, n)
+	p.times = resize(p.times, n)
+	p.protocols = resize(p.protocols, n)
+	p.drop = resize(p.drop, (n+63)/64)
+}
+
+// Read prepares the packets from to to-1 of a batch, and returns their digests.
+func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
+	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	times, frames := p.times[from:to], b.Frames[from:to]
+	for i := range times {
+		times[i] = calendar.Usable(frames[i].Time)
+	}
+	return p.digests[from:to]
+}
+
+// Times returns the times of the packets that were read, as far as they may be relied on.
+func (p *BatchDetector) Times() []int64 { return p.times }
+
+// Protocols returns what the packets that were read carry.
+func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
+
+// Judge judges the packets of a batch that was prepared, and returns a bitmap of those
+// that are copies, which is valid until the next Reset. Batches are judged one after
+// another, in the order of their stream.
+func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
+	d := p.detector
+	if d.across {
+		p.points = resize(p.points, len(b.Frames))
+		d.points.Number(p.points, b, 0)
+	}
+	d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	return p.drop
+}
+
+// resize returns s with n elements, whatever they are.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/8)
+	}
+	return s[:n]
+}

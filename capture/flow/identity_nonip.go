@@ -1,0 +1,200 @@
+package flow
+
+import (
+	"encoding/binary"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Frames without IP are compared by what stations send to each other: destination,
+// source, ethertype and payload. What the wire or a tap adds does not count. Ethertype 0
+// stands for 802.2. Zeros stand for the destination that cooked headers lack.
+const nonIPHead = 6 + 6 + 2
+
+// tweakNonIP is the top byte of the tweak of such identities. The length of the payload
+// on the wire follows.
+const tweakNonIP = 3 << 56
+
+// minPayload is the length up to which senders pad payloads. Without its check sequence,
+// a frame has at least 60 bytes, or 64 with a VLAN tag (IEEE 802.3, 3.2.8).
+const minPayload = 46
+
+// nonIPFrame is the identity of a frame without IP.
+type nonIPFrame struct {
+	number  uint32 // of the frame within the run
+	head    [nonIPHead]byte
+	payload uint32 // its offset in Batch.Buf
+	size    uint32 // of the payload
+	wire    uint32 // the payload's length on the wire
+}
+
+// addNonIP adds frame from+number of b to the frames without IP, if it has no IP header.
+// It leaves out frames without known addresses or ethertype, which are compared whole.
+func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *Header) (added bool) {
+	if h.Version != 0 {
+		return false
+	}
+	f := &b.Frames[from+number]
+	data := b.Data(from + number)[h.Start:h.End]
+	iface := &b.Interfaces[f.Interface]
+	var header Header
+	w := walk{d: data, h: &header, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
+	if h.Flags&FlagInner != 0 {
+		w.run(atEther)
+	} else {
+		w.nonIP.fcs = b.FCSLen(from + number)
+		w.run(atLink)
+	}
+	if !w.nonIP.known || w.nonIP.body == 0 || w.nonIP.body > len(w.d) {
+		return false
+	}
+	entry := nonIPFrame{number: uint32(number), head: w.head(g.ignore)}
+	payload, wire := w.payload(max(int64(h.Wire), int64(len(data))))
+	entry.payload = f.Data + h.Start + uint32(w.nonIP.body)
+	entry.size, entry.wire = uint32(len(payload)), uint32(wire)
+	g.out.nonIP = append(g.out.nonIP, entry)
+	return true
+}
+
+// head returns the addresses and the ethertype.
+func (w *walk) head(ignore Fields) (head [nonIPHead]byte) {
+	if ignore&MAC == 0 {
+		if w.nonIP.dst >= 0 {
+			copy(head[:6], w.d[w.nonIP.dst:])
+		}
+		if w.nonIP.src >= 0 {
+			copy(head[6:12], w.d[w.nonIP.src:])
+		}
+	}
+	binary.BigEndian.PutUint16(head[12:], w.typ)
+	return head
+}
+
+// payload returns the captured bytes of the payload and its length on the wire, if the
+// frame ends at the given offset.
+func (w *walk) payload(end int64) (payload []byte, wire int64) {
+	p := &w.nonIP
+	end -= int64(p.fcs)
+	if p.end > 0 && int64(p.end) <= end {
+		end = int64(p.end)
+	} else {
+		p.exact = false // the length field states more than there is
+	}
+	if n := arpSize(w.typ, w.d[p.body:]); n > 0 && int64(p.body+n) <= end {
+		end, p.exact = int64(p.body+n), true
+	}
+	wire = max(end-int64(p.body), 0)
+	payload = w.d[p.body:]
+	if int64(len(payload)) < wire {
+		return payload, wire // truncated: its end is unknown
+	}
+	payload = payload[:wire]
+	if !p.exact {
+		payload = withoutPadding(withoutTrailer(payload))
+	}
+	return payload, int64(len(payload))
+}
+
+// arpSize returns the length that an ARP header (RFC 826) states; 0 for other ethertypes.
+func arpSize(typ uint16, payload []byte) int {
+	const header = 8
+	if typ != typeARP && typ != typeRARP || len(payload) < header {
+		return 0
+	}
+	return header + 2*(int(payload[4])+int(payload[5]))
+}
+
+// withoutTrailer removes the redundancy control trailer of the parallel redundancy
+// protocol (IEC 62439-3, 4.1.10) from a payload. The trailer has a sequence number, four
+// bits of LAN, twelve bits of length, and a suffix. The length counts payload and
+// trailer, but may leave out padding.
+func withoutTrailer(payload []byte) []byte {
+	const trailer, suffix = 6, 0x88fb
+	n := len(payload)
+	if n < trailer || binary.BigEndian.Uint16(payload[n-2:]) != suffix {
+		return payload
+	}
+	word := binary.BigEndian.Uint16(payload[n-4:])
+	lan, length := word>>12, int(word&0xfff)
+	padded := n <= minPayload+trailer && length >= trailer && length <= n
+	if lan != 0xa && lan != 0xb || length != n && !padded {
+		return payload
+	}
+	return payload[:n-trailer]
+}
+
+// withoutPadding removes the zeros at the end of a payload that may be padded. Some of
+// them may be the sender's own: no station behind a switch can tell the difference.
+func withoutPadding(payload []byte) []byte {
+	if len(payload) > minPayload {
+		return payload
+	}
+	n := len(payload)
+	for n > 0 && payload[n-1] == 0 {
+		n--
+	}
+	return payload[:n]
+}
+
+// copyNonIP copies the head and payload of the frames that addNonIP has taken.
+func (g *Identity) copyNonIP(buf []byte) {
+	m, size := &g.out, uint64(0)
+	m.copies = resize(m.copies, len(m.nonIP))
+	for i := range m.nonIP {
+		f := &m.nonIP[i]
+		n := min(nonIPHead+f.size, g.limit)
+		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweakNonIP | uint64(f.wire)}
+		size += uint64(n)
+	}
+	m.copied = g.copied.get(size)
+	for i := range m.nonIP {
+		f := &m.nonIP[i]
+		dst := m.copied[m.copies[i].Off:][:m.copies[i].Len]
+		copy(dst[copy(dst, f.head[:]):], buf[f.payload:f.payload+f.size])
+	}
+}
+
+// nonIP has what a walk records for the comparison of frames without IP. Addresses,
+// ethertype and payload are the innermost ones that the walk has reached. Offsets are
+// those of the walk.
+type nonIP struct {
+	known    bool // whether the addresses are known, or known to be absent
+	dst, src int  // offsets of the addresses, or none
+	body     int  // start of the payload that walk.typ announces; 0 if there is none
+	end      int  // upper bound of its end; 0 if unknown
+	exact    bool // the end comes from a length field
+	fcs      int  // bytes of frame check sequence at the end of the frame
+}
+
+// none is the offset of an address that a link header does not have.
+const none = -1
+
+// addresses records where addresses lie, counted from the offset of the walk; negative
+// means none.
+func (p *nonIP) addresses(w *walk, dst, src int) {
+	p.dst, p.src, p.exact = none, none, false
+	if dst >= 0 {
+		p.dst = w.o + dst
+	}
+	if src >= 0 {
+		p.src = w.o + src
+	}
+	p.known = max(p.dst, p.src)+6 <= len(w.d)
+}
+
+// limit records that the payload ends at end or before.
+func (p *nonIP) limit(end int) {
+	if p.end == 0 || end < p.end {
+		p.end = end
+	}
+}
+
+// sized records that the payload begins at body and has the given length (IEEE 802.3,
+// 3.2.6). It ignores a length without room for an 802.2 header.
+func (p *nonIP) sized(body, length int) {
+	if length >= 3 {
+		p.limit(body + length)
+		p.exact = true
+	}
+}

@@ -1,0 +1,127 @@
+package gopackets
+
+import (
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/google/gopacket"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// chunk is a run of packets of a handle, and the error behind them, if there is one.
+type chunk struct {
+	batch capture.Batch
+	infos []gopacket.CaptureInfo // unless only batches are wanted
+	owned [][]byte               // data that the handle has made for its caller, likewise
+	err   error
+}
+
+// prefetcher reads a handle: on a goroutine of its own, as far ahead as it may, so that many
+// packets are taken at once where they come fast, and none has to wait for others; or
+// packet by packet in take.
+type prefetcher struct {
+	handle *handle
+	ahead  int  // packets; 0 reads in take
+	batch  bool // only batches are wanted
+
+	mu      sync.Mutex
+	moved   *sync.Cond
+	filling chunk
+	running bool // the goroutine is there
+	closed  bool
+}
+
+func newPrefetcher(h *handle, ahead int, batch bool) *prefetcher {
+	p := &prefetcher{handle: h, ahead: ahead, batch: batch}
+	p.moved = sync.NewCond(&p.mu)
+	return p
+}
+
+// next replaces what is in to with what the handle has returned since: packets, an error,
+// or both. Reading goes on behind an error with the call after the one that returned it.
+// Behind close it returns os.ErrClosed, and nothing that was read ahead.
+func (p *prefetcher) next(to *chunk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	to.batch.Reset()
+	to.infos, to.owned, to.err = to.infos[:0], to.owned[:0], nil
+	if p.ahead == 0 && !p.closed {
+		p.handle.begin(&to.batch)
+		data, info, err := p.handle.read()
+		p.add(to, data, &info, err)
+		p.handle.end(&to.batch)
+		return
+	}
+	for p.empty() && !p.closed {
+		if !p.running {
+			p.running = true
+			go p.run()
+		}
+		p.moved.Wait()
+	}
+	if p.closed {
+		to.err = os.ErrClosed
+		return
+	}
+	p.handle.end(&p.filling.batch)
+	*to, p.filling = p.filling, *to
+	p.handle.begin(&p.filling.batch)
+	p.moved.Broadcast() // there is room
+}
+
+// run reads ahead until an error.
+func (p *prefetcher) run() {
+	for more := true; more; {
+		data, info, err := p.handle.read()
+		p.mu.Lock()
+		for p.full() && !p.closed {
+			p.moved.Wait()
+		}
+		if p.empty() {
+			p.moved.Broadcast()
+		}
+		p.add(&p.filling, data, &info, err)
+		p.running = err == nil && !p.closed
+		more = p.running
+		p.mu.Unlock()
+	}
+}
+
+// add adds what a read has returned to a part.
+func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err error) {
+	if err != nil {
+		to.err = err
+		return
+	}
+	p.handle.add(&to.batch, data, info)
+	if p.batch {
+		return
+	}
+	if p.handle.borrows {
+		info.AncillaryData = slices.Clone(info.AncillaryData)
+	} else {
+		to.owned = append(to.owned, data)
+	}
+	to.infos = append(to.infos, *info)
+}
+
+// maxAheadBytes is how much is read ahead, however few packets that are.
+const maxAheadBytes = 512 << 10
+
+// empty and full tell of what has been read ahead.
+func (p *prefetcher) empty() bool { return len(p.filling.batch.Frames) == 0 && p.filling.err == nil }
+
+func (p *prefetcher) full() bool {
+	b := &p.filling.batch
+	return len(b.Frames) >= p.ahead || len(b.Buf) >= maxAheadBytes || p.filling.err != nil
+}
+
+// close ends reading ahead, as soon as the handle returns from a read.
+func (p *prefetcher) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.moved.Broadcast()
+}

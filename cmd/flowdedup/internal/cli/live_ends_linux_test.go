@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestBadEndsLive ends live runs: what was captured a second before is in a file whose
+// name is visible, and a file that was there stays.
+func TestBadEndsLive(t *testing.T) {
+	for _, where := range []place{newName, olderFile, bindMount, noReader} {
+		for _, how := range badEnds {
+			if how.signal == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s", where, how.name), func(t *testing.T) {
+				lab(t)
+				pair(t, "left", "right")
+				privateMounts(t)
+				s := setStage(t, where, ".pcapng")
+				if where == noReader {
+					r := startProgram(t, "-i", "left", "-w", s.out)
+					time.Sleep(startup)
+					r.endBy(how)
+					return
+				}
+				r := startLive(t, "-i", "left", "-w", s.out, "--window", "5s")
+				const n = 100
+				sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+				file := s.out
+				if s.older != nil {
+					file = filepath.Join(s.dir, "out_002.pcapng")
+				}
+				waitFor(t, "packets in the file", func() bool { return packetsIn(file) == n })
+				r.endBy(how)
+				if got := s.visible(); got != file || packetsIn(file) != n {
+					t.Errorf("%d packets in %s, want %d in %s", packetsIn(got), got, n, file)
+				}
+			})
+		}
+	}
+}
+
+// endBy ends a live run.
+func (r *liveRun) endBy(how badEnd) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(how.signal); err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.wait(); code != how.code {
+		r.t.Errorf("exit code %d, want %d: %s", code, how.code, r.stderr.String())
+	}
+}
+
+// startPiped starts a run that writes to a pipe.
+func startPiped(t *testing.T, args ...string) (*liveRun, *os.File) {
+	t.Helper()
+	r := &liveRun{t: t, cmd: program(t, append([]string{"live", "-i", "left", "--ring-size", "8MiB"}, args...)...)}
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = from.Close() }) // the test may have
+	r.cmd.Stdout = to
+	r.start()
+	if err := to.Close(); err != nil { // the program has it
+		t.Fatal(err)
+	}
+	r.event(" started ")
+	return r, from
+}
+
+// leave reads the first bytes of a pipe and closes it.
+func leave(t *testing.T, from *os.File) {
+	t.Helper()
+	if _, err := io.ReadFull(from, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := from.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// endsQuietly wants the end of a run that nobody reads any more, without a complaint.
+func (r *liveRun) endsQuietly() {
+	r.t.Helper()
+	if code, told := r.wait(), r.stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
+		r.t.Errorf("exit code %d\n%s", code, told)
+	}
+}
+
+// TestLiveReaderLeaves ends with the reader of its pipe, as dedup does.
+func TestLiveReaderLeaves(t *testing.T) {
+	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
+		t.Run(args, func(t *testing.T) {
+			lab(t)
+			pair(t, "left", "right")
+			r, from := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
+			frames := burst(40, func(*liveFrame) {})
+			sendTo(t, "right", frames[:40]...)
+			leave(t, from)
+			sendTo(t, "right", frames[40:]...)
+			r.endsQuietly()
+		})
+	}
+}
+
+// TestLiveReaderLeavesOthers completes other outputs, which got all that was captured.
+func TestLiveReaderLeavesOthers(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := t.TempDir()
+	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
+	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
+	const n = 80
+	frames := burst(n, func(f *liveFrame) { f.ttl-- })
+	sendTo(t, "right", frames[:n]...)
+	leave(t, from)
+	sendTo(t, "right", frames[n:]...)
+	r.endsQuietly()
+	s := r.summary(r.stderr.Bytes())
+	if got := framesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 {
+		t.Errorf("%d packets removed: %+v", len(got), s)
+	}
+	if got := savedPackets(t, state); got != s.PacketsIn {
+		t.Errorf("%d packets were saved: %+v", got, s)
+	}
+}
+
+// TestLiveHangup has SIGHUP open the file of counts again, where one is written and there
+// is no terminal; SIGTERM still ends the run.
+func TestLiveHangup(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := t.TempDir()
+	name := filepath.Join(dir, "counts.jsonl")
+	r := startLive(t, "-i", "left", "--of", "src", "--every", "1s", "--slide", "0", "--reports", name)
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	waitFor(t, "counts", func() bool { return size(name) > 0 })
+	if err := os.Rename(name, name+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	waitFor(t, "counts in a new file", func() bool { return size(name) > 0 })
+	before := size(name + ".1")
+	r.terminate()
+	if code := r.wait(); code != 143 || size(name+".1") != before {
+		t.Errorf("exit code %d: %s", code, r.stderr.String())
+	}
+}
+
+// size returns the bytes of a file, 0 if there is none.
+func size(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

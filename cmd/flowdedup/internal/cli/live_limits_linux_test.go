@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// smallDisk returns a folder with room for 512 KiB, which only the test's thread sees,
+// and programs that it starts.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := unix.Unshare(unix.CLONE_NEWNS)
+	if err == nil {
+		err = errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("small", dir, "tmpfs", 0, "size=512k"))
+	}
+	if err != nil {
+		t.Skip("no small disk: ", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill takes all room of a disk.
+func fill(t *testing.T, dir string) (name string) {
+	t.Helper()
+	name = filepath.Join(dir, "filler")
+	if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal("the disk is not small: ", err)
+	}
+	return name
+}
+
+// sendMany sends more than a small disk holds, of which every other packet is a copy, and
+// returns the packets and the copies.
+func sendMany(t *testing.T) (first, copies []string) {
+	t.Helper()
+	frames := burst(12_000, func(f *liveFrame) { f.vlan = 5 })
+	for part := range slices.Chunk(frames, 1000) {
+		sendTo(t, "right", part...)
+	}
+	for i, f := range frames {
+		if i%2 == 0 {
+			first = append(first, string(f.bytes()))
+		} else {
+			copies = append(copies, string(f.bytes()))
+		}
+	}
+	return first, copies
+}
+
+// terminate asks the run to end.
+func (r *liveRun) terminate() {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// endsFull waits for the end of a run that lost an output, and wants to be told so in
+// one line, beside that of a signal.
+func (r *liveRun) endsFull(lost string) {
+	r.t.Helper()
+	want := "\nflowdedup: " + lost + ": no space left on device"
+	if code, told := r.wait(), strings.ReplaceAll(r.stderr.String(), "flowdedup: terminated:", ""); code != exitFailed || strings.Count(told, "flowdedup: ") != 1 || !strings.Contains(told, want) {
+		r.t.Errorf("exit code %d, want %q in\n%s", code, want, told)
+	}
+}
+
+// TestLiveFull runs out of room for the only output, which ends the run. What there was
+// room for can be read.
+func TestLiveFull(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := smallDisk(t)
+	name := filepath.Join(dir, "kept.pcapng")
+	r := startLive(t, "-i", "left", "-w", name, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB")
+	first, _ := sendMany(t)
+	r.endsFull("write " + name)
+	if got := framesOf(t, name); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
+		t.Errorf("%d packets, or others", len(got))
+	}
+}
+
+// TestLiveFullBesides runs out of room for one output, which keeps what it has. Others go
+// on.
+func TestLiveFullBesides(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	small, dir := smallDisk(t), t.TempDir()
+	kept, removed, counts := filepath.Join(small, "kept.pcapng"), filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "counts.jsonl")
+	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB",
+		"--of", "src", "--every", "8760h", "--slide", "0", "--reports", counts, "--json")
+	first, copies := sendMany(t)
+	r.event("output failed")
+	r.terminate()
+	r.endsFull("write " + kept)
+	if got := framesOf(t, kept); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
+		t.Errorf("%d packets kept, or others", len(got))
+	} else if want := fmt.Sprintf("(%d packets lost)", len(first)-len(got)); !strings.Contains(r.stderr.String(), want) {
+		t.Errorf("want %s in\n%s", want, r.stderr.String())
+	}
+	if s := r.summary(r.stdout.Bytes()); s.Duplicates != uint64(len(copies)) || s.dropped() != 0 {
+		t.Errorf("%+v", s)
+	}
+	if got := framesOf(t, removed); !slices.Equal(got, copies) {
+		t.Errorf("%d packets removed, want %d", len(got), len(copies))
+	}
+	text, err := os.ReadFile(counts)
+	if rows := strings.Count(string(text), "\n"); err != nil || rows != 3 || !strings.Contains(string(text), fmt.Sprintf(`"packets":%d`, len(copies))) {
+		t.Errorf("%v: counts\n%s", err, text)
+	}
+}
+
+// TestLiveFullRotates runs out of room after some files, which stay.
+func TestLiveFullRotates(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	small, dir := smallDisk(t), t.TempDir()
+	kept := filepath.Join(small, "kept.pcapng")
+	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", filepath.Join(dir, "removed.pcapng"), "--rotate-size", "100KiB",
+		"--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB", "--json")
+	first, copies := sendMany(t)
+	r.event("output failed")
+	r.terminate()
+	r.endsFull("write " + kept)
+	files := rotatedFiles(t, small, "kept")
+	if len(files) < 4 || len(files) != len(entries(t, small)) {
+		t.Errorf("%d files of %q", len(files), entries(t, small))
+	}
+	for i, name := range files {
+		got := framesOf(t, name)
+		lost := slices.Index(first, got[0])
+		if lost < 0 || lost > 0 && i < 4 || !slices.Equal(got, first[lost:][:len(got)]) {
+			t.Fatalf("%s has %d other packets, %d behind those before", name, len(got), lost)
+		}
+		first = first[lost+len(got):]
+	}
+	var gone []string
+	for _, name := range rotatedFiles(t, dir, "removed") {
+		gone = append(gone, framesOf(t, name)...)
+	}
+	if s := r.summary(r.stdout.Bytes()); !slices.Equal(gone, copies) || s.dropped() != 0 {
+		t.Errorf("%d packets removed, want %d: %+v", len(gone), len(copies), s)
+	}
+}
+
+// TestLiveFullState cannot save the run any more: what was saved before stays, and the
+// next run goes on from it.
+func TestLiveFullState(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	dir := smallDisk(t)
+	state := filepath.Join(dir, "state")
+	args := []string{"-i", "left", "--state", state, "--state-every", "1h", "--memory", "64KiB", "--window", "1h", "--json"}
+	const n = 100
+	r := startLive(t, args...)
+	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	r.stopAfter(2 * n)
+
+	filler := fill(t, dir)
+	r = startLive(t, args...)
+	r.event("state not saved")
+	r.terminate()
+	r.endsFull("--state: output failed: write " + state)
+	if got := savedPackets(t, state); got != 2*n {
+		t.Errorf("%d packets were saved, want %d", got, 2*n)
+	}
+
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	r = startLive(t, args...)
+	fill(t, dir)
+	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	time.Sleep(50 * time.Millisecond)
+	r.terminate()
+	r.endsFull("--state: output failed: write " + state)
+	if s := r.summary(r.stdout.Bytes()); s.PacketsIn != 4*n || s.Duplicates != 3*n {
+		t.Errorf("%+v", s)
+	}
+	if got := savedPackets(t, state); got != 2*n {
+		t.Errorf("%d packets were saved, want %d", got, 2*n)
+	}
+}
+
+const (
+	// floodLimit is the memory of the cgroup, of which counters take an eighth. Without a bound they
+	// would need twice as much for floodFlows.
+	floodLimit = 128 << 20
+	floodFlows = 3 << 20
+)
+
+// memoryCgroup makes a cgroup of so much memory, of either version.
+func memoryCgroup(t *testing.T, limit int) (dir string) {
+	t.Helper()
+	for _, c := range []struct{ mount, file string }{
+		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
+	} {
+		dir = filepath.Join(c.mount, "flowdedup-test-"+strconv.Itoa(os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			continue
+		}
+		t.Cleanup(func() { waitFor(t, "the cgroup to be empty", func() bool { return os.Remove(dir) == nil }) })
+		if os.WriteFile(filepath.Join(dir, c.file), []byte(strconv.Itoa(limit)), 0) == nil {
+			return dir
+		}
+	}
+	t.Skip("no cgroup with a limit of memory can be made here")
+	return ""
+}
+
+// startInCgroup starts a live run in a cgroup, and waits until it captures.
+func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
+	t.Helper()
+	cmd := program(t, append([]string{"live"}, args...)...)
+	cmd.Args = append([]string{"sh", "-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`, dir, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	r := &liveRun{t: t, cmd: cmd}
+	cmd.Stdout = &r.stdout
+	r.start()
+	r.event(" started ")
+	return r
+}
+
+// flood sends packets each of a flow and a source of its own.
+func flood(t *testing.T, name string, flows int) {
+	t.Helper()
+	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	frame := liveFrame{ttl: 64}.bytes()
+	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+	for sent := 0; sent < flows; {
+		b.Buf, b.Frames = b.Buf[:0], b.Frames[:0]
+		for range 2048 {
+			b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(frame)), WireLen: uint32(len(frame))})
+			b.Buf = append(b.Buf, frame...)
+			source := b.Buf[len(b.Buf)-len(frame)+14+12:]
+			binary.BigEndian.PutUint32(source, uint32(sent)*0x9e3779b1)
+			sent++
+		}
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLiveFlood survives a flood of spoofed sources in a cgroup that has too little memory to remember
+// them, and counts them.
+func TestLiveFlood(t *testing.T) {
+	lab(t)
+	dir := memoryCgroup(t, floodLimit)
+	pair(t, "left", "right")
+	reports := filepath.Join(t.TempDir(), "counts.jsonl")
+	r := startInCgroup(t, dir, "-i", "right", "--ring-size", "16MiB", "--of", "src,flow", "--every", "8760h", "--slide", "1s",
+		"--reports", reports, "--json")
+	flood(t, "left", floodFlows)
+	time.Sleep(3 * time.Second) // the last report of the past has all
+	s := r.stop()
+	if s.PacketsIn < floodFlows/10 {
+		t.Skipf("only %d of %d packets were captured", s.PacketsIn, floodFlows)
+	}
+	rows := floodRows(t, reports)
+	if len(rows) != 4 {
+		t.Errorf("%d last counts, want those of the window and of the past: %+v", len(rows), rows)
+	}
+	for _, row := range rows {
+		// Bounds fail in 5 of 100 runs. Three times as wide they do not (6 standard deviations).
+		off, wide := math.Abs(float64(row.Distinct)-float64(s.PacketsIn)), 3*float64(row.High-row.Low)/2
+		if off > wide || row.Low > row.Distinct || row.Distinct > row.High {
+			t.Errorf("%+v, want %d", row, s.PacketsIn)
+		}
+		if row.Of == "flow" && row.Low == row.High || float64(row.High-row.Low) > 0.1*float64(row.Distinct) {
+			t.Errorf("%+v: not a good sample", row)
+		}
+	}
+	t.Logf("%d packets captured, %d dropped: %+v", s.PacketsIn, s.dropped(), rows)
+}
+
+// floodRow is the part of a report that the test looks at.
+type floodRow struct {
+	Of, Family, Method           string
+	Distinct, Low, High, Packets uint64
+	MemoryBytes                  int `json:"memory_bytes"`
+}
+
+// floodRows returns the last counts of IPv4, of the window and of the past.
+func floodRows(t *testing.T, name string) (rows []floodRow) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := map[[2]string]floodRow{}
+	for line := range strings.Lines(string(data)) {
+		var row floodRow
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(errors.Join(err, errors.New(line)))
+		}
+		if row.Family == "ipv4" {
+			last[[2]string{row.Of, row.Method}] = row
+		}
+	}
+	for _, row := range last {
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,90 @@
+package live
+
+import (
+	"io"
+	"math"
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// batches are a source of so many packets each, one behind each block.
+type batches struct {
+	capture.Source
+	sizes   []int
+	stopped bool
+}
+
+func (s *batches) Next(b *capture.Batch) error {
+	b.Reset()
+	if len(s.sizes) == 0 {
+		return io.EOF
+	}
+	for i := range s.sizes[0] {
+		b.Blocks = append(b.Blocks, capture.Block{Before: uint32(i)})
+		b.Frames = append(b.Frames, capture.Frame{})
+	}
+	s.sizes = s.sizes[1:]
+	return nil
+}
+
+func (s *batches) Stop() { s.stopped = true }
+
+// TestLimit cuts the batch that has more packets than are wanted, and takes only blocks
+// of later ones.
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		packets uint64
+		want    []int // packets of each batch
+	}{
+		{0, []int{5, 0, 5, 3}}, {1, []int{1, 0, 0, 0}}, {4, []int{4, 0, 0, 0}}, {5, []int{5, 0, 0, 0}},
+		{6, []int{5, 0, 1, 0}}, {13, []int{5, 0, 5, 3}}, {14, []int{5, 0, 5, 3}},
+	} {
+		inner := &batches{sizes: []int{5, 0, 5, 3}}
+		sizes, left := inner.sizes, c.packets
+		src := limit(inner, c.packets)
+		for i, want := range c.want {
+			b := &capture.Batch{}
+			if err := src.Next(b); err != nil || len(b.Frames) != want || len(b.Blocks) != sizes[i] {
+				t.Fatalf("limit %d, batch %d: %d packets and %d blocks, %v", c.packets, i, len(b.Frames), len(b.Blocks), err)
+			}
+			for _, k := range b.Blocks {
+				if int(k.Before) > want {
+					t.Errorf("limit %d, batch %d: a block behind %d of %d packets", c.packets, i, k.Before, want)
+				}
+			}
+			left -= uint64(want)
+			if over := c.packets > 0 && left == 0; inner.stopped != over {
+				t.Errorf("limit %d, batch %d: stopped %v", c.packets, i, inner.stopped)
+			}
+		}
+		if err := src.Next(&capture.Batch{}); err != io.EOF {
+			t.Errorf("limit %d: %v", c.packets, err)
+		}
+	}
+}
+
+// TestPlaces finds interfaces by their names.
+func TestPlaces(t *testing.T) {
+	all, err := net.Interfaces()
+	if err != nil || len(all) == 0 {
+		t.Skip("no interfaces: ", err)
+	}
+	here := flow.CapturePoint{Index: uint32(all[0].Index)}
+	elsewhere, away := flow.CapturePoint{Index: here.Index + 1000}, flow.CapturePoint{Interface: 2, Index: math.MaxInt32}
+	saved := []flow.CapturePoint{{}, {Interface: 1}, here, elsewhere, here, away, away}
+	names := []string{"", "", all[0].Name, all[0].Name, "another one", "far away", ""}
+	want := []flow.CapturePoint{{}, {Interface: 1}, here, here, {}, away, away}
+	var p ifaceNames
+	got, err := p.resume(saved, names)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, want %v, %v", got, want, err)
+	}
+	names[4] = ""
+	if got := p.of(append(got, here, away)); !slices.Equal(got, append(names, all[0].Name, "")) {
+		t.Errorf("names %q", got)
+	}
+}

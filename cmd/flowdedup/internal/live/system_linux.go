@@ -1,0 +1,167 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// become gives up all privileges for those of a user, unless the name is empty. Going
+// from root to another user takes every capability away, on all threads, and no program
+// that they start can give any back.
+func become(name string) error {
+	if name == "" {
+		return nil
+	}
+	to, err := lookupCredentials(name)
+	if err != nil {
+		return fmt.Errorf("--user %s: %w", name, err)
+	}
+	for _, step := range []func() error{
+		func() error { return syscall.Setgroups(to.groups) },
+		func() error { return syscall.Setgid(to.gid) },
+		func() error { return syscall.Setuid(to.uid) },
+		forbidNewPrivileges,
+	} {
+		if err := step(); errors.Is(err, syscall.EPERM) {
+			return fmt.Errorf("--user %s: not permitted: start as root, or leave --user out and give the program CAP_NET_RAW alone", name)
+		} else if err != nil {
+			return fmt.Errorf("--user %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// credentials is who a process may be: numbers of a user, its group, and further groups.
+type credentials struct {
+	uid, gid int
+	groups   []int
+}
+
+// lookupCredentials returns who is meant by USER or USER:GROUP, each a name or a number. Without a
+// group there are all that the user is in. A number that nobody has a name for is its
+// own group then: containers know few names.
+func lookupCredentials(name string) (credentials, error) {
+	person, group, both := strings.Cut(name, ":")
+	id, err := lookupUser(person)
+	if err != nil || !both {
+		return id, err
+	}
+	if id.gid, err = number(group); err != nil {
+		found, err := user.LookupGroup(group)
+		if err != nil {
+			return credentials{}, errors.New("there is no such group")
+		}
+		if id.gid, err = number(found.Gid); err != nil {
+			return credentials{}, err
+		}
+	}
+	id.groups = []int{id.gid}
+	return id, nil
+}
+
+func lookupUser(name string) (credentials, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		n, err := number(name)
+		if err != nil {
+			return credentials{}, errors.New("there is no such user")
+		}
+		if u, err = user.LookupId(strconv.Itoa(n)); err != nil {
+			return credentials{uid: n, gid: n, groups: []int{n}}, nil
+		}
+	}
+	groups, err := u.GroupIds()
+	if err != nil {
+		return credentials{}, err
+	}
+	all, err := numbers(append([]string{u.Uid, u.Gid}, groups...))
+	if err != nil {
+		return credentials{}, err
+	}
+	return credentials{all[0], all[1], all[2:]}, nil
+}
+
+func numbers(texts []string) (all []int, err error) {
+	for _, text := range texts {
+		n, err := number(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// number reads the number of a user or group. The last one of 32 bits would change
+// nothing.
+func number(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err == nil && n == 1<<32-1 {
+		err = strconv.ErrRange
+	}
+	return int(n), err
+}
+
+// forbidNewPrivileges sets PR_SET_NO_NEW_PRIVS on all threads: no set-user-ID program and
+// no file capability counts any more. It is an attribute of a thread, and Go sets such on
+// all of them only where no C is linked in. The kernel does so with a filter of system
+// calls that is for all threads, which here allows every call: see
+// seccomp_sync_threads in its kernel/seccomp.c.
+func forbidNewPrivileges() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return os.NewSyscallError("PR_SET_NO_NEW_PRIVS", err)
+	}
+	allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
+	program := unix.SockFprog{Len: 1, Filter: &allow}
+	// Nothing here is secret from itself, so processors need not slow down for it.
+	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	switch {
+	case errno != 0:
+		return os.NewSyscallError("seccomp", errno)
+	case thread != 0:
+		return fmt.Errorf("seccomp: thread %d has another filter", thread)
+	}
+	return nil
+}
+
+// ErrLoop is what the refusal to forward in a circle wraps.
+var ErrLoop = errors.New("would capture again what it forwards")
+
+// refuseForward returns an error if what is sent to an interface shows up at one that is
+// captured from, or if one that is captured from has frames that cannot be sent.
+func refuseForward(captured []string, to string) error {
+	if to == "" {
+		return nil
+	}
+	reached, err := ring.ReachedFrom(to)
+	if err != nil {
+		return err
+	}
+	for _, name := range captured {
+		switch {
+		case name == ring.Any || name == to:
+			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
+		case reached[name]:
+			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
+		}
+		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
+		}
+	}
+	return nil
+}

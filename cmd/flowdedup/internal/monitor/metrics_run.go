@@ -1,0 +1,211 @@
+package monitor
+
+import (
+	"strconv"
+
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+)
+
+// commonProtocols have a value also while they have no duplicates: rates are 0 then, and
+// not unknown, and hold the first ones.
+var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
+
+var trafficMetrics = []metric{
+	{"start_time_seconds", "When the run began, in seconds since the epoch.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Started) })},
+	{"last_status_timestamp_seconds", "When all the other values were taken, in seconds since the epoch.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return unixSeconds(s.Now) })},
+	{"packets_total", "Packets judged.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.PacketsIn) })},
+	{"bytes_total", "Captured bytes of the packets judged.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.BytesIn) })},
+	{"kept_bytes_total", "Captured bytes of the packets that are no duplicates.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.BytesOut) })},
+	{"duplicates_total", "Duplicates found, by protocol.", counter, []string{"protocol"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for protocol, n := range s.DuplicatesByProtocol {
+				give(float64(n), protocol)
+			}
+			for _, protocol := range commonProtocols {
+				if _, there := s.DuplicatesByProtocol[protocol]; !there {
+					give(0, protocol)
+				}
+			}
+		}},
+	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
+	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for _, r := range diffCounts(&s.Diffs) {
+				give(float64(r.count), r.name)
+			}
+		}},
+}
+
+var ringLabels = []string{"interface", "ring"}
+
+// eachRing takes a value of each ring.
+func eachRing(of func(r *ring.Stats) uint64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Rings {
+			r := &s.Rings[i]
+			give(float64(of(r)), r.Interface, strconv.Itoa(r.Ring))
+		}
+	}
+}
+
+var kernelMetrics = []metric{
+	{"kernel_received_total", "Packets that passed the kernel's filter, the dropped ones among them.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Received })},
+	{"kernel_dropped_total", "Packets that the kernel dropped since the ring was full.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Dropped })},
+	{"kernel_freezes_total", "How often the ring became full.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Freezes })},
+	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Delivered })},
+	{"ring_cut_total", "Packets captured in part.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Truncated })},
+	{"ring_merged_total", "Packets that the host had put together of several (GRO, GSO).", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Coalesced })},
+	{"ring_no_checksum_total", "Packets with checksums that the host had left to be filled in.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.ChecksumOffloaded })},
+	{"ring_tagged_total", "Packets with a VLAN tag that was put back.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Tagged })},
+	{"ring_hardware_timed_total", "Packets with the time of the network card.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Hardware })},
+	{"ring_outages_total", "How often the interface went down or away.", counter, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 { return r.Outages })},
+	{"ring_interface_down", "1 while the interface is down or away.", gauge, ringLabels,
+		eachRing(func(r *ring.Stats) uint64 {
+			if r.Down {
+				return 1
+			}
+			return 0
+		})},
+}
+
+var filterMetrics = []metric{
+	{"filter_info", "The filter of duplicates.", gauge, []string{"method", "identity", "window"},
+		func(s *live.Status, give func(float64, ...string)) {
+			give(1, s.Filter.Method, s.Filter.Identity, s.Filter.Window)
+		}},
+	{"filter_memory_bytes", "Memory of the filter.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.MemoryBytes) })},
+	{"filter_fill_ratio", "Share of the filter's cells that are taken.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return s.Filter.Fill })},
+	{"filter_predicted_false_positive_ratio", "Predicted share of the packets that are wrongly taken for duplicates.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return s.Filter.PredictedFPR })},
+	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
+	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+}
+
+// eachDistinct takes a value of each count, or of each that slides.
+func eachDistinct(sliding bool, of func(d *live.Distinct) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Distinct {
+			d := &s.Distinct[i]
+			if !sliding || d.Span > 0 {
+				give(of(d), d.Of, d.Family)
+			}
+		}
+	}
+}
+
+var distinctLabels = []string{"of", "family"}
+
+var distinctMetrics = []metric{
+	{"distinct", "Distinct keys in the window that is open, and in the span before now.", gauge, []string{"of", "family", "kind"},
+		func(s *live.Status, give func(float64, ...string)) {
+			for i := range s.Distinct {
+				d := &s.Distinct[i]
+				give(float64(d.Window), d.Of, d.Family, "window")
+				if d.Span > 0 {
+					give(float64(d.Sliding), d.Of, d.Family, "sliding")
+				}
+			}
+		}},
+	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
+		eachDistinct(false, func(d *live.Distinct) float64 { return unixSeconds(d.WindowStart) })},
+	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return d.Span.Seconds() })},
+	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.Low) })},
+	{"distinct_sliding_high", "Upper bound of the sliding count.", gauge, distinctLabels,
+		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.High) })},
+}
+
+// eachOutput takes a value of each output.
+func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		for i := range s.Outputs {
+			give(of(&s.Outputs[i]), s.Outputs[i].Name)
+		}
+	}
+}
+
+// forward takes a value of the interface that packets are sent to, if there is one.
+func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Forward != nil {
+			give(float64(of(s.Forward)), s.Forward.Interface)
+		}
+	}
+}
+
+// state takes a value of the state file, if there is one.
+func state(of func(f *live.State) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.State != nil {
+			give(of(s.State))
+		}
+	}
+}
+
+var (
+	outputLabel  = []string{"output"}
+	forwardLabel = []string{"interface"}
+)
+
+var outputMetrics = []metric{
+	{"output_packets_total", "Packets written to an output.", counter, outputLabel,
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Packets) })},
+	{"output_bytes_total", "Bytes written to an output.", counter, outputLabel,
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Bytes) })},
+	{"output_files_total", "Complete files of an output that rotates.", counter, outputLabel,
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Files) })},
+	{"output_lost_packets_total", "Packets that were for an output and are not there.", counter, outputLabel,
+		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
+	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
+		eachOutput(func(o *sink.Output) float64 { return failureGauge(o.Failed) })},
+	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
+		forward(func(f *sink.Forward) uint64 { return f.Sent })},
+	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
+		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
+	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
+		func(s *live.Status, give func(float64, ...string)) {
+			if f := s.Forward; f != nil {
+				give(float64(f.Truncated), f.Interface, "cut")
+				give(float64(f.TooLong), f.Interface, "too_long")
+				give(float64(f.Refused), f.Interface, "refused")
+				give(float64(f.Lost), f.Interface, "lost")
+			}
+		}},
+	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
+		forward(func(f *sink.Forward) uint64 { return f.Retries })},
+	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
+		func(s *live.Status, give func(float64, ...string)) {
+			if f := s.Forward; f != nil {
+				give(failureGauge(f.Failed), f.Interface)
+			}
+		}},
+	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
+		state(func(f *live.State) float64 { return unixSeconds(f.Saved) })},
+	{"state_bytes", "Size of the state that was saved.", gauge, nil,
+		state(func(f *live.State) float64 { return float64(f.Bytes) })},
+	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
+		state(func(f *live.State) float64 { return failureGauge(f.Failed) })},
+}

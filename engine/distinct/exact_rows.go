@@ -1,0 +1,274 @@
+package distinct
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// exactKind is what counters in exact rows differ in. E is what their kernel looks up, W
+// the word that it stores; the top bits of words are the numbers of lines.
+type exactKind[E any, W rowtable.Word] struct {
+	name   string // for errors
+	method string
+	width  uint // bits a word
+	// test is the kernel, of which asm.TestAndSetExact32 says what it does.
+	testAndSet func(lines []layout.Line, seen []uint64, elements []E, spill []uint32) int
+	// move puts what lines from to to-1 of src hold into dst.
+	move func(dst, src []layout.Line, from, to int)
+	// thin takes words that have one of some bits from lines from to to-1, and counts them.
+	thin    func(lines []layout.Line, from, to int, out W) int
+	word    func(E) W
+	element func(W) E              // with that word
+	growAt  func(lines int) uint64 // the count at which so many lines grow
+	cells   func(lines int) int    // that each of so many lines has
+}
+
+// exactRows is what counters in exact rows have in common: lines that double, or are thinned
+// where there is no more memory, and the books of them.
+type exactRows[E any, W rowtable.Word] struct {
+	exactState
+	rows     rowtable.Rows[W]
+	kind     *exactKind[E, W]
+	sides    *rowtable.Sides[E] // nil before the first pass
+	maxLines int                // lines after which a bitmap follows
+
+	overflowing [rowtable.Step]uint32
+	seen        [rowtable.Step / 64]uint64
+}
+
+// exactState are the books of exactRows.
+type exactState struct {
+	held       uint64 // elements that are remembered
+	firsts     [maxSampleLevel + 1]uint64
+	level      uint   // of the sample
+	growAt     uint64 // the number of elements at which to grow
+	position   int    // in the stream, modulo Step
+	first      int    // lines to start with
+	maxAllowed int    // lines that are allowed, 0 for any number
+}
+
+// maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are
+// not keyed could ask for more.
+const maxSampleLevel = 32
+
+// start makes the first lines, a power of two.
+func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, factor uint64) error {
+	x.kind, x.first, x.maxLines = kind, lines, maxLines
+	shape := rowtable.Shape{Name: kind.name, Width: kind.width, Cells: kind.cells, Factor: factor}
+	if err := x.rows.Open(shape, lines); err != nil {
+		return err
+	}
+	x.growAt = kind.growAt(lines)
+	return nil
+}
+
+// untilDecision decides where a decision is due, and returns how many of so many elements come
+// before the next.
+func (x *exactRows[E, W]) untilDecision(elements int) int {
+	if x.position == rowtable.Step {
+		x.position = 0
+		x.decide()
+	}
+	return min(rowtable.Step-x.position, elements)
+}
+
+// step handles elements between two decisions, and sets their bits of seen from bit at on.
+func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
+	if x.level == 0 && !x.rows.Passing() {
+		x.lookup(&x.rows.Table, x.seen[:], elements)
+		x.count(0, x.seen[:], len(elements))
+	} else {
+		x.lookupSides(elements)
+	}
+	bitset.Or(seen, at, x.seen[:], len(elements))
+	x.position += len(elements)
+}
+
+// count enters the first sightings among elements of a sample.
+func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
+	n := uint64(elements)
+	for _, word := range seen[:(elements+63)/64] {
+		n -= uint64(bits.OnesCount64(word))
+	}
+	x.held += n
+	x.firsts[level] += n
+}
+
+// lookup tests and sets elements in one table.
+func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elements []E) {
+	lines := table.Arena.Lines()
+	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
+	spills := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
+	for _, i := range x.overflowing[:spills] {
+		if table.Overflow.TestAndSet(x.kind.word(elements[i])) {
+			seen[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// sampleBits returns the bits of which an element of a sample has none.
+func sampleBits[W rowtable.Word](level uint) W { return 1<<level - 1 }
+
+// levels returns the levels of the samples that words from the mark on belong to, and those
+// below it.
+func (x *exactRows[E, W]) levels() [2]uint {
+	if x.rows.Thinning {
+		return [2]uint{x.level, x.level + 1}
+	}
+	return [2]uint{x.level, x.level}
+}
+
+// lookupSides tests and sets elements on both sides of the mark, as far as they are sampled. The
+// others count as seen.
+func (x *exactRows[E, W]) lookupSides(elements []E) {
+	a, levels := x.sides, x.levels()
+	n := rowtable.Split(a, elements, x.kind.word, x.rows.Mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
+	for w := range x.seen {
+		x.seen[w] = bitset.LowBits(len(elements) - 64*w)
+	}
+	var seen [rowtable.Step / 64]uint64
+	for side, table := range []*rowtable.Table[W]{&x.rows.Table, x.rows.Target()} {
+		x.lookup(table, seen[:], a.Elements[side][:n[side]])
+		x.count(levels[side], seen[:], n[side])
+		for w, word := range seen[:(n[side]+63)/64] {
+			for fresh := ^word & bitset.LowBits(n[side]-64*w); fresh != 0; fresh &= fresh - 1 {
+				i := a.At[side][64*w+bits.TrailingZeros64(fresh)]
+				x.seen[i/64] &^= 1 << (i % 64)
+			}
+		}
+	}
+}
+
+// decide starts to grow, or to thin, where that is due, or goes on with it.
+func (x *exactRows[E, W]) decide() {
+	if !x.rows.Passing() && (x.held < x.growAt || !x.begin()) {
+		return
+	}
+	x.work()
+}
+
+// begin begins a pass: rows grow as far as they may and there is memory, and then are thinned if
+// there is a bound. Else further elements go to the sets of what has spilled, and growth is
+// tried again when there are twice as many.
+func (x *exactRows[E, W]) begin() bool {
+	next := 2 * x.rows.Lines()
+	if next > x.maxLines {
+		next = layout.BitmapLines
+	}
+	switch {
+	case (x.maxAllowed == 0 || next <= x.maxAllowed) && x.rows.Grow(next) == nil:
+	case x.maxAllowed > 0 && x.level < maxSampleLevel:
+		x.rows.Thin()
+	default:
+		x.growAt *= 2
+		return false
+	}
+	if x.sides == nil {
+		x.sides = new(rowtable.Sides[E])
+	}
+	return true
+}
+
+// work handles the next lines of the pass.
+func (x *exactRows[E, W]) work() {
+	from, to, spilled := x.rows.Next()
+	out := W(0)
+	if x.rows.Thinning {
+		out = sampleBits[W](x.level + 1)
+		x.rows.Table.Copying.KeepRange(from, to)
+		x.held -= uint64(x.kind.thin(x.rows.Table.Arena.Lines(), from, to, out))
+	} else {
+		x.kind.move(x.rows.Wider.Arena.Lines(), x.rows.Table.Arena.Lines(), from, to)
+	}
+	x.placeOverflow(spilled, out)
+	thinned := x.rows.Thinning
+	if !x.rows.Finish(from, to) {
+		return
+	}
+	x.growAt = x.kind.growAt(x.rows.Lines())
+	if thinned {
+		x.level++
+	}
+}
+
+// placeOverflow gives words that spilled a place where those of their lines have theirs, but for those
+// that have one of some bits. x.seen is free between two steps.
+func (x *exactRows[E, W]) placeOverflow(spilled rowtable.OverflowSet[W], out W) {
+	elements, n := &x.sides.Elements[0], 0
+	for y := range spilled.All {
+		if y&out != 0 {
+			x.held--
+			continue
+		}
+		elements[n] = x.kind.element(y)
+		if n++; n == len(elements) {
+			x.lookup(x.rows.Target(), x.seen[:], elements[:n])
+			n = 0
+		}
+	}
+	x.lookup(x.rows.Target(), x.seen[:], elements[:n])
+}
+
+// sum returns what first sightings say of the number of elements. Each one of a sample of 2^level
+// stands for so many: the sum has no bias, and its variance is the sum of 2^level (2^level - 1)
+// (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That is so however
+// levels came about: what is first seen in a sample stays first.
+func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
+	for level, n := range x.firsts {
+		sum.Add(n, uint8(level), 1, 1)
+	}
+	if level := x.levels()[1]; level > 0 {
+		sum.Weight = math.Ldexp(1, int(level))
+	}
+	return sum
+}
+
+// counts returns what is known of the elements, of which so many are missing from the mean.
+func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
+	sum := x.sum()
+	c := engine.Counts{MemoryBytes: x.rows.Bytes(), Method: x.kind.method}
+	low, high := sum.Bounds()
+	if sum.Weight > 1 {
+		c.Method = "sampled-rows"
+	}
+	c.Distinct = uint64(math.Round(sum.Mean + missed))
+	c.Low, c.High = min(low, c.Distinct), max(high+theory.PoissonQuantile(0.95, missed), c.Distinct)
+	return c
+}
+
+// Limit is as Bounded says.
+func (x *exactRows[E, W]) Limit(bytes int) { x.maxAllowed = max(1, bytes/layout.LineSize) }
+
+// Needs is as Bounded says.
+func (x *exactRows[E, W]) Needs(more int) int {
+	lines := x.rows.Final()
+	for more > 0 && x.kind.growAt(lines) <= x.held+uint64(more) {
+		if lines *= 2; lines > x.maxLines {
+			lines = layout.BitmapLines
+		}
+	}
+	return lines*layout.LineSize + x.rows.Table.Overflow.Bytes + x.rows.Wider.Overflow.Bytes
+}
+
+// MemoryFor is as Sized says, as far as Limit allows.
+func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
+	lines := 1
+	for lines < x.maxLines && (x.maxAllowed == 0 || 2*lines <= x.maxAllowed) && x.kind.growAt(lines) < elements {
+		lines *= 2
+	}
+	return lines * layout.LineSize
+}
+
+// Populate is as Sized says.
+func (x *exactRows[E, W]) Populate() {
+	x.rows.Table.Arena.Populate(0, x.rows.Lines())
+}
+
+// Close is as Counter says.
+func (x *exactRows[E, W]) Close() error { return x.rows.Close() }

@@ -1,0 +1,19 @@
+package sizing_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/flowdedup/flowdedup/engine/sizing"
+)
+
+// Which filter finds the copies among the last million packets, and in how much memory?
+func ExamplePlan() {
+	answer, err := sizing.Plan(sizing.Question{Kind: sizing.Count, Elements: 1e6, FPR: 1e-6})
+	if err != nil {
+		log.Fatal(err)
+	}
+	best := answer.Recommended
+	fmt.Printf("%s: %d MiB, FPR %.0e, FNR %.0e\n", best.Method.Title, best.MemoryBits>>23, best.FPR, best.FNR)
+	// Output: timed rows: 60 MiB, FPR 5e-12, FNR 1e-04
+}

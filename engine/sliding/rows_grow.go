@@ -1,0 +1,236 @@
+package sliding
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// sweptAtOnce is how many lines a new step has swept at once, if so many are owed: the others
+// wait for the elements to come.
+const sweptAtOnce = 1 << 12
+
+// growAt is the number of cells at which lines double.
+func (s *Rows) growAt() int { return rowLoad * s.rows.Lines() }
+
+// Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
+func (s *Rows) Limit(bytes int) {
+	lines := max(min(int64(bytes)/layout.LineSize, rowtable.MaxLines), layout.SlidingLines)
+	s.maxLines = 1 << (bits.Len64(uint64(lines)) - 1)
+}
+
+// Needs is as Bounded says.
+func (s *Rows) Needs(more int) int {
+	lines := s.rows.Final()
+	for more > 0 && rowLoad*lines <= s.taken+more {
+		lines *= 2
+	}
+	return lines*layout.LineSize + s.rows.Table.Overflow.Bytes + s.rows.Wider.Overflow.Bytes
+}
+
+// lookup tests and sets words in one table.
+func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []uint64, dates []uint16) {
+	p := &s.pending
+	lines := table.Arena.Lines()
+	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
+	spills := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
+	for _, i := range p.overflowing[:spills] {
+		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
+	}
+}
+
+// wordOf is the word of an element, itself.
+func wordOf(word uint64) uint64 { return word }
+
+// lookupSides tests and sets the first n elements that wait, while some lines have moved.
+func (s *Rows) lookupSides(n int) {
+	p := &s.pending
+	sides := rowtable.Split(s.sides, p.words[:n], wordOf, s.rows.Mark(), [2]uint64{})
+	for side, table := range []*rowtable.Table[uint64]{&s.rows.Table, &s.rows.Wider} {
+		at := s.sides.At[side][:sides[side]]
+		for i, place := range at {
+			p.sideDates[i] = p.dates[place]
+		}
+		s.lookup(table, p.sideBefore[:len(at)], s.sides.Elements[side][:len(at)], p.sideDates[:len(at)])
+		for i, place := range at {
+			p.before[place] = p.sideBefore[i]
+		}
+	}
+}
+
+// overflowDated remembers an element of a line that is full, and returns what
+// asm.TestAndSetSliding would have.
+func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
+	last, known := spilled.DateOf(overflowWord(word))
+	if !known {
+		*last = date
+		return 0
+	}
+	before = *last | layout.SlidingPresent
+	if (date-*last)&dateMask < layout.SlidingPresent/2 {
+		*last = date
+	}
+	return before
+}
+
+// overflowWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
+func overflowWord(word uint64) uint64 { return word | 63 }
+
+// place puts an element that is nowhere into its line, or to those spilled. Lines that have
+// spilled elements are full: passes fill them up.
+func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
+	lines := table.Arena.Lines()
+	row := &lines[word>>s.rows.Shift(len(lines))]
+	if at := slices.Index(row[:], 0); at >= 0 {
+		row[at] = layout.SlidingCell(word) | uint64(date)
+		return
+	}
+	overflowDated(&table.Overflow, word, date)
+}
+
+// decide begins a pass if the lines are full, which doubles them or, where there is no memory for
+// more, halves the sample; and goes on with that, or with sweeping.
+func (s *Rows) decide() {
+	if !s.rows.Passing() && s.taken >= s.growAt() {
+		s.begin()
+	}
+	if s.rows.Passing() || s.owed() > 0 {
+		s.work()
+	}
+}
+
+// begin begins to grow, or to halve the sample. Lines that were to be swept are handled, too.
+func (s *Rows) begin() {
+	if next := 2 * s.rows.Lines(); next > s.maxLines || s.rows.Grow(next) != nil {
+		s.rows.Thin()
+		s.thinned = make([]uint32, len(s.counts))
+	}
+	if s.sides == nil {
+		s.sides = new(rowtable.Sides[uint64])
+	}
+}
+
+// work handles the next lines: those of the pass, or those that are swept next.
+func (s *Rows) work() {
+	from, to, spilled := s.rows.Next()
+	s.sweepDebt = max(0, s.sweepDebt-int64(to-from)*s.steps)
+	if s.rows.Thinning {
+		s.recount(from, to)
+	}
+	s.purge(from, to)
+	if s.rows.Growing() {
+		line.SplitSlidingRows(s.rows.Wider.Arena.Lines(), s.rows.Table.Arena.Lines(), from, to)
+	}
+	s.placeOverflow(spilled)
+	thinned := s.rows.Thinning
+	if s.rows.Finish(from, to) && thinned {
+		s.halved()
+	}
+}
+
+// halved ends the pass that halved the sample.
+func (s *Rows) halved() {
+	s.level, s.levelStep = s.level+1, s.current
+	for i := range s.levels {
+		s.levels[i] = max(s.levels[i], uint8(s.level))
+	}
+	s.counts, s.thinned = s.thinned, nil
+}
+
+// recount takes the elements of lines from to to-1 from one count to the other, those that stay
+// in the sample.
+func (s *Rows) recount(from, to int) {
+	for i := range s.rows.Table.Arena.Lines()[from:to] {
+		for _, cell := range s.rows.Table.Arena.Lines()[from+i] {
+			if cell != 0 {
+				s.recountCell(cell)
+			}
+		}
+	}
+}
+
+func (s *Rows) recountCell(cell uint64) {
+	term, slot := s.expiry(), cell&uint64(len(s.counts)-1)
+	if term.expired(cell) != 0 {
+		return // its date is another one's now
+	}
+	s.counts[slot]--
+	if term.drops(cell) == 0 {
+		s.thinned[slot]++
+	}
+}
+
+// owed returns how many lines are to be swept.
+func (s *Rows) owed() int64 { return s.sweepDebt / s.steps }
+
+// sweep has lines swept as so many steps ask for: some now, and at least as many as keep dates
+// apart. Those are compared up to SlidingKnown/2 steps, and a line may wait for two sweeps if a
+// pass begins meanwhile.
+func (s *Rows) sweep(steps int64) {
+	lines := int64(s.rows.Lines())
+	s.sweepDebt = min(s.sweepDebt+steps*sweepsInWindow*lines, lines*s.steps)
+	least := 2*steps*lines/(layout.SlidingPresent/2-s.steps) + 1
+	for todo := max(least, min(s.owed(), sweptAtOnce)); todo > 0; todo -= int64(s.rows.Group(int(lines))) {
+		s.work()
+	}
+}
+
+// expiry says which cells are remembered, in a value that loops keep in registers.
+type expiry struct{ current, steps, sample uint64 }
+
+func (s *Rows) expiry() expiry {
+	level := s.level
+	if s.rows.Thinning {
+		level++
+	}
+	return expiry{uint64(s.current), uint64(s.steps), sampleMask(level)}
+}
+
+// expired returns 1 for a cell that is older than the window, else 0.
+func (t expiry) expired(cell uint64) uint64 {
+	_, old := bits.Sub64(t.steps, (t.current-cell)&dateMask, 0)
+	return old
+}
+
+// drops returns 1 for a cell that is old or not in the sample, else 0.
+func (t expiry) drops(cell uint64) uint64 {
+	_, unsampled := bits.Sub64(0, cell&t.sample, 0)
+	return t.expired(cell) | unsampled
+}
+
+// purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
+// nobody could guess which ones go.
+func (s *Rows) purge(from, to int) {
+	s.rows.Table.Copying.KeepRange(from, to)
+	lines, term := s.rows.Table.Arena.Lines()[from:to], s.expiry()
+	freed := uint64(0)
+	for i := range lines {
+		row := &lines[i]
+		for at, cell := range row {
+			out := term.drops(cell)
+			row[at] = cell & (out - 1)
+			freed += cell >> layout.SlidingDateBits & out
+		}
+	}
+	s.taken -= int(freed)
+}
+
+// placeOverflow gives spilled elements their places where those of their lines have theirs, but for
+// those that are out.
+func (s *Rows) placeOverflow(spilled rowtable.OverflowSet[uint64]) {
+	term, table := s.expiry(), s.rows.Target()
+	for word, date := range spilled.All {
+		cell := layout.SlidingCell(word) | uint64(date)
+		if s.rows.Thinning {
+			s.recountCell(cell)
+		}
+		if term.drops(cell) == 0 {
+			s.place(table, word, date)
+		} else {
+			s.taken--
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package window
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// windowSlices is how many slices of a window demand counts in, and groupElements how
+// many elements it takes at a time, as if all came with the last one.
+const (
+	windowSlices  = 8
+	groupElements = 8
+)
+
+// workingSet measures how many elements a window asks a filter to remember: those
+// kept in the last eight slices of an eighth of the window and in the running
+// one. It is at most an eighth and a group too high for a steady stream. A clock that
+// jumps starts the count again; the peak stays.
+type workingSet struct {
+	length uint64 // of a slice, in ticks
+	start  int64  // of the running slice
+	kept   [windowSlices + 1]uint64
+	slice  int    // the running slice's place in kept
+	live   uint64 // sum of kept
+	peak   uint64
+
+	size  int    // of the group that has begun, whose first element came at first
+	fresh uint64 // those of it that were kept
+	first int64
+
+	late      lateness
+	groups    uint64 // that were counted
+	unsampled uint64 // elements kept since late saw the last sample
+
+	// What growth waits for: more live elements than most, and time to have passed since, or
+	// so many elements to be kept. Both are noted once, as the number of elements before.
+	limit  uint64
+	overAt uint64 // 0 for not yet
+	since  int64  // or NoTick
+	until  uint64
+	pastAt uint64 // 0 for not yet
+}
+
+// newWorkingSet makes the demand of a window, in ticks, on a filter of so many lines.
+func newWorkingSet(window int64, lines int) workingSet {
+	return workingSet{
+		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
+		limit: math.MaxUint64, since: layout.NoTick,
+	}
+}
+
+// setLimit waits for more live elements than most, or no more.
+func (m *workingSet) setLimit(most uint64) { m.limit, m.overAt = most, 0 }
+
+// watch waits for the stream to be windows behind a time, or for so many elements to be kept,
+// or no more where the time is NoTick.
+func (m *workingSet) watch(since int64, until uint64) { m.since, m.until, m.pastAt = since, until, 0 }
+
+// observe counts the elements that seen does not mark as copies, and those that are late if
+// there may be such. Groups go on from call to call, so that the sizes of calls do not
+// matter.
+func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
+	for at := 0; at < len(ticks); {
+		n := min(groupElements-m.size, 64-at%64, len(ticks)-at)
+		if m.size == 0 {
+			m.first = ticks[at]
+		}
+		kept := ^(seen[at/64] >> (at % 64)) & (1<<n - 1)
+		if late {
+			m.late.count(kept, ticks[at:at+n], m.groups*groupElements+uint64(m.size))
+		}
+		m.fresh += uint64(bits.OnesCount64(kept))
+		m.size += n
+		at += n
+		if m.size == groupElements {
+			m.add(m.fresh, m.first, ticks[at-1])
+			m.size, m.fresh = 0, 0
+		}
+	}
+}
+
+// add counts a group of which so many were kept.
+func (m *workingSet) add(kept uint64, first, last int64) {
+	m.groups++
+	m.unsampled += kept
+	if m.groups%(lateSample/groupElements) == 0 {
+		m.sample(last)
+	}
+	if last == layout.NoTick {
+		return // so are the others, or else it is few that are left out
+	}
+	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
+		m.advance(last)
+		// Of a group that takes longer than a window, not all are live at its end.
+		window, span := windowSlices*m.length, uint64(last)-uint64(first)
+		if last > first && span > window {
+			kept = min(kept, uint64(float64(kept)*float64(window)/float64(span))+1)
+		}
+	}
+	m.kept[m.slice] += kept
+	m.live += kept
+	if m.live > m.limit && m.overAt == 0 {
+		m.overAt = m.groups * groupElements
+	}
+}
+
+// sample tells late of an element.
+func (m *workingSet) sample(tick int64) {
+	m.late.sample(tick, m.unsampled)
+	m.unsampled = 0
+	if m.since != layout.NoTick && m.pastAt == 0 && (m.late.passed(m.since) || m.late.total >= m.until) {
+		m.pastAt = m.groups * groupElements
+	}
+}
+
+// advance makes t's slice the running one. Elements that are late by less than a
+// window are remembered as long as the others and counted with them.
+func (m *workingSet) advance(t int64) {
+	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
+		return
+	}
+	m.peak = max(m.peak, m.live+m.fresh)
+	if t < m.start || uint64(t)-uint64(m.start) >= windowSlices*m.length {
+		m.start = t
+		clear(m.kept[:])
+		m.live = 0
+		return
+	}
+	for uint64(t)-uint64(m.start) >= m.length {
+		m.start += int64(m.length)
+		m.slice = (m.slice + 1) % len(m.kept)
+		m.live -= m.kept[m.slice]
+		m.kept[m.slice] = 0
+	}
+}
+
+// memory returns the bytes in which a stream that inserted so many elements
+// would have been remembered to the end of its windows, at its peak.
+func (m *workingSet) memory(inserted uint64) int {
+	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted)
+	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
+}
+
+// spareLoad returns how many live elements a line may have on average so that
+// inserted elements push out less than one of them, or less than one in a
+// million where inserted is more than that.
+//
+// Digests spread evenly, so a line's load is a Poisson variable, and an element
+// pushes a live one out if it finds six: with a probability of 2.7e-7 at a mean
+// of 1/4, 1.4e-5 at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
+func spareLoad(inserted uint64) float64 {
+	const least, most, step = 0.25, 3.0, 1.0 / 16
+	load := most
+	for load > least && float64(inserted)*theory.PoissonTail(layout.TimedCells, load) > 1 {
+		load -= step
+	}
+	return load
+}

@@ -1,0 +1,88 @@
+package window
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
+	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// uniquePackets are packets without copies, one at every interval.
+func uniquePackets(n int, interval int64) *check.Packets {
+	rng := rand.New(rand.NewPCG(16, 16))
+	s := &check.Packets{}
+	for i := range n {
+		s.Add(digest.Digest{rng.Uint64(), rng.Uint64()}, int64(i)*interval, 0)
+	}
+	return s
+}
+
+func TestDemandPeak(t *testing.T) {
+	for _, c := range []struct {
+		window   string
+		interval int64
+		low      uint64 // elements in a window
+	}{
+		{"1ms", 1000, 1000}, {"1ms", 10, 20_000}, {"1s", 1_000_000, 1000}, {"1ms", 2_000_000, 1},
+		{"n:500", 0, 500}, {"none", 5, 20_000}, {"3ns", 1, 3},
+	} {
+		f := newTimed(t, TimedConfig{Window: mustWindow(t, c.window), Memory: 1 << 12})
+		s := uniquePackets(20_000, c.interval)
+		s.Verdicts(f, 512)
+		high := c.low + c.low/8 + windowSlices + groupElements
+		if got := max(f.workingSet.peak, f.workingSet.live); got < c.low || got > high {
+			t.Errorf("window %s, every %d ns: peak %d, want %d to %d", c.window, c.interval, got, c.low, high)
+		}
+	}
+}
+
+func TestDemandSurvivesJumps(t *testing.T) {
+	m := newWorkingSet(800, 64)
+	ticks := make([]int64, 64)
+	for round := range 20 {
+		for i := range ticks {
+			ticks[i] = int64(round*64 + i)
+		}
+		if round == 10 {
+			ticks[5], ticks[7], ticks[9], ticks[11] = math.MaxInt64, math.MinInt64+1, layout.NoTick, math.MaxInt64
+		}
+		m.observe([]uint64{1}, ticks, false)
+	}
+	if m.peak < 500 || m.peak > 1000 {
+		t.Errorf("peak %d, want 63 of 64 ticks in about 800", m.peak)
+	}
+}
+
+func TestSuggestedMemoryIsEnough(t *testing.T) {
+	for _, text := range []string{"1ms", "n:3000", "none"} {
+		s := uniquePackets(50_000, 300)
+		cfg := TimedConfig{Window: mustWindow(t, text), Memory: 10 * layout.LineSize}
+		small := newTimed(t, cfg)
+		s.Verdicts(small, 512)
+		st := small.Stats()
+		cfg.Memory = st.SuggestedMemory
+		big := newTimed(t, cfg)
+		s.Verdicts(big, 512)
+		if after := big.Stats(); st.EvictedLive == 0 || after.EvictedLive > 3 {
+			t.Errorf("window %s: %d forgotten in %d bytes, %d in the suggested %d",
+				text, st.EvictedLive, st.MemoryBytes, after.EvictedLive, after.MemoryBytes)
+		}
+	}
+}
+
+func TestSpareLoad(t *testing.T) {
+	for mean, want := range map[float64]float64{0.25: 2.7e-7, 0.5: 1.42e-5, 1: 5.94e-4, 1.5: 4.46e-3, 3: 8.39e-2} {
+		if got := theory.PoissonTail(layout.TimedCells, mean); math.Abs(got/want-1) > 0.02 {
+			t.Errorf("P(Poisson(%v) >= 6) = %.3g, documented as %v", mean, got, want)
+		}
+	}
+	for inserted, want := range map[uint64]float64{0: 3, 100: 1.75, 10_000: 0.69, 1 << 40: 0.25} {
+		if got := spareLoad(inserted); math.Abs(got-want) > 0.1 {
+			t.Errorf("spareLoad(%d) = %v, want about %v", inserted, got, want)
+		}
+	}
+}
