@@ -39,21 +39,16 @@ func TestAESKeyLevels(t *testing.T) {
 				keys16[i] = [16]byte(keys48[i][:])
 			}
 			for n := range most + 1 {
-				part := func(all int) (from, to int) {
-					if front {
-						return 0, n
-					}
-					return all - n, all
-				}
-				from, to := part(most)
-				a.Sum16(got[from:to], keys16[from:to])
-				generic.Sum16(want[:n], keys16[from:to])
-				if !slices.Equal(got[from:to], want[:n]) {
+				got := kerneltest.Part(got, n, front)
+				part16, part48 := kerneltest.Part(keys16, n, front), kerneltest.Part(keys48, n, front)
+				a.Sum16(got, part16)
+				generic.Sum16(want[:n], part16)
+				if !slices.Equal(got, want[:n]) {
 					t.Fatalf("Sum16 of %d keys differs", n)
 				}
-				a.Sum48(got[from:to], keys48[from:to])
-				generic.Sum48(want[:n], keys48[from:to])
-				if !slices.Equal(got[from:to], want[:n]) {
+				a.Sum48(got, part48)
+				generic.Sum48(want[:n], part48)
+				if !slices.Equal(got, want[:n]) {
 					t.Fatalf("Sum48 of %d keys differs", n)
 				}
 			}

@@ -343,11 +343,7 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, next func(
 	numbers := kerneltest.Guarded[uint32](t, most, front)
 	var counts, want CellCounts
 	for n := 0; n <= most; n += batchStep(rng) {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
-		digests, order := memory[from:from+n], numbers[from:from+n]
+		digests, order := kerneltest.Part(memory, n, front), kerneltest.Part(numbers, n, front)
 		fillDigests(rng, digests, next)
 		for i := range order {
 			order[i] = rng.Uint32()
@@ -355,7 +351,7 @@ func compareCells(t *testing.T, r *CellRule, seed uint64, front bool, next func(
 		if n%2 == 0 {
 			order = nil
 		}
-		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
+		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
 		position := rng.Uint64() >> rng.IntN(64)
 		TestAndSetCells(filter, seen, digests, position, order, r, &counts)
 		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCells(plain, wanted, digests, position, order, r, &want) })

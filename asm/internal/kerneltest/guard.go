@@ -14,3 +14,11 @@ func Guarded[T any](t testing.TB, n int, front bool) []T {
 	b := guarded(t, n*int(unsafe.Sizeof(zero)), front)
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
+
+// Part returns n of all values that Guarded returned, at the end with the guard page.
+func Part[T any](all []T, n int, front bool) []T {
+	if front {
+		return all[:n]
+	}
+	return all[len(all)-n:]
+}
