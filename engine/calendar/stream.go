@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"sort"
 )
 
 // Limits of the open windows.
@@ -274,3 +275,99 @@ func (s *Stream[T]) All() iter.Seq[*T] {
 
 // Late returns how many packets fell in a window that had closed.
 func (s *Stream[T]) Late() uint64 { return s.late }
+
+// Expire closes the windows that end at or before t, oldest first, and lets no packet
+// into a window that has ended by then. Unlike all else here it goes by the caller's
+// clock and not by the stream: whoever counts live traffic calls it as time goes by,
+// with the present less what packets may take to arrive, and gets a window's count soon
+// after its end however few packets come.
+func (s *Stream[T]) Expire(t int64) {
+	start, _ := s.config.Calendar.Window(t)
+	if start == s.expired || start == beginOfTime {
+		return
+	}
+	s.expired = start
+	for len(s.open) > 0 && s.open[0].end <= start {
+		s.close(0)
+	}
+	s.closed.add(beginOfTime, start)
+}
+
+// Resume opens a window with content that an earlier Stream of the same calendar had,
+// and so many packets. It does nothing for a window that is open or closed already.
+func (s *Stream[T]) Resume(start, end, packets int64, content *T) {
+	if s.closed.holds(start) || len(s.open) == maxOpenWindows {
+		return
+	}
+	i, found := slices.BinarySearchFunc(s.open, start, func(o openWindow[T], start int64) int {
+		return cmp.Compare(o.start, start)
+	})
+	if found {
+		return
+	}
+	s.open = slices.Insert(s.open, i, openWindow[T]{
+		start: start, end: end, packets: packets, touched: s.packets, content: content,
+	})
+	s.current = i
+}
+
+// Each hands on the open windows in the order of All: their bounds, both math.MinInt64
+// for packets without a timestamp, how many packets fell in them, and their contents.
+func (s *Stream[T]) Each(do func(start, end, packets int64, content *T)) {
+	for i := range s.open {
+		o := &s.open[i]
+		do(o.start, o.end, o.packets, o.content)
+	}
+	if o := &s.untimed; o.content != nil {
+		do(NoTime, NoTime, o.packets, o.content)
+	}
+}
+
+// maxTimeSpans bounds what timeSpans remembers.
+const maxTimeSpans = 1024
+
+// timeSpans is a set of instants, kept as ascending spans that neither overlap nor
+// touch. It grows when it would take too many spans to be exact.
+type timeSpans struct {
+	spans []timeSpan
+}
+
+type timeSpan struct{ start, end int64 } // the end excluded
+
+// holds reports whether t is in the set.
+func (s *timeSpans) holds(t int64) bool {
+	i := s.after(t)
+	return i > 0 && t < s.spans[i-1].end
+}
+
+// after returns the index of the first span that starts after t.
+func (s *timeSpans) after(t int64) int {
+	return sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start > t })
+}
+
+// add adds the instants from start to before end.
+func (s *timeSpans) add(start, end int64) {
+	to := s.after(end)
+	from := to
+	for from > 0 && s.spans[from-1].end >= start {
+		from--
+		start = min(start, s.spans[from].start)
+		end = max(end, s.spans[from].end)
+	}
+	s.spans = slices.Replace(s.spans, from, to, timeSpan{start, end})
+	if len(s.spans) > maxTimeSpans {
+		s.bridge()
+	}
+}
+
+// bridge adds the shortest gap.
+func (s *timeSpans) bridge() {
+	best, shortest := 1, ^uint64(0)
+	for i := 1; i < len(s.spans); i++ {
+		if gap := uint64(s.spans[i].start) - uint64(s.spans[i-1].end); gap < shortest {
+			best, shortest = i, gap
+		}
+	}
+	s.spans[best-1].end = s.spans[best].end
+	s.spans = slices.Delete(s.spans, best, best+1)
+}

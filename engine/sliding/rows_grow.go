@@ -31,54 +31,6 @@ func (s *Rows) Needs(more int) int {
 	return lines*layout.LineSize + s.rows.Table.Overflow.Bytes + s.rows.Wider.Overflow.Bytes
 }
 
-// lookup tests and sets words in one table.
-func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []uint64, dates []uint16) {
-	p := &s.pending
-	lines := table.Arena.Lines()
-	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
-	spills := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
-	for _, i := range p.overflowing[:spills] {
-		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
-	}
-}
-
-// wordOf is the word of an element, itself.
-func wordOf(word uint64) uint64 { return word }
-
-// lookupSides tests and sets the first n elements that wait, while some lines have moved.
-func (s *Rows) lookupSides(n int) {
-	p := &s.pending
-	sides := rowtable.Split(s.sides, p.words[:n], wordOf, s.rows.Mark(), [2]uint64{})
-	for side, table := range []*rowtable.Table[uint64]{&s.rows.Table, &s.rows.Wider} {
-		at := s.sides.At[side][:sides[side]]
-		for i, place := range at {
-			p.sideDates[i] = p.dates[place]
-		}
-		s.lookup(table, p.sideBefore[:len(at)], s.sides.Elements[side][:len(at)], p.sideDates[:len(at)])
-		for i, place := range at {
-			p.before[place] = p.sideBefore[i]
-		}
-	}
-}
-
-// overflowDated remembers an element of a line that is full, and returns what
-// asm.TestAndSetSliding would have.
-func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
-	last, known := spilled.DateOf(overflowWord(word))
-	if !known {
-		*last = date
-		return 0
-	}
-	before = *last | layout.SlidingKnown
-	if (date-*last)&dateMask < layout.SlidingKnown/2 {
-		*last = date
-	}
-	return before
-}
-
-// overflowWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
-func overflowWord(word uint64) uint64 { return word | 63 }
-
 // place puts an element that is nowhere into its line, or to those spilled. Lines that have
 // spilled elements are full: passes fill them up.
 func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {

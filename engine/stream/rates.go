@@ -1,9 +1,11 @@
 package stream
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -84,4 +86,121 @@ func (p *parameters) estimate(fill float64) float64 {
 		return min(1, rowRate(p.shape, fill))
 	}
 	return theory.LineFilter{Cells: p.lineCells(), K: p.k}.FPROfFill(fill)
+}
+
+// stableGap is the distance, in elements of the same line, at which the parameters of
+// a stable Bloom filter miss as few copies as possible. What is best depends little on
+// it (Deng and Rafiei, section 4.1).
+const stableGap = 16
+
+// chooseStable takes, among the K whose smallest sufficient P keeps the rate, the
+// one that misses fewest copies.
+func (p *parameters) chooseStable(c Config) error {
+	if err := p.checkStable(c); err != nil {
+		return err
+	}
+	limit := c.FPR
+	switch {
+	case limit == 0 && c.K != 0 && c.P != 0:
+		limit = 1
+	case limit == 0:
+		limit = defaultStableFPR
+	}
+	best, fewest, least := *p, math.Inf(1), 1.0
+	for k := 1; k <= p.mostK(); k++ {
+		if c.K != 0 && c.K != k {
+			continue
+		}
+		q := *p
+		q.k, q.p = k, c.P
+		if c.P == 0 {
+			q.p = q.leastP(limit)
+		}
+		if bound := q.bound(); bound > limit {
+			least = min(least, bound)
+			continue
+		}
+		if misses := q.stableMisses(); misses < fewest {
+			best, fewest = q, misses
+		}
+	}
+	if math.IsInf(fewest, 1) {
+		return fmt.Errorf("%w: %.3g, must be at least %.3g for sbf with this K, P and Max", engine.ErrFPR, limit, least)
+	}
+	*p = best
+	return nil
+}
+
+// checkStable takes Max over, and checks K and P.
+func (p *parameters) checkStable(c Config) error {
+	switch c.Max {
+	case 0, 1:
+	case 3, 7, 15:
+		p.max = c.Max
+	default:
+		return fmt.Errorf("%w: Max is %d, must be 1, 3, 7 or 15", ErrParameter, c.Max)
+	}
+	for _, v := range []struct {
+		name        string
+		value, most int
+	}{{"K", c.K, p.mostK()}, {"P", c.P, p.mostP()}} {
+		if v.value < 0 || v.value > v.most {
+			return fmt.Errorf("%w: %s is %d, must be from 1 to %d for sbf with Max %d", ErrParameter, v.name, v.value, v.most, p.max)
+		}
+	}
+	return nil
+}
+
+func (p *parameters) mostK() int {
+	if p.family() == familyCells {
+		return layout.MaxCellK
+	}
+	return layout.MaxStableParts
+}
+
+func (p *parameters) mostP() int {
+	if p.family() == familyCells {
+		return p.lineCells()
+	}
+	return layout.MaxStableRun
+}
+
+// leastP returns the smallest P that keeps the rate, or the largest there is.
+func (p *parameters) leastP(limit float64) int {
+	q := *p
+	for q.p = 1; q.p < p.mostP() && q.bound() > limit; {
+		q.p++
+	}
+	return q.p
+}
+
+// stable returns a line as a stable Bloom filter.
+func (p *parameters) stable() theory.Stable {
+	return theory.Stable{Cells: p.lineCells(), K: p.k, P: p.p, Max: p.max}
+}
+
+// stableMisses returns how many copies are missed at the distance stableGap in their
+// line.
+func (p *parameters) stableMisses() float64 {
+	fnr, err := p.stable().FNR(stableGap)
+	if err != nil {
+		return 1
+	}
+	return fnr
+}
+
+// stableRate returns the false positive rate that a stream of new elements brings lines
+// to. Cells of one bit are decremented for new elements only.
+func (p *parameters) stableRate() float64 {
+	var fpr float64
+	var err error
+	if p.family() == familyBits {
+		fpr, err = theory.StableMissFPS(p.p, p.k)
+	} else {
+		fpr, err = p.stable().FPS()
+	}
+	if err != nil {
+		return 1
+	}
+	return fpr
 }
