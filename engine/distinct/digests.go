@@ -121,9 +121,5 @@ func RestoreDigestRows(r io.Reader, c snapshot.RestoreConfig) (*DigestRows, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := d.load(in, &s); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
+	return snapshot.Load(in, d, func() error { return d.load(in, &s) })
 }

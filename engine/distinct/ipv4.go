@@ -185,10 +185,6 @@ func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 		e.Close()
 		return nil, fmt.Errorf("%w: the counter's permutation is not of this key", snapshot.ErrInvalid)
 	}
-	if err := e.load(in, &s.savedExact); err != nil {
-		e.Close()
-		return nil, err
-	}
 	e.maxLines = int(most)
-	return e, nil
+	return snapshot.Load(in, e, func() error { return e.load(in, &s.savedExact) })
 }

@@ -78,11 +78,7 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, &saved); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return snapshot.Load(in, s, func() error { return s.load(in, &saved) })
 }
 
 // counter makes the counter that was saved, without its elements.
@@ -154,5 +150,5 @@ func (s *Rows) load(in *snapshot.Reader, saved *savedRows) error {
 	if s.started && !s.clock.Resume(max(saved.latest, s.currentStart), times, saved.votes) {
 		return snapshot.ErrInconsistent
 	}
-	return in.CheckSeal("lines")
+	return nil
 }

@@ -43,9 +43,9 @@ const reservedLines = 1 << 20
 
 func (c *Copy) add(step func(out *Writer)) { c.steps = append(c.steps, step) }
 
-func (c *Copy) lines(l *LineCopy) {
+func (c *Copy) addLines(l *LineCopy) {
 	c.all = append(c.all, l)
-	c.add(func(out *Writer) { out.Lines(l.lines) })
+	c.add(func(out *Writer) { out.writeLines(l.lines) })
 }
 
 // Write has bytes stand between the snapshots. It never fails.
@@ -169,11 +169,6 @@ func (l *LineCopy) words() int { return (len(l.lines) + 63) / 64 }
 // start begins to copy the lines to others, of which as many words tell whether they have come
 // there: none has.
 func (l *LineCopy) start(to []layout.Line, kept []uint64) {
-	if l.arena == nil {
-		copy(to, l.lines)
-		l.lines = to
-		return
-	}
 	l.from, l.lines, l.kept = l.arena.Hold()[l.first:][:len(to)], to, kept
 }
 

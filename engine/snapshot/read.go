@@ -72,22 +72,26 @@ func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader,
 	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
 		return nil, fmt.Errorf("%w: made under another key", ErrInvalid)
 	}
-	count := word(headSize/8 - 1)
-	least, most := fields.count()
-	if count < uint64(least) || count > uint64(most) {
-		return nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrInvalid, count, least, most)
+	numbers := fields.numbers()
+	if count := word(headSize/8 - 1); count != uint64(len(numbers)) {
+		return nil, fmt.Errorf("%w: %d fields, must be %d", ErrInvalid, count, len(numbers))
 	}
-	words := make([]uint64, count)
+	words := make([]uint64, len(numbers))
 	if err := s.Words(len(words), "header", func(i int, word uint64) { words[i] = word }); err != nil {
 		return nil, err
 	}
-	if err := s.CheckSeal("header"); err != nil {
+	if err := s.checkSeal("header"); err != nil {
 		return nil, err
 	}
 	if label := strings.TrimRight(string(head[40:40+MaxLabel]), "\x00"); label != c.Label {
 		return nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrInvalid, label, c.Label)
 	}
-	return s, fields.set(words)
+	for i, word := range words {
+		if !setNumber(numbers[i], word) {
+			return nil, ErrInconsistent
+		}
+	}
+	return s, nil
 }
 
 // read fills b. part names what it reads, for errors.
@@ -139,8 +143,22 @@ func (s *Reader) Lines(lines []layout.Line) error {
 	return nil
 }
 
-// CheckSeal reads a seal, and compares it with that of all that was read.
-func (s *Reader) CheckSeal(part string) error {
+// Load has read read what f remembers, up to the last seal, and returns f. If that fails it
+// closes f.
+func Load[F io.Closer](in *Reader, f F, read func() error) (F, error) {
+	err := read()
+	if err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
+		f.Close()
+		return *new(F), err
+	}
+	return f, nil
+}
+
+// checkSeal reads a seal, and compares it with that of all that was read.
+func (s *Reader) checkSeal(part string) error {
 	want := s.seal.Sum(nil)
 	got := make([]byte, len(want))
 	if err := s.read(got, "seal of the "+part); err != nil {

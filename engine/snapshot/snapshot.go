@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/minio/highwayhash"
-
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
+	"github.com/minio/highwayhash"
 )
 
 // A snapshot is a sequence of 64-bit words, little-endian:
@@ -65,7 +65,7 @@ const (
 	Stream Kind = 1 + iota
 	Timed
 	IPv4Rows
-	ScalableBloom
+	_
 	DigestRows
 	SlidingRows
 	Timers
@@ -108,9 +108,9 @@ func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, field
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
-	words := fields.words()
-	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
-	s.Words(len(words), func(i int) uint64 { return words[i] })
+	numbers := fields.numbers()
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(numbers))))
+	s.Words(len(numbers), func(i int) uint64 { return numberWord(numbers[i]) })
 	s.writeSeal()
 	return s
 }
@@ -150,11 +150,21 @@ func (s *Writer) Words(n int, at func(i int) uint64) {
 	}
 }
 
-func (s *Writer) Lines(lines []layout.Line) {
-	if s.copy != nil {
-		s.copy.lines(&LineCopy{lines: lines})
-		return
+// Lines writes lines from to to-1 of an arena. Into a Copy they go later, while the filter
+// goes on: then the filter has what is returned keep each line that it is about to change.
+// Else that is nil.
+func (s *Writer) Lines(a *layout.Arena, from, to int) *LineCopy {
+	lines := a.Lines()[from:to]
+	if s.copy == nil {
+		s.writeLines(lines)
+		return nil
 	}
+	c := &LineCopy{lines: lines, arena: a, first: from}
+	s.copy.addLines(c)
+	return c
+}
+
+func (s *Writer) writeLines(lines []layout.Line) {
 	for part := range slices.Chunk(lines, partLines) {
 		var used usedLines
 		for i := range part {
@@ -180,18 +190,6 @@ func (u *usedLines) add(line int) {
 	u.count++
 }
 
-// SharedLines writes lines from to to-1 of a filter that keeps those it is about to change for the copy
-// that is returned, nil for none: so they can be copied while the filter goes on.
-func (s *Writer) SharedLines(a *layout.Arena, from, to int) *LineCopy {
-	if s.copy == nil {
-		s.Lines(a.Lines()[from:to])
-		return nil
-	}
-	c := &LineCopy{lines: a.Lines()[from:to], arena: a, first: from}
-	s.copy.lines(c)
-	return c
-}
-
 // End writes the last seal, and returns the first error.
 func (s *Writer) End() error {
 	s.writeSeal()
@@ -200,3 +198,53 @@ func (s *Writer) End() error {
 
 // ErrInvalid is what errors about the content of a snapshot, and its label, wrap.
 var ErrInvalid = errors.New("bad snapshot")
+
+// Fields lists the numbers that a filter saves beside its lines, in the order of the file:
+// pointers to integers and flags, and slices of integers. Each number takes a word. One list
+// serves for writing and for reading, so the two cannot differ.
+type Fields []any
+
+// ErrInconsistent is what errors about numbers wrap that no filter has at the same time.
+var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
+
+// numbers returns the numbers one by one.
+func (f Fields) numbers() (all []reflect.Value) {
+	for _, field := range f {
+		v := reflect.Indirect(reflect.ValueOf(field))
+		if v.Kind() != reflect.Slice {
+			all = append(all, v)
+			continue
+		}
+		for i := range v.Len() {
+			all = append(all, v.Index(i))
+		}
+	}
+	return all
+}
+
+func numberWord(v reflect.Value) uint64 {
+	switch {
+	case v.CanInt():
+		return uint64(v.Int())
+	case v.CanUint():
+		return v.Uint()
+	case v.Bool():
+		return 1
+	}
+	return 0
+}
+
+// setNumber reports whether v can hold what was saved.
+func setNumber(v reflect.Value, word uint64) bool {
+	switch {
+	case v.CanInt():
+		v.SetInt(int64(word))
+		return !v.OverflowInt(int64(word))
+	case v.CanUint():
+		v.SetUint(word)
+		return !v.OverflowUint(word)
+	default:
+		v.SetBool(word != 0)
+	}
+	return true
+}

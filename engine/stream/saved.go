@@ -33,7 +33,7 @@ func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	mem.CheckOpen("Stream.Snapshot", s.arena)
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
-	s.copying = out.SharedLines(s.arena, 0, s.params.lines)
+	s.copying = out.Lines(s.arena, 0, s.params.lines)
 	return out.End()
 }
 
@@ -54,17 +54,9 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.Lines(s.arena.Lines())
-	if err == nil {
-		err = in.CheckSeal("lines")
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
 	s.elements, s.seen = saved.elements, saved.seen
 	s.kernel.restore(saved.kernelCounts)
-	return s, nil
+	return snapshot.Load(in, s, func() error { return in.Lines(s.arena.Lines()) })
 }
 
 // check returns an error unless there is a filter with such fields, which c allows.

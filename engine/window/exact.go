@@ -12,15 +12,14 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ExactConfig configures NewExact; the fields are those of
-// TimedConfig.
+// ExactConfig configures NewExact. The fields are those of TimedConfig.
 type ExactConfig struct {
 	Window  Window
 	Refresh bool
 	Across  bool
-	// Memory is how many bytes all elements may take before those that lie back are
-	// forgotten; 0 stands for layout.MemoryBudget.
-	Memory int
+	// memory is how many bytes all elements may take before old ones are forgotten. 0
+	// stands for layout.MemoryBudget.
+	memory int
 }
 
 const (
@@ -75,11 +74,11 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
 	}
-	if cfg.Memory == 0 {
-		cfg.Memory = layout.MemoryBudget()
+	if cfg.memory == 0 {
+		cfg.memory = layout.MemoryBudget()
 	}
 	e := &Exact{cfg: cfg, kept: make(map[digest.Digest]keptElement), budget: 4 * pruneSpan}
-	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.Memory {
+	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.memory {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget

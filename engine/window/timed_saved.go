@@ -91,10 +91,10 @@ func (t *Timed) state() *timedState {
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("Timed.Snapshot", t.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
-	t.copying = out.SharedLines(t.arena, 0, t.lines)
+	t.copying = out.Lines(t.arena, 0, t.lines)
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
-		out.SharedLines(arena, 0, len(arena.Lines()))
+		out.Lines(arena, 0, len(arena.Lines()))
 	}
 	return out.End()
 }
@@ -113,18 +113,13 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.Lines(t.arena.Lines())
-	for i := 0; err == nil && i < len(t.growth.lines); i++ {
-		err = in.Lines(t.growth.lines[i])
-	}
-	if err == nil {
-		err = in.CheckSeal("lines")
-	}
-	if err != nil {
-		t.Close()
-		return nil, err
-	}
-	return t, nil
+	return snapshot.Load(in, t, func() error {
+		err := in.Lines(t.arena.Lines())
+		for i := 0; err == nil && i < len(t.growth.lines); i++ {
+			err = in.Lines(t.growth.lines[i])
+		}
+		return err
+	})
 }
 
 // filter makes the filter that was saved, without what its lines hold.

@@ -166,7 +166,7 @@ func newTimed(t testing.TB, cfg TimedConfig) *Timed {
 
 func newExact(t testing.TB, cfg TimedConfig) *Exact {
 	t.Helper()
-	f, err := NewExact(ExactConfig{Window: cfg.Window, Refresh: cfg.Refresh, Across: cfg.Across, Memory: cfg.Memory})
+	f, err := NewExact(ExactConfig{Window: cfg.Window, Refresh: cfg.Refresh, Across: cfg.Across, memory: cfg.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -307,7 +307,7 @@ func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	lines := len(f.arena.Lines())
 	state := timersState{f.config, uint64(lines), f.timersClock, f.counts}
 	out := snapshot.NewWriter(w, snapshot.Timers, secret, label, state.fields())
-	f.copying = out.SharedLines(f.arena, 0, lines)
+	f.copying = out.Lines(f.arena, 0, lines)
 	return out.End()
 }
 
@@ -325,15 +325,7 @@ func RestoreTimers(r io.Reader, c snapshot.RestoreConfig) (*Timers, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.Lines(f.arena.Lines())
-	if err == nil {
-		err = in.CheckSeal("lines")
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
 }
 
 // filter makes the filter that was saved, without what its lines hold.

@@ -37,10 +37,10 @@ func (p *Rows[W]) moved() int { return p.Passed * (p.Final() / p.Lines()) }
 // Save writes the lines of both tables that hold something, and spilled words.
 func (p *Rows[W]) Save(out *snapshot.Writer, spilled [2][]W) {
 	if p.Growing() {
-		p.Table.Copying = out.SharedLines(p.Table.Arena, p.Passed, p.Lines())
-		p.Wider.Copying = out.SharedLines(p.Wider.Arena, 0, p.moved())
+		p.Table.Copying = out.Lines(p.Table.Arena, p.Passed, p.Lines())
+		p.Wider.Copying = out.Lines(p.Wider.Arena, 0, p.moved())
 	} else {
-		p.Table.Copying = out.SharedLines(p.Table.Arena, 0, p.Lines())
+		p.Table.Copying = out.Lines(p.Table.Arena, 0, p.Lines())
 	}
 	for _, words := range spilled {
 		out.Words(len(words), func(i int) uint64 { return uint64(words[i]) })
