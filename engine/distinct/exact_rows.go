@@ -254,7 +254,7 @@ func (x *exactRows[E, W]) Needs(more int) int {
 			lines = layout.BitmapLines
 		}
 	}
-	return lines*layout.LineSize + x.rows.Table.Overflow.Bytes + x.rows.Wider.Overflow.Bytes
+	return x.rows.BytesWith(lines)
 }
 
 // MemoryFor is as Sized says, as far as Limit allows.

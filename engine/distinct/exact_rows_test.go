@@ -171,15 +171,15 @@ func TestSnapshotWithinPass(t *testing.T) {
 		r := newDigestRows(t, 0)
 		r.Limit(most)
 		digests := check.Digests(16, 60_000)
-		for at := 0; at < len(digests) && (r.rows.Lines() < 2048 || !r.rows.Passing() || r.rows.Passed == 0); at += 100 {
+		for at := 0; at < len(digests) && (r.rows.Lines() < 2048 || !r.rows.Passing() || r.rows.Mark() == 0); at += 100 {
 			r.TestAndSet(make([]uint64, 2), digests[at:at+100])
 		}
-		if !r.rows.Passing() || r.rows.Passed == 0 {
+		if !r.rows.Passing() || r.rows.Mark() == 0 {
 			t.Fatalf("%s: no pass", name)
 		}
 		again := check.Restart(t, r, RestoreDigestRows)
-		if !again.rows.Passing() || again.rows.Passed != r.rows.Passed || again.rows.Thinning != (name == "thinning") {
-			t.Errorf("%s: %d lines were passed, want %d", name, again.rows.Passed, r.rows.Passed)
+		if !again.rows.Passing() || again.rows.Mark() != r.rows.Mark() || again.rows.Thinning != (name == "thinning") {
+			t.Errorf("%s: the mark is %#x, want %#x", name, again.rows.Mark(), r.rows.Mark())
 		}
 		check.Restarts(t, r, again, RestoreDigestRows, digests)
 	}
@@ -244,7 +244,7 @@ func TestIPv4RowsSnapshot(t *testing.T) {
 	}
 	whole, cut := newSavedIPv4(t), newSavedIPv4(t)
 	check.Restarts(t, whole, cut, RestoreIPv4Rows, addrs)
-	if whole.rows.Table.Overflow.Bytes == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
+	if spilledWords(&whole.rows) == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
 		t.Error("nothing spilled, or nothing grew: that tests nothing")
 	}
 }
@@ -254,7 +254,7 @@ func TestDigestRowsSnapshot(t *testing.T) {
 	digests = append(digests, digests[:5000]...)
 	whole, cut := newDigestRows(t, 0), newDigestRows(t, 0)
 	check.Restarts(t, whole, cut, RestoreDigestRows, digests)
-	if whole.rows.Table.Overflow.Bytes == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
+	if spilledWords(&whole.rows) == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
 		t.Error("nothing spilled, or nothing grew: that tests nothing")
 	}
 }
@@ -347,7 +347,7 @@ func TestDigestRowsState(t *testing.T) {
 	check.Feed(r, oneLine(3000), 100)
 	check.State(t, "spilled", r, "4e612a86d4ae6550")
 	digests := check.Digests(83, 100_000)
-	for at := 0; !r.rows.Growing() || r.rows.Passed == 0; at += 512 {
+	for at := 0; !r.rows.Growing() || r.rows.Mark() == 0; at += 512 {
 		check.Feed(r, digests[at:at+512], 512)
 	}
 	check.State(t, "growing", r, "a0c1472a4ff7a483")

@@ -28,7 +28,7 @@ func (s *Rows) Needs(more int) int {
 	for more > 0 && rowLoad*lines <= s.taken+more {
 		lines *= 2
 	}
-	return lines*layout.LineSize + s.rows.Table.Overflow.Bytes + s.rows.Wider.Overflow.Bytes
+	return s.rows.BytesWith(lines)
 }
 
 // place puts an element that is nowhere into its line, or to those spilled. Lines that have

@@ -43,7 +43,7 @@ type Rows[W Word] struct {
 	Table    Table[W]
 	Wider    Table[W] // that the table grows to, while it does
 	Thinning bool
-	Passed   int // lines of the table that the pass is through with
+	passed   int // lines of the table that the pass is through with
 	// backing is what backs lines of the wider table with memory.
 	backing sync.WaitGroup
 }
@@ -108,7 +108,7 @@ func (p *Rows[W]) Grow(lines int) error {
 	if err != nil {
 		return err
 	}
-	p.Wider, p.Passed = wider, 0
+	p.Wider, p.passed = wider, 0
 	p.populate(0, (backedAhead+1)*backedLines)
 	return nil
 }
@@ -140,7 +140,7 @@ func (p *Rows[W]) populate(from, to int) {
 }
 
 // Thin begins a pass that thins.
-func (p *Rows[W]) Thin() { p.Thinning, p.Passed = true, 0 }
+func (p *Rows[W]) Thin() { p.Thinning, p.passed = true, 0 }
 
 // Target is where what a pass handles belongs from then on.
 func (p *Rows[W]) Target() *Table[W] {
@@ -155,7 +155,7 @@ func (p *Rows[W]) Mark() W {
 	if !p.Passing() {
 		return 0
 	}
-	return W(p.Passed) << p.Shift(p.Lines())
+	return W(p.passed) << p.Shift(p.Lines())
 }
 
 // Shift leaves the number of a word's line, of so many.
@@ -164,8 +164,8 @@ func (p *Rows[W]) Shift(lines int) uint { return p.Width + 1 - uint(bits.Len(uin
 // Next goes on to the next lines, and removes what has spilled from them.
 func (p *Rows[W]) Next() (from, to int, spilled OverflowSet[W]) {
 	group := p.Group(p.Lines())
-	from, to = p.Passed, min(p.Passed+group, p.Lines())
-	p.Passed = to
+	from, to = p.passed, min(p.passed+group, p.Lines())
+	p.passed = to
 	return from, to, p.Table.Overflow.remove(from / group)
 }
 
@@ -184,7 +184,7 @@ func (p *Rows[W]) Finish(from, to int) bool {
 		p.Table.Arena.Close()
 		p.Table, p.Wider = p.Wider, Table[W]{}
 	}
-	p.Thinning, p.Passed = false, 0
+	p.Thinning, p.passed = false, 0
 	return true
 }
 
@@ -195,7 +195,7 @@ func (p *Rows[W]) Restart(lines int) {
 		p.Wider.Arena.Close()
 		p.Wider = Table[W]{}
 	}
-	p.Thinning, p.Passed = false, 0
+	p.Thinning, p.passed = false, 0
 	if p.Lines() != lines {
 		if table, err := p.newTable(lines); err == nil {
 			p.Table.Arena.Close()
@@ -213,9 +213,14 @@ func (p *Rows[W]) Restart(lines int) {
 func (p *Rows[W]) Bytes() int {
 	lines := p.Lines()
 	if p.Growing() {
-		lines += p.Passed * (p.Final()/lines - 1)
+		lines += p.passed * (p.Final()/lines - 1)
 	}
-	return lines*layout.LineSize + p.Table.Overflow.Bytes + p.Wider.Overflow.Bytes
+	return p.BytesWith(lines)
+}
+
+// BytesWith returns what so many lines take with all words that overflow now, in bytes.
+func (p *Rows[W]) BytesWith(lines int) int {
+	return lines*layout.LineSize + p.Table.Overflow.bytes + p.Wider.Overflow.bytes
 }
 
 // Close gives the memory back. Nothing may be called afterwards.

@@ -22,7 +22,7 @@ func (s *Saved) Fields() snapshot.Fields {
 func (p *Rows[W]) State() (s Saved, spilled [2][]W) {
 	spilled = [2][]W{p.Table.Overflow.words(), p.Wider.Overflow.words()}
 	s = Saved{
-		Lines: uint64(p.Lines()), Thinning: p.Thinning, Passed: uint64(p.Passed),
+		Lines: uint64(p.Lines()), Thinning: p.Thinning, Passed: uint64(p.passed),
 		Overflow: uint64(len(spilled[0])), OverflowWider: uint64(len(spilled[1])),
 	}
 	if p.Growing() {
@@ -32,12 +32,12 @@ func (p *Rows[W]) State() (s Saved, spilled [2][]W) {
 }
 
 // moved returns how many lines of the wider table hold something.
-func (p *Rows[W]) moved() int { return p.Passed * (p.Final() / p.Lines()) }
+func (p *Rows[W]) moved() int { return p.passed * (p.Final() / p.Lines()) }
 
 // Save writes the lines of both tables that hold something, and spilled words.
 func (p *Rows[W]) Save(out *snapshot.Writer, spilled [2][]W) {
 	if p.Growing() {
-		p.Table.Copying = out.Lines(p.Table.Arena, p.Passed, p.Lines())
+		p.Table.Copying = out.Lines(p.Table.Arena, p.passed, p.Lines())
 		p.Wider.Copying = out.Lines(p.Wider.Arena, 0, p.moved())
 	} else {
 		p.Table.Copying = out.Lines(p.Table.Arena, 0, p.Lines())
@@ -52,7 +52,7 @@ func (p *Rows[W]) loadLines(in *snapshot.Reader) error {
 	if !p.Growing() {
 		return in.Lines(p.Table.Arena.Lines())
 	}
-	if err := in.Lines(p.Table.Arena.Lines()[p.Passed:]); err != nil {
+	if err := in.Lines(p.Table.Arena.Lines()[p.passed:]); err != nil {
 		return err
 	}
 	return in.Lines(p.Wider.Arena.Lines()[:p.moved()])
@@ -97,7 +97,7 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 			return err
 		}
 	}
-	p.Thinning, p.Passed = s.Thinning, int(s.Passed)
+	p.Thinning, p.passed = s.Thinning, int(s.Passed)
 	if err := p.loadLines(in); err != nil {
 		return err
 	}
