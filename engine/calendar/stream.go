@@ -9,52 +9,51 @@ import (
 
 // Limits of the open windows.
 const (
-	// maxOpenWindows bounds memory. 64 hours is more than capture points
-	// differ, and leaves room for stamps that are plainly wrong.
+	// maxOpenWindows bounds memory. 64 hours is more than capture points differ, and
+	// leaves room for stamps that are plainly wrong.
 	maxOpenWindows = 64
-	// idlePackets without one of its own let a window close: at a million
-	// packets a second, one second for stragglers; merged captures are out of
-	// order by milliseconds.
+	// idlePackets without one of its own let a window close: at a million packets a
+	// second, one second for stragglers; merged captures are out of order by
+	// milliseconds.
 	idlePackets = 1 << 20
 	// sweepPackets is the number of packets between two looks for idle windows.
 	sweepPackets = 1 << 12
-	// shelteredWindows, those with the most packets, do not make room for others:
-	// a burst of wrong stamps, each in another window, must not close the one
-	// that all good packets belong to.
+	// shelteredWindows, those with the most packets, do not make room for others: a burst
+	// of wrong stamps, each in another window, must not close the one that all good
+	// packets belong to.
 	shelteredWindows = 8
 )
 
 // StreamConfig describes what a Stream manages.
 type StreamConfig[T any] struct {
 	Calendar Calendar
-	// Open returns the content of a new window, never nil. Both bounds are
-	// math.MinInt64 for the window of packets without a timestamp.
+	// Open returns the content of a new window, never nil. Both bounds are math.MinInt64
+	// for the window of packets without a timestamp.
 	Open func(start, end int64) *T
 	// Close takes the content of a window that no packet will fall in any more.
 	Close func(start, end int64, content *T)
 }
 
-// Stream sorts the packets of a stream into the windows of a calendar, and
-// decides when one is complete.
+// Stream sorts the packets of a stream into the windows of a calendar, and decides when
+// one is complete.
 //
-// Packets may be out of order, and stamps may be wrong; so nothing is concluded
-// from a stamp but the window that its packet belongs to. No empty windows
-// are opened to fill a gap. A window closes
+// Packets may be out of order, and stamps may be wrong; so nothing is concluded from a
+// stamp but the window that its packet belongs to. No empty windows are opened to fill a
+// gap. A window closes
 //
-//   - when 2^20 packets went by without one of its own while one of them fell
-//     in a newer window. A wrong stamp from the future therefore keeps its
-//     window to the end, where it does no harm, and one from the past closes
-//     when its turn comes;
-//   - when 64 are open and another is needed: the one that has been without a
-//     packet for longest, among all but the eight with the most packets;
+//   - when 2^20 packets went by without one of its own while one of them fell in a newer
+//     window. A wrong stamp from the future therefore keeps its window to the end, where
+//     it does no harm, and one from the past closes when its turn comes;
+//   - when 64 are open and another is needed: the one that has been without a packet for
+//     longest, among all but the eight with the most packets;
 //   - when the user calls EvictOldest for want of memory;
 //   - at the end, oldest first.
 //
-// Every window is opened once at most. Packets of a window that has closed are
-// late: they are counted and left to the caller. To know them later, closed
-// windows are remembered as up to 1024 spans of time; if there are more, the
-// two with the smallest gap between them become one, and what falls in the gap is
-// late as well. That takes a thousand holes in the stream's time to happen.
+// Every window is opened once at most. Packets of a window that has closed are late: they
+// are counted and left to the caller. To know them later, closed windows are remembered
+// as up to 1024 spans of time; if there are more, the two with the smallest gap between
+// them become one, and what falls in the gap is late as well. That takes a thousand holes
+// in the stream's time to happen.
 //
 // A Stream needs no Clock: the window of a wrong stamp is its quarantine.
 //
@@ -84,14 +83,14 @@ func NewStream[T any](c StreamConfig[T]) *Stream[T] {
 	return &Stream[T]{config: c, current: -1}
 }
 
-// Run takes the packets with the given times, in stream order and in nanoseconds
-// since 1970 UTC (math.MinInt64: none), up to the first one of another window.
-// It returns how many these are, at least one unless times is empty, and the
-// content of their window, or nil if they are late. The content belongs to the
-// caller until a window closes, which only Run, EvictOldest and Close bring about.
+// Run takes the packets with the given times, in stream order and in nanoseconds since
+// 1970 UTC (math.MinInt64: none), up to the first one of another window. It returns how
+// many these are, at least one unless times is empty, and the content of their window, or
+// nil if they are late. The content belongs to the caller until a window closes, which
+// only Run, EvictOldest and Close bring about.
 //
-// A run also ends where idle windows are looked for, so the next may be of the
-// same window.
+// A run also ends where idle windows are looked for, so the next may be of the same
+// window.
 func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	if len(times) == 0 {
 		return 0, nil
@@ -151,8 +150,8 @@ func within(t, start, end int64) bool {
 	return t >= start && (t < end || end == endOfTime)
 }
 
-// find makes the open window that holds t the current one, and reports whether
-// there is one.
+// find makes the open window that holds t the current one, and reports whether there is
+// one.
 func (s *Stream[T]) find(t int64) bool {
 	if s.current >= 0 && within(t, s.open[s.current].start, s.open[s.current].end) {
 		return true
@@ -228,9 +227,8 @@ func (s *Stream[T]) close(i int) {
 }
 
 // EvictOldest closes the window that has been without a packet for longest, apart from
-// the one of the last packet, and reports whether there was one. Callers
-// that watch their memory call it between runs, at positions in the stream of
-// their choice.
+// the one of the last packet, and reports whether there was one. Callers that watch their
+// memory call it between runs, at positions in the stream of their choice.
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := -1
 	for i := range s.open {
@@ -245,9 +243,9 @@ func (s *Stream[T]) EvictOldest() bool {
 	return true
 }
 
-// Close closes all windows, oldest first, and the one of packets without a
-// timestamp last. All but those packets are late from now on where they
-// fall in a window that was open.
+// Close closes all windows, oldest first, and the one of packets without a timestamp
+// last. All but those packets are late from now on where they fall in a window that was
+// open.
 func (s *Stream[T]) Close() {
 	for len(s.open) > 0 {
 		s.close(0)
@@ -258,8 +256,8 @@ func (s *Stream[T]) Close() {
 	}
 }
 
-// All yields the contents of the open windows, oldest first, that of packets
-// without a timestamp last. No window may close meanwhile.
+// All yields the contents of the open windows, oldest first, that of packets without a
+// timestamp last. No window may close meanwhile.
 func (s *Stream[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range s.open {
@@ -278,9 +276,9 @@ func (s *Stream[T]) Late() uint64 { return s.late }
 
 // Expire closes the windows that end at or before t, oldest first, and lets no packet
 // into a window that has ended by then. Unlike all else here it goes by the caller's
-// clock and not by the stream: whoever counts live traffic calls it as time goes by,
-// with the present less what packets may take to arrive, and gets a window's count soon
-// after its end however few packets come.
+// clock and not by the stream: whoever counts live traffic calls it as time goes by, with
+// the present less what packets may take to arrive, and gets a window's count soon after
+// its end however few packets come.
 func (s *Stream[T]) Expire(t int64) {
 	start, _ := s.config.Calendar.Window(t)
 	if start == s.expired || start == beginOfTime {
@@ -293,8 +291,8 @@ func (s *Stream[T]) Expire(t int64) {
 	s.closed.add(beginOfTime, start)
 }
 
-// Resume opens a window with content that an earlier Stream of the same calendar had,
-// and so many packets. It does nothing for a window that is open or closed already.
+// Resume opens a window with content that an earlier Stream of the same calendar had, and
+// so many packets. It does nothing for a window that is open or closed already.
 func (s *Stream[T]) Resume(start, end, packets int64, content *T) {
 	if s.closed.holds(start) || len(s.open) == maxOpenWindows {
 		return
@@ -326,8 +324,8 @@ func (s *Stream[T]) Each(do func(start, end, packets int64, content *T)) {
 // maxTimeSpans bounds what timeSpans remembers.
 const maxTimeSpans = 1024
 
-// timeSpans is a set of instants, kept as ascending spans that neither overlap nor
-// touch. It grows when it would take too many spans to be exact.
+// timeSpans is a set of instants, kept as ascending spans that neither overlap nor touch.
+// It grows when it would take too many spans to be exact.
 type timeSpans struct {
 	spans []timeSpan
 }

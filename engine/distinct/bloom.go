@@ -22,10 +22,9 @@ const (
 	maxFPR = 0.5
 	// defaultBloomMemory holds 4900 elements at DefaultFPR before it grows.
 	defaultBloomMemory = 64 << 10
-	// shareRatio is that of a sub-filter's share of the bound to the share of
-	// the one before. The last ones hold most elements, so they must not be left
-	// with too little: after ten doublings 1/47 of the bound is theirs, where
-	// halves would leave 1/2048.
+	// shareRatio is that of a sub-filter's share of the bound to the share of the one
+	// before. The last ones hold most elements, so they must not be left with too little:
+	// after ten doublings 1/47 of the bound is theirs, where halves would leave 1/2048.
 	shareRatio = 0.8
 	// populateLines get memory at each decision when the next sub-filter is made ready:
 	// enough at all rates for it to be ready in time.
@@ -37,48 +36,46 @@ const _ = uint(layout.MaxBloomRounds - theory.MaxSplitRounds)
 
 // ScalableBloomConfig describes a ScalableBloom filter.
 type ScalableBloomConfig struct {
-	// FPR bounds the probability that a new element is taken for one seen
-	// before, from 1e-18 to 0.5; 0 means DefaultFPR.
+	// FPR bounds the probability that a new element is taken for one seen before, from
+	// 1e-18 to 0.5; 0 means DefaultFPR.
 	FPR float64
-	// Memory is what the filter takes at the start, in bytes; 0 means 64 KiB.
-	// It is raised to what 1024 elements need, and grows from there.
+	// Memory is what the filter takes at the start, in bytes; 0 means 64 KiB. It is
+	// raised to what 1024 elements need, and grows from there.
 	Memory int
 }
 
-// ScalableBloom remembers digests since a landmark in a blocked Bloom filter that
-// grows, so that the false positive rate stays under its bound however many
-// elements come. It never forgets: no false negatives.
+// ScalableBloom remembers digests since a landmark in a blocked Bloom filter that grows,
+// so that the false positive rate stays under its bound however many elements come. It
+// never forgets: no false negatives.
 //
-// It is a list of sub-filters (Almeida, Baquero, Preguiça, Hutchison, Scalable
-// Bloom Filters, Information Processing Letters, 2007). An element is looked up in
-// all and set in the newest if none holds it. The newest is full by density,
-// the rule of Koloniari, Ntarmos, Pitoura, Souravlias, One is Enough: Distributed
-// Filtering for Duplicate Elimination: when its set bits, counted exactly,
-// could show within the next Step elements the line load at which its
-// own false positive rate is its share of the bound. Then the next one starts,
-// with twice the lines and 0.8 of the share; shares of 0.2, 0.16, 0.128, ...
-// never add up to more than the bound. Its memory is made ready a little at each
-// decision from where three quarters of the limit are reached, so that no call has to
-// wait for it; Counts tells it when it is in use.
+// It is a list of sub-filters (Almeida, Baquero, Preguiça, Hutchison, Scalable Bloom
+// Filters, Information Processing Letters, 2007). An element is looked up in all and set
+// in the newest if none holds it. The newest is full by density, the rule of Koloniari,
+// Ntarmos, Pitoura, Souravlias, One is Enough: Distributed Filtering for Duplicate
+// Elimination: when its set bits, counted exactly, could show within the next Step
+// elements the line load at which its own false positive rate is its share of the bound.
+// Then the next one starts, with twice the lines and 0.8 of the share; shares of 0.2,
+// 0.16, 0.128, ... never add up to more than the bound. Its memory is made ready a little
+// at each decision from where three quarters of the limit are reached, so that no call
+// has to wait for it; Counts tells it when it is in use.
 //
-// Every element touches one line in each sub-filter, where it owns a bit in each
-// of the eight words for each of some rounds (asm.TestBits). Crowded lines make
-// such a filter larger than the textbook's: rates are means over the Poisson
-// distribution of line loads (theory.SplitBlock). Each sub-filter takes the number of
-// rounds that carries the most elements at its share:
+// Every element touches one line in each sub-filter, where it owns a bit in each of the
+// eight words for each of some rounds (line.TestBloom). Crowded lines make such a filter
+// larger than the textbook's: rates are means over the Poisson distribution of line loads
+// (theory.SplitBlock). Each sub-filter takes the number of rounds that carries the most
+// elements at its share:
 //
 //	share            1e-2  1e-3  1e-4  1e-6  1e-8  1e-9  1e-10 1e-12
 //	rounds              1     1     2     2     3     3      3     3
 //	bits an element  10.1  15.7  22.9  39.0  64.9  81.1  101.6 161.9
 //
-// Simulated rates agree: 101 false positives where 100 were predicted in 10^8
-// look-ups at 1e-6. Later sub-filters have smaller shares and the last one is
-// not full, so the whole takes more: from 64 KiB, 10^6 elements take 4 MiB at
-// 1e-3, 8 MiB at 1e-6 and 16 MiB at 1e-9; 4*10^6 take 16, 32 and 64 MiB, where a
-// map of digests takes 136. Between 10^4 and 10^8 elements that is 36, 81 and
-// 162 bits an element on average, and at most 62, 146 and 246. The bound is one
-// on the probability over keys, for elements chosen without knowledge of the
-// key.
+// Simulated rates agree: 101 false positives where 100 were predicted in 10^8 look-ups at
+// 1e-6. Later sub-filters have smaller shares and the last one is not full, so the whole
+// takes more: from 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6 and 16 MiB at
+// 1e-9; 4*10^6 take 16, 32 and 64 MiB, where a map of digests takes 136. Between 10^4 and
+// 10^8 elements that is 36, 81 and 162 bits an element on average, and at most 62, 146
+// and 246. The bound is one on the probability over keys, for elements chosen without
+// knowledge of the key.
 type ScalableBloom struct {
 	config    ScalableBloomConfig
 	filters   []bitFilter // the last one is written
@@ -103,8 +100,8 @@ type bitFilter struct {
 
 var _ engine.Counter[digest.Digest] = (*ScalableBloom)(nil)
 
-// NewScalableBloom returns an empty filter, or an error if the rate is out of range
-// or there is no memory.
+// NewScalableBloom returns an empty filter, or an error if the rate is out of range or
+// there is no memory.
 func NewScalableBloom(c ScalableBloomConfig) (*ScalableBloom, error) {
 	if c.FPR == 0 {
 		c.FPR = engine.DefaultFPR
@@ -195,8 +192,8 @@ func (l *ScalableBloom) TestAndSet(seen []uint64, digests []digest.Digest) {
 	}
 }
 
-// step handles at most Step digests between two decisions. Sub-filters are
-// searched newest, that is largest, first.
+// step handles at most Step digests between two decisions. Sub-filters are searched
+// newest, that is largest, first.
 func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	last := len(l.filters) - 1
 	for i := last - 1; i >= 0; i-- {
@@ -211,9 +208,9 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	}
 }
 
-// decide accounts for the last step and starts a new sub-filter where the active
-// one is full. Without memory for that the active one is filled on, which its
-// rate tells, until there is some.
+// decide accounts for the last step and starts a new sub-filter where the active one is
+// full. Without memory for that the active one is filled on, which its rate tells, until
+// there is some.
 func (l *ScalableBloom) decide() {
 	l.position = 0
 	l.missed = l.expectedMissed()
@@ -228,8 +225,8 @@ func (l *ScalableBloom) decide() {
 	}
 }
 
-// fpr returns the probability that an element that never came is taken for one
-// seen before, at the present density: by any of the sub-filters.
+// fpr returns the probability that an element that never came is taken for one seen
+// before, at the present density: by any of the sub-filters.
 func (l *ScalableBloom) fpr() float64 {
 	full, active := l.fullFPR, l.active().fpr()
 	return full + active - full*active
@@ -240,9 +237,9 @@ func (f *bitFilter) fpr() float64 {
 	return f.block.FPR(f.block.LoadOfDensity(density))
 }
 
-// expectedMissed is the expected number of distinct elements that were taken for
-// repeats. While the rate is p, every first sighting that was noticed
-// stands for p/(1-p) that were not; p is the mean over a step.
+// expectedMissed is the expected number of distinct elements that were taken for repeats.
+// While the rate is p, every first sighting that was noticed stands for p/(1-p) that were
+// not; p is the mean over a step.
 func (l *ScalableBloom) expectedMissed() float64 {
 	fresh := l.count - l.accounted
 	if fresh == 0 {
@@ -252,8 +249,8 @@ func (l *ScalableBloom) expectedMissed() float64 {
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
-// MemoryFor is as Sized says, by what elements have taken so far: a sub-filter as large as
-// all that there are, whose share of the bound is larger, holds more than they do.
+// MemoryFor is as Sized says, by what elements have taken so far: a sub-filter as large
+// as all that there are, whose share of the bound is larger, holds more than they do.
 func (l *ScalableBloom) MemoryFor(elements uint64) int {
 	set, limit := 1.0, 1.0
 	for i := range l.filters {
@@ -280,10 +277,10 @@ func (f *bitFilter) close() error {
 	return f.arena.Close()
 }
 
-// Counts is as Counter says. Low, the first sightings that were noticed, is
-// never too high. What is missing from it is the number of false positives among
-// the distinct elements, a Poisson variable, which gives High. An FPR above the
-// bound says that there was no memory to grow.
+// Counts is as Counter says. Low, the first sightings that were noticed, is never too
+// high. What is missing from it is the number of false positives among the distinct
+// elements, a Poisson variable, which gives High. An FPR above the bound says that there
+// was no memory to grow.
 func (l *ScalableBloom) Counts() engine.Counts {
 	missed := l.expectedMissed()
 	c := engine.Counts{

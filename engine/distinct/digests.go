@@ -29,7 +29,7 @@ const digestLoad = 5
 // where n are known: one of 1.8e10 at a billion.
 //
 // The top bits of a digest's low half choose its line, which stores the whole half
-// (asm.TestAndSetExact64). Lines double when five of their eight cells are taken on
+// (line.TestAndSetExact64). Lines double when five of their eight cells are taken on
 // average: each is split in two by one more bit of what it stores, nothing is hashed
 // again. That is spread over the elements that follow, 512 lines every 512 elements, and
 // the memory of lines that moved is given back as they do. At that load 2.4 % of the
@@ -93,7 +93,7 @@ func (r *DigestRows) Counts() engine.Counts {
 // same label. Errors are those of w, or wrap ErrInvalid for a label that does not fit.
 // It panics after Close.
 func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("DigestRows.Snapshot", r.rows.Table.Arena)
+	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
 	s, spilled := r.save()
 	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
 	r.rows.Save(out, spilled)

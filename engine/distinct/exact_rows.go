@@ -18,7 +18,7 @@ type exactKind[E any, W rowtable.Word] struct {
 	name   string // for errors
 	method string
 	width  uint // bits a word
-	// test is the kernel, of which asm.TestAndSetExact32 says what it does.
+	// test is the kernel, of which line.TestAndSetExact32 says what it does.
 	testAndSet func(lines []layout.Line, seen []uint64, elements []E, spill []uint32) int
 	// move puts what lines from to to-1 of src hold into dst.
 	move func(dst, src []layout.Line, from, to int)

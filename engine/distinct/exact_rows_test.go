@@ -59,7 +59,7 @@ func freshDigest(rng *rand.Rand) func() digest.Digest {
 // Where memory ends, bounds hold in 95 of 100 cases at any moment: 0 of 1000 binomial variables of
 // 300 trials with that chance have less than 264 hits (88 %; the probability is 1e-6).
 func TestSampledBounds(t *testing.T) {
-	t.Run("ExactV4", func(t *testing.T) { testSampledBounds(t, sampledV4, freshAddress) })
+	t.Run("IPv4Rows", func(t *testing.T) { testSampledBounds(t, sampledV4, freshAddress) })
 	t.Run("DigestRows", func(t *testing.T) { testSampledBounds(t, sampledDigests, freshDigest) })
 }
 
@@ -93,7 +93,7 @@ func testSampledBounds[K comparable](t *testing.T, create func(testing.TB, int) 
 // What is told of elements does not depend on batches, an element that is new is never told as seen
 // before it is sampled, and one that is told as new never is again.
 func TestSampledVerdicts(t *testing.T) {
-	t.Run("ExactV4", func(t *testing.T) { testSampledVerdicts(t, sampledV4, freshAddress) })
+	t.Run("IPv4Rows", func(t *testing.T) { testSampledVerdicts(t, sampledV4, freshAddress) })
 	t.Run("DigestRows", func(t *testing.T) { testSampledVerdicts(t, sampledDigests, freshDigest) })
 }
 
@@ -203,7 +203,7 @@ func TestSized(t *testing.T) {
 		first := e.Counts().MemoryBytes
 		e.TestAndSet(seen, addrs)
 		if got := len(e.rows.Table.Arena.Lines()) * 64; got != first {
-			t.Errorf("ExactV4 of %d bytes grew to %d with %d addresses", first, got, n)
+			t.Errorf("IPv4Rows of %d bytes grew to %d with %d addresses", first, got, n)
 		}
 
 		r := newDigestRows(t, newDigestRows(t, 0).MemoryFor(uint64(n)))
@@ -220,7 +220,7 @@ func TestSized(t *testing.T) {
 		next.Populate()
 		next.TestAndSet(seen, digests)
 		if len(next.filters) != 1 {
-			t.Errorf("Landmark of %d bytes has %d parts with %d digests", next.filters[0].arena.Bytes(), len(next.filters), n)
+			t.Errorf("ScalableBloom of %d bytes has %d parts with %d digests", next.filters[0].arena.Bytes(), len(next.filters), n)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const minIPv4Lines = 64
 // IPv4Rows remembers IPv4 addresses exactly, at one cache line an address.
 //
 // A keyed permutation scatters the addresses over lines, and a line stores what
-// the line number leaves of them (asm.TestAndSetExact32), so nothing is ever
+// the line number leaves of them (line.TestAndSetExact32), so nothing is ever
 // confused: no false positives, no false negatives, for any number of addresses.
 // 8 MiB remember 3 million addresses.
 //
@@ -139,7 +139,7 @@ func (s *savedIPv4) fields() snapshot.Fields {
 // restored with the same label. Errors are those of w, or wrap ErrInvalid for a
 // label that does not fit. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("ExactV4.Snapshot", e.rows.Table.Arena)
+	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
 	exact, spilled := e.save()
 	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())

@@ -86,7 +86,7 @@ func (s Secret) longKey(use Use) [32]byte {
 func newCipher(key []byte) cipher.Block {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic("engine: " + err.Error()) // only for keys of a wrong size
+		panic("secret: " + err.Error()) // only for keys of a wrong size
 	}
 	return block
 }

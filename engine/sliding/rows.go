@@ -44,7 +44,7 @@ const (
 
 // Rows counts the distinct elements of the last W, at every instant. It remembers of
 // each element when it was last seen, at one cache line an element, in rows of 48 bits of
-// its digest and a date (asm.TestAndSetSliding), and keeps a count of elements for each
+// its digest and a date (line.TestAndSetSliding), and keeps a count of elements for each
 // date. So counting costs no look at the rows.
 //
 //   - Lines double when five of their eight cells are taken on average, up to the memory
@@ -188,9 +188,9 @@ func chooseStep(window, step time.Duration) (time.Duration, error) {
 // held, count as not seen. It panics if times is shorter than d. It allocates only when
 // the rows grow or spill.
 func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
-	mem.CheckOpen("Sliding.TestAndSet", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.TestAndSet", s.rows.Table.Arena)
 	if len(times) < len(d) {
-		panic("engine: Sliding.TestAndSet: times shorter than digests")
+		panic("sliding: Rows.TestAndSet: times shorter than digests")
 	}
 	m := marks{seen, seenWithin}
 	m.clear(len(d))
@@ -210,7 +210,7 @@ func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 // time, but sets the bits of those alone that were seen in that step before: nothing has changed
 // about them. Elements of which the rows hold a later sighting count as not seen.
 func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
-	mem.CheckOpen("Sliding.TestAndSetStep", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.TestAndSetStep", s.rows.Table.Arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {

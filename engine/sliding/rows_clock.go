@@ -94,7 +94,7 @@ func (s *Rows) advance(step int64) {
 // knows for sure: memory of what left the window is free for others, and elements in
 // quarantine are forgotten. It does nothing if now is not later than all elements.
 func (s *Rows) Advance(now int64) {
-	mem.CheckOpen("Sliding.Advance", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.Advance", s.rows.Table.Arena)
 	now = min(now, calendar.Farthest)
 	if !s.started || calendar.Index(now, s.step) <= s.current {
 		return

@@ -28,7 +28,7 @@ func (s *Rows) Count(now int64) engine.Counts { return s.countSpan(now, time.Dur
 // normal approximation of what one of 2^level elements says of all. False positives, n/2^58
 // of n elements, are accounted for as DigestRows does.
 func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
-	mem.CheckOpen("Sliding.countSpan", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.Count", s.rows.Table.Arena)
 	c := engine.Counts{MemoryBytes: s.rows.Bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span

@@ -108,7 +108,7 @@ func (s *Rows) lookupSides(n int) {
 }
 
 // overflowDated remembers an element of a line that is full, and returns what
-// asm.TestAndSetSliding would have.
+// line.TestAndSetSliding would have.
 func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
 	last, known := spilled.DateOf(overflowWord(word))
 	if !known {

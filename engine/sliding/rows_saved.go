@@ -38,7 +38,7 @@ func (s *savedRows) fields() snapshot.Fields {
 // MaxLabel bytes at most; a counter can only be restored with the same label. Errors are
 // those of w, or wrap ErrInvalid for a label that does not fit. It panics after Close.
 func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("Sliding.Snapshot", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
 	rows, spilled := s.rows.State()
 	saved := savedRows{
 		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),

@@ -30,24 +30,25 @@ import (
 //	not zero, and these
 //	2 words: seal of all before
 //
-// Seals are HighwayHash-128 under a key derived from the secret, and the key check
-// value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
-// is believed before it is known to come from a holder of the secret.
+// A seal is a HighwayHash-128 under a key derived from the secret. The key check value is
+// the seal of the word FLOWSNAP alone. So a reader knows that a snapshot comes from a
+// holder of the secret before it relies on any length in it.
 //
-// The label says what the elements are. A filter knows digests only: restored with those
-// of another key or hash it would silently never match.
+// The label says what the elements are. A filter knows digests only: under another key or
+// hash, a restored filter would silently never match.
 const (
 	magic   = "FLOWSNAP"
 	version = 3
 	// headSize is the size of all before the fields.
 	headSize = 5*8 + MaxLabel + 8
-	// partWords is how many words are turned to bytes at a time.
+	// partWords is how many words are encoded at a time.
 	partWords = 2048
-	// partLines is how many lines go by their bits together.
+	// partLines is how many lines share one run of bits that says which of them are not
+	// zero.
 	partLines = 4096
 )
 
-// MaxLabel is the most bytes that the label of a snapshot has.
+// MaxLabel is the length of the longest label, in bytes.
 const MaxLabel = 64
 
 // checkLabel returns an error if a label does not fit into a snapshot.
@@ -76,7 +77,7 @@ func newSeal(s secret.Secret) hash.Hash {
 	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
-		panic("engine: " + err.Error()) // only for keys of a wrong size
+		panic("snapshot: " + err.Error()) // only for keys of a wrong size
 	}
 	return h
 }
@@ -88,7 +89,8 @@ func keyCheck(s secret.Secret) []byte {
 	return h.Sum(nil)
 }
 
-// Writer writes a snapshot. After an error it writes nothing more.
+// Writer writes a snapshot, or has a Copy write it later. After an error it writes
+// nothing more.
 type Writer struct {
 	to      io.Writer
 	copy    *Copy // in place of to, if that is one
@@ -98,7 +100,7 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter writes all that comes before the lines.
+// NewWriter writes all that comes before the lines. Errors come from End.
 func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
 	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
 	if s.copy, _ = w.(*Copy); s.copy != nil {
@@ -150,9 +152,8 @@ func (s *Writer) Words(n int, at func(i int) uint64) {
 	}
 }
 
-// Lines writes lines from to to-1 of an arena. Into a Copy they go later, while the filter
-// goes on: then the filter has what is returned keep each line that it is about to change.
-// Else that is nil.
+// Lines writes lines from to to-1 of an arena. A Copy takes them later, while the filter
+// goes on: then the filter calls the LineCopy before it changes a line. Else that is nil.
 func (s *Writer) Lines(a *layout.Arena, from, to int) *LineCopy {
 	lines := a.Lines()[from:to]
 	if s.copy == nil {
@@ -196,15 +197,16 @@ func (s *Writer) End() error {
 	return s.err
 }
 
-// ErrInvalid is what errors about the content of a snapshot, and its label, wrap.
+// ErrInvalid is what errors about the content or the label of a snapshot wrap.
 var ErrInvalid = errors.New("bad snapshot")
 
-// Fields lists the numbers that a filter saves beside its lines, in the order of the file:
-// pointers to integers and flags, and slices of integers. Each number takes a word. One list
-// serves for writing and for reading, so the two cannot differ.
+// Fields lists the numbers that a filter saves beside its lines, in the order of the
+// file: pointers to integers and flags, and slices of integers. Each number takes a word.
+// One list serves for writing and for reading, so the two cannot differ.
 type Fields []any
 
-// ErrInconsistent is what errors about numbers wrap that no filter has at the same time.
+// ErrInconsistent is what errors wrap about numbers that no filter has at the same time.
+// It wraps ErrInvalid.
 var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
 
 // numbers returns the numbers one by one.

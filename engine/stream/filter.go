@@ -56,7 +56,7 @@ var ErrParameter = errors.New("parameter of a stream filter out of range")
 //	bsbfsd  the same with single deletion
 //	rlbsbf  the same with load balancing, by the load of the line's parts
 //
-// The comments of asm.TestAndSetRows, asm.TestAndSetBitLines and asm.TestAndSetCells
+// The comments of line.TestAndSetRows, line.TestAndSetStable and line.TestAndSetCells
 // say exactly what each does. Verdicts depend on the digests and their order
 // alone: neither on how the stream is cut into calls, nor on the machine. A Filter
 // serves one goroutine at a time.
@@ -97,7 +97,7 @@ func newFilter(p parameters) (*Filter, error) {
 // is shorter than that, or after Close. It does not allocate.
 func (s *Filter) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
-	mem.CheckOpen("Stream.TestAndSet", s.arena)
+	mem.CheckOpen("stream: Filter.TestAndSet", s.arena)
 	s.copying.Keep(d)
 	s.kernel.testAndSet(s.arena.Lines(), seen, d, s.elements+1)
 	for _, word := range seen[:(len(d)+63)/64] {

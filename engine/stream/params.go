@@ -270,7 +270,7 @@ func (p *parameters) newKernel() methodKernel {
 	default:
 		rule, err := line.NewCellRule(p.cells())
 		if err != nil {
-			panic("engine: " + err.Error()) // only for parameters that check lets through
+			panic("stream: " + err.Error()) // only for parameters that check lets through
 		}
 		return &cellKernel{rule: *rule}
 	}

@@ -30,7 +30,7 @@ func (s *savedState) fields() snapshot.Fields {
 // be restored with the same label. Errors are those of w, or wrap ErrInvalid for a label
 // that does not fit. It panics after Close.
 func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("Stream.Snapshot", s.arena)
+	mem.CheckOpen("stream: Filter.Snapshot", s.arena)
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
 	s.copying = out.Lines(s.arena, 0, s.params.lines)

@@ -8,19 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// leastTick returns the shortest tick, in nanoseconds, for a window of time: a
-// millionth of it. Shorter ones would make eras short (see Timed), longer ones
-// than 256 ns the microseconds of most files inexact.
+// leastTick returns the shortest tick for a window of time, in nanoseconds: a millionth
+// of it, from 1 to 256. Shorter ticks would make eras short (see Timed). Longer ones
+// would make the microseconds of most files inexact.
 func leastTick(window int64) int64 {
 	return min(max(1, window/1_000_000), 256)
 }
 
-// tickLength divides a window of the given size (nanoseconds or positions)
-// into ticks of at least least, so that it fits into a quarter of what tickBits
-// count: then all of time fits, too, when a window takes half of it. If it can,
-// it takes a tick that divides the window, so that the edge stays exact; if
-// none of less than twice the shortest length does, window is rounded up to
-// whole ticks.
+// tickLength divides a window of the given size, in nanoseconds or positions, into ticks
+// of at least least. The window fits into a quarter of what tickBits count. A tick that
+// divides the window keeps its edge exact, so tickLength takes one if there is one
+// shorter than twice the shortest length. Else it rounds the window up to whole ticks.
 func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	most := int64(1) << (tickBits - 2)
 	least = max(least, (size-1)/most+1)
@@ -32,11 +30,11 @@ func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	return least, (size-1)/least + 1
 }
 
-// divisor divides by a number that is only known at run time, with a multiplication in
-// place of a division, which takes some processors that are still in use 80 cycles. A
-// quotient u/by is (u*factor + addend) / 2^64 / 2^shift, as Robison has it ("N-Bit
-// Unsigned Division Via N-Bit Multiply-Add", ARITH 2005): one of the two factors that are
-// nearest to 2^(64+shift)/by is near enough for all u, the lower one with the addend.
+// divisor divides by a number that is only known at run time. It multiplies, as a
+// division takes up to 80 cycles on processors still in use. A quotient u/by is (u*factor
+// + addend) / 2^64 / 2^shift (Robison, N-Bit Unsigned Division Via N-Bit Multiply-Add,
+// ARITH 2005). One of the two factors nearest to 2^(64+shift)/by is exact for all u; the
+// lower one needs the addend.
 type divisor struct {
 	by             uint64
 	factor, addend uint64
@@ -57,7 +55,8 @@ func newDivisor(by uint64) divisor {
 	return d
 }
 
-// divideTimes sets ticks to the quotients of times by 2 or more, counted from the least int64.
+// divideTimes sets ticks to the quotients of times by 2 or more, counted from the least
+// int64.
 func (d divisor) divideTimes(ticks, times []int64) {
 	times = times[:len(ticks)]
 	if d.by == 1<<(d.shift&63) { // as usual: the tick of a second is 256 ns
@@ -71,7 +70,8 @@ func (d divisor) divideTimes(ticks, times []int64) {
 	}
 }
 
-// tickOf returns the quotient as the tick of time ns, if that is one.
+// tickOf returns the quotient as the tick of time ns, or layout.NoTick for
+// calendar.NoTime.
 func tickOf(ns int64, quotient uint64) int64 {
 	tick := int64(quotient)
 	if ns == calendar.NoTime {
@@ -87,10 +87,10 @@ func (d divisor) divide(u uint64) uint64 {
 	return (high + carry) >> (d.shift & 63)
 }
 
-// unusual reports whether one of ticks is none, lies within the window of a border or in
-// another era than the first, or may be late. It may report that of others too. What is
-// forgotten at the end of a piece was reached when it began, since a piece has no more elements
-// than lines.
+// unusual reports whether a tick is NoTick, lies within a window of the border of an era,
+// is of another era than the first, or may be late. It may report true for other ticks
+// too. A chunk has no more elements than the filter has lines, so what is forgotten at
+// its end had been reached when it began.
 func (t *Timed) unusual(ticks []int64) bool {
 	era := int64(1) << (t.params.TickBits - 1)
 	start := ticks[0] - (ticks[0]-t.params.Origin)&(era-1)
@@ -104,8 +104,8 @@ func (t *Timed) unusual(ticks []int64) bool {
 	return anyOutside(ticks, start+low, high-low)
 }
 
-// anyOutside reports whether one of ticks is not between first and first + span: then that
-// is less than what lies between, or the other way round, and has the top bit.
+// anyOutside reports whether a tick lies before first or after first + span. Then
+// tick-first or span-(tick-first) is negative, so it has the top bit.
 func anyOutside(ticks []int64, first, span int64) bool {
 	outside := int64(0)
 	for ; len(ticks) >= 4; ticks = ticks[4:] {
@@ -119,7 +119,7 @@ func anyOutside(ticks []int64, first, span int64) bool {
 	return outside < 0
 }
 
-// nearBorder reports whether one of ticks lies within the window of a border.
+// nearBorder reports whether a tick lies within a window of the border of an era.
 func (t *Timed) nearBorder(ticks []int64) bool {
 	width := t.params.TickBits - 1
 	last := uint64(1)<<width - uint64(t.params.Window)

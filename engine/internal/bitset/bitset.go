@@ -18,7 +18,7 @@ func Or(dst []uint64, at int, src []uint64, n int) {
 func Clear(seen []uint64, n int) {
 	words := (n + 63) / 64
 	if len(seen) < words {
-		panic("engine: seen holds fewer bits than there are elements")
+		panic("bitset: seen holds fewer bits than there are elements")
 	}
 	clear(seen[:words])
 }

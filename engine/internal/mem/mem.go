@@ -44,7 +44,7 @@ func Populate(ctx context.Context, a *layout.Arena) error {
 // CheckOpen panics if the arena is closed.
 func CheckOpen(method string, a *layout.Arena) {
 	if a.Lines() == nil {
-		panic("engine: " + method + " after Close")
+		panic(method + " after Close")
 	}
 }
 
