@@ -20,26 +20,24 @@ import (
 // minIPv4Lines is the smallest start: 4 KiB for 768 addresses before it grows.
 const minIPv4Lines = 64
 
-// IPv4Rows remembers IPv4 addresses exactly, at one cache line an address.
+// IPv4Rows remembers IPv4 addresses exactly. An address costs one cache line.
 //
-// A keyed permutation scatters the addresses over lines, and a line stores what
-// the line number leaves of them (line.TestAndSetExact32), so nothing is ever
-// confused: no false positives, no false negatives, for any number of addresses.
-// 8 MiB remember 3 million addresses.
+// A keyed permutation scatters the addresses over lines, and a line stores the bits that
+// its number does not say (line.TestAndSetExact32). So there are neither false positives
+// nor false negatives, for any number of addresses. 8 MiB remember 3 million addresses.
 //
-// Rows are at most three quarters full on average. At that load 2.1 % of the
-// addresses find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson
-// variable); these go to small hash tables. Growth doubles the lines: each
-// line is split in two by one more bit of the permuted address, nothing is
-// hashed again. That is spread over the elements that follow, 4096 cells every 512
-// elements, and the memory of lines that moved is given back as they do. It stops at a
-// bitmap of all 2^32 addresses (512 MiB), which 100 million addresses justify, or at
-// what Limit allows: from there on a sample is counted.
+// Rows are at most three quarters full on average. At that load 2.1 % of the addresses
+// find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson variable). These
+// go to small hash tables. Growth doubles the lines: one more bit of the permuted address
+// splits each line in two, and nothing is hashed again. The work is spread over the
+// elements that follow, 4096 cells every 512 elements, and lines that moved return their
+// memory at once. Growth ends at a bitmap of all 2^32 addresses (512 MiB), which pays
+// from 100 million addresses on, or at what Limit allows. From there on a sample is
+// counted.
 //
-// Someone who knows the key can aim at one line, and at one place of the hash
-// tables; then memory stays in proportion to the number of addresses and
-// verdicts stay exact, but time does not stay constant. Keys are secret for that
-// reason.
+// Keys must be secret. Who knows the key can aim at one line, and at one place of the
+// hash tables. Then verdicts stay exact, and memory stays in proportion to the number of
+// addresses, but an address may take more than constant time.
 type IPv4Rows struct {
 	exactRows[uint32, uint32]
 	permute  permute.Bijection
@@ -55,11 +53,10 @@ var ipv4Kind = exactKind[uint32, uint32]{
 	growAt: ipv4GrowAt, cells: layout.ExactCells,
 }
 
-// NewIPv4Rows returns an empty counter. The key is secret and chooses the
-// permutation. memory is what the rows take at the start, in bytes: it is
-// rounded down to a power of two and kept between 4 KiB and 256 MiB; 0 is a
-// good choice where the number of addresses is unknown. The error is that of the
-// memory's allocation.
+// NewIPv4Rows returns an empty counter. The key is secret and chooses the permutation.
+// memory is what the rows take at the start, in bytes, rounded down to a power of two
+// from 4 KiB to 256 MiB. 0 is a good choice where the number of addresses is unknown. The
+// error is that of layout.NewArena.
 func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	lines := min(max(memory/layout.LineSize, minIPv4Lines), layout.MaxExactLines)
 	e := &IPv4Rows{permute: *permute.NewBijection(key)}
@@ -70,8 +67,8 @@ func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	return e, nil
 }
 
-// ipv4GrowAt returns the number of addresses at which so many lines grow: three
-// quarters of their cells, and none for a bitmap.
+// ipv4GrowAt returns the number of addresses at which so many lines grow: three quarters
+// of their cells. A bitmap never grows.
 func ipv4GrowAt(lines int) uint64 {
 	if lines == layout.BitmapLines {
 		return math.MaxUint64
@@ -101,7 +98,7 @@ func movePermuted(dst, src []layout.Line, from, to int) {
 	}
 }
 
-// TestAndSet is as Counter says. It allocates only when the rows grow.
+// TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))
 	for at := 0; at < len(addrs); {
@@ -113,7 +110,8 @@ func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as Counter says; the count is exact unless Limit made it a sample's.
+// Counts is as engine.Counter says. The count is exact unless Limit made it that of a
+// sample.
 func (e *IPv4Rows) Counts() engine.Counts {
 	c := e.counts(0)
 	c.High = min(c.High, 1<<32)
@@ -132,12 +130,12 @@ func (s *savedIPv4) fields() snapshot.Fields {
 	return append(s.savedExact.fields(), &s.maxLines, &s.check)
 }
 
-// Snapshot writes all addresses that the counter remembers. A counter that
-// RestoreIPv4Rows makes of it goes on with the same verdicts and counts. The secret is that whose
-// AESKey(Permutation) the counter was made with; the snapshot is sealed with it. The
-// label says what the elements are ("src"), in MaxLabel bytes at most; a counter can only be
-// restored with the same label. Errors are those of w, or wrap ErrInvalid for a
-// label that does not fit. It panics after Close.
+// Snapshot writes all addresses that the counter remembers. The counter that
+// RestoreIPv4Rows returns continues with the same verdicts and counts. secret is the one
+// whose AESKey(Permutation) the counter was made with; it seals the snapshot. label says
+// what the elements are, such as "src", in at most snapshot.MaxLabel bytes. A counter can
+// only be restored with the same label. Errors are those of w, or wrap
+// snapshot.ErrInvalid for a bad label. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
 	exact, spilled := e.save()
@@ -147,18 +145,18 @@ func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) err
 	return out.End()
 }
 
-// permutationCheck tells permutations apart: it is where two addresses go.
+// permutationCheck returns where two addresses go, which tells permutations apart.
 func (e *IPv4Rows) permutationCheck() uint64 {
 	var to [2]uint32
 	e.permute.Permute(to[:], []uint32{0, 1})
 	return uint64(to[0])<<32 | uint64(to[1])
 }
 
-// RestoreIPv4Rows makes the counter that IPv4Rows.Snapshot wrote. It reads nothing
-// behind the snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another
-// version, kind or label or made under another key, ErrMemory if it takes more memory than c
-// allows, or are those of r and of layout.NewArena. c bounds what the counter
-// takes now, not what it grows to.
+// RestoreIPv4Rows reads the counter that IPv4Rows.Snapshot wrote, and nothing behind it.
+// Errors wrap snapshot.ErrInvalid if the snapshot is damaged, cut short, of another
+// version, kind or label, or made under another key. They wrap engine.ErrMemory if it
+// takes more memory than c allows. Others are those of r and of layout.NewArena. c bounds
+// what the counter takes now, not what it grows to.
 func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 	var s savedIPv4
 	in, err := snapshot.NewReader(r, snapshot.IPv4Rows, c, s.fields())
