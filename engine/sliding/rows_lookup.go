@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// flush enters the elements that wait.
+// flush looks the pending elements up, and counts them.
 func (s *Rows) flush(m marks) {
 	p := &s.pending
 	n := p.count
@@ -35,13 +35,13 @@ func (s *Rows) flush(m marks) {
 	p.count, p.position = 0, p.position+n
 }
 
-// sameDates reports whether elements have come in the same steps before.
+// sameDates reports whether four elements have come in the same steps before.
 func sameDates(before, dates *[4]uint16) bool {
 	const known = layout.SlidingKnown
 	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
 }
 
-// record counts an element of the given date, and tells how lately it was seen before.
+// record counts an element of the given date, and returns how lately it was seen before.
 func (s *Rows) record(word uint64, before, date uint16) recency {
 	if before == date|layout.SlidingKnown {
 		return seenInStep
@@ -91,7 +91,7 @@ func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []ui
 // wordOf is the word of an element, itself.
 func wordOf(word uint64) uint64 { return word }
 
-// lookupSides tests and sets the first n elements that wait, while some lines have moved.
+// lookupSides tests and sets the first n pending elements while lines move.
 func (s *Rows) lookupSides(n int) {
 	p := &s.pending
 	sides := rowtable.Split(s.sides, p.words[:n], wordOf, s.rows.Mark(), [2]uint64{})
@@ -107,8 +107,8 @@ func (s *Rows) lookupSides(n int) {
 	}
 }
 
-// overflowDated remembers an element of a line that is full, and returns what
-// line.TestAndSetSliding would have.
+// overflowDated remembers an element whose line is full, and returns what
+// line.TestAndSetSliding would.
 func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
 	last, known := spilled.DateOf(overflowWord(word))
 	if !known {
@@ -122,11 +122,12 @@ func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16)
 	return before
 }
 
-// overflowWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
+// overflowWord returns what overflow remembers of a word: the bits that cells and lines
+// have. It is not 0.
 func overflowWord(word uint64) uint64 { return word | 63 }
 
-// marks is where a call tells of the elements that were seen before: a bit for each that was
-// seen at least so lately. bits may be nil.
+// marks is where a call reports the elements that were seen at least so lately: a bit for
+// each. bits may be nil.
 type marks struct {
 	bits  []uint64
 	least recency
@@ -154,7 +155,8 @@ func (m marks) mark(place uint32, s recency) {
 	}
 }
 
-// mark4 enters four places, unless they are not one behind the other in one word.
+// mark4 sets the bits of four places. It reports false, and does nothing, unless they
+// follow one another in one word.
 func (m marks) mark4(places []uint32, s recency) bool {
 	if m.bits == nil || s < m.least {
 		return true
