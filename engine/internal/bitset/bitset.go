@@ -1,7 +1,7 @@
 package bitset
 
-// Or ors the first n bits of src into dst from bit at on. Bits of src above
-// those must be clear.
+// Or ors the first n bits of src into dst from bit at on. The other bits of src must be
+// clear.
 func Or(dst []uint64, at int, src []uint64, n int) {
 	shift := uint(at) % 64
 	for i := range (n + 63) / 64 {

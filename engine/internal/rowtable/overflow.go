@@ -6,13 +6,12 @@ import (
 	"unsafe"
 )
 
-// Word is what is left of an element where rows are exact.
+// Word is what rows store of an element.
 type Word interface{ uint32 | uint64 }
 
 // OverflowSet is an exact set of words: a hash table with linear probing, at most half
-// full. It holds the few words that find their row full, so it is built to be
-// simple and its memory to be known. Its methods take an odd factor, always the same,
-// that spreads words which share their top bits.
+// full. It holds few words, so it is simple, and its memory is known. Its methods take an
+// odd factor, always the same, which spreads words that share their top bits.
 type OverflowSet[W Word] struct {
 	table []W      // length 0 or a power of two; 0 is empty
 	dates []uint16 // beside the table, where words have dates; else nil
@@ -23,17 +22,17 @@ type OverflowSet[W Word] struct {
 // minOverflowTable is the smallest table.
 const minOverflowTable = 16
 
-// GoldenFactor is 2^64 divided by the golden ratio: keys with few bits set, as examples
-// have them, spread words as well as others.
+// GoldenFactor is 2^64 divided by the golden ratio. It spreads words without a key, and
+// makes keys with few bits set as good as others.
 const GoldenFactor = 0x9e3779b97f4a7c15
 
-// KeyedFactor takes the factor from the key, so that places cannot be foreseen.
+// KeyedFactor derives the factor from a key, so that places cannot be foreseen.
 func KeyedFactor(key [16]byte) uint64 {
 	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
 	return (folded*2 + 1) * GoldenFactor
 }
 
-// test adds a word without a date, and reports whether it was there.
+// testAndSet adds a word without a date, and reports whether it was there.
 func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 	if y == 0 {
 		before := s.zero
@@ -44,8 +43,8 @@ func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 	return known
 }
 
-// insert adds a word other than 0 unless it is there, and returns its place. The size of the table
-// is that for the number of words, whatever came before.
+// insert adds a word other than 0 unless it is there, and returns its place. The size of
+// the table depends on the number of words alone.
 func (s *OverflowSet[W]) insert(y W, factor uint64, dated bool) (place uint64, known bool) {
 	if len(s.table) > 0 {
 		place = s.find(y, factor)
@@ -92,7 +91,7 @@ func (s *OverflowSet[W]) double(factor uint64, dated bool) {
 	}
 }
 
-// All yields the words of the set with their dates, 0 where there are none.
+// All yields the words of the set with their dates, which are 0 for words without dates.
 func (s *OverflowSet[W]) All(yield func(W, uint16) bool) {
 	if s.zero && !yield(0, 0) {
 		return
@@ -113,7 +112,8 @@ func (s *OverflowSet[W]) bytes() int {
 	return int(unsafe.Sizeof(y))*len(s.table) + 2*len(s.dates)
 }
 
-// Overflow are the words that found their line full, in sets for so many lines each.
+// Overflow is the words that found their line full, in one set for each group of lines
+// that a pass handles together.
 type Overflow[W Word] struct {
 	sets   []OverflowSet[W]
 	shift  uint // leaves the number of a word's set
@@ -122,15 +122,14 @@ type Overflow[W Word] struct {
 	bytes  int  // that the sets' tables take
 }
 
-// newOverflow makes a number of sets, a power of two, for words of so many bits, the
-// top ones of which are the number of their line.
+// newOverflow makes so many sets, a power of two, for words of width bits.
 func newOverflow[W Word](groups int, width uint, factor uint64, dated bool) Overflow[W] {
 	return Overflow[W]{
 		sets: make([]OverflowSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor, dated: dated,
 	}
 }
 
-// test adds a word without a date, and reports whether it was there.
+// testAndSet adds a word without a date, and reports whether it was there.
 func (g *Overflow[W]) TestAndSet(y W) bool {
 	set := &g.sets[y>>g.shift]
 	before := set.bytes()
@@ -139,8 +138,8 @@ func (g *Overflow[W]) TestAndSet(y W) bool {
 	return known
 }
 
-// DateOf adds a word other than 0, and returns where its date is and whether the word was there.
-// Words must have dates.
+// DateOf adds a word other than 0. It returns where its date is, and whether the word was
+// there. The words of the Overflow must have dates.
 func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
 	set := &g.sets[y>>g.shift]
 	before := set.bytes()
@@ -149,7 +148,7 @@ func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
 	return &set.dates[place], known
 }
 
-// remove removes a set and returns it.
+// remove removes a set, and returns it.
 func (g *Overflow[W]) remove(group int) OverflowSet[W] {
 	set := g.sets[group]
 	g.bytes -= set.bytes()
@@ -157,7 +156,7 @@ func (g *Overflow[W]) remove(group int) OverflowSet[W] {
 	return set
 }
 
-// words returns the words of all sets, each with its date behind it if words have dates.
+// words returns the words of all sets. Each is followed by its date if words have dates.
 func (g *Overflow[W]) words() []W {
 	var words []W
 	for i := range g.sets {
