@@ -186,8 +186,8 @@ func TestStreamCloseWhenIdle(t *testing.T) {
 	}
 }
 
-// A burst of a thousand wrong stamps between good ones: the window of the good
-// ones stays, memory is bounded, and no window comes back.
+// A burst of a thousand wrong stamps between good ones: the window of the good ones
+// stays, memory is bounded, and no window comes back.
 func TestStreamSurviveWildStamps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(83, 84))
 	r := &recorder{t: t}

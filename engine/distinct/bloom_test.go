@@ -47,8 +47,8 @@ func TestScalableBloomIsExactAtDefault(t *testing.T) {
 	}
 }
 
-// With a rate that shows, verdicts and counts do not depend on batches, and what
-// came before is always seen.
+// With a rate that shows, verdicts and counts do not depend on batches, and what came
+// before is always seen.
 func TestScalableBloomBatches(t *testing.T) {
 	digests := check.Digests(43, 30_000)
 	digests = append(digests, digests...)
@@ -71,11 +71,10 @@ func TestScalableBloomBatches(t *testing.T) {
 	}
 }
 
-// The bound holds over many doublings: of n distinct elements, each taken for a
-// repeat with a probability of at most the bound, no more are than the mean
-// and 6 standard deviations of the binomial. The number expected from the
-// densities is met within 6 standard deviations too, and the rate announced stays
-// under the bound at every moment.
+// The bound holds over many doublings: of n distinct elements, each taken for a repeat
+// with a probability of at most the bound, no more are than the mean and 6 standard
+// deviations of the binomial. The number expected from the densities is met within 6
+// standard deviations too, and the rate announced stays under the bound at every moment.
 func TestScalableBloomBound(t *testing.T) {
 	for _, fpr := range []float64{0.3, 1e-2, 1e-3, 1e-4} {
 		t.Run(fmt.Sprint(fpr), func(t *testing.T) {
@@ -106,8 +105,8 @@ func TestScalableBloomBound(t *testing.T) {
 	}
 }
 
-// The interval holds the true count in at least 95 % of runs: of 100, fewer than
-// 82 has a probability below 1e-6.
+// The interval holds the true count in at least 95 % of runs: of 100, fewer than 82 has a
+// probability below 1e-6.
 func TestScalableBloomInterval(t *testing.T) {
 	held := 0
 	for seed := range uint64(100) {
@@ -207,8 +206,8 @@ func TestScalableBloomAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkScalableBloom gives filters about as many elements as their first part
-// takes, so that they do not grow.
+// BenchmarkScalableBloom gives filters about as many elements as their first part takes,
+// so that they do not grow.
 func BenchmarkScalableBloom(b *testing.B) {
 	bitsAnElement := map[float64]int{1e-3: 32, 1e-9: 128}
 	check.BenchSizes(b, func(b *testing.B, memory int) {
@@ -228,9 +227,9 @@ func BenchmarkScalableBloom(b *testing.B) {
 	})
 }
 
-// The rates and densities of simulated filters: the mean over 40 filters lies
-// within 6 of its own standard errors of the prediction, which Student's t with 39
-// degrees of freedom misses once in two million times.
+// The rates and densities of simulated filters: the mean over 40 filters lies within 6 of
+// its own standard errors of the prediction, which Student's t with 39 degrees of freedom
+// misses once in two million times.
 func TestBlockedFPRIsMet(t *testing.T) {
 	const lines, filters, probes = 1024, 40, 100_000
 	for _, c := range []struct {
@@ -261,8 +260,8 @@ func TestBlockedFPRIsMet(t *testing.T) {
 			if z := rate.z(b.FPR(load)); math.Abs(z) > 6 {
 				t.Errorf("rate %.3g, predicted %.3g: %.1f standard errors off", rate.mean(), c.fpr, z)
 			}
-			// Elements that collide with a false positive set nothing; that lowers
-			// the density by less than the rate.
+			// Elements that collide with a false positive set nothing; that lowers the
+			// density by less than the rate.
 			want := b.Density(load)
 			if got := density.mean(); got > want*1.002 || got < want*(0.998-c.fpr) {
 				t.Errorf("density %.4f, predicted %.4f", got, want)

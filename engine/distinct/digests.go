@@ -91,9 +91,9 @@ func (r *DigestRows) Counts() engine.Counts {
 // IPv4Rows.Snapshot.
 func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
-	s, spilled := r.save()
+	s, overflow := r.save()
 	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
-	r.rows.Save(out, spilled)
+	r.rows.Save(out, overflow)
 	return out.End()
 }
 

@@ -19,7 +19,7 @@ type exactKind[E any, W rowtable.Word] struct {
 	method string
 	width  uint // bits a word
 	// testAndSet is the kernel, with the contract of line.TestAndSetExact32.
-	testAndSet func(lines []layout.Line, seen []uint64, elements []E, spill []uint32) int
+	testAndSet func(lines []layout.Line, seen []uint64, elements []E, overflow []uint32) int
 	// move puts what lines from to to-1 of src hold into dst.
 	move func(dst, src []layout.Line, from, to int)
 	// thin removes the words that have one of the bits of out from lines from to to-1,
@@ -107,8 +107,8 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elements []E) {
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
-	spills := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
-	for _, i := range x.overflowing[:spills] {
+	overflows := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
+	for _, i := range x.overflowing[:overflows] {
 		if table.Overflow.TestAndSet(x.kind.word(elements[i])) {
 			seen[i/64] |= 1 << (i % 64)
 		}
@@ -180,7 +180,7 @@ func (x *exactRows[E, W]) begin() bool {
 
 // work handles the next lines of the pass.
 func (x *exactRows[E, W]) work() {
-	from, to, spilled := x.rows.Next()
+	from, to, overflow := x.rows.Next()
 	out := W(0)
 	if x.rows.Thinning {
 		out = sampleBits[W](x.level + 1)
@@ -189,7 +189,7 @@ func (x *exactRows[E, W]) work() {
 	} else {
 		x.kind.move(x.rows.Wider.Arena.Lines(), x.rows.Table.Arena.Lines(), from, to)
 	}
-	x.placeOverflow(spilled, out)
+	x.placeOverflow(overflow, out)
 	thinned := x.rows.Thinning
 	if !x.rows.Finish(from, to) {
 		return
@@ -202,9 +202,9 @@ func (x *exactRows[E, W]) work() {
 
 // placeOverflow enters overflow words where the pass puts their lines, without those that
 // have one of the bits of out. x.seen is free between two steps.
-func (x *exactRows[E, W]) placeOverflow(spilled rowtable.OverflowSet[W], out W) {
+func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W) {
 	elements, n := &x.sides.Elements[0], 0
-	for y := range spilled.All {
+	for y := range overflow.All {
 		if y&out != 0 {
 			x.held--
 			continue
@@ -287,9 +287,9 @@ func (s *savedExact) fields() snapshot.Fields {
 }
 
 // save returns the fields of the counter, and its overflow words.
-func (x *exactRows[E, W]) save() (s savedExact, spilled [2][]W) {
-	rows, spilled := x.rows.State()
-	return savedExact{rows, x.exactState}, spilled
+func (x *exactRows[E, W]) save() (s savedExact, overflow [2][]W) {
+	rows, overflow := x.rows.State()
+	return savedExact{rows, x.exactState}, overflow
 }
 
 // check returns an error unless all fits together, with from least to most lines, which

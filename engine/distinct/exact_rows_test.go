@@ -56,8 +56,9 @@ func freshDigest(rng *rand.Rand) func() digest.Digest {
 	return func() digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} }
 }
 
-// Where memory ends, bounds hold in 95 of 100 cases at any moment: 0 of 1000 binomial variables of
-// 300 trials with that chance have less than 264 hits (88 %; the probability is 1e-6).
+// Where memory ends, bounds hold in 95 of 100 cases at any moment: 0 of 1000 binomial
+// variables of 300 trials with that chance have less than 264 hits (88 %; the probability
+// is 1e-6).
 func TestSampledBounds(t *testing.T) {
 	t.Run("IPv4Rows", func(t *testing.T) { testSampledBounds(t, sampledV4, freshAddress) })
 	t.Run("DigestRows", func(t *testing.T) { testSampledBounds(t, sampledDigests, freshDigest) })
@@ -90,8 +91,8 @@ func testSampledBounds[K comparable](t *testing.T, create func(testing.TB, int) 
 	}
 }
 
-// What is told of elements does not depend on batches, an element that is new is never told as seen
-// before it is sampled, and one that is told as new never is again.
+// What is told of elements does not depend on batches, an element that is new is never
+// told as seen before it is sampled, and one that is told as new never is again.
 func TestSampledVerdicts(t *testing.T) {
 	t.Run("IPv4Rows", func(t *testing.T) { testSampledVerdicts(t, sampledV4, freshAddress) })
 	t.Run("DigestRows", func(t *testing.T) { testSampledVerdicts(t, sampledDigests, freshDigest) })
@@ -148,7 +149,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Counters that are saved and restored, also while they grow or are thinned, go on as one that was not.
+// Counters that are saved and restored, also while they grow or are thinned, go on as one
+// that was not.
 func TestSampledSnapshot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 15))
 	whole, cut := newSavedIPv4(t), newSavedIPv4(t)
@@ -245,7 +247,7 @@ func TestIPv4RowsSnapshot(t *testing.T) {
 	whole, cut := newSavedIPv4(t), newSavedIPv4(t)
 	check.Restarts(t, whole, cut, RestoreIPv4Rows, addrs)
 	if spilledWords(&whole.rows) == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
-		t.Error("nothing spilled, or nothing grew: that tests nothing")
+		t.Error("nothing overflow, or nothing grew: that tests nothing")
 	}
 }
 
@@ -255,7 +257,7 @@ func TestDigestRowsSnapshot(t *testing.T) {
 	whole, cut := newDigestRows(t, 0), newDigestRows(t, 0)
 	check.Restarts(t, whole, cut, RestoreDigestRows, digests)
 	if spilledWords(&whole.rows) == 0 || len(whole.rows.Table.Arena.Lines()) == whole.first {
-		t.Error("nothing spilled, or nothing grew: that tests nothing")
+		t.Error("nothing overflow, or nothing grew: that tests nothing")
 	}
 }
 
@@ -301,8 +303,8 @@ func FuzzRestoreDigestRows(f *testing.F) {
 	}, r)
 }
 
-// TestExactCopy copies counters while they grow and are thinned: what comes out is what they
-// held at the start.
+// TestExactCopy copies counters while they grow and are thinned: what comes out is what
+// they held at the start.
 func TestExactCopy(t *testing.T) {
 	const n = 400_000
 	digests := check.Digests(71, n)
@@ -329,7 +331,7 @@ func TestExactCopy(t *testing.T) {
 func TestIPv4RowsState(t *testing.T) {
 	e := newSavedIPv4(t)
 	e.TestAndSet(make([]uint64, 64), aimed(2000))
-	check.State(t, "spilled", e, "d93b81887f96ee2d")
+	check.State(t, "overflow", e, "d93b81887f96ee2d")
 	addrs := make([]uint32, 40_000)
 	for i := range addrs {
 		addrs[i] = uint32(i) * 0x9e3779b1
@@ -345,7 +347,7 @@ func TestIPv4RowsState(t *testing.T) {
 func TestDigestRowsState(t *testing.T) {
 	r := newDigestRows(t, 0)
 	check.Feed(r, oneLine(3000), 100)
-	check.State(t, "spilled", r, "4e612a86d4ae6550")
+	check.State(t, "overflow", r, "4e612a86d4ae6550")
 	digests := check.Digests(83, 100_000)
 	for at := 0; !r.rows.Growing() || r.rows.Mark() == 0; at += 512 {
 		check.Feed(r, digests[at:at+512], 512)
@@ -353,9 +355,9 @@ func TestDigestRowsState(t *testing.T) {
 	check.State(t, "growing", r, "a0c1472a4ff7a483")
 }
 
-// BenchmarkPause has counters grow from nothing to 8 million random elements,
-// and tells the longest single call and the one that 1 of 1000 exceed. Other work on the
-// machine shows in the longest: take the least of several runs.
+// BenchmarkPause has counters grow from nothing to 8 million random elements, and tells
+// the longest single call and the one that 1 of 1000 exceed. Other work on the machine
+// shows in the longest: take the least of several runs.
 func BenchmarkPause(b *testing.B) {
 	address := func(rng *rand.PCG) uint32 { return uint32(rng.Uint64()) }
 	random := func(rng *rand.PCG) digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} }

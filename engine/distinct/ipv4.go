@@ -77,15 +77,15 @@ func ipv4GrowAt(lines int) uint64 {
 }
 
 // testAndSetPermuted tests and sets permuted addresses in any number of lines.
-func testAndSetPermuted(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
+func testAndSetPermuted(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
 	switch {
 	case len(lines) == layout.BitmapLines:
 		line.TestAndSetBitmap(lines, seen, permuted)
 		return 0
 	case len(lines) >= layout.Exact16Lines:
-		return line.TestAndSetExact16(lines, seen, permuted, spill)
+		return line.TestAndSetExact16(lines, seen, permuted, overflow)
 	default:
-		return line.TestAndSetExact32(lines, seen, permuted, spill)
+		return line.TestAndSetExact32(lines, seen, permuted, overflow)
 	}
 }
 
@@ -138,10 +138,10 @@ func (s *savedIPv4) fields() snapshot.Fields {
 // snapshot.ErrInvalid for a bad label. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
-	exact, spilled := e.save()
+	exact, overflow := e.save()
 	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())
-	e.rows.Save(out, spilled)
+	e.rows.Save(out, overflow)
 	return out.End()
 }
 

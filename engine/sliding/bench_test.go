@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
-// BenchmarkSliding measures elements that return in no order within the window, a million a
-// second of packet time.
+// BenchmarkSliding measures elements that return in no order within the window, a million
+// a second of packet time.
 func BenchmarkSliding(b *testing.B) {
 	for _, n := range []int{3000, 50_000, 800_000, 4_000_000} {
 		b.Run(fmt.Sprintf("distinct=%d", n), func(b *testing.B) {
@@ -47,10 +47,10 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkPauseSliding has sliding rows take 16 million random elements in a tenth of a window, so
-// that they grow to 64 MiB and then halve their sample, and tells the longest calls of either
-// part; and those of four windows that follow with a hundredth of the elements, in which rows
-// are swept and all elements are taken again.
+// BenchmarkPauseSliding has sliding rows take 16 million random elements in a tenth of a
+// window, so that they grow to 64 MiB and then halve their sample, and tells the longest
+// calls of either part; and those of four windows that follow with a hundredth of the
+// elements, in which rows are swept and all elements are taken again.
 func BenchmarkPauseSliding(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

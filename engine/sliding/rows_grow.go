@@ -68,7 +68,7 @@ func (s *Rows) begin() {
 
 // work handles the next lines of the pass or of the sweep.
 func (s *Rows) work() {
-	from, to, spilled := s.rows.Next()
+	from, to, overflow := s.rows.Next()
 	s.sweepDebt = max(0, s.sweepDebt-int64(to-from)*s.steps)
 	if s.rows.Thinning {
 		s.recount(from, to)
@@ -77,7 +77,7 @@ func (s *Rows) work() {
 	if s.rows.Growing() {
 		line.SplitSlidingRows(s.rows.Wider.Arena.Lines(), s.rows.Table.Arena.Lines(), from, to)
 	}
-	s.placeOverflow(spilled)
+	s.placeOverflow(overflow)
 	thinned := s.rows.Thinning
 	if s.rows.Finish(from, to) && thinned {
 		s.halved()
@@ -173,9 +173,9 @@ func (s *Rows) purge(from, to int) {
 
 // placeOverflow enters overflow elements where the pass puts their lines, without those
 // that purge would remove.
-func (s *Rows) placeOverflow(spilled rowtable.OverflowSet[uint64]) {
+func (s *Rows) placeOverflow(overflow rowtable.OverflowSet[uint64]) {
 	term, table := s.expiry(), s.rows.Target()
-	for word, date := range spilled.All {
+	for word, date := range overflow.All {
 		cell := layout.SlidingCell(word) | uint64(date)
 		if s.rows.Thinning {
 			s.recountCell(cell)

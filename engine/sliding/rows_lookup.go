@@ -82,8 +82,8 @@ func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []ui
 	p := &s.pending
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
-	spills := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
-	for _, i := range p.overflowing[:spills] {
+	overflows := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
+	for _, i := range p.overflowing[:overflows] {
 		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
 	}
 }
@@ -109,8 +109,8 @@ func (s *Rows) lookupSides(n int) {
 
 // overflowDated remembers an element whose line is full, and returns what
 // line.TestAndSetSliding would.
-func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
-	last, known := spilled.DateOf(overflowWord(word))
+func overflowDated(overflow *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
+	last, known := overflow.DateOf(overflowWord(word))
 	if !known {
 		*last = date
 		return 0

@@ -39,13 +39,13 @@ func (s *savedRows) fields() snapshot.Fields {
 // those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
-	rows, spilled := s.rows.State()
+	rows, overflow := s.rows.State()
 	saved := savedRows{
 		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),
 		position: s.pending.position, ring: len(s.levels), quarantined: len(s.quarantine),
 	}
 	out := snapshot.NewWriter(w, snapshot.SlidingRows, secret, label, saved.fields())
-	s.rows.Save(out, spilled)
+	s.rows.Save(out, overflow)
 	out.Words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
 	out.Words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
 	out.Words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })

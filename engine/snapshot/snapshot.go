@@ -26,8 +26,8 @@ import (
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
 //	2 words: seal of all before
-//	the lines, and what else the filter remembers; of 4096 lines each a bit for each that is
-//	not zero, and these
+//	the lines, 4096 at a time: a bit for each that is not zero, and these
+//	what else the filter remembers
 //	2 words: seal of all before
 //
 // A seal is a HighwayHash-128 under a key derived from the secret. The key check value is

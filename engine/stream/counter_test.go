@@ -69,8 +69,7 @@ func TestCounterSized(t *testing.T) {
 	}
 }
 
-// Rows keep the bound of other packet filters, and the rest what New makes of no
-// bound.
+// Rows keep the bound of other packet filters, and the rest what New makes of no bound.
 func TestPacketsBound(t *testing.T) {
 	for _, method := range Methods() {
 		f, err := NewPackets(Config{Method: method, Memory: 6400})

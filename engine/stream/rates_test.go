@@ -49,8 +49,8 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// At every fill the estimate is what new elements meet, within 5 standard deviations
-// and 4 %, and 8 % with cells, from empty lines to the limit.
+// At every fill the estimate is what new elements meet, within 5 standard deviations and
+// 4 %, and 8 % with cells, from empty lines to the limit.
 func TestEstimate(t *testing.T) {
 	forStreams(t, 1024, func(t *testing.T, c Config) {
 		s := mustStream(t, c)

@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// A stream that is cut at random places, with the filter written and restored at
-// each, has the verdicts, memory and statistics of the stream that runs through.
+// A stream that is cut at random places, with the filter written and restored at each,
+// has the verdicts, memory and statistics of the stream that runs through.
 func TestSnapshot(t *testing.T) {
 	digests := check.Repeating(11, 40_000)
 	forStreams(t, 100, func(t *testing.T, c Config) {
@@ -195,8 +195,8 @@ func TestSnapshotCopyAll(t *testing.T) {
 	check.CopyOf(t, all...)
 }
 
-// TestSnapshotCopyRoom wants room before it starts, uses it again, and lets filters go that are
-// not copied to the end.
+// TestSnapshotCopyRoom wants room before it starts, uses it again, and lets filters go
+// that are not copied to the end.
 func TestSnapshotCopyRoom(t *testing.T) {
 	var c snapshot.Copy
 	if !c.Start() || !c.Copy(0) || len(check.Copied(t, &c)) > 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Four packets within two milliseconds. The third comes too late to be a copy of the first.
+// Four packets within two milliseconds. The third comes too late to be a copy of the
+// first.
 func Example() {
 	key, err := secret.Random()
 	if err != nil {

@@ -126,7 +126,8 @@ func TestTimedBorders(t *testing.T) {
 	}
 }
 
-// Neither batches nor workers change what happens at a border, in lines that are full too.
+// Neither batches nor workers change what happens at a border, in lines that are full
+// too.
 func TestTimedBordersBatches(t *testing.T) {
 	for _, memory := range []int{30 * layout.LineSize, 3000 * layout.LineSize} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {

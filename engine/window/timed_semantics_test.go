@@ -108,8 +108,8 @@ func TestTimedEdge(t *testing.T) {
 	}
 }
 
-// TestWildTimes puts packets of other times into the line of a packet: they
-// must not make the filter forget it.
+// TestWildTimes puts packets of other times into the line of a packet: they must not make
+// the filter forget it.
 func TestWildTimes(t *testing.T) {
 	const year = 365 * 24 * int64(time.Hour)
 	f := newTimed(t, TimedConfig{Window: Window{Duration: Default}, Memory: layout.LineSize})
@@ -128,8 +128,8 @@ func TestWildTimes(t *testing.T) {
 	}
 }
 
-// TestEras has equal packets as far apart as times repeat, and on both sides of the border
-// of two eras: the first must stay, and copies within the window go.
+// TestEras has equal packets as far apart as times repeat, and on both sides of the
+// border of two eras: the first must stay, and copies within the window go.
 func TestEras(t *testing.T) {
 	for _, across := range []bool{false, true} {
 		for _, w := range []time.Duration{time.Microsecond, time.Millisecond, time.Second, 24 * time.Hour} {
@@ -193,8 +193,8 @@ func eachMode(t *testing.T, f func(t *testing.T, refresh, across bool)) {
 	}
 }
 
-// ticking is what checkTwins must know of a filter's: how much later than the
-// window's edge a copy may be, and after how long times repeat (0: never).
+// ticking is what checkTwins must know of a filter's: how much later than the window's
+// edge a copy may be, and after how long times repeat (0: never).
 type ticking struct{ slack, period uint64 }
 
 // tickingOf returns that of a filter of timed rows.
@@ -218,8 +218,8 @@ func (c ticking) distance(a, b int64) uint64 {
 	return min(d%c.period, c.period-d%c.period)
 }
 
-// checkTwins fails unless every removed packet has a kept one of the same
-// digest, and of another point if across, within the window by the clock.
+// checkTwins fails unless every removed packet has a kept one of the same digest, and of
+// another point if across, within the window by the clock.
 func checkTwins(t *testing.T, s *check.Packets, removed []bool, w Window, across bool, c ticking) {
 	t.Helper()
 	type place struct {

@@ -141,8 +141,8 @@ func TestTimedGolden(t *testing.T) {
 	}
 }
 
-// TestTimedBatches cuts a stream into calls of some sizes: verdicts, memory and statistics
-// stay the same.
+// TestTimedBatches cuts a stream into calls of some sizes: verdicts, memory and
+// statistics stay the same.
 func TestTimedBatches(t *testing.T) {
 	for _, text := range []string{"1ms", "50ms", "n:700", "none"} {
 		s := check.RandomPackets(12, 70_000, check.Clocks(100_000)["jumps"])
@@ -175,8 +175,8 @@ func TestTimedFPR(t *testing.T) {
 			false1++
 		}
 	}
-	// Full lines hold six different fingerprints, so each element is a
-	// binomial trial of exactly the predicted probability.
+	// Full lines hold six different fingerprints, so each element is a binomial trial of
+	// exactly the predicted probability.
 	low, high := binomialBounds(n, timedFPR(bits), 1e-6)
 	if false1 < low || false1 > high {
 		t.Errorf("%d false positives of %d, outside of [%d, %d] (confidence 1 - 1e-6)", false1, n, low, high)
@@ -186,8 +186,8 @@ func TestTimedFPR(t *testing.T) {
 	}
 }
 
-// binomialBounds returns the least interval whose outside has a probability of
-// less than alpha on each side, for n trials of probability p.
+// binomialBounds returns the least interval whose outside has a probability of less than
+// alpha on each side, for n trials of probability p.
 func binomialBounds(n int, p, alpha float64) (low, high int) {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
 	term := func(k int) float64 {
@@ -251,8 +251,8 @@ func TestTimedAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkTimed finds all cells taken, and windows that hold what is repeated: the
-// last 16,384 elements.
+// BenchmarkTimed finds all cells taken, and windows that hold what is repeated: the last
+// 16,384 elements.
 func BenchmarkTimed(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {
 		for _, text := range []string{"1ms", "1s", "none"} {

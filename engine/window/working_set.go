@@ -147,7 +147,8 @@ func (m *workingSet) memory(inserted uint64) int {
 }
 
 // spareLoad returns how many live elements a line may have on average so that the
-// inserted elements evict fewer than one live element. The load is at least 1/4, where one element in four million evicts one.
+// inserted elements evict fewer than one live element. The load is at least 1/4, where
+// one element in four million evicts one.
 //
 // Digests spread evenly, so the load of a line is a Poisson variable. An element that
 // finds six live ones evicts one: with a probability of 2.7e-7 at a mean of 1/4, 1.4e-5

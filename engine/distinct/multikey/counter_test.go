@@ -77,8 +77,8 @@ func fill(b *Batch, packets []packet) {
 	}
 }
 
-// run counts packets in batches of random sizes. It has another Counter go on in the middle,
-// if that is asked for, and returns what was emitted, and the past at the end.
+// run counts packets in batches of random sizes. It has another Counter go on in the
+// middle, if that is asked for, and returns what was emitted, and the past at the end.
 func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -126,8 +126,8 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	return next
 }
 
-// TestImpliedAlike emits the same counts of windows and of the past whether keys imply each
-// other or not, and whether a Counter went on from another one.
+// TestImpliedAlike emits the same counts of windows and of the past whether keys imply
+// each other or not, and whether a Counter went on from another one.
 func TestImpliedAlike(t *testing.T) {
 	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
 		packets := newPackets(3000, int64(100*time.Hour), each)
@@ -270,8 +270,8 @@ func TestImpliedBy(t *testing.T) {
 	}
 }
 
-// TestImplied leaves out the elements of implied packets, whether each packet has one element
-// or not, and none of a batch for which that does not hold.
+// TestImplied leaves out the elements of implied packets, whether each packet has one
+// element or not, and none of a batch for which that does not hold.
 func TestImplied(t *testing.T) {
 	for _, c := range []struct {
 		packets []uint32 // of the elements
@@ -306,8 +306,8 @@ func (c *counterOfCounts) Count(now int64) engine.Counts {
 	return c.slidingCounter.Count(now)
 }
 
-// TestSilentSlides emits counts at each slide of a silent stretch without counting anew, as
-// nothing enters or leaves the window.
+// TestSilentSlides emits counts at each slide of a silent stretch without counting anew,
+// as nothing enters or leaves the window.
 func TestSilentSlides(t *testing.T) {
 	const window = 4096 // slides
 	var packets []uint64

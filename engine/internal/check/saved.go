@@ -101,8 +101,8 @@ func Restore[F Snapshotter](t *testing.T, f F, restore restorer[F]) {
 	t.Run("copy", func(t *testing.T) { CopyOf(t, f, f) })
 }
 
-// checkDamaged wants snapshots refused wherever they are cut or changed, and where they are of
-// another kind, under another key, or too large.
+// checkDamaged wants snapshots refused wherever they are cut or changed, and where they
+// are of another kind, under another key, or too large.
 func checkDamaged[F Snapshotter](t *testing.T, data []byte, restore restorer[F]) {
 	try := func(data []byte, c snapshot.RestoreConfig) error {
 		f, err := restore(bytes.NewReader(data), c)
@@ -139,7 +139,8 @@ func checkDamaged[F Snapshotter](t *testing.T, data []byte, restore restorer[F])
 	}
 }
 
-// checkLabels wants a filter of other elements refused, and labels stored as they are, or not.
+// checkLabels wants a filter of other elements refused, and labels stored as they are, or
+// not.
 func checkLabels[F Snapshotter](t *testing.T, f F, restore restorer[F]) {
 	long := strings.Repeat("l", snapshot.MaxLabel)
 	for _, c := range []struct {
@@ -226,9 +227,10 @@ func Changed(data []byte, word int, to uint64) []byte {
 	return data
 }
 
-// FuzzRestore takes snapshots that are sealed as they must be, beginning with those of some
-// filters: an error is one of those announced, and a filter that is restored works and gives a
-// snapshot of the same kind and size. (What follows a snapshot in the data stays unread.)
+// FuzzRestore takes snapshots that are sealed as they must be, beginning with those of
+// some filters: an error is one of those announced, and a filter that is restored works
+// and gives a snapshot of the same kind and size. (What follows a snapshot in the data
+// stays unread.)
 func FuzzRestore[F Snapshotter](f *testing.F, restore restorer[F], use func(F), filters ...F) {
 	for _, filter := range filters {
 		f.Add(Saved(f, filter))
@@ -282,8 +284,8 @@ func Copied(t *testing.T, c *snapshot.Copy) []byte {
 }
 
 // Copies copies a filter while it goes on, from element start on: what comes out is what
-// it held when each copy began, to the last bit, whenever it is written. enter has it take
-// elements from one place of n to another.
+// it held when each copy began, to the last bit, whenever it is written. enter has it
+// take elements from one place of n to another.
 func Copies(t *testing.T, f Snapshotter, start, n int, enter func(from, to int)) {
 	t.Helper()
 	var copies snapshot.Copy

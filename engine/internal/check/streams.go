@@ -28,8 +28,8 @@ func (s *Packets) Part(from, to int) *Packets {
 	return &Packets{s.Digests[from:to], s.Times[from:to], s.Points[from:to]}
 }
 
-// Round makes times multiples of unit, as times of files with a coarser clock
-// are: then ticks of that length lose nothing.
+// Round makes times multiples of unit, as times of files with a coarser clock are: then
+// ticks of that length lose nothing.
 func (s *Packets) Round(unit int64) {
 	for i, t := range s.Times {
 		if t != calendar.NoTime {
@@ -58,8 +58,8 @@ func (s *Packets) Verdicts(f engine.PacketFilter, batch int) []bool {
 // clock makes the times of a random stream.
 type clock func(rng *rand.Rand, now int64) int64
 
-// Clocks are the ways of time, for a window of the given size. None steps
-// back by more than the window while it runs out of order.
+// Clocks are the ways of time, for a window of the given size. None steps back by more
+// than the window while it runs out of order.
 func Clocks(window int64) map[string]clock {
 	return map[string]clock{
 		"in order": func(rng *rand.Rand, now int64) int64 { return now + rng.Int64N(window/20+2) },
@@ -76,8 +76,8 @@ func Clocks(window int64) map[string]clock {
 	}
 }
 
-// RandomPackets makes a stream in which a third of the packets repeat one of
-// the last 40, every hundredth has no time, and one beacon is constant.
+// RandomPackets makes a stream in which a third of the packets repeat one of the last 40,
+// every hundredth has no time, and one beacon is constant.
 func RandomPackets(seed uint64, n int, next clock) *Packets {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &Packets{}
@@ -128,8 +128,8 @@ func Feed(c engine.Counter[digest.Digest], digests []digest.Digest, batch int) [
 	return verdicts
 }
 
-// Repeating returns digests of which about half are new, and the others came up to
-// 3000 elements before.
+// Repeating returns digests of which about half are new, and the others came up to 3000
+// elements before.
 func Repeating(seed uint64, n int) []digest.Digest {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	digests := make([]digest.Digest, n)

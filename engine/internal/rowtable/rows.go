@@ -164,7 +164,7 @@ func (p *Rows[W]) Mark() W {
 func (p *Rows[W]) Shift(lines int) uint { return p.Width + 1 - uint(bits.Len(uint(lines))) }
 
 // Next moves the pass to the next lines, from to to-1, and removes their overflow.
-func (p *Rows[W]) Next() (from, to int, spilled OverflowSet[W]) {
+func (p *Rows[W]) Next() (from, to int, overflow OverflowSet[W]) {
 	group := p.Group(p.Lines())
 	from, to = p.passed, min(p.passed+group, p.Lines())
 	p.passed = to

@@ -19,8 +19,8 @@ func open(t *testing.T, lines int) *Rows[uint32] {
 	return p
 }
 
-// TestPass takes rows through a pass that grows and one that thins: it handles each line once,
-// with what overflows from it, and the mark rises with it.
+// TestPass takes rows through a pass that grows and one that thins: it handles each line
+// once, with what overflows from it, and the mark rises with it.
 func TestPass(t *testing.T) {
 	const lines = 4096
 	for _, c := range []struct {
@@ -73,7 +73,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestRestart goes back to fewer lines, in the middle of a pass and where there is no memory.
+// TestRestart goes back to fewer lines, in the middle of a pass and where there is no
+// memory.
 func TestRestart(t *testing.T) {
 	p := open(t, 1024)
 	if err := p.Grow(2048); err != nil {

@@ -19,30 +19,30 @@ func (s *Saved) Fields() snapshot.Fields {
 }
 
 // State returns the fields of the rows, and the overflow words of both tables.
-func (p *Rows[W]) State() (s Saved, spilled [2][]W) {
-	spilled = [2][]W{p.Table.Overflow.words(), p.Wider.Overflow.words()}
+func (p *Rows[W]) State() (s Saved, overflow [2][]W) {
+	overflow = [2][]W{p.Table.Overflow.words(), p.Wider.Overflow.words()}
 	s = Saved{
 		Lines: uint64(p.Lines()), Thinning: p.Thinning, Passed: uint64(p.passed),
-		Overflow: uint64(len(spilled[0])), OverflowWider: uint64(len(spilled[1])),
+		Overflow: uint64(len(overflow[0])), OverflowWider: uint64(len(overflow[1])),
 	}
 	if p.Growing() {
 		s.Wider = uint64(p.Final())
 	}
-	return s, spilled
+	return s, overflow
 }
 
 // moved returns how many lines of the wider table hold something.
 func (p *Rows[W]) moved() int { return p.passed * (p.Final() / p.Lines()) }
 
 // Save writes the lines of both tables that hold something, and the overflow words.
-func (p *Rows[W]) Save(out *snapshot.Writer, spilled [2][]W) {
+func (p *Rows[W]) Save(out *snapshot.Writer, overflow [2][]W) {
 	if p.Growing() {
 		p.Table.Copying = out.Lines(p.Table.Arena, p.passed, p.Lines())
 		p.Wider.Copying = out.Lines(p.Wider.Arena, 0, p.moved())
 	} else {
 		p.Table.Copying = out.Lines(p.Table.Arena, 0, p.Lines())
 	}
-	for _, words := range spilled {
+	for _, words := range overflow {
 		out.Words(len(words), func(i int) uint64 { return uint64(words[i]) })
 	}
 }
@@ -110,7 +110,7 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 // loadOverflow reads so many overflow words and dates.
 func (t *Table[W]) loadOverflow(in *snapshot.Reader, words int) error {
 	var last W
-	return in.Words(words, "spilled words", func(i int, word uint64) {
+	return in.Words(words, "overflow words", func(i int, word uint64) {
 		switch {
 		case !t.Overflow.dated:
 			t.Overflow.TestAndSet(W(word))
