@@ -199,7 +199,7 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 	pair(t, "out", "sensor")
 	tun(t, "tun0")
 	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
-	want := "--forward out: the interface cannot carry frames of this link type: those of -i tun0 are "
+	want := "--forward out: the interface cannot carry frames of this link type: -i tun0 has link type "
 	if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, out)
 	}
