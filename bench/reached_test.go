@@ -23,7 +23,7 @@ import (
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
 // helpers are packages that tests alone import.
-var helpers = []string{"capture/internal/capturetest", "capture/internal/forge"}
+var helpers = []string{"capture/internal/capturetest"}
 
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
@@ -33,9 +33,7 @@ var unreached = map[string]string{
 	"asm/permute.Bijection.Invert": "states that Permute is a permutation; tests aim at lines with it",
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
-	"capture/rotate.File.Err":           "is for programs that do not end at the first error",
 
-	"capture/bpf.Compile":                      "is for programs that filter without a bpf.Filter",
 	"capture/flow.FlagFragment":                headerFlag,
 	"capture/flow.FlagInner":                   headerFlag,
 	"capture/flow.FlagVLAN":                    headerFlag,
@@ -52,7 +50,6 @@ var unreached = map[string]string{
 	"capture/gopackets.SourceConfig.Temporary": handles,
 	"capture/gopackets.ZeroCopy":               handles,
 	"capture/pipeline.Admitter":                "is an interface that tasks may have",
-	"capture/outfile.Numbered":                 "gives the names that outfile gives, to programs that make files otherwise",
 	"capture/ring.DefaultBlockBytes":           "is what a BlockBytes of 0 stands for",
 	"capture/ring.SenderConfig.Queue":          "is for interfaces that shape traffic, as those of the tests do",
 	"capture/ring.SenderConfig.RetryTimeout":   "belongs to Queue",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
@@ -15,17 +16,16 @@ const NoTime = math.MinInt64
 
 // Batch is a run of consecutive records of a Source, in stream order.
 //
-// The batch owns its memory: a Source fills Buf (growing it where it must) and
-// describes what lies there in Frames and Blocks. Everything stays valid until
-// the same batch is passed to Next again, so several batches may be in flight
-// at once. Offsets instead of slices keep a frame at 32 bytes without a
-// pointer for the garbage collector.
+// The batch owns its memory. A Source fills Buf, which grows as needed, and describes its
+// content in Frames and Blocks. All of it stays valid until the same batch is passed to
+// Next again, so several batches may be in flight at once. A Frame holds offsets instead
+// of slices: it takes 32 bytes, and no pointer for the garbage collector.
 //
-// A program that has packets of its own fills a batch by hand, with AppendInterface and
-// Append. Writers, identities and filters take it as they take one of a Source.
+// A program with packets of its own fills a batch with AppendInterface and Append.
+// Writers, identities and filters take it like one of a Source.
 type Batch struct {
-	// Buf holds whole records (pcap) or blocks (pcapng) as they were read, less
-	// pcapng blocks and options that must not be copied into a changed file.
+	// Buf holds whole records (pcap) or blocks (pcapng) as they were read, without the
+	// pcapng blocks and options whose authors forbid copies in a changed file.
 	// Bytes after the last described record belong to the next batch.
 	Buf []byte
 	// Frames describes the packets.
@@ -33,15 +33,15 @@ type Batch struct {
 	// Blocks describes everything else that a writer must keep: file headers
 	// and pcapng blocks that hold no packet.
 	Blocks []Block
-	// Interfaces and Sections are all those known once this batch was read,
-	// indexed by Frame.Interface and by Interface.Section or Block.Section.
-	// A Source only ever appends to them, so an older batch stays valid.
+	// Interfaces and Sections are all that the Source knew when it had read this batch.
+	// Frame.Interface indexes the former, Interface.Section and Block.Section the latter.
+	// A Source only appends to them, so an older batch stays valid.
 	Interfaces []Interface
 	Sections   []Section
 
-	// SourceState belongs to the Source: what it keeps with the batch from call to
-	// call, such as the memory below Buf, or a part of the input that is read for this
-	// batch. A Source replaces the state of another one; nobody else uses it.
+	// SourceState belongs to the Source. It keeps there what lasts from call to call, such
+	// as the memory below Buf, or a chunk of the input that was read for this batch. A
+	// Source replaces the state of another Source. Nothing else uses it.
 	SourceState any
 }
 
@@ -88,15 +88,16 @@ func (b *Batch) Block(i int) []byte {
 	return b.Buf[k.Offset:end:end]
 }
 
-// AppendInterface describes an interface that packets come from, in a batch that is
-// filled by hand, and returns its number for Append. The link type (up to 65535), name,
-// snap length and length of the check sequence count. Its times are in nanoseconds, and
-// it is a capture point of its own. The batch must be empty at first, or be filled by
-// AppendInterface and Append alone.
+// AppendInterface describes an interface in a batch that the caller fills, and returns its
+// number for Append. It takes the link type (at most 65535, else it panics), name, snap
+// length and length of the check sequence from it. Times of the interface are in
+// nanoseconds. The interface is a capture point of its own. The batch must be empty, or
+// be filled by AppendInterface and Append alone.
 //
-// Sections and Interfaces outlast Reset: what fills one batch after another describes
-// each interface once, and gives later batches the tables of the first. They are one
-// pcapng section, whose header is a block of the batch, as is the description.
+// Reset keeps Sections and Interfaces. So a program that fills one batch after another
+// describes each interface once, and gives later batches the tables of the first. All
+// interfaces are of one pcapng section. Its header and their descriptions are blocks of
+// the batch.
 func (b *Batch) AppendInterface(it Interface) uint32 {
 	if it.LinkType > math.MaxUint16 {
 		panic(fmt.Sprintf("capture: AppendInterface: link type %v in pcapng", it.LinkType))
@@ -120,12 +121,12 @@ func (b *Batch) appendBlock(kind uint32, content func([]byte) []byte) {
 	b.Blocks = append(b.Blocks, Block{Type: kind, Offset: uint32(at), Len: uint32(len(b.Buf) - at), Before: uint32(len(b.Frames))})
 }
 
-// Append adds a packet to a batch that is filled by hand, with a copy of its captured
-// bytes. Of f the time, the interface (a number that AppendInterface returned) and the
-// length on the wire count, which is that of data if it is less. A writer gives a packet
-// without a time, or from before 1970, the first instant of that year. Append panics if
-// the batch has no such interface, or would hold more than 4 GiB. It allocates only
-// where the batch has to grow.
+// Append adds a packet, with a copy of its captured bytes, to a batch that the caller
+// fills. It takes the time, the interface (a number that AppendInterface returned) and the
+// length on the wire from f, the latter at least len(data). A writer gives a packet
+// without a time, or from before 1970, the first instant of 1970. Append panics if the
+// batch has no such interface, or would hold more than 4 GiB. It allocates only when the
+// batch has to grow.
 func (b *Batch) Append(f Frame, data []byte) {
 	if int(f.Interface) >= len(b.Interfaces) {
 		panic(fmt.Sprintf("capture: Append: interface %d of %d", f.Interface, len(b.Interfaces)))
@@ -158,4 +159,64 @@ func (b *Batch) Reset() {
 	b.Buf = b.Buf[:0]
 	b.Frames = b.Frames[:0]
 	b.Blocks = b.Blocks[:0]
+}
+
+// application is what a section says it was written by.
+const application = "flowdedup"
+
+// AppendSectionHeader appends the header of a little-endian pcapng section of
+// unknown length.
+func AppendSectionHeader(p []byte) []byte {
+	start := len(p)
+	p = encoding.BeginBlock(p, BlockSectionHeader)
+	p = binary.LittleEndian.AppendUint32(p, encoding.ByteOrderMagic)
+	p = binary.LittleEndian.AppendUint16(p, 1)
+	p = binary.LittleEndian.AppendUint16(p, 0)
+	p = binary.LittleEndian.AppendUint64(p, encoding.UnknownLength)
+	p = encoding.AppendOption(p, encoding.OptUserAppl, application)
+	p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
+	return encoding.EndBlock(p, start)
+}
+
+// AppendInterface appends the little-endian pcapng description of an interface
+// whose timestamps count nanoseconds or microseconds. A link type above 65535
+// has no place there.
+func AppendInterface(p []byte, it *Interface, nanosecond bool) []byte {
+	start := len(p)
+	p = encoding.BeginBlock(p, BlockInterface)
+	p = binary.LittleEndian.AppendUint16(p, uint16(it.LinkType))
+	p = binary.LittleEndian.AppendUint16(p, 0)
+	p = binary.LittleEndian.AppendUint32(p, it.SnapLen)
+	options := len(p)
+	if it.Name != "" {
+		p = encoding.AppendOption(p, encoding.OptName, strings.ToValidUTF8(it.Name, "\uFFFD"))
+	}
+	if nanosecond {
+		p = encoding.AppendOption(p, encoding.OptTSResol, "\x09")
+	}
+	if it.FCSLen > 0 {
+		// In bytes, as the example of the specification and Wireshark have it,
+		// although the specification's text says bits.
+		p = encoding.AppendOption(p, encoding.OptFCSLen, string([]byte{it.FCSLen}))
+	}
+	if len(p) > options {
+		p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
+	}
+	return encoding.EndBlock(p, start)
+}
+
+// AppendStatistics appends the little-endian pcapng statistics of interface id
+// of its section at a time in nanoseconds since 1970, for an interface that
+// counts nanoseconds: how many packets it received, and how many of them the
+// capture lost.
+func AppendStatistics(p []byte, id uint32, time int64, received, dropped uint64) []byte {
+	start := len(p)
+	p = encoding.BeginBlock(p, BlockStatistics)
+	p = binary.LittleEndian.AppendUint32(p, id)
+	p = binary.LittleEndian.AppendUint32(p, uint32(time>>32))
+	p = binary.LittleEndian.AppendUint32(p, uint32(time))
+	p = encoding.AppendCount(p, encoding.OptStatReceived, received)
+	p = encoding.AppendCount(p, encoding.OptStatDropped, dropped)
+	p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
+	return encoding.EndBlock(p, start)
 }

@@ -1,22 +1,23 @@
-// Package capture says what packets are to all other packages: the contracts between
-// where packets come from and where they go.
+// Package capture defines packets in batches, and the contracts between the packages that
+// read them and those that write them.
 //
-//   - A [Batch] is a run of packets, with everything else of their stream that must not
-//     get lost. No packet is copied on its own, and nothing is allocated per packet.
-//   - A [Source] fills batches: package pcapfile reads files and pipes, and merges
-//     several; package ring captures from interfaces. A [Preloader] is a Source that
-//     several goroutines can read at once.
-//   - A [Writer] takes batches, and a bitmap of the frames that are to be left out:
-//     package pcapfile writes one file, package rotate one after another.
-//   - An [InputError] or a [ReadError] says where an input ended before its end.
+//   - A [Batch] is a run of packets, with everything else of their stream that a copy of
+//     it must hold. Packets are not copied or allocated one by one.
+//   - A [Source] fills batches. Package pcapfile reads files and pipes, and merges them.
+//     Package ring captures from interfaces. Package gopackets reads handles of gopacket.
+//     A [Preloader] is a Source that several goroutines can read at once.
+//   - A [Writer] takes batches, and a bitmap of the frames to leave out. Package pcapfile
+//     writes one file, package rotate a series of files.
+//   - An [InputError] says where an input is damaged, a [ReadError] where reading failed.
 //
-// Batches hold their packets as pcap records or pcapng blocks. A Source that does not
-// read such a file makes them with [Batch.AppendInterface] and [Batch.Append], or writes
-// what is no packet with [AppendSectionHeader], [AppendInterface] and [AppendStatistics].
+// A batch holds packets as pcap records or pcapng blocks. A program with packets of its
+// own fills batches with [Batch.AppendInterface] and [Batch.Append].
+// [AppendSectionHeader], [AppendInterface] and [AppendStatistics] encode pcapng blocks
+// without packets, for a Source that makes batches itself.
 //
-// Packages below take it from there: pipeline takes the batches of a source through
-// workers, flow finds headers and identities in them, dedup finds copies, and outfile
-// has files that appear whole or not at all. The example of dedup is a whole program.
+// The other packages build on these contracts: pipeline shares the batches of a source
+// among workers, flow finds headers and identities, dedup finds copies, and outfile makes
+// files that appear whole or not at all. The example of dedup is a whole program.
 //
-// The package neither reads nor writes, and has no goroutines.
+// The package does no input or output, and starts no goroutines.
 package capture

@@ -6,21 +6,20 @@ import (
 	"math/bits"
 )
 
-// A drop bitmap says which frames of a batch are not to be written: bit i%64 of word
-// i/64 is frame i. A nil one keeps all.
+// A drop bitmap says which frames of a batch to leave out: bit i%64 of word i/64 is frame
+// i. A nil bitmap keeps all.
 
-// CheckDrop panics when drop is neither nil nor long enough for b. Each Write of a
-// Writer begins with it.
+// CheckDrop panics if drop is not nil and too short for b. Write of each Writer calls it
+// first.
 func CheckDrop(b *Batch, drop []uint64) {
 	if need := (len(b.Frames) + 63) / 64; drop != nil && len(drop) < need {
 		panic(fmt.Sprintf("capture: Write: %d words in drop for %d frames", len(drop), len(b.Frames)))
 	}
 }
 
-// Complement returns the bitmap that drops what drop keeps among n frames, so
-// that the two split a batch. It reuses dst where that is long enough; dst and
-// drop may be the same slice. Bits from n on are 0, and a nil drop, which keeps
-// all, gives one that drops all.
+// Complement returns the bitmap that drops what drop keeps among n frames, so the two
+// split a batch. It reuses dst if that is long enough; dst and drop may be the same slice.
+// Bits from n on are 0. A nil drop keeps all, so its complement drops all.
 func Complement(dst, drop []uint64, n int) []uint64 {
 	words := (n + 63) / 64
 	if cap(dst) < words {
@@ -40,8 +39,8 @@ func Complement(dst, drop []uint64, n int) []uint64 {
 	return dst
 }
 
-// NextRun returns the first run lo..hi-1 of kept frames in pos..end-1; lo is
-// end when there is none.
+// NextRun returns the first run lo..hi-1 of kept frames in pos..end-1. If there is none,
+// lo is end.
 func NextRun(drop []uint64, pos, end int) (lo, hi int) {
 	if drop == nil {
 		return pos, end
@@ -50,8 +49,8 @@ func NextRun(drop []uint64, pos, end int) (lo, hi int) {
 	return lo, nextBit(drop, 0, lo, end)
 }
 
-// nextBit returns the first place from pos on whose bit, after xor with flip,
-// is 1, or end. It takes a word at a time.
+// nextBit returns the first position from pos on whose bit, XOR flip, is 1, or end. It
+// tests a word at a time.
 func nextBit(words []uint64, flip uint64, pos, end int) int {
 	for pos < end {
 		if w := (words[pos>>6] ^ flip) >> (pos & 63); w != 0 {

@@ -14,19 +14,19 @@ var (
 	ErrNotSupported  = errors.New("not supported")
 )
 
-// InputError says where in which input its content is at fault. An input that could
-// not be read gives a [ReadError] instead.
+// InputError says which input is damaged, and where. Where reading failed, the error is a
+// [ReadError] instead.
 type InputError struct {
 	Input  string // the name as the user gave it; "stdin" for "-"
 	Offset int64  // byte offset of the record or block, in the decompressed stream
-	// Header is set when the failure lies before the first record or block that
-	// could hold a packet, so that nothing of the input was readable.
+	// Header is set if the damage lies before the first record or block that could hold
+	// a packet. Then the input gave no packets.
 	Header bool
 	Err    error
 }
 
-// ReadError says where in which input reading failed: the content may be sound, and
-// another attempt may read it. Everything before it was delivered.
+// ReadError says which input could not be read, and from where on. The content may be
+// sound, and another attempt may read it. Everything before it was delivered.
 type ReadError struct {
 	Input  string // as in InputError
 	Offset int64  // as in InputError
@@ -49,14 +49,14 @@ func (e *InputError) Error() string {
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// IsDamage reports whether err tells of a damaged input.
+// IsDamage reports whether err wraps an InputError.
 func IsDamage(err error) bool {
 	var in *InputError
 	return errors.As(err, &in)
 }
 
-// IsUnread reports whether err tells of an input that was not read to its end, since it
-// is damaged or reading failed. Such an error names the input.
+// IsUnread reports whether err wraps an InputError or a ReadError: an input was not read
+// to its end. Such an error names the input.
 func IsUnread(err error) bool {
 	var failed *ReadError
 	return IsDamage(err) || errors.As(err, &failed)

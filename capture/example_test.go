@@ -3,16 +3,16 @@ package capture_test
 import (
 	"bytes"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"io"
 	"log"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // A source gives batches; a batch says where its packets lie.
-func ExampleOpen() {
+func ExampleSource() {
 	src, err := pcapfile.Open("../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
 	if err != nil {
 		log.Fatal(err)

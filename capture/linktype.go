@@ -6,7 +6,7 @@ import "strconv"
 // (https://www.tcpdump.org/linktypes.html): what a frame's bytes begin with.
 type LinkType uint32
 
-// The link types that this project knows by name.
+// Link types that have a name here.
 const (
 	LinkNull         LinkType = 0
 	LinkEthernet     LinkType = 1

@@ -46,23 +46,22 @@ type Section struct {
 	RecordHeader uint32 // bytes before each packet: 16, or 24 in the modified format
 }
 
-// Interface is one capture point: a pcapng interface, or a pcap file.
+// Interface describes a pcapng interface, or a pcap file.
 type Interface struct {
 	Section  uint32 // index into Batch.Sections
 	ID       uint32 // number within the section
 	LinkType LinkType
 	SnapLen  uint32 // 0 means no limit
-	FCSLen   uint8  // bytes of frame check sequence at the end of each frame, where the file says so
-	// Name is if_name, or empty. Where inputs are joined, a pcap file gives its
-	// interface its own name without folders.
+	FCSLen   uint8  // bytes of frame check sequence at the end of each frame; 0 if not stated
+	// Name is if_name, or empty. With several inputs, the interface of a pcap file has
+	// the name of the file, without folders.
 	Name string
-	// CapturePoint numbers the place where the packets were seen: interfaces of one
-	// input that are declared again in a later section under the same name (or
-	// number, if unnamed) share it; different inputs never do.
+	// CapturePoint numbers the capture point (RFC 7011: observation point). Interfaces
+	// of one input share it if a later section declares them again under the same name
+	// (or number, if unnamed). Different inputs never share one.
 	CapturePoint uint32
-	// Timestamp resolution: Ticks units a second (a power of ten or of two),
-	// saturated at 1<<63 where the declared resolution is finer, and an offset
-	// in seconds.
+	// TicksPerSecond is the resolution of timestamps: a power of ten or of two, at most
+	// 1<<63. OffsetSeconds (if_tsoffset) is added to each.
 	TicksPerSecond uint64
 	OffsetSeconds  int64
 }
@@ -71,13 +70,13 @@ type Interface struct {
 // the length of the frame check sequence in bytes, 0 where it is not known.
 const fcsShift, fcsMask = 5, 0xf
 
-// minFCSBits is where an interface's length must be one in bits, as the text of the
-// specification has it, although its example and Wireshark have bytes.
+// minFCSBits is the least if_fcslen that must be in bits. The text of the specification
+// says bits; its example and Wireshark use bytes.
 const minFCSBits = 16
 
 // FCSLen returns how many bytes of frame check sequence frame i had at its end on the
-// wire: by its own flags where pcapng gives such, else by its interface. It is 0 where
-// the capture says nothing.
+// wire. It follows from the flags of the packet in pcapng, else from its interface. It is
+// 0 if the capture does not tell.
 func (b *Batch) FCSLen(i int) int {
 	if n := b.packetFlags(i) >> fcsShift & fcsMask; n > 0 {
 		return int(n)

@@ -2,62 +2,61 @@ package capture
 
 // Source yields a stream of packets in batches.
 type Source interface {
-	// Next replaces the content of b with the next records of the stream. It
-	// returns io.EOF, with b empty, at the end. On damage it returns an
-	// *InputError, and where reading failed a *ReadError, with b empty, after
-	// everything readable before it was delivered by earlier calls. A nil error
-	// may come with no frames.
+	// Next replaces the content of b with the next records of the stream. At the end it
+	// returns io.EOF. It returns an *InputError for damage, and a *ReadError if reading
+	// failed, both after earlier calls have delivered everything readable before it.
+	// With an error b is empty. A nil error may come without frames.
 	Next(b *Batch) error
 	// Inputs returns the names of the inputs, indexed by Section.Input.
 	Inputs() []string
-	// Offset returns how many bytes of the inputs (as stored, before any
-	// decompression) were consumed, and their total size where it is known,
-	// else 0. It may be called while another goroutine is in Next.
+	// Offset returns how many bytes of the inputs were consumed, as stored, before any
+	// decompression, and their total size, or 0 if it is unknown. It may be called while
+	// another goroutine is in Next.
 	Offset() (done, total int64)
-	// Size returns how many bytes of capture there are, decompressed, or 0
-	// where that is not known before they have been read.
+	// Size returns the size of the captures in bytes, decompressed, or 0 if it is not
+	// known before they have been read.
 	Size() int64
 	// Close releases the inputs.
 	Close() error
 }
 
-// Preloader is a Source whose input several goroutines can read at once, each a chunk
-// of it, where only what is made of the chunks needs their order.
+// Preloader is a Source whose input several goroutines can read at once, a chunk each.
+// Only Next needs the order of the chunks.
 //
-// Reserve chooses the chunk of the input that Next is to make into the batch b, and
-// ReadReserved reads it. Reserve is not for two goroutines at once; ReadReserved is,
-// while others are in Reserve, ReadReserved or Next, each with a batch of its own. Next
-// must then be called for batches in the order of their Reserves. It may return batches
-// without content: a record longer than a chunk comes whole, with the last chunk of it.
+// Reserve assigns the next chunk of the input to the batch b, ReadReserved reads it, and
+// Next makes it into the batch. Only one goroutine at a time may be in Reserve. Any number
+// may be in ReadReserved, while others are in Reserve, ReadReserved or Next, each with a
+// batch of its own. Next must be called for batches in the order of their Reserves. It may
+// return batches without content: a record longer than a chunk comes whole, with its last
+// chunk.
 //
-// Where reading in chunks is impossible (a pipe, a compressed file), both do nothing,
-// and it is Next that reads.
+// An input that cannot be read in chunks (a pipe, a compressed file) is read in Next.
+// Reserve and ReadReserved then do nothing.
 type Preloader interface {
 	Source
 	Reserve(b *Batch)
 	ReadReserved(b *Batch)
 }
 
-// Writer writes a stream of batches, less some of their frames, as a capture
+// Writer writes a stream of batches, without the frames that a bitmap drops, as a capture
 // file that Wireshark, tcpdump and libpcap read.
 type Writer interface {
-	// Write writes all blocks of b and those frames i whose bit in drop (bit
-	// i%64 of word i/64) is 0; a nil drop keeps all. It panics when drop is
-	// neither nil nor long enough. b and drop stay the caller's and are not
-	// changed. What is written has reached the io.Writer when Write returns,
-	// unless that is an outfile.File on a regular file or one that compresses:
-	// those gather.
+	// Write writes all blocks of b, and each frame i whose bit in drop (bit i%64 of word
+	// i/64) is 0. A nil drop keeps all frames. Write panics if drop is not nil and too
+	// short. It does not change or keep b and drop. When it returns, everything has
+	// reached the io.Writer, unless that is an outfile.File that compresses or is a
+	// regular file: there small writes are gathered.
 	//
-	// An error of the io.Writer is returned as it is and lasts.
+	// An error of the io.Writer is returned unchanged, and by every later call.
 	Write(b *Batch, drop []uint64) error
 	// Written returns how many packets the io.Writer has taken.
 	Written() uint64
-	// Skipped returns how many pcapng blocks could not be carried over: of an
-	// unknown type in the other byte order, or damaged inside.
+	// Skipped returns how many pcapng blocks could not be converted: they are damaged
+	// inside, or of an unknown type in the other byte order.
 	Skipped() uint64
-	// Flush writes what is still gathered, and ends a block of an outfile.File
-	// that compresses, so that others can read all packets that were written.
+	// Flush writes what was gathered, and ends the block of an outfile.File that
+	// compresses, so that other programs can read all packets that were written.
 	Flush() error
-	// Close writes what is still gathered. It does not close the io.Writer.
+	// Close writes what was gathered. It does not close the io.Writer.
 	Close() error
 }

@@ -32,9 +32,10 @@ type timedRule struct {
 	lanes         timedLanes
 }
 
+// newTimedRule leaves out the lanes, which batches need.
 func newTimedRule(p *TimedParams) timedRule {
 	rotation := 64 - p.TickBits
-	r := timedRule{
+	return timedRule{
 		low:           1<<(64-p.FPBits) - 1,
 		lowBits:       uint64(64 - p.FPBits),
 		tickMask:      1<<p.TickBits - 1,
@@ -53,8 +54,6 @@ func newTimedRule(p *TimedParams) timedRule {
 		refresh:       p.Refresh,
 		across:        p.Across,
 	}
-	r.lanes.set(&r)
-	return r
 }
 
 // timedLanes are numbers for each word of a line, as vectors.
@@ -160,10 +159,15 @@ type timedBatch struct {
 
 // testAndSetTimed is TestAndSetTimed after its checks.
 func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
-	if len(digests) == 0 {
+	switch len(digests) {
+	case 0:
+		return
+	case 1:
+		seen[0] = testAndSetTimedOne(lines, digests[0], ticks[0], points, p, c)
 		return
 	}
 	r := newTimedRule(p)
+	r.lanes.set(&r)
 	var w pipeline
 	w.elements = elements{kind: inLines, count: len(digests), digests: digests}
 	w.begin(lines)
@@ -183,6 +187,24 @@ func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest
 			points = points[n:]
 		}
 	}
+}
+
+// testAndSetTimedOne takes one element without a batch, which takes a third of the time.
+func testAndSetTimedOne(lines []layout.Line, d digest.Digest, tick int64, points []uint32, p *TimedParams, c *TimedCounts) (isCopy uint64) {
+	if tick == layout.NoTick {
+		return 0
+	}
+	r := newTimedRule(p)
+	mark := uint64(tick) & r.tickMask
+	if points != nil {
+		mark |= reducePoint(points[0], p.PointBits) << (r.tickBits & 63)
+	}
+	era := (uint64(tick) - r.origin) >> (r.eraBits & 63)
+	at, _ := bits.Mul64(d[1], uint64(len(lines)))
+	isCopy, isNew, pushedOut := r.testAndSet(&lines[at], r.cellOf(d[0], era)|mark&r.low, mark)
+	c.Inserted += isNew
+	c.EvictedLive += pushedOut
+	return isCopy
 }
 
 // testAndSet takes n elements, which may be none, and returns a bit for each.

@@ -232,6 +232,6 @@ var loads = sync.OnceValue(func() error {
 		}
 		return nil
 	case <-time.After(10 * time.Second):
-		return errors.New("the kernel hangs when it shall load an XDP program")
+		return errors.New("the kernel hangs on loading an XDP program")
 	}
 })

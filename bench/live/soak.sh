@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds flowdedup and bench/live/soak, and soaks, as root. Arguments go to soak.
+# Builds flowdedup and bench/live/soak, and runs soak as root with the arguments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bin=$(mktemp -d)

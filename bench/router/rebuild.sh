@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the captures of testdata/pcaps anew, with their truth files.
+# Makes the captures of testdata/pcaps again, with their truth files.
 #
 #   rebuild.sh DIRECTORY [NAME...]
 #
 # Needs root on Linux: it creates network namespaces, links and tunnels that
-# are named after its process, have no way out of the machine, and are removed
+# are named after its process, have no route out of the machine, and are removed
 # at the end, also after a failure or an interrupt. Missing programs are
 # installed with apt-get. Takes about two minutes; captures.py lists the names.
 set -euo pipefail

@@ -57,7 +57,7 @@ def certificate(lab):
 
 
 def converse(lab, client, address4, address6):
-    """One of everything, over IPv4 and IPv6, one after the other."""
+    """Runs one of each client over IPv4 and IPv6, one after the other."""
     for address in (address4, address6):
         dns(lab, client, address)
         http(lab, client, address)
@@ -67,7 +67,7 @@ def converse(lab, client, address4, address6):
 
 
 def converse_briefly(lab, client, address4, address6):
-    """A part of each over one of the two."""
+    """Runs a part of each client over one of the two."""
     dns(lab, client, address4)
     ping(lab, client, address4)
     http(lab, client, address6)
@@ -106,14 +106,14 @@ def udp(lab, client, address):
 
 
 def repeat(lab, client, addresses, count, seconds):
-    """Equal datagrams, so many seconds apart: repeats and no copies."""
+    """Equal datagrams, the given seconds apart: repeats, not copies."""
     for address in addresses:
         lab.talk(client, [sys.executable, os.path.join(HERE, "udp.py"),
                           "repeat", address, str(UDP), str(count), str(seconds)])
 
 
 def at_router(lab, client, near4, near6, far4, far6):
-    """Packets for the router itself, and some whose hops run out there."""
+    """Packets for the router itself, and some whose hop limit ends there."""
     for address in (near4, near6):
         lab.talk(client, ["ping", "-q", "-i", "0.2", "-c", "2", address])
     for address in (far4, far6):

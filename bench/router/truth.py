@@ -1,4 +1,4 @@
-"""Tells which records of a router's capture show a packet once more.
+"""Finds the records of a router's capture that show a packet again.
 
 The answer comes from where packets were seen, not from what is in them. All
 programs of the lab run on one CPU, so the router keeps their packets in order:
@@ -26,7 +26,7 @@ NEVER = 1 << 62
 
 
 class Unusable(Exception):
-    """The capture is no test: traffic was lost, or came too close together."""
+    """The capture is unusable: traffic was lost, or came too close together."""
 
 
 def addresses(datagram):
@@ -49,7 +49,7 @@ class Router:
         self.ips = {ipaddress.ip_address(ip) for ip in ips}
 
     def forwards(self, record):
-        """Whether an incoming frame holds a packet that the router passes on."""
+        """Reports whether the router forwards the packet of an incoming frame."""
         datagram = records.ip_datagram(record)
         if datagram is None:
             return False
@@ -58,7 +58,7 @@ class Router:
         return hops > 1 and not local
 
     def forwarded(self, record):
-        """Whether an outgoing frame holds a packet of someone else."""
+        """Reports whether the packet of an outgoing frame was forwarded."""
         datagram = records.ip_datagram(record)
         if datagram is None:
             return False
@@ -118,7 +118,7 @@ def removed_records(packets):
 
 
 def check(captured, kinds, across=False):
-    """Finds the removed records anew by content and time, and compares.
+    """Finds the removed records again by content and time, and compares.
 
     The latest kept equal record and the nearest one must agree on every
     record, so that the answer does not hang on which of them a tool asks.

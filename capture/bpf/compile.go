@@ -18,53 +18,52 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Filter says which frames are wanted: an expression, or a program that takes its
-// place. The zero value wants all.
+// Filter selects frames by an expression, or by a program instead. The zero value selects
+// all.
 type Filter struct {
 	Expr    string
 	Program []bpf.RawInstruction // for frames of every link type
 }
 
-// All reports whether all frames are wanted.
+// All reports whether the filter selects all frames.
 func (f *Filter) All() bool { return f.Expr == "" && len(f.Program) == 0 }
 
-// For returns the program for frames of a link type. Parameters and errors are those of
-// [Compile].
+// For returns the program for frames of a link type. It accepts snaplen bytes of a frame that
+// matches. The error wraps [ErrExpression] or [ErrNoCompiler], or says why tcpdump could not
+// run. A program in the Filter is returned unchanged.
+//
+// iface is "" for frames from a file. For a program that a socket will run, it names the
+// interface. link is then the link type of the interface, or LinkLinuxSLL2 for any other.
+// The kernel strips the VLAN tag before it runs the program, and only the kernel knows the
+// direction of the packet. So For calls tcpdump -i for expressions with the words vlan,
+// inbound, outbound or ifindex. That needs an interface that is up and the permission to
+// capture from it (CAP_NET_RAW of tcpdump itself: it does not inherit file capabilities of
+// this program).
+//
+// As with tcpdump -i, an expression without the word vlan ignores the tag, and matches what
+// follows it; on a file it does not match. "ip broadcast" knows no network's broadcast
+// address, since tcpdump gets none.
 func (f *Filter) For(ctx context.Context, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
 	if len(f.Program) > 0 {
 		return f.Program, nil
 	}
-	return Compile(ctx, f.Expr, link, snaplen, iface)
+	return compile(ctx, f.Expr, link, snaplen, iface)
 }
 
 // Reasons why an expression has no program; test with errors.Is.
 var (
-	// ErrExpression is a mistake in the expression, or a question that frames of this
-	// link type cannot answer. The text is libpcap's.
+	// ErrExpression says that the expression is wrong, or not possible for frames of this
+	// link type. The text is libpcap's.
 	ErrExpression = errors.New("wrong filter expression")
 	// ErrNoCompiler says that tcpdump is not installed.
 	ErrNoCompiler = errors.New("filter expressions need tcpdump: install it, or use a program that tcpdump -ddd printed elsewhere")
 )
 
-// compileTime is how long tcpdump may take: it looks up names of hosts.
+// compileTime is how long tcpdump may take. It looks up names of hosts.
 const compileTime = 30 * time.Second
 
-// Compile returns the program of an expression for frames of a link type. The program
-// accepts snaplen bytes of a frame that matches; the empty expression matches all. The
-// error wraps [ErrExpression] or [ErrNoCompiler], or says why tcpdump could not run.
-//
-// iface is "" for frames from a file. For a program that a socket will run, it names the
-// interface, which has the link type (LinkLinuxSLL2 stands for any other too). The
-// kernel strips the VLAN tag before it runs the program, and it alone knows which way
-// the packet went. So expressions with the words vlan, inbound, outbound or ifindex are
-// compiled as tcpdump -i does. That takes an interface that is up and the permission to
-// capture from it (CAP_NET_RAW of tcpdump itself: file capabilities of this program do
-// not pass on to it).
-//
-// As with tcpdump -i, an expression without the word vlan does not see the tag, and
-// matches what is behind it; on a file it does not match. "ip broadcast" knows the
-// broadcast addresses of no network, since tcpdump is not told one.
-func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
+// compile calls tcpdump for [Filter.For].
+func compile(ctx context.Context, expr string, link capture.LinkType, snaplen int, iface string) ([]bpf.RawInstruction, error) {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
@@ -76,9 +75,8 @@ func Compile(ctx context.Context, expr string, link capture.LinkType, snaplen in
 	return tcpdump(ctx, bytes.NewReader(fileHeader(link, snaplen)), "-r", "-", "-ddd", "--", expr)
 }
 
-// needsKernel tells whether an expression may ask for what the kernel keeps beside the
-// frame. A host whose name has such a word opens the interface for nothing; the program
-// is right all the same.
+// needsKernel reports whether an expression may need what the kernel keeps beside the frame.
+// The name of a host may contain such a word. The program is right then too.
 func needsKernel(expr string) bool {
 	for _, word := range []string{"vlan", "inbound", "outbound", "ifindex"} {
 		if strings.Contains(expr, word) {
@@ -88,8 +86,8 @@ func needsKernel(expr string) bool {
 	return false
 }
 
-// liveNames are libpcap's names of the link types that interfaces have and that have no
-// cooked header, which would hold the direction and leave no place for tags.
+// liveNames are libpcap's names of link types of interfaces, without cooked ones. A cooked
+// header holds the direction, and has no place for tags.
 var liveNames = map[capture.LinkType]string{
 	capture.LinkEthernet:  "EN10MB",
 	capture.LinkRaw:       "RAW",

@@ -19,14 +19,14 @@ import (
 // needCompiler skips a test where nothing compiles expressions.
 func needCompiler(t testing.TB) {
 	t.Helper()
-	if _, err := Compile(context.Background(), "", capture.LinkEthernet, 1500, ""); err != nil {
+	if _, err := compile(context.Background(), "", capture.LinkEthernet, 1500, ""); err != nil {
 		t.Skip(err)
 	}
 }
 
 func TestCompile(t *testing.T) {
 	needCompiler(t)
-	got, err := Compile(context.Background(), "ip", capture.LinkEthernet, 96, "")
+	got, err := compile(context.Background(), "ip", capture.LinkEthernet, 96, "")
 	want := []bpf.RawInstruction{{Op: 40, K: 12}, {Op: 21, Jf: 1, K: 0x800}, {Op: 6, K: 96}, {Op: 6}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
@@ -44,7 +44,7 @@ func TestCompileLinks(t *testing.T) {
 		capture.LinkPrism, capture.LinkSunATM, capture.LinkRadiotap, capture.LinkAVS, capture.LinkPPI,
 		capture.LinkIPNet, capture.LinkIPv4, capture.LinkIPv6, capture.LinkIPoverIB, capture.LinkLinuxSLL2,
 	} {
-		if _, err := Compile(context.Background(), "len > 100", link, 1500, ""); err != nil {
+		if _, err := compile(context.Background(), "len > 100", link, 1500, ""); err != nil {
 			t.Errorf("%v: %v", link, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestCompileErrors(t *testing.T) {
 		{"-w /dev/null", capture.LinkEthernet, "syntax error"}, // no option
 		{"tcp", 65000, "65000"},
 	} {
-		_, err := Compile(context.Background(), c.expr, c.link, 1500, "")
+		_, err := compile(context.Background(), c.expr, c.link, 1500, "")
 		if !errors.Is(err, ErrExpression) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.expr, err, c.want)
 		}
@@ -78,7 +78,7 @@ func TestCompileCancelled(t *testing.T) {
 	needCompiler(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Compile(ctx, "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, context.Canceled) {
+	if _, err := compile(ctx, "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestCompileLive(t *testing.T) {
 		{"outbound and ip6", capture.LinkEthernet, "-i lo -p -y EN10MB -s 1500 -ddd -- "},
 		{"inbound", capture.LinkLinuxSLL2, file},
 	} {
-		program, err := Compile(context.Background(), c.expr, c.link, 1500, "lo")
+		program, err := compile(context.Background(), c.expr, c.link, 1500, "lo")
 		if err != nil || len(program) != 1 {
 			t.Errorf("%q: %v, %v", c.expr, program, err)
 		}
@@ -142,7 +142,7 @@ func TestCompilerFails(t *testing.T) {
 			standIn(t, c.script)
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			defer cancel()
-			_, err := Compile(ctx, "tcp", capture.LinkEthernet, 1500, "")
+			_, err := compile(ctx, "tcp", capture.LinkEthernet, 1500, "")
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
@@ -161,7 +161,7 @@ func TestNoCompiler(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Compile(context.Background(), "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, ErrNoCompiler) {
+	if _, err := compile(context.Background(), "tcp", capture.LinkEthernet, 1500, ""); !errors.Is(err, ErrNoCompiler) {
 		t.Error(err)
 	}
 }

@@ -1,11 +1,13 @@
 // Package bpf turns filter expressions of libpcap (man 7 pcap-filter) into classic
 // BPF programs, and runs such programs on captured frames.
 //
-// [Compile] leaves the language to the tcpdump that is installed. No compiler in Go
-// agrees with libpcap; the one tried was wrong in 66 of 112 expressions. [Parse] reads a
-// program that tcpdump -ddd printed elsewhere, and needs no tcpdump here.
+// A [Filter] is an expression or a program, as users give them. [Filter.For] compiles an
+// expression with the installed tcpdump. No compiler in Go agrees with libpcap; the one
+// tried was wrong in 66 of 112 expressions. [Parse] reads a program that tcpdump -ddd
+// printed elsewhere, and needs no tcpdump.
 //
 // The kernel runs a program on a socket (ring.Config.Filters). A [Machine] runs it on
-// frames of files; its verdicts are those of tcpdump -r. [Filter] is either an
-// expression or a program, as users give them.
+// frames of files, with the verdicts of tcpdump -r.
+//
+// Errors wrap [ErrExpression], [ErrNoCompiler] or [ErrProgram].
 package bpf

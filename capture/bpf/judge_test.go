@@ -173,7 +173,7 @@ func TestJudge(t *testing.T) {
 // refused for the link type.
 func ourMatches(t *testing.T, expr string, link capture.LinkType, frames []sample) (numbers []int, refused bool) {
 	t.Helper()
-	program, err := Compile(context.Background(), expr, link, judgeSnapLen, "")
+	program, err := compile(context.Background(), expr, link, judgeSnapLen, "")
 	if errors.Is(err, ErrExpression) {
 		return nil, true
 	}

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// maxJumpsBack is more than any expression needs: protochain passes at least 8 bytes of
+// maxJumpsBack is more than any expression needs: protochain moves on by at least 8 bytes of
 // the frame before it jumps back.
 const maxJumpsBack = 1 << 20
 
-// Machine runs one program on captured frames. It keeps no state between frames, so any
+// Machine runs one program on captured frames. It has no state between frames, so any
 // number of goroutines may use it.
 type Machine struct{ steps []step }
 
@@ -22,11 +22,10 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 	return &Machine{decode(program)}, nil
 }
 
-// Run returns what the program returns for a frame of which wireLen bytes were on the
-// wire: how many bytes to accept, 0 if none. A load that reaches beyond the captured
-// bytes ends the program with 0. So do a division by zero, a load of what only the
-// kernel knows, and more than maxJumpsBack jumps back. Run allocates nothing. A simple
-// expression takes some 10 ns (BenchmarkRun).
+// Run returns the result of the program for a frame with wireLen bytes on the wire: how many
+// bytes to accept, 0 if none. The result is 0 too if a load is beyond the captured bytes or
+// of what only the kernel knows, after a division by zero, and after more than maxJumpsBack
+// jumps back. Run allocates nothing. A simple expression takes some 10 ns (BenchmarkRun).
 // Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32
@@ -85,7 +84,7 @@ func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 			}
 			x = uint32(frame[at]&15) * 4
 
-		// The same with the jump behind it.
+		// The same with the jump after it.
 		case doLoadWordEqual:
 			at := uint64(s.at)
 			if at+4 > have {
@@ -309,7 +308,7 @@ const (
 	doShrX
 )
 
-// operations maps every operation code of classic BPF (chk_code_allowed) to its do.
+// operations maps every operation code of classic BPF (chk_code_allowed) to its operation.
 var operations = map[uint16]operation{
 	opReturn | constant: doReturn, opReturn | returnA: doReturnA,
 
@@ -342,8 +341,8 @@ var fused = map[[2]operation]operation{
 	{doLoadHalfAtX, doEqual}: doLoadHalfAtXEqual,
 }
 
-// decode makes the steps of a program that check accepts. It begins with the last, since
-// a load takes over the branch behind it. The branch stays, for jumps to it.
+// decode makes the steps of a program that check accepts. It begins with the last, since a
+// load takes over the branch after it. The branch stays, for jumps to it.
 func decode(program []bpf.RawInstruction) []step {
 	steps := make([]step, len(program))
 	for at := len(program) - 1; at >= 0; at-- {

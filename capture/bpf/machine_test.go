@@ -141,7 +141,7 @@ func BenchmarkRun(b *testing.B) {
 	needCompiler(b)
 	frames := [][]byte{tcpFrame(443), tcpFrame(80)}
 	for _, expr := range []string{"ip", "tcp port 443", "host 10.0.0.1 and not port 22", "vlan or greater 1000"} {
-		program, err := Compile(context.Background(), expr, capture.LinkEthernet, 1500, "")
+		program, err := compile(context.Background(), expr, capture.LinkEthernet, 1500, "")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -75,10 +75,10 @@ func parseInstruction(line string) (ins bpf.RawInstruction, ok bool) {
 // cannot run.
 var ErrProgram = errors.New("not a BPF program")
 
-// check tells whether a [Machine] can run the program. It has up to maxLen known
-// instructions, and the last one is a return. Jumps stay inside; unconditional ones may
-// go back, as those of protochain do. Constant divisors are not 0, constant shifts are
-// below 32, and scratch memory is in range.
+// check returns an error if a [Machine] cannot run the program. A program has up to maxLen
+// known instructions, and ends with a return. Jumps stay inside; unconditional ones may go
+// back, as those of protochain do. Constant divisors are not 0, constant shifts are below
+// 32, and scratch memory is in range.
 // Source: pcapint_validate_filter of libpcap's bpf_filter.c.
 func check(program []bpf.RawInstruction) error {
 	n := len(program)
@@ -117,18 +117,18 @@ func faultOf(ins bpf.RawInstruction, at, n int) string {
 	return ""
 }
 
-// isStraight tells instructions that go on with the next one. There is one, since the
-// last instruction is a return.
+// isStraight reports whether the next instruction follows. There is one, since the last
+// instruction is a return.
 func isStraight(op uint16) bool { return op&classMask != opJump }
 
-// isBranch tells the jumps that have two ways to go.
+// isBranch reports whether an instruction is a conditional jump.
 func isBranch(op uint16) bool { return op&classMask == opJump && op != opJump|jumpAlways }
 
 func usesMemory(op uint16) bool {
 	return op == opStore || op == opStoreX || op == opLoad|memoryMode || op == opLoadX|memoryMode
 }
 
-// successors returns where a program may go on behind an instruction.
+// successors returns the instructions that may follow the one at at.
 func successors(at int, ins bpf.RawInstruction) []int {
 	switch {
 	case ins.Op&classMask == opReturn:

@@ -11,9 +11,9 @@ import (
 // between stay in the first-level cache.
 const groupSize = 512
 
-// BatchDetector are those of one batch on their way to verdicts. Prepare takes what the
-// batches before have no part in, Judge the rest. It keeps its memory from batch to
-// batch, and serves one goroutine at a time.
+// BatchDetector judges one batch at a time, in two steps. Prepare does what needs no other
+// batch: identities and digests. Judge asks the filter. It keeps its memory from batch to
+// batch, and is for one goroutine at a time.
 type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
@@ -26,13 +26,13 @@ type BatchDetector struct {
 	drop      []uint64 // a bit for each packet that is a copy
 }
 
-// NewBatchDetector makes what one batch at a time is judged with.
+// NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
 	return &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
 }
 
-// Prepare decodes and digests the packets of a batch. Other Packets of the detector may
-// be prepared, or judged, meanwhile.
+// Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
+// prepare or judge theirs.
 func (p *BatchDetector) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
 	p.Reset(n)
@@ -41,7 +41,7 @@ func (p *BatchDetector) Prepare(b *capture.Batch) {
 	}
 }
 
-// Reset makes room for a batch of n packets that Read takes one part after another.
+// Reset makes room for a batch of n packets, which Read then takes part by part.
 func (p *BatchDetector) Reset(n int) {
 	p.digests = resize(p.digests, n)
 	p.times = resize(p.times, n)
@@ -59,15 +59,16 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	return p.digests[from:to]
 }
 
-// Times returns the times of the packets that were read, as far as they may be relied on.
+// Times returns the times of the packets that were read, or calendar.NoTime for times that
+// cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
-// Protocols returns what the packets that were read carry.
+// Protocols returns the protocols of the packets that were read.
 func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 
-// Judge judges the packets of a batch that was prepared, and returns a bitmap of those
-// that are copies, which is valid until the next Reset. Batches are judged one after
-// another, in the order of their stream.
+// Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is
+// valid until the next Reset. Batches must be judged one after another, in the order of the
+// stream.
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.across {

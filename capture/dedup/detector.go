@@ -4,26 +4,28 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Config says which packets are copies. The zero value is what the command does by
-// default: an IP datagram, less what routers change in it, within a millisecond of an
-// equal one that was kept.
+// Config says which packets are copies. The zero value has the defaults of the command: a
+// copy is an IP datagram within a millisecond of an equal one that was kept, and what
+// routers change does not count.
 type Config struct {
 	// Identity says what makes two packets the same packet.
 	Identity flow.IdentityConfig
-	// Filter says how far a copy may be from its original, and how much memory the
-	// packets in between may take. A zero Window stands for window.Default.
+	// Filter sets the window between a copy and its original, and the memory for the
+	// packets in the window. A zero Window stands for window.Default.
 	Filter window.TimedConfig
-	// Secret keys the digests: nobody who does not know it can make packets that are
-	// taken for copies. The zero value stands for a random one.
+	// Secret keys the digests. Without it, an attacker cannot make packets that collide
+	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
 }
 
-// Detector judges the packets of one stream, in their order.
+// Detector judges the packets of one stream, in their order. It is for one goroutine, but
+// for the BatchDetectors of NewBatchDetector.
 type Detector struct {
 	identity flow.IdentityConfig
 	digester func() digest.MessageDigester
@@ -54,7 +56,7 @@ func New(cfg Config) (*Detector, error) {
 	}), nil
 }
 
-// Parts are what a Detector is made of, for other filters and digests than those of New.
+// Parts are the parts of a Detector, for other filters and digests than those of New.
 type Parts struct {
 	Identity flow.IdentityConfig
 	Digester func() digest.MessageDigester // makes one for each batch that is under way
@@ -63,7 +65,7 @@ type Parts struct {
 	Points   *flow.CapturePoints // of packets before; nil for none
 }
 
-// NewWith makes a Detector of parts, which belong to it from then on.
+// NewWith makes a Detector of parts, which it then owns.
 func NewWith(p Parts) *Detector {
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
@@ -73,10 +75,9 @@ func NewWith(p Parts) *Detector {
 	return d
 }
 
-// Copies judges the packets of the next batch, and returns a bitmap of those that are
-// copies: bit i%64 of word i/64 is that of packet i, as a capture.Writer wants it. The
-// bitmap is valid until the next call. How a stream is cut into batches makes no
-// difference.
+// Copies judges the packets of the next batch, and returns a bitmap of the copies, as
+// capture.Writer takes it: bit i%64 of word i/64 is packet i. The bitmap is valid until the
+// next call. How the stream is cut into batches does not matter.
 func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
 	d.single.Prepare(b)
 	return d.single.Judge(b)
@@ -88,9 +89,33 @@ func (d *Detector) Filter() engine.PacketFilter { return d.filter }
 // Points returns the numbers of the capture points.
 func (d *Detector) Points() *flow.CapturePoints { return d.points }
 
-// Stats returns what the filter did so far. It is not for the moment when a batch is
-// judged.
+// Stats returns the counts of the filter. It must not be called while a batch is judged.
 func (d *Detector) Stats() engine.PacketStats { return d.filter.Stats() }
 
-// Close gives the filter's memory back; Stats still works.
+// Close releases the filter's memory. Stats still works.
 func (d *Detector) Close() error { return d.filter.Close() }
+
+// Tasks returns what makes the tasks of a pipeline. They write the packets that are not
+// copies to w.
+func (d *Detector) Tasks(w capture.Writer) func() pipeline.Task {
+	return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }
+}
+
+// task is the work on one batch.
+type task struct {
+	packets *BatchDetector
+	to      capture.Writer
+	drop    []uint64
+}
+
+// Prepare decodes and digests the packets.
+func (t *task) Prepare(b *capture.Batch) { t.packets.Prepare(b) }
+
+// Apply judges the packets.
+func (t *task) Apply(b *capture.Batch) error {
+	t.drop = t.packets.Judge(b)
+	return nil
+}
+
+// Write writes the packets that stay.
+func (t *task) Write(b *capture.Batch) error { return t.to.Write(b, t.drop) }

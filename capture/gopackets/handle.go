@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// ZeroCopy makes a PacketDataSource of a source that is a ZeroCopyPacketDataSource alone.
+// ZeroCopy makes a PacketDataSource of a source that is only a ZeroCopyPacketDataSource.
 func ZeroCopy(src gopacket.ZeroCopyPacketDataSource) gopacket.PacketDataSource { return zeroCopy{src} }
 
 type zeroCopy struct {
@@ -41,13 +41,13 @@ type handle struct {
 	sections []capture.Section
 }
 
-// ifaceKey is what tells interfaces apart.
+// ifaceKey identifies an interface.
 type ifaceKey struct {
 	index int
 	link  capture.LinkType
 }
 
-// newHandle reads src. A link type of 0 stands for what src says, or Ethernet.
+// newHandle returns the handle of src. A link type of 0 stands for that of src, or Ethernet.
 func newHandle(src gopacket.PacketDataSource, link capture.LinkType) *handle {
 	h := &handle{src: src, read: src.ReadPacketData, link: link, numbers: map[ifaceKey]uint32{}}
 	if z, ok := src.(gopacket.ZeroCopyPacketDataSource); ok {
@@ -56,13 +56,13 @@ func newHandle(src gopacket.PacketDataSource, link capture.LinkType) *handle {
 	return h
 }
 
-// begin empties a batch, and gives it what is known of interfaces.
+// begin empties a batch, and gives it the tables of interfaces.
 func (h *handle) begin(b *capture.Batch) {
 	b.Reset()
 	b.Interfaces, b.Sections = h.ifaces, h.sections
 }
 
-// end takes from a batch what has become known of interfaces.
+// end takes the tables of interfaces from a batch.
 func (h *handle) end(b *capture.Batch) {
 	h.ifaces, h.sections = b.Interfaces, b.Sections
 	b.Interfaces, b.Sections = slices.Clip(b.Interfaces), slices.Clip(b.Sections)
@@ -78,8 +78,8 @@ func (h *handle) add(b *capture.Batch, data []byte, info *gopacket.CaptureInfo) 
 	b.Append(capture.Frame{Time: nanoseconds(info.Timestamp), WireLen: uint32(wire), Interface: h.number}, data)
 }
 
-// linkOf returns the link type of a packet: that of its own interface where the handle
-// tells it (pcapgo.NgReaderOptions.WantMixedLinkType).
+// linkOf returns the link type of a packet: that of its interface if the handle gives it
+// (pcapgo.NgReaderOptions.WantMixedLinkType), else that of the handle.
 func (h *handle) linkOf(info *gopacket.CaptureInfo) capture.LinkType {
 	if len(info.AncillaryData) > 0 {
 		if link, ok := info.AncillaryData[0].(layers.LinkType); ok {
@@ -95,14 +95,14 @@ func (h *handle) linkOf(info *gopacket.CaptureInfo) capture.LinkType {
 	return h.link
 }
 
-// find returns the number of an interface, which is described in b if it is new.
+// find returns the number of an interface. It describes a new one in b.
 func (h *handle) find(b *capture.Batch, at ifaceKey) uint32 {
 	n, ok := h.numbers[at]
 	if !ok {
 		it := capture.Interface{LinkType: at.link, Name: fmt.Sprintf("interface %d", at.index)}
 		if ng, ok := h.src.(*pcapgo.NgReader); ok {
-			if told, err := ng.Interface(at.index); err == nil && told.Name != "" {
-				it.Name = told.Name
+			if known, err := ng.Interface(at.index); err == nil && known.Name != "" {
+				it.Name = known.Name
 			}
 		}
 		n = b.AppendInterface(it)
@@ -111,8 +111,7 @@ func (h *handle) find(b *capture.Batch, at ifaceKey) uint32 {
 	return n
 }
 
-// nanoseconds returns a time as a capture.Frame has it. Times that 64 bits do not hold
-// become the nearest that they do.
+// nanoseconds returns a time for a capture.Frame: the nearest that 64 bits hold.
 func nanoseconds(t time.Time) int64 {
 	const most = math.MaxInt64 / int64(time.Second)
 	switch s := t.Unix(); {

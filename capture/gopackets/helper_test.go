@@ -3,7 +3,6 @@ package gopackets_test
 import (
 	"bytes"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"io"
 	"os"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/gopackets"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 const pcaps = "../../testdata/pcaps/"

@@ -13,22 +13,22 @@ import (
 
 // Config configures Once. The zero value is ready to use.
 type Config struct {
-	// Detector says which packets are copies: one of the caller's, who closes it when
-	// no more packets are read. nil stands for one of dedup.Config{}.
+	// Detector finds the copies. The caller closes it after the last read. nil stands for
+	// one of dedup.Config{}, which Close closes.
 	Detector *dedup.Detector
-	// LinkType is that of all packets. 0 stands for what the handle says, of each packet
-	// or in its method LinkType, else for Ethernet.
+	// LinkType is the link type of all packets. 0 stands for that which the handle gives
+	// with each packet or in its method LinkType, else for Ethernet.
 	LinkType capture.LinkType
-	// Ahead is how many packets a goroutine may read before they are asked for, so that
-	// those which are there are judged together, and no packet waits for others. With
-	// some hundreds that takes a quarter of the time. Then only such methods of the
-	// handle may be called as are safe during a read. 0 reads and judges packet by
-	// packet, on the caller's goroutine.
+	// Ahead is how many packets a goroutine may read ahead. Packets that are there are
+	// judged together, and none waits for others. With some hundreds a packet takes a
+	// quarter of the time. The program may then call only methods of the handle that are
+	// safe during a read. With 0, each read of the caller reads and judges packet by
+	// packet, without a goroutine.
 	Ahead int
 }
 
-// Packets are those of a handle, each once. They are a gopacket.PacketDataSource, and a
-// ZeroCopyPacketDataSource. They serve one goroutine at a time.
+// Packets gives each packet of a handle once. It is a gopacket.PacketDataSource and a
+// gopacket.ZeroCopyPacketDataSource, for one goroutine at a time.
 type Packets struct {
 	prefetch *prefetcher
 	detector *dedup.Detector
@@ -41,8 +41,8 @@ type Packets struct {
 	copies uint64
 }
 
-// Once wraps a handle. It panics if there is no memory for the detector that it makes
-// where cfg has none.
+// Once wraps a handle. Without cfg.Detector it makes one, and panics if there is no memory
+// for that.
 func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
 	p := &Packets{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), max(cfg.Ahead, 0), false), detector: cfg.Detector}
 	if p.detector == nil {
@@ -55,8 +55,8 @@ func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
 	return p
 }
 
-// ReadPacketData returns the next packet that is no copy of an earlier one. Errors are
-// those of the handle, at their place among the packets; the next call reads on.
+// ReadPacketData returns the next packet that is not a copy. Errors are those of the
+// handle, at their place among the packets. The next call reads on.
 func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	i, err := p.advance()
 	switch {
@@ -68,7 +68,8 @@ func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	return bytes.Clone(p.chunk.batch.Data(i)), p.chunk.infos[i], nil
 }
 
-// ZeroCopyReadPacketData is ReadPacketData, but data is valid until the next call only.
+// ZeroCopyReadPacketData is ReadPacketData without a copy: data is valid until the next
+// call.
 func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	i, err := p.advance()
 	if err != nil {
@@ -80,9 +81,9 @@ func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 // Counts returns how many packets were judged, and how many of them were copies.
 func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
 
-// Close ends reading ahead, and gives back the memory of a detector that Once made. What
-// was read ahead is lost: further calls return os.ErrClosed. The handle stays the
-// caller's: a read of it that waits ends with the handle.
+// Close ends reading ahead, and closes a detector that Once made. Packets that were read
+// ahead are lost, and further reads return os.ErrClosed. The caller closes the handle, which
+// ends a read that waits.
 func (p *Packets) Close() error {
 	p.prefetch.close()
 	p.chunk = chunk{}

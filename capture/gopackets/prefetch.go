@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// chunk is a run of packets of a handle, and the error behind them, if there is one.
+// chunk is a run of packets of a handle, and the error after them, if there is one.
 type chunk struct {
 	batch capture.Batch
 	infos []gopacket.CaptureInfo // unless only batches are wanted
@@ -18,12 +18,12 @@ type chunk struct {
 	err   error
 }
 
-// prefetcher reads a handle: on a goroutine of its own, as far ahead as it may, so that many
-// packets are taken at once where they come fast, and none has to wait for others; or
-// packet by packet in take.
+// prefetcher reads a handle on a goroutine, up to ahead packets in advance. The caller takes
+// many at once when they come fast, and none waits for others. With ahead 0 it reads packet
+// by packet in next.
 type prefetcher struct {
 	handle *handle
-	ahead  int  // packets; 0 reads in take
+	ahead  int  // packets; 0 reads in next
 	batch  bool // only batches are wanted
 
 	mu      sync.Mutex
@@ -39,9 +39,9 @@ func newPrefetcher(h *handle, ahead int, batch bool) *prefetcher {
 	return p
 }
 
-// next replaces what is in to with what the handle has returned since: packets, an error,
-// or both. Reading goes on behind an error with the call after the one that returned it.
-// Behind close it returns os.ErrClosed, and nothing that was read ahead.
+// next replaces the content of to with what the handle has returned since: packets, an
+// error, or both. The call after an error reads on. After close it returns os.ErrClosed,
+// and nothing that was read ahead.
 func (p *prefetcher) next(to *chunk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *prefetcher) run() {
 	}
 }
 
-// add adds what a read has returned to a part.
+// add adds the result of a read to a chunk.
 func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err error) {
 	if err != nil {
 		to.err = err
@@ -107,7 +107,7 @@ func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err
 	to.infos = append(to.infos, *info)
 }
 
-// maxAheadBytes is how much is read ahead, however few packets that are.
+// maxAheadBytes is how many bytes are read ahead at most.
 const maxAheadBytes = 512 << 10
 
 // empty and full tell of what has been read ahead.
@@ -118,7 +118,7 @@ func (p *prefetcher) full() bool {
 	return len(b.Frames) >= p.ahead || len(b.Buf) >= maxAheadBytes || p.filling.err != nil
 }
 
-// close ends reading ahead, as soon as the handle returns from a read.
+// close ends reading ahead when the handle returns from its current read.
 func (p *prefetcher) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

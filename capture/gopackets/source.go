@@ -15,23 +15,23 @@ import (
 
 // SourceConfig configures NewSource. The zero value is ready to use.
 type SourceConfig struct {
-	// Name is what Inputs and errors call the handle; "" stands for "gopacket".
+	// Name stands for the handle in Inputs and errors. "" stands for "gopacket".
 	Name string
 	// LinkType is as in Config.
 	LinkType capture.LinkType
-	// Temporary tells an error behind which there may be more packets, beside those
-	// with a method Timeout that returns true and syscall.EINTR. With libpcap that is
-	// pcap.NextErrorTimeoutExpired, with afpacket ErrTimeout.
+	// Temporary reports whether more packets may follow an error. Errors whose method
+	// Timeout returns true, and syscall.EINTR, are temporary without it. libpcap has
+	// pcap.NextErrorTimeoutExpired, afpacket ErrTimeout.
 	Temporary func(error) bool
 }
 
 // maxBatch is how many packets make a batch of a Source, at most.
 const maxBatch = 4096
 
-// Source is a handle of gopacket as a capture.Source. Its batches are copies of the
-// packets, as records of one pcapng section with times in nanoseconds. A goroutine reads
-// the handle from the first call of Next on, so a batch has all packets that came since
-// the batch before, and none waits for others.
+// Source is a handle of gopacket as a capture.Source. Its batches hold copies of the
+// packets, as blocks of one pcapng section with times in nanoseconds. From the first call
+// of Next on, a goroutine reads the handle. A batch has all packets since the batch before;
+// none waits for others.
 type Source struct {
 	prefetch *prefetcher
 	cfg      SourceConfig
@@ -48,10 +48,10 @@ func NewSource(src gopacket.PacketDataSource, cfg SourceConfig) *Source {
 	return &Source{prefetch: newPrefetcher(newHandle(src, cfg.LinkType), maxBatch, true), cfg: cfg}
 }
 
-// Next returns the packets that have come, at least one, and about
-// capture.DefaultChunkSize bytes of them at most. An error of the handle comes behind the
-// packets before it: io.EOF as it is, io.ErrUnexpectedEOF as an InputError that wraps
-// capture.ErrTruncated, any other as a ReadError. See capture.Source.
+// Next returns the packets that have come: at least one, at most 4096, and about
+// 512 KiB at most. An error of the handle comes after the packets before it: io.EOF
+// unchanged, io.ErrUnexpectedEOF as an InputError that wraps capture.ErrTruncated, others
+// as a ReadError. See capture.Source.
 func (s *Source) Next(b *capture.Batch) error {
 	for s.err == nil {
 		s.chunk.batch = *b
@@ -71,7 +71,7 @@ func (s *Source) Next(b *capture.Batch) error {
 	return s.err
 }
 
-// temporary reports whether there may be more packets behind an error.
+// temporary reports whether more packets may follow an error.
 func (s *Source) temporary(err error) bool {
 	var wait interface{ Timeout() bool }
 	return errors.As(err, &wait) && wait.Timeout() || errors.Is(err, syscall.EINTR) ||
@@ -93,15 +93,15 @@ func (s *Source) located(err error) error {
 // Inputs returns the name of the handle.
 func (s *Source) Inputs() []string { return []string{s.cfg.Name} }
 
-// Offset returns how many captured bytes came; nobody knows how many there are. Offsets
-// in errors count the same.
+// Offset returns how many captured bytes came; their total is unknown. Offsets in errors
+// count the same.
 func (s *Source) Offset() (done, total int64) { return s.octets.Load(), 0 }
 
 // Size returns 0: it is not known.
 func (s *Source) Size() int64 { return 0 }
 
-// Close ends reading ahead, and a Next that waits. The handle stays the caller's: a read
-// of it that waits ends with the handle.
+// Close ends reading ahead, and a Next that waits. The caller closes the handle, which ends
+// a read that waits.
 func (s *Source) Close() error {
 	s.prefetch.close()
 	return nil

@@ -3,7 +3,6 @@ package gopackets_test
 import (
 	"bytes"
 	"errors"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"io"
 	"math"
 	"os"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/gopackets"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // TestSource compares what comes through pcapgo with what comes from the file itself.

@@ -8,17 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// Appender appends to a file that may be renamed or removed by others at any time, as
-// programs that rotate logs do: it goes on with a new file of that name. It is for one
-// goroutine, but for Reopen.
+// Appender appends to a file that other programs may rename or remove at any time, as those
+// that rotate logs do. It then goes on with a new file of that name. Except for Reopen, it
+// is for one goroutine.
 type Appender struct {
 	name   string
 	file   *os.File
 	reopen atomic.Bool
 }
 
-// OpenAppend opens a file to append to, and makes it if there is none. The name "-" is
-// standard output. Opening a pipe waits for its reader, until ctx is done. Errors are
+// OpenAppend opens a file to append to, and creates it if it does not exist. The name "-" is
+// standard output. Opening a pipe waits for its reader until ctx is done. Errors are
 // *fs.PathError with the name as given.
 func OpenAppend(ctx context.Context, name string) (*Appender, error) {
 	a := &Appender{name: name}
@@ -40,18 +40,17 @@ func (a *Appender) open() error {
 		return err
 	}
 	if a.file != nil {
-		_ = a.file.Close() // what was written has been told
+		_ = a.file.Close() // Write has reported errors
 	}
 	a.file = file
 	return nil
 }
 
-// Reopen has the next Write begin with the file that has the name by then. Any
-// goroutine may call it.
+// Reopen makes the next Write open the file of that name again. Any goroutine may call it.
 func (a *Appender) Reopen() { a.reopen.Store(true) }
 
-// Write appends p, to a regular file whole or not at all: a part of a line would be the
-// begin of the next one.
+// Write appends p, to a regular file whole or not at all: the next line must not follow a
+// part of one.
 func (a *Appender) Write(p []byte) (int, error) {
 	info, err := a.file.Stat()
 	if err != nil {
@@ -74,7 +73,7 @@ func (a *Appender) Write(p []byte) (int, error) {
 	return n, named("write", a.name, err)
 }
 
-// moved reports whether the name does not lead to the open file any more.
+// moved reports whether the name is no longer that of the open file.
 func (a *Appender) moved(file fs.FileInfo) bool {
 	now, err := os.Stat(a.name)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, file)

@@ -18,9 +18,9 @@ type compressor interface {
 	Flush() error
 }
 
-// These bound the memory of zstd: pieces of four times the window are compressed side
-// by side, and three are held for each that is. The usual window of 4 MiB makes files
-// a hundredth smaller. There are always two at least: one alone makes other bytes.
+// These bound the memory of zstd. It compresses blocks of four times the window in parallel,
+// and holds three for each. The default window of 4 MiB makes files a hundredth smaller.
+// There are at least two workers: one alone makes other bytes.
 const (
 	zstdWindow  = 256 << 10
 	zstdWorkers = 3
@@ -42,9 +42,8 @@ func Compresses(name string) bool {
 	return false
 }
 
-// newCompressor returns the compressor that the ending of name asks for, or nil. It
-// works on so many goroutines, 0 for as many as there are processors; what it makes
-// does not depend on how many.
+// newCompressor returns the compressor for the ending of name, or nil. It uses so many
+// goroutines, or one for each processor if workers is 0. The output does not depend on that.
 func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -2,7 +2,6 @@ package outfile
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,26 +14,26 @@ import (
 type Options struct {
 	// NoSync leaves out the wait for the disk in Commit. A crash of the machine
 	// (not of the program) soon after may then leave the new name with an empty
-	// or half file behind it.
+	// or half file.
 	NoSync bool
-	// Private gives a regular file the mode 0600, whatever one it replaces had.
+	// Private gives a regular file the mode 0600, also if it replaces another one.
 	Private bool
 	// Plain never compresses, whatever the name ends in.
 	Plain bool
 	// Locked says that the caller holds the Lock of the name.
 	Locked bool
-	// Input is the regular file that is read while this output replaces it, as it
+	// Input describes the regular file that this output replaces while it is read, as it
 	// was when it was opened; nil for none.
 	Input fs.FileInfo
-	// Workers is how many goroutines compress the output, at most 8; 0 for as many
-	// as there are processors. What they make does not depend on it.
+	// Workers is how many goroutines compress the output, at most 8; 0 stands for the
+	// number of processors. The output does not depend on it.
 	Workers int
 }
 
 var (
 	// ErrClosed is what a File returns after the call that ended it.
 	ErrClosed = errors.New("output already closed")
-	// ErrMoved says that a complete file is not where its name leads any more.
+	// ErrMoved says that a complete file no longer has its name.
 	ErrMoved = errors.New("the folder was moved or unmounted, or the file removed, during the run")
 	// ErrChanged says that the input that was to be replaced has changed.
 	ErrChanged = errors.New("the input changed while it was read")
@@ -72,9 +71,8 @@ type destination interface {
 	close() error
 }
 
-// Write appends p, which may be reused afterwards. A write that fails takes back what
-// it wrote of p to a plain regular file. An error names the output as it was given and
-// lasts: every later call returns it too.
+// Write appends p, and does not keep it. A failed write to a plain regular file removes what
+// it wrote of p. Errors have the name as given, and every later call returns them.
 func (f *File) Write(p []byte) (int, error) {
 	switch {
 	case f.done:
@@ -95,8 +93,8 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.failed
 }
 
-// Flush makes all that was written readable for others: it ends a block of a
-// compressed stream.
+// Flush ends a block of a compressed stream, so other programs can read all that was
+// written.
 func (f *File) Flush() error {
 	if f.failed != nil || f.done || f.compress == nil {
 		return f.failed
@@ -111,21 +109,19 @@ func (f *File) Flush() error {
 	return f.failed
 }
 
-// Gathers reports whether small writes are better gathered by the caller: nobody waits
-// for them.
+// Gathers reports whether the caller should gather small writes: no reader waits for them.
 func (f *File) Gathers() bool { return f.dest.regular() || f.compress != nil }
 
 // Name returns the name as it was given, or as it was chosen since.
 func (f *File) Name() string { return f.name }
 
-// Commit writes what is pending and gives the file its name. If it fails, an older file
-// of that name is still there, and what was written is kept, under a name that the error
-// tells; only if copying into an older file fails midway, that one is lost too. Further
-// calls return the same result.
+// Commit writes what is pending, and gives the file its name. If it fails, an older file of
+// that name is unchanged, and the output stays under a name that the error gives
+// ([KeptError]). Only a copy into an older file that fails midway destroys that file.
+// Further calls return the same result.
 //
-// The file is synced before it is renamed, since a file system may write the new name
-// to disk before the content, and the folder afterwards, since the name is only safe
-// once that is on disk.
+// Commit syncs the file before the rename: a file system may write the new name to disk
+// before the content. It syncs the folder afterwards, which makes the name durable.
 func (f *File) Commit() error {
 	if f.done {
 		return f.result
@@ -143,7 +139,7 @@ func (f *File) Commit() error {
 	return f.end(err)
 }
 
-// keptAfter keeps what was written after err, and tells where it is.
+// keptAfter keeps what was written after err, and adds its name to the error.
 func (f *File) keptAfter(err error) error {
 	f.failed = err
 	name, kept := f.keep()
@@ -170,17 +166,17 @@ func (k *KeptError) Error() string {
 // Unwrap returns the cause.
 func (k *KeptError) Unwrap() error { return k.Err }
 
-// Keep ends an output whose run did not end well: it writes what is pending, and gives
-// the file a visible name, which it returns: its own, if no file has that and no write
-// has failed. The name is empty for what is no regular file. Nothing waits for the disk.
-// The error is not that of a Write before.
+// Keep ends an output after an error of the run. It writes what is pending, gives the file a
+// visible name, and returns that: its own name, if no file has it and no write has failed,
+// else a partial one. The name is empty for an output that is not a regular file. Keep does
+// not sync. Its error is not that of an earlier Write.
 func (f *File) Keep() (string, error) {
 	if f.done {
 		return "", f.result
 	}
-	told := f.failed != nil
+	reported := f.failed != nil
 	broken := f.finish()
-	if told {
+	if reported {
 		broken = nil
 	}
 	name, err := f.keep()
@@ -196,9 +192,8 @@ func (f *File) keep() (string, error) {
 	return f.dest.keep(f)
 }
 
-// Discard closes the output and removes what was written, but from devices, pipes and
-// standard output, where only what is pending goes. After another end it does nothing
-// and returns nil.
+// Discard closes the output and removes the file. For devices, pipes and standard output it
+// drops what is pending. After another end it does nothing and returns nil.
 func (f *File) Discard() error {
 	if f.done {
 		return nil
@@ -290,13 +285,13 @@ func (p fileWriter) Write(b []byte) (int, error) {
 	return p.f.put(b)
 }
 
-// writeBehind is after how many bytes the disk is set to work on them. The sync in
-// Commit then waits for little more than the last of them, instead of for a file that
-// may have been gathering in memory all along.
+// writeBehind is after how many bytes the system begins to write them to disk. The sync in
+// Commit then waits for little more than the last of them. Otherwise the whole file might
+// still be in memory.
 const writeBehind = 8 << 20
 
-// put writes to the open file, and has the disk begin with whole stretches of one that
-// is going to be synced.
+// put writes to the open file. It starts write-back of each writeBehind bytes of a file that
+// Commit will sync.
 func (f *File) put(p []byte) (int, error) {
 	n, err := f.out.Write(p)
 	if err == nil && n != len(p) {
@@ -314,8 +309,7 @@ func (f *File) put(p []byte) (int, error) {
 	return n, nil
 }
 
-// named gives err the name that the user knows instead of the temporary one. It
-// returns nil for nil.
+// named replaces the temporary name in err by the name as given. It returns nil for nil.
 func (f *File) named(op string, err error) error {
 	return named(op, f.name, err)
 }
@@ -336,39 +330,4 @@ func named(op, name string, err error) error {
 		err = link.Err
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
-}
-
-// direct is a destination that is written to as it is: a device, a pipe, a socket, or
-// standard output.
-type direct struct{}
-
-func (direct) regular() bool              { return false }
-func (direct) commit(*File) error         { return nil }
-func (direct) keep(*File) (string, error) { return "", nil }
-func (direct) discard() error             { return nil }
-func (direct) close() error               { return nil }
-
-// openDirect opens what is no regular file. A pipe opens when it has a reader, so this
-// may wait until ctx is done; the opening itself then ends with the process.
-func openDirect(ctx context.Context, name string) (*os.File, error) {
-	if IsStdout(name) {
-		// Opened by its path, it would start at offset 0 of a file that a shell
-		// opened for appending.
-		return os.Stdout, stdoutOpen()
-	}
-	type opened struct {
-		file *os.File
-		err  error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		done <- opened{file, err}
-	}()
-	select {
-	case o := <-done:
-		return o.file, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

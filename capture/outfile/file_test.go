@@ -342,7 +342,7 @@ func TestCreateNew(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		dir := t.TempDir()
 		put(t, filepath.Join(dir, "a.pcap"), "old")
-		next := Numbered(SplitName(filepath.Join(dir, "a.pcap")))
+		next := numbered(SplitName(filepath.Join(dir, "a.pcap")))
 		f, err := CreateNew(filepath.Join(dir, "x.pcap"), next, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ var ErrLocked = errors.New("another run writes to it")
 
 const lockEnding = ".flowdedup-lock"
 
-// Lock keeps other runs from writing to a name. It ends with the process at the latest.
+// Lock keeps other runs from writing to a name. The end of the process releases it.
 type Lock struct {
 	dir   *folder
 	owned bool     // dir is closed with the lock
@@ -24,8 +24,8 @@ type Lock struct {
 	name  string   // of the lock's own file; "" where the target itself is locked
 }
 
-// LockName locks a name for as long as a run lasts, for files that are written again
-// and again. The error wraps ErrLocked if another process has the lock, and names that.
+// LockName locks a name for a run, for files that are written again and again. If another
+// process has the lock, the error wraps ErrLocked and names that process.
 func LockName(name string) (*Lock, error) {
 	final, err := followLinks(name)
 	if err != nil {
@@ -44,9 +44,9 @@ func LockName(name string) (*Lock, error) {
 	return l, nil
 }
 
-// lockName locks a name of a folder, which must stay open. Where no lock can be made
-// (a folder that may not be written, a file system without locks), the file of that
-// name is locked if there is one, and else nothing.
+// lockName locks a name of a folder, which must stay open. If it cannot create a lock (a
+// read-only folder, a file system without locks), it locks the file of that name, if there
+// is one.
 func lockName(dir *folder, base string) (*Lock, error) {
 	l := &Lock{dir: dir, name: "." + base[:min(len(base), maxTempBase)] + lockEnding}
 	for range attempts {
@@ -69,7 +69,7 @@ func lockName(dir *folder, base string) (*Lock, error) {
 			continue
 		}
 		l.file = file
-		// The number is for people; the lock does without.
+		// The number is for users; the lock does not need it.
 		_ = file.Truncate(0)
 		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		return l, nil
@@ -108,7 +108,7 @@ func lockedBy(file *os.File) error {
 	return fmt.Errorf("%w: process %d", ErrLocked, pid)
 }
 
-// Unlock gives the lock back, and removes its file.
+// Unlock releases the lock, and removes its file.
 func (l *Lock) Unlock() error {
 	var err error
 	if l.file != nil {

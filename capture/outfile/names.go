@@ -2,10 +2,12 @@ package outfile
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 )
 
-// SplitName takes a name apart before its ending, that of a compression included:
+// SplitName splits a name before its ending, which includes that of a compression:
 // cap.pcapng.zst into cap and .pcapng.zst.
 func SplitName(name string) (stem, ending string) {
 	base := filepath.Base(name)
@@ -19,9 +21,9 @@ func SplitName(name string) (stem, ending string) {
 	return name[:len(name)-len(ending)], ending
 }
 
-// Numbered returns a function that gives names in turn: stem.ending,
+// numbered returns a function that gives names in turn: stem.ending,
 // stem_002.ending, stem_003.ending and so on.
-func Numbered(stem, ending string) func() string {
+func numbered(stem, ending string) func() string {
 	number := 0
 	return func() string {
 		number++
@@ -38,7 +40,7 @@ const Partial = ".partial"
 // partial returns the names that a file which is not complete gets instead of base.
 func partial(base string) func() string {
 	stem, ending := SplitName(base)
-	return Numbered(stem+Partial, ending)
+	return numbered(stem+Partial, ending)
 }
 
 // firstOf returns name, and then what next gives.
@@ -51,4 +53,65 @@ func firstOf(name string, next func() string) func() string {
 		given = true
 		return name
 	}
+}
+
+// IsStdout reports whether Create takes a name for standard output: "-" and the
+// paths that some systems have for it.
+func IsStdout(name string) bool {
+	switch name {
+	case "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		return true
+	}
+	return false
+}
+
+// Same reports whether two names mean one file or stream: by "..", by symbolic links (also
+// to a file that does not exist yet), by hard links, or because one of them is another name
+// of standard output. Empty names are not
+// files, and
+// any number of outputs may go to the null device.
+func Same(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	x, errX := stat(a)
+	if errX == nil && !IsStdout(a) && isSharable(x) {
+		return false
+	}
+	if a == b || finalPath(a) == finalPath(b) {
+		return true
+	}
+	y, errY := stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// isSharable reports whether any number of outputs may name a file: the null device.
+func isSharable(info fs.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
+}
+
+func stat(name string) (fs.FileInfo, error) {
+	if IsStdout(name) {
+		return os.Stdout.Stat()
+	}
+	return os.Stat(name)
+}
+
+// finalPath returns the absolute path of an output, as far as it can be resolved. Create
+// reports errors.
+func finalPath(name string) string {
+	if IsStdout(name) {
+		return "-"
+	}
+	if final, err := followLinks(name); err == nil {
+		name = final
+	}
+	if folder, err := filepath.EvalSymlinks(folderOf(name)); err == nil {
+		name = filepath.Join(folder, filepath.Base(name))
+	}
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return filepath.Clean(name)
 }

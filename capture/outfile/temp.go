@@ -22,15 +22,14 @@ const (
 // useAnonymous is switched off by tests of hidden names.
 var useAnonymous = true
 
-// tempFile is a file that is being written in a folder, without a name or with a hidden
-// one that is locked.
+// tempFile is a file being written in a folder. It has no name, or a hidden one and a lock.
 type tempFile struct {
 	dir  *folder
 	base string // that hidden names are made of
 	temp string // "" while there is none
 }
 
-// create opens the file. It is never readable by more people than its mode says.
+// create opens the file. Its mode is set from the start.
 func (s *tempFile) create(mode fs.FileMode) (*os.File, error) {
 	if useAnonymous {
 		file, err := s.dir.anonymous(mode)
@@ -87,8 +86,8 @@ func (d *folder) refersTo(name string, file *os.File) (bool, error) {
 	return err == nil && os.SameFile(has, want), err
 }
 
-// ensureName gives the file a hidden name that leads to it. A file whose name was taken away
-// is written once more.
+// ensureName makes sure that the file has a hidden name. If its name was removed, it copies
+// the file.
 func (s *tempFile) ensureName(f *File) error {
 	if s.temp == "" {
 		name := s.hiddenName()
@@ -124,7 +123,7 @@ func (s *tempFile) rewrite(f *File) error {
 	return errors.Join(err, was.Close())
 }
 
-// publish gives the file the first name of next that no file has, and returns it.
+// publish gives the file the first name from next that no file has, and returns the name.
 func (s *tempFile) publish(f *File, next func() string) (string, error) {
 	if err := s.ensureName(f); err != nil {
 		return "", err
@@ -142,8 +141,8 @@ func (s *tempFile) publish(f *File, next func() string) (string, error) {
 	}
 }
 
-// publishAnywhere is place, and returns a path: where the folder takes no names any more,
-// it is in the folder for temporary files.
+// publishAnywhere is publish, but returns a path. If the folder accepts no new names, the
+// file goes to the folder for temporary files.
 func (s *tempFile) publishAnywhere(f *File, next func() string) (string, error) {
 	name, err := s.publish(f, next)
 	if err == nil {
@@ -170,4 +169,45 @@ func (s *tempFile) remove() error {
 	name := s.temp
 	s.temp = ""
 	return s.dir.remove(name)
+}
+
+// Sweep removes stale files of killed runs from the folder of a name. Create, CreateVisible
+// and LockName call it.
+func Sweep(name string) {
+	dir, err := openFolder(folderOf(name))
+	if err != nil {
+		return
+	}
+	defer dir.close()
+	sweep(dir)
+}
+
+// sweep removes stale files of killed runs from a folder: hidden files of ours without a
+// lock. Files that it cannot list or lock stay.
+func sweep(dir *folder) {
+	list, err := dir.list()
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	names, _ := list.Readdirnames(-1) // those before an error count
+	for _, name := range names {
+		if strings.HasPrefix(name, ".") && (strings.HasSuffix(name, tempEnding) || strings.HasSuffix(name, lockEnding)) {
+			removeStale(dir, name)
+		}
+	}
+}
+
+func removeStale(dir *folder, name string) {
+	file, err := dir.open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if lockFile(file) != nil {
+		return
+	}
+	if ours, _ := dir.refersTo(name, file); ours {
+		_ = dir.remove(name) // the next run tries again
+	}
 }

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/gopacket/pcapgo"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/google/gopacket/pcapgo"
 )
 
 // handmade returns batches that were filled by hand, of so many packets each.

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -21,16 +20,16 @@ func packets64(f capture.Format, n int) []byte {
 	order := binary.LittleEndian
 	var out []byte
 	if f == capture.FormatPcap {
-		out = pcapHeader(order, magicMicroseconds, 2, 4, 0, 1)
+		out = capturetest.PcapHeader(order, magicMicroseconds, 2, 4, 0, 1)
 	} else {
-		out = append(sectionBlock(order, 1, 0), interfaceBlock(order, 1, 0)...)
+		out = append(capturetest.SectionBlock(order, 1, 0), capturetest.InterfaceBlock(order, 1, 0)...)
 	}
 	data := make([]byte, 64)
 	for i := range n {
 		if f == capture.FormatPcap {
-			out = append(pcapRecord(out, order, uint32(i/1e6), uint32(i%1e6), 64, 64), data...)
+			out = append(capturetest.PcapRecord(out, order, uint32(i/1e6), uint32(i%1e6), 64, 64), data...)
 		} else {
-			out = append(out, packetBlock(order, 0, uint64(i), 64, data)...)
+			out = append(out, capturetest.PacketBlock(order, 0, uint64(i), 64, data)...)
 		}
 	}
 	return out
@@ -77,7 +76,7 @@ func BenchmarkWalk(b *testing.B) {
 	for _, f := range []capture.Format{capture.FormatPcap, capture.FormatPcapNG} {
 		b.Run(fmt.Sprintf("format=%s", f), func(b *testing.B) {
 			data := packets64(f, packets)
-			fm := recognise(data, func(int, error) {})
+			fm := recognize(data, func(int, error) {})
 			if _, err := fm.header(data); err != nil {
 				b.Fatal(err)
 			}
@@ -111,14 +110,14 @@ type sink struct{}
 func (sink) Write(p []byte) (int, error) { return len(p), nil }
 
 func BenchmarkWriterCopy(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
 	for _, d := range capturetest.BenchDrops {
 		b.Run(d.Name, func(b *testing.B) { capturetest.BenchWriter(b, batch, NewWriter(sink{}, WriterOptions{}), d.Word) })
 	}
 }
 
 func BenchmarkWriterFile(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
 	for _, d := range capturetest.BenchDrops {
 		b.Run(d.Name, func(b *testing.B) {
 			o, err := outfile.Create(context.Background(), filepath.Join(b.TempDir(), "out.pcap"), outfile.Options{NoSync: true})
@@ -133,7 +132,7 @@ func BenchmarkWriterFile(b *testing.B) {
 
 // BenchmarkWriterSection encodes pcap records anew.
 func BenchmarkWriterSection(b *testing.B) {
-	batch := capturetest.WholeBatch(b, source(b, forge.SmallPackets().Bytes(), "bench"))
+	batch := capturetest.WholeBatch(b, source(b, capturetest.SmallPackets().Bytes(), "bench"))
 	second := capture.Section{Input: 1, Format: capture.FormatPcapNG}
 	batch.Sections = append(batch.Sections[:1:1], second)
 	for _, d := range capturetest.BenchDrops {

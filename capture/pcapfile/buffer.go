@@ -6,20 +6,19 @@ const (
 	// outBufferSize makes one write call cost little beside the copying of its
 	// bytes into the page cache, and still fits L2 beside a batch.
 	outBufferSize = 256 << 10
-	// directSize is the length from which a slice is written as it lies: a
-	// system call costs less than copying so many bytes once more. For shorter
-	// ones writev is no gain: with one small packet dropped in ten the system
-	// takes as long for the pieces as copying them does, with one in two longer.
+	// directSize is the length from which a slice is written without a copy: the system
+	// call costs less than the copy. writev gains nothing for shorter slices. With one
+	// small packet dropped in ten the system takes as long for the pieces as a copy does,
+	// with one in two longer.
 	directSize = 64 << 10
 	// maxExtend is the most that extend hands out at once.
 	maxExtend = 64
 )
 
-// outBuffer gathers small writes and lets large ones through uncopied. It is
-// bufio.Writer with three differences: a large write first passes on what was gathered
-// instead of filling the buffer up, extend gives room to encode headers in place, and
-// w gets whole records: what was written up to a mark.
-// The first error sticks and turns everything after it into a no-op.
+// outBuffer gathers small writes, and passes large ones on without a copy. It differs from
+// bufio.Writer in three ways: a large write first passes on what was gathered instead of
+// filling the buffer; extend gives room to encode headers in place; and w gets whole
+// records, up to a mark. After the first error it does nothing.
 type outBuffer struct {
 	w      io.Writer
 	buf    []byte
@@ -34,8 +33,7 @@ func newOutBuffer(w io.Writer) *outBuffer {
 	return &outBuffer{w: w, buf: make([]byte, 0, outBufferSize)}
 }
 
-// mark says that all that was written is whole records, with so many packets more than
-// at the last mark.
+// mark says that whole records end here, with so many packets since the last mark.
 func (o *outBuffer) mark(packets int) {
 	o.whole = len(o.buf)
 	o.marked += uint64(packets)
@@ -66,8 +64,8 @@ func (o *outBuffer) fits(p []byte) bool {
 	return len(p) < directSize && len(p) <= cap(o.buf)-len(o.buf)
 }
 
-// extend returns the next n bytes of the stream to be filled in before any
-// other call; n is at most maxExtend. They hold old bytes, not zeros.
+// extend appends n bytes to the stream, at most maxExtend, and returns them. The caller
+// fills them before any other call. They hold old bytes, not zeros.
 func (o *outBuffer) extend(n int) []byte {
 	if cap(o.buf)-len(o.buf) < maxExtend {
 		o.flushWhole()
@@ -80,7 +78,7 @@ func (o *outBuffer) extend(n int) []byte {
 	return o.buf[at:]
 }
 
-// flushWhole passes on the whole records, and keeps what was written of the next one.
+// flushWhole passes on the whole records, and keeps the start of the next one.
 func (o *outBuffer) flushWhole() {
 	if o.whole == 0 {
 		return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -15,13 +16,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// maxLayers is how many compressions may lie over each other: a capture that
-// was compressed where it was taken and again where it was stored.
+// maxLayers is how many compressions may be nested: captures are compressed where they
+// are taken, and some again where they are stored.
 const maxLayers = 2
 
-// maxWindow is the largest zstd window that is accepted: what zstd --long
-// makes by default and its decoder takes without being asked. It bounds the
-// memory of a decoder.
+// maxWindow is the largest zstd window that is accepted. zstd --long makes it by default,
+// and zstd -d takes it without a flag. It bounds the memory of a decoder.
 const maxWindow = 128 << 20
 
 // compressedBuffer is how much compressed data is read at once.
@@ -112,10 +112,9 @@ func (l *layer) open(br *bufio.Reader) error {
 		l.r = members
 		return err
 	case "zstd":
-		// One block at a time, on our own goroutine: a decoder that is more
-		// than one block ahead holds more memory and takes a fifth more time of
-		// the processors, and nothing of it is lost when Close finds it waiting
-		// for a pipe.
+		// One block at a time, on our own goroutine. A decoder that is more than one
+		// block ahead holds more memory and takes a fifth more processor time. And Close
+		// need not wait for it while it waits for a pipe.
 		zr, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -124,8 +123,8 @@ func (l *layer) open(br *bufio.Reader) error {
 		l.r, l.close = zr, zr.Close
 		return nil
 	case "lz4":
-		// On our own goroutine too: on more of them it is faster than what comes
-		// behind it, and holds twice the memory.
+		// On our own goroutine too. On more, it would be faster than what follows it, and
+		// hold twice the memory.
 		l.r = lz4.NewReader(br)
 		return nil
 	}
@@ -155,9 +154,8 @@ func skipFrames(br *bufio.Reader) (string, error) {
 	}
 }
 
-// gzipMembers reads gzip members one behind the other as one stream. Zeros behind the
-// last of them belong to no member: tapes and fixed block sizes pad files so, and
-// gzip -t finds nothing wrong with it.
+// gzipMembers reads consecutive gzip members as one stream. Zeros after the last member
+// are padding: tapes and fixed block sizes leave it, and gzip -t accepts it.
 type gzipMembers struct {
 	br *bufio.Reader
 	zr *gzip.Reader
@@ -188,8 +186,8 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 	}
 }
 
-// nextMember reads the header of the next member, or returns io.EOF at the end and
-// behind padding that reaches there.
+// nextMember reads the header of the next member. It returns io.EOF at the end, and after
+// padding up to the end.
 func (g *gzipMembers) nextMember() error {
 	first, err := g.br.Peek(1)
 	if err != nil {
@@ -216,4 +214,116 @@ func (g *gzipMembers) skipPadding() error {
 			return fmt.Errorf("%w: %#x behind zero padding", gzip.ErrHeader, c)
 		}
 	}
+}
+
+// A decompressor may be aheadChunks chunks ahead of its reader: 1 MiB in all keeps both
+// busy.
+const (
+	aheadChunks    = 4
+	aheadChunkSize = 256 << 10
+)
+
+// readAhead reads a stream on a goroutine. The goroutine ends with the stream, or when stop
+// is closed and its current read returns.
+type readAhead struct {
+	filled chan readResult
+	free   chan []byte
+	stop   chan struct{}
+	done   chan struct{}
+
+	current readResult // what Read hands out, from off on
+	off     int
+}
+
+type readResult struct {
+	buf []byte
+	err error // what came with or after buf
+}
+
+// startReadAhead reads r on a goroutine that calls end when it is done.
+func startReadAhead(r io.Reader, end func()) *readAhead {
+	a := &readAhead{
+		filled: make(chan readResult, aheadChunks),
+		free:   make(chan []byte, aheadChunks),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	for range aheadChunks {
+		a.free <- nil // allocated when needed
+	}
+	go func() {
+		defer close(a.done)
+		defer end()
+		a.run(r)
+	}()
+	return a
+}
+
+func (a *readAhead) run(r io.Reader) {
+	for {
+		var buf []byte
+		select {
+		case <-a.stop:
+			return
+		case buf = <-a.free:
+		}
+		if buf == nil {
+			buf = make([]byte, aheadChunkSize)
+		}
+		n, err := r.Read(buf[:aheadChunkSize])
+		select {
+		case <-a.stop:
+			return
+		case a.filled <- readResult{buf[:n], err}:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read waits for the next chunk only if it has nothing for p yet.
+func (a *readAhead) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if a.off < len(a.current.buf) {
+			m := copy(p[n:], a.current.buf[a.off:])
+			a.off += m
+			n += m
+			continue
+		}
+		if a.current.err != nil {
+			if n > 0 {
+				return n, nil
+			}
+			return 0, a.current.err
+		}
+		if !a.next(n == 0) {
+			break
+		}
+	}
+	return n, nil
+}
+
+// next makes the next chunk current, after a wait for it if wait is set, and reports
+// whether there is one.
+func (a *readAhead) next(wait bool) bool {
+	var p readResult
+	if wait {
+		select {
+		case p = <-a.filled:
+		case <-a.stop:
+			p.err = os.ErrClosed
+		}
+	} else {
+		select {
+		case p = <-a.filled:
+		default:
+			return false
+		}
+	}
+	if a.current.buf != nil {
+		a.free <- a.current.buf
+	}
+	a.current, a.off = p, 0
+	return true
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Encoder writes the batches of a stream as one capture file, part by part. It is for
-// who has to know beforehand how long packets become; all others use NewWriter. It is
-// for one goroutine.
+// Encoder writes the batches of a stream as one capture file, part by part. It tells
+// beforehand how long packets become; callers that need not know use NewWriter. It is for
+// one goroutine.
 type Encoder struct {
 	out     *outBuffer
 	enc     encoder
@@ -18,7 +18,7 @@ type Encoder struct {
 
 // encoder encodes in one layout. Errors of the output stay in the outBuffer.
 type encoder interface {
-	// encode writes what is wanted of a part of b. Its errors mean that the
+	// encode writes the blocks and kept frames of a part of b. Its errors say why the
 	// stream cannot be written in this format.
 	encode(b *capture.Batch, drop []uint64, p Part) error
 	// frameLen returns how many bytes encode writes for frame i of b if it is
@@ -28,7 +28,7 @@ type encoder interface {
 }
 
 // Part is some of a batch: frames From..To-1 and blocks FromBlock..ToBlock-1, none
-// of which lies before frame From or behind frame To.
+// of which is before frame From or after frame To.
 type Part struct {
 	From, To           int
 	FromBlock, ToBlock int
@@ -39,9 +39,9 @@ func WholeOf(b *capture.Batch) Part {
 	return Part{To: len(b.Frames), ToBlock: len(b.Blocks)}
 }
 
-// Encode writes the blocks and the kept frames of a part of b, behind those before. It
-// may gather them until Flush. Its errors last: that of the io.Writer as it is, or one
-// that says why the stream cannot be written in this format.
+// Encode appends the blocks and the kept frames of a part of b. It may gather them until
+// Flush. An error is that of the io.Writer, unchanged, or says why the stream cannot be
+// written in this format. Every later call returns it.
 func (e *Encoder) Encode(b *capture.Batch, drop []uint64, p Part) error {
 	if err := e.enc.encode(b, drop, p); err != nil {
 		return err
@@ -49,13 +49,13 @@ func (e *Encoder) Encode(b *capture.Batch, drop []uint64, p Part) error {
 	return e.out.err
 }
 
-// FrameLen returns how many bytes Encode writes for frame i of b if it is kept. timed
-// says whether a packet with a time comes before it in the file: see Timed.
+// FrameLen returns how many bytes Encode writes for frame i of b if it is kept. timed says
+// whether an earlier packet of the file has a time: see Timed.
 func (e *Encoder) FrameLen(b *capture.Batch, i int, timed bool) int64 {
 	return e.enc.frameLen(b, i, timed)
 }
 
-// Timed says whether FrameLen depends on times and a packet with one was encoded.
+// Timed reports whether FrameLen depends on timed and a packet with a time was encoded.
 func (e *Encoder) Timed() bool {
 	s, ok := e.enc.(*sectionWriter)
 	return ok && s.last != capture.NoTime
@@ -70,7 +70,7 @@ func (e *Encoder) Written() uint64 { return e.out.taken }
 // WrittenBytes returns how many bytes the io.Writer has taken.
 func (e *Encoder) WrittenBytes() int64 { return e.out.passed }
 
-// Skipped returns how many blocks could not be carried over, less those of the headers
+// Skipped returns how many blocks could not be converted, without those of the headers
 // that a Splitter repeats.
 func (e *Encoder) Skipped() uint64 {
 	if e.enc == nil {
@@ -82,8 +82,8 @@ func (e *Encoder) Skipped() uint64 {
 // Flush passes everything gathered on, and returns the first error of the io.Writer.
 func (e *Encoder) Flush() error { return e.out.flush() }
 
-// lost returns what the format had no place for, as an error that wraps ErrFormatLoss,
-// or nil.
+// lost returns an error that wraps ErrFormatLoss and lists what the format cannot hold, or
+// nil.
 func (e *Encoder) lost() error {
 	if c, ok := e.enc.(*pcapConverter); ok {
 		return c.lost()
@@ -91,14 +91,13 @@ func (e *Encoder) lost() error {
 	return nil
 }
 
-// Splitter writes one stream as several files, each of which can be read without the
-// others. One behind the other they hold what NewWriter would write: the same packets
-// and blocks, each packet in the same bytes.
+// Splitter writes one stream as several files. Each can be read without the others. In
+// order they hold what NewWriter would write: the same packets and blocks, each packet in
+// the same bytes.
 //
-// Each file begins with what its packets need: the file header, or the section header
-// and all descriptions of interfaces. Name resolution and decryption secrets blocks of
-// the section are repeated too, up to 1 MiB of them; all other blocks are only where
-// they stood.
+// Each file begins with what its packets need: the file header, or the section header and
+// all descriptions of interfaces. It repeats name resolution and decryption secrets blocks
+// of the section, up to 1 MiB of them. All other blocks are only where they were.
 type Splitter struct {
 	opt          WriterOptions
 	layout       layout
@@ -108,14 +107,13 @@ type Splitter struct {
 	lossReported bool
 }
 
-// NewSplitter chooses the format of all files as NewWriter does, by what b, the first
-// batch with a section, tells of the inputs. opt.Warn is told of losses when a file
-// ends, once.
+// NewSplitter chooses the format of all files as NewWriter does, for the inputs known by b,
+// the first batch with a section. opt.Warn gets the first loss when a file ends.
 func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
 	return &Splitter{opt: opt, layout: opt.chooseLayout(b), last: capture.NoTime}
 }
 
-// Observe takes in block i of b, whether it was written or not, for the files that begin
+// Observe keeps block i of b, whether it was written or not, for the files that begin
 // after it.
 func (s *Splitter) Observe(b *capture.Batch, i int) { s.preamble.observe(b, i, s.layout) }
 
@@ -123,8 +121,8 @@ func (s *Splitter) Observe(b *capture.Batch, i int) { s.preamble.observe(b, i, s
 // to begin with than can be repeated.
 func (s *Splitter) Check() error { return s.preamble.check() }
 
-// Begin begins a new file, whose next packets are those of b. If there is an error, which
-// is that of Encode, nothing but headers has been written.
+// Begin begins a new file, which continues with packets of b. Errors are those of Encode;
+// then only headers were written.
 func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
 	head := &s.preamble.Batch
 	head.Interfaces, head.Sections = b.Interfaces, b.Sections
@@ -138,7 +136,7 @@ func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
 	return e, err
 }
 
-// End takes in what a whole file leaves to those after it, and to Skipped.
+// End ends a file: the files after it go on from its last time, and Skipped adds its count.
 func (s *Splitter) End(e *Encoder) {
 	s.skipped += e.Skipped()
 	if section, ok := e.enc.(*sectionWriter); ok {
@@ -150,7 +148,7 @@ func (s *Splitter) End(e *Encoder) {
 	}
 }
 
-// Skipped returns how many blocks could not be carried over into the files that ended.
+// Skipped returns how many blocks could not be converted for the files that ended.
 func (s *Splitter) Skipped() uint64 { return s.skipped }
 
 const (
@@ -160,15 +158,15 @@ const (
 	maxRepeated = 1 << 20
 )
 
-// preamble is what a new file begins with so that it can stand alone: blocks of the
-// stream that later packets need.
+// preamble holds the blocks of the stream that later packets need. A new file begins with
+// them, so it can be read alone.
 type preamble struct {
 	capture.Batch       // of blocks alone
 	repeated      int64 // bytes of names and secrets among them
 	full          bool  // there were more descriptions than can be repeated
 }
 
-// observe takes in block i of b, if files of this layout need it.
+// observe keeps block i of b, if files of this layout need it.
 func (p *preamble) observe(b *capture.Batch, i int, l layout) {
 	k := &b.Blocks[i]
 	switch k.Type {

@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 // fuzzRead reads data whole, in small chunks, and merged with itself, and
@@ -58,7 +57,7 @@ func FuzzPcap(f *testing.F) {
 	}
 	o := binary.BigEndian
 	for _, v := range [][2]uint16{{1, 0}, {2, 2}, {2, 3}, {543, 0}} {
-		f.Add(append(pcapRecord(pcapHeader(o, magicMicroseconds, v[0], v[1], 96, 0x24000001), o, 1, 1<<31, 9, 4), "abcd"...))
+		f.Add(append(capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, v[0], v[1], 96, 0x24000001), o, 1, 1<<31, 9, 4), "abcd"...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= 4 && newPcap(data) != nil {
@@ -71,10 +70,10 @@ func FuzzPcapNG(f *testing.F) {
 	f.Add(ngVariants())
 	f.Add(ngVariants()[:500])
 	for _, o := range orders {
-		f.Add(forge.NoCopy(o.order, true))
-		f.Add(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0, ngOption(o, encoding.OptTSResol, 0xFF))...))
-		f.Add(append(append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...),
-			packetBlock(o, 0, 1, 4, []byte("abcde"), ngOption(o, 4, 1, 2, 3, 4, 5, 6, 7, 8)[:8])...))
+		f.Add(capturetest.NoCopy(o.Order, true))
+		f.Add(append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptTSResol, 0xFF))...))
+		f.Add(append(append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0)...),
+			capturetest.PacketBlock(o, 0, 1, 4, []byte("abcde"), capturetest.Option(o, 4, 1, 2, 3, 4, 5, 6, 7, 8)[:8])...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= 4 && le.Uint32(data) == capture.BlockSectionHeader {
@@ -110,14 +109,14 @@ func FuzzOpen(f *testing.F) {
 // FuzzWriterRoundTrip writes whatever can be read, alone and together with
 // another input, less pseudo-random frames, and reads it again.
 func FuzzWriterRoundTrip(f *testing.F) {
-	for i := range forge.PcapKinds {
-		f.Add(forge.Pcap(i, 4, 1, 64).Bytes(), uint64(i))
+	for i := range capturetest.PcapKinds {
+		f.Add(capturetest.Pcap(i, 4, 1, 64).Bytes(), uint64(i))
 	}
-	for i, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
-		f.Add(forge.NG(order, 6).Bytes(), uint64(i))
-		f.Add(forge.NoCopy(order, true), uint64(i))
+	for i, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
+		f.Add(capturetest.NG(order, 6).Bytes(), uint64(i))
+		f.Add(capturetest.NoCopy(order, true), uint64(i))
 	}
-	pcap, ng := forge.Pcap(1, 3, 1, 0).Bytes(), forge.NG(binary.LittleEndian, 5).Bytes()
+	pcap, ng := capturetest.Pcap(1, 3, 1, 0).Bytes(), capturetest.NG(binary.LittleEndian, 5).Bytes()
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		if _, err := NewReader(bytes.NewReader(data), "fuzz", Options{}); err != nil {
 			return

@@ -26,9 +26,8 @@ type input struct {
 	parking
 }
 
-// open recognises and opens the decompressors and returns the first bytes of
-// what is below them: headSize bytes at most, less than 4 only at the end of
-// the stream.
+// open recognizes and opens the decompressors, and returns the first bytes of the data
+// inside: at most headSize bytes, and fewer than 4 only at the end of the stream.
 func (in *input) open() ([]byte, error) {
 	for {
 		head, err := readUntil(in, make([]byte, 0, headSize), 4, headSize)
@@ -106,8 +105,8 @@ func (in *input) release() error {
 	if in.file != nil {
 		err = in.file.Close()
 	}
-	// The number of layers stays, since a worker may ask for it at any time. The goroutine
-	// of a pipe may still use the old layers, however long it waits: it ends by itself.
+	// The number of layers stays, since another worker may read it at any time. The
+	// goroutine of a pipe may still be in a read of the old layers; it ends by itself.
 	if in.regular == nil {
 		in.layers = make([]layer, len(in.layers))
 	} else {
@@ -139,9 +138,9 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, failedRead(err)
 }
 
-// regularFile reads a regular file. When it reaches the end that the file had at first, it
-// looks once where the file ends now, and reads up to there: so a file that grows as fast
-// as it is read ends all the same. A file that has become shorter is truncated.
+// regularFile reads a regular file. At the end that the file had at first, it asks once for
+// the end that the file has now, and reads up to there. So reading ends even if the file
+// grows as fast as it is read. A file that has become shorter is truncated.
 type regularFile struct {
 	f     *os.File
 	size  int64 // at first
@@ -190,10 +189,9 @@ func (r *regularFile) Read(p []byte) (int, error) {
 // maxEmptyReads is how often in a row a reader may return nothing and no error.
 const maxEmptyReads = 100
 
-// readUntil appends to buf what r returns until it holds need bytes. It asks
-// for what is missing or for what buf has room for, whichever is more, but
-// for no more than step bytes at once, so that memory grows with what arrives.
-// The error is nil once there are need bytes.
+// readUntil appends to buf what r returns, until buf holds need bytes. A read asks for
+// what is missing, or for more if buf has room, but for step bytes at most: so memory
+// grows with what arrives. The error is nil if there are need bytes.
 func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	for empty := 0; len(buf) < need; {
 		n := len(buf)
@@ -213,9 +211,9 @@ func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	return buf, nil
 }
 
-// grow returns buf with room for n more bytes. It adds an eighth, since partial records
-// vary in length, and at least half of what is there, so that a record of many chunks is
-// not copied for each of them.
+// grow returns buf with room for n more bytes. It adds an eighth to n, since partial records
+// vary in length. It grows by half of buf at least: otherwise each chunk of a long record
+// would copy all chunks before it.
 func grow(buf []byte, n int) []byte {
 	if cap(buf)-len(buf) >= n {
 		return buf
@@ -228,11 +226,10 @@ func grow(buf []byte, n int) []byte {
 // errReplaced is why a parked file cannot be read on.
 var errReplaced = errors.New("the file was replaced while it waited for its turn")
 
-// Park gives back the descriptor of a source that Open has opened, and its
-// decompressors, until a call of Next has to read on; what was read stays. With it,
-// hundreds of files whose times do not overlap can be merged with few of them open. It
-// does nothing for what cannot be opened again at the same place: standard input, pipes,
-// devices, sources of several.
+// Park closes the file of a source that Open returned, and its decompressors. The call of
+// Next that has to read on opens them again. So hundreds of files whose times do not
+// overlap can be merged with few of them open. Park does nothing for sources that cannot be
+// opened again at the same offset: standard input, pipes, devices, and several in one.
 //
 // It must not be called during Next, nor between the Reserve and the Next of a batch.
 func Park(src capture.Source) {
@@ -257,7 +254,7 @@ func (in *input) park() {
 	}
 }
 
-// wake opens the file again if it is parked, where it was.
+// wake opens a parked file again, at the same offset.
 func (in *input) wake() error {
 	if !in.parked {
 		return nil

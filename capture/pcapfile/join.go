@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// hasTables is a Source that knows sections and interfaces before it has been read.
+// hasTables is a Source that knows sections and interfaces before its first batch.
 type hasTables interface {
 	tables() ([]capture.Interface, []capture.Section)
 }
@@ -47,8 +47,8 @@ func newMultiSource(sources []capture.Source) multiSource {
 		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
 		ms.names = append(ms.names, src.Inputs()...)
 	}
-	// All that headers tell is known from the first batch on, so that a writer
-	// can choose a format for all inputs.
+	// The first batch knows what the headers of all inputs say: a writer chooses a
+	// format by that.
 	for i, src := range sources {
 		if t, ok := src.(hasTables); ok {
 			ifaces, sections := t.tables()
@@ -86,8 +86,7 @@ func (ms *multiSource) tables() ([]capture.Interface, []capture.Section) {
 	return ms.ifaces[:len(ms.ifaces):len(ms.ifaces)], ms.sections[:len(ms.sections):len(ms.sections)]
 }
 
-// outcome is what Next returns once all sources have ended: io.EOF if none of
-// them failed.
+// outcome returns what Next returns when all sources have ended: io.EOF if none failed.
 func (ms *multiSource) outcome() error {
 	if ms.end == nil {
 		switch len(ms.errs) {
@@ -152,13 +151,13 @@ type concat struct {
 	current int
 }
 
-// Concat returns the packets of all sources, one source after another, without
-// copying them. Sections, interfaces and points are numbered through; what the
-// headers of all inputs say is in the tables from the first batch on.
+// Concat returns the packets of all sources, one source after another, without copying
+// them. It renumbers sections, interfaces and capture points. The tables of the first batch
+// have what the headers of all inputs say.
 //
-// A source that fails does not stop the others. In place of io.EOF the end
-// is then the error of the source that failed, or errors.Join of several. The
-// sources belong to the result, whose Close closes them.
+// A source that fails does not stop the others. The error of the source then takes the
+// place of io.EOF at the end, or errors.Join of several. The result owns the sources: its
+// Close closes them.
 func Concat(sources []capture.Source) capture.Source {
 	return &concat{multiSource: newMultiSource(sources)}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// What WriterOptions.Warn is told; test with errors.Is.
+// Warnings for WriterOptions.Warn; test with errors.Is.
 var (
-	// ErrOtherFormat says that the stream does not fit into the format asked for, and
-	// which one is written instead.
+	// ErrOtherFormat says that the requested format cannot hold the stream, and which
+	// format is written instead.
 	ErrOtherFormat = errors.New("the ending of the name says")
-	// ErrFormatLoss says what the format that was asked for has no place for.
+	// ErrFormatLoss says what the requested format cannot hold.
 	ErrFormatLoss = errors.New("has no place for")
 )
 
-// FormatOf returns the format that the ending of an output's name asks for: .pcap, or
-// .pcapng and .ntar, also before the ending of a compression, in upper or lower case. It
-// returns 0 for other names.
+// FormatOf returns the format that the ending of an output's name requests: .pcap, or
+// .pcapng and .ntar. Case does not matter, and the ending of a compression may follow.
+// Other names give 0.
 func FormatOf(name string) capture.Format {
 	name = strings.ToLower(name)
 	ending := filepath.Ext(name)
@@ -48,8 +48,8 @@ const (
 	convertedPcap // only where a format is asked for
 )
 
-// chooseLayout chooses how to write the inputs known by b, and warns where that is not
-// in the format asked for.
+// chooseLayout chooses how to write the inputs known by b. It warns if that is not in the
+// requested format.
 func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
 	natural, written := naturalLayout(b, opt.Merged), capture.FormatPcapNG
 	if natural == onePcap || natural == copied && b.Sections[0].Format == capture.FormatPcap {
@@ -72,7 +72,7 @@ func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
 	return natural
 }
 
-// naturalLayout follows from the inputs known by b, by the rules of NewWriter.
+// naturalLayout returns the layout for the inputs known by b, by the rules of NewWriter.
 func naturalLayout(b *capture.Batch, merged bool) layout {
 	switch {
 	case oneInput(b.Sections), !merged && noPcap(b.Sections):
@@ -136,8 +136,8 @@ func fitsPcap(interfaces []capture.Interface) error {
 	return nil
 }
 
-// maxPcapFCS is the longest frame check sequence that a pcap header can tell of: 4 bits
-// of 16-bit words.
+// maxPcapFCS is the longest frame check sequence that a pcap header can state: 4 bits count
+// 16-bit words.
 const maxPcapFCS = 15 * 2
 
 // fitsPcapNG returns why a pcapng section cannot hold packets of all these interfaces.

@@ -13,7 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func TestFormatOf(t *testing.T) {
@@ -50,11 +49,11 @@ func toPcap(t *testing.T, data []byte) ([]byte, []error) {
 	return out, warned
 }
 
-// Packets of pcapng survive in a pcap file with their bytes, lengths and times, and what
-// else there was is told.
+// A pcap file keeps the bytes, lengths and times of packets of pcapng. Warn gets what it
+// loses.
 func TestPcapFromPcapNG(t *testing.T) {
-	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
-		g := forge.NG(order, 200)
+	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
+		g := capturetest.NG(order, 200)
 		want := packets(t, g.Bytes())
 		out, warned := toPcap(t, g.Bytes())
 		if le.Uint32(out) != magicNanoseconds {
@@ -78,12 +77,12 @@ func TestPcapFromPcapNG(t *testing.T) {
 func clockFile(first, second byte) []byte {
 	o := binary.LittleEndian
 	return bytes.Join([][]byte{
-		sectionBlock(o, 1, 0), interfaceBlock(o, 1, 96, ngOption(o, encoding.OptTSResol, first)), interfaceBlock(o, 1, 1500, ngOption(o, encoding.OptTSResol, second)),
-		packetBlock(o, 0, 1024, 60, []byte("one")), packetBlock(o, 1, 1024, 60, []byte("two")),
+		capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 96, capturetest.Option(o, encoding.OptTSResol, first)), capturetest.InterfaceBlock(o, 1, 1500, capturetest.Option(o, encoding.OptTSResol, second)),
+		capturetest.PacketBlock(o, 0, 1024, 60, []byte("one")), capturetest.PacketBlock(o, 1, 1024, 60, []byte("two")),
 	}, nil)
 }
 
-// The clock of the pcap file holds those of all interfaces, where any does.
+// The resolution of the pcap file holds the times of all interfaces, if one does.
 func TestPcapResolution(t *testing.T) {
 	for _, c := range []struct {
 		first, second byte
@@ -113,12 +112,12 @@ func TestPcapResolution(t *testing.T) {
 	}
 }
 
-// Nothing is said where nothing is lost.
+// A conversion without loss gives no warning.
 func TestPcapLossless(t *testing.T) {
 	o := binary.BigEndian
-	file := append(sectionBlock(o, 1, 0), interfaceBlock(o, 113, 0, ngOption(o, encoding.OptTSResol, 9), ngOption(o, encoding.OptFCSLen, 4))...)
+	file := append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 113, 0, capturetest.Option(o, encoding.OptTSResol, 9), capturetest.Option(o, encoding.OptFCSLen, 4))...)
 	for i := range uint64(1000) {
-		file = append(file, packetBlock(o, 0, 1e18+i, 70, []byte("packet"))...)
+		file = append(file, capturetest.PacketBlock(o, 0, 1e18+i, 70, []byte("packet"))...)
 	}
 	out, warned := toPcap(t, file)
 	if len(warned) != 0 || len(packets(t, out)) != 1000 || le.Uint32(out[20:]) != 113|fcsLenPresent|2<<28 {
@@ -133,8 +132,8 @@ func TestPcapLossless(t *testing.T) {
 func TestPcapUntimed(t *testing.T) {
 	o := binary.LittleEndian
 	out, _ := toPcap(t, bytes.Join([][]byte{
-		sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0), simpleBlock(o, 3, []byte("one")),
-		packetBlock(o, 0, 7_000_000, 3, []byte("two")), simpleBlock(o, 5, []byte("three")),
+		capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0), capturetest.SimpleBlock(o, 3, []byte("one")),
+		capturetest.PacketBlock(o, 0, 7_000_000, 3, []byte("two")), capturetest.SimpleBlock(o, 5, []byte("three")),
 	}, nil))
 	got := packets(t, out)
 	if len(got) != 3 || got[0].Time != 0 || got[1].Time != 7e9 || got[2].Time != 7e9 || got[2].Data != "three" {
@@ -142,25 +141,25 @@ func TestPcapUntimed(t *testing.T) {
 	}
 }
 
-// Where one pcap file cannot hold the packets, pcapng is written as it would be without
-// a wish, and that is said.
+// If one pcap file cannot hold the packets, the output is as without a requested format,
+// and Warn gets the reason.
 func TestPcapDoesNotFit(t *testing.T) {
 	o := binary.LittleEndian
 	ng := func(interfaces ...[]byte) []byte {
-		file := append(sectionBlock(o, 1, 0), bytes.Join(interfaces, nil)...)
-		return append(file, packetBlock(o, 0, 1, 3, []byte("one"))...)
+		file := append(capturetest.SectionBlock(o, 1, 0), bytes.Join(interfaces, nil)...)
+		return append(file, capturetest.PacketBlock(o, 0, 1, 3, []byte("one"))...)
 	}
 	pcap := func(link uint32) []byte {
-		return append(pcapRecord(pcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, 3, 3), "one"...)
+		return append(capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, 3, 3), "one"...)
 	}
 	for text, inputs := range map[string][][]byte{
-		"there are ETHERNET and LINUX_SLL": {ng(interfaceBlock(o, 1, 0), interfaceBlock(o, 113, 0))},
-		"there are ETHERNET and RAW":       {ng(interfaceBlock(o, 1, 0)), pcap(101)},
+		"there are ETHERNET and LINUX_SLL": {ng(capturetest.InterfaceBlock(o, 1, 0), capturetest.InterfaceBlock(o, 113, 0))},
+		"there are ETHERNET and RAW":       {ng(capturetest.InterfaceBlock(o, 1, 0)), pcap(101)},
 		"there are NULL and RAW":           {pcap(0), pcap(101)},
-		"there are 4 and 0 bytes":          {ng(interfaceBlock(o, 1, 0, ngOption(o, encoding.OptFCSLen, 4))), ng(interfaceBlock(o, 1, 0))},
-		"frame check sequence of 3 bytes":  {ng(interfaceBlock(o, 1, 0, ngOption(o, encoding.OptFCSLen, 3)))},
-		"frame check sequence of 32 bytes": {ng(interfaceBlock(o, 1, 0, ngOption(o, encoding.OptFCSLen, 32)))},
-		"describes no interface":           {sectionBlock(o, 1, 0)},
+		"there are 4 and 0 bytes":          {ng(capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptFCSLen, 4))), ng(capturetest.InterfaceBlock(o, 1, 0))},
+		"frame check sequence of 3 bytes":  {ng(capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptFCSLen, 3)))},
+		"frame check sequence of 32 bytes": {ng(capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptFCSLen, 32)))},
+		"describes no interface":           {capturetest.SectionBlock(o, 1, 0)},
 	} {
 		for name, join := range map[string]func([]capture.Source) capture.Source{"merge": func(s []capture.Source) capture.Source { return Merge(s, nil) }, "concat": Concat} {
 			sources := func() capture.Source {
@@ -186,12 +185,12 @@ func TestPcapDoesNotFit(t *testing.T) {
 	}
 }
 
-// A link type that turns up behind the first packet ends a pcap file with an error.
+// A new link type after the first packet ends a pcap file with an error.
 func TestPcapLateLinkType(t *testing.T) {
 	o := binary.LittleEndian
 	blocks := [][]byte{
-		sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0), packetBlock(o, 0, 1, 3, []byte("one")),
-		interfaceBlock(o, 113, 0), packetBlock(o, 0, 2, 3, []byte("two")), packetBlock(o, 1, 3, 3, []byte("odd")),
+		capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0), capturetest.PacketBlock(o, 0, 1, 3, []byte("one")),
+		capturetest.InterfaceBlock(o, 113, 0), capturetest.PacketBlock(o, 0, 2, 3, []byte("two")), capturetest.PacketBlock(o, 1, 3, 3, []byte("odd")),
 	}
 	for n := 5; n <= 6; n++ {
 		out, _, err := formatted(t, trickled(t, blocks[:n]...), WriterOptions{Format: capture.FormatPcap})
@@ -204,17 +203,17 @@ func TestPcapLateLinkType(t *testing.T) {
 	}
 }
 
-// pcapng from pcap is what a section of several inputs is, and inputs that are in the
-// format asked for are written as without a wish.
+// pcapng from pcap is the same as a section of several inputs. Inputs in the requested
+// format are written as without a request.
 func TestFormatKept(t *testing.T) {
-	pcap, ng := forge.Pcap(2, 100, 1, 0), forge.NG(binary.BigEndian, 50)
+	pcap, ng := capturetest.Pcap(2, 100, 1, 0), capturetest.NG(binary.BigEndian, 50)
 	for _, c := range []struct {
 		name   string
-		inputs []*forge.File
+		inputs []*capturetest.File
 		wish   capture.Format
 	}{
-		{"pcap", []*forge.File{pcap}, capture.FormatPcap}, {"pcaps", []*forge.File{pcap, pcap}, capture.FormatPcap},
-		{"pcapng", []*forge.File{ng}, capture.FormatPcapNG}, {"pcapngs", []*forge.File{ng, ng}, capture.FormatPcapNG}, {"both", []*forge.File{ng, pcap}, capture.FormatPcapNG},
+		{"pcap", []*capturetest.File{pcap}, capture.FormatPcap}, {"pcaps", []*capturetest.File{pcap, pcap}, capture.FormatPcap},
+		{"pcapng", []*capturetest.File{ng}, capture.FormatPcapNG}, {"pcapngs", []*capturetest.File{ng, ng}, capture.FormatPcapNG}, {"both", []*capturetest.File{ng, pcap}, capture.FormatPcapNG},
 	} {
 		for _, merged := range []bool{false, true} {
 			sources := func() capture.Source {
@@ -238,7 +237,7 @@ func TestFormatKept(t *testing.T) {
 	if err := alike(exactly)(packets(t, out), packets(t, pcap.Bytes())); err != nil {
 		t.Error(err)
 	}
-	odd := pcapHeader(binary.LittleEndian, magicMicroseconds, 2, 4, 0, 70_000)
+	odd := capturetest.PcapHeader(binary.LittleEndian, magicMicroseconds, 2, 4, 0, 70_000)
 	out, warned, err = formatted(t, source(t, odd, "in"), WriterOptions{Format: capture.FormatPcapNG})
 	if err != nil || !bytes.Equal(out, odd) || len(warned) != 1 || !errors.Is(warned[0], ErrOtherFormat) ||
 		!strings.Contains(warned[0].Error(), "says pcapng, but pcap is written: pcapng has no link type 70000") {
@@ -276,8 +275,8 @@ func TestFormatOfTrickle(t *testing.T) {
 	o := binary.LittleEndian
 	for _, link := range []uint16{1, 113} {
 		blocks := [][]byte{
-			sectionBlock(o, 1, 0), ngBlock(o, capture.BlockCustom, []byte("early")), interfaceBlock(o, 1, 0), interfaceBlock(o, link, 0),
-			packetBlock(o, 1, 1, 3, []byte("one")), packetBlock(o, 0, 1, 3, []byte("two")),
+			capturetest.SectionBlock(o, 1, 0), capturetest.Block(o, capture.BlockCustom, []byte("early")), capturetest.InterfaceBlock(o, 1, 0), capturetest.InterfaceBlock(o, link, 0),
+			capturetest.PacketBlock(o, 1, 1, 3, []byte("one")), capturetest.PacketBlock(o, 0, 1, 3, []byte("two")),
 		}
 		for n := range blocks {
 			file := bytes.Join(blocks[:n+1], nil)
@@ -301,7 +300,7 @@ func TestFormatIdle(t *testing.T) {
 	o := binary.LittleEndian
 	var buf bytes.Buffer
 	w := NewWriter(&buf, WriterOptions{Format: capture.FormatPcap})
-	src := source(t, append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...), "in")
+	src := source(t, append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0)...), "in")
 	var b capture.Batch
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// mergeTarget is how many bytes of records a merged batch holds, about.
+// mergeTarget is about how many bytes of records a merged batch holds.
 const mergeTarget = DefaultChunkSize
 
-// merger is the Source of several in the order of time. Its heap holds the
-// inputs that have something to deliver, the one whose turn it is on top.
+// merger is the Source of several in the order of time. Its heap holds the inputs that
+// have something to deliver; the top one is next.
 type merger struct {
 	multiSource
 	warn     func(error)
@@ -32,28 +32,26 @@ type mergeInput struct {
 	key   int64 // time of what comes next; NoTime if it is to come at once
 }
 
-// Merge returns the packets of all sources in the order of their times. A frame
-// without time comes right after the one before it in its source, as do blocks;
-// at equal times the source given first comes first. No source is reordered in
-// itself: where its times step back, so do those of the result. Sections,
-// interfaces and points are numbered through; what the headers of all inputs
-// say is in the tables from the first batch on.
+// Merge returns the packets of all sources in the order of their times. At equal times the
+// source given first comes first. A block, or a frame without a time, follows directly what
+// is before it in its source. The order within a source stays: where its times step back,
+// those of the result do. Merge renumbers sections, interfaces and capture points. The
+// tables of the first batch have what the headers of all inputs say.
 //
-// Packets are copied, with their records as they were read, in runs as long as
-// one source stays ahead of the others. Memory is one batch for each source whose
-// packets have begun: see MergeChunkSize. Sources that are parked when Merge is called
-// are opened only when the time of their first packet has come, see Park.
+// Merge copies records as they were read, in runs as long as one source is ahead of the
+// others. Memory is one batch for each source whose packets have begun: see MergeChunkSize.
+// Sources that are parked when Merge is called open at the time of their first packet: see
+// Park.
 //
-// A source that fails does not stop the others: warn, if not nil, is told at
-// once, and in place of io.EOF the end is the error of the source that failed,
-// or errors.Join of several. The sources belong to the result, whose Close
-// closes them.
+// A source that fails does not stop the others: warn, if not nil, gets the error at once.
+// The error then takes the place of io.EOF at the end, or errors.Join of several. The
+// result owns the sources: its Close closes them.
 func Merge(sources []capture.Source, warn func(error)) capture.Source {
 	return &merger{multiSource: newMultiSource(sources), warn: warn}
 }
 
-// Next delivers about mergeTarget bytes, less before a source has to be read
-// again, so that packets do not wait for those of a slow pipe; see Source.
+// Next delivers about mergeTarget bytes. It delivers fewer if it would have to read a
+// source again: packets do not wait for those of a slow pipe. See Source.
 func (m *merger) Next(b *capture.Batch) error {
 	b.Reset()
 	if !m.started {
@@ -88,8 +86,8 @@ func (m *merger) Next(b *capture.Batch) error {
 	return nil
 }
 
-// begin gets the first batch of in. Of a parked input that is what it begins with and
-// little more, and the input is parked again: its turn may come much later.
+// begin gets the first batch of in. From a parked input it reads headSize bytes, and parks
+// it again: its turn may come much later.
 func (m *merger) begin(in *mergeInput) bool {
 	r, ok := in.src.(*reader)
 	if !ok || !r.in.parked {
@@ -134,7 +132,7 @@ func (m *merger) read(in *mergeInput) bool {
 	}
 }
 
-// setKey looks at what comes next in the batch and reports whether there is
+// setKey finds the time of what is next in the batch, and reports whether there is
 // anything.
 func (in *mergeInput) setKey() bool {
 	switch {
@@ -152,8 +150,8 @@ func (in *mergeInput) blockNext() bool {
 	return in.block < len(in.batch.Blocks) && int(in.batch.Blocks[in.block].Before) <= in.frame
 }
 
-// run delivers what comes next in the input on top of the heap, and all after
-// it that comes before the other inputs, as far as b has room.
+// run delivers from the input on top of the heap what comes before the other inputs, as
+// far as b has room.
 func (m *merger) run(b *capture.Batch, in *mergeInput) {
 	limit := m.limit()
 	num := &m.maps[in.index]
@@ -196,9 +194,8 @@ func (in *mergeInput) copyBlock(b *capture.Batch, num *renumbering) {
 	in.block++
 }
 
-// copyFrames delivers frames up to the limit, to the next block, to where the
-// records do not lie one behind the other, or until b is full. Their bytes are
-// copied as one range.
+// copyFrames delivers frames up to the limit, the next block, the end of adjacent records,
+// or until b is full. It copies their bytes as one range.
 func (in *mergeInput) copyFrames(b *capture.Batch, num *renumbering, limit int64) {
 	frames := in.batch.Frames[in.frame:]
 	if in.block < len(in.batch.Blocks) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // timed returns a capture of packets "<name><number>" at the given
@@ -20,20 +21,20 @@ func timed(f capture.Format, name string, times []int) []byte {
 	o := binary.LittleEndian
 	var out []byte
 	if f == capture.FormatPcap {
-		out = pcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
+		out = capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
 	} else {
-		out = append(sectionBlock(o, 1, 0), interfaceBlock(o, 1, 0)...)
+		out = append(capturetest.SectionBlock(o, 1, 0), capturetest.InterfaceBlock(o, 1, 0)...)
 	}
 	for i, us := range times {
 		data := fmt.Appendf(nil, "%s%d", name, i)
 		switch {
 		case f == capture.FormatPcap:
-			out = append(pcapRecord(out, o, uint32(us/1e6), uint32(us%1e6), uint32(len(data)), 60), data...)
+			out = append(capturetest.PcapRecord(out, o, uint32(us/1e6), uint32(us%1e6), uint32(len(data)), 60), data...)
 		case us < 0:
-			out = append(out, simpleBlock(o, uint32(len(data)), data)...)
+			out = append(out, capturetest.SimpleBlock(o, uint32(len(data)), data)...)
 		default:
-			out = append(out, packetBlock(o, 0, uint64(us), 60, data)...)
-			out = append(out, ngBlock(o, 0x9999, data)...) // belongs behind its packet
+			out = append(out, capturetest.PacketBlock(o, 0, uint64(us), 60, data)...)
+			out = append(out, capturetest.Block(o, 0x9999, data)...) // belongs behind its packet
 		}
 	}
 	return out
@@ -143,7 +144,7 @@ func checkSameRecords(t *testing.T, w whole, alone []whole) {
 
 func TestJoinedTables(t *testing.T) {
 	ng := ngVariants()
-	pcap := pcapHeader(binary.BigEndian, magicNanoseconds, 2, 4, 0, 113)
+	pcap := capturetest.PcapHeader(binary.BigEndian, magicNanoseconds, 2, 4, 0, 113)
 	for name, join := range map[string]func([]capture.Source) capture.Source{
 		"concat": Concat,
 		"merge":  func(s []capture.Source) capture.Source { return Merge(s, nil) },
@@ -226,7 +227,7 @@ func TestJoinedFailures(t *testing.T) {
 	bad := timed(capture.FormatPcap, "b", []int{2, 2, 9})
 	bad = bad[:len(bad)-1]
 	worse := timed(capture.FormatPcapNG, "c", []int{0, 5})
-	worse = append(worse, packetBlock(binary.LittleEndian, 3, 0, 0, nil)...)
+	worse = append(worse, capturetest.PacketBlock(binary.LittleEndian, 3, 0, 0, nil)...)
 	for name, join := range map[string]func([]capture.Source, func(error)) capture.Source{
 		"merge":  Merge,
 		"concat": func(s []capture.Source, _ func(error)) capture.Source { return Concat(s) },
@@ -331,11 +332,11 @@ func BenchmarkMerge(b *testing.B) {
 				files := make([][]byte, inputs)
 				o := binary.LittleEndian
 				for i := range files {
-					files[i] = pcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
+					files[i] = capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
 				}
 				for n := range packets {
 					i := n / run % inputs
-					files[i] = append(pcapRecord(files[i], o, 1, uint32(n), 64, 64), make([]byte, 64)...)
+					files[i] = append(capturetest.PcapRecord(files[i], o, 1, uint32(n), 64, 64), make([]byte, 64)...)
 				}
 				b.SetBytes(packets * 80)
 				var batch capture.Batch

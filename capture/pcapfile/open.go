@@ -2,6 +2,7 @@ package pcapfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,63 +13,59 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// DefaultChunkSize is how many bytes are asked of an input at once. Half a
-// mebibyte and the frames that describe it (a few hundred kibibytes for small
-// packets) stay in a 1 to 2 MiB second-level cache until the packets have been
-// looked at. Reading 64-byte packets from the page cache, chunks of 64 KiB cost
-// a fifth for their system calls, and chunks of 4 MiB gain a thirtieth.
+// DefaultChunkSize is how many bytes one read asks for. Half a mebibyte and the frames
+// that describe it (a few hundred kibibytes for small packets) stay in a second-level
+// cache of 1 to 2 MiB until the packets have been processed. With 64-byte packets from the
+// page cache, chunks of 64 KiB take a fifth longer for their system calls, and chunks of
+// 4 MiB gain a thirtieth.
 const DefaultChunkSize = 512 << 10
 
-// maxChunkSize keeps every offset into a batch below 1<<32: a chunk, what was
-// carried over from the one before, and a block of the largest size.
+// maxChunkSize keeps every offset into a batch below 1<<32. A batch holds a chunk, a
+// partial record of the chunk before, and a block of the largest size.
 const maxChunkSize = 64 << 20
 
-// mergeBudget is how many bytes the chunks of all inputs of a Merge hold together. With
-// the frames that describe them it is about twice that.
+// mergeBudget is how many bytes the chunks of all inputs of a Merge hold together. Their
+// frames take about as much again.
 const mergeBudget = 32 << 20
 
-// MergeChunkSize returns the chunk size for inputs that are merged: DefaultChunkSize, or
-// less where that keeps the memory of all of them at some 64 MiB.
+// MergeChunkSize returns the chunk size for so many inputs of a Merge: DefaultChunkSize, or
+// less to keep their memory at about 64 MiB.
 func MergeChunkSize(inputs int) int {
 	const least = 16 << 10
 	return min(max(mergeBudget/max(inputs, 1)/headSize*headSize, least), DefaultChunkSize)
 }
 
-// headSize is how much is read of an input to recognise it. Later reads of a
-// file start at a page boundary.
+// headSize is how much of an input is read to recognize it. It is a page, so later reads
+// of a file start at a page boundary.
 const headSize = 4096
 
 // Options configures Open and NewReader. The zero value is ready to use.
 type Options struct {
-	// Warn, if not nil, is told of damage that reading survives, each time as
-	// an *InputError: a broken option list of a packet (the packet is kept, its
-	// list ended in Batch.Buf where it breaks) and a pcapng block of the
-	// reserved type 0 (left out). It is called from within Next, once for each
-	// such place, which in a hostile file may be each packet.
+	// Warn, if not nil, gets an *InputError for each damage after which reading goes on:
+	// a broken option list of a packet (the packet stays, and its list ends in Batch.Buf
+	// where it breaks), or a pcapng block of the reserved type 0 (left out). Next calls
+	// it, in a hostile file for every packet.
 	Warn func(error)
-	// ChunkSize is how many bytes are read at once, 0 for DefaultChunkSize. A
-	// batch holds about as much. It is cut at 64 MiB. Many inputs that are merged
-	// need less: see MergeChunkSize.
+	// ChunkSize is how many bytes one read asks for, and about how many a batch holds. 0
+	// stands for DefaultChunkSize; more than 64 MiB become 64 MiB. See MergeChunkSize for
+	// inputs of a Merge.
 	ChunkSize int
 }
 
-// Open opens the capture of the given name, or standard input (shown as
-// "stdin") if the name is "-". Regular files, pipes and devices will do. What
-// the content is, compressed or not, is told from its first bytes, never from
-// its name.
+// Open opens a capture by its name: a regular file, a pipe or a device. The name "-" is
+// standard input, which errors call "stdin". The first bytes tell the format and the
+// compression; the name does not count.
 //
-// The file header (pcap) or the first section header (pcapng) has been checked
-// when Open returns. If it is not sound the error is an *InputError with Header
-// set, whose reason is ErrEmpty, ErrUnknownFormat, ErrTruncated, ErrDamaged or
-// ErrNotSupported; if it could not be read, a *ReadError. If the name cannot be opened,
-// or is that of a directory, the error is an *fs.PathError.
+// Open checks the file header (pcap) or the first section header (pcapng). The error for
+// damage there is an *InputError with Header set, whose reason is ErrEmpty,
+// ErrUnknownFormat, ErrTruncated, ErrDamaged or ErrNotSupported. It is a *ReadError if
+// reading failed, and an *fs.PathError if the name cannot be opened or is a directory.
 //
-// A pipe is delivered as it comes: a batch holds what one read returned as soon
-// as that is a whole record (if it is compressed, what its compressor put out
-// at once). A regular file that grows while it is read is not followed: when the end that
-// it had at first is reached, reading goes on to the end that it has then, most likely in
-// the middle of a record, which is ErrTruncated. A file that shrinks while it is read ends
-// with ErrTruncated, even between two records.
+// A pipe is live: a batch holds what one read returned, as soon as that is a whole record
+// (of a compressed pipe, what its compressor put out at once). A regular file that grows
+// is not followed. Reading goes on once from the end that the file had at first to the end
+// that it has then. That end is mostly in the middle of a record, which is ErrTruncated. A
+// file that shrinks ends with ErrTruncated, even between two records.
 func Open(name string, opt Options) (capture.Source, error) {
 	f, shown, closer := os.Stdin, "stdin", io.Closer(nil)
 	if name != "-" {
@@ -81,9 +78,9 @@ func Open(name string, opt Options) (capture.Source, error) {
 	return openFile(f, shown, closer, opt)
 }
 
-// NewReader reads a capture from r as Open does from a file; name stands for
-// it in errors. Close does not close r. If r is compressed a goroutine may read
-// from it after Close, until the call of r.Read that it is in returns.
+// NewReader reads a capture from r as Open does from a file. Errors call it name. Close
+// does not close r. If r is compressed, a goroutine may be in a call of r.Read when Close
+// returns; it ends with that call.
 func NewReader(r io.Reader, name string, opt Options) (capture.Source, error) {
 	return newSource(&input{raw: counter{r: r}}, name, opt)
 }
@@ -112,7 +109,7 @@ func (in *input) measure(f *os.File, name string) error {
 		return nil
 	}
 	if st.Size() == 0 {
-		return nil // or of a size that nobody knows, as in /proc
+		return nil // or of an unknown size, as in /proc
 	}
 	// Standard input may have been read from already.
 	pos, err := f.Seek(0, io.SeekCurrent)
@@ -128,8 +125,7 @@ func (in *input) measure(f *os.File, name string) error {
 	return nil
 }
 
-// newSource recognises what in holds and checks its header. It closes in when
-// it fails.
+// newSource recognizes the format of in, and checks its header. It closes in on failure.
 func newSource(in *input, name string, opt Options) (capture.Source, error) {
 	head, err := in.open()
 	if err == nil {
@@ -143,8 +139,7 @@ func newSource(in *input, name string, opt Options) (capture.Source, error) {
 	return nil, located(err, name, 0, true)
 }
 
-// newReader makes the reader for the format that head, the first bytes of in,
-// tells of.
+// newReader makes the reader for the format that head, the first bytes of in, shows.
 func newReader(in *input, head []byte, name string, opt Options) (*reader, error) {
 	r := &reader{name: name, in: in, partial: head, chunkSize: opt.ChunkSize, warn: opt.Warn}
 	if r.chunkSize <= 0 {
@@ -157,7 +152,7 @@ func newReader(in *input, head []byte, name string, opt Options) (*reader, error
 	case len(head) < 4:
 		return nil, fmt.Errorf("file header %w: %d of at least 24 bytes", capture.ErrTruncated, len(head))
 	}
-	if r.format = recognise(head, r.warnAt); r.format == nil {
+	if r.format = recognize(head, r.warnAt); r.format == nil {
 		return nil, fmt.Errorf("%w: it begins with %s", capture.ErrUnknownFormat, describeUnknown(head))
 	}
 	for {
@@ -174,9 +169,9 @@ func newReader(in *input, head []byte, name string, opt Options) (*reader, error
 	}
 }
 
-// recognise returns the reader of the format that head, 4 bytes or more,
+// recognize returns the reader of the format that head, 4 bytes or more,
 // begins with, or nil.
-func recognise(head []byte, warn func(at int, err error)) format {
+func recognize(head []byte, warn func(at int, err error)) format {
 	if le.Uint32(head) == capture.BlockSectionHeader {
 		return newPcapNG(warn)
 	}
@@ -220,4 +215,47 @@ func isText(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// readFailure marks an error of the stream of bytes itself. Decompressors pass it on, and
+// the mark tells it from errors of theirs.
+type readFailure struct{ err error }
+
+func (f *readFailure) Error() string { return f.err.Error() }
+func (f *readFailure) Unwrap() error { return f.err }
+
+// failedRead marks err, unless it is an end of the stream. It drops the operation and path
+// of a system's error: the ReadError that located makes of it names the input.
+func failedRead(err error) error {
+	if err == nil || err == io.EOF || errors.Is(err, capture.ErrTruncated) {
+		return err
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &readFailure{err}
+}
+
+// located returns err with the place where it ended the input: as a ReadError if err is
+// marked, else as an InputError.
+func located(err error, input string, offset int64, header bool) error {
+	var failed *readFailure
+	if errors.As(err, &failed) {
+		return &capture.ReadError{Input: input, Offset: offset, Err: failed.err}
+	}
+	return &capture.InputError{Input: input, Offset: offset, Header: header, Err: err}
+}
+
+// damaged returns an error that wraps ErrDamaged.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", capture.ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// noEOF turns the end of a stream that must not end yet into an error.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

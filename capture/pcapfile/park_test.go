@@ -125,7 +125,7 @@ func TestMergeParked(t *testing.T) {
 	}
 }
 
-// Of files whose times do not overlap few are open at a time, and few are in memory.
+// Files whose times do not overlap are open and in memory a few at a time.
 func TestMergeOpensFew(t *testing.T) {
 	dir := t.TempDir()
 	var sources []capture.Source
@@ -166,7 +166,7 @@ func TestMergeOpensFew(t *testing.T) {
 	}
 }
 
-// A file that is gone, or another one, when its turn comes is a failed read.
+// A parked file that was removed or replaced is a failed read.
 func TestParkedGone(t *testing.T) {
 	data := packets64(capture.FormatPcap, 1000)
 	path := filepath.Join(t.TempDir(), "x")
@@ -194,7 +194,7 @@ func TestParkedGone(t *testing.T) {
 	}
 }
 
-// What cannot be opened again is not parked.
+// Sources that cannot be opened again are not parked.
 func TestParkNothing(t *testing.T) {
 	data := packets64(capture.FormatPcap, 10)
 	one := open(t, data, Options{})

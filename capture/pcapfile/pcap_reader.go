@@ -21,14 +21,14 @@ const (
 	modifiedRecordLen = 24
 )
 
-// swapping says when a pcap record has its captured length behind its wire
+// swapping says when a pcap record has its captured length after its wire
 // length, as libpcap has found in the wild (its sf-pcap.c).
 type swapping uint8
 
 const (
 	swapNever  swapping = iota
 	swapAlways          // version 2.0 to 2.2, and 543 of DG/UX
-	swapLarger          // 2.3: some writers; told from a captured length above the wire length
+	swapLarger          // 2.3: some writers; the captured length is then above the wire length
 )
 
 // pcap reads the pcap format (draft-ietf-opsawg-pcap), the "modified" one of
@@ -138,31 +138,30 @@ func isBlank(header []byte) bool {
 	return true
 }
 
-// blank decides about remainder, which begins with a blank record. One alone is a packet,
-// however odd. Two in a row, or one and then zeros to the end, are where a file was
-// never written: the hole that a crash leaves, or a tail that was allocated only.
-// Without this rule, each 16 bytes of it would be a packet. It needs need bytes to decide.
+// blank decides about remainder, which begins with a blank record. One alone is an odd
+// packet. Two in a row, or one and then zeros to the end, were never written: a crash left
+// a hole, or the tail was only allocated. Without this rule, each 16 zeros would be a
+// packet. It needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
-	behind := remainder[p.recordLen:]
+	after := remainder[p.recordLen:]
 	switch {
-	case len(behind) < pcapRecordLen && !ended:
+	case len(after) < pcapRecordLen && !ended:
 		return int(p.recordLen) + pcapRecordLen, nil
-	case len(behind) > 0 && isBlank(behind[:min(len(behind), pcapRecordLen)]):
+	case len(after) > 0 && isBlank(after[:min(len(after), pcapRecordLen)]):
 		return 0, damaged("zeros in place of records")
 	}
 	return 0, nil
 }
 
-// touchAhead is how far behind a record the walk touches the buffer. Where a record
-// begins is known from the one before it only, so the walk would wait for each to
-// come out of the second-level cache; what is touched comes meanwhile. Without a
-// use for the byte, the compiler would leave the read out.
+// touchAhead is how far after a record the walk touches the buffer. A record tells where
+// the next one begins, so without this the walk would wait for each to come from the
+// second-level cache. The byte that is read has a use, or else the compiler would drop the
+// read.
 const touchAhead = 768
 
-// walk describes the whole records from pos on, until frames is full, and
-// returns how many there are and where they end. Frames are written field by
-// field: a literal would be put together elsewhere and copied, which costs more
-// than all the remainder.
+// walk describes the whole records from pos on, until frames is full. It returns how many
+// there are and where they end. It writes frames field by field: the compiler builds a
+// literal elsewhere and copies it, which takes longer than all else here.
 func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)
@@ -202,8 +201,8 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 	return len(frames), pos
 }
 
-// need returns how many bytes the record needs before which the walk ended, or what
-// is wrong with it.
+// need returns how many bytes the record at the end of the walk needs, or what is wrong
+// with it.
 func (p *pcap) need(remainder []byte) (need int, err error) {
 	if len(remainder) < int(p.recordLen) {
 		return int(p.recordLen), nil

@@ -9,13 +9,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// maxTableBytes bounds what the descriptions of sections and interfaces may
-// take in memory, for they are kept to the end of the input: some 250,000
-// interfaces of short names. A file with more is made to exhaust its readers.
+// maxTableBytes bounds the memory of the descriptions of sections and interfaces, which
+// stay to the end of the input. It is enough for some 250,000 interfaces with short names.
+// A file with more is an attack on its readers.
 const maxTableBytes = 64 << 20
 
-// What a section and an interface cost of that, about: the entries in the
-// tables, and of the map of names. A name costs its length besides.
+// About what a section and an interface take of that: the entries in the tables and in
+// the map of names. A name takes its length besides.
 const (
 	sectionCost   = 64
 	interfaceCost = 256
@@ -33,10 +33,9 @@ type ifaceTable struct {
 	sameNames map[string]uint32 // interfaces of the current section by name
 }
 
-// pointKey is what makes interfaces of two sections the same place: the name
-// and which of that name it is within the section (captures merged into one
-// section have several "eth0", seen at different places), or the number of an
-// interface without a name.
+// pointKey identifies a capture point across sections: by the name, and the position
+// among the interfaces of that name in the section (captures merged into one section have
+// several "eth0" of different points), or by the number of an interface without a name.
 type pointKey struct {
 	name string
 	nth  uint32
@@ -63,7 +62,7 @@ func (t *ifaceTable) beginSection(big bool) error {
 	return nil
 }
 
-// addInterface takes in an interface description block.
+// addInterface adds the interface of a description block.
 func (t *ifaceTable) addInterface(block []byte, big bool) error {
 	if len(block) < encoding.MinInterfaceLen {
 		return damaged("interface description of %d bytes", len(block))
@@ -88,8 +87,8 @@ func (t *ifaceTable) addInterface(block []byte, big bool) error {
 	return nil
 }
 
-// interfaceOptions reads the options that change what packets mean. An option
-// too short for its value is passed over, as is one that is not known.
+// interfaceOptions reads the options that change what packets mean. It skips unknown
+// options, and options that are too short for their values.
 func interfaceOptions(iface *capture.Interface, list []byte, big bool) (resolution, error) {
 	res := microseconds
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
@@ -116,7 +115,7 @@ func interfaceOptions(iface *capture.Interface, list []byte, big bool) (resoluti
 	}
 }
 
-// point numbers the place of an interface within the input; see Interface.Point.
+// point numbers the capture point of an interface; see Interface.CapturePoint.
 func (t *ifaceTable) point(iface *capture.Interface) uint32 {
 	key := pointKey{iface.Name, iface.ID}
 	if iface.Name != "" {
@@ -163,8 +162,8 @@ func power10(n uint) uint64 {
 	return v
 }
 
-// clock turns the timestamps of one interface into nanoseconds since 1970. It
-// also holds its ceiling on captured lengths, which each packet is held to.
+// clock turns the timestamps of one interface into nanoseconds since 1970. It also holds
+// the limit on captured lengths of the interface.
 //
 // Nanoseconds are floor(t * mul / div / 2^shift) + offset seconds, computed
 // exactly in 128 bits.

@@ -7,12 +7,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// pcapng lets authors of custom blocks and options forbid that they are copied into a
-// file that was changed (draft-ietf-opsawg-pcapng, sections 3.5.1 and 4.7): what they
-// say may be wrong there. Whatever is written of a batch is such a file, so the reader
-// leaves them out, and no writer has to look for them.
+// Authors of custom pcapng blocks and options can forbid copies in a changed file, where
+// their content may be wrong (draft-ietf-opsawg-pcapng, sections 3.5.1 and 4.7). Every
+// output is such a file. So the reader leaves these blocks and options out, and no writer
+// has to look for them.
 
-// isNoCopy tells the options that are not to be copied.
+// isNoCopy reports whether an option must not be copied.
 func isNoCopy(code uint16) bool {
 	return code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce
 }
@@ -46,9 +46,9 @@ func (p *pcapng) optionsAt(block []byte, kind uint32) int {
 	return min(at, end)
 }
 
-// withoutNoCopy closes the gaps that options not to be copied leave in a block, in
-// place, and returns what is left of the block. If an option breaks the list, which
-// begins at offset list, that stays, and its offset comes with the error.
+// withoutNoCopy removes the options not to be copied from a block, in place, and returns
+// the rest of the block. The list begins at offset list. An option that breaks it stays,
+// and its offset comes with the error.
 func (p *pcapng) withoutNoCopy(block []byte, list int) (left []byte, broken int, err error) {
 	o := encoding.Options{Rest: block[list : len(block)-4], Big: p.big}
 	to := list

@@ -15,7 +15,7 @@ type pcapng struct {
 	big         bool // byte order of the current section
 	started     bool // its first section header has been delivered
 	packets     bool // a packet has been delivered
-	undelivered int  // how many interface descriptions header has taken in that are not delivered
+	undelivered int  // interface descriptions that header has read and no batch has yet
 	ifaceTable
 }
 
@@ -27,8 +27,8 @@ func (p *pcapng) u32(b []byte) uint32 {
 	return encoding.Uint32(b, p.big)
 }
 
-// header takes in the first section header, and the descriptions of interfaces that
-// follow it in head, so that they are in the tables before any packet has been read.
+// header reads the first section header, and the descriptions of interfaces that follow it
+// in head. So the tables have these before the first packet.
 func (p *pcapng) header(head []byte) (int, error) {
 	if len(head) < encoding.MinBlockLen {
 		return encoding.MinBlockLen, nil
@@ -50,8 +50,8 @@ func (p *pcapng) header(head []byte) (int, error) {
 	return 0, nil
 }
 
-// lookAhead takes in the sound descriptions of interfaces that remainder begins with.
-// Parsing finds what is wrong with the one after them.
+// lookAhead reads the sound descriptions of interfaces at the start of remainder. Parsing
+// reports damage in the next one.
 func (p *pcapng) lookAhead(remainder []byte) {
 	for len(remainder) >= encoding.MinInterfaceLen && p.u32(remainder) == capture.BlockInterface {
 		length, err := p.blockLen(remainder)
@@ -186,7 +186,7 @@ func (p *pcapng) section(block []byte) error {
 		return damaged("section header of %d bytes", len(block))
 	}
 	p.big = le.Uint32(block[8:]) != encoding.ByteOrderMagic
-	// Only the major version tells of changes that old readers stumble over.
+	// Only a new major version breaks old readers.
 	major, minor := encoding.Uint16(block[12:], p.big), encoding.Uint16(block[14:], p.big)
 	if major != 1 {
 		return fmt.Errorf("pcapng version %d.%d: %w", major, minor, capture.ErrNotSupported)
@@ -235,8 +235,8 @@ func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool
 	return nil
 }
 
-// packetOptions leaves out options that are not to be copied, and makes a broken list
-// end where it breaks: the packet is sound, and so is whatever the block is copied to.
+// packetOptions removes options that are not to be copied, and ends a broken list where it
+// breaks. The packet is sound, and so is the file that the block is copied to.
 func (p *pcapng) packetOptions(block []byte, list int, at uint32) []byte {
 	block, broken, err := p.withoutNoCopy(block, list)
 	if err != nil {
@@ -246,8 +246,8 @@ func (p *pcapng) packetOptions(block []byte, list int, at uint32) []byte {
 	return block
 }
 
-// simplePacket delivers a simple packet block: it is of interface 0, has no
-// time, and leaves its captured length to be found.
+// simplePacket delivers a simple packet block. Its interface is 0. It has no time, and its
+// captured length follows from the snap length.
 func (p *pcapng) simplePacket(b *capture.Batch, block []byte, at uint32) error {
 	if len(block) < encoding.MinSimpleLen {
 		return damaged("simple packet block of %d bytes", len(block))
@@ -304,11 +304,11 @@ func (p *pcapng) tables() ([]capture.Interface, []capture.Section) {
 	return p.ifaces[:len(p.ifaces):len(p.ifaces)], p.sections[:len(p.sections):len(p.sections)]
 }
 
-// fastPackets describes what most files are made of, little-endian enhanced packet
-// blocks without options, from pos on, until frames is full or there is another
-// block: one that p.block has to deliver, or to find fault with, or that was not
-// read whole. It returns how many there are and where they end. As in the walk
-// through a pcap file, each Frame is written in its place.
+// fastPackets is the fast path for the blocks that most files consist of: little-endian
+// enhanced packet blocks without options. It describes those from pos on, until frames is
+// full or another block comes. That block is for p.next: it is of another kind, damaged,
+// or not read whole. It returns how many there are and where they end. Like pcap.walk, it
+// writes frames field by field.
 func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	first, clocks := p.first, p.clocks[p.first:]
 	for i := range frames {

@@ -12,7 +12,7 @@ import (
 // pipeSize is what a pipe is widened to.
 const pipeSize = 1 << 20
 
-// TestPipesAreWidened, by whoever opens one end, and never narrowed.
+// TestPipesAreWidened opens either end of a pipe, which widens it and never narrows it.
 func TestPipesAreWidened(t *testing.T) {
 	stdin, stdout := os.Stdin, os.Stdout
 	defer func() { os.Stdin, os.Stdout = stdin, stdout }()

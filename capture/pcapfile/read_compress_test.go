@@ -69,7 +69,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// Padding with zeros is no damage, as gzip -t has it; anything else behind them is.
+// Padding with zeros is not damage, as in gzip -t. Other bytes after it are.
 func TestGzipPadding(t *testing.T) {
 	data := packets64(capture.FormatPcap, 1000)
 	want := readAll(t, open(t, data, Options{}))
@@ -85,8 +85,8 @@ func TestGzipPadding(t *testing.T) {
 	}
 }
 
-// Whatever was decompressed before the data breaks off or goes wrong is
-// delivered; the error says so and names the compression.
+// Data that was decompressed before the damage is delivered. The error names the
+// compression.
 func TestCompressedDamage(t *testing.T) {
 	data := packets64(capture.FormatPcap, 4000)
 	random := rand.New(rand.NewPCG(1, 2))

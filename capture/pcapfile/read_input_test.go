@@ -2,10 +2,12 @@ package pcapfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,6 +15,8 @@ import (
 	"testing/iotest"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // samples are captures of both formats in memory.
@@ -89,7 +93,7 @@ func TestUnreadableInputs(t *testing.T) {
 	}
 }
 
-// A failed read is told as such and never as damage, whatever lies above the stream.
+// A failed read is a ReadError, never an InputError, also below decompressors.
 func TestFailedReads(t *testing.T) {
 	failure := &fs.PathError{Op: "read", Path: "/x", Err: syscall.EIO}
 	_, err := NewReader(iotest.ErrReader(failure), "x", Options{})
@@ -119,8 +123,8 @@ func TestFailedReads(t *testing.T) {
 	checkReadError(t, readAll(t, src).err, io.ErrNoProgress, 24)
 }
 
-// checkReadError checks that err is a ReadError for a reason, at an offset, and no
-// InputError.
+// checkReadError checks that err is a ReadError, not an InputError, with this reason and
+// offset.
 func checkReadError(t *testing.T, err, reason error, offset int64) {
 	t.Helper()
 	var failed *capture.ReadError
@@ -135,3 +139,88 @@ func checkReadError(t *testing.T, err, reason error, offset int64) {
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+// No length field allocates memory before its bytes have come.
+func TestLengthsDoNotAllocate(t *testing.T) {
+	o := binary.LittleEndian
+	packet := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 189), o, 1, 2, maxCapLenBig, maxCapLenBig)
+	block := append(capturetest.SectionBlock(o, 1, 0), 0x99, 0, 0, 0, 0, 0, 0, 8) // 128 MiB
+	first := capturetest.SectionBlock(o, 1, 0)
+	o.PutUint32(first[4:], 128<<20)
+	for name, data := range map[string][]byte{"record": packet, "block": append(block, 0, 0, 0, 0), "header": first} {
+		var m0, m1 runtime.MemStats
+		runtime.ReadMemStats(&m0)
+		src, err := NewReader(bytes.NewReader(data), "x", Options{})
+		if err == nil {
+			err = readAll(t, src).err
+		}
+		runtime.ReadMemStats(&m1)
+		if !errors.Is(err, capture.ErrTruncated) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := m1.TotalAlloc - m0.TotalAlloc; n > 4<<20 {
+			t.Errorf("%s: allocated %d bytes", name, n)
+		}
+	}
+}
+
+// endless repeats a capture's records.
+type endless struct {
+	head, body []byte
+	off        int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if len(e.head) > 0 {
+		n := copy(p, e.head)
+		e.head = e.head[n:]
+		return n, nil
+	}
+	n := 0
+	for n < len(p) {
+		m := copy(p[n:], e.body[e.off:])
+		n += m
+		e.off = (e.off + m) % len(e.body)
+	}
+	return n, nil
+}
+
+func newEndless(f capture.Format) *endless {
+	data := packets64(f, 1000)
+	head := pcapHeaderLen
+	if f == capture.FormatPcapNG {
+		head = encoding.MinSectionLen + encoding.MinInterfaceLen
+	}
+	return &endless{head: data[:head], body: data[head:]}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	sources := map[string]func() capture.Source{}
+	for _, f := range []capture.Format{capture.FormatPcap, capture.FormatPcapNG} {
+		one := func() capture.Source {
+			src, err := NewReader(newEndless(f), "endless", Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return src
+		}
+		sources[f.String()] = one
+		sources["concat "+f.String()] = func() capture.Source { return Concat([]capture.Source{one(), one()}) }
+		sources["merge "+f.String()] = func() capture.Source { return Merge([]capture.Source{one(), one(), one()}, nil) }
+	}
+	for name, f := range sources {
+		src := f()
+		var b capture.Batch
+		next := func() {
+			if err := src.Next(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 20 {
+			next()
+		}
+		if n := testing.AllocsPerRun(50, next); n != 0 {
+			t.Errorf("%s: %v allocations a batch", name, n)
+		}
+	}
+}

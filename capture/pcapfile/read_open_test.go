@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
@@ -100,7 +101,7 @@ func TestNextAfterClose(t *testing.T) {
 	}
 }
 
-// A file that grows while it is read ends where it ended when that was met.
+// Reading a file that grows ends at the end that it has when its first end is reached.
 func TestGrowingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "growing")
 	data := packets64(capture.FormatPcap, 1000)
@@ -174,7 +175,7 @@ func TestPipeIsLive(t *testing.T) {
 	}
 	defer r.Close()
 	o := binary.LittleEndian
-	w.Write(pcapRecord(pcapHeader(o, magicMicroseconds, 2, 4, 0, 1), o, 1, 2, 0, 0))
+	w.Write(capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1), o, 1, 2, 0, 0))
 	src, err := NewReader(r, "pipe", Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func TestPipeIsLive(t *testing.T) {
 		if err := src.Next(&b); err != nil || len(b.Frames) != 1 {
 			t.Fatalf("batch %d: %d packets, %v", i, len(b.Frames), err)
 		}
-		w.Write(pcapRecord(nil, o, 1, 2, 0, 0))
+		w.Write(capturetest.PcapRecord(nil, o, 1, 2, 0, 0))
 	}
 	w.Close()
 	if err := src.Next(&b); err != nil || len(b.Frames) != 1 {
@@ -223,7 +224,7 @@ func TestCloseEndsGoroutine(t *testing.T) {
 // A compressed capture whose first section header is long and damaged has set
 // the decompressor to work before it is refused.
 func TestRefusedInputEndsGoroutine(t *testing.T) {
-	data := sectionBlock(binary.LittleEndian, 1, 0, ngOption(binary.LittleEndian, encoding.OptComment, make([]byte, 4*headSize)...))
+	data := capturetest.SectionBlock(binary.LittleEndian, 1, 0, capturetest.Option(binary.LittleEndian, encoding.OptComment, make([]byte, 4*headSize)...))
 	data[len(data)-1] ^= 1 // the length at the end
 	data = append(data, make([]byte, 2*aheadChunks*aheadChunkSize)...)
 	before := runtime.NumGoroutine()

@@ -11,12 +11,13 @@ import (
 	"testing/iotest"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 var orders = []struct {
 	name string
-	order
+	capturetest.Order
 }{{"little", binary.LittleEndian}, {"big", binary.BigEndian}}
 
 // pcapVariants returns a capture of three packets for each kind of pcap file.
@@ -24,9 +25,9 @@ func pcapVariants() map[string][]byte {
 	out := map[string][]byte{}
 	for _, o := range orders {
 		for kind, magic := range map[string]uint32{"us": magicMicroseconds, "ns": magicNanoseconds, "modified": magicModified} {
-			f := pcapHeader(o, magic, 2, 4, 65535, 1)
+			f := capturetest.PcapHeader(o, magic, 2, 4, 65535, 1)
 			for i := range uint32(3) {
-				f = pcapRecord(f, o, 0xF0000000+i, 123456+i, 5+i, 1500)
+				f = capturetest.PcapRecord(f, o, 0xF0000000+i, 123456+i, 5+i, 1500)
 				if magic == magicModified {
 					f = append(f, 1, 2, 3, 4, 5, 6, 7, 8)
 				}
@@ -87,7 +88,7 @@ func TestPcapOldVersions(t *testing.T) {
 		{2, 3, 4, 4, 4, 4},
 	} {
 		for _, o := range orders {
-			f := pcapRecord(pcapHeader(o, magicMicroseconds, c.major, c.minor, 0, 1), o, 1, 2, c.first, c.second)
+			f := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, c.major, c.minor, 0, 1), o, 1, 2, c.first, c.second)
 			f = append(f, "abcd"...)
 			w := readAll(t, open(t, f, Options{}))
 			if w.err != nil || len(w.packets) != 1 || len(w.packets[0].data) != int(c.capLen) || w.packets[0].wireLen != c.wireLen {
@@ -142,7 +143,7 @@ func TestZerosInPlaceOfRecords(t *testing.T) {
 	}
 }
 
-// A blank record is delivered when reading fails behind it.
+// A blank record is delivered if reading fails after it.
 func TestBlankRecordBeforeFailure(t *testing.T) {
 	file := append(pcapVariants()["us-little"], make([]byte, 16)...)
 	src, err := NewReader(io.MultiReader(bytes.NewReader(file), iotest.ErrReader(errors.New("odd"))), "x", Options{})
@@ -164,7 +165,7 @@ func TestPcapLinkTypeWord(t *testing.T) {
 	}{
 		{1, 1, 0}, {0x24000001, 1, 4}, {0x20000001, 1, 0}, {0xF4000113, 0x113, 30}, {0x03FFFFFF, 0x03FFFFFF, 0}, {0x04000069, 105, 0},
 	} {
-		w := readAll(t, open(t, pcapHeader(binary.BigEndian, magicMicroseconds, 2, 4, 0, c.word), Options{}))
+		w := readAll(t, open(t, capturetest.PcapHeader(binary.BigEndian, magicMicroseconds, 2, 4, 0, c.word), Options{}))
 		if it := w.ifaces[0]; it.LinkType != c.link || it.FCSLen != c.fcs {
 			t.Errorf("%#x: %+v", c.word, it)
 		}
@@ -177,14 +178,14 @@ func TestCapLenCeilings(t *testing.T) {
 	o := binary.LittleEndian
 	for _, link := range []uint32{1, 189} {
 		ceiling := capLenCeiling(capture.LinkType(link))
-		over := pcapRecord(pcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, ceiling+1, 1)
+		over := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, ceiling+1, 1)
 		if w := readAll(t, open(t, over, Options{})); !errors.Is(w.err, capture.ErrDamaged) {
 			t.Errorf("link type %d, length %d: %v", link, ceiling+1, w.err)
 		}
 		if link != 1 {
 			ceiling = 3 << 20
 		}
-		full := pcapRecord(pcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, ceiling, 1)
+		full := capturetest.PcapRecord(capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, link), o, 1, 2, ceiling, 1)
 		full = append(full, make([]byte, ceiling)...)
 		if w := readAll(t, open(t, full, Options{})); w.err != nil || len(w.packets) != 1 || len(w.packets[0].data) != int(ceiling) {
 			t.Errorf("link type %d, length %d: %d packets, %v", link, ceiling, len(w.packets), w.err)
@@ -195,20 +196,20 @@ func TestCapLenCeilings(t *testing.T) {
 // TestFCSLen takes the length of check sequences from packets and interfaces.
 func TestFCSLen(t *testing.T) {
 	for _, o := range orders {
-		flags := func(v uint32) []byte { return ngOption(o, encoding.OptFlags, o.AppendUint32(nil, v)...) }
+		flags := func(v uint32) []byte { return capturetest.Option(o, encoding.OptFlags, o.AppendUint32(nil, v)...) }
 		data := slices.Concat(
-			sectionBlock(o, 1, 0),
-			interfaceBlock(o, 1, 0),
-			interfaceBlock(o, 1, 0, ngOption(o, encoding.OptFCSLen, 4)),
-			interfaceBlock(o, 1, 0, ngOption(o, encoding.OptFCSLen, 32)),
-			packetBlock(o, 0, 1, 5, []byte("plain")),
-			packetBlock(o, 0, 1, 5, []byte("four"), ngOption(o, 1, []byte("a comment")...), flags(4<<5|2), ngOption(o, encoding.OptEnd)),
-			packetBlock(o, 1, 1, 5, []byte("iface"), flags(1)),
-			packetBlock(o, 1, 1, 5, []byte("less"), flags(2<<5)),
-			packetBlock(o, 2, 1, 5, []byte("bits")),
-			obsoletePacketBlock(o, 0, 0, 1, 5, []byte("old"), flags(4<<5)),
-			packetBlock(o, 0, 1, 5, []byte("short"), ngOption(o, encoding.OptFlags, 0x80), ngOption(o, encoding.OptEnd)),
-			simpleBlock(o, 5, []byte("simple")),
+			capturetest.SectionBlock(o, 1, 0),
+			capturetest.InterfaceBlock(o, 1, 0),
+			capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptFCSLen, 4)),
+			capturetest.InterfaceBlock(o, 1, 0, capturetest.Option(o, encoding.OptFCSLen, 32)),
+			capturetest.PacketBlock(o, 0, 1, 5, []byte("plain")),
+			capturetest.PacketBlock(o, 0, 1, 5, []byte("four"), capturetest.Option(o, 1, []byte("a comment")...), flags(4<<5|2), capturetest.Option(o, encoding.OptEnd)),
+			capturetest.PacketBlock(o, 1, 1, 5, []byte("iface"), flags(1)),
+			capturetest.PacketBlock(o, 1, 1, 5, []byte("less"), flags(2<<5)),
+			capturetest.PacketBlock(o, 2, 1, 5, []byte("bits")),
+			capturetest.ObsoleteBlock(o, 0, 0, 1, 5, []byte("old"), flags(4<<5)),
+			capturetest.PacketBlock(o, 0, 1, 5, []byte("short"), capturetest.Option(o, encoding.OptFlags, 0x80), capturetest.Option(o, encoding.OptEnd)),
+			capturetest.SimpleBlock(o, 5, []byte("simple")),
 		)
 		src := open(t, data, Options{})
 		var b capture.Batch
@@ -222,8 +223,8 @@ func TestFCSLen(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	pcap := pcapHeader(orders[0], magicMicroseconds, 2, 4, 100, 1|fcsLenPresent|2<<28)
-	src := open(t, append(pcap, pcapRecord(nil, orders[0], 1, 1, 0, 0)...), Options{})
+	pcap := capturetest.PcapHeader(orders[0], magicMicroseconds, 2, 4, 100, 1|fcsLenPresent|2<<28)
+	src := open(t, append(pcap, capturetest.PcapRecord(nil, orders[0], 1, 1, 0, 0)...), Options{})
 	var b capture.Batch
 	if err := src.Next(&b); err != nil || b.FCSLen(0) != 4 {
 		t.Errorf("%v, %d bytes", err, b.FCSLen(0))

@@ -8,10 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Ceilings on lengths that a file states. Frames of most link types are held to
-// libpcap's MAXIMUM_SNAPLEN; those of buses and message transports may be as
-// large as Wireshark takes them. A pcapng block may hold the largest frame,
-// its header, and 128 KiB of options, as in Wireshark.
+// Limits of lengths that a file states. For most link types the limit is MAXIMUM_SNAPLEN
+// of libpcap, for buses and message transports that of Wireshark. A pcapng block may hold
+// the largest frame, its header, and 128 KiB of options, as in Wireshark.
 const (
 	maxCapLen    = 256 << 10
 	maxCapLenBig = 128 << 20
@@ -34,16 +33,15 @@ type format interface {
 	// header checks the file header at the start of head. It returns how many
 	// bytes of it are needed, or 0 once it has been found sound.
 	header(head []byte) (need int, err error)
-	// parse appends to b.Frames and b.Blocks what lies in b.Buf, and returns
-	// the length of the whole records found. Where it stopped, the next record
-	// needs need bytes, or err says why it cannot be one. ended says that nothing
-	// comes behind b.Buf.
+	// parse appends the whole records in b.Buf to b.Frames and b.Blocks, and returns
+	// their length. The next record needs need bytes, or err says what is wrong with it.
+	// ended says that b.Buf ends the input.
 	parse(b *capture.Batch, ended bool) (used, need int, err error)
-	// truncated says what is missing of the record that remainder, the end of the
-	// input, begins with.
+	// truncated says what is missing of the record at the start of remainder, which ends
+	// the input.
 	truncated(remainder []byte) error
-	// beforeFirstPacket says whether remainder, where parsing ended for good, lies
-	// before everything that could hold a packet.
+	// beforeFirstPacket says whether remainder, where parsing ended for good, lies before
+	// the first record that could hold a packet.
 	beforeFirstPacket(remainder []byte) bool
 	// tables returns the interfaces and sections seen so far.
 	tables() ([]capture.Interface, []capture.Section)
@@ -80,7 +78,7 @@ func (r *reader) Next(b *capture.Batch) error {
 	return nil
 }
 
-// fill makes b of the chunk that was read for it, or else reads until b holds a whole
+// fill parses the chunk that was read for b. Without one it reads until b holds a whole
 // record or the input has ended.
 func (r *reader) fill(b *capture.Batch) {
 	c := chunkOf(b)
@@ -99,11 +97,11 @@ func (r *reader) fill(b *capture.Batch) {
 	}
 }
 
-// deliver passes on the whole records in the partial one and the chunk behind it, and
-// keeps the remainder. It returns false if they hold no whole one and more may come.
+// deliver delivers the whole records in the partial record and the chunk after it, and
+// keeps the remainder. It returns false if there is no whole record and more may come.
 func (r *reader) deliver(b *capture.Batch, c *chunk) bool {
 	if r.readErr != nil {
-		c.data = nil // it lies behind the end
+		c.data = nil // it is beyond the end
 	} else {
 		r.readErr = c.err
 	}
@@ -139,19 +137,19 @@ func (r *reader) atEnd(remainder []byte) error {
 	return r.readErr
 }
 
-// end closes the input and decides what Next returns when the sound records
-// have been delivered: err, located at remainder, which lies used bytes behind base.
+// end closes the input, and has Next return err after the sound records: located at
+// remainder, which is used bytes after base.
 func (r *reader) end(remainder []byte, used int, err error) {
 	if err != io.EOF {
 		err = located(err, r.name, r.base+int64(used), r.format.beforeFirstPacket(remainder))
 	}
 	r.err = err
 	r.partial = nil
-	// All has been read that could be; a failing close tells nothing more.
+	// Everything readable has been read, so the error of close means nothing.
 	_ = r.in.close()
 }
 
-// warnAt passes on damage at an offset from base that reading survives.
+// warnAt reports damage at an offset from base, after which reading goes on.
 func (r *reader) warnAt(at int, err error) {
 	if r.warn != nil {
 		r.warn(&capture.InputError{Input: r.name, Offset: r.base + int64(at), Err: err})
@@ -183,8 +181,8 @@ func (r *reader) Close() error {
 	return r.in.close()
 }
 
-// chunk is what a reader keeps with a batch: the memory below Batch.Buf, and the part
-// of the input that it holds or is reserved for it.
+// chunk is what a reader keeps with a batch: the memory below Batch.Buf, and the range of
+// the input that was reserved or read for the batch.
 type chunk struct {
 	memory   []byte
 	reserved bool
@@ -207,18 +205,18 @@ func chunkOf(b *capture.Batch) *chunk {
 // clear forgets all but the memory.
 func (c *chunk) clear() { *c = chunk{memory: c.memory} }
 
-// maxPrefix is how much of a partial record a chunk has room for in front of what is
-// read. Longer ones are put together elsewhere.
+// maxPrefix is how long a partial record may be to fit into a chunk, before what is read.
+// Longer ones are assembled elsewhere.
 const maxPrefix = 64 << 10
 
-// prefixSize is that for chunks of the given size: whole pages, so that chunks are read
-// to where pages begin.
+// prefixSize is the room for a partial record in chunks of the given size. It is whole
+// pages, so chunks are read to the start of a page.
 func prefixSize(chunkSize int) int {
 	const page = 4096
 	return min(max(chunkSize/8/page, 1)*page, maxPrefix)
 }
 
-// space returns the memory of c to read into, behind the prefix.
+// space returns the memory of c to read into, after the prefix.
 func (r *reader) space(c *chunk) []byte {
 	prefix := prefixSize(r.chunkSize)
 	if len(c.memory) < prefix+r.chunkSize {
@@ -264,9 +262,9 @@ func (r *reader) load(b *capture.Batch) {
 	c.data, c.err = readUntil(r.in, r.space(c)[:0], 1, r.chunkSize)
 }
 
-// join returns all that is known from base on: the partial record, and the chunk. It is
-// separate from the chunk's memory if the partial record is long: a long record grows
-// by appending, so that it is not copied for each of its chunks.
+// join returns all bytes from base on: the partial record, and the chunk. They are separate
+// from the chunk's memory if the partial record is long: appending to a long record does
+// not copy it for each of its chunks.
 func (r *reader) join(c *chunk) (known []byte, separate bool) {
 	prefix := prefixSize(r.chunkSize)
 	if len(r.partial) > prefix {

@@ -108,7 +108,7 @@ func TestReserveStream(t *testing.T) {
 	equal(t, readReserved(t, src.(capture.Preloader), 3), readAll(t, open(t, data, Options{})))
 }
 
-// TestReserveTruncated cuts a file between a claim and its reading.
+// TestReserveTruncated truncates a file between Reserve and ReadReserved.
 func TestReserveTruncated(t *testing.T) {
 	data := packets64(capture.FormatPcap, 4000)
 	for _, left := range []int{headSize, headSize + 1, 100_000, len(data) - 1} {

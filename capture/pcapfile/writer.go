@@ -9,27 +9,28 @@ import (
 
 // WriterOptions says how NewWriter writes.
 type WriterOptions struct {
-	// Merged says that the Source mixes the records of its inputs, rather than giving
-	// one input after the other.
+	// Merged says that the Source mixes the records of its inputs, as Merge does. Without
+	// it the inputs come one after the other.
 	Merged bool
-	// Format is what to write wherever it can hold the packets: a pcap file those of
-	// one link type, with the same frame check sequence, whose interfaces are described
-	// before the first packet; pcapng all but link types above 65535. Where it cannot,
-	// and for 0, the format follows from the inputs.
+	// Format requests a format. A pcap file holds packets of one link type, with the same
+	// frame check sequence, whose interfaces are described before the first packet. pcapng
+	// holds all but link types above 65535. If the format cannot hold the packets, or is
+	// 0, it follows from the inputs.
 	Format capture.Format
-	// Warn, if not nil, is told of another format than the one asked for when it is
-	// chosen, and by Close of what was lost in it.
+	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
+	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
+	// hold.
 	Warn func(error)
 }
 
 // NewWriter returns a Writer for the batches of one Source.
 //
-// Unless a format is asked for, it follows from the inputs, which the first batch with
-// a section must know all:
+// Without a requested format, the format follows from the inputs. The first batch with a
+// section must know all of them:
 //
 //   - One input, or several pcapng inputs one after the other: records and
 //     blocks are copied byte for byte. Only the section length of a pcapng
-//     section header becomes -1 (unknown), as frames may be missing.
+//     section header becomes -1 (unknown), since frames may be missing.
 //   - Several pcap inputs of one link type: one pcap, little-endian, in
 //     nanoseconds if any input is, with the largest snap length.
 //   - Everything else: one little-endian pcapng section, in which interfaces
@@ -37,30 +38,30 @@ type WriterOptions struct {
 //
 // What the blocks of a pcapng input become in such a section:
 //
-//   - Section headers give way to one of ours; their options are lost.
-//   - Interface descriptions keep their options. For a pcap input one is made
+//   - One section header of ours replaces theirs. Their options are lost.
+//   - Interface descriptions keep their options. That of a pcap input is made
 //     from its file header. All other blocks that name an interface get its new
 //     number.
 //   - Packets keep their timestamps bit by bit, and their options. An obsolete
 //     packet block becomes an enhanced one, its drop count an option.
 //   - A simple packet block stays one if its interface became number 0, the only
-//     one that it can speak of. Else it becomes an enhanced packet block, which
-//     cannot do without a timestamp: it gets that of the last packet written
-//     that had one, or 0, and a comment that says so.
-//   - Statistics, name resolution, decryption secrets and custom blocks are
-//     kept. Custom blocks and options that their author asks not to copy into
-//     changed files were left out by the reader, whatever the format.
-//   - Blocks of other types are kept as they are if the input is little-endian.
-//     Big-endian ones cannot be converted and are counted by Skipped.
+//     one that it can mean. Otherwise it becomes an enhanced packet block, which
+//     must have a timestamp: it gets that of the last packet written that had one,
+//     or 0, and a comment that says so.
+//   - Statistics, name resolution, decryption secrets and custom blocks stay.
+//     The reader has left out custom blocks and options whose author forbids copies
+//     in changed files, whatever the format.
+//   - Blocks of other types stay unchanged if the input is little-endian.
+//     Big-endian ones cannot be converted; Skipped counts them.
 //
-// A pcap file made of pcapng, which only opt.Format brings about, is little-endian, in
-// nanoseconds unless microseconds hold the times of all interfaces, and holds packets
-// with their times and lengths. A packet without a time gets that of the packet before
-// it, or 0. Options, other blocks, and from which of several interfaces a packet came
-// are lost, and counted. A packet of another link type than that of the interfaces
-// described before the first packet is an error that wraps ErrNotSupported.
+// Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds
+// unless microseconds hold the times of all interfaces. It holds packets with their times
+// and lengths. A packet without a time gets that of the packet before it, or 0. Options,
+// other blocks, and the interface of a packet are lost, and counted. A packet of another
+// link type than that of the interfaces described before the first packet is an error that
+// wraps ErrNotSupported.
 //
-// A Writer that was never given a section writes a pcapng file without packets.
+// A Writer that never got a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, opt WriterOptions) capture.Writer {
 	k := &lazyWriter{Encoder: Encoder{out: newOutBuffer(w)}, opt: opt}
 	if f, ok := w.(*outfile.File); ok {
@@ -135,9 +136,9 @@ func (w *lazyWriter) Close() error {
 // maxHeld bounds the blocks that are held until the format is chosen.
 const maxHeld = 1 << 20
 
-// hold keeps the blocks of b for begin, and reports whether that has to wait: a pcap file
-// is begun with all that is known of interfaces when the first packet comes, or when a
-// batch without content says that none comes soon.
+// hold keeps the blocks of b for begin, and reports whether begin has to wait. A pcap file
+// begins with all interfaces that are known when the first packet comes, or when an empty
+// batch says that none comes soon.
 func (w *lazyWriter) hold(b *capture.Batch) bool {
 	if w.opt.Format != capture.FormatPcap || len(b.Frames) > 0 || len(b.Blocks) == 0 || len(w.held.Buf) > maxHeld {
 		return false
@@ -152,7 +153,7 @@ func (w *lazyWriter) hold(b *capture.Batch) bool {
 	return true
 }
 
-// begin chooses the format by what b tells of the inputs, and writes what was held.
+// begin chooses the format for the inputs known by b, and writes what was held.
 func (w *lazyWriter) begin(b *capture.Batch) error {
 	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b)
 	if len(w.held.Blocks) == 0 {

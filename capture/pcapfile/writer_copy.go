@@ -8,14 +8,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// copyWriter writes records and blocks as they lie in Batch.Buf, neighbours as
-// one range.
+// copyWriter writes records and blocks as they are in Batch.Buf, adjacent ones as one range.
 type copyWriter struct {
 	out   *outBuffer
 	known int    // sections that were looked at
 	buf   []byte // Buf of the batch being written
-	// buf[from:to] is wanted and not yet written; the range grows as long as
-	// what comes next lies right behind it.
+	// buf[from:to] is to be written. The range grows as long as what comes next is
+	// adjacent.
 	from, to uint32
 	packets  int // in that range
 }

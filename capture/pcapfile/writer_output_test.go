@@ -12,7 +12,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -27,7 +26,7 @@ func create(t *testing.T, name string) *outfile.File {
 }
 
 func TestOutputCompresses(t *testing.T) {
-	g := forge.Pcap(1, 3000, 1, 0)
+	g := capturetest.Pcap(1, 3000, 1, 0)
 	for _, ending := range []string{".gz", ".GZ", ".zst", ".lz4", ".pcap"} {
 		name := filepath.Join(t.TempDir(), "out.pcap"+ending)
 		o := create(t, name)
@@ -72,7 +71,7 @@ func TestOutputIsInput(t *testing.T) {
 	}
 	dir := t.TempDir()
 	name := filepath.Join(dir, "both.pcap")
-	g := forge.Pcap(0, 500, 1, 0)
+	g := capturetest.Pcap(0, 500, 1, 0)
 	if err := os.WriteFile(name, g.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestOutputGathers(t *testing.T) {
 	o := create(t, filepath.Join(t.TempDir(), "out"))
 	defer o.Discard()
 	var b capture.Batch
-	src := source(t, forge.Pcap(0, 3, 1, 0).Bytes(), "in")
+	src := source(t, capturetest.Pcap(0, 3, 1, 0).Bytes(), "in")
 	defer src.Close()
 	if err := src.Next(&b); err != nil {
 		t.Fatal(err)

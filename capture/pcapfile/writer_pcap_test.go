@@ -12,26 +12,25 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func TestSeveralPcap(t *testing.T) {
-	for i := range forge.PcapKinds {
-		for j := range forge.PcapKinds {
-			t.Run(forge.PcapKinds[i].Name+"+"+forge.PcapKinds[j].Name, func(t *testing.T) {
+	for i := range capturetest.PcapKinds {
+		for j := range capturetest.PcapKinds {
+			t.Run(capturetest.PcapKinds[i].Name+"+"+capturetest.PcapKinds[j].Name, func(t *testing.T) {
 				// Link type Ethernet with a frame check sequence of 4 bytes.
 				const link = 1 | 1<<26 | 2<<28
-				a, b := forge.Pcap(i, 70, link, 96), forge.Pcap(j, 90, link, 1500)
+				a, b := capturetest.Pcap(i, 70, link, 96), capturetest.Pcap(j, 90, link, 1500)
 				sources := func() []capture.Source { return []capture.Source{source(t, a.Bytes(), "a"), source(t, b.Bytes(), "b")} }
 				check(t, func() capture.Source { return Merge(sources(), nil) }, true, alike(anyClock))
 				check(t, func() capture.Source { return Concat(sources()) }, false, alike(anyClock))
 
 				out := split(t, Merge(sources(), nil), true, func() bool { return false }).kept.Bytes()
 				magic := uint32(0xA1B2C3D4)
-				if forge.PcapKinds[i].Magic == 0xA1B23C4D || forge.PcapKinds[j].Magic == 0xA1B23C4D {
+				if capturetest.PcapKinds[i].Magic == 0xA1B23C4D || capturetest.PcapKinds[j].Magic == 0xA1B23C4D {
 					magic = 0xA1B23C4D
 				}
-				want := &forge.File{Order: binary.LittleEndian}
+				want := &capturetest.File{Order: binary.LittleEndian}
 				want.PcapHeader(magic, 4, 1500, link)
 				if !bytes.Equal(out[:pcapHeaderLen], want.Bytes()) {
 					t.Errorf("file header % x, want % x", out[:pcapHeaderLen], want.Bytes())
@@ -42,7 +41,7 @@ func TestSeveralPcap(t *testing.T) {
 }
 
 func TestSeveralPcapUnlimited(t *testing.T) {
-	a, b := forge.Pcap(0, 5, 1, 0), forge.Pcap(1, 5, 1, 1500)
+	a, b := capturetest.Pcap(0, 5, 1, 0), capturetest.Pcap(1, 5, 1, 1500)
 	out := split(t, Merge([]capture.Source{source(t, a.Bytes(), "a"), source(t, b.Bytes(), "b")}, nil), true, func() bool { return false }).kept.Bytes()
 	if snap := binary.LittleEndian.Uint32(out[16:]); snap != 0 {
 		t.Errorf("snap length %d, want 0 (no limit)", snap)
@@ -54,10 +53,10 @@ func TestSeveralPcapUnlimited(t *testing.T) {
 func TestExtremeTimes(t *testing.T) {
 	for _, seconds := range []uint32{0, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 		for _, fraction := range []uint32{0, 999_999, 1_999_999, 1<<32 - 1} {
-			g := &forge.File{Order: binary.BigEndian}
+			g := &capturetest.File{Order: binary.BigEndian}
 			g.PcapHeader(0xA1B2C3D4, 4, 0, 1)
 			g.Record(seconds, fraction, []byte("x"), 1)
-			other := forge.Pcap(0, 1, 1, 0)
+			other := capturetest.Pcap(0, 1, 1, 0)
 			r := split(t, Concat([]capture.Source{source(t, g.Bytes(), "a"), source(t, other.Bytes(), "b")}), false, func() bool { return false })
 			if err := alike(anyClock)(packets(t, r.kept.Bytes()), r.wantKept); err != nil {
 				t.Errorf("%d.%d: %v", seconds, fraction, err)
@@ -81,8 +80,8 @@ func TestPcapgoReads(t *testing.T) {
 		}
 	}
 
-	g := forge.Pcap(1, 40, 1, 0)
-	r = split(t, Merge([]capture.Source{source(t, g.Bytes(), "a"), source(t, forge.Pcap(2, 40, 101, 0).Bytes(), "b")}, nil), true, none)
+	g := capturetest.Pcap(1, 40, 1, 0)
+	r = split(t, Merge([]capture.Source{source(t, g.Bytes(), "a"), source(t, capturetest.Pcap(2, 40, 101, 0).Bytes(), "b")}, nil), true, none)
 	ng, err := pcapgo.NewNgReader(&r.kept, pcapgo.NgReaderOptions{WantMixedLinkType: true})
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +99,9 @@ func TestPcapgoReads(t *testing.T) {
 }
 
 func TestCopyPcap(t *testing.T) {
-	for i, k := range forge.PcapKinds {
+	for i, k := range capturetest.PcapKinds {
 		t.Run(k.Name, func(t *testing.T) {
-			g := forge.Pcap(i, 300, 1, 65535)
+			g := capturetest.Pcap(i, 300, 1, 65535)
 			check(t, func() capture.Source { return source(t, g.Bytes(), k.Name) }, false, alike(exactly))
 			checkCopy(t, g)
 		})
@@ -110,9 +109,9 @@ func TestCopyPcap(t *testing.T) {
 }
 
 func TestCopyPcapNG(t *testing.T) {
-	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
+	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		t.Run(order.String(), func(t *testing.T) {
-			g := forge.NG(order, 200)
+			g := capturetest.NG(order, 200)
 			check(t, func() capture.Source { return source(t, g.Bytes(), "ng") }, false, alike(exactly))
 			checkCopy(t, g)
 		})
@@ -122,7 +121,7 @@ func TestCopyPcapNG(t *testing.T) {
 // checkCopy compares the copy of a file with its pieces: all that are no
 // packets, less those not to be copied, and the kept packets, byte for byte, with the
 // section lengths unset.
-func checkCopy(t *testing.T, g *forge.File) {
+func checkCopy(t *testing.T, g *capturetest.File) {
 	t.Helper()
 	for _, p := range capturetest.Patterns {
 		var want, wantDup []byte
@@ -156,7 +155,7 @@ func checkCopy(t *testing.T, g *forge.File) {
 }
 
 func TestCopyConcatenatedPcapNG(t *testing.T) {
-	a, b := forge.NG(binary.LittleEndian, 60), forge.NG(binary.BigEndian, 50)
+	a, b := capturetest.NG(binary.LittleEndian, 60), capturetest.NG(binary.BigEndian, 50)
 	open := func() capture.Source {
 		return Concat([]capture.Source{source(t, a.Bytes(), "a"), source(t, b.Bytes(), "b")})
 	}

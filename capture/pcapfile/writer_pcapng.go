@@ -34,7 +34,7 @@ type target struct {
 	origin origin
 }
 
-// origin tells apart the encodings of frames; it is looked up for each frame.
+// origin is the encoding of frames.
 type origin uint8
 
 const (
@@ -80,8 +80,8 @@ func (w *sectionWriter) frameLen(b *capture.Batch, i int, timed bool) int64 {
 	return int64(encoding.MinPacketLen + pad4(f.CapLen))
 }
 
-// grow follows the tables of the batch. Interfaces of pcap inputs are described
-// here, since no block does it.
+// grow follows the tables of the batch. It describes interfaces of pcap inputs, for which
+// no block comes.
 func (w *sectionWriter) grow(b *capture.Batch) error {
 	for len(w.sections) < len(b.Sections) {
 		w.sections = append(w.sections, sectionMap{})
@@ -178,10 +178,10 @@ func (w *sectionWriter) pad(n uint32) {
 // pad4 rounds n up to whole 32-bit words.
 func pad4(n uint32) uint32 { return (n + 3) &^ 3 }
 
-// ticksAt expresses a time in the unit of an interface, rounded down, and as
-// the nearest value that it can express where that is out of its range.
+// ticksAt returns a time in the unit of an interface, rounded down. Out of its range it is
+// the nearest value.
 func ticksAt(time int64, it *capture.Interface) uint64 {
-	// Whole seconds and the rest apart: their product with the resolution
+	// Whole seconds and the remainder are separate: their product with the resolution
 	// needs 128 bits.
 	seconds, rest := time/1e9, time%1e9
 	if rest < 0 {

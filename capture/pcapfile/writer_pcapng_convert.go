@@ -184,10 +184,9 @@ func (w *sectionWriter) statistics(m *sectionMap, block []byte) {
 	w.out.write(block[blockFrame:])
 }
 
-// swapBlock turns a big-endian block into a little-endian one in place. It
-// returns false for a type whose layout is not known and for a block that is
-// damaged inside. Numbers inside values that have no byte order of their own
-// (addresses, text, custom data) stay as they are.
+// swapBlock turns a big-endian block into a little-endian one in place. It returns false
+// for a type whose layout is unknown, and for a block that is damaged inside. Values
+// without a byte order (addresses, text, custom data) stay unchanged.
 func swapBlock(block []byte, kind uint32) bool {
 	body := block[blockHead : len(block)-4]
 	ok := true
@@ -238,9 +237,8 @@ func swapSecrets(body []byte) bool {
 	return true
 }
 
-// swapOptions turns a big-endian option list into a little-endian one in place
-// and returns where it ended. A list that breaks is ended there with zeros,
-// which are an end-of-options mark.
+// swapOptions turns a big-endian option list into a little-endian one in place, and returns
+// where it ended. It ends a broken list with zeros, which are an end-of-options mark.
 func swapOptions(list []byte, kind uint32) int {
 	at := 0
 	for len(list)-at >= 4 {

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 )
 
 func none() bool { return false }
@@ -23,7 +23,7 @@ func none() bool { return false }
 // the output one section.
 func mergedNG(tb testing.TB, data []byte) *splitResult {
 	tb.Helper()
-	blank := forge.Pcap(0, 0, 228, 0).Bytes()
+	blank := capturetest.Pcap(0, 0, 228, 0).Bytes()
 	return split(tb, Merge([]capture.Source{source(tb, data, "ng"), source(tb, blank, "blank")}, nil), true, none)
 }
 
@@ -33,8 +33,8 @@ func TestSectionPackets(t *testing.T) {
 	}
 	mixed := func() []capture.Source {
 		return []capture.Source{
-			source(t, forge.Pcap(2, 90, 1|1<<26|2<<28, 0).Bytes(), "a"), source(t, forge.Pcap(4, 80, 101, 96).Bytes(), "b"),
-			source(t, forge.NG(binary.BigEndian, 100).Bytes(), "c"),
+			source(t, capturetest.Pcap(2, 90, 1|1<<26|2<<28, 0).Bytes(), "a"), source(t, capturetest.Pcap(4, 80, 101, 96).Bytes(), "b"),
+			source(t, capturetest.NG(binary.BigEndian, 100).Bytes(), "c"),
 		}
 	}
 	check(t, func() capture.Source { return Merge(mixed(), nil) }, true, alike(exactly))
@@ -44,8 +44,8 @@ func TestSectionPackets(t *testing.T) {
 // TestSectionByteOrder converts the same content from both byte orders: the
 // results must be equal, byte for byte.
 func TestSectionByteOrder(t *testing.T) {
-	little := mergedNG(t, forge.NG(binary.LittleEndian, 100).Bytes())
-	big := mergedNG(t, forge.NG(binary.BigEndian, 100).Bytes())
+	little := mergedNG(t, capturetest.NG(binary.LittleEndian, 100).Bytes())
+	big := mergedNG(t, capturetest.NG(binary.BigEndian, 100).Bytes())
 	if !bytes.Equal(little.kept.Bytes(), big.kept.Bytes()) {
 		t.Error("the output depends on the byte order of the input")
 	}
@@ -67,16 +67,16 @@ func blocks(t *testing.T, data []byte) [][]byte {
 
 // TestSectionBlocks checks each kind of block against what it must become.
 func TestSectionBlocks(t *testing.T) {
-	in, want := &forge.File{Order: binary.LittleEndian}, &forge.File{Order: binary.LittleEndian}
+	in, want := &capturetest.File{Order: binary.LittleEndian}, &capturetest.File{Order: binary.LittleEndian}
 	data := []byte("packet")
 	flags := in.Option(encoding.OptFlags, in.U32(nil, 1))
-	both := func(f func(g *forge.File, add uint32)) { f(in, 0); f(want, 1) }
+	both := func(f func(g *capturetest.File, add uint32)) { f(in, 0); f(want, 1) }
 
 	want.Block(capture.BlockSectionHeader, want.Order.AppendUint64(want.U16(want.U32(nil, encoding.ByteOrderMagic), 1, 0), encoding.UnknownLength),
 		want.Option(encoding.OptUserAppl, []byte("flowdedup")), want.End())
 	want.Interface(228, 0, want.Option(encoding.OptName, []byte("blank")), want.End()) // of the pcap input, whose header comes first
 	in.Section(1000)
-	both(func(g *forge.File, add uint32) {
+	both(func(g *capturetest.File, add uint32) {
 		g.Interface(1, 0, g.Option(encoding.OptName, []byte("eth0")), g.End())
 		g.Enhanced(add, 5_000_000, data, 6, flags, g.End())
 		g.Block(capture.BlockStatistics, g.U32(nil, add, 0, 9))
@@ -108,12 +108,12 @@ func TestSectionBlocks(t *testing.T) {
 
 // TestSimplePacketStays as long as its interface is number 0 of the output.
 func TestSimplePacketStays(t *testing.T) {
-	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
-		g := &forge.File{Order: order}
+	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
+		g := &capturetest.File{Order: order}
 		g.Section(0)
 		g.Interface(1, 4)
 		g.Simple([]byte("abcdef")[:4])
-		other := &forge.File{Order: binary.LittleEndian}
+		other := &capturetest.File{Order: binary.LittleEndian}
 		other.Section(0)
 		other.Interface(1, 0)
 		other.Simple([]byte("untimed first"))
@@ -127,7 +127,7 @@ func TestSimplePacketStays(t *testing.T) {
 
 // TestUnconvertible has big-endian blocks that cannot become little-endian.
 func TestUnconvertible(t *testing.T) {
-	g := &forge.File{Order: binary.BigEndian}
+	g := &capturetest.File{Order: binary.BigEndian}
 	g.Section(0)
 	g.Interface(1, 0)
 	g.Block(0x80000001, []byte("local"))
@@ -145,7 +145,7 @@ func TestUnconvertible(t *testing.T) {
 		t.Error(err)
 	}
 	got := blocks(t, r.kept.Bytes())
-	want := &forge.File{Order: binary.LittleEndian}
+	want := &capturetest.File{Order: binary.LittleEndian}
 	want.Block(capture.BlockNameResolution, make([]byte, 4))
 	if len(got) != 5 || !bytes.Equal(got[3], want.Bytes()) {
 		t.Errorf("blocks % x", got)
@@ -153,7 +153,7 @@ func TestUnconvertible(t *testing.T) {
 }
 
 func TestLinkTypeTooLarge(t *testing.T) {
-	src := Merge([]capture.Source{source(t, forge.Pcap(0, 1, 1<<17, 0).Bytes(), "a"), source(t, forge.Pcap(0, 1, 1, 0).Bytes(), "b")}, nil)
+	src := Merge([]capture.Source{source(t, capturetest.Pcap(0, 1, 1<<17, 0).Bytes(), "a"), source(t, capturetest.Pcap(0, 1, 1, 0).Bytes(), "b")}, nil)
 	defer src.Close()
 	var b capture.Batch
 	if err := src.Next(&b); err != nil {

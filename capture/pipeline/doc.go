@@ -1,13 +1,14 @@
 // Package pipeline takes the packets of a source through workers, in order.
 //
-// A [Pipeline] gives each worker a batch. What batches have no part in of each other
-// (reading a regular file, finding headers, digests) happens side by side. What depends
-// on the order of packets (verdicts, counts, writing) happens for one batch after
-// another, as if there were one worker. So what comes out does not depend on the number
-// of workers.
+// A [Pipeline] gives each worker a batch. Work on one batch alone (reading a regular file,
+// finding headers, digests) happens in parallel. Work that depends on the order of packets
+// (verdicts, counts, writing) happens for one batch after another. So the result does not
+// depend on the number of workers.
 //
 //	source ─► read ─► Prepare ─► Apply ─► Write
-//	          side by side      in order  in order
+//	           in parallel      in order  in order
 //
-// Package capture/dedup has tasks that remove copies.
+// The work is a [Task]; [InOrder] makes one of a function. The pipeline knows nothing of
+// filters: package capture/dedup has tasks that remove copies. [Pipeline.Run] returns the
+// errors of the source, of the context and of tasks.
 package pipeline

@@ -3,10 +3,10 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"log"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 

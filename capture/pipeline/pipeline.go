@@ -12,27 +12,26 @@ import (
 
 // Task is the work on one batch at a time. None of its methods may keep the batch.
 type Task interface {
-	// Prepare does what the batches before have no part in. Other tasks prepare,
-	// apply or write theirs meanwhile.
+	// Prepare does what needs no other batch. Other tasks prepare, apply or write theirs
+	// meanwhile.
 	Prepare(b *capture.Batch)
-	// Apply does what depends on the batches before. Of all tasks together it is
-	// called for one batch after another, in the order of the stream, though not
-	// always on the same goroutine.
+	// Apply does what depends on the batches before. Calls to all tasks are for one batch
+	// after another, in the order of the stream, though not always on the same goroutine.
 	Apply(b *capture.Batch) error
-	// Write hands on what has come of a batch that was applied, in the same order,
-	// while later batches are applied.
+	// Write passes on the result of a batch that was applied. Calls come in the same
+	// order, while later batches are applied.
 	Write(b *capture.Batch) error
 }
 
 // Admitter is a Task that sees each batch before it is prepared.
 type Admitter interface {
 	Task
-	// Admit is called as soon as a batch has been read, for one batch after another,
-	// in the order of the stream.
+	// Admit is called when a batch has been read, for one batch after another, in the
+	// order of the stream.
 	Admit(b *capture.Batch)
 }
 
-// InOrder is a Task without a part that needs no order.
+// InOrder is a Task whose work is all in order.
 type InOrder func(b *capture.Batch) error
 
 // Prepare does nothing.
@@ -53,13 +52,13 @@ type slot struct {
 }
 
 // Pipeline takes the batches of a source through workers. A worker reads the bytes of a
-// batch, while others do, as far as the source allows that. It finds the records in them
-// when that is done for the batch before, prepares the batch, and leaves it at the first
-// of two stages. At each stage one batch after another is dealt with, in their order. So
-// a batch mostly stays in the caches of one core from its first byte to its last.
+// batch, in parallel with others if the source is a capture.Preloader. After the batch
+// before, it finds the records in them. It prepares the batch, and delivers it to the first
+// of two ordered stages. The worker that delivers the next batch of a stage runs the stage.
+// So a batch mostly stays in the caches of one core.
 type Pipeline struct {
 	src   capture.Source
-	ended chan struct{} // closed when no worker of Each is left
+	ended chan struct{} // closed when no worker of Run is left
 
 	ctx      context.Context
 	free     chan *slot
@@ -79,7 +78,7 @@ type Pipeline struct {
 	err          error // why the pipeline stopped
 }
 
-// New makes a pipeline of a source, which belongs to it from then on.
+// New makes a pipeline of a source, which it then owns.
 func New(src capture.Source) *Pipeline {
 	p := &Pipeline{src: src, ended: make(chan struct{}), stopping: make(chan struct{})}
 	p.progress = sync.NewCond(&p.mu)
@@ -87,19 +86,19 @@ func New(src capture.Source) *Pipeline {
 	return p
 }
 
-// Run has so many workers, at least one, take every batch through tasks. task makes a
-// task for each batch that may be under way: one for one worker, else one more than
-// there are workers. Each can be called once.
+// Run takes every batch through tasks, with at least one worker. It calls task for each
+// batch that may be in flight: once for one worker, else once more than there are workers.
+// Run can be called once.
 //
-// It returns nil at the clean end of the stream, else the first of these: the error of
-// ctx, what ended the source early, the error of Apply or of Write. After an error no
-// task applies or writes anything any more. What was applied has been written, unless
-// Write failed. An error of the source that does not name its input begins with "read".
+// It returns nil at the clean end of the stream, else the first error: of ctx, of the
+// source, of Apply or of Write. After it no task applies or writes anything. What was
+// applied has been written, unless Write failed. An error of the source that does not name
+// its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
 	if workers > 1 {
-		// One more than workers: a batch that waits for its turn holds nobody up.
+		// One more than workers: no worker waits while a batch waits for its turn.
 		slots = workers + 1
 	}
 	p.ctx = ctx
@@ -126,10 +125,10 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 	return p.wait()
 }
 
-// Close closes the source. It does not wait for a read that blocks, on a silent pipe for
-// instance, and that goes on after Each: then the source is closed once that has ended.
+// Close closes the source. It does not wait for a read that blocks after Run, on a silent
+// pipe for instance: the source then closes when the read ends.
 func (p *Pipeline) Close() error {
-	if p.ctx == nil { // Each was not called
+	if p.ctx == nil { // Run was not called
 		return p.src.Close()
 	}
 	select {
@@ -139,12 +138,12 @@ func (p *Pipeline) Close() error {
 	}
 	go func() {
 		<-p.ended
-		_ = p.src.Close() // nobody is left to be told
+		_ = p.src.Close() // Run has returned
 	}()
 	return nil
 }
 
-// wait returns why the pipeline stopped, when nobody applies or writes any more.
+// wait waits until no worker applies or writes, and returns why the pipeline stopped.
 func (p *Pipeline) wait() error {
 	p.mu.Lock()
 	for p.apply.busy || p.write.turn < p.apply.turn {
@@ -153,7 +152,7 @@ func (p *Pipeline) wait() error {
 	complete, err := p.complete, p.err
 	p.mu.Unlock()
 	if complete {
-		// Nobody is in a read, which else could take for ever.
+		// No worker is in a read, which could last forever otherwise.
 		<-p.ended
 	}
 	if errors.Is(err, io.EOF) {
@@ -162,8 +161,7 @@ func (p *Pipeline) wait() error {
 	return err
 }
 
-// stop lets nothing more be applied, and err be the reason unless there is one. It is
-// called with p.mu.
+// stop ends applying; err is the reason unless there is one already. The caller holds p.mu.
 func (p *Pipeline) stop(err error) {
 	if !p.stopped {
 		p.stopped, p.err = true, err
@@ -192,23 +190,24 @@ func (p *Pipeline) work() {
 	}
 }
 
-// reserve gives a batch its number, and its piece of the input where the source is read
-// in pieces.
+// reserve gives a batch its number, and reads its chunk of the input if the source is a
+// Preloader.
 func (p *Pipeline) reserve(s *slot) {
 	p.reserving.Lock()
 	s.number = p.number
 	p.number++
-	pieces, inPieces := p.src.(capture.Preloader)
-	if inPieces {
-		pieces.Reserve(&s.batch)
+	src, ok := p.src.(capture.Preloader)
+	if ok {
+		src.Reserve(&s.batch)
 	}
 	p.reserving.Unlock()
-	if inPieces {
-		pieces.ReadReserved(&s.batch)
+	if ok {
+		src.ReadReserved(&s.batch)
 	}
 }
 
-// read reads the batch, or what ended the stream, unless that was an earlier one.
+// read reads the batch, or the error that ended the stream. It returns false if the stream
+// ended before.
 func (p *Pipeline) read(s *slot) bool {
 	if !p.reading.wait(s.number) {
 		return false
@@ -222,8 +221,7 @@ func (p *Pipeline) read(s *slot) bool {
 	return true
 }
 
-// applyOne does what depends on the batches before, or returns what came in place of
-// a batch.
+// applyOne applies a batch, or returns the error that came in its place.
 func (p *Pipeline) applyOne(s *slot) error {
 	switch {
 	case p.ctx.Err() != nil:

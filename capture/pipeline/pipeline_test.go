@@ -99,9 +99,9 @@ func (r *recorder) Write(b *capture.Batch) error {
 	return r.written.add(r.t, int(b.Frames[0].CapLen), r.prepared)
 }
 
-// TestEach takes batches through any number of workers, to the stream's end or an
+// TestRun takes batches through any number of workers, to the stream's end or an
 // error of either side.
-func TestEach(t *testing.T) {
+func TestRun(t *testing.T) {
 	broken, full := errors.New("broken"), errors.New("full")
 	never := func(int) error { return nil }
 	at := func(bad int) func(int) error {
@@ -151,9 +151,9 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestEachCancelled leaves a source that says nothing any more: all that came before
+// TestRunCancelled leaves a source that is silent: all that came before
 // was applied, and nothing is afterwards.
-func TestEachCancelled(t *testing.T) {
+func TestRunCancelled(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		ctx, cancel := context.WithCancel(context.Background())
 		hang := make(chan struct{})

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -29,13 +30,13 @@ func TestOutlastsFailures(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a folder with an open file cannot be renamed on Windows")
 	}
-	g := &forge.File{Order: binary.BigEndian}
-	g.Section(forge.UnknownLength)
+	g := &capturetest.File{Order: binary.BigEndian}
+	g.Section(encoding.UnknownLength)
 	g.Interface(1, 0)
 	const sent = 40
 	for i := range sent {
 		if i == 17 { // learned while nothing can be written
-			g.Section(forge.UnknownLength)
+			g.Section(encoding.UnknownLength)
 			g.Interface(1, 0)
 		}
 		g.Enhanced(0, uint64(i)*1e6, []byte{byte(i)}, 1)
@@ -76,7 +77,7 @@ func TestOutlastsFailures(t *testing.T) {
 				}
 				r.waitCompleted()
 				if i == 25 {
-					if r.Err() == nil {
+					if r.err == nil {
 						t.Fatal("nothing failed")
 					}
 					mend()
@@ -84,7 +85,7 @@ func TestOutlastsFailures(t *testing.T) {
 				}
 				_ = r.Write(b, nil) // a failure to complete a file may come later
 				r.waitCompleted()
-				err := r.Err()
+				err := r.err
 				if (err != nil) != (i >= 20 && i < 25) {
 					t.Fatalf("packet %d: %v", i, err)
 				}
@@ -109,10 +110,10 @@ func TestOutlastsFailures(t *testing.T) {
 	}
 }
 
-// TestEnds in other ways than by Commit alone.
+// TestEnds ends a File in other ways than Commit.
 func TestEnds(t *testing.T) {
 	dir := t.TempDir()
-	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
+	batches := oneByOne(t, capturetest.Pcap(1, 12, 1, 0))
 	r := newFile(t, filepath.Join(dir, "out"), Options{Every: 10 * time.Second})
 	for _, b := range batches {
 		if err := r.Write(b, nil); err != nil {

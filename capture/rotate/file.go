@@ -11,76 +11,73 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// ErrCannotRotate is returned for outputs that are no files that could be several.
+// ErrCannotRotate says that the output is not a regular file.
 var ErrCannotRotate = errors.New("cannot be rotated")
 
-// Options says when a File begins another one.
+// Options says when a File begins a new file.
 type Options struct {
-	// Size is the most bytes that a file gets, counted before any compression; 0 is
-	// no limit. A file that holds a single packet or block may be larger, and none
-	// is limited to less than twice the headers that it begins with.
+	// Size is the most bytes of a file before any compression; 0 is no limit. A file with
+	// a single packet or block may be larger. The limit is at least twice the headers at
+	// the start of a file.
 	Size int64
-	// Every is the length of intervals of packet time, aligned to 1970 in UTC, whose
-	// packets have files of their own; 0 is one interval without end.
+	// Every is the length of intervals of packet time, aligned to 1970 in UTC. Each
+	// interval has files of its own. 0 is one interval without end.
 	Every time.Duration
 	// Keep is how many complete files stay, beside the one being written, and KeepBytes
-	// how much they hold: the oldest beyond either are removed, those of earlier runs
-	// with names of the same pattern among them, but never the newest. 0 keeps all.
+	// how many bytes they hold. The oldest files beyond either are removed, also those of
+	// earlier runs with names of the same pattern, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
-	// Merged is what pcapfile.NewWriter has to be told of the Source.
+	// Merged is as in pcapfile.WriterOptions.
 	Merged bool
 	// Output is for each file.
 	Output outfile.Options
-	// Completed is told each file that has its name, and Warn what else went wrong with
-	// files that are complete. They may be called from another goroutine; nil tells
-	// nobody.
+	// Completed gets the name of each complete file, and Warn the problems with files that
+	// are complete. They may be called from another goroutine. Both may be nil.
 	Completed func(name string, packets uint64)
 	Warn      func(error)
 }
 
 // Stats counts what a File has done.
 type Stats struct {
-	Files   uint64 // complete ones, those removed again included
+	Files   uint64 // complete ones, also those that were removed since
 	Packets uint64 // in complete files and in the one being written
-	Bytes   uint64 // of these, as files hold them before any compression
-	Lost    uint64 // packets of files that failed, and of those that nobody wrote
+	Bytes   uint64 // of these files, before any compression
+	Lost    uint64 // packets of files that failed, and packets that were not written
 }
 
-// File is a capture.Writer to one file after another, each of which can be read without the
-// others and appears under its name only when it is complete, as an outfile.File does.
+// File is a capture.Writer to a series of files. Each can be read without the others, and
+// appears under its name only when it is complete: see outfile.File.
 //
-// Files are those that pcapfile.NewWriter would make of one, cut between packets: one behind
-// the other they hold the same packets and blocks, each packet in the same bytes.
-// Each begins with the file header, or the section header and all descriptions of
-// interfaces, that its packets need. Name resolution and decryption secrets blocks of
-// the section are repeated too, up to 1 MiB of them; all other blocks are only where
-// they stood. Where the files are cut depends neither on how the stream came in
-// batches nor on how fast. Headers after which no packet comes make no file.
+// The files are the output of pcapfile.NewWriter, cut between packets. In order they hold
+// the same packets and blocks, each packet in the same bytes. Each file begins with the file
+// header, or with the section header and the descriptions of interfaces that its packets
+// need. It repeats name resolution and decryption secrets blocks of the section, up to
+// 1 MiB of them. All other blocks are only where they were. The cuts depend neither on the
+// batches of the stream nor on its speed. Headers without packets make no file.
 //
-// A file ends before the packet or block that would take it beyond Size, and before
-// the first packet of a later interval. Packets without a time, and packets older than
-// the interval, go to the file being written: none goes back.
+// A file ends before the packet or block that would take it beyond Size, and before the
+// first packet of a later interval. Packets without a time, and packets from before the
+// interval, go to the file being written.
 //
-// A false time does not end a file. An interval is an outlier that begins more than a year
-// after that being written, or, where Tick tells the time, more than a minute after both, or
-// more than a minute before it. One interval takes the place of the year and the minute
-// where it is longer. Packets of an outlier go to the file being written, until a
-// calendar.Clock believes them: then a new file begins, and rotation goes on from there.
+// A false time does not end a file. An interval is an outlier if it begins more than a
+// minute before the one being written, or more than a year after it. If Tick tells the wall
+// clock, that year is a minute, after both the interval and the clock. An interval longer
+// than the minute or the year takes its place. Packets of an outlier go to the file being
+// written, until a calendar.Clock accepts their time. Then a new file begins, and rotation
+// goes on from there.
 //
-// The name of a file is the name given to New with the time of the file's first packet
-// of its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Until
-// there is a time all its digits are 0, and the times in names go back only with the
-// interval. A name that is taken gets a number, as in
-// cap-20261121T220000.000Z_002.pcapng: no file is ever replaced.
+// The name of a file is the name given to New with the time of the file's first packet in
+// its interval, in UTC: cap.pcapng becomes cap-20261121T220000.000Z.pcapng. Before the first
+// time, all digits are 0. Times in names go back only with the interval. A name that is
+// taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is replaced.
 //
-// A file is completed while the next one is written, so that a slow disk does not hold
-// up Write; before one more, Write waits for it.
+// A file is completed while the next one is written, so a slow disk does not delay Write.
+// Before a third file, Write waits for it.
 //
-// An error ends the file being written, also where the one before could not be
-// completed: what it has of packets stays under a name with ".partial" before its
-// ending. Complete files stay. Retry begins a new one, so a capture that goes on can
-// outlast a full disk:
+// An error ends the file being written, even an error of the file before. Its packets stay
+// under a name with ".partial" before its ending. Complete files stay. After Retry, Write
+// begins a new file. So a capture can outlast a full disk:
 //
 //	err := r.Write(b, drop) // every batch, also while it fails
 //	if err != nil && time.Since(tried) > 5*time.Second {
@@ -105,12 +102,11 @@ type File struct {
 	stats Stats
 }
 
-// New checks that files can be made where name says; none is made before
-// there is something to write.
+// New checks that files can be made in the folder of name. It makes none: the first file
+// begins with the first packet or block.
 //
-// Names of standard output, devices, pipes, sockets and folders give an error that
-// wraps ErrCannotRotate; what keeps files from being made is a *fs.PathError. It
-// panics when an option is negative.
+// For standard output, devices, pipes, sockets and folders the error wraps
+// ErrCannotRotate. Other errors are an *fs.PathError. New panics if an option is negative.
 func New(name string, opt Options) (*File, error) {
 	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 || opt.KeepBytes < 0 {
 		panic(fmt.Sprintf("rotate: New: %+v", opt))
@@ -129,7 +125,7 @@ func New(name string, opt Options) (*File, error) {
 	return r, nil
 }
 
-// probe makes a file and removes it, and asks for a name as long as they get.
+// probe makes a file and removes it, and tests whether the longest name is too long.
 func (r *File) probe() error {
 	outfile.Sweep(r.name)
 	o, err := outfile.CreateNew(r.name, nil, outfile.Options{NoSync: true})
@@ -150,12 +146,12 @@ func (r *File) probe() error {
 	return errors.Join(err, o.Discard())
 }
 
-// Tick ends the file being written if now is past its interval, as the first packet
-// after it would; the next packet then begins a new one. It is for captures that may be
-// silent, and has to be called all the time: a clock that is more than a minute past the
-// interval, or another interval, is not that of the packets, and ends nothing. Now should
-// lag behind the clock by as much as packets take to arrive, for those that come later
-// than a Tick past their interval are in the file after it. An error is that of Write.
+// Tick ends the file being written if now is past its interval, as a packet of now would.
+// The next packet then begins a new file. It is for captures that may be silent. The caller
+// must call it all the time: a clock that is more than a minute and an interval past the
+// interval is not the clock of the packets, and ends nothing. Now should lag behind the
+// clock by the delay of packets: a packet that comes after the Tick past its interval is in
+// the next file. Errors are those of Write.
 func (r *File) Tick(now time.Time) error {
 	r.pollCompleted()
 	if r.intervals.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
@@ -164,11 +160,8 @@ func (r *File) Tick(now time.Time) error {
 	return r.err
 }
 
-// Err returns why nothing is written: the error of the file that failed last, or nil.
-func (r *File) Err() error { return r.err }
-
-// Retry has Write begin a new file after an error. Without one, or after Commit or
-// Discard, it does nothing.
+// Retry clears an error, so that Write begins a new file. Without an error, or after Commit
+// or Discard, it does nothing.
 func (r *File) Retry() {
 	if !r.ended {
 		r.err = nil
@@ -190,7 +183,7 @@ func (r *File) Stats() Stats {
 	return s
 }
 
-// Skipped returns how many blocks of the stream could not be carried over.
+// Skipped returns how many blocks of the stream could not be converted.
 func (r *File) Skipped() uint64 {
 	n := uint64(0)
 	if r.splitter != nil {
@@ -202,8 +195,7 @@ func (r *File) Skipped() uint64 {
 	return n
 }
 
-// Written returns how many packets are in files for sure: not those that are still
-// gathered.
+// Written returns how many packets are in files, without those that are still gathered.
 func (r *File) Written() uint64 {
 	n := r.stats.Packets
 	if r.file != nil {
@@ -212,8 +204,7 @@ func (r *File) Written() uint64 {
 	return n
 }
 
-// Flush writes what is gathered of the file being written, so that a disk that is full
-// shows.
+// Flush writes what was gathered for the file being written. A full disk shows as an error.
 func (r *File) Flush() error {
 	if r.file != nil {
 		if err := r.file.enc.Flush(); err != nil {
@@ -223,15 +214,15 @@ func (r *File) Flush() error {
 	return r.err
 }
 
-// Close passes on what is still gathered, as that of any Writer, and waits for the file
-// before the one being written.
+// Close writes what was gathered, as any Writer does, and waits until the file before is
+// complete.
 func (r *File) Close() error {
 	r.waitCompleted()
 	return r.Flush()
 }
 
-// Commit completes the file being written. It returns the error that Write returned
-// last, unless there was a Retry. Further calls return the same result.
+// Commit completes the file being written. It returns the last error of Write, or nil after
+// Retry. Further calls return the same result.
 func (r *File) Commit() error {
 	if r.file != nil {
 		r.close()
@@ -241,8 +232,8 @@ func (r *File) Commit() error {
 	return r.err
 }
 
-// Discard removes what was written of the file that is not complete. After Commit or
-// Discard it does nothing and returns nil.
+// Discard removes the file that is not complete. After Commit or Discard it does nothing and
+// returns nil.
 func (r *File) Discard() error {
 	if r.ended {
 		return nil

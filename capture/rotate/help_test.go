@@ -12,11 +12,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// rotated is what a Rotation left in a folder of its own.
+// rotated is the content of the folder of a File.
 type rotated struct {
 	names []string // in the order of names, or in which they were written
 	files [][]byte
@@ -154,7 +153,7 @@ func records(t *testing.T, data []byte) (all []string) {
 }
 
 // chunked opens a capture in batches of about so many bytes.
-func chunked(t *testing.T, g *forge.File, chunk int) capture.Source {
+func chunked(t *testing.T, g *capturetest.File, chunk int) capture.Source {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(g.Bytes()), "in", pcapfile.Options{ChunkSize: chunk})
 	if err != nil {
@@ -164,7 +163,7 @@ func chunked(t *testing.T, g *forge.File, chunk int) capture.Source {
 }
 
 // oneByOne makes a batch of each packet of a stream.
-func oneByOne(t *testing.T, g *forge.File) (batches []*capture.Batch) {
+func oneByOne(t *testing.T, g *capturetest.File) (batches []*capture.Batch) {
 	t.Helper()
 	if err := capturetest.Each(t, source(t, g.Bytes(), "in"), func(b *capture.Batch) {
 		pos := 0
@@ -185,7 +184,7 @@ func oneByOne(t *testing.T, g *forge.File) (batches []*capture.Batch) {
 
 // inputs are streams of every kind, in batches of any size.
 var inputs = func() map[string]func(t *testing.T, chunk int) (src capture.Source, merged bool) {
-	le, be := forge.NG(binary.LittleEndian, 60), forge.NG(binary.BigEndian, 60)
+	le, be := capturetest.NG(binary.LittleEndian, 60), capturetest.NG(binary.BigEndian, 60)
 	inputs := map[string]func(t *testing.T, chunk int) (capture.Source, bool){
 		"pcapng":            func(t *testing.T, c int) (capture.Source, bool) { return chunked(t, le, c), false },
 		"big-endian pcapng": func(t *testing.T, c int) (capture.Source, bool) { return chunked(t, be, c), false },
@@ -193,18 +192,18 @@ var inputs = func() map[string]func(t *testing.T, chunk int) (src capture.Source
 			return pcapfile.Concat([]capture.Source{chunked(t, be, c), chunked(t, le, c)}), false
 		},
 		"joined pcap and pcapng": func(t *testing.T, c int) (capture.Source, bool) {
-			return pcapfile.Concat([]capture.Source{chunked(t, forge.Pcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
+			return pcapfile.Concat([]capture.Source{chunked(t, capturetest.Pcap(2, 90, 1, 0), c), chunked(t, le, c)}), false
 		},
 		"merged pcap": func(t *testing.T, c int) (capture.Source, bool) {
-			return pcapfile.Merge([]capture.Source{chunked(t, forge.Pcap(3, 90, 1, 0), c), chunked(t, forge.Pcap(0, 70, 1, 99), c)}, nil), true
+			return pcapfile.Merge([]capture.Source{chunked(t, capturetest.Pcap(3, 90, 1, 0), c), chunked(t, capturetest.Pcap(0, 70, 1, 99), c)}, nil), true
 		},
 		"merged pcapng": func(t *testing.T, c int) (capture.Source, bool) {
-			return pcapfile.Merge([]capture.Source{chunked(t, le, c), chunked(t, be, c), chunked(t, forge.Pcap(4, 70, 101, 0), c)}, nil), true
+			return pcapfile.Merge([]capture.Source{chunked(t, le, c), chunked(t, be, c), chunked(t, capturetest.Pcap(4, 70, 101, 0), c)}, nil), true
 		},
 	}
-	for i, k := range forge.PcapKinds {
+	for i, k := range capturetest.PcapKinds {
 		inputs[k.Name] = func(t *testing.T, c int) (capture.Source, bool) {
-			return chunked(t, forge.Pcap(i, 130, 1, 65535), c), false
+			return chunked(t, capturetest.Pcap(i, 130, 1, 65535), c), false
 		}
 	}
 	return inputs

@@ -26,12 +26,12 @@ func addSaturating(t int64, d time.Duration) int64 {
 	return t + int64(d)
 }
 
-// maxJump is how far ahead of all others an interval may be that is believed at
-// once, where nobody tells the time: captures of other days follow.
+// maxJump is how far ahead of all others an interval may be to be accepted at once, if the
+// wall clock is not known: captures of other days follow.
 const maxJump = 365 * 24 * time.Hour
 
-// intervals knows the interval that is being written. Its clock goes by the starts of
-// intervals, so that it does not depend on packets that are dropped.
+// intervals knows the interval being written. Its clock observes the starts of intervals, so
+// it does not depend on packets that are dropped.
 type intervals struct {
 	every      time.Duration // 0: there is only one
 	start, end int64         // end is NoTime until the first packet that has a time
@@ -53,8 +53,8 @@ func (s *intervals) contains(t int64) bool {
 // moveTo makes the interval that begins at start the present one.
 func (s *intervals) moveTo(start int64) { s.start, s.end = start, addSaturating(start, s.every) }
 
-// ends reports whether a packet of time t ends the interval, and turns to that in which t
-// lies: a later one, or an earlier one where the clock was set back.
+// ends reports whether a packet of time t ends the interval. If so, the interval of t
+// becomes the present one: a later one, or an earlier one if the clock was set back.
 func (s *intervals) ends(t int64) bool {
 	if s.every == 0 || !calendar.HasTime(t) {
 		return false
@@ -74,8 +74,8 @@ func (s *intervals) ends(t int64) bool {
 	return false
 }
 
-// tick reports whether the interval is over by the wall clock, and turns to the next. A wall
-// clock that is far from the packets' tells nothing of their intervals.
+// tick reports whether the interval is over by the wall clock, and moves to the next one. A
+// wall clock that is far from the times of packets does not count.
 func (s *intervals) tick(now int64) bool {
 	s.clock.Wall(now)
 	s.clock.Ahead = max(s.every, calendar.Tolerance)
@@ -87,7 +87,7 @@ func (s *intervals) tick(now int64) bool {
 	return true
 }
 
-// mayEnd reports whether over could say so of any of the frames, or has to see them.
+// mayEnd reports whether ends could return true for any of the frames, or has to see them.
 func (s *intervals) mayEnd(frames []capture.Frame) bool {
 	if s.every == 0 {
 		return false

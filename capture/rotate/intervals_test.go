@@ -14,7 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -57,9 +57,9 @@ func TestInterval(t *testing.T) {
 			[]string{"20231214T220000.000Z: 2592000 1 2592001 3600 2592002 7200", "20231214T230000.000Z: 2595600"}},
 		{"late by an interval", []int64{7200, 1, 3600, 3601, 7201}, []string{"20231115T000000.000Z: 7200 1 3600 3601 7201"}},
 	} {
-		g := &forge.File{Order: binary.LittleEndian}
-		g.Section(forge.UnknownLength)
-		g.Interface(1, 0, g.Option(forge.TSResol, []byte{0}), g.End())
+		g := &capturetest.File{Order: binary.LittleEndian}
+		g.Section(encoding.UnknownLength)
+		g.Interface(1, 0, g.Option(encoding.OptTSResol, []byte{0}), g.End())
 		for _, at := range tt.times {
 			if at == noStamp {
 				g.Simple([]byte("x"))
@@ -113,9 +113,9 @@ func words(from int64, n int) (all string) {
 func TestFalseTimes(t *testing.T) {
 	const start, n, every = 1_700_000_000, 3000, time.Minute
 	rnd := rand.New(rand.NewPCG(4, 4))
-	g := &forge.File{Order: binary.LittleEndian}
-	g.Section(forge.UnknownLength)
-	g.Interface(1, 0, g.Option(forge.TSResol, []byte{0}), g.End())
+	g := &capturetest.File{Order: binary.LittleEndian}
+	g.Section(encoding.UnknownLength)
+	g.Interface(1, 0, g.Option(encoding.OptTSResol, []byte{0}), g.End())
 	for i := range n {
 		at := uint64(start + i)
 		switch rnd.IntN(50) {
@@ -141,7 +141,7 @@ func TestFalseTimes(t *testing.T) {
 	}
 }
 
-// TestClock judges times by the clock that Tick tells, where it does.
+// TestClock judges times by the clock of Tick.
 func TestClock(t *testing.T) {
 	const s, m, h = int64(time.Second), int64(time.Minute), int64(time.Hour)
 	type step struct {
@@ -190,13 +190,13 @@ func TestClock(t *testing.T) {
 func TestTick(t *testing.T) {
 	dir := t.TempDir()
 	r := newFile(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Hour})
-	g := forge.Pcap(1, 3, 1, 0) // at 1_600_000_000, 12:26:40
+	g := capturetest.Pcap(1, 3, 1, 0) // at 1_600_000_000, 12:26:40
 	hour := time.Unix(1_600_000_000, 0).Truncate(time.Hour)
 	tick := func(at time.Time, files int) {
 		t.Helper()
 		err := r.Tick(at)
 		r.waitCompleted()
-		if err := errors.Join(err, r.Err()); err != nil {
+		if err := errors.Join(err, r.err); err != nil {
 			t.Fatal(err)
 		}
 		if names, _ := filepath.Glob(filepath.Join(dir, "out*")); len(names) != files {

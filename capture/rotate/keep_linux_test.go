@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
@@ -37,12 +37,13 @@ func sticky(t *testing.T, name string) {
 	t.Cleanup(func() { _ = set(0) })
 }
 
-// TestKeepsWhatItMust has an old file that cannot be removed: it is told once, and no packet is lost.
+// TestKeepsWhatItMust has an old file that cannot be removed: Warn gets it once, and no packet
+// is lost.
 func TestKeepsWhatItMust(t *testing.T) {
 	dir := t.TempDir()
 	var warnings []error
 	r := newFile(t, filepath.Join(dir, "out.pcap"), Options{Every: time.Second, Keep: 2, Warn: func(err error) { warnings = append(warnings, err) }})
-	batches := oneByOne(t, forge.Pcap(1, 12, 1, 0))
+	batches := oneByOne(t, capturetest.Pcap(1, 12, 1, 0))
 	for i, b := range batches {
 		if i == 2 {
 			r.waitCompleted()

@@ -1,18 +1,25 @@
 package rotate
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// untimed stands in names where no packet had a time; it comes before all times.
+// untimed takes the place of the time in names of files without times. It sorts before all
+// times.
 const untimed = "00000000T000000.000Z"
 
-// names makes the names of files. They come in the order of their times, also where packets
-// do not, but for those of an interval that the rotation went back to.
+// names makes the names of files. They are in order even if the times of packets are not.
+// Only an interval to which the rotation went back breaks the order.
 type names struct {
 	stem, ending string
 	every        time.Duration // of the intervals, 0 for one
@@ -20,7 +27,7 @@ type names struct {
 	number       int           // of the latest name with that time
 }
 
-// newNames takes a name apart: cap.pcapng.zst into cap and .pcapng.zst.
+// newNames splits a name: cap.pcapng.zst into cap and .pcapng.zst.
 func newNames(name string, every time.Duration) names {
 	stem, ending := outfile.SplitName(name)
 	return names{stem: stem, ending: ending, every: every, time: capture.NoTime}
@@ -48,4 +55,90 @@ func (n *names) next() string {
 		at += fmt.Sprintf("_%03d", n.number)
 	}
 	return n.stem + "-" + at + n.ending
+}
+
+// keptFile is a complete file of a pattern.
+type keptFile struct {
+	name   string // in the folder
+	time   string // in its name
+	number int    // 1 where the name has none
+	size   int64
+}
+
+// pattern matches the names that files of these names may have, in their folder.
+func (n *names) pattern() *regexp.Regexp {
+	return regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(n.stem)) + `-(\d{8}T\d{6}\.\d{3}Z)(?:_(\d+))?(?:` +
+		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
+}
+
+// complete lists the complete files of all runs, the oldest first.
+func (n *names) complete() ([]keptFile, error) {
+	entries, err := os.ReadDir(filepath.Dir(n.stem + n.ending))
+	if err != nil {
+		return nil, err
+	}
+	var all []keptFile
+	pattern := n.pattern()
+	for _, e := range entries {
+		m := pattern.FindStringSubmatch(e.Name())
+		if m == nil || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil { // it was removed meanwhile
+			continue
+		}
+		number, _ := strconv.Atoi(m[2])
+		all = append(all, keptFile{name: e.Name(), time: m[1], number: max(number, 1), size: info.Size()})
+	}
+	slices.SortFunc(all, func(a, b keptFile) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
+	})
+	return all, nil
+}
+
+// prune removes the oldest files beyond those to keep. It warns once of a file that it
+// cannot remove, and removes another one instead.
+func (r *File) prune() {
+	if r.opt.Keep == 0 && r.opt.KeepBytes == 0 {
+		return
+	}
+	files, err := r.names.complete()
+	if err != nil {
+		r.warn(err)
+		return
+	}
+	left, size := len(files), int64(0)
+	for i := range files {
+		size += files[i].size
+	}
+	for i := 0; i < len(files)-1 && r.exceedsKeep(left, size); i++ {
+		if r.remove(filepath.Join(filepath.Dir(r.name), files[i].name)) {
+			left--
+			size -= files[i].size
+		}
+	}
+}
+
+func (r *File) exceedsKeep(files int, size int64) bool {
+	return r.opt.Keep > 0 && files > r.opt.Keep || r.opt.KeepBytes > 0 && size > r.opt.KeepBytes
+}
+
+// remove reports whether a file is gone.
+func (r *File) remove(name string) bool {
+	err := os.Remove(name)
+	if err == nil || os.IsNotExist(err) {
+		return true
+	}
+	if !r.unremovable[name] {
+		r.unremovable[name] = true
+		r.warn(fmt.Errorf("an old file stays: %w", err))
+	}
+	return false
+}
+
+func (r *File) warn(err error) {
+	if r.opt.Warn != nil {
+		r.opt.Warn(err)
+	}
 }

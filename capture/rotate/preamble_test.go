@@ -6,14 +6,14 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
-	"github.com/flowdedup/flowdedup/capture/internal/forge"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 // TestRepeats has names and secrets in every file of their section, and other
 // blocks once.
 func TestRepeats(t *testing.T) {
-	for _, order := range []forge.Order{binary.LittleEndian, binary.BigEndian} {
-		g := forge.NG(order, 40)
+	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
+		g := capturetest.NG(order, 40)
 		got := rotate(t, source(t, g.Bytes(), "in"), Options{Size: 1500}, none)
 		seen := map[uint32]int{}
 		for i, data := range got.files {
@@ -32,7 +32,7 @@ func TestRepeats(t *testing.T) {
 				seen[kind] += n
 			}
 		}
-		for _, kind := range []uint32{capture.BlockCustom, forge.Journal, capture.BlockStatistics} {
+		for _, kind := range []uint32{capture.BlockCustom, capture.BlockJournal, capture.BlockStatistics} {
 			if seen[kind] != 2 {
 				t.Errorf("%s: %d blocks of type %d in %d files, want 2", order, seen[kind], kind, len(got.files))
 			}
@@ -43,8 +43,8 @@ func TestRepeats(t *testing.T) {
 // TestPreambleBound repeats no more than its bounds.
 func TestPreambleBound(t *testing.T) {
 	const repeated = 1 << 20 // bytes of names and secrets in each file
-	g := &forge.File{Order: binary.LittleEndian}
-	g.Section(forge.UnknownLength)
+	g := &capturetest.File{Order: binary.LittleEndian}
+	g.Section(encoding.UnknownLength)
 	g.Interface(1, 0)
 	for range 5 {
 		g.Block(capture.BlockDecryption, make([]byte, repeated/2-64))

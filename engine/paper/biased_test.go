@@ -168,12 +168,7 @@ func digestOf(id uint64) digest.Digest {
 	return digest.Digest{mix64(2*id + 1), mix64(2*id + 2)}
 }
 
-func mix64(x uint64) uint64 {
-	x *= 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+func mix64(x uint64) uint64 { return splitMix(x * golden) }
 
 // errorCounts holds a run's errors. The papers' rates are falsePositives /
 // distinct and falseNegatives / duplicates.

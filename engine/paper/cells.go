@@ -88,11 +88,34 @@ func scale(x, m uint64) uint64 {
 	return high
 }
 
+// independentPositions fills pos with the values of len(pos) hash functions of range
+// [0,m) that are independent of each other, as sliced filters need them. With the double
+// hashing of [positions], one in some hundred elements has all its bits close together or
+// at regular distances. In one array this is harmless. In slices such bits all lie in
+// failed ones far more often than by chance.
+func independentPositions(pos []uint64, d digest.Digest, m uint64) {
+	step := uint64(0)
+	for i := range pos {
+		step += golden
+		pos[i] = scale(splitMix(d[0]^splitMix(d[1]+step)), m)
+	}
+}
+
+// golden is 2^64 over the golden ratio, the step of the SplitMix64 generator.
+const golden = 0x9e3779b97f4a7c15
+
+// splitMix is the output function of the SplitMix64 generator (Steele, Lea, Flood,
+// Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), a bijection.
+func splitMix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
 // newRandom returns the generator of a filter's random choices. Each filter has its own,
 // so its run does not depend on what else runs.
 func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
 
 func newSource(seed uint64) *rand.PCG {
-	const stream = 0x9e3779b97f4a7c15 // any constant: the second half of PCG's state
-	return rand.NewPCG(seed, stream)
+	return rand.NewPCG(seed, golden) // any constant as the second half of the state
 }

@@ -260,15 +260,9 @@ func (f fingerprints) of(x uint64) uint64 {
 	return value
 }
 
-// rehash returns value number i of a sequence that x determines: SplitMix64
-// (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA
-// 2014). Every 64-bit value occurs in the sequence.
-func rehash(x, i uint64) uint64 {
-	x += i * 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
+// value occurs in it.
+func rehash(x, i uint64) uint64 { return splitMix(x + i*golden) }
 
 // floorPowerOfTwo returns the largest power of two up to n, which is at least 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

@@ -232,25 +232,3 @@ func (s *Sliced) countPositions(visited, live int) {
 		}
 	}
 }
-
-// independentPositions fills pos with the values of len(pos) hash functions of range
-// [0,m) that are independent of each other, as sliced filters need them. With the double
-// hashing of [positions], one in some hundred elements has all its bits close together or
-// at regular distances. In one array this is harmless. In slices such bits all lie in
-// failed ones far more often than by chance.
-func independentPositions(pos []uint64, d digest.Digest, m uint64) {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio, the generator's step
-	step := uint64(0)
-	for i := range pos {
-		step += golden
-		pos[i] = scale(splitMix(d[0]^splitMix(d[1]+step)), m)
-	}
-}
-
-// splitMix is the output function of the SplitMix64 generator (Steele, Lea, Flood,
-// Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), a bijection.
-func splitMix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}

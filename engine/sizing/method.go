@@ -33,7 +33,7 @@ type Method struct {
 
 	kinds     []Kind
 	ipv4Only  bool
-	keysOnly  bool // it counts, and judges no packets
+	keysOnly  bool // it only counts, and finds no copies of packets
 	yardstick bool
 	// betterThan names a method that hides this one unless this one is better.
 	betterThan string
@@ -157,10 +157,10 @@ func noCandidate(q *Question, all []*Method) error {
 			continue
 		}
 		if slices.Contains(m.kinds, q.Kind) && m.keysOnly {
-			return impossible("%s counts keys, and judges no packets; methods that do: %s", m.Name, strings.Join(names, ", "))
+			return impossible("%s only counts keys; methods that find copies of packets: %s", m.Name, strings.Join(names, ", "))
 		}
 		if slices.Contains(m.kinds, q.Kind) {
-			return impossible("%s is for IPv4 addresses alone; methods for all elements: %s", m.Name, strings.Join(names, ", "))
+			return impossible("%s only takes IPv4 addresses; methods for all elements: %s", m.Name, strings.Join(names, ", "))
 		}
 		return impossible("%s cannot express a window of kind %v; methods that can: %s", m.Name, q.Kind, strings.Join(names, ", "))
 	}

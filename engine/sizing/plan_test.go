@@ -175,7 +175,7 @@ func TestImpossible(t *testing.T) {
 		{Question{Fixed: Parameters{K: 4}}, "no method is named"},
 		{Question{Method: "magic"}, "methods for a window of kind unbounded: timed, lru, rows, sbf"},
 		{with(func(q *Question) { q.Method = "sbf" }), "cannot express a window of kind sliding; methods that can: timed"},
-		{Question{Kind: Landmark, Elements: 9, Key: Other, Method: "exact-rows"}, "IPv4 addresses alone"},
+		{Question{Kind: Landmark, Elements: 9, Key: Other, Method: "exact-rows"}, "only takes IPv4 addresses"},
 		{Question{Kind: Sliding}, "0 elements in the window, must be from 1"},
 		{with(func(q *Question) { q.Distinct = 1.5 }), "at most 1"},
 		{with(func(q *Question) { q.FPR = math.NaN() }), "between 0 and 1"},

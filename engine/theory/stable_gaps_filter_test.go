@@ -29,8 +29,8 @@ func repeatingStream(n int, shortest, longest float64, seed uint64) []uint64 {
 	return elements
 }
 
-// gapsOf returns a stream's gap distribution, with gaps that differ by less than a
-// tenth put together.
+// gapsOf returns a stream's gap distribution. It merges gaps that differ by less than a
+// tenth.
 func gapsOf(elements []uint64) []theory.Gap {
 	last := map[uint64]int{}
 	var weights [400]float64
@@ -49,7 +49,7 @@ func gapsOf(elements []uint64) []theory.Gap {
 	return gaps
 }
 
-// digestOf stands for a keyed hash.
+// digestOf replaces a keyed hash.
 func digestOf(element uint64) digest.Digest {
 	random := rand.NewPCG(element, 1)
 	return digest.Digest{random.Uint64(), random.Uint64()}
@@ -75,13 +75,13 @@ func countErrors(f paper.Filter, elements []uint64) (fpr, fnr float64) {
 	return fpr / distinct, fnr / duplicates
 }
 
-// TestStableByCellBitsAgainstFilters runs the filters chosen for the gaps of a
-// stream over another stream of the same kind. Misses must be as expected, within 4 %
-// and 5 standard deviations of a count; the one chosen of all must miss the fewest,
-// and all keep the bound on false positives. The formulas are exact for streams
-// whose elements are all alike. Here some repeat often and set the same cells
-// again, so that false positives stay below their bound, and misses, which other
-// elements' cells make up for less often, come out a little above the formula.
+// TestStableByCellBitsAgainstFilters runs the filters chosen for the gaps of a stream
+// over another stream of the same kind. Misses must be as expected, within 4 % and 5
+// standard deviations of a count; the one chosen of all must miss the fewest, and all
+// keep the bound on false positives. The formulas are exact for streams whose elements
+// are all alike. Here some repeat often and set the same cells again. So false positives
+// stay below their bound, and misses are a little above the formula, since other
+// elements' cells hide them less often.
 func TestStableByCellBitsAgainstFilters(t *testing.T) {
 	const n, bits, fps = 200_000, 20_000, 0.05
 	for _, c := range []struct {

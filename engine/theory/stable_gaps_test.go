@@ -50,7 +50,7 @@ func TestStableByCellBits(t *testing.T) {
 	near(t, "best of all", best.FNR, lowest, 1e-12)
 }
 
-// TestStableBestMax has what DR06 says of its Figure 2: the shorter the gaps and the
+// TestStableBestMax checks what DR06 says of its Figure 2: the shorter the gaps and the
 // smaller the rate allowed, the larger the best Max.
 func TestStableBestMax(t *testing.T) {
 	const bits = 100_000

@@ -56,14 +56,13 @@ const maxEqualK = 64
 // section 4): an element is a duplicate if none of its K timers is zero and at least
 // AtLeast of them, k', are equal.
 //
-// The paper has the rate for k' = k and one other element only, which is
-// [AllTimersEqualFPR]. The formulas here take the positions of all elements as
-// uniform and independent, and each element as the only one of its time unit. The
-// j-th latest element is then the last to have set L_j timers, L_j being binomial of
-// K trials with chance (1-1/m)^(K(j-1)), and a timer looked at holds its value with
-// probability L_j/m. So the chance of any pattern among the K timers is a sum over
-// multinomial terms, with the moments of L_j in them, up to a share in the order of
-// K^2/m.
+// The paper only has the rate for k' = k and one other element, which is
+// [AllTimersEqualFPR]. The formulas here assume that the positions of all elements are
+// uniform and independent, and that each time unit has one element. The j-th latest
+// element is then the last to have set L_j timers, where L_j is binomial of K trials with
+// chance (1-1/m)^(K(j-1)), and a given timer holds its value with probability L_j/m. So
+// the chance of any pattern among the K timers is a sum over multinomial terms in the
+// moments of L_j, up to a share in the order of K^2/m.
 type EqualTimers struct {
 	Timers  int // m, at least 1
 	K       int // from 1 to 64
@@ -126,8 +125,7 @@ func (e EqualTimers) FNR(newer int) (float64, error) {
 	return min(1, small[e.K]), nil
 }
 
-// leftBy returns the expected share of timers that none of the given number of
-// elements has set.
+// leftBy returns the expected share of timers that so many elements leave unset.
 func (e EqualTimers) leftBy(elements int) float64 {
 	return 1 - powMinus(1/float64(e.Timers), float64(e.K)*float64(elements))
 }
@@ -147,9 +145,8 @@ func (e EqualTimers) moments(newer int) []float64 {
 	return moments
 }
 
-// assignments holds for c = 0, 1, ... the probability that c of the timers looked at
-// hold one of the values so far, in an allowed pattern, summed over the choices of
-// the c.
+// assignments holds, for c = 0, 1, ..., the probability that c of the K timers hold one
+// of the values so far, in an allowed pattern, summed over the choices of the c timers.
 type assignments []float64
 
 func newAssignments(k int) assignments {
@@ -158,8 +155,8 @@ func newAssignments(k int) assignments {
 	return a
 }
 
-// extend lets one more value be held by least to most of the timers that are left.
-// moments[i] is the probability that i given ones hold it.
+// extend adds one more value, which least to most of the remaining timers hold.
+// moments[i] is the probability that i given timers hold it.
 func (a assignments) extend(moments []float64, least, most int) {
 	before := make(assignments, len(a))
 	copy(before, a)
@@ -167,7 +164,7 @@ func (a assignments) extend(moments []float64, least, most int) {
 	a.addExtended(before, moments, least, most)
 }
 
-// addExtended adds what extend makes of before.
+// addExtended adds the extension of before.
 func (a assignments) addExtended(before assignments, moments []float64, least, most int) {
 	k := len(a) - 1
 	for c, sum := range before {

@@ -31,7 +31,8 @@ func (s *lastSetters) set(pos []int, element int) {
 	}
 }
 
-// group returns how many of the positions agree at most, 0 if one was never set.
+// group returns the size of the largest group of equal positions, or 0 if one was never
+// set.
 func (s *lastSetters) group(pos []int) (largest int) {
 	counts := map[int]int{}
 	for _, i := range pos {
@@ -144,8 +145,7 @@ func TestTimerContent(t *testing.T) {
 	near(t, "certain element", value[float64](t)(TimerContent([]float64{1}, window)), 1, 1e-12)
 }
 
-// content returns how many elements are held after so many events that how it began
-// does not matter.
+// content returns how many elements are held in the steady state.
 func content(chances []float64, window int, random *rand.Rand) (held float64) {
 	deliveredAt := make([]int, len(chances))
 	for i := range deliveredAt {

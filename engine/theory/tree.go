@@ -27,9 +27,9 @@ func (t Tree) widths(n int) ([]int, error) {
 	return widths, nil
 }
 
-// SparseFPR returns the false positive rate of a node of each level, the root's
-// first, after n distinct elements that came from all leaves evenly into a sparse
-// tree, whose nodes have disjoint sets: (1-e^(-k n'/m))^k with n' = n over the nodes
+// SparseFPR returns the false positive rate of a node of each level, the root's first,
+// after n distinct elements that came evenly from all leaves into a sparse tree, in which
+// the nodes of a level have disjoint sets: (1-e^(-k n'/m))^k with n' = n over the nodes
 // of the level (KNPS, section 6, "False positives"). The root's is the whole tree's,
 // sparse or dense, and that of a single filter (Proposition 3). Domain: n >= 0.
 func (t Tree) SparseFPR(n int) ([]float64, error) {
@@ -44,12 +44,12 @@ func (t Tree) SparseFPR(n int) ([]float64, error) {
 	return rates, nil
 }
 
-// FalseMatches returns for each level the probability that a new element's way up
-// ends there with a false match, given the false positive rates of the nodes on
-// the way, the root's first. A node's bits are among its parent's, so that a match
-// implies those above it, and the first match is at level j with rates[j] -
-// rates[j+1]. (KNPS, section 6, has the rate given that no child matched as if it did
-// not depend on that.) Domain: rates do not grow with the level, from 0 to 1.
+// FalseMatches returns for each level the probability that a new element's path ends
+// there with a false match. rates are the false positive rates of the nodes on the path,
+// the root's first. A node's bits are among its parent's, so a match implies matches
+// above it, and the first match is at level j with probability rates[j] - rates[j+1].
+// (KNPS, section 6, ignores that the rate depends on whether a child matched.) Domain:
+// rates do not grow with the level, from 0 to 1.
 func FalseMatches(rates []float64) ([]float64, error) {
 	matches := make([]float64, len(rates))
 	for level := len(rates) - 1; level >= 0; level-- {
@@ -73,11 +73,10 @@ func FalseMatches(rates []float64) ([]float64, error) {
 //
 //	1 - (1-p_d)^w
 //
-// where w is the number of nodes at level d and p_d their rate by [Tree.SparseFPR].
-// A false positive needs a match at level d or below, which implies one at level d.
-// It is a bound because the way up may stop at a lower match, whose
-// subtree alone is searched; KNPS has no formula. Domain: n >= 0,
-// 0 <= d <= len(FanOut).
+// where w is the number of nodes at level d and p_d their rate by [Tree.SparseFPR]. A
+// false positive needs a match at level d or below, which implies one at level d. It is a
+// bound because the path may stop at a lower match, and then only that subtree is
+// searched. KNPS has no formula. Domain: n >= 0, 0 <= d <= len(FanOut).
 func (t Tree) SparseTopDownFPR(n, d int) (float64, error) {
 	rates, err := t.SparseFPR(n)
 	if err != nil {

@@ -24,7 +24,8 @@ func TestJumpingBoundRatio(t *testing.T) {
 	}
 }
 
-// With one sub-window, or in the first window, it is a landmark window.
+// TestJumpingBeginsAsLandmark: with one sub-window, or in the first window, it is a
+// landmark window.
 func TestJumpingBeginsAsLandmark(t *testing.T) {
 	for d := 1; d <= 1000; d += 37 {
 		want := value[float64](t)(LandmarkBoundRatio(d))
@@ -42,8 +43,8 @@ func TestJumpingBeginsAsLandmark(t *testing.T) {
 	}
 }
 
-// The steady rate is the mean over the last 1/Q of the filling, here by the midpoint
-// rule, and the rates are in order.
+// TestJumpingRates checks that the steady rate is the mean over the last 1/Q of the load,
+// by the midpoint rule, and that the rates are in order.
 func TestJumpingRates(t *testing.T) {
 	for _, j := range []Jumping{
 		{1000, 1, 1, 100}, {1000, 3, 2, 100}, {50000, 9, 4, 1000}, {3000, 2, 100, 10},
@@ -65,9 +66,10 @@ func TestJumpingRates(t *testing.T) {
 	}
 }
 
-// Both steady rates against a table of cells that knows the sub-window of each cell's
-// latest setting, and of the latest one before. The slack is for terms of the order of
-// d/m and for the fillings of single runs, which vary by sqrt(1/m).
+// TestJumpingAgainstSimulation compares both steady rates with a table that holds, for
+// each cell, the sub-window of its latest setting and that of the latest one before. The
+// slack is for terms of the order of d/m and for the loads of single runs, which vary by
+// sqrt(1/m).
 func TestJumpingAgainstSimulation(t *testing.T) {
 	const runs, windows = 4, 100
 	r := rand.New(rand.NewPCG(8, 1))
@@ -107,8 +109,9 @@ func newJumpingCells(j Jumping) *jumpingCells {
 	return &jumpingCells{j, make([]int, j.Cells), make([]int, j.Cells), make([]int, j.D)}
 }
 
-// testAndSet returns 1 or 0: whether a new element's cells are all set in some asked
-// sub-window each, and whether they are so in the complete ones or all in sub.
+// testAndSet returns 1 or 0 for a new element: together, if each of its cells is set in
+// some queried sub-window; either, if all are set in the complete sub-windows, or all in
+// sub.
 func (c *jumpingCells) testAndSet(r *rand.Rand, sub int) (together, either int) {
 	together, complete, current := 1, 1, 1
 	for i := range c.chosen {

@@ -121,7 +121,7 @@ func EndBlock(p []byte, start int) []byte {
 }
 
 // AppendOption appends one option with its padding; a value that is too long is
-// cut.
+// truncated.
 func AppendOption(p []byte, code uint16, value string) []byte {
 	value = value[:min(len(value), maxOption)]
 	p = binary.LittleEndian.AppendUint16(p, code)

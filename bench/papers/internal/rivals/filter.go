@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -55,10 +56,7 @@ func hashesOf(d digest.Digest, lines int) hashes {
 // SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing does not suffice: lines
 // have so few positions that two of them cannot distinguish elements.
 func (p hashes) at(i int, m uint64) uint64 {
-	x := p.seed + uint64(i+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	high, _ := bits.Mul64(x^x>>31, m)
+	high, _ := bits.Mul64(stream.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
 	return high
 }
 

@@ -91,7 +91,8 @@ func (r burstRun) end(n int) uint64 {
 	return uint64(third + (third+r.burst-1)/r.burst)
 }
 
-// phaseOf returns the phase that event i of n counts for, phases for none.
+// phaseOf returns the phase that event i of n counts for, or phases if it counts for
+// none.
 func (r burstRun) phaseOf(i, n int) int {
 	third := n / 3
 	switch {
@@ -109,7 +110,7 @@ func (r burstRun) phaseOf(i, n int) int {
 	return phases
 }
 
-// one runs a stream.
+// one runs the stream of a seed.
 func (r burstRun) one(ctx context.Context, s *source, seed int) (out burstResult, err error) {
 	f, err := paper.NewDynamic(paper.DynamicConfig{
 		Filter: paper.TimerConfig{Timers: r.timers(), K: burstK, Window: r.window},

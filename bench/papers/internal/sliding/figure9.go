@@ -192,7 +192,7 @@ func equalRuns(window int) []equalRun {
 // timers returns the size of the filter.
 func (r equalRun) timers(s *source) int { return size(equalK, s.distinct(r.window), equalFPR) }
 
-// one runs a stream.
+// one runs the stream of a seed.
 func (r equalRun) one(ctx context.Context, s *source, seed int) (out equalResult, err error) {
 	f, err := paper.NewTimerSlices(paper.TimerConfig{
 		Timers: r.timers(s), K: equalK, Window: r.window, Equal: r.atLeast,

@@ -100,8 +100,10 @@ func Digest(element uint64) digest.Digest {
 	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }
 
-func mix(x uint64) uint64 {
-	x *= 0x9e3779b97f4a7c15
+func mix(x uint64) uint64 { return SplitMix(x * 0x9e3779b97f4a7c15) }
+
+// SplitMix is the output function of the SplitMix64 generator, a bijection.
+func SplitMix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

@@ -80,7 +80,7 @@ func TestKeepAll(t *testing.T) {
 // warns once for each other link type.
 func TestLinkTypes(t *testing.T) {
 	ctx := context.Background()
-	if _, err := bpf.Compile(ctx, "", capture.LinkEthernet, snapLen, ""); err != nil {
+	if _, err := new(bpf.Filter).For(ctx, capture.LinkEthernet, snapLen, ""); err != nil {
 		t.Skip(err)
 	}
 	interfaces := []capture.Interface{{LinkType: capture.LinkRaw}, {LinkType: capture.LinkEthernet}, {LinkType: capture.LinkRaw}, {LinkType: capture.LinkPPP}}

@@ -1,13 +1,16 @@
 package outfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 )
 
 // replacing is the destination of Create: it takes the place of an older file.
@@ -71,8 +74,7 @@ func (d *replacing) unchanged(input fs.FileInfo) error {
 	return nil
 }
 
-// overwrite copies the file into the one that could not be replaced, for a reason that
-// is given.
+// overwrite copies the file into the one that could not be replaced for this reason.
 func (d *replacing) overwrite(f *File, reason error) error {
 	if d.had == nil {
 		return reason
@@ -91,8 +93,8 @@ func (d *replacing) overwrite(f *File, reason error) error {
 	return nil
 }
 
-// copyInto makes dst hold the first n bytes of src and nothing else. Room is taken
-// first: a disk that is too full leaves dst as it was.
+// copyInto replaces the content of dst by the first n bytes of src. It reserves the room
+// first, so a full disk leaves dst unchanged.
 func copyInto(dst, src *os.File, n int64) error {
 	if err := reserve(dst, n); err != nil {
 		return err
@@ -124,7 +126,7 @@ func (d *replacing) close() error {
 	return errors.Join(err, d.dir.close())
 }
 
-// newName is the destination of CreateNew: its name is chosen when it is complete.
+// newName is the destination of CreateNew. It gets its name when it is complete.
 type newName struct {
 	tempFile
 	next func() string
@@ -164,7 +166,7 @@ func inFolder(next func() string) func() string {
 	return func() string { return filepath.Base(next()) }
 }
 
-// visible is the destination of Grow: a file that has its name already.
+// visible is the destination of CreateVisible: a file that already has its name.
 type visible struct {
 	dir  *folder
 	base string
@@ -177,7 +179,42 @@ func (d *visible) keep(f *File) (string, error) { return f.name, nil }
 func (d *visible) discard() error               { return d.dir.remove(d.base) }
 func (d *visible) close() error                 { return d.dir.close() }
 
-// checkInPlace returns ErrMoved if a name does not lead to its file any more.
+// direct is a destination that is written directly: a device, a pipe, a socket, or
+// standard output.
+type direct struct{}
+
+func (direct) regular() bool              { return false }
+func (direct) commit(*File) error         { return nil }
+func (direct) keep(*File) (string, error) { return "", nil }
+func (direct) discard() error             { return nil }
+func (direct) close() error               { return nil }
+
+// openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
+// so this may wait until ctx is done. The call to open then lasts until the process ends.
+func openDirect(ctx context.Context, name string) (*os.File, error) {
+	if IsStdout(name) {
+		// Opened by its path, it would start at offset 0 of a file that a shell
+		// opened for appending.
+		return os.Stdout, stdoutOpen()
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		done <- opened{file, err}
+	}()
+	select {
+	case o := <-done:
+		return o.file, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// checkInPlace returns ErrMoved if a name is no longer that of the file.
 func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
 	if err != nil {
@@ -202,4 +239,21 @@ func (d *folder) join(name string) string {
 		return d.path + name
 	}
 	return d.path + string(filepath.Separator) + name
+}
+
+// sync makes the names in a folder durable. It does nothing for folders that cannot be
+// opened or synced (Windows, some network file systems).
+func (d *folder) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := d.list()
+	if err != nil {
+		return nil
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
 }

@@ -1,5 +1,6 @@
-// Package capturetest walks sources for tests, and finds the shared captures. It opens
-// nothing by itself, so that the tests of all packages that read and write can use it.
+// Package capturetest helps the tests of packages that read and write captures. It builds
+// files piece by piece, also those that no program writes, walks sources, and finds the
+// shared captures. It opens nothing by itself.
 package capturetest
 
 import (

@@ -4,8 +4,12 @@ package outfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 )
 
 // lockFile is for systems whose locks end with the process.
 func lockFile(*os.File) error { return errors.ErrUnsupported }
+
+// keepOwner is for systems whose files have one owner and one group.
+func keepOwner(*os.File, fs.FileInfo) {}

@@ -3,7 +3,9 @@
 package outfile
 
 import (
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,5 +22,17 @@ func lockFile(f *os.File) error {
 			return ErrLocked
 		}
 		return err
+	}
+}
+
+// keepOwner gives a file the owner and the group of the one that it replaces, as far as
+// that is permitted.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if f.Chown(int(st.Uid), int(st.Gid)) != nil {
+		_ = f.Chown(-1, int(st.Gid)) // a group of ours
 	}
 }

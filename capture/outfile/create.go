@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 )
 
@@ -16,18 +15,23 @@ import (
 // not exist; Linux stops at 40 as well.
 const maxLinks = 40
 
-// ErrEmptyName is what an output without a name gives.
-var ErrEmptyName = errors.New("empty name")
+// Reasons why an output cannot be opened; test with errors.Is.
+var (
+	// ErrEmptyName says that the output has no name.
+	ErrEmptyName = errors.New("empty name")
+	// ErrStdoutClosed says that the process was started without standard output.
+	ErrStdoutClosed = errors.New("standard output is closed")
+)
 
-// Create opens an output that replaces an older file in Commit. The name "-" is
-// standard output; devices, pipes and sockets are written to as they are, and opening a
-// pipe waits for its reader until ctx is done. A symbolic link is followed: its target
-// is replaced, even where it does not exist yet. Unless opt.Plain is set, the ending of
-// the name selects a compression: .gz (gzip), .zst (Zstandard), .lz4 (LZ4 frame), each
-// at its fastest level, since the bytes come faster than any level can take them.
+// Create opens an output, which replaces an older file in Commit. The name "-" is standard
+// output. Devices, pipes and sockets are written directly; opening a pipe waits for its
+// reader until ctx is done. Commit follows a symbolic link, and replaces or creates its
+// target. Unless opt.Plain is set, the ending of the name selects a compression: .gz
+// (gzip), .zst (Zstandard) or .lz4 (LZ4 frame), each at its fastest level, since packets
+// come faster than any level.
 //
-// Errors are *fs.PathError with the name as given; an existing file that may not be
-// written, or a folder, is refused.
+// Errors are *fs.PathError with the name as given. An existing file that the user may not
+// write is an error, and so is a folder.
 func Create(ctx context.Context, name string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	if err := f.open(ctx); err != nil {
@@ -36,9 +40,8 @@ func Create(ctx context.Context, name string, opt Options) (*File, error) {
 	return f, f.addStages()
 }
 
-// CreateNew opens an output whose name is chosen in Commit: the first that next gives
-// and no file has. The names are in the folder of name, whose ending selects the
-// compression.
+// CreateNew opens an output whose name Commit chooses: the first name from next that no file
+// has. The names are in the folder of name, and the ending of name selects the compression.
 func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	dir, err := openFolder(folderOf(name))
@@ -53,9 +56,9 @@ func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	return f, f.addStages()
 }
 
-// CreateVisible makes a file that has its name from the start, and stays whatever happens: name,
-// or with a number where that is taken. The content reaches it in Flush. What is no
-// regular file is opened as by Create.
+// CreateVisible creates a file that has its name from the start, for captures without end.
+// The name gets a number if it is taken. The file stays whatever happens, and Flush writes
+// its content. Outputs that are not regular files open as in Create.
 func CreateVisible(ctx context.Context, name string, opt Options) (*File, error) {
 	f := &File{name: name, opt: opt}
 	if info, err := os.Stat(name); IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
@@ -66,7 +69,7 @@ func CreateVisible(ctx context.Context, name string, opt Options) (*File, error)
 		return nil, f.named("create", err)
 	}
 	sweep(dir)
-	for next := Numbered(SplitName(filepath.Base(name))); ; {
+	for next := numbered(SplitName(filepath.Base(name))); ; {
 		base := next()
 		if f.out, err = dir.open(base, os.O_RDWR|os.O_CREATE|os.O_EXCL, f.mode(0o666)); err == nil {
 			f.dest = &visible{dir: dir, base: base}
@@ -118,8 +121,8 @@ func (f *File) open(ctx context.Context) error {
 	return f.openReplacing(final, info)
 }
 
-// openReplacing opens the file that is to be final, where info is of the one that is
-// there, nil for none.
+// openReplacing opens the file that will be final. info describes the one that is there,
+// nil for none.
 func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	dir, err := openFolder(folderOf(final))
 	if err != nil {
@@ -155,13 +158,13 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	return nil
 }
 
-// notPermitted tells that a folder may not be written.
+// notPermitted reports whether err says that a folder may not be written.
 func notPermitted(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// checkWritable refuses what the user protected: a rename would ask for nothing
-// but the right to write to the folder.
+// checkWritable returns an error for a file that the user protected. A rename needs only the
+// right to write to the folder.
 func checkWritable(name string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -203,25 +206,8 @@ func followLinks(name string) (string, error) {
 }
 
 // folderOf returns what comes before the last part of a path. Unlike filepath.Dir
-// it leaves ".." in there, which leads elsewhere behind a symbolic link.
+// it keeps "..", which leads elsewhere after a symbolic link.
 func folderOf(name string) string {
 	dir, _ := filepath.Split(name)
 	return cmp.Or(dir, ".")
-}
-
-// sync makes the names in a folder last through a crash. Folders that cannot be opened
-// or synced (Windows, some network file systems) are left to the system.
-func (d *folder) sync() error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	dir, err := d.list()
-	if err != nil {
-		return nil
-	}
-	err = dir.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, dir.Close())
 }

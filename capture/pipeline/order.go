@@ -1,0 +1,118 @@
+package pipeline
+
+import "sync"
+
+// orderedStage is work on one batch after another, in the order of the stream. The worker
+// that delivers the next batch does it, and goes on with the ready batches after it.
+type orderedStage struct {
+	ready []*slot // by their number modulo len(ready)
+	turn  int     // the number of the batch that is next
+	busy  bool    // a worker is at it
+}
+
+func (g *orderedStage) put(s *slot) { g.ready[s.number%len(g.ready)] = s }
+
+// next takes the batch whose turn it is, or returns nil if it is not there.
+func (g *orderedStage) next() *slot {
+	place := &g.ready[g.turn%len(g.ready)]
+	s := *place
+	*place = nil
+	return s
+}
+
+// deliver puts a batch in its place, then applies and writes the batches whose turn it is.
+func (p *Pipeline) deliver(s *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.apply.put(s)
+	if !p.apply.busy {
+		p.applyReady()
+	}
+	if !p.write.busy {
+		p.writeReady()
+	}
+	p.progress.Broadcast()
+}
+
+// applyReady applies the ready batches. The caller holds p.mu, which it releases while it
+// works.
+func (p *Pipeline) applyReady() {
+	for !p.stopped {
+		s := p.apply.next()
+		if s == nil {
+			return
+		}
+		p.apply.busy = true
+		p.mu.Unlock()
+		err := p.applyOne(s)
+		p.mu.Lock()
+		p.apply.busy = false
+		p.complete = s.err != nil
+		if err != nil {
+			p.stop(err)
+			return
+		}
+		p.apply.turn++
+		p.write.put(s)
+	}
+}
+
+// writeReady writes the batches that were applied. Only a failed write ends that: what was
+// applied is written, whatever else has stopped the pipeline.
+func (p *Pipeline) writeReady() {
+	for {
+		s := p.write.next()
+		if s == nil {
+			return
+		}
+		if !p.unwritable {
+			p.write.busy = true
+			p.mu.Unlock()
+			err := s.task.Write(&s.batch)
+			p.mu.Lock()
+			p.write.busy = false
+			if err != nil {
+				// Later batches may have been the last ones, or damaged.
+				p.stop(err)
+				p.unwritable, p.err = true, err
+			}
+		}
+		p.write.turn++
+		p.free <- s
+	}
+}
+
+// sequencer gives one worker after another a turn, in the order of their batches.
+type sequencer struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	next    int // whose turn it is
+	ended   bool
+}
+
+// wait waits for the turn of a batch, and returns false if there are no more turns.
+func (q *sequencer) wait(number int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.next != number && !q.ended {
+		q.changed.Wait()
+	}
+	return !q.ended
+}
+
+// done passes the turn on, or ends all turns if it was the last one.
+func (q *sequencer) done(last bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.next++
+	q.ended = q.ended || last
+	q.changed.Broadcast()
+}
+
+// end ends all turns.
+func (q *sequencer) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	q.changed.Broadcast()
+}
