@@ -1,5 +1,4 @@
-# Everything here runs with a plain Go toolchain; what else a target needs is
-# said beside it.
+# Everything here needs only a Go toolchain, unless a target says more.
 .PHONY: build install man test test-short race vet lint fuzz cross purego bench bench-short bench-large bench-peers bench-peers-large bench-pipeline bench-pipeline-quick bench-live bench-live-quick bench-results soak-live faults batches papers captures ci
 
 # One static file, which needs no C library.
@@ -44,7 +43,7 @@ FUZZTIME ?= 10m
 fuzz:
 	bench/fuzz.sh $(FUZZTIME)
 
-# linux on both CPUs, the offline commands elsewhere.
+# Everything on Linux for both CPUs, the offline commands on other systems.
 cross:
 	GOOS=linux GOARCH=amd64 go vet ./...
 	GOOS=linux GOARCH=arm64 go vet ./...
@@ -54,8 +53,8 @@ cross:
 # Times for benchstat, in rounds, so that what is compared was measured at the same
 # moments: bench takes four minutes, bench-peers ten. The large ones add filters of
 # 512 MiB (peers: and of 128 MiB, in one round of about an hour). bench-results makes
-# bench/RESULTS.md of all that was measured; what was not stays as it is there.
-# bench-short is a look at the kernels.
+# bench/RESULTS.md from all measurements; figures without new ones stay as they are.
+# bench-short is a quick look at the kernels.
 ROUNDS ?= 5
 BENCH = go test -run '^$$' -benchtime 50ms -cpu 1
 LARGEST = /memory=524288KiB
@@ -108,31 +107,30 @@ bench-live:
 bench-live-quick:
 	bench/live/run.sh -quick $(LIVE)
 
-# soak-live runs flowdedup live at half load for DURATION, while things go wrong around
-# it, and fails if it does not take that: Linux, as root.
+# soak-live runs flowdedup live at half load for DURATION while things go wrong around
+# it, and fails if the run does not survive: Linux, as root.
 DURATION ?= 30m
 soak-live:
 	bench/live/soak.sh -duration $(DURATION)
 
-# faults lets each system call of a dozen command lines fail once, and judges what is
-# left: Linux with strace, about a quarter of an hour. go test ./... tries a sample.
+# faults makes each system call of a dozen command lines fail once, and checks the
+# result: Linux with strace, about a quarter of an hour. go test ./... tries a sample.
 faults:
 	FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults
 
-# batches compares every output of every command over inputs of every kind, cut into
-# batches anywhere: two minutes. go test ./... tries a third of that.
+# batches compares every output of every command for inputs of every kind, with batches
+# that end anywhere: two minutes. go test ./... tries a third of that.
 batches:
 	FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/cli
 
 bench-results:
 	cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts $(addprefix ../../,$(sort $(wildcard $(OUT)/*.txt)))
 
-# Makes the papers' tables and figures anew: minutes; with PAPERS=-full hours.
+# Makes the papers' tables and figures again: minutes; hours with PAPERS=-full.
 papers:
 	go run ./bench/papers $(PAPERS) -markdown bench/papers/RESULTS.md -charts bench/papers/charts -json bench/papers/results.json
 
-# Makes the captures of testdata/pcaps anew: Linux, as root, in network
-# namespaces of its own.
+# Makes the captures of testdata/pcaps again: Linux, as root, in network namespaces.
 captures:
 	bench/router/rebuild.sh testdata/pcaps
 

@@ -1,7 +1,8 @@
-// Package asm has no code of its own: it is the index of the kernels below it. A kernel takes
-// raw slices, chooses no parameters, keeps no state between calls and does not allocate. Each
-// has one exported function, which checks its arguments (the contract), one implementation in
-// plain Go named Generic (the twin), and kernels in assembly that equal the twin bit for bit.
+// Package asm has no code of its own: it is the index of the kernels below it. A kernel
+// takes raw slices, chooses no parameters, keeps no state between calls and does not
+// allocate. Each has one exported function, which checks its arguments (the contract),
+// one implementation in plain Go, named Generic (the twin), and kernels in assembly that
+// equal the twin bit for bit.
 //
 //	question                                          package           file
 //	is an element a copy, was it seen                 asm/line          doc.go has each kind of line
@@ -14,6 +15,7 @@
 //	what position and order of a call mean            asm/line          doc.go
 //	what tests of kernels share                       asm/internal/kerneltest
 //
-// The suffix of a file and of the functions in it is the level: _avx2_amd64.s, _avx512_amd64.s,
-// _neon_arm64.s, and _generic.go for the twin. The build tag purego leaves the twins alone.
+// The suffix of a file and of its functions is the level: _avx2_amd64.s, _avx512_amd64.s,
+// _neon_arm64.s, and _generic.go for the twin. The build tag purego builds the twins
+// alone.
 package asm

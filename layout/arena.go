@@ -8,39 +8,38 @@ import (
 	"unsafe"
 )
 
-// hugePage is the page size that the TLB covers far more memory with. Arenas
+// hugePage is the size of a huge page, with which the TLB covers far more memory. Arenas
 // of at least this size are aligned to it.
 const hugePage = 2 << 20
 
-// smallPage is the smallest page size of all systems.
+// smallPage is the smallest page size of any system.
 const smallPage = 4 << 10
 
-// populateStep is how much is populated at a time. Meanwhile the process gets no other memory,
-// which would hold up goroutines that need some.
+// populateStep is how many bytes are populated at a time. Meanwhile the process gets no
+// other memory, so larger steps would stall goroutines that need some.
 const populateStep = 2 * hugePage
 
-// maxLines keeps every size computed from a line count, with room for
-// alignment, within an int.
+// maxLines keeps every size that is computed from a line count, alignment included,
+// within an int.
 const maxLines = (math.MaxInt - hugePage) / LineSize
 
-// ErrArenaSize is what NewArena's error wraps when no memory of the wanted
-// size can exist.
+// ErrArenaSize is wrapped by NewArena's error when no memory of that size can exist.
 var ErrArenaSize = errors.New("layout: arena size out of range")
 
-// Arena is a fixed amount of memory in lines, each on an address divisible by
-// LineSize. From 2 MiB on it starts on a 2 MiB boundary, and on Linux the
-// kernel is asked for huge pages. There the memory lies outside of the Go heap,
-// so that hundreds of megabytes of filter do not stretch the collector's pace;
-// elsewhere it is an ordinary slice. An Arena has no locks of its own, but for Pin.
+// Arena is a fixed amount of memory in lines, each at an address divisible by LineSize.
+// An arena of 2 MiB or more starts on a 2 MiB boundary, and asks Linux for huge pages. On
+// Linux its memory lies outside of the Go heap, so hundreds of megabytes of filter do not
+// change the pace of the collector; elsewhere it is an ordinary slice. An Arena has no
+// locks: only Unpin may be called from any goroutine.
 type Arena struct {
 	lines   []Line
-	mapping []byte       // what the last user gives back
-	pins    atomic.Int32 // the owner until Close, and those that hold the lines
+	mapping []byte       // what the last Unpin unmaps
+	pins    atomic.Int32 // one for the owner until Close, and one for each Pin
 }
 
-// NewArena returns n lines of zeros. Close gives the memory back; nothing
-// else does. The error wraps ErrArenaSize if n is not between 1 and what can
-// be addressed, or else the system's refusal.
+// NewArena returns an arena of n lines of zeros. Only Close gives the memory back. The
+// error wraps ErrArenaSize if n is below 1 or more than can be addressed, else the
+// refusal of the system.
 func NewArena(n int) (*Arena, error) {
 	if n < 1 || n > maxLines {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
@@ -65,15 +64,16 @@ func NewArena(n int) (*Arena, error) {
 	return a, nil
 }
 
-// Pin returns the lines, and keeps them and their content in place whatever Release and Close
-// are asked for, until Unpin is called. It must come before Close; Unpin may come at any time, from
-// any goroutine.
+// Pin returns the lines, and keeps them and their content in place until Unpin is called,
+// even after Release and Close. Pin must come before Close; Unpin may come at any time,
+// from any goroutine.
 func (a *Arena) Pin() []Line {
 	a.pins.Add(1)
 	return a.lines
 }
 
-// Unpin ends a Pin, and gives the memory back if Close was called meanwhile.
+// Unpin ends a Pin. It gives the memory back if this was the last one and Close was
+// called.
 func (a *Arena) Unpin() error {
 	if a.pins.Add(-1) > 0 {
 		return nil
@@ -83,7 +83,7 @@ func (a *Arena) Unpin() error {
 	return unmapMemory(mapping)
 }
 
-// Lines returns the arena's memory, the same slice at each call and nil after
+// Lines returns the memory of the arena: the same slice at each call, and nil after
 // Close.
 func (a *Arena) Lines() []Line { return a.lines }
 
@@ -93,9 +93,9 @@ func (a *Arena) Bytes() int { return len(a.lines) * LineSize }
 // Clear sets all lines to zero.
 func (a *Arena) Clear() { clear(a.lines) }
 
-// Populate has the system back lines from to to-1 with memory now, which it otherwise
-// does a page at a time when they are first used: a huge page takes it some 100 µs. What
-// lines hold stays. It may be called while other goroutines use the lines.
+// Populate makes the system back lines from to to-1 with memory now. Otherwise it does so
+// when a page is first used, which takes some 100 µs for a huge page. The content of the
+// lines stays. Other goroutines may use the lines meanwhile.
 func (a *Arena) Populate(from, to int) {
 	for part := 0; from < to; from += part {
 		part = min(populateStep/LineSize, to-from)
@@ -109,8 +109,8 @@ func (a *Arena) Populate(from, to int) {
 }
 
 // Release gives back the memory of the lines before number to, which must not be used any
-// more; from is what to was at the last call, or 0. That is done by huge pages, and not
-// at all in arenas of less than one or that are held, nor on other systems than Linux.
+// more. from is what to was at the last call, or 0. Release works on whole huge pages. It
+// does nothing in smaller arenas, in pinned ones, and on systems other than Linux.
 func (a *Arena) Release(from, to int) {
 	const lines = hugePage / LineSize
 	from, to = from/lines*lines, to/lines*lines
@@ -124,12 +124,25 @@ func (a *Arena) bytes(from, to int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&a.lines[from])), (to-from)*LineSize)
 }
 
-// Close gives the memory back, once nobody holds it. The lines must not be used any
-// more, by no slice of them but that of Pin. Further calls do nothing.
+// Close gives the memory back once no Pin is left. From then on only slices that Pin
+// returned may be used. Further calls do nothing.
 func (a *Arena) Close() error {
 	if a.lines == nil {
 		return nil
 	}
 	a.lines = nil
 	return a.Unpin()
+}
+
+// smallArena is the size up to which arenas lie in the Go heap on all systems. Such
+// arenas come and go with windows of few packets. To map and unmap memory for them would
+// take many times as long as to allocate it.
+const smallArena = 16 << 10
+
+// heapMemory returns size bytes of zeros, aligned to LineSize. The collector never moves
+// them, and never reads them since they hold no pointers.
+func heapMemory(size int) []byte {
+	b := make([]byte, size+LineSize-1)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (LineSize - 1))
+	return b[skip : skip+size]
 }

@@ -2,8 +2,8 @@ package layout
 
 import "golang.org/x/sys/unix"
 
-// mapMemory returns size bytes of zeros, page-aligned unless they are a small arena's. A size
-// that the machine cannot back is refused here and not when the memory is touched.
+// mapMemory returns size bytes of zeros, page-aligned unless the arena is small. It
+// refuses a size that the machine cannot back.
 func mapMemory(size int) ([]byte, error) {
 	if size <= smallArena {
 		return heapMemory(size), nil
@@ -11,8 +11,8 @@ func mapMemory(size int) ([]byte, error) {
 	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 }
 
-// adviseHuge asks for huge pages. Kernels without them refuse, and small pages
-// are as right as huge ones, so the answer does not matter.
+// adviseHuge asks for huge pages. Kernels without them refuse, which changes only the
+// speed.
 func adviseHuge(b []byte) {
 	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
 }

@@ -4,8 +4,8 @@ package layout
 
 import "errors"
 
-// maxHeap is the most that is asked of the Go heap, which ends the process
-// where it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
+// maxHeap is the most that is asked of the Go heap, since the runtime ends the process
+// when it cannot deliver: 1 TiB, or 1 GiB where pointers have 32 bits.
 const maxHeap = 1 << (30 + 10*(^uintptr(0)>>63))
 
 // mapMemory returns size bytes of the heap, or ErrArenaSize.

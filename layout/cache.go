@@ -6,25 +6,25 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// CacheSizes are the sizes in bytes of the data caches that one core sees. L3
-// is usually shared with other cores.
+// CacheSizes are the sizes in bytes of the data caches that one core sees. Cores usually
+// share L3.
 type CacheSizes struct {
 	L1, L2, L3 int
 }
 
-// defaultCaches is what a core of a current server has at least; it stands in for
-// sizes that the CPU or its hypervisor does not tell.
+// defaultCaches stand in for sizes that the CPU or its hypervisor does not tell. A core
+// of a current server has at least these.
 var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
-// Caches returns the cache sizes of this machine's CPU. All are positive and
-// none is below the one before it.
+// Caches returns the cache sizes of this machine's CPU. All are positive, and none is
+// smaller than that of the level before it.
 func Caches() CacheSizes {
 	c := cpuid.CPU.Cache
 	return sane(CacheSizes{L1: c.L1D, L2: c.L2, L3: c.L3})
 }
 
-// sane fills in what is unknown, and corrects levels that a virtual machine
-// reports smaller than the level below.
+// sane fills in unknown sizes, and corrects levels that a virtual machine reports smaller
+// than the level before.
 func sane(c CacheSizes) CacheSizes {
 	c.L1 = cmp.Or(max(c.L1, 0), defaultCaches.L1)
 	c.L2 = max(cmp.Or(max(c.L2, 0), defaultCaches.L2), c.L1)
@@ -32,8 +32,8 @@ func sane(c CacheSizes) CacheSizes {
 	return c
 }
 
-// Budget returns the size in bytes of the cache level called name: "l1", "l2"
-// or "l3". It reports false for every other name.
+// Budget returns the size in bytes of the cache level with this name: "l1", "l2" or "l3".
+// It reports false for every other name.
 func Budget(name string) (bytes int, ok bool) {
 	c := Caches()
 	switch name {

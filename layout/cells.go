@@ -1,15 +1,22 @@
 package layout
 
-// A line of cells of a stable Bloom filter has 512/Bits cells of Bits bits: 256 of 2 or 128 of
-// 4. It consists of Bits planes of N bits for N cells. Plane p has bit p of all cells, those of
-// eighth e in its bits e*N/8 and up; bit b of a plane is bit b%64 of word b/64. So steps
-// that are the same for all cells need few and narrow registers.
+// A line of a stable Bloom filter of cells has N = 256 cells of 2 bits or N = 128 cells
+// of 4 bits. The bits of a cell are apart: plane p, of N bits, has bit p of all cells. A
+// step that is the same for all cells, such as a decrement, then takes few operations on
+// narrow registers.
 //
-// A line of timers has 512/Bits timers of Bits bits: 64 of 8 or 32 of 16. Timer c lies in bits
-// Bits*c up to Bits*(c+1) of the line, so that an eighth is a word. A timer holds 1 + t mod
-// (2^Bits - 1) for the tick t when it was set, and 0 if it never was or was swept.
+//	2 bits  word     0       1       2       3       4       5       6       7
+//	             ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+//	             │ plane 0: low bits of 256 cells│ plane 1: high bits            │
+//	             └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
+//	4 bits       ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
+//	             │ plane 0       │ plane 1       │ plane 2       │ plane 3       │
+//	             └───────┴───────┴───────┴───────┴───────┴───────┴───────┴───────┘
 //
-// An element has at most one cell, or timer, in each eighth of its line.
+// A plane is divided into eight parts of N/8 cells, the eighths of the line: eighth e
+// begins at bit e*N/8 of each plane. An element owns at most one cell in each eighth.
+// Cell value 0 is empty. A line has no fixed capacity: new elements decrement the cells
+// of old ones.
 
-// MaxCellK is the most cells, or timers, that an element has.
+// MaxCellK is the most cells, or timers, that an element owns: one in each eighth.
 const MaxCellK = 8

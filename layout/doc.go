@@ -1,15 +1,22 @@
-// Package layout is the data: what filters lie in, and what each kind of line looks like.
+// Package layout shows the data: the memory that filters lie in, and what each kind of
+// line looks like. Each kind has a page of its own, with a picture of its bits, its
+// capacity and its constants:
 //
-//	question                                      file
-//	memory for lines, on huge pages               arena.go
-//	sizes of caches and of memory                 cache.go, memory.go, available.go
-//	rows of fingerprints                          fingerprint.go
-//	exact rows of addresses and of digests        exact.go
-//	timed rows: fingerprint, point and time       timed.go
-//	sliding rows: part of a digest, and a date    sliding.go
-//	bits of a blocked Bloom filter                bloom.go
-//	bits that wear out                            stable.go
-//	cells that wear out, and timers               cells.go
+//	kind of line                                   page
+//	any line: 64 bytes, eight words                line.go
+//	rows of fingerprints                           fingerprint.go
+//	exact rows of 32-bit words, digests, bitmaps   exact.go
+//	timed rows: fingerprint, point and time        timed.go
+//	sliding rows: part of a digest, and a date     sliding.go
+//	bits of a blocked Bloom filter                 bloom.go
+//	bits of a stable Bloom filter                  stable.go
+//	cells of a stable Bloom filter                 cells.go
+//	timers of a sliding Bloom filter               timers.go
 //
-// It decides nothing about duplicates, and knows no kernels: those are in asm/line.
+// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
+// the sizes of caches (cache.go), [MemoryBudget] and [MemoryAvailable] those of memory
+// (memory.go). Only [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
+//
+// The package decides nothing about duplicates and has no kernels. Package asm/line reads
+// and writes lines.
 package layout

@@ -2,39 +2,53 @@ package layout
 
 import "math/bits"
 
-// A line of exact rows of 32-bit words is 16 cells of 32 bits or 32 cells of 16 bits, one after
-// the other from the lowest bit of the first word up. With 2^L lines the top L bits of a word
-// are the number of its line, and a cell holds the other 32-L bits, its remainder, plus one; 0
-// is empty. Cells are filled from the first one on. Line and remainder together are the word.
+// A line of exact rows is one row of 16 cells of 32 bits or of 32 cells of 16 bits, one
+// after the other from the lowest bit of word 0 up. It holds 32-bit words, such as
+// permuted IPv4 addresses. With 2^L lines the top L bits of a word are the number of its
+// line. Its cell holds the other 32-L bits, the remainder, plus one. So line and
+// remainder together are the word, and equality is exact.
 //
-// A line of exact rows of digests is 8 cells of 64 bits: the low halves of digests, 1 in place
-// of 0. With 2^L lines the top L bits of a cell are the number of its line.
+//	          31              32-L 31-L                    0
+//	         ┌────────────────────┬────────────────────────┐
+//	a word   │ number of the line │ remainder              │
+//	         └────────────────────┴────────────────────────┘
+//
+//	word      0           1                   7
+//	         ┌─────┬─────┬─────┬─────┬──   ──┬─────┬─────┐
+//	32 bits  │  0  │  1  │  2  │  3  │   …   │ 14  │ 15  │  MinExactLines to Exact16Lines/2 lines
+//	         └─────┴─────┴─────┴─────┴──   ──┴─────┴─────┘
+//	         ┌──┬──┬──┬──┬──┬──┬──┬──┬──   ──┬──┬──┬──┬──┐
+//	16 bits  │ 0│ 1│ 2│ 3│ 4│ 5│ 6│ 7│   …   │28│29│30│31│  Exact16Lines to MaxExactLines lines
+//	         └──┴──┴──┴──┴──┴──┴──┴──┴──   ──┴──┴──┴──┴──┘
+//
+// An empty cell is 0. Cells are filled from the first one on, and nothing is evicted:
+// what finds its line full overflows.
+//
+// A line of digest rows is eight cells of 64 bits, a cell a word: the low halves of
+// digests, with 1 in place of 0. With 2^L lines the top L bits of a cell are the number
+// of its line. All 64 bits are stored, so rows can grow.
 
-// Exact16Lines is the number of lines from which the remainder of a 32-bit word
-// fits a 16-bit cell beside the code for empty.
+// Exact16Lines is the number of lines from which a cell of 16 bits holds a remainder of a
+// 32-bit word and the code for empty.
 const Exact16Lines = 1 << 17
 
-// ExactRemainderBits returns how many bits of a 32-bit word the number of one of lines, a
-// power of two, leaves.
-func ExactRemainderBits(lines int) uint { return uint(33 - bits.Len(uint(lines))) }
-
-// Bounds of the number of lines of exact rows. Rows of more than MaxExactLines
-// lines would take as much memory as a bitmap of all 2^32 words, which fills
-// BitmapLines lines (512 MiB) and never overflows.
+// Bounds of the number of lines of exact rows. More than MaxExactLines lines would take
+// as much memory as a bitmap of all 2^32 words. That has BitmapLines lines (512 MiB):
+// word y is bit y%512 of line y/512. It never overflows.
 const (
 	MinExactLines = 2
 	MaxExactLines = BitmapLines / 2
 	BitmapLines   = 1 << 23
 )
 
-// ExactCells returns how many words a line holds where exact rows have the
-// given number of lines: 32 cells of 16 bits from layout.Exact16Lines on, where the
-// remainder and the code for empty fit them, else 16 cells of 32 bits.
-func ExactCells(lines int) int {
-	return 512 / int(ExactCellBits(lines))
-}
+// ExactRemainderBits returns the width of a remainder with this number of lines, a power
+// of two: 32-L bits with 2^L lines.
+func ExactRemainderBits(lines int) uint { return uint(33 - bits.Len(uint(lines))) }
 
-// ExactCellBits returns the width of their cells.
+// ExactCells returns how many words a line holds with this number of lines, 16 or 32.
+func ExactCells(lines int) int { return LineBits / int(ExactCellBits(lines)) }
+
+// ExactCellBits returns the width of a cell with this number of lines, 32 or 16.
 func ExactCellBits(lines int) uint {
 	if lines >= Exact16Lines {
 		return 16

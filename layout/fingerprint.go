@@ -1,9 +1,27 @@
 package layout
 
-// RowShape says how a line of 512 bits is made of fingerprint rows, and a row of cells. A
+// A line of fingerprint rows has one row of its 512 bits, or eight rows of a word each. A
 // row is searched as a whole, and evicts from itself alone. A cell holds a fingerprint,
-// or 0 if it is empty. Cells are counted from the lowest bit of a row's first word up; cell
-// 0 is the front.
+// or 0 when it is empty. Cells are counted from the lowest bit of a row up; cell 0 is the
+// front, which holds the element that was seen last where rows keep that order.
+//
+//	word         0          1                  7
+//	            ┌──────────┬──────────┬──   ──┬──────────┐
+//	Rows8x8     │01234567  │01234567  │   …   │01234567  │  8 rows of 8 cells of 8 bits
+//	            ├──────────┼──────────┼──   ──┼──────────┤
+//	Rows4x16    │0 1 2 3   │0 1 2 3   │   …   │0 1 2 3   │  8 rows of 4 cells of 16 bits
+//	            ├──────────┴──────────┴──   ──┴──────────┤
+//	Lines32x16  │0 1 2 3    4 5 6 7       …    28 … 31   │  1 row of 32 cells of 16 bits
+//	            ├────────────────────────────────────────┤
+//	Lines16x32  │0   1      2   3         …    14  15    │  1 row of 16 cells of 32 bits
+//	            ├────────────────────────────────────────┤
+//	Lines8x64   │0          1             …    7         │  1 row of 8 cells of 64 bits
+//	            └────────────────────────────────────────┘
+//
+// A line remembers 64, 32, 32, 16 or 8 elements. Of two elements in one row, the second
+// looks seen with a probability of 1 in 2^8 - 1, 2^16 - 1, 2^32 - 1 or 2^64 - 1.
+
+// RowShape says how a line consists of rows, and a row of cells.
 type RowShape uint8
 
 const (
@@ -21,23 +39,22 @@ const (
 	RowShapes
 )
 
-// rowCellBits and rowWords are the shapes' bits a cell and words a row.
+// rowCellBits and rowWords are the bits of a cell and the words of a row, by shape.
 var (
 	rowCellBits = [RowShapes]uint8{8, 16, 16, 32, 64}
 	rowWords    = [RowShapes]uint8{1, 1, 8, 8, 8}
 )
 
-// CellBits returns how many bits a cell has, w in what follows. It panics
-// if s is none of the constants.
+// CellBits returns the bits of a cell. It panics if s is none of the constants.
 func (s RowShape) CellBits() int { return int(rowCellBits[s]) }
 
-// Cells returns how many cells a row has. It panics if s is none of the constants.
+// Cells returns the cells of a row. It panics if s is none of the constants.
 func (s RowShape) Cells() int { return int(rowWords[s]) * 64 / int(rowCellBits[s]) }
 
-// RowsPerLine returns how many rows a line has, 8 or 1. It panics if s is none
-// of the constants.
+// RowsPerLine returns the rows of a line, 8 or 1. It panics if s is none of the
+// constants.
 func (s RowShape) RowsPerLine() int { return 8 / int(rowWords[s]) }
 
-// InWords tells whether rows are words, and not lines. It panics if s is none of the
+// InWords reports whether a row is a word, and not a line. It panics if s is none of the
 // constants.
 func (s RowShape) InWords() bool { return rowWords[s] == 1 }

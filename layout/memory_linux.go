@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// memoryLimit returns how many bytes of memory this process can have: the machine's, or
-// what the memory cgroup of the process or one above it allows, whichever is least. It reads
-// version 2 (memory.max, and memory.high, which throttles) and version 1
-// (memory.limit_in_bytes) below /proc and /sys/fs/cgroup (cgroups(7)); it reports false
-// where nothing is told.
+// memoryLimit returns how many bytes of memory this process can have: those of the
+// machine, or what the memory cgroup of the process or one above it allows, whichever is
+// least. It reads version 2 (memory.max, and memory.high, which throttles) and version 1
+// (memory.limit_in_bytes) of cgroups(7). It reports false where none of these is known.
 func memoryLimit() (limit int64, ok bool) {
 	return memoryLimitIn(os.DirFS("/"))
 }
@@ -32,8 +31,8 @@ func memoryLimitIn(root fs.FS) (limit int64, ok bool) {
 	return addressable(limit), ok
 }
 
-// totalMemory returns the machine's memory. Containers may show less there than
-// sysinfo(2) tells (lxcfs).
+// totalMemory returns the machine's memory. Containers with lxcfs show less there than
+// sysinfo(2) returns.
 func totalMemory(root fs.FS) (n int64, ok bool) {
 	for _, line := range readLines(root, "proc/meminfo") {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
@@ -44,8 +43,8 @@ func totalMemory(root fs.FS) (n int64, ok bool) {
 	return 0, false
 }
 
-// cgroupLimit returns a limit in bytes. Files that do not exist or say "max" hold none;
-// version 1 says a number near 2^63 instead.
+// cgroupLimit returns a limit in bytes. There is none if the file does not exist or says
+// "max"; version 1 says a number near 2^63 instead.
 func cgroupLimit(root fs.FS, name string) (n int64, ok bool) {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -68,15 +67,15 @@ func memoryCgroups(root fs.FS) (dirs []string) {
 	return dirs
 }
 
-// cgroupMount is a mounted hierarchy of cgroups that may hold the controller of memory.
+// cgroupMount is a mounted hierarchy of cgroups that may have the memory controller.
 type cgroupMount struct {
 	version int
-	base    string // the cgroup that is mounted: that of a container, where it sees no others
-	point   string // where, relative to the root
+	base    string // the cgroup that is mounted: in a container often its own
+	point   string // where it is mounted, relative to the root
 }
 
-// folder returns the folder of a cgroup. One outside of what is mounted is not seen, and
-// neither is anything else between it and what is.
+// folder returns the folder of a cgroup, or the mount point for a cgroup outside of the
+// mount.
 func (m cgroupMount) folder(cgroup string) string {
 	below, ok := strings.CutPrefix(cgroup+"/", strings.TrimSuffix(m.base, "/")+"/")
 	if !ok {
@@ -85,8 +84,8 @@ func (m cgroupMount) folder(cgroup string) string {
 	return path.Join(m.point, below)
 }
 
-// cgroupMounts reads where cgroups are mounted (proc_pid_mountinfo(5)): the fields that
-// matter stand before and behind a hyphen.
+// cgroupMounts reads where cgroups are mounted (proc_pid_mountinfo(5)). A hyphen
+// separates the two groups of fields.
 func cgroupMounts(root fs.FS) (mounts []cgroupMount) {
 	for _, line := range readLines(root, "proc/self/mountinfo") {
 		before, behind, _ := strings.Cut(line, " - ")
@@ -119,10 +118,10 @@ func cgroupPath(root fs.FS, version int) string {
 	return "/"
 }
 
-// unescape turns back what the kernel writes for characters that separate fields.
+// unescape undoes the kernel's escapes of characters that separate fields.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// inList reports whether a word is in a list with commas.
+// inList reports whether a word is in a comma-separated list.
 func inList(list, word string) bool {
 	return strings.Contains(","+list+",", ","+word+",")
 }
@@ -137,4 +136,41 @@ func readLines(root fs.FS, name string) (lines []string) {
 		lines = append(lines, s.Text())
 	}
 	return lines
+}
+
+func memoryAvailable() (int64, bool) { return availableBelow(os.DirFS("/")) }
+
+// availableBelow reads the files below root.
+func availableBelow(root fs.FS) (n int64, ok bool) {
+	kib, ok := namedNumber(root, "proc/meminfo", "MemAvailable:")
+	n = min(kib, 1<<52) << 10
+	for _, dir := range memoryCgroups(root) {
+		for _, names := range [][3]string{
+			{"memory.max", "memory.current", "inactive_file"},
+			{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+		} {
+			limit, limited := cgroupLimit(root, path.Join(dir, names[0]))
+			used, known := cgroupLimit(root, path.Join(dir, names[1]))
+			if !limited || !known {
+				continue
+			}
+			// The kernel counts file pages as used, but reclaims them first.
+			files, _ := namedNumber(root, path.Join(dir, "memory.stat"), names[2])
+			if left := max(0, limit-max(0, used-files)); !ok || left < n {
+				n, ok = left, true
+			}
+		}
+	}
+	return addressable(n), ok
+}
+
+// namedNumber returns the number after a name in a file of lines such as "name 42".
+func namedNumber(root fs.FS, file, name string) (n int64, ok bool) {
+	for _, line := range readLines(root, file) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil && n >= 0
+		}
+	}
+	return 0, false
 }

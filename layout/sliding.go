@@ -2,15 +2,21 @@ package layout
 
 import "math/bits"
 
-// A line of sliding rows is eight cells of 64 bits. From the top down a cell holds
+// A line of sliding rows is one row of eight cells of 64 bits. A cell holds a part of a
+// word (the low half of a digest) and the date when the word was last seen.
 //
-//	the bits of a word behind its first ten (48) | 1 | date (15)
+//	 63                                          16  15  14           0
+//	┌───────────────────────────────────────────────┬───┬──────────────┐
+//	│ word without its top ten bits and low six: 48 │ 1 │ date: 15     │
+//	└───────────────────────────────────────────────┴───┴──────────────┘
 //
-// and 0 where it is empty. With 2^L lines the top L bits of the word are the number of the
-// line, so line and cell together hold 58 bits of the word.
+// An empty cell is 0. Cells are filled from the first one on. With 2^L lines, the top L
+// bits of the word are the number of the line. So line and cell together hold 58 bits of
+// the word; the top bits of a cell repeat the low bits of the line number when L is above
+// ten. A full line holds eight elements.
 const (
-	// SlidingLines is the least number of lines of sliding rows: a line's number holds the
-	// ten bits of a word that its cells leave out at the top.
+	// SlidingLines is the least number of lines of sliding rows: the number of a line
+	// must hold the ten bits of a word that its cells leave out.
 	SlidingLines = 1 << slidingTop
 	// SlidingPresent is the bit of a cell that says that it holds an element.
 	SlidingPresent = 1 << SlidingDateBits
@@ -20,14 +26,14 @@ const (
 	slidingTop = 10
 )
 
-// SlidingCell returns what a cell of sliding rows holds of a word that was last seen at
-// date 0.
+// SlidingCell returns the cell of a word that was last seen at date 0.
 func SlidingCell(word uint64) uint64 {
 	return word<<slidingTop&^(2*SlidingPresent-1) | SlidingPresent
 }
 
-// SlidingHalf returns the last bit of the number of the line that a cell belongs to, if there
-// are 2*SlidingLines lines or more, a power of two.
+// SlidingHalf returns the lowest bit of the line number that a cell has among lines, a
+// power of two of at least 2*SlidingLines. It says to which half of an old line's pair
+// the cell goes when the number of lines doubles.
 func SlidingHalf(cell uint64, lines int) uint64 {
 	return cell >> ((65 + slidingTop - bits.Len(uint(lines))) & 63) & 1
 }

@@ -2,25 +2,41 @@ package layout
 
 import "math"
 
-// NoTick marks an element without a time: it is never a copy and is not
-// remembered.
+// NoTick is the tick of an element without a time. Such an element is never a copy and is
+// not remembered.
 const NoTick = math.MinInt64
 
-// A timed row is a line of six cells, from the one set last to the one set first. A cell
-// has 85 bits; from the top down it holds
+// A line of timed rows is one row of six cells of 85 bits. Cell 0 was set last, cell 5
+// first. A cell has three fields, whose widths TimedParams in asm/line chooses:
 //
-//	fingerprint | mark: point, time
+//	 84                                                         0
+//	┌───────────────────────────┬─────────────┬──────────────────┐
+//	│ fingerprint: 21 to 63     │ point: 0-32 │ time: 2 to 63    │
+//	└───────────────────────────┴─────────────┴──────────────────┘
+//	                            └──────────── mark ──────────────┘
 //
-// in the widths that TimedParams gives them. The upper bits of cell j, its fingerprint and
-// the lowest bits of its mark, are word j of the line. The other 21 bits of the mark are in
-// word 6 for cells 0 to 2 and in word 7 for cells 3 to 5, from the lowest bit up; the top bit
-// of these words is 0. Fingerprint 0 stands for an empty cell, which only comes after all
-// others.
+// The 85 bits do not fit a word. Word j holds the fingerprint of cell j and the low bits
+// of its mark. The upper 21 bits of the mark are in word 6 or 7:
+//
+//	word       0        1        2        3        4        5        6         7
+//	       ┌────────┬────────┬────────┬────────┬────────┬────────┬────────┬─────────┐
+//	       │ cell 0 │ cell 1 │ cell 2 │ cell 3 │ cell 4 │ cell 5 │ marks  │ marks   │
+//	       │ fp|mark│ fp|mark│ fp|mark│ fp|mark│ fp|mark│ fp|mark│ 0│1│2  │ 3│4│5   │
+//	       └────────┴────────┴────────┴────────┴────────┴────────┴────────┴─────────┘
+//
+//	         63  62            42 41            21 20             0
+//	        ┌───┬────────────────┬────────────────┬────────────────┐
+//	word 6  │ 0 │ mark of cell 2 │ mark of cell 1 │ mark of cell 0 │  21 bits each
+//	        └───┴────────────────┴────────────────┴────────────────┘
+//
+// Fingerprint 0 is an empty cell; empty cells come after all others. A line remembers six
+// elements. The fingerprint depends on the era of the time, so cells of other eras do not
+// match.
 const (
-	// TimedCells is how many cells a timed row has.
+	// TimedCells is the number of cells of a timed row.
 	TimedCells = 6
-	// TimedHighBits is how many bits of a cell are in one of the last two words.
+	// TimedHighBits is how many bits of a cell are in word 6 or 7.
 	TimedHighBits = 21
-	// TimedCellBits is the size of a cell: a word, and 21 bits of the last two.
+	// TimedCellBits is the size of a cell: a word and TimedHighBits.
 	TimedCellBits = 64 + TimedHighBits
 )

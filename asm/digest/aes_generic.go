@@ -5,21 +5,20 @@ import (
 	"unsafe"
 )
 
-// chains is how many CBC chains run side by side: each waits for its own last
-// block, so a few of them hide the latency of a block in the others. Blocks
-// are added to all states first and encrypted then, because a cipher that
-// reads its 16 bytes at once waits for two stores of 8 that have just been made.
+// chains is how many CBC chains run side by side. Each waits for its own last block, so
+// several hide the latency of a block. Blocks are first added to all states and then
+// encrypted: a cipher that loads 16 bytes at once has to wait for two stores of 8 bytes
+// just before.
 const chains = 8
 
-// digestBytes gives the memory of d as the cipher's state. Cipher blocks are
-// made in place there because a buffer on the stack would escape through
-// cipher.Block and cost an allocation a call.
+// digestBytes returns the memory of d as the state of the cipher. A buffer on the stack
+// would escape through cipher.Block and cost an allocation for each call.
 func digestBytes(d *Digest) *[16]byte {
 	return (*[16]byte)(unsafe.Pointer(d))
 }
 
-// loadDigest turns the cipher's output into the two little-endian words, which
-// is no work on little-endian machines.
+// loadDigest converts the output of the cipher to two little-endian words, which is no
+// work on little-endian machines.
 func loadDigest(d *Digest) {
 	b := digestBytes(d)
 	*d = Digest{binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])}
@@ -31,7 +30,7 @@ func xorBlock(s *[16]byte, p *[16]byte) {
 	binary.LittleEndian.PutUint64(s[8:], binary.LittleEndian.Uint64(s[8:])^binary.LittleEndian.Uint64(p[8:]))
 }
 
-// xorPadded adds the first 16 bytes of p to the state, zeros where p is shorter.
+// xorPadded adds the first 16 bytes of p to the state, padded with zeros if p is shorter.
 func xorPadded(s *[16]byte, p []byte) {
 	if len(p) >= 16 {
 		xorBlock(s, (*[16]byte)(p))

@@ -12,18 +12,18 @@ type messageOrder struct {
 	start [orderClasses + 1]uint16
 }
 
-// orderClasses is how many lengths are told apart, in blocks: up to an Ethernet
-// frame's. What is longer is in the last class.
+// orderClasses is how many lengths in blocks are distinguished: those of Ethernet frames.
+// Longer messages are in the last class.
 const orderClasses = 128
 
-// cipherBlocks returns how many blocks a message of that length has after its first, which
-// holds the length.
+// cipherBlocks returns how many blocks a message of that length has after the first one,
+// which holds the length.
 func cipherBlocks(length uint32) uint64 { return (uint64(length) + 15) / 16 }
 
 func orderClass(m *Message) uint64 { return min(cipherBlocks(m.Len), orderClasses-1) }
 
-// sort returns the indexes of 1 to orderedMessages messages, the shorter class
-// first (a counting sort), and whether all have as many blocks.
+// sort returns the indexes of 1 to orderedMessages messages in order of their classes (a
+// counting sort), and whether all have the same number of blocks.
 func (o *messageOrder) sort(msgs []Message) (order []uint16, same bool) {
 	order = o.order[:len(msgs)]
 	if sameBlocks(msgs) {
@@ -55,8 +55,7 @@ var unsorted = func() (order [orderedMessages]uint16) {
 	return order
 }()
 
-// sameBlocks reports whether there is nothing to sort, as in a flood of short
-// packets.
+// sameBlocks reports whether there is nothing to sort, as in a flood of short packets.
 func sameBlocks(msgs []Message) bool {
 	first, differ := cipherBlocks(msgs[0].Len), uint64(0)
 	for i := range msgs {

@@ -66,6 +66,22 @@ func BenchmarkSumMessages(b *testing.B) {
 	}
 }
 
+// BenchmarkSumFewMessages has calls of few messages, as programs make them that take one
+// packet at a time.
+func BenchmarkSumFewMessages(b *testing.B) {
+	for _, length := range []uint32{46, 576, 1500} {
+		buf, msgs := benchMessages([]uint32{length})
+		for _, n := range []int{1, 2, 3, 4} {
+			dst := make([]Digest, n)
+			b.Run(fmt.Sprintf("bytes=%d/messages=%d", length, n), func(b *testing.B) {
+				benchAES(b, func(b *testing.B, a *AES) {
+					kerneltest.MeasureCached(b, n, func() { a.SumMessages(dst, buf, msgs[:n]) })
+				})
+			})
+		}
+	}
+}
+
 // benchMessages returns 256 messages 16 bytes apart, off the alignment of blocks.
 func benchMessages(lengths []uint32) (buf []byte, msgs []Message) {
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Which kernel runs at which level. AES has levels of its own (cpu.AESLevels): a CPU may have
-// its instructions without those of lines.
+// The kernels at each level. AES has levels of its own (cpu.AESLevels), since a CPU may
+// have AES instructions without those for lines.
 //
 //	for          Generic               AESNI or AVX2     VAES or AVX512
 //	AES          sum...Generic         ...AESNI          ...VAES
@@ -33,9 +33,9 @@ func (a *AES) sum48Keys(dst *Digest, keys *[48]byte, n int) {
 	}
 }
 
-// sumEqual digests as many as it can of the messages that order lists, sorted, in
-// groups of one length in blocks, and returns the others, in order. If same is set, all
-// have that length.
+// sumEqual digests the messages that order lists, sorted, in groups of 16 of the same
+// number of blocks. It returns those that fit no group, in order. With same, all have the
+// same number.
 func (a *AES) sumEqual(dst []Digest, buf []byte, msgs []Message, order []uint16, same bool) (rest []uint16) {
 	if a.level != cpu.VAES {
 		return order
@@ -69,8 +69,8 @@ func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
 	}
 }
 
-// highwayLanes returns how many messages the kernel of the level takes side by side,
-// 0 where there is none.
+// highwayLanes returns how many messages the kernel digests side by side, or 0 if there
+// is none.
 func highwayLanes() int {
 	switch cpu.Best {
 	case cpu.AVX512:

@@ -24,8 +24,8 @@ func (a *AES) advance(l *lanes, buf []byte, steps uint64) {
 	advanceNEON(l, &buf[0], steps, a.schedule)
 }
 
-// highwayLanes returns how many messages the kernel of the level takes side by side,
-// 0 where there is none.
+// highwayLanes returns how many messages the kernel digests side by side, or 0 if there
+// is none.
 func highwayLanes() int {
 	if cpu.Best == cpu.NEON {
 		return 2

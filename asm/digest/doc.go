@@ -1,11 +1,13 @@
-// Package digest makes keyed digests of 128 bits, many at a time.
+// Package digest computes keyed digests of 128 bits, many at a time.
 //
 //	question                                   function               contract     plain twin
 //	digest of a key of 16 or 48 bytes          AES.Sum16, AES.Sum48   aes.go       aes_generic.go
 //	digest of messages with AES                AES.SumMessages        aes.go       aes_generic.go
 //	digest of messages where there is no AES   Highway.SumMessages    highway.go   highway_generic.go
 //
-// Results are the same on every CPU. dispatch_amd64.go and dispatch_arm64.go say which kernel
-// runs at which level. aes_lanes.go gives messages of different lengths to kernels that take 16
-// side by side, aes_order.go sorts them by length.
+// Digests are the same on every CPU. Functions panic if dst is too short or a message is
+// not in its buffer, and return no errors. dispatch_amd64.go and dispatch_arm64.go say
+// which kernel runs at which level. aes_lanes.go gives messages of different lengths to
+// kernels that take 16 side by side; aes_order.go sorts them by length. The package does
+// not know what a message means: that is capture/flow.
 package digest

@@ -2,17 +2,17 @@ package digest
 
 import "github.com/minio/highwayhash"
 
-// Highway computes digests with HighwayHash-128 (Alakuijala, Cox, Wassenberg,
-// "Fast keyed hash/pseudo-random function using SIMD multiply and permute",
-// arXiv:1612.06257) under one secret key: the choice where the CPU has no AES
-// instructions. Results are the same on every CPU. A Highway is immutable, so
-// any number of goroutines may use it at once; it does not allocate.
+// Highway computes digests with HighwayHash-128 (Alakuijala, Cox, Wassenberg, "Fast keyed
+// hash/pseudo-random function using SIMD multiply and permute", arXiv:1612.06257) under
+// one secret key. It is for CPUs without AES instructions. Digests are the same on every
+// CPU. A Highway is immutable, so any number of goroutines may use it at once. It does
+// not allocate.
 type Highway struct {
 	fresh highwayhash.Digest // keyed, nothing written yet
-	start highwayState       // the same for kernels, past the header where that is zero
+	start highwayState       // the same for kernels, with the zero words of the header added
 }
 
-// NewHighway prepares the hash's initial state.
+// NewHighway prepares the initial state of the hash.
 func NewHighway(key [32]byte) *Highway {
 	h, err := highwayhash.NewDigest128(key[:])
 	if err != nil {
@@ -27,11 +27,10 @@ func NewHighway(key [32]byte) *Highway {
 //
 //	LE64(msgs[i].Len) || LE64(msgs[i].Tweak) || 16 zero bytes
 //
-// followed by the message, buf[Off:Off+Len]. The prefix is one packet of the
-// hash, so the message keeps its own alignment to packets. Element 0 of the
-// digest is bytes 0 to 7 of the hash, element 1 bytes 8 to 15, both
-// little-endian. Messages may lie anywhere in buf, overlapping or not. It
-// panics if dst is shorter than msgs or a message reaches beyond buf.
+// followed by the message, buf[Off:Off+Len]. The prefix is one packet of the hash, so the
+// packets of the message begin with the message. Messages may lie anywhere in buf and may
+// overlap. SumMessages panics if dst is shorter than msgs or a message reaches beyond
+// buf.
 func (h *Highway) SumMessages(dst []Digest, buf []byte, msgs []Message) {
 	checkMessages("Highway.SumMessages", dst, buf, msgs)
 	h.sumMessages(dst[:len(msgs)], buf, msgs)

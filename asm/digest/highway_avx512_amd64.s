@@ -47,7 +47,7 @@
 	VMOVDQU64 (-(AT))(P)(AX*1), K1, Z8        \
 	VMOVDQU64 (16-(AT))(P)(AX*1), K1, Z9
 
-// REST2 makes the packets of two remainders, one behind the other.
+// REST2 computes the packets of two remainders, one behind the other.
 #define REST2(LANE, P, Q, X, Y, Z, YT, ZT) \
 	REST(LANE, P)                       \
 	VMOVDQU (DX), X                     \

@@ -3,7 +3,7 @@
 package digest
 
 // sumMessages gives a kernel parts of the batch one after another, in groups of its
-// lanes. Lanes that are left over repeat the last message.
+// lanes. Spare lanes repeat the last message.
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	lanes := highwayLanes()
 	if lanes == 0 {
@@ -24,7 +24,56 @@ func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	}
 }
 
-// bufferFront holds the first bytes of a buffer, from 16 on: a kernel loads the last
-// 16 bytes before a message's end, which for a short message at the buffer's
-// beginning are not in the buffer.
+// bufferFront has the first bytes of a buffer, from 16 on. A kernel loads the 16 bytes
+// before the end of a message. For a short message at the start of the buffer these are
+// not in the buffer.
 type bufferFront [32]byte
+
+// noByte makes the shuffle of a kernel write a zero.
+const noByte = 0x80
+
+// remainderTable says how the last n bytes of a message, fewer than a packet, become a
+// packet. The first 16 bytes of the packet come from the 16 bytes that begin max(16, n)
+// before the end of the message, the last 16 from the last 16 of the message. Row n has
+// the position of each.
+type remainderTable [32][32]byte
+
+var remainderOrder = func() (order remainderTable) {
+	for n := range order {
+		row := &order[n]
+		for i := range row {
+			row[i] = noByte
+		}
+		first, last := (*[16]byte)(row[:16]), (*[16]byte)(row[16:])
+		if n < 16 {
+			orderShortRemainder(first, last, n)
+		} else {
+			orderLongRemainder(first, last, n)
+		}
+	}
+	return order
+}()
+
+// orderLongRemainder is for 16 bytes or more: whole words of 32 bits keep their place,
+// and the last four bytes go to the end.
+func orderLongRemainder(first, last *[16]byte, n int) {
+	for i := range first {
+		first[i] = byte(i)
+	}
+	for i := 16; i < n&^3; i++ {
+		last[i-16] = byte(i - (n - 16))
+	}
+	copy(last[12:], []byte{12, 13, 14, 15})
+}
+
+// orderShortRemainder is for less than 16 bytes: whole words of 32 bits keep their place,
+// and up to three bytes, repeated, go to the fifth word.
+func orderShortRemainder(first, last *[16]byte, n int) {
+	before, whole, extra := byte(16-n), byte(n&^3), byte(n&3)
+	for i := range whole {
+		first[i] = before + i
+	}
+	if extra != 0 {
+		copy(last[:], []byte{before + whole, before + whole + extra>>1, 15})
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// highwayState is the hash's state: v0, v1, mul0 and mul1, four words each.
+// highwayState is the state of the hash: v0, v1, mul0 and mul1, four words each.
 type highwayState [4][4]uint64
 
 // newHighwayState returns the state before the first packet (Alakuijala, Cox,
@@ -21,9 +21,9 @@ func newHighwayState(key [32]byte) (s highwayState) {
 	return s
 }
 
-// pastHeader takes the header's packet into words 2 and 3 of each part. They are zero
-// there, and only finishing rounds mix those words with the first two, so that this
-// does not depend on the message.
+// pastHeader adds words 2 and 3 of the packet with the header to the state. They are
+// zero, and only the final rounds mix these words with the first two, so the result does
+// not depend on the message.
 func (s *highwayState) pastHeader() {
 	v0, v1, mul0, mul1 := &s[0], &s[1], &s[2], &s[3]
 	for i := 2; i < 4; i++ {
@@ -36,7 +36,7 @@ func (s *highwayState) pastHeader() {
 	addZipped(v1[2:], v0[2:])
 }
 
-// zipper is the order in which the zipper merge takes the 16 bytes of two words.
+// zipper is the order of the 16 bytes of two words after a zipper merge.
 var zipper = [16]byte{3, 12, 2, 5, 14, 1, 15, 0, 11, 4, 10, 13, 9, 6, 8, 7}
 
 // addZipped adds the zipper merge of two words to two others.

@@ -38,7 +38,8 @@ func TestPublishedAES(t *testing.T) {
 	if dst[0] != digestOf(v.CBC.Cipher[32:]) {
 		t.Errorf("Sum48 of the CBC example = %x, want %x", bytesOf(dst[0]), v.CBC.Cipher[32:])
 	}
-	// CMAC pads 40 bytes with 80 00.. and adds K2 to the last block; the rest is CBC-MAC.
+	// CMAC pads 40 bytes with 80 00.. and adds K2 to the last block; the rest is
+	// CBC-MAC.
 	var mac [48]byte
 	mac[copy(mac[:], v.CMAC40.Message)] = 0x80
 	xorBlock((*[16]byte)(mac[32:]), (*[16]byte)(v.CMAC40.K2))

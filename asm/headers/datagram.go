@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// Datagrams turns messages that are Ethernet frames into messages that are the IP
-// datagrams in them, for frames with nothing rare about them: up to two VLAN tags,
-// then IPv4 without options or IPv6 without extension headers, captured up to 4 bytes
-// behind its header at least. It is immutable. The kernels in assembly know where
-// first and rare are.
+// Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
+// that are the IP datagrams in them. It takes frames on the fast path: up to two VLAN
+// tags, then IPv4 without options or IPv6 without extension headers, captured at least to
+// 4 bytes after that header. It is immutable. The kernels in assembly know where first
+// and slowPath are.
 type Datagrams struct {
 	slowPath [8]uint64 // a bit for each version and protocol
-	first    [2]uint64 // what counts of bytes 0 to 7, by version
+	first    [2]uint64 // mask of bytes 0 to 7, by version
 	shapes   [2]datagramShape
 }
 
@@ -21,8 +21,8 @@ type Datagrams struct {
 type datagramShape struct {
 	first, protocol, second uint64 // masks that make the tweak, see FindDatagrams
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
-	end, least              uint32 // where a frame without tags ends if the length is 0, and at least
-	stated                  uint32 // mask: all ones if the length must be that stated
+	end, least              uint32 // least end of a frame without tags: with length 0, and to be taken
+	stated                  uint32 // mask: all ones if the length must be the stated one
 	typ                     uint16
 	size, number            uint8 // where in the datagram its length and protocol number are
 	down                    uint8 // how far bytes 8 to 13 move down
@@ -37,11 +37,11 @@ const (
 	datagramSkip  = 12 // how much of a datagram comes before its message
 )
 
-// NewDatagrams returns the rule by which bytes 0 to 7 of IPv4 and of IPv6 headers, as
-// big-endian words, count under a mask, and by which datagrams with some protocols,
-// by version, are rare.
-func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
-	d := &Datagrams{slowPath: protocolBits(rare), first: [2]uint64{first4, first6}}
+// NewDatagrams returns a rule. first4 and first6 are the masks of bytes 0 to 7 of IPv4
+// and IPv6 headers, as big-endian words. slowPath says which protocols take the slow
+// path: those of IPv4 and those of IPv6.
+func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
+	d := &Datagrams{slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6}}
 	d.shapes = [2]datagramShape{{
 		first: first4, second: 0xff << 48,
 		bits: 0xff << 56, value: 0x45 << 56,
@@ -56,7 +56,7 @@ func NewDatagrams(first4, first6 uint64, rare *[2][256]bool) *Datagrams {
 	return d
 }
 
-// protocolBits has a bit for each version and protocol number.
+// protocolBits returns a bit for each version and protocol number.
 func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 	for v := range of {
 		for number, is := range of[v] {
@@ -69,18 +69,20 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 }
 
 // FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in
-// them, from byte 12 on, with a tweak made of bytes 0 to 11 as big-endian words:
+// them, from byte 12 on, with a tweak of bytes 0 to 11 as big-endian words:
 //
-//	IPv4   bytes 0 to 7 that count | byte 9 << 48
-//	IPv6   bytes 0 to 7 that count | byte 6 << 52 | bytes 8 to 11
+//	IPv4   masked bytes 0 to 7 | byte 9 << 48
+//	IPv6   masked bytes 0 to 7 | byte 6 << 52 | bytes 8 to 11
 //
-// IPv6 datagrams whose payload length is not that of the captured bytes begin with
-// byte 8, and their tweak is bytes 0 to 7 that count or state a length or protocol,
-// with 7 as version. The IP protocol number of message i goes to protocols[i].
+// If the payload length of an IPv6 datagram is not that of the captured bytes, the
+// message begins with byte 8. Its tweak is the masked bytes 0 to 7, with length and
+// protocol unmasked and 7 as version. The IP protocol number of message i goes to
+// protocols[i].
 //
-// Messages with something rare about them, and those that end less than 28 bytes, or
-// their tags, before buf does, stay as they are: bit i of rest is set, and protocols[i]
-// is 0. FindDatagrams panics if protocols or rest have no room.
+// Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is
+// 0. So do messages that begin less than 28 bytes, plus their tags, before the end of
+// buf. FindDatagrams takes constant time for each message and does not allocate. It
+// panics if protocols or rest are too short.
 func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	rest = rest[:(len(msgs)+63)/64]
@@ -89,8 +91,8 @@ func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P
 	d.findGeneric(msgs, numbers, rest, buf, done)
 }
 
-// findGeneric places messages from number from on. Versions come in no order that a
-// CPU could guess, so what depends on them is looked up.
+// findGeneric does messages from number from on. A CPU cannot predict the order of
+// versions, so what depends on them comes from tables.
 func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for i := from; i < len(msgs); i++ {
@@ -132,8 +134,8 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 	}
 }
 
-// tagsBeforeIP counts the VLAN tags between a frame's first type and that of IP: 0 if
-// there are none, or more than are taken out.
+// tagsBeforeIP counts the VLAN tags between the first type of a frame and that of IP. It
+// returns 0 if there are none or too many.
 func tagsBeforeIP(b *[datagramReach]byte, typ uint16) int {
 	for tags := 1; tags <= datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100); tags++ {
 		if typ = binary.BigEndian.Uint16(b[12+4*tags:]); typ == 0x0800 || typ == 0x86dd {

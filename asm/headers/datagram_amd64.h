@@ -9,13 +9,13 @@
 //	Z13       its protocol
 //
 // K1 tells frames that can be read, K4 those of IPv4, K6 those of IPv6, K5 those that
-// are not rare. Z8 and K2, K3 and K7 are for use in between.
+// do not take the slow path. Z8 and K2, K3 and K7 are for use in between.
 
 // WORD gives all words of Z one of the numbers.
 #define WORD(OFFSET, Z) VPBROADCASTQ ·datagramWords+OFFSET(SB), Z
 
 // CONSTANTS loads what stands in Z19 to Z25, and Z29, for good, and from AX which
-// protocols are rare to Z31.
+// protocols take the slow path to Z31.
 #define CONSTANTS \
 	VMOVDQU64 ·datagramOrders+0x00(SB), Z29      \
 	VBROADCASTI64X2 ·datagramBytes+0x00(SB), Z25 \

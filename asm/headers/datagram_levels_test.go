@@ -65,17 +65,17 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf
 }
 
 func someDatagrams(rng *rand.Rand) *Datagrams {
-	var rare [2][256]bool
-	for v := range rare {
-		for i := range rare[v] {
-			rare[v][i] = rng.IntN(5) == 0
+	var slowPath [2][256]bool
+	for v := range slowPath {
+		for i := range slowPath[v] {
+			slowPath[v][i] = rng.IntN(5) == 0
 		}
 	}
-	return NewDatagrams(rng.Uint64(), rng.Uint64(), &rare)
+	return NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
 }
 
-// TestPlaceDatagramsLevels holds every instruction set against the plain one.
-func TestPlaceDatagramsLevels(t *testing.T) {
+// TestFindDatagramsLevels holds every instruction set against the plain one.
+func TestFindDatagramsLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		placed := 0
@@ -102,8 +102,8 @@ func TestPlaceDatagramsLevels(t *testing.T) {
 	})
 }
 
-// TestPlaceDatagrams has a datagram of each kind, with what its message must be.
-func TestPlaceDatagrams(t *testing.T) {
+// TestFindDatagrams has a datagram of each kind, with what its message must be.
+func TestFindDatagrams(t *testing.T) {
 	const first4, first6 = 0xff00ffff_ffffffff, 0xf00fffff_00000000
 	zeros := make([]byte, 12)
 	ip4 := []byte{0x45, 2, 0, 24, 5, 6, 7, 8, 9, 17, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}
@@ -131,7 +131,7 @@ func TestPlaceDatagrams(t *testing.T) {
 		{join(type4, with(ip4, 3, 23)), 0, digest.Message{}, 0},
 		{join(type4, ip4[:23]), 0, digest.Message{}, 0},
 	}
-	rare := [2][256]bool{1: {44: true}}
+	slowPath := [2][256]bool{1: {44: true}}
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for i, c := range cases {
 			var msgs [17]digest.Message
@@ -140,7 +140,7 @@ func TestPlaceDatagrams(t *testing.T) {
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			FindDatagrams(NewDatagrams(first4, first6, &rare), msgs[:], numbers[:], rest, append(c.frame, zeros...))
+			FindDatagrams(NewDatagrams(first4, first6, &slowPath), msgs[:], numbers[:], rest, append(c.frame, zeros...))
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)
 				if want.Len == 0 {

@@ -12,8 +12,7 @@ import (
 // Both kernels are for AVX512 alone, which can load from eight places at once. At other
 // levels Datagrams.findGeneric runs, and [Tuples.List] lists nothing.
 
-// findVectors places the messages that fill whole vectors, and returns how many they
-// are.
+// findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int) {
 	groups := len(msgs) / 8
 	if cpu.Best != cpu.AVX512 || groups == 0 || len(buf) < datagramReach {
@@ -23,8 +22,8 @@ func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []
 	return 8 * groups
 }
 
-// findDatagramsAVX512 places groups of eight messages, 1 or more. What it reads of a
-// frame starts at offsets up to last. Each group has a byte of rest.
+// findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from
+// offsets up to last. Each group has a byte of rest.
 //
 //go:noescape
 func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams)
@@ -58,8 +57,8 @@ func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first 
 	return done, true
 }
 
-// listTuplesAVX512 takes groups of eight messages, 1 or more. What it reads of a frame
-// starts at offsets up to last.
+// listTuplesAVX512 does groups of eight messages, 1 or more. It reads frames from offsets
+// up to last.
 //
 //go:noescape
 func listTuplesAVX512(msgs *digest.Message, first, groups int, buf *byte, last int, t *Tuples, four, six *tupleEnd) (done int)

@@ -4,12 +4,12 @@ package headers
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
-// findVectors leaves all messages to its caller: without loads from eight places at
-// once vectors would gain nothing.
+// findVectors leaves all messages to its caller: without loads from eight places at once
+// vectors gain nothing.
 func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int) { return 0 }
 
-// listVectors can list nothing: without loads from eight places at once vectors would
-// gain nothing.
+// listVectors lists nothing: without loads from eight places at once vectors gain
+// nothing.
 func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int, can bool) {
 	return 0, false
 }

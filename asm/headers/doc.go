@@ -1,5 +1,7 @@
-// Package headers has the kernels that know Ethernet and IP, for frames with nothing rare about
-// them. Everything else about headers is in capture/flow.
+// Package headers has the kernels that know Ethernet and IP. They are the fast path of
+// capture/flow, for frames without rare headers; all other frames take its slow path,
+// which decodes headers one by one. Functions panic if slices are too short, and return
+// no errors.
 //
 //	question                                 function         contract      plain twin
 //	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go

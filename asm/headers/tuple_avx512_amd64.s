@@ -78,8 +78,8 @@ done:
 	MOVQ BX, done+64(FP)
 	RET
 
-	// Some frames do not start with IP: up to two tags are taken out of these, the first
-	// of which is noted.
+	// Some frames do not start with IP: up to two tags are taken out of these, the
+	// first of which is noted.
 others:
 	TAGGED
 	JZ   read

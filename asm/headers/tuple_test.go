@@ -18,8 +18,8 @@ type tuple struct {
 	tail      uint64
 }
 
-// tupleModel reads one frame, step by step; ok is false if it is rare.
-func tupleModel(m digest.Message, buf []byte, rare *[2][256]bool, ports *[256]bool) (t tuple, ok bool) {
+// tupleModel reads one frame, step by step; ok is false if it takes the slow path.
+func tupleModel(m digest.Message, buf []byte, slowPath *[2][256]bool, ports *[256]bool) (t tuple, ok bool) {
 	at, captured := int(m.Off), int(m.Len)
 	for tags := 0; ; tags++ {
 		if at+58 > len(buf) {
@@ -50,7 +50,7 @@ func tupleModel(m digest.Message, buf []byte, rare *[2][256]bool, ports *[256]bo
 	if ports[number] {
 		t.tail |= uint64(binary.BigEndian.Uint32(ip[header:])) << 32
 	}
-	return t, plain && !rare[t.version][number] && min(stated, captured-14) >= header+4
+	return t, plain && !slowPath[t.version][number] && min(stated, captured-14) >= header+4
 }
 
 // guardedList returns a list with room for n datagrams and no more.
@@ -63,26 +63,26 @@ func guardedList(t *testing.T, n int) *TupleList {
 	}
 }
 
-// TestTuples holds lists against the model, with few rare frames and many.
+// TestTuples holds lists against the model, with few frames for the slow path and many.
 func TestTuples(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
 		listed := 0
 		for n := range 301 {
-			var rare [2][256]bool
+			var slowPath [2][256]bool
 			var ports [256]bool
 			for i := range ports {
-				rare[0][i], rare[1][i], ports[i] = rng.IntN(100) == 0, rng.IntN(100) == 0, rng.IntN(2) == 0
+				slowPath[0][i], slowPath[1][i], ports[i] = rng.IntN(100) == 0, rng.IntN(100) == 0, rng.IntN(2) == 0
 			}
 			msgs, buf := tupleFrames(t, rng, n)
 			four, six := guardedList(t, n), guardedList(t, n)
-			done, can := NewTuples(&rare, &ports).List(four, six, msgs, 1000, buf)
+			done, can := NewTuples(&slowPath, &ports).List(four, six, msgs, 1000, buf)
 			if done > n || done%8 != 0 || done > 0 && !can {
 				t.Fatalf("%d of %d messages are listed", done, n)
 			}
 			var want [2][]tuple
 			for i, m := range msgs {
-				got, ok := tupleModel(m, buf, &rare, &ports)
+				got, ok := tupleModel(m, buf, &slowPath, &ports)
 				if got.frame = 1000 + uint32(i); i < done {
 					if !ok {
 						t.Fatalf("%d messages: number %d was listed", n, i)
@@ -118,7 +118,7 @@ func checkTuples(t *testing.T, l *TupleList, want []tuple) {
 	}
 }
 
-// tupleFrames draws frames, of which few are rare or none.
+// tupleFrames draws frames, of which few or none take the slow path.
 func tupleFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf []byte) {
 	msgs, buf = someFrames(t, rng, n)
 	for i := range msgs {

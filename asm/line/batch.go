@@ -6,17 +6,18 @@ import (
 	"math/bits"
 )
 
-// batch is what kernels know of up to 64 elements. It is made for all of them before the
-// first one is looked up, so that vectors can do this work. The kernels in assembly know its
-// layout.
+// batch is what kernels know of up to 64 elements. It is filled for all of them before
+// the first one is looked up, so that vectors can do this work. The kernels in assembly
+// know its layout.
 type batch struct {
 	offset [64]uint64 // of the element's line, or its word, in bytes from the first line
 	low    [64]uint64 // the low half of its digest, or what a kind of line makes of it
-	random [64]uint64 // its random word (see prng), if the kernel wants one
+	random [64]uint64 // its random word (see prng), if the kernel needs one
 }
 
-// fill makes the batch of 1 to 64 digests. With words, an element has one of the words
-// of all lines, else a line: the first bits of the product that chooses the line.
+// fill fills the batch with 1 to 64 digests. With words, an element has one of the words
+// of all lines, else a line. The top bits of the product that chooses the line choose the
+// word, too.
 func (b *batch) fill(digests []digest.Digest, lines int, words bool, position uint64, order []uint32, random bool) {
 	within := uint64(0) // the bits of an offset that lie in a line
 	if words {
@@ -39,8 +40,8 @@ func (b *batch) fill(digests []digest.Digest, lines int, words bool, position ui
 	b.repeatFirst(len(digests))
 }
 
-// fillExact32 makes the batch of 1 to 64 words. The remainder of a word is what its line's
-// number leaves of it, shift bits; low has it, plus one, in each cell of a word.
+// fillExact32 fills the batch with 1 to 64 words. The remainder of a word is its low
+// shift bits; low has the remainder plus one in each cell.
 func (b *batch) fillExact32(words []uint32, shift uint, g *rowGeometry) {
 	for i := b.fillExact32Vectors(words, shift, g); i < len(words); i++ {
 		y := uint64(words[i])
@@ -50,8 +51,8 @@ func (b *batch) fillExact32(words []uint32, shift uint, g *rowGeometry) {
 	b.repeatFirst(len(words))
 }
 
-// fillExact64 makes the batch of 1 to 64 digests, whose low halves, shifted right, are the
-// numbers of their lines.
+// fillExact64 fills the batch with 1 to 64 digests, whose low halves, shifted right, are
+// the numbers of their lines.
 func (b *batch) fillExact64(digests []digest.Digest, shift uint) {
 	for i := b.fillExact64Vectors(digests, shift); i < len(digests); i++ {
 		low := digests[i][0]
@@ -61,7 +62,7 @@ func (b *batch) fillExact64(digests []digest.Digest, shift uint) {
 	b.repeatFirst(len(digests))
 }
 
-// fillSliding makes the batch of 1 to 64 words, with their cells as low halves.
+// fillSliding fills the batch with 1 to 64 words, with their cells as low halves.
 func (b *batch) fillSliding(words []uint64, dates []uint16, shift uint) {
 	dates = dates[:len(words)]
 	for i, word := range words {
@@ -71,8 +72,8 @@ func (b *batch) fillSliding(words []uint64, dates []uint16, shift uint) {
 	b.repeatFirst(len(words))
 }
 
-// drop moves the elements whose bit in gone is clear to the front, and returns how many
-// they are. It makes no branches.
+// drop removes the elements whose bit in gone is set, and returns how many are left. It
+// has no branches.
 func (b *batch) drop(n int, gone uint64) (left int) {
 	for i := range n {
 		b.offset[left&63] = b.offset[i&63]
@@ -83,17 +84,16 @@ func (b *batch) drop(n int, gone uint64) (left int) {
 	return left
 }
 
-// repeatFirst gives the places from n on the line of the first element. They are fetched
-// ahead with the others, and other workers may be using the lines of other elements.
+// repeatFirst sets the places from n on to the line of the first element. Kernels fetch
+// all 64 lines, and may only touch those of this call's elements.
 func (b *batch) repeatFirst(n int) {
 	for i := n; i < 64; i++ {
 		b.offset[i&63] = b.offset[0]
 	}
 }
 
-// touchLines loads a word of the line of each offset, so that the cache misses of
-// all of them run at the same time. It must stay a call: inlined, loads without a
-// use would be left out.
+// touchLines loads a word of the line at each offset, so that all cache misses run at the
+// same time. It must not be inlined: the compiler would remove loads without a use.
 //
 //go:noinline
 func touchLines(lines []layout.Line, offsets []uint64) (sum uint64) {

@@ -217,8 +217,8 @@ func measureTimed(b *testing.B, lines []layout.Line, p *TimedParams) {
 	}, func() { TestAndSetTimed(lines, seen, s.digests, ticks, points, p, &c) })
 }
 
-// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of the
-// elements are there already.
+// BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of
+// the elements are there already.
 func BenchmarkSlidingRows(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		kerneltest.BenchLevels(b, func(b *testing.B) { measureSliding(b, lines) })
@@ -315,10 +315,6 @@ func BenchmarkBitLines(b *testing.B) {
 	})
 }
 
-// cellBenchSizes are the sizes of filters that passes over all lines are measured
-// with, in KiB.
-var cellBenchSizes = []int{128, 1 << 10, 16 << 10, 128 << 10}
-
 func BenchmarkCells(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		seen := make([]uint64, benchBatch/64)
@@ -362,17 +358,15 @@ func BenchmarkTimers(b *testing.B) {
 	})
 }
 
+// BenchmarkSweepTimers has no live timers.
 func BenchmarkSweepTimers(b *testing.B) {
-	for _, kib := range cellBenchSizes {
-		lines := make([]layout.Line, kib<<10/64)
+	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		rule := timerRule(b, timerShapes[0])
-		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
-			kerneltest.BenchLevels(b, func(b *testing.B) {
-				b.SetBytes(int64(kib) << 10)
-				for b.Loop() {
-					SweepTimers(lines, 0, rule, &TimerCounts{})
-				}
-			})
+		kerneltest.BenchLevels(b, func(b *testing.B) {
+			b.SetBytes(int64(len(lines)) * layout.LineSize)
+			for b.Loop() {
+				SweepTimers(lines, 0, rule, &TimerCounts{})
+			}
 		})
-	}
+	})
 }

@@ -2,11 +2,9 @@ package line
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// TestAndSetBitmap is TestAndSetExact32 for a bitmap of all 2^32 words: the
-// top 23 bits choose the line, the next three the element in it and the low six
-// the bit. Nothing ever
-// overflows. It panics unless there are 2^23 lines and
-// seen holds len(permuted) bits.
+// TestAndSetBitmap is TestAndSetExact32 for a bitmap of all 2^32 words: word y is bit
+// y%512 of line y/512. Nothing overflows. It panics unless there are layout.BitmapLines
+// lines and seen has len(permuted) bits.
 func TestAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	if len(lines) != layout.BitmapLines || len(seen) < bitWords(len(permuted)) {
 		panic("line: TestAndSetBitmap: not 2^23 lines, or seen too short")

@@ -6,13 +6,13 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// bloomSalts has the multipliers of bits, and one word that kernels load a half of with the
-// last ones.
+// bloomSalts has the multipliers of bits. Kernels load half of its last word along with
+// the last multipliers.
 type bloomSalts [8*layout.MaxBloomRounds + 1]uint64
 
-// salts holds the odd multiplier of each word and round: entry 8*j+w serves
-// word w in round j. They are the outputs of SplitMix64 started at 0, made odd;
-// any fixed random numbers would do, since digests are keyed.
+// salts has the odd multiplier of each word and round: entry 8*j+w is for word w in round
+// j. They are the outputs of SplitMix64 from state 0, made odd. Any fixed random numbers
+// would do, since digests are keyed.
 var salts = func() (salts bloomSalts) {
 	var state uint64
 	for i := range 8 * layout.MaxBloomRounds {
@@ -21,29 +21,26 @@ var salts = func() (salts bloomSalts) {
 	return salts
 }()
 
-// TestBloom looks up digests in a blocked Bloom filter. An element lies in one
-// line, number floor(d[1]*len(lines)/2^64), and owns in each of its eight words
-// one bit for each round j: bit (d[0]*salt[8j+w]) >> 58 of word w, modulo 2^64
-// (a split block Bloom filter as Apache Parquet has it, with wider lines).
-// It is seen if all its 8*rounds bits are set.
+// TestBloom looks up digests in a blocked Bloom filter (layout/bloom.go). Element d lies
+// in line floor(d[1]*len(lines)/2^64). In round j it owns bit (d[0]*salt[8j+w]) >> 58 of
+// each word w, modulo 2^64. It is seen if all its 8*rounds bits are set.
 //
-// Bit i of seen is set if digests[i] is found. Bits that are set already stay,
-// and their elements are not looked up: several filters are searched by calling
-// one after the other on the same bits, cleared at first.
+// TestBloom sets bit i of seen if digests[i] is found. It leaves bits that are already
+// set, and does not look up their elements. So calls with the same bits, cleared at
+// first, search several filters one after the other.
 //
-// It takes constant time for each element and round, does not allocate, and panics
-// if lines is empty, rounds is not in 1 to MaxBloomRounds or seen holds fewer than
-// len(digests) bits.
+// It takes constant time for each element and round and does not allocate. It panics if
+// lines is empty, rounds is not 1 to MaxBloomRounds, or seen has fewer than len(digests)
+// bits.
 func TestBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) {
 	checkBloomArguments(lines, seen, digests, rounds)
 	lookUpBloom(lines, seen, digests, rounds, false)
 }
 
-// TestAndSetBloom does what TestBloom does, in stream order, and sets the bits of
-// every element that it does not find, so that a later equal element of the
-// same call is found. It returns by how many the filter's set bits became
-// more. Elements whose bit in seen was set before the call are left alone.
-// It panics as TestBloom does.
+// TestAndSetBloom does what TestBloom does, in stream order, and sets the bits of each
+// element that it does not find. So later equal elements of the same call are found. It
+// returns how many bits of the filter it set that were clear. It skips elements whose bit
+// in seen was set before the call. It panics as TestBloom does.
 func TestAndSetBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) (added uint64) {
 	checkBloomArguments(lines, seen, digests, rounds)
 	return lookUpBloom(lines, seen, digests, rounds, true)
@@ -55,7 +52,7 @@ func checkBloomArguments(lines []layout.Line, seen []uint64, digests []digest.Di
 	}
 }
 
-// lookUpBloom does TestBloom, or TestAndSetBloom if bits are to be set.
+// lookUpBloom does TestBloom, or TestAndSetBloom with set.
 func lookUpBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int, set bool) (added uint64) {
 	if len(digests) == 0 {
 		return 0

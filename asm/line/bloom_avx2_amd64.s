@@ -4,8 +4,8 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Growing Bloom filters (AVX2): a line is two registers, its words the lanes. Registers are
-// those of common_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
+// Growing Bloom filters (AVX2): a line is two registers, its words the lanes. Registers
+// are those of common_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
 // ones, Y14 counts the bits that were added, Y13 has the bits of each half of a byte, Y12
 // masks these halves and Y11 is 0.
 
@@ -17,8 +17,8 @@
 	VPSRLQ   $63, Y15, Y15  \
 	VPXOR    Y11, Y11, Y11
 
-// BITS makes X the bits that the salts at AT choose: with a and b the halves of Y2 and c
-// and d those of a salt, high first, the highest bits of b*d + (a*d + b*c) << 32. Y3
+// BITS sets X to the bits that the salts at AT choose: with a and b the halves of Y2 and
+// c and d those of a salt, high first, the highest bits of b*d + (a*d + b*c) << 32. Y3
 // has a.
 #define BITS(AT, X) \
 	VPMULUDQ (AT)(R13*1), Y2, X    \

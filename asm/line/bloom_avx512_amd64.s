@@ -23,7 +23,7 @@
 	MOVL $1, AX                \
 	VPBROADCASTQ AX, Z31
 
-// BITS makes X the bits of a round. The product takes the place of a factor, since
+// BITS sets X to the bits of a round. The product takes the place of a factor, since
 // CPUs wait for what a VPMULLQ overwrites.
 #define BITS(SALTS, X) \
 	VPBROADCASTQ batch_low(SI)(CX*8), X \
@@ -38,8 +38,8 @@
 	BITS(SALTS, Z2) \
 	VPORQ Z2, Z1, Z1
 
-// LINE loads the line of this element to Z0, makes its bits Z1, and Z2 those that the line
-// lacks.
+// LINE loads the line of this element to Z0, makes its bits Z1, and Z2 those that the
+// line lacks.
 #define LINE(DONE) \
 	FETCH                       \
 	VMOVDQU64 (DI)(BX*1), Z0    \

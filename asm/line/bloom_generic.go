@@ -16,8 +16,8 @@ func testBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds int) (
 	return missed
 }
 
-// hasBits stops at the first missing bit: in a filter that is worth its
-// memory most elements that are not there miss one of the first two.
+// hasBits stops at the first missing bit. In a filter that is worth its memory, most
+// absent elements miss one of their first two bits.
 func hasBits(line *[8]uint64, low uint64, salts []uint64) bool {
 	for s, salt := range salts {
 		if line[s%8]>>(low*salt>>58)&1 == 0 {
@@ -40,8 +40,8 @@ func testAndSetBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds 
 	return missed, added
 }
 
-// setBits sets an element's bits in its line and returns how many were clear. It
-// gathers the bits of a word first: a store for each would wait for the last.
+// setBits sets an element's bits in its line and returns how many were clear. It first
+// gathers the bits of a word, since a store for each bit would wait for the store before.
 func setBits(line *[8]uint64, low uint64, salts []uint64) (fresh uint64) {
 	first := (*[8]uint64)(salts)
 	for w := range line {

@@ -106,11 +106,11 @@ func checkBloom(t *testing.T, filter []layout.Line, model *bloomModel, digests [
 			want = fresh == 0
 		}
 		if got := seen[i/64]>>(i%64)&1 != 0; got != want {
-			t.Fatalf("TestAndSetBits of %d: element %d found %v, want %v", len(digests), i, got, want)
+			t.Fatalf("TestAndSetBloom of %d: element %d found %v, want %v", len(digests), i, got, want)
 		}
 	}
 	if added != 0 {
-		t.Fatalf("TestAndSetBits of %d: the number of new bits is off by %d", len(digests), int64(added))
+		t.Fatalf("TestAndSetBloom of %d: the number of new bits is off by %d", len(digests), int64(added))
 	}
 	if seen[words] != before[words] {
 		t.Fatalf("seen is written beyond %d elements", len(digests))
@@ -189,11 +189,7 @@ func compareBloom(t *testing.T, rounds int, front bool, next func(*rand.Rand, []
 	filter, plain := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
 	memory, words := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	for n := 0; n <= most; n += 1 + rng.IntN(6) {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
-		digests, seen := memory[from:from+n], words[used:used+(n+63)/64]
+		digests, seen := kerneltest.Part(memory, n, front), kerneltest.Part(words, bitWords(n), front)
 		fillDigests(rng, digests, next)
 		for i := range seen {
 			seen[i] = rng.Uint64() & rng.Uint64() & rng.Uint64()

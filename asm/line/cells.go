@@ -59,13 +59,13 @@ type CellCounts struct {
 	Missed uint64
 }
 
-// TestAndSetCells takes digests, in order, through a stable Bloom filter (Deng and
-// Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable Bloom
-// Filters", section 3.2) all of whose work for an element happens in one line. It
-// sets bit i of seen if none of the K cells of element i is zero, and clears the
-// bits of the others in the words that cover len(digests) elements. Of an element
-// that is found HitP adjacent cells of its line lose one, of others MissP, but none
-// falls below zero; then the element's K cells are set to Max.
+// TestAndSetCells looks up digests, in order, in a stable Bloom filter (Deng and Rafiei,
+// "Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters",
+// section 3.2) that does all work for an element in one line. It sets bit i of seen if
+// none of the K cells of element i is zero, and clears the bits of the others in the
+// words that cover len(digests) elements. It then decrements adjacent cells of the line
+// that are not zero, HitP of them for an element that is found and MissP for others, and
+// sets the element's K cells to Max.
 //
 // Element i lives in the line floor(digests[i][1] * len(lines) / 2^64) of N = 512 /
 // Bits cells. With h(e) for byte e of digests[i][0], counted from the lowest one, it
@@ -75,36 +75,35 @@ type CellCounts struct {
 //
 //	floor(h(e) * (N/8) / 256)
 //
-// So every cell has the same probability of being one of the element's, and no two of
-// these are in one eighth. They come of different bits of the digest.
+// So each cell is equally likely to be one of the element's, and no two of them are in
+// one eighth. They depend on different bits of the digest.
 //
-// Cells are decremented in runs through a plane's bytes (layout/cells.go has the planes). Cell
-// number c of a run's order lies in byte m-1-c%m of m = N/8, bit floor(c/m) of it, so that one
-// unaligned load fetches the mask of a run.
-// The first cell that loses one is number floor(r1 * N / 2^64), for the element's random word
-// r1, which comes of position and order (see the package comment). The run goes on with cell
-// 0 after the last one.
+// The decremented cells form a run through the bytes of a plane (layout/cells.go has the
+// planes): with m = N/8, cell c of a run's order is bit floor(c/m) of byte m-1-c%m. So
+// one unaligned load fetches the mask of a run. A run begins at cell floor(r1 * N /
+// 2^64), where r1 is the random word of the element (see the package comment), and goes
+// on with cell 0 after the last one.
 //
-// The stable point. Be z the share of cells that are zero, and f = (1-z)^K the rate at
-// which new elements are found. An element decrements a cell with probability p =
-// (MissP (1-f) + HitP f) / N and sets it with probability K / N; that one which does
-// not own the cell is found does not depend on the cell's value. Theorem 2 of the
-// paper holds with this p, and so for a stream of new elements in the limit
+// The stable point. Let z be the share of cells that are zero, and f = (1-z)^K the rate
+// at which new elements are found. An element decrements a cell with probability p =
+// (MissP (1-f) + HitP f) / N and sets it with probability K / N. Whether an element that
+// does not own the cell is found does not depend on the cell's value. So Theorem 2 of the
+// paper holds with this p, and a stream of new elements approaches
 //
 //	z = (g / (g+1))^Max, g = (MissP (1-f) + HitP f) (1/K - 1/N), f = (1-z)^K
 //
-// The largest solution is what an empty filter comes to. With HitP = MissP it is the
-// paper's stable point, and f its bound on the false positive rate of all streams.
-// With HitP = 0 frequent elements do not wear out their line. For Max = 1 their cells
-// are all set, so that a hit changes nothing and f remains a bound. For Max > 1 true
-// duplicates refresh their cells at no cost to others, and there is no bound: on a stream
-// with Zipf's distribution Max = 7 and K = 3 had up to 1.6 times f. Then z = 0 is a
-// solution too that draws in what comes near, as a line without zeros has no more misses,
-// and the only one if MissP is small (below about 25 with Max = 7 and K = 3). Any HitP
-// above 0 gives back a bound, that of the paper with P = HitP.
+// An empty filter approaches the largest solution. With HitP = MissP it is the paper's
+// stable point, and f the paper's bound on the false positive rate of all streams. With
+// HitP = 0 frequent elements do not wear out their line. If Max is 1, a hit changes
+// nothing, and f remains a bound. If Max is above 1, duplicates refresh their cells at no
+// cost to others, and there is no bound: a stream with Zipf's distribution had up to 1.6
+// times f with Max = 7 and K = 3. Then z = 0 is a solution, too, and attracts what comes
+// near, since a line without zeros has no more misses. It is the only solution if MissP
+// is small (below about 25 with Max = 7 and K = 3). Any HitP above 0 restores a bound:
+// that of the paper with P = HitP.
 //
-// It panics if lines is empty, or seen or order is too short. It takes constant time
-// for an element and allocates nothing.
+// It panics if lines is empty, or seen or order is too short. It takes constant time for
+// each element and does not allocate.
 func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, r *CellRule, c *CellCounts) {
 	n := len(digests)
 	checkArguments("TestAndSetCells", lines, seen, order, n)
@@ -125,19 +124,19 @@ func TestAndSetCells(lines []layout.Line, seen []uint64, digests []digest.Digest
 	}
 }
 
-// cellWindows is the size of a table of masks: a plane's mask can begin at any of its
-// first 256 bytes.
+// cellWindows is the size of a table of masks. The mask of a plane, of up to 32 bytes,
+// begins at one of the first 256 bytes.
 const cellWindows = 256 + 32
 
-// CellRule is CellParams made ready for TestAndSetCells, 0.7 KiB of tables. It does
-// not change and may be shared.
+// CellRule is CellParams prepared for TestAndSetCells: 0.7 KiB of tables. It is immutable
+// and may be shared.
 type CellRule struct {
 	pick       cellPick
 	bits       uint64    // of a cell, the number of planes
-	firstShift uint64    // leaves of a random word the number of a cell
-	max        [4]uint64 // Max in all cells of a word of each plane
-	// The bytes of a plane from run[f][c] on have the cells that lose one if the run
-	// begins at cell c: f is 1 for elements that are found, 0 for others.
+	firstShift uint64    // shifts a random word right to the number of a cell
+	max        [4]uint64 // the bits of Max, in all cells of a word of each plane
+	// The bytes from run[f][c] on are the mask of a plane for a run that begins at
+	// cell c: f is 1 for elements that are found, 0 for others.
 	run [2][cellWindows]byte
 }
 
@@ -159,9 +158,9 @@ func NewCellRule(p CellParams) (*CellRule, error) {
 	return r, nil
 }
 
-// fillCellWindows makes the table whose bytes from c on have the cells c, c+1 and so on of
-// a run. In a plane of m bytes, byte b has the cells m-1-b, 2m-1-b and so on, and
-// their distance from c is a function of b+c: so windows can overlap.
+// fillCellWindows fills the table: its bytes from c on have the cells c, c+1 and so on of
+// a run. In a plane of m bytes, byte b has the cells m-1-b, 2m-1-b and so on. Their
+// distance from c depends on b+c alone, so masks can overlap.
 func fillCellWindows(table *[cellWindows]byte, cells, run int) {
 	m := cells / 8
 	for at := range cells + m - 1 {
@@ -173,24 +172,23 @@ func fillCellWindows(table *[cellWindows]byte, cells, run int) {
 	}
 }
 
-// cellPick says which cells an element has of a line of n, for the kernels of cells and
-// timers: at most one in each eighth of the line, so that masks of
-// cells can be made of eight numbers side by side. The kernels in assembly know
-// its layout.
+// cellPick says which cells of a line an element owns, for the kernels of cells and
+// timers: at most one in each eighth of the line, so that vectors compute eight cell
+// numbers side by side. The kernels in assembly know its layout.
 type cellPick struct {
-	shift uint64 // leaves the upper bits of a byte, which number the cells of an eighth
-	mask  uint64 // of these bits, in each byte
-	// none has cellNone in the bytes of the eighths that have no cell, before their
-	// rotation: as they are and in reverse.
+	shift uint64 // shifts a byte right to the number of a cell in its eighth
+	mask  uint64 // the bits of such a number, in each byte
+	// none has cellNone in the bytes of the eighths without a cell, before their
+	// rotation: in order and in reverse.
 	none [2]uint64
 }
 
-// cellNone is set, with any other bits, in the number of a cell that is none.
+// cellNone is the bit that is set where an eighth has no cell.
 const cellNone = 0x80
 
-// cellEighths is the order in which eighths get a cell. The distances of the first
-// three are 1, 2 and 3, so that no pair of eighths is frequent, and in reverse they
-// are others, so that no three are.
+// cellEighths is the order in which eighths get a cell. The distances between the first
+// three are 1, 2 and 3, so no pair of eighths is frequent. In reverse the distances
+// differ, so no three are.
 var cellEighths = [layout.MaxCellK]int{0, 3, 1, 4, 7, 2, 5, 6}
 
 func newCellPick(cells, k int) cellPick {
@@ -206,8 +204,8 @@ func newCellPick(cells, k int) cellPick {
 	return p
 }
 
-// of returns the cells of an element with the lower half low of its digest: byte e has
-// the number of its cell in eighth e of the line, or cellNone set.
+// of returns the cells of the element whose digest has the low half low: byte e is the
+// number of its cell in eighth e of the line, or has cellNone set.
 func (p *cellPick) of(low uint64) uint64 {
 	return low>>(p.shift&63)&p.mask | bits.RotateLeft64(p.none[low>>40&1], int(low<<3&63))
 }

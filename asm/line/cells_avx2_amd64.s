@@ -12,7 +12,7 @@
 	VPAND OWN, T, T \
 	VPXOR T, A, A
 
-// ONES makes E the number of bits in each of its bytes, of which CNT has that of each
+// ONES sets E to the number of bits in each of its bytes, of which CNT has that of each
 // number of four bits and LOW selects four.
 #define ONES(E, T, LOW, CNT) \
 	VPSRLW $4, E, T   \

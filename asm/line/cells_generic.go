@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// testAndSetCellBatchGeneric takes the n elements of a current. It returns those that are
-// found, shifted in from below: the last one is bit 0; and by how many the cells that
-// are not zero became more, modulo 2^64.
+// testAndSetCellBatchGeneric looks up the n elements of current. It returns those that
+// are found, shifted in from below, so that the last one is bit 0, and the change of the
+// number of cells that are not zero, modulo 2^64.
 func testAndSetCellBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])
 	for i := range n {

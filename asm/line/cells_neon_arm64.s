@@ -9,8 +9,8 @@
 // the numbers from 0 to 7. R10 and R11 are the masks of runs after elements that are
 // missed and that are found, V28 and V29 count the cells that are not zero.
 
-// Where the batch has an element's cells and the upper byte of its random word, when R1 has
-// moved on by one element.
+// Where the batch has an element's cells and the upper byte of its random word, when R1
+// has moved on by one element.
 #define CELLS (batch_low-8)
 #define FIRST (batch_random-1)
 
@@ -46,19 +46,19 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 	VEOR  V28.B16, V28.B16, V28.B16    \
 	VEOR  V29.B16, V29.B16, V29.B16
 
-// OWN makes A the mask of the bytes EIGHTHS of a plane that belong to the element's
+// OWN sets A to the mask of the bytes EIGHTHS of a plane that belong to the element's
 // cells in V4.
 #define OWN(EIGHTHS, BEFORE, A) \
 	VTBL EIGHTHS.B16, [V4.B16], A.B16  \
 	VSUB BEFORE.B16, A.B16, A.B16      \
 	VTBL A.B16, [V20.B16], A.B16
 
-// LACK makes LEFT the cells of MINE that FILLED has not.
+// LACK sets LEFT to the cells of MINE that FILLED has not.
 #define LACK(MINE, FILLED, LEFT) \
 	VORR MINE.B16, FILLED.B16, LEFT.B16 \
 	VEOR FILLED.B16, LEFT.B16, LEFT.B16
 
-// JUDGE makes R8 the masks of runs: the element is found if it lacks no cell of V11.
+// JUDGE sets R8 to the masks of runs: the element is found if it lacks no cell of V11.
 #define JUDGE \
 	VMOV V11.D[0], R8        \
 	VMOV V11.D[1], R9        \

@@ -1,6 +1,7 @@
-// What the kernels of lines have in common, those of fingerprint rows most. A batch is done
-// in two halves. While one is looked up, the rows of the next half are fetched, which is 32
-// elements ahead: farther ahead, lines leave the first cache before their turn.
+// What the kernels of lines have in common, those of fingerprint rows most. A batch is
+// done in two halves. While one is looked up, the rows of the next half are fetched,
+// which is 32 elements ahead: farther ahead, lines leave the first cache before their
+// turn.
 //
 // DI is the first line. SI and R9 are the ends of this half and of the next one,
 // and CX is minus the number of elements that are left of this one, so that it
@@ -79,8 +80,8 @@
 	VZEROUPPER              \
 	RET
 
-// BEGINTIMED is BEGINHALVES for timed rows: R15 is the end of this half of the timedBatch,
-// R13 of its bytes, and R14 is the timedTable.
+// BEGINTIMED is BEGINHALVES for timed rows: R15 is the end of this half of the
+// timedBatch, R13 of its bytes, and R14 is the timedTable.
 #define BEGINTIMED \
 	BEGINHALVES                   \
 	MOVQ b+32(FP), R15            \
@@ -91,8 +92,9 @@
 	SUBQ DX, R15                  \
 	MOVQ ·timedTables(SB), R14
 
-// What the kernels for cells have in common. Registers are as above, but that R8 collects the elements that are found; R12 and R13 are the masks of runs
-// after elements that are missed and that are found.
+// What the kernels for cells have in common. Registers are as above, but that R8 collects
+// the elements that are found; R12 and R13 are the masks of runs after elements that are
+// missed and that are found.
 
 // BEGINCELLS leaves the rule in DX.
 #define BEGINCELLS \
@@ -101,8 +103,8 @@
 	LEAQ CellRule_run(DX), R12  \
 	LEAQ const_cellWindows(R12), R13
 
-// JUDGECELL makes DX the masks of runs, by the cells that are not zero in FILLED and the
-// element's own in OWN: it is found if none of these is missing, which sets the
+// JUDGECELL sets DX to the masks of runs, by the cells that are not zero in FILLED and
+// the element's own in OWN: it is found if none of these is missing, which sets the
 // carry.
 #define JUDGECELL(OWN, FILLED) \
 	VPTEST  OWN, FILLED \
@@ -132,8 +134,9 @@
 	MOVQ AX, X1                \
 	VPBROADCASTQ X1, MASK
 
-// CHOOSECELL makes DX the cell of an element: the one that matches, of which AX has a bit,
-// or else the first empty one, of which DX has a bit. It goes to FULL if there is none.
+// CHOOSECELL sets DX to the cell of an element: the one that matches, of which AX has a
+// bit, or else the first empty one, of which DX has a bit. It goes to FULL if there is
+// none.
 #define CHOOSECELL(FULL) \
 	SHLL   $8, DX                \
 	LEAL   0x10000(AX)(DX*1), AX \
@@ -143,8 +146,8 @@
 	ADCQ   R8, R8                \
 	ANDL   $7, DX
 
-// LATERDATE writes what the cell held before, and makes R13 what it holds from now on: the later
-// one of both dates. A cell that was empty has no bit above that of a date.
+// LATERDATE writes what the cell held before, and makes R13 what it holds from now on:
+// the later one of both dates. A cell that was empty has no bit above that of a date.
 #define LATERDATE \
 	MOVQ    (BX)(DX*8), R12         \
 	MOVQ    PATTERN(SI)(CX*8), R13  \

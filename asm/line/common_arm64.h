@@ -1,7 +1,7 @@
 // What the kernels for lines have in common. R0 is the first line. A batch is done in two
-// halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3
-// is the number of elements that are left of the first one, R13 that of the second
-// half, then 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from
+// halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3 is
+// the number of elements that are left of the first one, R13 that of the second half,
+// then 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from
 // below, so the first one ends up highest.
 
 #define BEGINHALVES \
@@ -26,8 +26,8 @@
 	ADD    R0, R7, R7                             \
 	VLD1   (R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 
-// NEXT goes on with the next element of this half, and then with the second half, if there
-// is one.
+// NEXT goes on with the next element of this half, and then with the second half, if
+// there is one.
 #define NEXT(LOOP) \
 	SUBS $1, R3, R3         \
 	BNE  LOOP               \

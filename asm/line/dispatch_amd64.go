@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Which kernel runs at which level. Where there is none, the one to its left runs. The suffix
-// of a function is its level, and so is that of its file.
+// The kernels at each level. Where there is none, the one to its left runs. The suffix of
+// a function and of its file is the level.
 //
 //	kind                Generic                         AVX2                     AVX512
 //	batches             fill in batch.go, ...           fillBatchAVX2, ...       fillBatchAVX512, ...
@@ -34,8 +34,8 @@ func vectorGroups(elements int) int {
 	return elements / 8
 }
 
-// fillVectors does what fill does for as many digests as fit whole vectors, and
-// returns how many, counted from the first. So do other functions of this name.
+// fillVectors does what fill does, for as many of the first digests as fit whole vectors,
+// and returns how many. So do other functions of this name.
 func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, order []uint32, random bool) (done int) {
 	groups := vectorGroups(len(digests))
 	switch {
@@ -101,8 +101,8 @@ func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
 	return 8 * groups
 }
 
-// decreasingVectors does what decreasing does for the first ticks, each with the one after it, and
-// returns how many.
+// decreasingVectors compares the first ticks, each with the one after it, and returns how
+// many.
 func decreasingVectors(ticks []uint64) (done int, fell bool) {
 	groups := vectorGroups(len(ticks) - 1)
 	switch {
@@ -116,8 +116,8 @@ func decreasingVectors(ticks []uint64) (done int, fell bool) {
 	return 8 * groups, fell
 }
 
-// insertedVectors does what inserted does for as many elements as fit whole vectors,
-// and returns how many, counted from the first.
+// insertedVectors does what inserted does, for as many of the first elements as fit whole
+// vectors, and returns how many.
 func insertedVectors(b *batch, n int, position uint64, order []uint32, all uint64) (done int, inserted uint64) {
 	groups := vectorGroups(n)
 	switch {
@@ -131,12 +131,12 @@ func insertedVectors(b *batch, n int, position uint64, order []uint32, all uint6
 	return 8 * groups, inserted
 }
 
-// topVictims tells whether the kernels of rows that are words want the top bit of the cell
-// that a random eviction takes.
+// topVictims reports whether kernels for rows in words expect the top bit of the cell
+// that a random eviction takes. Others expect a bit for each cell.
 func topVictims() bool { return cpu.Best != cpu.AVX512 }
 
-// fingerprintVectors does what fingerprint does, if the CPU can: to eight elements at a
-// time, or four, the ones behind the last included.
+// fingerprintVectors does what fingerprint does, if the CPU can, for eight or four
+// elements at a time. It may change places after the last element.
 func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 	switch cpu.Best {
 	case cpu.Generic:
@@ -149,8 +149,8 @@ func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 	return true
 }
 
-// cells replaces the low halves of a batch by the cells of its elements, and leaves
-// whatever is behind the last element.
+// cells replaces the low halves of a batch by the cells of its elements. It may change
+// places after the last element.
 func (p *cellPick) cells(b *batch, n int) {
 	switch cpu.Best {
 	case cpu.Generic:
@@ -201,8 +201,8 @@ func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	testAndSetBitmapAMD64(&lines[0], &seen[0], &permuted[0], len(permuted))
 }
 
-// splitExactVectors does what splitExact does for cells that keep their width, or reports
-// that there is no kernel for it.
+// splitExactVectors does what splitExact does for cells that keep their width. It reports
+// false if there is no kernel.
 func splitExactVectors(dst, src []layout.Line, width, rest uint) bool {
 	switch {
 	case cpu.Best != cpu.AVX512:
@@ -265,7 +265,8 @@ func spreadBits(x, mask uint64) (moved uint64) {
 	return spreadAMD64(x, mask)
 }
 
-// testAndSet first makes of the words in the batch what the kernels look for in a line.
+// testAndSet first replaces the words of the batch by what the kernels look for in a
+// line.
 func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	first, lanes, span := &k.lines[0], &stableLanesOf[k.rule.k], k.rule.span
 	method := k.rule.method
@@ -301,8 +302,7 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 	return clearGatedAVX2(first, current, ahead, n, lanes)
 }
 
-// choiceOf returns the choice of bytes that extends one byte of a lane to the whole
-// lane.
+// choiceOf returns the choice of bytes that extends one byte of a lane to the whole lane.
 func choiceOf(lane, at int) uint64 {
 	const zeros = 0x8080808080808000
 	return zeros | uint64(lane%2*8+at)

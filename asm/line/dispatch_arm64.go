@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Which kernel runs at level NEON: what is declared at the end of this file, and the plain
-// twin where there is no kernel. dispatch_amd64.go has the same as a table.
+// The kernels at level NEON are declared at the end of this file. Where there is none,
+// the plain twin runs. dispatch_amd64.go has the same as a table.
 
-// testAndSetRowBatch has the plain kernels for rows that are words, since these are a word
-// in a register already.
+// testAndSetRowBatch uses the plain kernels for rows that are words: a word fits a
+// general register.
 func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	switch {
 	case cpu.Best == cpu.Generic || p.Shape.InWords():
@@ -63,7 +63,8 @@ func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds 
 	return testAndSetBloomNEON(&lines[0], current, ahead, n, &salts, rounds)
 }
 
-// testAndSet first makes of the words in the batch what the kernels look for in a line.
+// testAndSet first replaces the words of the batch by what the kernels look for in a
+// line.
 func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if cpu.Best == cpu.Generic {
 		return k.rule.testAndSetGeneric(k.lines, current, ahead, n, inserted)
@@ -85,8 +86,8 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 	return clearGatedNEON(first, current, ahead, n, lanes)
 }
 
-// choiceOf returns the choice of one byte for all bytes of a lane: a shift looks at
-// the lowest one only.
+// choiceOf returns the choice of one byte for all bytes of a lane. A shift reads the
+// lowest one.
 func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
 
 func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
@@ -99,8 +100,8 @@ func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *C
 	return cells4NEON(&lines[0], current, ahead, n, r)
 }
 
-// testAndSetTimerBatch leaves groups of equal timers to the plain kernel: they are looked
-// for one timer after the other anyway.
+// testAndSetTimerBatch leaves groups of equal timers to the plain kernel, since a kernel
+// would look for them one timer after the other, too.
 func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	switch {
 	case cpu.Best == cpu.Generic || r.equal > 1:
@@ -122,8 +123,8 @@ func sweepTimers(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64
 	return sweepTimers16NEON(&lines[0], len(lines), now, oldest)
 }
 
-// Vectors leave all of these to their callers: a register has two of the elements, and
-// there is no product of 64 bits, so vectors would gain nothing.
+// These functions leave all elements to their callers. A vector has two elements and no
+// product of 64 bits, so vectors would gain nothing.
 
 func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
 	return 0

@@ -30,7 +30,7 @@ func testAndSetBloomBatch(lines [][8]uint64, current, ahead *batch, n, rounds in
 	return testAndSetBloomGeneric(lines, current, ahead, n, rounds)
 }
 
-// stableKernel is what a call knows of its lines.
+// stableKernel is what a call of TestAndSetStable works with.
 type stableKernel struct {
 	rule  stableRule
 	lines [][8]uint64
@@ -56,7 +56,7 @@ func sweepTimers(lines [][8]uint64, tick uint64, r *TimerRule) (cleared uint64) 
 	return sweepTimersGeneric(lines, tick, r)
 }
 
-// Vectors leave all of these to their callers: there are none.
+// These functions leave all elements to their callers, since there are no vectors.
 
 func (b *batch) fillVectors([]digest.Digest, int, uint64, uint64, []uint32, bool) (done int) {
 	return 0
@@ -82,6 +82,6 @@ func (p *cellPick) cells(b *batch, n int) { p.cellsGeneric(b, n) }
 
 func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
 
-// topVictims tells that the kernels of rows that are words want the top bit of the cell
-// that a random eviction takes.
+// topVictims reports that kernels for rows in words expect the top bit of the cell that a
+// random eviction takes.
 func topVictims() bool { return true }

@@ -7,11 +7,11 @@ import (
 )
 
 // SplitExactRows distributes lines from to to-1 of exact rows over rows of twice as many
-// lines: the top bit of the remainder becomes the lowest bit of the line number, so what
-// line i holds goes to lines 2i and 2i+1, in address order. Everything finds
-// a cell there. It panics unless src has 2^k lines, MinExactLines
-// to MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <= 2^k. Lines 2*from to
-// 2*to-1 of dst must be empty.
+// lines. The top bit of a remainder becomes the lowest bit of the line number, so the
+// words of line i go to lines 2i and 2i+1, in address order. All of them find a cell
+// there. Lines 2*from to 2*to-1 of dst must be empty. It panics unless src has 2^k lines,
+// layout.MinExactLines to layout.MaxExactLines/2, dst has 2^(k+1), and 0 <= from <= to <=
+// 2^k.
 func SplitExactRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < layout.MinExactLines || len(dst) > layout.MaxExactLines {
 		panic("line: SplitExactRows: not twice as many lines, or a number of lines out of range")
@@ -20,10 +20,10 @@ func SplitExactRows(dst, src []layout.Line, from, to int) {
 	splitExact(dst[2*from:2*to], src[from:to], wide, narrow, layout.ExactRemainderBits(len(dst)))
 }
 
-// ExactRowsToBitmap sets in a bitmap of all 32-bit words those that lines from to to-1 of
-// exact rows hold: word y is bit y%64 of element y/64%8 of line y/512. It panics unless
-// bitmap has BitmapLines lines, rows a number that exact rows may have, and
-// 0 <= from <= to <= len(rows).
+// ExactRowsToBitmap sets the words of lines from to to-1 of exact rows in a bitmap of all
+// 32-bit words: word y is bit y%512 of line y/512. It panics unless bitmap has
+// layout.BitmapLines lines, rows has a number of lines that exact rows can have, and 0 <=
+// from <= to <= len(rows).
 func ExactRowsToBitmap(bitmap, rows []layout.Line, from, to int) {
 	if len(bitmap) != layout.BitmapLines || len(rows)&(len(rows)-1) != 0 || len(rows) < layout.MinExactLines || len(rows) > layout.MaxExactLines {
 		panic("line: ExactRowsToBitmap: a number of lines out of range")
@@ -46,9 +46,9 @@ func exactCell(line *layout.Line, at, width uint) uint64 {
 	return line[at/64] >> (at % 64) & (1<<width - 1)
 }
 
-// SampleExactRows takes those words from lines from to to-1 of exact rows that have one of the
-// bits of out, and returns how many. The others keep their order. Bits of out must be
-// ones that cells hold. It panics unless 0 <= from <= to <= len(rows).
+// SampleExactRows removes the words that have one of the bits of out from lines from to
+// to-1 of exact rows, and returns how many. The others keep their order. Bits of out must
+// be bits of a remainder. It panics unless 0 <= from <= to <= len(rows).
 func SampleExactRows(rows []layout.Line, from, to int, out uint32) (removed int) {
 	width := layout.ExactCellBits(len(rows))
 	for i := range rows[from:to] {
@@ -72,21 +72,21 @@ func SampleExactRows(rows []layout.Line, from, to int, out uint32) (removed int)
 	return removed
 }
 
-// SplitDigestRows distributes lines from to to-1 of rows of digests
-// (asm.TestAndSetExact64) over rows of twice as many lines: of what line i holds, that
-// with the next bit clear goes to line 2i, the rest to 2i+1, in address order. Everything
-// finds a cell there. It panics unless src has 2^k lines, at least two, dst has 2^(k+1),
-// and 0 <= from <= to <= 2^k. Lines 2*from to 2*to-1 of dst must be empty.
+// SplitDigestRows distributes lines from to to-1 of digest rows (TestAndSetExact64) over
+// rows of twice as many lines. Of line i, digests whose next bit is clear go to line 2i,
+// and the rest to line 2i+1, in address order. All of them find a cell there. Lines
+// 2*from to 2*to-1 of dst must be empty. It panics unless src has 2^k lines, at least
+// two, dst has 2^(k+1), and 0 <= from <= to <= 2^k.
 func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < 2 {
 		panic("line: SplitDigestRows: not twice as many lines, or not a power of two")
 	}
-	shift := uint(65 - bits.Len(uint(len(dst)))) // leaves a line's number
+	shift := uint(65 - bits.Len(uint(len(dst)))) // to the number of a line
 	for i, line := range src[from:to] {
 		pair := (*[2]layout.Line)(dst[2*(from+i):])
-		// Which side a digest goes to is as good as random: no branch foresees it. A 0
-		// for an empty cell is put where one is.
-		fill := uint64(0) // of either side
+		// The side of a digest is as good as random, so there is no branch. An
+		// empty cell is copied to an empty cell.
+		fill := uint64(0) // cells of side 0, and from bit 32 on of side 1
 		for _, digest := range line {
 			side := digest >> (shift & 63) & 1
 			pair[side][fill>>(32*side&63)&7] = digest
@@ -95,9 +95,9 @@ func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	}
 }
 
-// SampleDigestRows takes those digests from lines from to to-1 of rows of digests
-// (asm.TestAndSetExact64) that have one of the bits of out, and returns how many. The others
-// keep their order. It panics unless 0 <= from <= to <= len(rows).
+// SampleDigestRows removes the digests that have one of the bits of out from lines from
+// to to-1 of digest rows, and returns how many. The others keep their order. It panics
+// unless 0 <= from <= to <= len(rows).
 func SampleDigestRows(rows []layout.Line, from, to int, out uint64) (removed int) {
 	for i := range rows[from:to] {
 		line := &rows[from+i]
@@ -119,12 +119,12 @@ func SampleDigestRows(rows []layout.Line, from, to int, out uint64) (removed int
 	return removed
 }
 
-// splitExact distributes exact rows of 32-bit words (TestAndSetExact32) over twice as many
-// lines: of the remainders in line i of src, those without bit rest go to line 2i of dst and
-// those with it, which they lose, to line 2i+1, each side in the order that it had. Cells of
-// src are of wide bits and those of dst of narrow bits, 32 or 16. Lines of dst must be
-// empty. It panics unless dst has twice as many lines as src, wide is no less than narrow
-// and a remainder below bit rest fits a cell of narrow bits beside the code for empty.
+// splitExact distributes exact rows of 32-bit words over twice as many lines. Of the
+// remainders in line i of src, those without bit rest go to line 2i of dst. Those with it
+// lose it and go to line 2i+1. Each side keeps its order. Cells of src have wide bits and
+// those of dst narrow bits, 32 or 16. Lines of dst must be empty. It panics unless dst
+// has twice as many lines as src, wide is at least narrow, and a remainder below bit rest
+// and the code for empty fit a cell of narrow bits.
 func splitExact(dst, src []layout.Line, wide, narrow, rest uint) {
 	if len(dst) != 2*len(src) || wide != 16 && wide != 32 || narrow != 16 && narrow != wide || rest >= narrow {
 		panic("line: SplitExact: not twice as many lines, or cells of a wrong width")
@@ -140,12 +140,12 @@ func splitExact(dst, src []layout.Line, wide, narrow, rest uint) {
 	}
 }
 
-// splitCells takes the remainders in a line apart: those without bit rest become the first
-// cells, the others those from 32 on. Which of these a remainder goes to is as good as
-// random, so no branch depends on it.
+// splitCells separates the remainders of a line: those without bit rest become cells 0
+// and up, the others cells 32 and up. The side of a remainder is as good as random, so no
+// branch depends on it.
 func splitCells(cells *[2 * 32]uint32, line *[8]uint64, width, rest uint) {
 	mask := uint32(1)<<(rest&31) - 1
-	fill := uint64(32) << 32 // the next place for either
+	fill := uint64(32) << 32 // the next cell of side 0, and from bit 32 on of side 1
 	for _, word := range line {
 		for range 64 / width {
 			cell := uint32(word & (1<<(width&63) - 1))

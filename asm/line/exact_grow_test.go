@@ -128,8 +128,8 @@ func BenchmarkSplitExactRows(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 }
 
-// TestSplitDigestRows finds all that rows hold in the rows that they were split into, full
-// lines among them.
+// TestSplitDigestRows finds all that rows hold in the rows that they were split into,
+// full lines among them.
 func TestSplitDigestRows(t *testing.T) {
 	for _, lines := range []int{2, 64, 1 << 12} {
 		rng := rand.New(rand.NewPCG(19, uint64(lines)))

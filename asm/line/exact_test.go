@@ -256,11 +256,7 @@ func compareExact(t *testing.T, lines int, front bool, testAndSet func([]layout.
 	memory, overflows := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint32](t, most, front)
 	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	for n := range most + 1 {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
-		permuted, overflow, seen := memory[from:from+n], overflows[from:from+n], words[used:used+(n+63)/64]
+		permuted, overflow, seen := kerneltest.Part(memory, n, front), kerneltest.Part(overflows, n, front), kerneltest.Part(words, bitWords(n), front)
 		fillWords(rng, permuted, n)
 		want, wantOverflow := slices.Clone(seen), make([]uint32, n)
 		var wanted int
@@ -278,8 +274,8 @@ func compareExact(t *testing.T, lines int, front bool, testAndSet func([]layout.
 	}
 }
 
-// TestExact64Levels is TestExactRowLevels with guard pages around digests, and with halves
-// that are 0.
+// TestExact64Levels is TestExactRowLevels with guard pages around digests, and with
+// halves that are 0.
 func TestExact64Levels(t *testing.T) {
 	const most, lines = 300, 64
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -349,8 +345,8 @@ func goldenSum(t *testing.T, words ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// TestExactGolden has rows overflow: verdicts, overflows and memory of earlier versions and of
-// all CPUs are the same.
+// TestExactGolden has rows overflow: verdicts, overflows and memory of earlier versions
+// and of all CPUs are the same.
 func TestExactGolden(t *testing.T) {
 	kinds := []struct {
 		lines int

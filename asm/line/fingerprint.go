@@ -6,77 +6,68 @@ import (
 	"math/bits"
 )
 
-// Eviction says where a fingerprint goes that its row does not hold (with
-// EvictQueue any), and which one it replaces if the row is full.
+// Eviction says where a row puts a fingerprint that it does not hold (with EvictQueue any
+// fingerprint), and which one it evicts if it is full.
 type Eviction uint8
 
 const (
-	// EvictRandom fills the first empty cell, or else a pseudo-random one. The
-	// others stay where they are.
+	// EvictRandom takes the first empty cell, or else a pseudo-random one. The others
+	// stay where they are.
 	EvictRandom Eviction = iota
-	// EvictLRU puts new fingerprints in front and pushes the last one out. It moves a
-	// fingerprint that is found to the front, so that the one which was not seen for
-	// longest is pushed out.
+	// EvictLRU puts new fingerprints in front, moves those that are found to the
+	// front, and pushes the last one out: the least recently seen.
 	EvictLRU
-	// EvictQueue puts every fingerprint in front and pushes the last one out. One that is
-	// found is put in front as well, so a row may hold it more than once.
+	// EvictQueue puts every fingerprint in front and pushes the last one out. That
+	// includes those that are found, so a row may hold a fingerprint more than once.
 	EvictQueue
 	evictions
 )
 
-// RowParams says what the rows are like. All calls for the same lines have to
-// give the same.
+// RowParams says what rows look like and how they evict. All calls for the same lines
+// must have the same parameters.
 type RowParams struct {
 	Shape    layout.RowShape
 	Eviction Eviction
 }
 
-// RowCounts says where the elements of a call went that were put into a cell: those
-// that were not found, and with EvictQueue all.
+// RowCounts counts the elements of a call that were put into a cell: those that were not
+// found, and with EvictQueue all.
 type RowCounts struct {
-	// Filled counts those that took an empty cell: by so many more cells are
-	// occupied after the call.
+	// Filled counts those that took an empty cell.
 	Filled uint64
 	// Evicted counts those that took the cell of another element.
 	Evicted uint64
 }
 
-// TestAndSetRows sets bit i of seen if the row of element i holds its
-// fingerprint, puts the fingerprint there as the eviction says, and clears the bits of the
-// others in the words that cover len(digests) elements. Elements are taken in
-// order, so those of one call find each other. A row is a row of the quotient
-// hash tables of Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables -
-// Efficiently Detecting Duplicates in Streaming Data", SAC 2019, section 3),
-// cut to a cache line; their eviction is EvictRandom, and EvictQueue that of their
-// queued tables with duplicates (QQHTD).
+// TestAndSetRows sets bit i of seen if the row of element i holds its fingerprint, and
+// puts the fingerprint there as the eviction says. It clears the bits of the others in
+// the words that cover len(digests) elements. It takes elements in order, so those of one
+// call find each other. A row is one of the quotient hash tables of Géraud,
+// Lombard-Platet and Naccache ("Quotient Hash Tables - Efficiently Detecting Duplicates
+// in Streaming Data", SAC 2019, section 3), within a cache line. Their eviction is
+// EvictRandom; EvictQueue is that of their queued tables with duplicates (QQHTD).
 //
-// With R = len(lines) * RowsPerLine rows, element i lives in row
-// floor(digests[i][1] * R / 2^64); row r is word r%8 of line r/8 where rows are
-// words, and line r where they are lines. Its fingerprint is
+// With R = len(lines) * RowsPerLine rows, element i lives in row floor(digests[i][1] * R
+// / 2^64). Row r is word r%8 of line r/8 where rows are words, and line r where they are
+// lines. The fingerprint of element i is
 //
 //	1 + floor(digests[i][0] * (2^w - 1) / 2^64)
 //
-// for cells of w bits: 0 stands for an empty cell, and the other 2^w - 1 values
-// are equally likely (to within 2^(w-64) of each other). So an element that was
-// never there is found in a row of which c cells are occupied with probability
-// c / (2^w - 1), that is Cells / (2^w - 1) at most.
+// for cells of w bits. 0 stands for an empty cell; the other 2^w - 1 values are equally
+// likely (to within 2^(w-64) of each other). So a row with c occupied cells finds an
+// element that was never there with probability c / (2^w - 1), at most Cells / (2^w - 1).
 //
-// Cells are counted from the lowest bit of a row's first word up, and cell 0 is
-// the front. Empty cells are filled first: by EvictRandom from cell 0 up, while
-// the others push the last cell out, which is the last to become occupied. A
-// fingerprint is in its row at most once, except with EvictQueue. In memory that
-// was not made so (with gaps between cells, or equal ones), the first cell that
-// fits counts for all of this.
+// Empty cells are filled first: EvictRandom fills them from cell 0 up, and the others
+// push the last cell out, which is the last to become occupied. A fingerprint is in its
+// row at most once, except with EvictQueue. In memory of other origin, with gaps or equal
+// cells, the first cell that fits counts.
 //
-// The cell that EvictRandom takes in a full row is
+// In a full row EvictRandom takes cell floor(r1 * Cells / 2^64), where r1 is the random
+// word of the element (see the package comment). The other evictions read neither
+// position nor order.
 //
-//	floor(r1 * Cells / 2^64)
-//
-// for the element's random word r1, which comes of position and order (see the package
-// comment). The other evictions read neither.
-//
-// It takes constant time for each element, does not allocate, and panics if lines is empty,
-// seen or order is too short or p is out of range.
+// It takes constant time for each element and does not allocate. It panics if lines is
+// empty, seen or order is too short, or p is out of range.
 func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (c RowCounts) {
 	n := len(digests)
 	if p.Shape >= layout.RowShapes || p.Eviction >= evictions {
@@ -97,17 +88,16 @@ func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	return c
 }
 
-// rowGeometry is a RowShape as the kernels want it. The kernels in assembly know
-// its layout.
+// rowGeometry is a RowShape prepared for the kernels. Those in assembly know its layout.
 type rowGeometry struct {
 	width   uint64    // bits a cell
 	ones    uint64    // the lowest bit of each cell of a word
 	tops    uint64    // the top bit of each cell of a word
 	cell    uint64    // all bits of the first cell of a word
-	spread  [2]uint64 // for each byte of two words, which byte of the first cell of its word is put there
-	choose  uint64    // how far a random word is shifted right to be the number of a cell
+	spread  [2]uint64 // for each byte of two words, the byte of the first cell that is copied there
+	choose  uint64    // shifts a random word right to the number of a cell
 	top     uint64    // the bit that stands for the first cell: 1, or (see topVictims) its top bit
-	spacing uint64    // the bit for a cell is 2^spacing places above the one before
+	spacing uint64    // the bit for a cell is 2^spacing places above that for the cell before
 }
 
 func newRowGeometry(s layout.RowShape) (g rowGeometry) {
@@ -128,11 +118,10 @@ func newRowGeometry(s layout.RowShape) (g rowGeometry) {
 	return g
 }
 
-// testAndSetRows is TestAndSetRows after its checks; it returns how many cells
-// were filled. The kernels return the elements that they miss, and of those that they
-// put into a cell the ones whose cell was empty, both shifted in from below: the
-// last element is bit 0. Where rows are lines, a victim that is 0 keeps an element out of a
-// full row, though it is missed.
+// testAndSetRows is TestAndSetRows after its checks. It returns how many cells were
+// filled. The kernels return the elements that they miss, and the elements that they put
+// into an empty cell, both shifted in from below: the last element is bit 0. Where rows
+// are lines, a victim that is 0 keeps a missed element out of a full row.
 func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0
@@ -155,9 +144,9 @@ func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	return filled
 }
 
-// fingerprint makes of the low halves of the first n digests their fingerprints, in each
-// cell of a word, and of their random words the cells that random evictions take, a bit
-// for a cell.
+// fingerprint replaces the low halves of the first n digests by their fingerprints, in
+// each cell of a word, and with victims their random words by the cells that random
+// evictions take, a bit for a cell.
 func (b *batch) fingerprint(n int, g *rowGeometry, victims bool) {
 	if b.fingerprintVectors(n, g, victims) {
 		return

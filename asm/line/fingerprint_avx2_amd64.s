@@ -18,7 +18,8 @@
 	COMPARE Y2, Y0, Y3                 \
 	COMPARE Y2, Y1, Y4
 
-// BITS32x16, BITS16x32 and BITS8x64 make AX the cells that are set in Y3 and Y4, a bit each.
+// BITS32x16, BITS16x32 and BITS8x64 set AX to the cells that are set in Y3 and Y4, a bit
+// each.
 #define BITS32x16 \
 	VPACKSSWB Y4, Y3, Y3    \
 	VPERMQ    $0xd8, Y3, Y3 \
@@ -36,7 +37,7 @@
 	SHLL      $4, R12 \
 	ORL       R12, AX
 
-// BOTH32x16, BOTH16x32 and BOTH8x64 make AX the same and, behind, those that are set in
+// BOTH32x16, BOTH16x32 and BOTH8x64 set AX to the same and, behind, those that are set in
 // Y5 and Y6. Y14 puts in order what was packed; cells of 64 bits have their bits twice.
 #define BOTH32x16 \
 	BITS32x16               \
@@ -61,9 +62,10 @@
 	VPACKSSWB Y3, Y3, Y3  \
 	VPMOVMSKB Y3, AX
 
-// CHOOSE makes DX minus 1 minus the number of the bit of the cell that is written: AX has
-// those that match and, behind, the empty ones, and the first of them is taken, or else the
-// victim, for which R10 collects a bit. If there is none either, the number is 64.
+// CHOOSE sets DX to minus 1 minus the number of the bit of the cell that is written: AX
+// has those that match and, behind, the empty ones, and the first of them is taken, or
+// else the victim, for which R10 collects a bit. If there is none either, the number is
+// 64.
 #define CHOOSE(CMP) \
 	CMP     AX, $1               \
 	ADCQ    R8, R8               \
@@ -97,10 +99,11 @@
 	VMOVDQU    Y0, (BX)               \
 	VMOVDQU    Y1, 32(BX)
 
-// KERNEL is the three loops over lines of CELLS cells of SIZE bytes: COMPARE compares cells,
-// BITS and BOTH are those of the cells, CMP compares the cell LAST and CMPBITS a register
-// of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The loops but
-// the first leave in AX how many cells stay where they are, at the end of the line.
+// KERNEL is the three loops over lines of CELLS cells of SIZE bytes: COMPARE compares
+// cells, BITS and BOTH are those of the cells, CMP compares the cell LAST and CMPBITS a
+// register of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The
+// loops but the first leave in AX how many cells stay where they are, at the end of the
+// line.
 #define KERNEL(CELLS, SIZE, COMPARE, BITS, BOTH, CMPBITS, CMP, LAST, CELL) \
 	VPXOR   Y15, Y15, Y15           \
 	VMOVDQU packedOrder<>(SB), Y14  \
@@ -152,8 +155,9 @@ DATA lineMasks<>+56(SB)/8, $-1
 GLOBL lineMasks<>(SB), RODATA|NOPTR, $128
 
 // For cells of 16, 32 and 64 bits, from 64*SIZE on, 64 bytes with cell 0 set. Those that
-// begin SIZE bytes earlier have the next cell set, and after the last one the first again,
-// for all bits that there are, while those that begin 64 cells earlier have none set.
+// begin SIZE bytes earlier have the next cell set, and after the last one the first
+// again, for all bits that there are, while those that begin 64 cells earlier have none
+// set.
 DATA cell16<>+64(SB)/8, $0xffff
 DATA cell16<>+128(SB)/8, $0xffff
 GLOBL cell16<>(SB), RODATA|NOPTR, $192

@@ -131,8 +131,8 @@ TEXT ·lines8x64AVX512(SB), NOSPLIT, $0-56
 
 // func fingerprintAVX512(b *batch, groups int, geometry *rowGeometry, victims bool)
 //
-// Eight elements at a time. With d the low half of a digest, its fingerprint is (d*2^w - d) / 2^64
-// + 1, which is d >> (64-w), and one more unless the subtraction borrows.
+// Eight elements at a time. With d the low half of a digest, its fingerprint is (d*2^w -
+// d) / 2^64 + 1, which is d >> (64-w), and one more unless the subtraction borrows.
 TEXT ·fingerprintAVX512(SB), NOSPLIT, $0-25
 	MOVQ b+0(FP), DI
 	MOVQ groups+8(FP), CX

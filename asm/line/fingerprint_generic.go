@@ -2,14 +2,14 @@ package line
 
 import "math/bits"
 
-// The plain kernels. They look for the fingerprint in all cells of a word at
-// once: with v = word XOR pattern, (v-ones) &^ v & tops is not zero if and only
-// if a cell of v is, and its lowest bit is the top bit of the lowest such cell;
-// bits above that one may be false. The bits up to that one are the cells from
-// the front to the one that was found, which is what a move to the front changes.
+// The plain kernels look for the fingerprint in all cells of a word at once. With v =
+// word XOR pattern, (v-ones) &^ v & tops is not 0 if and only if a cell of v is 0. Its
+// lowest bit is the top bit of the first such cell; bits above that one may be false. The
+// bits up to that one are the cells from the front to the one that was found: a move to
+// the front changes these.
 //
-// Like the kernels in assembly they return the elements that they miss, shifted
-// in from below, so that the last one is bit 0.
+// Like the kernels in assembly they return the elements that they miss, shifted in from
+// below, so that the last one is bit 0.
 
 func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if ahead != current {
@@ -32,7 +32,7 @@ func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, 
 	}
 }
 
-// isZero returns 1 if x is 0, else 0, without a branch that would be guessed.
+// isZero returns 1 if x is 0, else 0, without a branch.
 func isZero(x uint64) uint64 { return (x - 1) &^ x >> 63 }
 
 // upTo returns the bits of a word from its lowest bit up to the lowest bit of x.
@@ -72,7 +72,7 @@ func wordsQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (miss
 	return missed, filled
 }
 
-// wordsRandomGeneric writes what is found over itself, to save a branch.
+// wordsRandomGeneric overwrites a fingerprint that is found by itself, to save a branch.
 func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
@@ -98,8 +98,8 @@ func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// The loops over a line's words are functions of their own: there, all of
-// their variables have registers.
+// The loops over the words of a line are functions of their own, so that all of their
+// variables have registers.
 
 func linesLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
 	for i := range n {
@@ -143,9 +143,9 @@ func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// toFront moves the cells on by one, from the first to the one with the
-// pattern, and puts that in front. If there is none, all cells move, miss is 1
-// and last the one that was pushed out.
+// toFront moves the cells before the one with the pattern on by one, and puts that in
+// front. If there is none, all cells move, miss is 1, and last is the cell that was
+// pushed out.
 func (g *rowGeometry) toFront(line *[8]uint64, pattern uint64) (miss, last uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	last = pattern & cell
@@ -178,7 +178,7 @@ func (g *rowGeometry) push(line *[8]uint64, pattern uint64) (last uint64) {
 	return last
 }
 
-// holds tells whether the line has a cell with the pattern.
+// holds reports whether the line has a cell with the pattern.
 func (g *rowGeometry) holds(line *[8]uint64, pattern uint64) bool {
 	var match uint64
 	for _, row := range line {
@@ -188,8 +188,7 @@ func (g *rowGeometry) holds(line *[8]uint64, pattern uint64) bool {
 	return match&g.tops != 0
 }
 
-// firstEmpty returns where the first empty cell begins, counted in bits from the
-// line's first one. There must be one.
+// firstEmpty returns the lowest bit of the first empty cell of a line. There must be one.
 func (g *rowGeometry) firstEmpty(line *[8]uint64) (at int) {
 	for w, row := range line {
 		if empty := (row - g.ones) &^ row & g.tops; empty != 0 {

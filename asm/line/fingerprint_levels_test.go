@@ -42,14 +42,9 @@ func newRowCall(t testing.TB, lineCount, n int, front bool) *rowCall {
 
 // first returns what a call of n elements gets, at the guarded end of everything.
 func (c *rowCall) first(n int, front bool) *rowCall {
-	words := (n + 63) / 64
 	part := *c
-	if front {
-		part.seen, part.digests, part.order = c.seen[:words], c.digests[:n], c.order[:n]
-	} else {
-		part.seen, part.digests, part.order = c.seen[len(c.seen)-words:], c.digests[len(c.digests)-n:], c.order[len(c.order)-n:]
-	}
-	part.plainSeen = c.plainSeen[:words]
+	part.seen, part.plainSeen = kerneltest.Part(c.seen, bitWords(n), front), c.plainSeen[:bitWords(n)]
+	part.digests, part.order = kerneltest.Part(c.digests, n, front), kerneltest.Part(c.order, n, front)
 	return &part
 }
 

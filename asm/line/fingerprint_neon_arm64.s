@@ -4,14 +4,14 @@
 #include "common_arm64.h"
 
 // Fingerprint rows that are lines, a line four registers (Advanced SIMD). Registers are
-// those of common_arm64.h: R5 collects the elements that were not found, and R6 those whose
-// row had an empty cell before (with random evictions, whose row had none).
+// those of common_arm64.h: R5 collects the elements that were not found, and R6 those
+// whose row had an empty cell before (with random evictions, whose row had none).
 
 // Where a batch has patterns and victims, when R1 has moved on by one element.
 #define PATTERN 504
 #define VICTIM 1016
 
-// BEGIN makes R12 the masks, V20 a bit for each of eight bytes, V21 nothing, and
+// BEGIN sets R12 to the masks, V20 a bit for each of eight bytes, V21 nothing, and
 // leaves the eviction in R4.
 #define BEGIN \
 	BEGINHALVES                      \
@@ -52,7 +52,7 @@
 	VADDP V5.B16, V5.B16, V5.B16  \
 	VADDP V5.B16, V5.B16, V5.B16
 
-// BITSH, BITSS and BITSD make R the cells that are set in V5 to V8, a bit each.
+// BITSH, BITSS and BITSD set R to the cells that are set in V5 to V8, a bit each.
 #define BITSH(R) \
 	HALVE2(B16)        \
 	GATHER             \
@@ -91,7 +91,7 @@
 	VBIT V19.B16, V8.B16, V3.B16                      \
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)
 
-// CHOOSE makes R9 the number of the cell that is written: of the one that matches
+// CHOOSE sets R9 to the number of the cell that is written: of the one that matches
 // (R8), or the first empty one (R10), or the victim. If there is none either, that
 // is 64, and R7 becomes R11, where nothing is kept in this cell.
 #define CHOOSE \
@@ -111,10 +111,10 @@
 	MOVD R6, filled+48(FP) \
 	RET
 
-// KERNEL is the three loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES are
-// a register's cells, BITS is that of the cells, GET and PUT load and store one,
-// and LAST is the last. Each loop but the first leaves in R8 how many cells stay where
-// they are, at the end of the line.
+// KERNEL is the three loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES
+// are a register's cells, BITS is that of the cells, GET and PUT load and store one, and
+// LAST is the last. Each loop but the first leaves in R8 how many cells stay where they
+// are, at the end of the line.
 #define KERNEL(CELLS, SIZE, SHIFT, LANES, BITS, GET, PUT, LAST) \
 	BEGIN                        \
 	CMP  $1, R4                  \

@@ -5,7 +5,7 @@
 // The bare read, change and write of a line for each element, its line fetched 32
 // elements ahead. Z1 is 1 in each word.
 
-// LOCATE makes R10 the offset of the line of the digest at AT.
+// LOCATE sets R10 to the offset of the line of the digest at AT.
 #define LOCATE(AT) \
 	MOVQ  8(AT), DX       \
 	MULXQ R12, R10, R10   \

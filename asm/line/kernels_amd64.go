@@ -126,8 +126,8 @@ func testAndSetBloomAVX2(lines *[8]uint64, current, ahead *batch, n int, salts *
 
 func spreadAMD64(x, mask uint64) (moved uint64)
 
-// chooseBitsAVX512 makes the bytes of stableLanes of the batch's digests and random words,
-// and puts them in the place of the former.
+// chooseBitsAVX512 makes the bytes of stableLanes of the batch's digests and random
+// words, and puts them in the place of the former.
 //
 //go:noescape
 func chooseBitsAVX512(b *batch, lanes *stableLanes)

@@ -6,16 +6,16 @@ import (
 	"math/bits"
 )
 
-// elements are the elements of a call, and how a batch is made of them.
+// elements are the elements of a call, and say how they fill a batch.
 type elements struct {
 	kind  elementKind
 	count int // of elements
-	lines int // how many there are to choose from
+	lines int // how many lines there are to choose from
 
 	digests  []digest.Digest // of all kinds but exact32 and sliding
 	position uint64          // see the package comment, like order
 	order    []uint32
-	random   bool // the kernel wants random words
+	random   bool // the kernel needs random words
 
 	seen     []uint64     // of unseen
 	words    []uint32     // of exact32
@@ -28,17 +28,17 @@ type elements struct {
 type elementKind uint8
 
 const (
-	inLines elementKind = iota // the high half of a digest: one of all lines
-	inWords                    // the same: one of the words of all lines
-	unseen                     // as inLines; elements that seen has already are left out
-	exact32                    // the first bits of a word of 32 bits
-	exact64                    // the first bits of a digest's low half
-	sliding                    // the first bits of a word of 64 bits, with a date
+	inLines elementKind = iota // the high half of a digest chooses a line
+	inWords                    // the high half of a digest chooses a word of a line
+	unseen                     // as inLines, without elements whose bit in seen is set
+	exact32                    // the top bits of a 32-bit word choose a line
+	exact64                    // the top bits of a digest's low half choose a line
+	sliding                    // the top bits of a 64-bit word with a date choose a line
 )
 
-// pipeline takes the elements of a call to a kernel, 64 at a time. It is always one
-// batch ahead: a kernel fetches the lines of the batch after the one that it works
-// on, 32 elements before their turn. It does not allocate.
+// pipeline takes the elements of a call to a kernel, 64 at a time. It is always one batch
+// ahead: a kernel prefetches the lines of the batch after the one that it works on, 32
+// elements before their turn. It does not allocate.
 type pipeline struct {
 	elements
 	taken   int // elements that are in a batch
@@ -47,17 +47,17 @@ type pipeline struct {
 	batches [2]batch
 }
 
-// begin makes the first batch. There must be an element. The caller has set the elements: what
-// a method stores would count as escaping to the heap.
+// begin fills the first batch. There must be an element. The caller sets the elements
+// before: slices that a method stores would escape to the heap.
 func (p *pipeline) begin(lines []layout.Line) {
 	p.lines = len(lines)
 	p.fill(0)
 	touchLines(lines, p.batches[0].offset[:32])
 }
 
-// next returns the batch of the next 64 elements, or as many as there are, and the one
-// after it, whose lines are to be fetched meanwhile. The last batch is its own successor.
-// Of unseen elements n may be 0.
+// next returns the batch of the next 64 elements, or as many as are left, and the batch
+// after it, whose lines the kernel prefetches. The last batch is its own successor. n may
+// be 0 with unseen.
 func (p *pipeline) next() (current, ahead *batch, n int) {
 	at := p.at & 1
 	current, ahead, n = &p.batches[at], &p.batches[at], p.size[at]
@@ -69,7 +69,7 @@ func (p *pipeline) next() (current, ahead *batch, n int) {
 	return current, ahead, n
 }
 
-// fill makes batch at of the next elements.
+// fill fills batch at with the next elements.
 func (p *pipeline) fill(at int) {
 	b, from, to := &p.batches[at], p.taken, min(p.taken+64, p.count)
 	p.taken, p.size[at] = to, to-from
@@ -99,19 +99,19 @@ func partOf(position uint64, order []uint32, from, to int) (uint64, []uint32) {
 	return position, order[from:to]
 }
 
-// lineShift64 returns by how much a word of 64 bits is shifted right to leave the number
-// of one of lines, a power of two.
+// lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power
+// of two.
 func lineShift64(lines int) uint { return uint(65 - bits.Len(uint(lines))) }
 
-// inOrder returns, in stream order, what a kernel says of n elements, 1 to 64. Kernels shift
-// the bit of each element in from below, so that the last one's is bit 0.
+// inOrder returns the bits of n elements, 1 to 64, in stream order. Kernels shift the bit
+// of each element in from below, so that of the last element is bit 0.
 func inOrder(shifted uint64, n int) uint64 { return bits.Reverse64(shifted) >> (64 - n) }
 
-// bitWords returns how many words have a bit for each of n elements.
+// bitWords returns how many words hold n bits.
 func bitWords(n int) int { return (n + 63) / 64 }
 
-// checkArguments panics in the name of a function unless there are lines, a bit of seen for
-// each of n elements and, if order is not nil, a number in it.
+// checkArguments panics in the name of a function unless there are lines and, for each of
+// n elements, a bit of seen and a number in order, if that is not nil.
 func checkArguments(function string, lines []layout.Line, seen []uint64, order []uint32, n int) {
 	switch {
 	case len(lines) == 0:
@@ -123,7 +123,7 @@ func checkArguments(function string, lines []layout.Line, seen []uint64, order [
 	}
 }
 
-// spread moves the lowest bits of x to where mask has its ones, in their order.
+// spread moves the lowest bits of x to the bits that are set in mask, in order (PDEP).
 func spread(x, mask uint64) (moved uint64) {
 	if mask == ^uint64(0) {
 		return x

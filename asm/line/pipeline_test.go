@@ -63,7 +63,7 @@ func checkPipeline(t *testing.T, lines [][8]uint64, digests []digest.Digest, pos
 }
 
 // TestBatchesOfManyLines has more lines than the product of vectors can take, which
-// nobody has the memory for.
+// no machine has the memory for.
 func TestBatchesOfManyLines(t *testing.T) {
 	if bits.UintSize == 32 {
 		t.Skip("no such number")

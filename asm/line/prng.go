@@ -2,16 +2,15 @@ package line
 
 import "github.com/flowdedup/flowdedup/asm/internal/splitmix"
 
-// What prng multiplies by: 2^64 over the golden ratio, and the multiplier of Jon Maiga's
-// mixer mx3. golden also spreads the numbers of eras.
+// Multipliers of prng: 2^64 over the golden ratio, and that of Jon Maiga's mixer mx3.
+// golden also spreads the numbers of eras.
 const (
 	golden  = splitmix.Golden
 	prngMix = 0xbea225f9eb34556d
 )
 
-// prng returns the random word r1 of an element. It is two rounds of multiplication and
-// shift, as mx3 begins, over the low half of the element's digest, digest[0], and its
-// position in the stream:
+// prng returns the random word r1 of an element: the first two rounds of mx3 over the low
+// half of its digest, digest[0], and its position in the stream. prngNext returns r2:
 //
 //	x  = low ^ position * 0x9e3779b97f4a7c15
 //	x  = (x ^ x>>32) * 0xbea225f9eb34556d
@@ -19,9 +18,9 @@ const (
 //	r1 = x ^ x>>32
 //	r2 = r1 * 0xbea225f9eb34556d, r2 = r2 ^ r2>>29
 //
-// all modulo 2^64. All that filters leave to chance comes of it, so it depends on the
-// stream alone: not on how the stream is cut into calls, nor on which worker takes an
-// element, nor on the machine.
+// all modulo 2^64. Filters have no other source of chance. So what they do depends on the
+// stream alone: not on how it is cut into calls, on the worker that takes an element, or
+// on the machine.
 func prng(low, position uint64) uint64 {
 	x := low ^ position*golden
 	x = (x ^ x>>32) * prngMix

@@ -1,6 +1,6 @@
 // Random words on vectors (see prng).
 
-// PRNG512 makes X the words r1 of eight elements: X has the low halves of their digests
+// PRNG512 sets X to the words r1 of eight elements: X has the low halves of their digests
 // and P their positions times golden, which it overwrites. MIX is prngMix.
 #define PRNG512(X, P, MIX) \
 	VPXORQ  P, X, X    \
@@ -24,7 +24,8 @@
 	VPSLLQ   $32, Y5, Y5 \
 	VPADDQ   Y5, A, A
 
-// PRNG256 does for four elements what PRNG512 does for eight. MIXHIGH is MIX's upper half.
+// PRNG256 does for four elements what PRNG512 does for eight. MIXHIGH is MIX's upper
+// half.
 #define PRNG256(X, P, MIX, MIXHIGH) \
 	VPXOR  P, X, X                \
 	VPSRLQ $32, X, P              \

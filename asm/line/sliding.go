@@ -2,21 +2,24 @@ package line
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// TestAndSetSliding looks up words, the low halves of digests, in sliding rows, in stream
-// order, adds those that are missing, and keeps of each the latest date.
+// TestAndSetSliding looks up words, the low halves of digests, in stream order, in
+// sliding rows (layout/sliding.go). It adds those that are missing, and stores the latest
+// date of each.
 //
-// With 2^L lines the top L bits of words[i] choose the line. What its cells look like is said
-// beside SlidingLines. As lines double, a cell's next bit says which half it belongs to.
+// With 2^L lines the top L bits of words[i] choose the line. Dates count modulo 2^15 and
+// are compared the short way round: a is later than b if a-b modulo 2^15 is 1 to 2^14-1.
+// dates[i] is the date of element i, below 2^15.
 //
-// Dates are counted modulo 2^15 and compared the short way round: a is later than b if
-// a-b modulo 2^15 is from 1 to 2^14-1. dates[i] is that of element i, below 2^15. If a cell
-// holds the element, before[i] becomes SlidingPresent with the date that this had, and the
-// cell has the later one of both from then on. If not, before[i] becomes 0 and the first
-// empty cell takes it. Where no cell is empty, the element's position goes to overflow,
-// ascending: the caller has to remember it elsewhere. The number of these is returned.
+// If a cell holds the element, before[i] becomes layout.SlidingPresent with the date of
+// the cell, and the cell gets the later date of both. Otherwise before[i] becomes 0, and
+// the element takes the first empty cell. If no cell is empty, its index goes to
+// overflow, ascending, and the caller must remember the element elsewhere. It returns the
+// number of these elements.
 //
-// Lines have at most one cell of an element. It panics unless len(lines) is a power of two
-// from SlidingLines to 2^31, and before, dates and overflow are no shorter than words.
+// A line has at most one cell for an element. TestAndSetSliding takes constant time for
+// each element and does not allocate. It panics unless len(lines) is a power of two from
+// layout.SlidingLines to 2^31, and before, dates and overflow are at least as long as
+// words.
 func TestAndSetSliding(lines []layout.Line, before []uint16, words []uint64, dates []uint16, overflow []uint32) (overflowed int) {
 	n := len(lines)
 	if n < layout.SlidingLines || n&(n-1) != 0 || uint64(n) > 1<<31 {
@@ -40,11 +43,11 @@ func TestAndSetSliding(lines []layout.Line, before []uint16, words []uint64, dat
 	return overflowed
 }
 
-// SplitSlidingRows distributes lines from to to-1 of sliding rows (asm.TestAndSetSliding) over
-// rows of twice as many lines: of what line i holds, that with the next bit clear goes to line
-// 2i, the rest to 2i+1, in address order. Everything finds a cell there. It panics unless
-// src has 2^k lines, at least layout.SlidingLines, dst has 2^(k+1), and 0 <= from <= to <= 2^k.
-// Lines 2*from to 2*to-1 of dst must be empty.
+// SplitSlidingRows distributes lines from to to-1 of sliding rows over rows of twice as
+// many lines. Of line i, cells whose next bit is clear go to line 2i, and the rest to
+// line 2i+1, in address order. All of them find a place there. Lines 2*from to 2*to-1 of
+// dst must be empty. It panics unless src has 2^k lines, at least layout.SlidingLines,
+// dst has 2^(k+1), and 0 <= from <= to <= 2^k.
 func SplitSlidingRows(dst, src []layout.Line, from, to int) {
 	if len(dst) != 2*len(src) || len(src)&(len(src)-1) != 0 || len(src) < layout.SlidingLines {
 		panic("line: SplitSlidingRows: not twice as many lines, or not a power of two")

@@ -6,7 +6,7 @@
 
 // Sliding rows, a line two registers (AVX2; BMI1 for scalars).
 
-// CELLS makes TO bits of the cells of the line that are 0 in A and B.
+// CELLS sets TO to bits of the cells of the line that are 0 in A and B.
 #define CELLS(A, B, TO) \
 	VPCMPEQQ Y15, A, Y4 \
 	VPCMPEQQ Y15, B, Y5 \

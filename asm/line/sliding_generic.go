@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// testAndSetSlidingBatchGeneric takes len(before) elements. It returns those that have a cell
-// in the end, shifted in from below.
+// testAndSetSlidingBatchGeneric looks up len(before) elements. It returns those that have
+// a cell after the call, shifted in from below.
 func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before []uint16) (held uint64) {
 	touchLines(lines, current.offset[:len(before)])
 	for i := range before {
@@ -32,8 +32,8 @@ func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before [
 }
 
 // findSliding returns the number of the first cell that differs from the given one by at
-// most differ, 8 if there is none. No part of it is to become a branch: where the cell lies
-// is as good as random.
+// most differ, or 8. It has no branches, since the place of the cell is as good as
+// random.
 func findSliding(line *[8]uint64, cell, differ uint64) int {
 	misses := above(line[0]^cell, differ) | above(line[1]^cell, differ)<<1 | above(line[2]^cell, differ)<<2 |
 		above(line[3]^cell, differ)<<3 | above(line[4]^cell, differ)<<4 | above(line[5]^cell, differ)<<5 |

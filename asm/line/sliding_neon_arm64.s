@@ -4,9 +4,10 @@
 #include "go_asm.h"
 #include "common_arm64.h"
 
-// Sliding rows in general registers, which have conditional compares: vectors of two words
-// would gain nothing. Registers are those of common_arm64.h; R4 goes through what cells held
-// before, R25 is the bits of dates, and R19 to R24, R14 and R15 are the cells of a line.
+// Sliding rows in general registers, which have conditional compares: vectors of two
+// words would gain nothing. Registers are those of common_arm64.h; R4 goes through what
+// cells held before, R25 is the bits of dates, and R19 to R24, R14 and R15 are the cells
+// of a line.
 
 // MISS goes on to the next cell if none of those before is the one.
 #define MISS(CELL) \

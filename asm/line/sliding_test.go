@@ -75,8 +75,8 @@ func TestSlidingModel(t *testing.T) {
 	})
 }
 
-// TestSlidingLevels compares what calls return and memory for every batch length from 0 to
-// 300, one after the other on the same lines, with guard pages around all buffers.
+// TestSlidingLevels compares what calls return and memory for every batch length from 0
+// to 300, one after the other on the same lines, with guard pages around all buffers.
 func TestSlidingLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for kind := range digestBatches {
@@ -106,11 +106,8 @@ func compareSliding(t *testing.T, kind int, front bool) {
 	words, dates := kerneltest.Guarded[uint64](t, most, front), kerneltest.Guarded[uint16](t, most, front)
 	befores, overflows := kerneltest.Guarded[uint16](t, most, front), kerneltest.Guarded[uint32](t, most, front)
 	for n := range most + 1 {
-		from := most - n
-		if front {
-			from = 0
-		}
-		word, date, before, overflow := words[from:from+n], dates[from:from+n], befores[from:from+n], overflows[from:from+n]
+		word, date := kerneltest.Part(words, n, front), kerneltest.Part(dates, n, front)
+		before, overflow := kerneltest.Part(befores, n, front), kerneltest.Part(overflows, n, front)
 		d := make([]digest.Digest, n)
 		slidingBatch(rng, d, date, kind, 100*n)
 		copy(word, lows(d))

@@ -6,20 +6,20 @@ import (
 	"math/bits"
 )
 
-// StableMethod says which bits of its line an element clears before its own are set.
+// StableMethod says which bits of its line an element clears before it sets its own.
 type StableMethod uint8
 
-// The methods of bit lines. Each is a filter of bits for unbounded streams,
-// brought into one line; engine/paper has them as they were published.
+// The methods. Each is a published filter of bits for unbounded streams, confined to one
+// line. engine/paper has them as printed.
 const (
 	// StableSBF is the stable Bloom filter with cells of one bit: an element that is
-	// not seen clears P adjacent bits of its line, from a random one on, going on
-	// at bit 0 after bit 511.
+	// not seen clears P adjacent bits of its line from a random one on, with bit 0
+	// after bit 511.
 	StableSBF StableMethod = iota
-	// StableRSBF is the reservoir sampling based Bloom filter: seen or not, an
-	// element is inserted with probability min(1, s/i), where i is its position
-	// in the stream and s the number of bits of a part in all lines together. An
-	// inserted element clears a random bit of each part. Others change nothing.
+	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element,
+	// seen or not, with probability min(1, s/i), where i is its position in the
+	// stream and s the number of bits of a part in all lines. An inserted element
+	// clears a random bit of each part. Others change nothing.
 	StableRSBF
 	// StableBSBF is the biased sampling based Bloom filter: an element that is not
 	// seen clears a random bit of each part.
@@ -27,59 +27,57 @@ const (
 	// StableBSBFSD is StableBSBF with single deletion: one random bit of one random
 	// part.
 	StableBSBFSD
-	// StableRLBSBF is StableBSBF with load balancing: the random bit of a part is
-	// cleared only with a probability that equals the share of the part's bits
-	// that are set.
+	// StableRLBSBF is StableBSBF with load balancing: it clears the random bit of a
+	// part with a probability that equals the share of the part's bits that are set.
 	StableRLBSBF
 
 	stableMethods = iota
 )
 
-// StableParams says how bit lines of an unbounded stream are used.
+// StableParams says how lines of a stable Bloom filter of bits change.
 type StableParams struct {
 	Method StableMethod
-	// K is into how many parts a line is divided, 1 to MaxStableParts, and how many bits an
-	// element has.
+	// K is the number of parts of a line, 1 to layout.MaxStableParts, and of bits of
+	// an element.
 	K int
-	// P is how many bits StableSBF clears, 1 to MaxStableRun. No other method reads it.
+	// P is how many bits StableSBF clears, 1 to layout.MaxStableRun. Other methods do
+	// not read it.
 	P int
 }
 
 // StableCounts is what TestAndSetStable adds to.
 type StableCounts struct {
-	// Ones is the number of bits that are set in all lines. Over the bits of all
-	// lines it is their fill, whose K-th power estimates the share of new
-	// elements that are taken for seen.
+	// Ones is the number of bits that are set in all lines. The K-th power of the
+	// share of bits that are set estimates the share of new elements that look seen.
 	Ones uint64
 }
 
-// TestAndSetStable sets bit i of seen if element i is taken for one that came
-// before, inserts it as the method says, and clears the bits of the others in
-// the words that cover len(digests) elements. Elements are taken in order, so
-// one of a call is seen by later equal ones of the same call.
+// TestAndSetStable sets bit i of seen if element i looks like one that came before, and
+// inserts it as the method says. It clears the bits of the others in the words that cover
+// len(digests) elements. It takes elements in order, so those of one call find each
+// other.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one
-// bit of each part: bit floor(h * s / 2^16) of part j, where h is bits 16j to
-// 16j+15 of digests[i][0]. It is seen if all of them are set. An element that is
-// not seen (with StableRSBF: that is inserted) first clears the bits that its
-// method chooses and then sets its own; one that is seen changes nothing. So the
-// copies of a frequent element do not wear out its line, as they would if they
-// cleared bits too.
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one bit of
+// each part: bit floor(h * s / 2^16) of part j of s bits, where h is bits 16j to 16j+15
+// of digests[i][0]. It is seen if all of its bits are set. An element that is not seen
+// (with StableRSBF: that is inserted) first clears the bits that its method chooses and
+// then sets its own. One that is seen changes nothing. So the copies of a frequent
+// element do not wear out its line.
 //
-// What is cleared comes of the element's random words r1 and r2, which come of position and
-// order (see the package comment); StableRSBF counts a stream from 1 on. With s bits in a part:
+// The random words r1 and r2 of the element (see the package comment) choose the bits to
+// clear. StableRSBF counts a stream from 1 on. With s bits in a part:
 //
 //   - StableSBF: the first bit of the run is r1 >> 55;
-//   - StableRSBF, StableBSBF, StableRLBSBF: the bit of each part comes from r1 as the
-//     element's own do from the digest;
+//   - StableRSBF, StableBSBF, StableRLBSBF: r1 chooses a bit of each part, as the low half of
+//     the digest chooses the element's own;
 //   - StableBSBFSD: the bit is floor(r1 * K*s / 2^64);
 //   - StableRSBF: the element is inserted if r2 times its position is below
 //     len(lines)*s * 2^64, compared without rounding;
-//   - StableRLBSBF: a part's bit is cleared if the bit of the same part is set that
-//     r2 chooses as r1 does, which is so with the probability asked for.
+//   - StableRLBSBF: the bit is cleared if the bit of the same part that r2 chooses is set, which
+//     has the right probability.
 //
-// It takes constant time for each element, does not allocate, and panics if
-// lines is empty, seen or order is too short, or p is not as StableParams asks.
+// It takes constant time for each element and does not allocate. It panics if lines is
+// empty, seen or order is too short, or p is not as StableParams says.
 func TestAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, order []uint32, p StableParams, c *StableCounts) {
 	p.check()
 	checkArguments("TestAndSetStable", lines, seen, order, len(digests))
@@ -97,14 +95,14 @@ func (p StableParams) check() {
 	}
 }
 
-// stableRule is StableParams as the kernels want them.
+// stableRule is StableParams prepared for the kernels.
 type stableRule struct {
 	method StableMethod
 	k      uint
 	size   uint64 // bits of a part
 	all    uint64 // bits of a part in all lines
-	run    uint64 // what StableSBF and StableBSBFSD clear: P ones, or one
-	span   uint64 // the number of bits that a run may begin at
+	run    uint64 // the run that StableSBF (P ones) and StableBSBFSD (one) clear
+	span   uint64 // the number of bits at which a run can begin
 }
 
 func newStableRule(p StableParams, lines int) stableRule {

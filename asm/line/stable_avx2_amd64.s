@@ -48,7 +48,7 @@
 	VPCMPEQQ X, Y7, Y7 \
 	VPCMPEQQ Y, Y8, Y8
 
-// HITS makes AX the lanes whose bits are there, and has a carry if these are not all.
+// HITS sets AX to the lanes whose bits are there, and has a carry if these are not all.
 #define HITS \
 	PRESENT(Y3, Y4)      \
 	VPACKSSDW Y8, Y7, Y7 \
@@ -83,8 +83,8 @@
 	ADCQ R8, R8                 \
 	VPBROADCASTQ (R13)(DX*8), Y7
 
-// INSERTED collects the carry, and makes Y7 ones if R12 says that the element is inserted,
-// else 0. If it is not, its lanes in AX, which ALL has, are all there.
+// INSERTED collects the carry, and makes Y7 ones if R12 says that the element is
+// inserted, else 0. If it is not, its lanes in AX, which ALL has, are all there.
 #define INSERTED(ALL) \
 	ADCQ R8, R8                  \
 	SHRQ $1, R12                 \
@@ -104,14 +104,15 @@
 	SHRL    $1, AX \
 	ADDQ    AX, R10
 
-// RANDOM makes the bits to clear of what the random word chooses, none if Y7 is 0.
+// RANDOM computes the bits to clear from what the random word chooses, none if Y7 is 0.
 #define RANDOM \
 	VPSHUFB Y10, Y2, Y5                     \
 	VPSHUFB stableLanes_random+32(R14), Y2, Y6  \
 	VPSLLVQ Y5, Y7, Y5                      \
 	VPSLLVQ Y6, Y7, Y6
 
-// LAST makes the last parts' bits to clear, where lanes belong to two parts, in Y7 and Y8.
+// LAST makes the last parts' bits to clear, where lanes belong to two parts, in Y7 and
+// Y8.
 #define LAST \
 	VPAND   stableLanes_shared+32(R14), Y7, Y8     \
 	VPAND   stableLanes_shared(R14), Y7, Y7        \
@@ -246,10 +247,10 @@ done:
 	MOVQ AX, added+56(FP)
 	RET
 
-// RUN makes the run to clear, none if Y7 is 0, takes it out of the line and adds to R10
-// how many of its bits were there. These lie in two lanes next to each other,
-// so every other lane can be put together. DX must not wait for them: the next verdict
-// waits for DX.
+// RUN computes the run to clear, none if Y7 is 0, takes it out of the line and adds to
+// R10 how many of its bits were there. These lie in two lanes next to each other, so
+// every other lane can be put together. DX must not wait for them: the next verdict waits
+// for DX.
 #define RUN \
 	MOVQ    batch_random(SI)(CX*8), AX \
 	VPSUBQ  Y7, Y9, Y7                   \
@@ -307,20 +308,20 @@ done:
 	VZEROUPPER
 	RET
 
-// GATE makes all words of Y the one of the line where the second random word's bit of part
-// J is.
+// GATE makes all words of Y the one of the line where the second random word's bit of
+// part J is.
 #define GATE(J, Y) \
 	MOVBLZX (batch_random+2*J+1)(SI)(CX*8), AX \
 	VPBROADCASTQ (BX)(AX*8), Y
 
-// OPEN makes X ones in the lanes where Y7 has them and X the bit of the second random
+// OPEN sets X to ones in the lanes where Y7 has them and X the bit of the second random
 // word that the choice BIT takes from Y9.
 #define OPEN(BIT, X, T) \
 	VPSHUFB BIT, Y9, T \
 	VPSRLVQ T, X, X    \
 	VPAND   Y7, X, X
 
-// GATED makes the bits to clear of the ones in Y5 and Y6.
+// GATED computes the bits to clear from the ones in Y5 and Y6.
 #define GATED \
 	VPSHUFB Y10, Y2, Y8                     \
 	VPSLLVQ Y8, Y5, Y5                      \

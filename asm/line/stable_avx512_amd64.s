@@ -45,7 +45,7 @@
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z1, Z1
 
-// RANDOM makes the bits to clear of what the random word chooses.
+// RANDOM computes the bits to clear from what the random word chooses.
 #define RANDOM \
 	VPSHUFB Z26, Z3, Z2 \
 	VPSLLVQ Z2, Z31, Z2
@@ -56,15 +56,15 @@
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z2, Z2
 
-// HITS makes AX the number of the element's bits that are there, and has a carry if that
-// is not all of them.
+// HITS sets AX to the number of the element's bits that are there, and has a carry if
+// that is not all of them.
 #define HITS \
 	VPTESTMQ Z1, Z0, K1 \
 	KMOVB    K1, AX     \
 	POPCNTL  AX, AX     \
 	CMPL     AX, R12
 
-// MISSES makes Z4 the element's bits that are not there, and has a carry if there are
+// MISSES sets Z4 to the element's bits that are not there, and has a carry if there are
 // any.
 #define MISSES \
 	VPANDNQ  Z1, Z0, Z4 \
@@ -99,7 +99,8 @@
 	VPTERNLOGQ $0xba, Z1, Z2, K2, Z0 \
 	VMOVDQU64  Z0, (DI)(BX*1)
 
-// SUM adds up the lanes of Z30 to AX, and all the bits of R11 elements, less those in R10.
+// SUM adds up the lanes of Z30 to AX, and all the bits of R11 elements, less those in
+// R10.
 #define SUM \
 	IMULQ R12, R11               \
 	SUBQ  R10, R11               \
@@ -224,8 +225,8 @@ done:
 	MOVQ AX, added+56(FP)
 	RET
 
-// GATED makes of what the random word chooses and the choices LANE and BIT of bytes the bits X to
-// clear: those whose part has the bit that the second random word chooses, Z5.
+// GATED makes of what the random word chooses and the choices LANE and BIT of bytes the
+// bits X to clear: those whose part has the bit that the second random word chooses, Z5.
 #define GATED(LANE, BIT, X) \
 	VPSHUFB LANE, Z5, Z6 \
 	VPSHUFB BIT, Z5, Z7  \

@@ -33,7 +33,7 @@
 	BROADCAST(0x00ff00ff00ff00ff, X11, Y11)    \
 	MOVL $16, CX
 
-// BYTES makes the bytes of the words in Y0 and of the random ones in Y1, which it
+// BYTES computes the bytes of the words in Y0 and of the random ones in Y1, which it
 // overwrites.
 #define BYTES \
 	CHOOSE(Y0)                        \
@@ -43,7 +43,7 @@
 	VPOR     Y1, Y0, Y0               \
 	VMOVDQU  Y0, batch_low(DI)
 
-// SECOND makes X the second random words of the first ones. Y9 and Y10 are the
+// SECOND sets X to the second random words of the first ones. Y9 and Y10 are the
 // multiplier and its upper half. It overwrites Y4 to Y6.
 #define SECOND(X) \
 	PRODUCT256(Y9, Y10, X) \

@@ -26,7 +26,7 @@
 	VPBROADCASTQ AX, Z31                   \
 	MOVL $8, CX
 
-// BYTES makes the bytes of the words in Z0 and of the random ones in Z1, which it
+// BYTES computes the bytes of the words in Z0 and of the random ones in Z1, which it
 // overwrites.
 #define BYTES \
 	CHOOSE(Z0)                          \

@@ -3,9 +3,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// What the kernels of lines of bits look for, made of the words of a batch (Advanced SIMD),
-// two elements at a time. R0 goes through the digests, R1 through the random words, R2
-// counts pairs of elements.
+// What the kernels of lines of bits look for, made of the words of a batch (Advanced
+// SIMD), two elements at a time. R0 goes through the digests, R1 through the random
+// words, R2 counts pairs of elements.
 
 // UMULL and UMULL2 multiply four of eight words of 16 bits. The assembler does not know
 // them.
@@ -59,8 +59,8 @@ pair:
 
 // func chooseGatesNEON(b *batch, lanes *stableLanes)
 //
-// V18 is first of stableLanes, V19 has a bit for each of eight bytes, V20 the lowest three
-// bits of each 16.
+// V18 is first of stableLanes, V19 has a bit for each of eight bytes, V20 the lowest
+// three bits of each 16.
 TEXT ·chooseGatesNEON(SB), NOSPLIT, $0-16
 	BEGIN
 	MOVD stableLanes_first(R3), R4

@@ -2,9 +2,9 @@ package line
 
 import "math/bits"
 
-// testAndSetGeneric takes the elements of a current. It returns those that it misses,
-// shifted in from below, so that the last one is bit 0, as the kernels in assembly
-// do, and by how many the bits set became more, modulo 2^64.
+// testAndSetGeneric looks up the n elements of current. It returns those that it misses,
+// shifted in from below, so that the last one is bit 0, and the change of the number of
+// bits that are set, modulo 2^64.
 func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
@@ -13,8 +13,8 @@ func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch,
 		line, low := &lines[current.offset[i&63]/64], current.low[i&63]
 		miss := r.misses(line, low)
 		missed = missed<<1 | miss
-		// To do all the work for elements that are seen too would cost more than the
-		// wrong guesses of the branch predictor.
+		// A branch that is often mispredicted costs less than this work for each
+		// element.
 		if r.method == StableRSBF {
 			miss = inserted >> (i & 63)
 		}
@@ -26,7 +26,7 @@ func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch,
 	return missed, added
 }
 
-// at returns the bit that part j's 16 bits of a word choose.
+// at returns the bit of the line that a word chooses in part j.
 func (r *stableRule) at(word uint64, j uint) uint64 {
 	return uint64(j)*r.size + word>>(16*j&63)&0xffff*r.size>>16
 }
@@ -50,7 +50,7 @@ func (r *stableRule) set(line *[8]uint64, low uint64) (added uint64) {
 	return added
 }
 
-// evict clears what the method chooses and returns how many bits were set.
+// evict clears the bits that the method chooses and returns how many were set.
 func (r *stableRule) evict(line *[8]uint64, r1 uint64) (cleared uint64) {
 	switch r.method {
 	case StableSBF, StableBSBFSD:
@@ -65,8 +65,8 @@ func (r *stableRule) evict(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearByLoad clears the bit of each part that r1 chooses if the one that r2
-// chooses is set.
+// clearByLoad clears the bit of each part that r1 chooses if the one that r2 chooses is
+// set.
 func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	r2 := prngNext(r1)
 	for j := range r.k {
@@ -76,16 +76,16 @@ func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearBit clears a bit if really is 1 and not 0, and returns how many that were
-// set.
+// clearBit clears a bit if really is 1, and returns how many bits were set and are not
+// any more.
 func clearBit(line *[8]uint64, at, really uint64) (cleared uint64) {
 	cleared = line[at/64&7] >> (at & 63) & really
 	line[at/64&7] ^= cleared << (at & 63)
 	return cleared
 }
 
-// clearRun clears the bits that are set in run, which begins at bit at of the
-// line, and returns how many were set.
+// clearRun clears the bits of run, which begins at bit at of the line, and returns how
+// many were set.
 func clearRun(line *[8]uint64, at, run uint64) (cleared uint64) {
 	low, high := run<<(at&63), run>>1>>(63-at&63)
 	first, second := &line[at/64&7], &line[(at/64+1)&7]

@@ -4,32 +4,32 @@ package line
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// stableLanes is what the vector kernels of stable lines know of one K. A line is
-// eight lanes of 64 bits.
+// stableLanes is what the vector kernels of stable lines know of one K. A line is eight
+// lanes of 64 bits.
 //
-// Of a word, as it chooses a bit in each part, a kernel makes a byte for each part
-// and compares it with all lanes at once: the byte, XORed with the lane's flip, is the
-// number of the bit in the lane, and 64 or more where the bit is in another lane. As
-// a byte tells four lanes apart, a line of one part is taken for one of four, in
-// three of which the bit is nowhere. What an element's own word and the random one
-// choose are bytes 2*j and 2*j+1 for part j.
+// A word chooses a bit in each part. A kernel computes a byte for each part from it, and
+// compares the byte with all lanes at once: the byte XOR the lane's flip is the number of
+// the bit in the lane, or 64 and more if the bit is in another lane. A byte distinguishes
+// four lanes, so a line of one part counts as a line of four parts, of which three do not
+// have the bit. For part j the element's own word makes byte 2*j, and its random word
+// byte 2*j+1.
 //
-// A choice of a byte is among the 16 of two neighbouring lanes.
+// A choice of a byte is among the 16 bytes of two neighboring lanes.
 //
-// With three parts two lanes belong to two parts each, so a lane has a first
-// and a last one. Else these are the same.
+// With three parts, two lanes belong to two parts each, so a lane has a first and a last
+// part. Otherwise these are the same.
 type stableLanes struct {
 	flip               [8]uint64
 	own, ownLast       [8]uint64 // choices of a byte: that of the lane's part
 	random, randomLast [8]uint64
 	spread             [2]uint64 // choice of bytes: each part's 16 bits of a word
 	size               uint64    // bits of a part; here and below in each 16 bits
-	start              uint64    // what makes a byte of a part's bit, when added
+	start              uint64    // added to the number of a bit in its part to make the byte
 	most               uint64    // the greatest byte
 	first              uint64    // the part's first bit
 	k                  uint64
-	split              uint64    // not 0 with lanes that belong to two parts
-	shared             [8]uint64 // 1 in these lanes
+	split              uint64    // not 0 if lanes belong to two parts
+	shared             [8]uint64 // 1 in such lanes
 }
 
 var stableLanesOf = func() (of [layout.MaxStableParts + 1]stableLanes) {
@@ -46,7 +46,7 @@ func newStableLanes(k int) (l stableLanes) {
 	return l
 }
 
-// placeLanes says of each lane what concerns it.
+// placeLanes sets the fields that have a word for each lane.
 func (l *stableLanes) placeLanes() {
 	parts, width := int(l.k), 4
 	if parts == 1 {
@@ -66,7 +66,7 @@ func (l *stableLanes) placeLanes() {
 	}
 }
 
-// placeParts says of each part, in 16 bits, what concerns it.
+// placeParts sets the fields that have 16 bits for each part.
 func (l *stableLanes) placeParts() {
 	size := layout.LineBits / int(l.k)
 	for j := range 4 {
@@ -87,11 +87,11 @@ func (l *stableLanes) placeParts() {
 	}
 }
 
-// stableRuns has the runs that begin at the bits of a byte, each twice in a row of 128
-// bytes: the 64 bytes from -b mod 64 on are a line whose run begins in byte b.
+// stableRuns has the runs that begin at each bit of a byte, each twice in 128 bytes. The
+// 64 bytes from -b mod 64 on are a line whose run begins in byte b.
 type stableRuns [8][16]uint64
 
-// fill takes the run of bit 0.
+// fill fills the table from the run that begins at bit 0.
 func (runs *stableRuns) fill(run uint64) {
 	for bit := range runs {
 		low, high := run<<bit, run>>1>>(63-bit)
@@ -100,7 +100,7 @@ func (runs *stableRuns) fill(run uint64) {
 	}
 }
 
-// stableKernel is what a call knows of its lines.
+// stableKernel is what a call of TestAndSetStable works with.
 type stableKernel struct {
 	rule  stableRule
 	lines []layout.Line

@@ -52,11 +52,7 @@ func compareStable(t *testing.T, p StableParams, front bool) {
 	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	var counts, want StableCounts
 	for n := range most + 1 {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
-		digests, order, seen := memory[from:from+n], numbers[from:from+n], words[used:used+(n+63)/64]
+		digests, order, seen := kerneltest.Part(memory, n, front), kerneltest.Part(numbers, n, front), kerneltest.Part(words, bitWords(n), front)
 		fillDigests(rng, digests, digestBatches[n%len(digestBatches)].digest)
 		for i := range order {
 			order[i] = rng.Uint32() >> rng.UintN(32)

@@ -8,9 +8,9 @@
 // each. No verdict makes a branch.
 //
 // Registers are those of common_arm64.h. V4 has an element's bytes, V5 and V6 with the
-// flips of V24 and V25, V8 to V11 its bits, V12 to V15 those to clear. V16 to V19 and
-// V20 to V23 are own and random of stableLanes. R12 has the lanes. V26 is ones. V28 counts the
-// bits before, V29 those after. V7, V27, V30 and V31 are free.
+// flips of V24 and V25, V8 to V11 its bits, V12 to V15 those to clear. V16 to V19 and V20
+// to V23 are own and random of stableLanes. R12 has the lanes. V26 is ones. V28 counts
+// the bits before, V29 those after. V7, V27, V30 and V31 are free.
 
 // Where a batch has its digests and random words, when R1 has moved on by one element.
 #define LOW 504
@@ -51,7 +51,7 @@
 	USHL(10, 26, 10)                     \
 	USHL(11, 26, 11)
 
-// LAST makes X and Y the bits that the last parts of the second and third two lanes
+// LAST sets X and Y to the bits that the last parts of the second and third two lanes
 // choose, with the choices AT of stableLanes. T has ones.
 #define LAST(AT, T, X, Y) \
 	ADD  $(AT+16), R12, R8               \
@@ -96,8 +96,8 @@
 	CSET NE, R9                    \
 	ADD  R5<<1, R9, R5
 
-// RANDOM makes the bits to clear of what the random word chooses, none if R9 is 0 and not 1. It
-// leaves R9 in V30.
+// RANDOM computes the bits to clear from what the random word chooses, none if R9 is 0.
+// It leaves R9 in V30.
 #define RANDOM \
 	VDUP R9, V30.D2                     \
 	VTBL V20.B16, [V5.B16], V12.B16     \
@@ -116,8 +116,8 @@
 	VAND V30.B16, C.B16, C.B16 \
 	VAND V30.B16, D.B16, D.B16
 
-// SET stores the line without what is to be cleared and with the element's bits, and counts
-// its bits before and after.
+// SET stores the line without what is to be cleared and with the element's bits, and
+// counts its bits before and after.
 #define SET \
 	COUNT(V28)                                        \
 	VEOR V27.B16, V27.B16, V27.B16                    \
@@ -207,7 +207,7 @@ done:
 	MOVD R8, added+56(FP)
 	RET
 
-// RUN makes the run to clear, none if R9 is 0 and not 1. The run begins at bit
+// RUN computes the run to clear, none if R9 is 0. The run begins at bit
 // r1*span/2^64.
 #define RUN \
 	MOVD  DRAW(R1), R8                                 \
@@ -253,8 +253,8 @@ done:
 	MOVD R8, added+64(FP)
 	RET
 
-// OPEN makes V30 and V31 all ones in the lanes whose bit of the second random word, in V27,
-// is set: of the byte of the line that BYTE0 or BYTE1 chooses, the bit that BIT0 or
+// OPEN sets V30 and V31 to all ones in the lanes whose bit of the second random word, in
+// V27, is set: of the byte of the line that BYTE0 or BYTE1 chooses, the bit that BIT0 or
 // BIT1 does.
 #define OPEN(BYTE0, BIT0, BYTE1, BIT1) \
 	VTBL   BYTE0.B16, [V27.B16], V30.B16                            \

@@ -34,8 +34,8 @@ func checkStableRate(t *testing.T, p StableParams, position uint64) {
 	loads := fillParts(rng, &line, p.K)
 	sum := 0
 	for range n {
-		// An element without any bit in the line: whatever is missing afterwards from
-		// the K bits that it adds has been cleared.
+		// An element without any bit in the line: whatever is missing afterwards
+		// from the K bits that it adds has been cleared.
 		d := digest.Digest{rng.Uint64(), 0}
 		for holdsAny(&line, d[0], p) {
 			d[0] = rng.Uint64()

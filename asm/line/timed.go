@@ -11,61 +11,57 @@ type TimedParams struct {
 	// FPBits, PointBits and TickBits are the widths of a cell's three fields.
 	// Their sum is 85; FPBits is 21 to 63, PointBits at most 32, TickBits 2 to 63.
 	FPBits, PointBits, TickBits uint
-	// Window is the greatest distance of a copy to the kept element, in ticks:
-	// 0 to 2^(TickBits-1) - 1.
+	// Window is the greatest distance of a copy from the kept element in ticks, 0 to
+	// 2^(TickBits-1) - 1.
 	Window int64
 	// Origin is the tick at which era 0 begins; eras are 2^(TickBits-1) long.
 	Origin int64
-	// Refresh makes a copy renew the memory of the element that it copies.
+	// Refresh makes a copy renew what is remembered of the kept element.
 	Refresh bool
-	// Across makes only elements of another point copies.
+	// Across restricts copies to elements of another point.
 	Across bool
 }
 
 // TimedCounts is what TestAndSetTimed adds to.
 type TimedCounts struct {
-	// Inserted counts the elements that took a cell which did not hold their
-	// fingerprint before.
+	// Inserted counts the elements that took a cell of another fingerprint or an
+	// empty one.
 	Inserted uint64
-	// EvictedLive counts the cells that were pushed out by newer elements of
-	// their line although they were within the window of those.
+	// EvictedLive counts the cells that a newer element of their line pushed out
+	// although they were within its window.
 	EvictedLive uint64
 }
 
-// TestAndSetTimed sets bit i of seen if element i is a copy of an element that
-// lines remember, remembers it if not, and clears the bits of the others in
-// the words that cover len(digests) elements. Elements are taken in order, so
-// those of one call are copies of each other too. The time of element i is
-// ticks[i], the place where it was seen points[i]. Points are not read if
-// PointBits is 0.
+// TestAndSetTimed sets bit i of seen if element i is a copy of an element that lines
+// remember. If it is not, it remembers the element and clears the bit; it clears the bits
+// after the last element in the last word. It takes elements in order, so elements of one
+// call can be copies of each other. ticks[i] is the time of element i, and points[i] the
+// point where it was seen. Points are not read if PointBits is 0.
 //
-// Element i lives in the line floor(digests[i][1] * len(lines) / 2^64), with a
-// fingerprint of the top FPBits of digests[i][0] XOR era * 0x9e3779b97f4a7c15,
-// where era is floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64.
-// Elements with fingerprint 0, which stands for an empty cell, take 1 in its place. What a
-// cell looks like is said beside TimedCells.
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is
+// the top FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is
+// floor((ticks[i] - Origin) / 2^(TickBits-1)), all modulo 2^64. Fingerprint 0 stands for
+// an empty cell, so 1 takes its place. layout/timed.go has a picture of the cells.
 //
-// Times are kept modulo 2^TickBits and compared the short way round. Nothing
-// has to be swept out, elements may come in any order, and a wild time costs
-// no other element anything. Times that are a multiple of 2^TickBits apart look
-// alike, but are of different eras, so the fingerprints tell them from each
-// other. Here elements on both sides of the border between two eras are never
-// copies of each other; TestAndSetTimedAround sees to those.
+// Times are stored modulo 2^TickBits and compared the short way round. Nothing has to be
+// swept, elements may come in any order, and a wild time does no harm to other elements.
+// Times that are a multiple of 2^TickBits apart look equal, but belong to different eras
+// and so have different fingerprints. Elements on the two sides of a border between eras
+// are never copies of each other here: TestAndSetTimedAround handles those.
 //
-// With r the time of the cell that holds the element's fingerprint, it is a
-// copy if |t - r| <= Window and, with Across, the cell's point is another one.
-// A copy changes nothing, or, with Refresh, moves the cell to the front with
-// the later of both times. Every other element is put in front with its own
-// point and time, in place of the cell with its fingerprint or else of the last
-// one. There is one cell for a fingerprint, so what counts is the element that
-// was kept last.
+// Let r be the time of the cell that holds the element's fingerprint. The element is a
+// copy if |t - r| <= Window and, with Across, the cell has another point. A copy changes
+// nothing; with Refresh it moves the cell to the front, with the later of both times. Any
+// other element goes to the front with its own point and time, and replaces the cell with
+// its fingerprint, or else the last one. A fingerprint has one cell, so the element that
+// was kept last counts.
 //
-// Points below 2^PointBits - 1 stand for themselves and greater ones are hashed
-// to PointBits bits. Two that meet count as the same point: with Across the
-// element stays.
+// Points below 2^PointBits - 1 are stored as they are. Greater ones are hashed to
+// PointBits bits. Two points with the same bits count as one: with Across such an element
+// is no copy.
 //
-// It panics if seen, ticks or points are too short, lines is empty, or p is not
-// as TimedParams asks.
+// It takes constant time for each element and does not allocate. It panics if seen, ticks
+// or points are too short, lines is empty, or p is not as TimedParams says.
 func TestAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(lines, seen, digests, ticks, points)
 	if p.PointBits == 0 {
@@ -93,7 +89,7 @@ func (p *TimedParams) check() {
 	}
 }
 
-// golden32 spreads points that do not fit: 2^32 over the golden ratio.
+// golden32 spreads points that do not fit. It is 2^32 over the golden ratio.
 const golden32 = 0x9e3779b1
 
 // reducePoint maps a point to width bits.

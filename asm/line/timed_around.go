@@ -6,21 +6,23 @@ import (
 	"math/bits"
 )
 
-// TestAndSetTimedAround does what TestAndSetTimed does, and more where elements lie between
-// two eras, or between two filters. It is written in Go alone, since it serves for moments.
+// TestAndSetTimedAround is TestAndSetTimed for elements near the border of two eras, and
+// for a filter that moves from older lines to new ones. It has no kernel in assembly,
+// since few elements need it.
 //
-// Eras have no borders: what an element leaves in front of its line is put there once more
-// under the era on the other side, if its time is within the window of a border. So each
-// element finds under its own era whatever may be its twin. For that, all elements whose
-// times are within the window of a border must come this way.
+// Near a border of eras it remembers an element twice: it puts the cell in front of the
+// line once more, under the era on the other side, if the time is within the window of a
+// border. So an element finds its twin under its own era. All elements whose times are
+// within the window of a border must come through this function.
 //
-// Lines take the place of older ones, the latest of them first in older, which it only reads:
-// an element whose fingerprint is not in its line of lines is looked up in its line of each of
-// older, and the first cell that has it is put in front of the line, as it is, before the
-// element is taken. So verdicts are those of lines that held all from the beginning.
+// lines replace older lines, which it only reads; the latest come first in older. If the
+// line of an element does not have its fingerprint, it looks in the element's line of
+// each of older, and copies the first cell with that fingerprint to the front before it
+// takes the element. So the verdicts are as if lines had held everything from the
+// beginning.
 //
-// What is put in front for either reason counts as inserted, and what it pushes out as
-// evicted. It panics as TestAndSetTimed does, and if one of older has no lines.
+// Cells that it adds for either reason count as inserted, and cells that they push out as
+// evicted. It panics as TestAndSetTimed does, and if one of older is empty.
 func TestAndSetTimedAround(lines []layout.Line, older [][]layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(lines, seen, digests, ticks, points)
 	for i := range older {
@@ -55,7 +57,7 @@ type timedAround struct {
 	batch    timedBatch
 }
 
-// testAndSet takes the next elements, up to 64.
+// testAndSet looks up the next elements, up to 64.
 func (a *timedAround) testAndSet(digests []digest.Digest, ticks []int64, points []uint32) (copies uint64) {
 	b := &a.batch
 	current, _, n := a.pipeline.next()
@@ -93,8 +95,8 @@ func (a *timedAround) touchOlder(digests []digest.Digest) {
 	}
 }
 
-// fetch puts the latest of the older cells with the fingerprint of cell in front of a line
-// that has none. The mark is that of the element that wants it.
+// fetch copies the latest of the older cells with the fingerprint of cell to the front of
+// a line that has none. The mark is that of the element that is looked up.
 func (a *timedAround) fetch(line *[8]uint64, place, cell, mark uint64) {
 	for _, lines := range a.older {
 		at, _ := bits.Mul64(place, uint64(len(lines)))
@@ -105,11 +107,11 @@ func (a *timedAround) fetch(line *[8]uint64, place, cell, mark uint64) {
 	}
 }
 
-// mirror puts what is in front of a line there under another era too, if its time is within
-// the window of a border. An element at a tick left it there.
+// mirror adds the front cell of a line once more under another era, if its time is within
+// the window of a border. The element that put it in front has this tick.
 func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 	mark := a.markOf(line, 0)
-	// A copy may leave the time of the other one.
+	// A copy may keep the time of the other element.
 	shift := a.rotation & 63
 	kept := uint64(tick) + uint64(int64((mark-uint64(tick))<<shift)>>shift)
 	own := (uint64(tick) - a.origin) >> (a.eraBits & 63)
@@ -127,9 +129,9 @@ func (a *timedAround) mirror(line *[8]uint64, low uint64, tick int64) {
 	}
 }
 
-// put puts a cell with the fingerprint of cell and a mark in front of a line, in place of the
-// one with that fingerprint or of the last one, which is live if it is within the window of
-// the mark now.
+// put puts a cell with the fingerprint of cell and a mark in front of a line. It replaces
+// the cell with that fingerprint, or else the last one. That was live if it is within the
+// window of the mark now.
 func (a *timedAround) put(line *[8]uint64, cell, mark, now uint64) {
 	at := a.find(line, cell)
 	if at == layout.TimedCells {
@@ -145,5 +147,5 @@ func (a *timedAround) markOf(line *[8]uint64, at uint64) uint64 {
 	return a.rawMark(line, at) & (a.points | a.tickMask)
 }
 
-// cellOf returns the fingerprint of an element in an era, in the place that cells have it.
+// cellOf returns the fingerprint of an element in an era, at its place in a cell.
 func (r *timedRule) cellOf(low, era uint64) uint64 { return max((low^era*golden)&^r.low, r.low+1) }

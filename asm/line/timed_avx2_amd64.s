@@ -6,8 +6,8 @@
 #include "prng_amd64.h"
 
 // Timed rows, a line two registers (AVX2; BMI1 and BMI2 for scalars). All cells are
-// compared at once, but only the mark of the one that counts is looked at, in scalars.
-// R8 collects the elements near the kept one (and, if that is asked for, away from it), R13
+// compared at once, but only the mark of the one that counts is looked at, in scalars. R8
+// collects the elements near the kept one (and, if that is asked for, away from it), R13
 // those that are found, R10 those near a last cell that is not empty: each bit is shifted
 // in from below.
 //
@@ -27,8 +27,8 @@ DATA timedRight<>+16(SB)/8, $43
 DATA timedRight<>+24(SB)/8, $42
 GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 
-// CONSTANTS leaves the timedRule in BP, and the number of elements of the second half in the
-// frame.
+// CONSTANTS leaves the timedRule in BP, and the number of elements of the second half in
+// the frame.
 #define CONSTANTS \
 	MOVQ R11, half-8(SP)                  \
 	MOVQ r+40(FP), BP                     \
@@ -40,9 +40,9 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	VMOVDQU timedRight<>(SB), Y13         \
 	XORL R13, R13
 
-// FIND makes BX the line's address, Y0 and Y1 the line, Y2 the cell, AX the number of the
-// cell that has its fingerprint, R12 the mark of the cell that counts, with bits of others
-// above, and DX how far it is after the first time within the window, at the top.
+// FIND sets BX to the line's address, Y0 and Y1 the line, Y2 the cell, AX the number of
+// the cell that has its fingerprint, R12 the mark of the cell that counts, with bits of
+// others above, and DX how far it is after the first time within the window, at the top.
 #define FIND \
 	FETCH                                                \
 	ADDQ DI, BX                                          \
@@ -77,7 +77,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	CMPL  AX, $6                                         \
 	ADCQ  R13, R13
 
-// NEAR makes DX all ones if it is within the window, or else 0.
+// NEAR sets DX to all ones if it is within the window, or else 0.
 #define NEAR \
 	CMPQ  DX, timedRule_aboveWindows(BP) \
 	SBBQ  DX, DX                  \
@@ -86,7 +86,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	NEGQ  R11                     \
 	ADCQ  R10, R10
 
-// AWAY makes DX 0 if the points of both marks are the same, which R12 says.
+// AWAY sets DX to 0 if the points of both marks are the same, which R12 says.
 #define AWAY \
 	MOVQ timedRule_points(BP), R11 \
 	ANDQ R12, R11                 \
@@ -106,7 +106,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	ADDL DX, AX                                 \
 	VPBROADCASTQ timedBatch_high(R15)(CX*8), Y5
 
-// LATER makes R12 what the mark of a copy that is remembered differs in: the time is the
+// LATER sets R12 to what changes in the mark that a copy refreshes: the time is the
 // later one of both.
 #define LATER \
 	CMPQ  DX, timedRule_aboveWindow(BP)    \
@@ -115,7 +115,7 @@ GLOBL timedRight<>(SB), RODATA|NOPTR, $32
 	XORQ  timedBatch_mark(R15)(CX*8), R12 \
 	ANDNQ R12, R11, R12
 
-// RENEW makes the new cell of a copy one of such a mark, in Y2 and Y5.
+// RENEW gives the new cell of a copy such a mark, in Y2 and Y5.
 #define RENEW \
 	CMPL AX, $6                          \
 	SBBQ R11, R11                        \
@@ -227,7 +227,8 @@ done:
 
 // func fillTimedAVX2(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 //
-// Four elements at a time, in the way of fillTimedAVX512. R9 collects those without a time.
+// Four elements at a time, in the way of fillTimedAVX512. R9 collects those without a
+// time.
 TEXT ·fillTimedAVX2(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI
 	MOVQ low+8(FP), SI

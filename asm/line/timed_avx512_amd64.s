@@ -4,9 +4,9 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Timed rows, a line a register (AVX-512 F, BW, DQ, VL, VBMI2; BMI1 and BMI2 for scalars).
-// All marks of a line are put together and compared at once. What bounds this is that there
-// are two units for vectors, so scalars do what they can.
+// Timed rows, a line a register (AVX-512 F, BW, DQ, VL, VBMI2; BMI1 and BMI2 for
+// scalars). All marks of a line are put together and compared at once. What bounds this
+// is that there are two units for vectors, so scalars do what they can.
 
 // The words that have the upper bits of cells' marks, and word 6 for word 7, which takes
 // the last of its three fields.
@@ -44,8 +44,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VPBROADCASTQ timedRule_rotation(AX), Z0                        \
 	VPSLLVQ Z0, Z26, Z26
 
-// FIND makes Z0 the line, Z2 the new cell in each word, AX and K1 the cells that have its
-// fingerprint, and Z3 the words that have the upper bits of the marks, rotated.
+// FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
+// its fingerprint, and Z3 the words that have the upper bits of the marks, rotated.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -68,7 +68,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	KMOVB   K2, DX                                     \
 	MOVB    DX, (timedBatch_inWindow-timedBatch_found)(R13)(CX*1)
 
-// AWAY makes DX and K3 those of the cells K2 that are of another point than the mark Z5.
+// AWAY sets DX and K3 to those of the cells K2 that are of another point than the mark
+// Z5.
 #define AWAY \
 	VPXORQ   Z5, Z3, Z6      \
 	VPTESTMQ Z22, Z6, K2, K3 \
@@ -76,7 +77,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	MOVB     DX, (timedBatch_otherPoint-timedBatch_found)(R13)(CX*1)
 
 // KEEP makes the move in which a copy, DX, changes nothing. The last two words of Z3 have
-// moved on by a field: the upper bits of the new mark were shifted in with the lower ones.
+// moved on by a field: the upper bits of the new mark were shifted in with the lower
+// ones.
 #define KEEP(LOOP) \
 	ANDL AX, DX                                \
 	LEAL (AX)(DX*2), AX                        \
@@ -84,8 +86,8 @@ GLOBL timedHighs<>(SB), RODATA|NOPTR, $64
 	VALIGNQ $7, Z2, Z0, K7, Z3                 \
 	STORE(Z3, LOOP)
 
-// RENEW makes the move in which a copy takes the later time and the kept one's point.
-// Z5 is what the mark becomes for each cell that may be the one, and the last two words of
+// RENEW makes the move in which a copy takes the later time and the kept one's point. Z5
+// is what the mark becomes for each cell that may be the one, and the last two words of
 // it for none.
 #define RENEW(LOOP) \
 	MOVBLZX (timedTable_choices+256)(R14)(AX*1), AX \
@@ -172,7 +174,8 @@ renew:
 	SECOND(renew)
 	JMP near
 
-// LATER makes Z5, the new mark, for the cells COPIES that of the cell with the later time.
+// LATER makes Z5, the new mark, for the cells COPIES that of the cell with the later
+// time.
 #define LATER(COPIES) \
 	VPCMPUQ $1, Z25, Z4, COPIES, K4 \
 	VMOVDQA64 Z3, COPIES, Z5        \
@@ -246,8 +249,8 @@ done:
 
 // func fillTimedAVX512(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 //
-// Eight elements at a time. Without points, a mark is a time alone: shifted to the top, it
-// is the mark rotated, and its upper bits are where they have to be.
+// Eight elements at a time. Without points, a mark is a time alone: shifted to the top,
+// it is the mark rotated, and its upper bits are where they have to be.
 TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI
 	MOVQ low+8(FP), SI

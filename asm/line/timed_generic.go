@@ -19,8 +19,8 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 	return copies, inserted, evicted
 }
 
-// testAndSet takes one element. Nothing here is to become a branch: what an element
-// finds is as good as random, so it would be a wrong guess for every second one.
+// testAndSet looks up one element. It has no branches: what an element finds is as good
+// as random, so every second prediction would be wrong.
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
 	kept := r.rawMark(line, at)
@@ -28,7 +28,7 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 	near := above(2*r.window+1, after)
 	isNew = above(at, layout.TimedCells-1)
 	pushedOut = near & isNew & above(line[layout.TimedCells-1], 0)
-	// What a copy that is remembered differs in: its time is the later one of both.
+	// What changes in the mark if a copy refreshes it: the later time wins.
 	diff := (kept ^ mark) &^ (r.tickMask & -above(r.window+1, after))
 	if r.across {
 		near &= above(diff&r.points, 0)
@@ -42,15 +42,14 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 	return isCopy, isNew, pushedOut
 }
 
-// rawMark returns the mark of a cell, of the last one for TimedCells, with bits of others above
-// it.
+// rawMark returns the mark of a cell, of the last one for TimedCells. The bits above the
+// mark belong to other cells.
 func (r *timedRule) rawMark(line *[8]uint64, at uint64) uint64 {
 	place := timedTables.places[at&7]
 	return line[place.cell/8&7]&r.low | line[place.word/8&7]>>(place.shift&63)<<(r.lowBits&63)
 }
 
-// find returns the number of the first cell with the fingerprint of cell, TimedCells if
-// there is none.
+// find returns the number of the first cell with the fingerprint of cell, or TimedCells.
 func (r *timedRule) find(line *[8]uint64, cell uint64) (at uint64) {
 	low := r.low
 	misses := above(line[0]^cell, low) | above(line[1]^cell, low)<<1 | above(line[2]^cell, low)<<2 |
@@ -64,7 +63,7 @@ func above(a, b uint64) uint64 {
 	return borrow
 }
 
-// move makes a move of timedTables, with a cell of this fingerprint and mark.
+// move makes a move of timedTables with a cell of this fingerprint and mark.
 func (r *timedRule) move(line *[8]uint64, number, cell, mark uint64) {
 	c0, c1, c2, c3, c4, c5, h, h2 := line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]
 	moves := &timedTables.moves[number&15].bits

@@ -47,16 +47,12 @@ func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind
 	places, words := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
 	var counts, want TimedCounts
 	for n := range most + 1 {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
 		s := timedDigests(rng, n, p, kind)
-		copy(memory[from:], s.digests)
-		copy(times[from:], s.ticks)
-		copy(places[from:], s.points)
-		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
-		TestAndSetTimed(filter, seen, memory[from:from+n], times[from:from+n], places[from:from+n], p, &counts)
+		copy(kerneltest.Part(memory, n, front), s.digests)
+		copy(kerneltest.Part(times, n, front), s.ticks)
+		copy(kerneltest.Part(places, n, front), s.points)
+		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
+		TestAndSetTimed(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
 		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
 		if !slices.Equal(seen, wanted) || counts != want {
 			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
@@ -129,8 +125,8 @@ func goldenTimes(n int, p *TimedParams) (ticks []int64, points []uint32) {
 	return ticks, points
 }
 
-// TestTimedGolden has every shape in all four modes: verdicts, memory and counts of earlier
-// versions and of all CPUs are the same, as filters are kept in files and moved.
+// TestTimedGolden has every shape in all four modes: verdicts, memory and counts of
+// earlier versions and of all CPUs are the same, as filters are kept in files and moved.
 func TestTimedGolden(t *testing.T) {
 	want := []string{
 		"81334005bccd45e3", "61c0dcc528c2d761", "477cb59268ed6154", "0acea7b50585f2a9",

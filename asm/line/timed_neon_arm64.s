@@ -5,13 +5,13 @@
 #include "common_arm64.h"
 
 // Timed rows in general registers, which have conditional compares and shifts within an
-// operation: vectors of two words would gain nothing. R0 is the first line. A batch is done in
-// two halves: R1 goes through its offsets and R4 through its timedBatch, R2 through the next
-// half, whose lines are fetched; R3 is the number of elements that are left.
-// R5 collects copies: each bit is shifted in from below. R6 counts the elements
-// that are pushed out too early and, in its upper half, those that are inserted.
-// R12 is the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low,
-// R26 aboveWindows.
+// operation: vectors of two words would gain nothing. R0 is the first line. A batch is
+// done in two halves: R1 goes through its offsets and R4 through its timedBatch, R2
+// through the next half, whose lines are fetched; R3 is the number of elements that are
+// left. R5 collects copies: each bit is shifted in from below. R6 counts the elements
+// that are pushed out too early and, in its upper half, those that are inserted. R12 is
+// the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low, R26
+// aboveWindows.
 
 // BEGIN leaves the number of elements of the second half in the frame.
 #define BEGIN \
@@ -31,9 +31,9 @@
 	CCMP HI, R10, R25, $0       \
 	CINC HI, R8, R8
 
-// FIND loads the cells of a line to R19 to R24 and makes R7 its address, R8 the number of the
-// cell that has the fingerprint, R11 the mark of the cell that counts, with bits of others
-// above, and R10 how far it is after the first time within the window, at the top.
+// FIND loads the cells of a line to R19 to R24 and makes R7 its address, R8 the number of
+// the cell that has the fingerprint, R11 the mark of the cell that counts, with bits of
+// others above, and R10 how far it is after the first time within the window, at the top.
 // It counts the element.
 #define FIND \
 	MOVD.P 8(R2), R9                         \
@@ -75,8 +75,8 @@
 	CINC   NE, R6, R6
 
 // NEAR makes R13 whether the element is found and within the window, and AWAY also
-// whether it is at another point: whether both marks, of which R11 is the difference, differ
-// there.
+// whether it is at another point: whether both marks, of which R11 is the difference,
+// differ there.
 #define NEAR \
 	CMP  $6, R8           \
 	CCMP LO, R10, R26, $2 \
@@ -100,7 +100,7 @@
 	MOVD -8(R4), R10                \
 	MOVD timedBatch_high-8(R4), R9
 
-// LATER makes R11 what the mark of a copy that is remembered differs in from R9, that of the
+// LATER sets R11 to what changes in the mark that a copy refreshes from R9, that of the
 // element: the time is the later one of both.
 #define LATER \
 	MOVD timedBatch_mark-8(R4), R9      \
@@ -111,7 +111,7 @@
 	CMP  R13, R10                       \
 	CSEL LO, R14, R11, R11
 
-// RENEW makes the new cell of a copy one of such a mark.
+// RENEW gives the new cell of a copy such a mark.
 #define RENEW \
 	NEG  R13, R13                \
 	AND  R13, R11, R11           \

@@ -7,10 +7,11 @@ import (
 	"unsafe"
 )
 
-// timedRule is TimedParams as the kernels want them. Those in assembly know its layout.
+// timedRule is TimedParams prepared for the kernels. Those in assembly know its layout.
 //
-// To compare times, a mark is rotated to the left so that its time is in the top bits, what
-// is left of its point in the lowest ones. Where a mark is shifted there, the rest is 0.
+// To compare times, a mark is rotated to the left until its time is in the top bits. The
+// lowest bits then have a part of its point. Where a mark is shifted instead, the lowest
+// bits are 0.
 type timedRule struct {
 	low           uint64 // the bits of a cell's word that belong to its mark
 	lowBits       uint64
@@ -56,19 +57,21 @@ func newTimedRule(p *TimedParams) timedRule {
 	}
 }
 
-// timedLanes are numbers for each word of a line, as vectors.
+// timedLanes has numbers for each word of a line, as vectors.
 type timedLanes struct {
-	// highRotations are how far the words that have cells' upper bits are rotated to the
-	// right, so that these are where rotated marks have them. For the last word, that is
-	// word 6, whose third field moves to it.
+	// highRotations say how far the words with the upper bits of marks are rotated to
+	// the right, so that these bits are where rotated marks have them. The number for
+	// word 7 is applied to word 6, whose third field moves to word 7.
 	highRotations [8]uint64
-	// lowRotations are how far words are rotated to the left: cells so that the lower bits of
-	// marks are where rotated marks have them, the other two by a field.
+	// lowRotations say how far words are rotated to the left: cells until the lower
+	// bits of marks are where rotated marks have them, words 6 and 7 by a field.
 	lowRotations [8]uint64
-	// lows are the bits that come from words rotated so, the others come from those above.
+	// lows are the bits that come from words rotated by lowRotations. The others come
+	// from those rotated by highRotations.
 	lows [8]uint64
-	// backRotations are how far words are rotated to the right when they have moved: the new mark
-	// for words 0 and 6, word 6 for word 7. backs are the bits that come from them.
+	// backRotations say how far words are rotated to the right after a move: the new
+	// mark for words 0 and 6, word 6 for word 7. backs are the bits that come from
+	// them.
 	backRotations, backs [8]uint64
 }
 
@@ -86,36 +89,35 @@ func (l *timedLanes) set(r *timedRule) {
 	l.backs[0], l.backs[6], l.backs[7] = r.low, highMask, highMask
 }
 
-// timedTable is what kernels for timed rows look up for the cell that they find: 0 to 5,
-// or 6 for none. Those in assembly know its layout.
+// timedTable has what the kernels of timed rows look up for the cell that they find: 0 to
+// 5, or 6 for none. Those in assembly know its layout.
 type timedTable struct {
-	// moves are for elements that are put in front and, from 8 on, for elements in whose
-	// time the cell that counts is within the window: copies, which change nothing.
+	// moves 0 to 6 are for elements that go to the front. moves from 8 on are for
+	// elements within the window of the cell: copies, which change nothing.
 	moves [16]timedMove
 	// choices are moves (in units of 8 bytes) for a bit mask of what is found: the
-	// cell that has the fingerprint and, for a copy, the one after it. The second half is for
+	// cell with the fingerprint and, for a copy, the bit after it. choices[1] is for
 	// copies that change their line.
 	choices [2][256]uint8
 	places  [8]timedPlace
 }
 
-// timedMove says what becomes of a line when an element is put in front: all that is
-// before the cell that is taken out, or pushed out, moves on by one.
+// timedMove says how a line changes when an element goes to the front: the cells before
+// the one that is removed move on by one.
 type timedMove struct {
-	bits [8]uint64 // those that change
-	from [8]uint64 // where words come from: 0 to 7 from new marks, 8 to 15 from the line
+	bits [8]uint64 // the bits that change
+	from [8]uint64 // the source of each word: 0 to 7 the new marks, 8 to 15 the line
 }
 
-// timedPlace is where the mark of the cell that counts is, which is the last one if none
-// is found.
+// timedPlace says where the mark of the found cell is; of the last cell if none is found.
 type timedPlace struct {
-	cell  uint8 // the cell's byte in the line
-	word  uint8 // the byte of the word that has the upper bits of its mark,
-	shift uint8 // and where they are in that
+	cell  uint8 // offset of the cell in the line, in bytes
+	word  uint8 // offset of the word with the upper bits of its mark, in bytes
+	shift uint8 // the lowest of these bits in that word
 	_     uint8
 }
 
-// timedTables is in memory of its own, which begins with a cache line.
+// timedTables is allocated on its own, so it is aligned to a cache line.
 var timedTables = newTimedTable()
 
 func newTimedTable() *timedTable {
@@ -142,13 +144,13 @@ func newTimedTable() *timedTable {
 }
 
 // timedBatch is what the kernels know of up to 64 elements beside their lines, and what
-// they leave. It is made for all of them before the first one is looked up, so that this
-// work can be done on vectors. The kernels in assembly know its layout.
+// they find. It is filled for all of them before the first one is looked up, so that
+// vectors can do this work. The kernels in assembly know its layout.
 type timedBatch struct {
 	cell       [64]uint64 // the word of a new cell
 	high       [64]uint64 // the other 21 bits of its mark, at the top
-	mark       [64]uint64 // its mark; AVX-512 has no need of it
-	rotated    [64]uint64 // its mark, rotated; only AVX-512 has need of it
+	mark       [64]uint64 // its mark; AVX-512 does not read it
+	rotated    [64]uint64 // its mark, rotated; only AVX-512 reads it
 	earliest   [64]uint64 // the first time within the window, shifted to the top
 	last       [64]uint64 // the last cell that the element found
 	found      [64]uint8  // the cells that have the fingerprint
@@ -171,7 +173,7 @@ func testAndSetTimed(lines []layout.Line, seen []uint64, digests []digest.Digest
 	var w pipeline
 	w.elements = elements{kind: inLines, count: len(digests), digests: digests}
 	w.begin(lines)
-	// Vectors that lie in two cache lines would take twice as long.
+	// Align the batch: a vector that lies in two cache lines takes twice as long.
 	var memory [unsafe.Sizeof(timedBatch{}) + 56]byte
 	b := (*timedBatch)(unsafe.Pointer(&memory[-uintptr(unsafe.Pointer(&memory))%64]))
 	for i := range seen {
@@ -207,7 +209,7 @@ func testAndSetTimedOne(lines []layout.Line, d digest.Digest, tick int64, points
 	return isCopy
 }
 
-// testAndSet takes n elements, which may be none, and returns a bit for each.
+// testAndSet looks up n elements, which may be none, and returns a bit for each copy.
 func (b *timedBatch) testAndSet(lines []layout.Line, current, ahead *batch, n int, r *timedRule, c *TimedCounts) (copies uint64) {
 	if n == 0 {
 		return 0
@@ -218,7 +220,7 @@ func (b *timedBatch) testAndSet(lines []layout.Line, current, ahead *batch, n in
 	return copies
 }
 
-// fill makes the batch of 1 to 64 elements.
+// fill fills the batch with 1 to 64 elements.
 func (b *timedBatch) fill(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) {
 	b.noTime = 0
 	for i := b.fillVectors(low, ticks, points, r); i < len(ticks); i++ {
@@ -239,7 +241,7 @@ func (b *timedBatch) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 	}
 }
 
-// drop moves the elements of n that have a time to the front, and returns their number.
+// drop removes those of n elements that have no time, and returns how many are left.
 func (b *timedBatch) drop(current *batch, n int) (present int) {
 	for i := range n {
 		current.offset[present&63] = current.offset[i&63]

@@ -19,7 +19,7 @@
 	LEAQ (R12)(R11*8), R12 \
 	HALF(LOOP)
 
-// ROUNDS makes R10 the element's timers in DX, R15 nothing, and AX one less than the
+// ROUNDS sets R10 to the element's timers in DX, R15 nothing, and AX one less than the
 // number of its timers of which one is in each group that is large enough.
 #define ROUNDS \
 	MOVQ DX, R10                 \
@@ -28,7 +28,7 @@
 	MOVQ TimerRule_k(R14), AX    \
 	SUBQ TimerRule_equal(R14), AX
 
-// GROUP makes R15 the size of the largest group, of which R14 is one, and goes on with
+// GROUP sets R15 to the size of the largest group, of which R14 is one, and goes on with
 // the next timer.
 #define GROUP(LOOP) \
 	POPCNTQ R14, R14  \

@@ -61,7 +61,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 	VPANDN Y8, Y6, Y8                      \
 	VPANDN Y9, Y7, Y9
 
-// JUDGE makes DX -1 and sets the carry if all timers of the element are live.
+// JUDGE sets DX to -1 and sets the carry if all timers of the element are live.
 #define JUDGE \
 	VPANDN Y4, Y8, Y8                      \
 	VPANDN Y5, Y9, Y9                      \
@@ -89,7 +89,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 	SUB Y7, Y13, Y13                       \
 	NEXTTIMER(LOOP)
 
-// BITS makes R14 a bit for each timer that is set in A and B.
+// BITS sets R14 to a bit for each timer that is set in A and B.
 #define BITS(A, B, ONE) \
 	VPMOVMSKB A, R14                       \
 	VPMOVMSKB B, DX                        \
@@ -102,7 +102,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 #define ONE8(R)
 #define ONE16(R) ANDL $0x55555555, R
 
-// EQUAL makes R15 the size of the largest group of the element's timers that are equal.
+// EQUAL sets R15 to the size of the largest group of the element's timers that are equal.
 #define EQUAL(BROADCAST, EQ, ONE, TIMER) \
 	BITS(Y4, Y5, ONE)                      \
 	MOVQ R14, DX                           \
@@ -119,7 +119,7 @@ TIMER:                                     \
 	BITS(Y10, Y3, ONE)                     \
 	GROUP(TIMER)
 
-// JUDGEGROUP makes DX 0 if the largest group is too small, and brings it to the carry.
+// JUDGEGROUP sets DX to 0 if the largest group is too small, and brings it to the carry.
 #define JUDGEGROUP \
 	XORL AX, AX       \
 	SMALL             \

@@ -15,7 +15,7 @@ DATA timerPowers<>+0(SB)/8, $0x8040201008040201
 DATA timerPowers<>+8(SB)/8, $0
 GLOBL timerPowers<>(SB), RODATA|NOPTR, $16
 
-// MASKS makes the batch's cells masks of timers.
+// MASKS replaces the cells of the batch by masks of timers.
 #define MASKS(PACK, MASKED) \
 	MOVQ current+8(FP), R14                     \
 	LEAQ 512(R14), R15                        \
@@ -41,7 +41,7 @@ DATA evenBytes<>+0(SB)/8, $0x8080808006040200
 DATA evenBytes<>+8(SB)/8, $0x808080800e0c0a08
 GLOBL evenBytes<>(SB), RODATA|NOPTR, $16
 
-// LOOK makes K2 the timers of the line that are live.
+// LOOK sets K2 to the timers of the line that are live.
 #define LOOK(TEST, SUB, COMPARE) \
 	FETCH                                \
 	VMOVDQU64 (DI)(BX*1), Z0             \
@@ -52,7 +52,7 @@ GLOBL evenBytes<>(SB), RODATA|NOPTR, $16
 	SUB  Z0, Z1, Z3                      \
 	COMPARE $2, Z2, Z3, K1, K2
 
-// MISSING makes AX the element's timers that are not live.
+// MISSING sets AX to the element's timers that are not live.
 #define MISSING(KMOV) \
 	KMOV K2, AX       \
 	ANDNQ DX, AX, AX
@@ -72,7 +72,7 @@ GLOBL evenBytes<>(SB), RODATA|NOPTR, $16
 	SUB  Z15, Z14, K4, Z14     \
 	NEXTTIMER(LOOP)
 
-// EQUAL makes R15 the size of the largest group of the element's timers that are equal.
+// EQUAL sets R15 to the size of the largest group of the element's timers that are equal.
 #define EQUAL(KMOV, WIDTH, BROADCAST, COMPARE, TIMER) \
 	KMOV DX, K3                      \
 	ROUNDS                           \
@@ -85,7 +85,7 @@ TIMER:                               \
 	KMOV K4, R14                     \
 	GROUP(TIMER)
 
-// SUM makes AX the sum of the words of Z14.
+// SUM sets AX to the sum of the words of Z14.
 #define SUM \
 	VEXTRACTI64X4 $1, Z14, Y0     \
 	VPADDQ Y0, Y14, Y14           \

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// testAndSetTimerBatchGeneric takes the n elements of a current. It returns those that are
-// found, shifted in from below: the last one is bit 0; and how many timers were 0 and
-// are set.
+// testAndSetTimerBatchGeneric looks up the n elements of current. It returns those that
+// are found, shifted in from below, so that the last one is bit 0, and how many timers it
+// set that were 0.
 func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])
 	for i := range n {
@@ -21,7 +21,7 @@ func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n i
 	return found, filled
 }
 
-// testAndSet takes one element of the present, whose stamp is now.
+// testAndSet looks up one element, whose stamp is now.
 func (r *TimerRule) testAndSet(line *[8]uint64, pick, now, oldest uint64) (seen bool, filled uint64) {
 	const tops = 0x8080808080808080 // which cellNone has
 	var timers [layout.MaxCellK]uint64
@@ -50,7 +50,7 @@ func (r *TimerRule) testAndSet(line *[8]uint64, pick, now, oldest uint64) (seen 
 	return seen, filled
 }
 
-// largestGroup returns how many of timers are equal, at most.
+// largestGroup returns the size of the largest group of equal timers.
 func largestGroup(timers []uint64) (largest uint64) {
 	for i, a := range timers {
 		equal := uint64(1)
@@ -69,7 +69,8 @@ func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared
 	now := r.stamp(tick)
 	oldest := r.oldest(now)
 	for i := range lines {
-		for w, word := range lines[i] {
+		line := &lines[i]
+		for w, word := range line {
 			if word == 0 {
 				continue
 			}
@@ -80,7 +81,7 @@ func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared
 					cleared++
 				}
 			}
-			lines[i][w] = word
+			line[w] = word
 		}
 	}
 	return cleared

@@ -4,12 +4,12 @@
 #include "go_asm.h"
 #include "common_arm64.h"
 
-// Timer lines, a line four registers (Advanced SIMD). Registers are those of common_arm64.h:
-// R5 collects the elements that are found, R6 the timers of elements that are not 0.
-// V0 to V3 are the line, V4 the stamp in all timers, V5 the largest difference of a
-// live one to it. V16 to V19 have the word of each byte, V20 the number of its timer in
-// that. R12 and R14 go through stamps and differences. R10 is minus the number of bytes
-// that the element's timers have, in 8 bits, R11 TimerRule.set[0].
+// Timer lines, a line four registers (Advanced SIMD). Registers are those of
+// common_arm64.h: R5 collects the elements that are found, R6 the timers of elements that
+// are not 0. V0 to V3 are the line, V4 the stamp in all timers, V5 the largest difference
+// of a live one to it. V16 to V19 have the word of each byte, V20 the number of its timer
+// in that. R12 and R14 go through stamps and differences. R10 is minus the number of
+// bytes that the element's timers have, in 8 bits, R11 TimerRule.set[0].
 
 // Where the batch has an element's cells, when R1 has moved on by one element.
 #define CELLS (batch_low-8)
@@ -40,7 +40,7 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	MOVD $wordOf<>(SB), R9                            \
 	VLD1 (R9), [V16.B16, V17.B16, V18.B16, V19.B16]
 
-// OWN makes A the timers of the element in LINE, and B those of them that are live.
+// OWN sets A to the timers of the element in LINE, and B those of them that are live.
 // A timer that is 0 is not.
 #define OWN(WORDS, LINE, A, B, T, LANES) \
 	VTBL WORDS.B16, [V6.B16], A.B16   \
@@ -52,7 +52,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	VCMEQ V7.LANES, B.LANES, B.LANES  \
 	VAND T.B16, B.B16, B.B16
 
-// TOTAL makes R the sum of the bytes of four registers, of which it overwrites SUM and Y.
+// TOTAL sets R to the sum of the bytes of four registers, of which it overwrites SUM and
+// Y.
 #define TOTAL(SUM, X, Y, Z, R) \
 	VADD X.B16, SUM.B16, SUM.B16 \
 	VADD Z.B16, Y.B16, Y.B16     \
@@ -105,8 +106,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	MOVD R8, filled+56(FP)         \
 	RET
 
-// CLEAR clears the timers of A that are not live, of which V4 has the present stamp and V5
-// the largest difference, and makes C 1 for each.
+// CLEAR clears the timers of A that are not live, of which V4 has the present stamp and
+// V5 the largest difference, and makes C 1 for each.
 #define CLEAR(A, B, C, LANES) \
 	VSUB A.LANES, V4.LANES, B.LANES   \
 	VUMIN V5.LANES, B.LANES, C.LANES  \

@@ -228,8 +228,8 @@ func (m *timerModel) line(i int, tick uint64) (w [8]uint64, live uint64) {
 	return w, live
 }
 
-// timerTicks draws n ticks from start on: most repeat or follow the one before, some leap by
-// up to longest.
+// timerTicks draws n ticks from start on: most repeat or follow the one before, some leap
+// by up to longest.
 func timerTicks(rng *rand.Rand, n int, start uint64, longest int) []uint64 {
 	ticks := make([]uint64, n)
 	for i := range ticks {
@@ -289,15 +289,11 @@ func compareTimers(t *testing.T, r *TimerRule, p TimerParams, seed uint64, front
 	times := kerneltest.Guarded[uint64](t, most, front)
 	var counts, want TimerCounts
 	for n := 0; n <= most; n += batchStep(rng) {
-		from, used := most-n, len(words)-(n+63)/64
-		if front {
-			from, used = 0, 0
-		}
-		digests, ticks := memory[from:from+n], times[from:from+n]
+		digests, ticks := kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front)
 		fillDigests(rng, digests, next)
-		// The kernels agree even if nobody sweeps.
+		// The kernels agree even without sweeps.
 		copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
-		seen, wanted := words[used:used+(n+63)/64], make([]uint64, (n+63)/64)
+		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
 		TestAndSetTimers(filter, seen, digests, ticks, r, &counts)
 		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimers(plain, wanted, digests, ticks, r, &want) })
 		if n%3 == 0 {

@@ -6,35 +6,37 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 )
 
-// bijectionRounds is one more than it takes for every input bit to reach every
-// output bit whatever the multipliers: the first round leaves a difference in
-// bit 31 where it is, the second spreads it over the high half, the third and
-// fourth over the word.
+// bijectionRounds is how many rounds it takes until every input bit reaches every output
+// bit, for all multipliers, and one more. The first round leaves a difference in bit 31
+// where it is, the second spreads it over the high half, the third and fourth over the
+// word.
 const bijectionRounds = 4
 
-// Bijection is a keyed permutation of the 32-bit words: each key chooses
-// another one, and each can be inverted. It scatters IPv4 addresses over lines
-// while keeping them apart, so that what a line stores of an address is exact.
+// Bijection is a keyed permutation of the 32-bit words. Each key chooses another one, and
+// each can be inverted. It scatters IPv4 addresses over lines and keeps them distinct, so
+// that what a line stores of an address is exact.
 //
-// Each of its four rounds is x = (x ^ key) * multiplier, then x ^= x >> 16,
-// with a secret key word and a secret odd multiplier for each round: the
-// operations of MurmurHash3's finaliser, each of which is invertible and runs on
-// vectors of 32-bit lanes. Fixed multipliers would let anyone search offline for
-// differences that survive; secret ones do not.
+// Each of its four rounds is x = (x ^ key) * multiplier, then x ^= x >> 16, with a secret
+// key word and a secret odd multiplier for each round. These are the operations of
+// MurmurHash3's finalizer. Each is invertible and runs on vectors of 32-bit lanes. With
+// fixed multipliers anyone could search offline for differences that survive; secret ones
+// prevent that.
 //
-// It is no cipher. Without the key nobody chooses addresses that share a line
-// much better than by chance, which is all that filters need; it does not hide
-// addresses from someone who sees outputs. A four-round Feistel network of
-// 16-bit halves has no better proof (its bound ends at 2^8 known pairs), and each
-// of its multiplications mixes only half of the word.
+// It is no cipher. Without the key nobody can choose addresses that share a line much
+// better than by chance, which is all that filters need. It does not hide addresses from
+// someone who sees outputs. A four-round Feistel network of 16-bit halves has no better
+// proof (its bound ends at 2^8 known pairs), and each of its multiplications mixes only
+// half of the word.
+//
+// A Bijection is immutable, so any number of goroutines may use it at once.
 type Bijection struct {
 	xor, mul, inverse [bijectionRounds]uint32
 }
 
-// NewBijection derives the permutation from a secret key: the four key words
-// are the key's 32-bit words, little-endian, and the multipliers are the low
-// and high halves of two outputs of SplitMix64 (Steele, Lea, Flood, OOPSLA
-// 2014) started at the exclusive or of the key's 64-bit halves, made odd.
+// NewBijection derives the permutation from a secret key. The four key words are the
+// 32-bit words of the key, little-endian. The multipliers are the low and high halves of
+// two outputs of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), made odd. Its state begins
+// with the XOR of the 64-bit halves of the key.
 func NewBijection(key [16]byte) *Bijection {
 	b := new(Bijection)
 	state := binary.LittleEndian.Uint64(key[:8]) ^ binary.LittleEndian.Uint64(key[8:])
@@ -51,22 +53,22 @@ func NewBijection(key [16]byte) *Bijection {
 	return b
 }
 
-// Permute writes the images of src to dst, which may be src itself. It panics
-// if dst is shorter than src.
+// Permute writes the images of src to dst, which may be src. It panics if dst is shorter
+// than src. It takes constant time for each word and does not allocate.
 func (b *Bijection) Permute(dst, src []uint32) {
 	dst = dst[:len(src)]
 	done := permuteVectors(dst, src, b)
 	permuteGeneric(dst[done:], src[done:], b)
 }
 
-// Invert undoes Permute: it writes to dst, which may be src itself, the words
-// whose images are src. It panics if dst is shorter than src.
+// Invert undoes Permute: it writes the words whose images are src to dst, which may be
+// src. It panics if dst is shorter than src.
 func (b *Bijection) Invert(dst, src []uint32) {
 	invertGeneric(dst[:len(src)], src, b)
 }
 
-// inverse32 returns the inverse of an odd number modulo 2^32 by Newton's
-// iteration: m*m = 1 modulo 8 gives three bits, and each step doubles them.
+// inverse32 returns the inverse of an odd number modulo 2^32 by Newton's iteration. m*m =
+// 1 modulo 8 gives three bits, and each step doubles them.
 func inverse32(m uint32) uint32 {
 	x := m
 	for range 4 {

@@ -16,8 +16,8 @@ func permuteGeneric(dst, src []uint32, b *Bijection) {
 	}
 }
 
-// invertGeneric expects len(dst) == len(src). A shift by half the word undoes
-// itself.
+// invertGeneric expects len(dst) == len(src). The XOR with a shift by half the word is
+// its own inverse.
 func invertGeneric(dst, src []uint32, b *Bijection) {
 	dst = dst[:len(src)]
 	for i, x := range src {

@@ -19,8 +19,8 @@
 
 // func permuteNEON(dst, src *uint32, groups int, b *Bijection)
 //
-// The keyed bijection of 32-bit words (Advanced SIMD), eight at a time. A Bijection begins
-// with its four key words, 4 bytes each, then the multipliers.
+// The keyed bijection of 32-bit words (Advanced SIMD), eight at a time. A Bijection
+// begins with its four key words, 4 bytes each, then the multipliers.
 TEXT ·permuteNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1

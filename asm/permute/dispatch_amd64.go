@@ -4,8 +4,8 @@ package permute
 
 import "github.com/flowdedup/flowdedup/asm/internal/cpu"
 
-// permuteVectors permutes as many words as fit whole vectors, and returns how many, counted
-// from the first.
+// permuteVectors permutes as many of the first words as fit whole vectors, and returns
+// how many.
 func permuteVectors(dst, src []uint32, b *Bijection) (done int) {
 	groups := len(src) / 8
 	switch {

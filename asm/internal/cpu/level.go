@@ -1,4 +1,4 @@
-// Package cpu says which instruction sets the kernels of this module can use here.
+// Package cpu says which instruction sets kernels can use on this machine.
 package cpu
 
 import "slices"
@@ -6,8 +6,8 @@ import "slices"
 // Level is an instruction set that kernels are written for.
 type Level int
 
-// Kernels of lines, headers and permutations are written for the first four levels, those
-// of AES for Generic and the last three.
+// Kernels of lines, headers, HighwayHash and the permutation exist for the first four
+// levels, those of AES for Generic and the last three.
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT
@@ -23,8 +23,8 @@ func (l Level) String() string {
 	return [...]string{"generic", "avx2", "avx512", "neon", "aesni", "vaes", "aesarm"}[l]
 }
 
-// Best is the level that kernels run at, the best one that the CPU has. What has no kernel
-// for it runs the next plainer one. Only tests change it.
+// Best is the level that kernels run at: the best one that the CPU has. A function
+// without a kernel for it runs the next plainer one. Only tests change it.
 var Best = slices.Max(Levels())
 
 // BestAES is the best level for AES that the CPU has.

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lines returns lines of zeros, of so many KiB, on huge pages where the kernel grants them.
+// Lines returns lines of zeros, kib KiB in all, on huge pages where the kernel grants
+// them.
 func Lines(b *testing.B, kib int) [][8]uint64 {
 	const huge = 2 << 20
 	memory, err := unix.Mmap(-1, 0, kib<<10+huge, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Measure times call, which takes so many elements, and calls prepare before each
-// without timing it. It reports the median, which other work on the machine, at
-// moments, does not change.
+// Measure times call, which handles this number of elements, and calls prepare before
+// each without timing it. It reports the median, which short disturbances by other
+// programs do not change.
 func Measure(b *testing.B, elements int, prepare, call func()) {
 	var times []time.Duration
 	for b.Loop() {
@@ -22,8 +22,8 @@ func Measure(b *testing.B, elements int, prepare, call func()) {
 	b.ReportMetric(0, "ns/op") // it would count prepare, too
 }
 
-// MeasureCached measures call, which takes so many elements that stay in the caches. It is
-// called several times between two looks at the clock.
+// MeasureCached measures call, which handles this number of elements that stay in the
+// caches. It makes several calls between two readings of the clock.
 func MeasureCached(b *testing.B, elements int, call func()) {
 	const calls = 8
 	Measure(b, calls*elements, func() {}, func() {

@@ -6,15 +6,15 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// AtLevel calls f with a level in use.
+// AtLevel calls f with this level in use.
 func AtLevel(level cpu.Level, f func()) {
 	defer func(before cpu.Level) { cpu.Best = before }(cpu.Best)
 	cpu.Best = level
 	f()
 }
 
-// ForLevels runs a test with each level that the CPU has but the plain one, which is what
-// they are held against.
+// ForLevels runs a test with each level that the CPU has except the plain one, which
+// kernels are compared with.
 func ForLevels(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels()[1:], test)

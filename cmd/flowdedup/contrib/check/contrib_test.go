@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Grafana puts something in the place of these.
+// Grafana replaces these variables.
 var variables = strings.NewReplacer("$__rate_interval", "1m", "$__range", "1h")
 
-// judged parses an expression and returns the labels of what it gives.
+// judged parses an expression and returns the labels of its result.
 func judged(t *testing.T, where, expr string, offered map[string]*metric) []string {
 	t.Helper()
 	e, err := parser.ParseExpr(expr)
@@ -35,7 +35,7 @@ func judged(t *testing.T, where, expr string, offered map[string]*metric) []stri
 	return given
 }
 
-// wanted tells labels that a text shows and its series have not.
+// wanted reports labels that a text shows and its series lack.
 func wanted(t *testing.T, where, text string, pattern *regexp.Regexp, given []string) {
 	t.Helper()
 	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
@@ -45,7 +45,7 @@ func wanted(t *testing.T, where, text string, pattern *regexp.Regexp, given []st
 	}
 }
 
-// TestDashboard parses what every panel asks for.
+// TestDashboard parses the expressions of every panel.
 func TestDashboard(t *testing.T) {
 	var dashboard struct {
 		Panels []struct {
@@ -90,7 +90,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestAlerts parses the rules, their templates among them.
+// TestAlerts parses the rules and their templates.
 func TestAlerts(t *testing.T) {
 	groups, errs := rulefmt.ParseFile("../prometheus-alerts.yml", false, model.UTF8Validation)
 	for _, err := range errs {

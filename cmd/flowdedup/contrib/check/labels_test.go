@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// judge follows an expression, and notes what is wrong with it.
+// judge walks through an expression and records its mistakes.
 type judge struct {
 	offered map[string]*metric
 	names   []string // of the metrics that were asked for
@@ -20,7 +20,7 @@ func (j *judge) fault(format string, values ...any) {
 	j.faults = append(j.faults, fmt.Sprintf(format, values...))
 }
 
-// labels returns the labels of the series that an expression gives.
+// labels returns the labels of the result of an expression.
 func (j *judge) labels(e parser.Expr) []string {
 	switch e := e.(type) {
 	case *parser.NumberLiteral:
@@ -40,7 +40,7 @@ func (j *judge) labels(e parser.Expr) []string {
 	return nil
 }
 
-// selector returns the metric that is selected.
+// selector returns the selected metric.
 func (j *judge) selector(s *parser.VectorSelector) *metric {
 	j.names = append(j.names, s.Name)
 	m := j.offered[s.Name]
@@ -62,7 +62,7 @@ func (j *judge) selector(s *parser.VectorSelector) *metric {
 	return m
 }
 
-// call tells rates of what is no counter.
+// call reports rates of metrics that are not counters.
 func (j *judge) call(c *parser.Call) []string {
 	switch c.Func.Name {
 	case "time":
@@ -95,7 +95,7 @@ func (j *judge) aggregate(a *parser.AggregateExpr) []string {
 	return a.Grouping
 }
 
-// binary wants both sides of an operation to have the labels that it joins them by.
+// binary checks that both sides of an operation have the labels that it joins by.
 func (j *judge) binary(b *parser.BinaryExpr) []string {
 	left, right := j.labels(b.LHS), j.labels(b.RHS)
 	if b.LHS.Type() == parser.ValueTypeScalar {
@@ -119,7 +119,7 @@ func (j *judge) binary(b *parser.BinaryExpr) []string {
 	return j.joined(b, left, right)
 }
 
-// joined returns the labels of what an operation on two vectors gives.
+// joined returns the labels of the result of an operation on two vectors.
 func (j *judge) joined(b *parser.BinaryExpr, left, right []string) []string {
 	for _, name := range b.VectorMatching.Include {
 		if !slices.Contains(right, name) {

@@ -12,14 +12,14 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// metric is a name that can be asked for.
+// metric is a metric that exists.
 type metric struct {
 	counter bool
 	// labels has the values of each label.
 	labels map[string][]string
 }
 
-// names are the labels that each of its series has.
+// names are the labels of each of its series.
 func (m *metric) names() []string {
 	names := slices.Clone(everySeries)
 	for name := range m.labels {
@@ -28,11 +28,11 @@ func (m *metric) names() []string {
 	return names
 }
 
-// everySeries are the labels that Prometheus gives to all that it has scraped.
+// everySeries are the labels that Prometheus adds to everything that it scrapes.
 var everySeries = []string{"instance", "job"}
 
-// offer returns what a scrape of a run gives: what monitor's test has found /metrics to
-// hold, and what is there of every Go program.
+// offer returns the metrics of a scrape: those that the test of monitor found, and those
+// of every Go program.
 func offer(t *testing.T) map[string]*metric {
 	t.Helper()
 	file, err := os.Open("../../internal/monitor/testdata/metrics.txt")

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// commands returns the program and its commands on packets.
+// commands returns the root command and the commands on packets.
 func commands() []*cobra.Command {
 	root := cli.Root()
 	all := []*cobra.Command{root}
@@ -64,8 +64,8 @@ func commandPage(c *cobra.Command, pages []page) string {
 	return r.String()
 }
 
-// helpText renders a text of help: paragraphs, of which those with indented lines stay as
-// they are.
+// helpText renders the text of a help page as paragraphs. Paragraphs with indented lines
+// stay as they are.
 func helpText(r *roff, text string) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		if strings.Contains(paragraph, "\n  ") {
@@ -80,7 +80,7 @@ func unindent(s string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(s, "\n  ", "\n"), "  ")
 }
 
-// option explains a flag.
+// option renders a flag.
 func option(r *roff, f *pflag.Flag) {
 	if f.Hidden {
 		return

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// manual is where the pages are, seen from the top of the repository.
+// manual is the folder of the pages, relative to the top of the repository.
 const manual = "cmd/flowdedup/doc"
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// write puts all pages into a folder, which it makes.
+// write writes all pages into a folder, which it creates.
 func write(folder, manual string) error {
 	pages, err := userPages(manual)
 	if err != nil {

@@ -26,7 +26,7 @@ func rendered(t *testing.T) (names []string) {
 	return names
 }
 
-// TestLint has formatters that are installed find nothing to complain of.
+// TestLint runs the installed formatters, which must not complain.
 func TestLint(t *testing.T) {
 	found := false
 	for _, command := range [][]string{
@@ -54,7 +54,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestCommandPages wants every flag and every command.
+// TestCommandPages checks that every flag and every command has its place.
 func TestCommandPages(t *testing.T) {
 	pages := commandPages(nil)
 	for _, c := range commands() {
@@ -76,10 +76,10 @@ func TestCommandPages(t *testing.T) {
 	}
 }
 
-// word is one that both Markdown and a formatted page have.
+// word is a word that Markdown and a formatted page share.
 var word = regexp.MustCompile(`\pL{4,}`)
 
-// TestManualPages wants each word of the manual in a formatted page.
+// TestManualPages checks that each word of the manual is in a formatted page.
 func TestManualPages(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip(err)

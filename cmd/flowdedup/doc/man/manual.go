@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// page is one of the manual that users read.
+// page is a page of the manual for users.
 type page struct {
 	name    string // without .md
 	summary string
@@ -16,10 +16,10 @@ type page struct {
 
 func (p *page) man() string { return "flowdedup-" + p.name }
 
-// entry is a page as the manual's table of contents lists it.
+// entry is a page in the table of contents of the manual.
 var entry = regexp.MustCompile(`(?s)^- \[(\w+)\.md\]\(\w+\.md\): (.*?)\.?$`)
 
-// userPages reads the table of contents up to the pages for developers.
+// userPages returns the pages in the table of contents, up to those for developers.
 func userPages(manual string) ([]page, error) {
 	text, err := os.ReadFile(filepath.Join(manual, "README.md"))
 	if err != nil {
@@ -54,7 +54,8 @@ func manualPages(manual string, pages []page) (map[string]string, error) {
 	return texts, nil
 }
 
-// render makes a man page of Markdown. Of that it knows what the manual uses.
+// render converts Markdown to a man page. It knows the parts of Markdown that the manual
+// uses.
 func (p *page) render(text string, pages []page) string {
 	r := newPage(p.man(), "7", p.summary)
 	r.line(".SH DESCRIPTION")
@@ -68,8 +69,8 @@ func (p *page) render(text string, pages []page) string {
 	return r.String()
 }
 
-// linkText names the man page that a link leads to, or else its target, unless the text
-// of the link says it.
+// linkText returns the name of the man page that a link leads to, otherwise its target.
+// It returns "" if the text of the link says it already.
 func linkText(text, target string, pages []page) string {
 	file, _, _ := strings.Cut(filepath.Base(target), "#")
 	for _, p := range pages {
@@ -87,7 +88,7 @@ func linkText(text, target string, pages []page) string {
 	return inline(text, nil)
 }
 
-// seeAlso lists all pages but one.
+// seeAlso returns all pages except one.
 func seeAlso(pages []page, but string) string {
 	var names []string
 	add := func(name, section string) {
@@ -107,7 +108,7 @@ func seeAlso(pages []page, but string) string {
 // block is a paragraph, a heading, a list, a table or code.
 type block []string
 
-// blocks cuts Markdown at empty lines; code may have some within.
+// blocks splits Markdown at empty lines, but not within code.
 func blocks(text string) []block {
 	var all []block
 	var now block
@@ -155,7 +156,7 @@ func (b block) render(r *roff, link func(text, target string) string) {
 	}
 }
 
-// renderText renders a paragraph, with the list that may end it.
+// renderText renders a paragraph, and the list that may follow it.
 func (b block) renderText(r *roff, link func(text, target string) string) {
 	before := b
 	for i, l := range b {
@@ -187,10 +188,10 @@ func items(lines []string) []string {
 	return all
 }
 
-// cellBreak is the border of two cells: a bar that is not escaped.
+// cellBreak matches the border of two cells: a bar that is not escaped.
 var cellBreak = regexp.MustCompile(`([^\\])\|`)
 
-// mostColumns is how many a terminal of 80 shows side by side.
+// mostColumns is how many columns fit side by side into a terminal of 80.
 const mostColumns = 4
 
 func (b block) renderTable(r *roff, link func(text, target string) string) {
@@ -213,7 +214,7 @@ func (b block) renderTable(r *roff, link func(text, target string) string) {
 	}
 }
 
-// renderRows renders each row as a list of what stands in its columns.
+// renderRows renders each row as a list of its cells.
 func renderRows(r *roff, rows [][]string, link func(text, target string) string) {
 	for _, row := range rows[1:] {
 		r.line(".TP")
@@ -227,7 +228,7 @@ func renderRows(r *roff, rows [][]string, link func(text, target string) string)
 	}
 }
 
-// renderColumns renders a table with tbl(1). Columns with long cells share what is left of
+// renderColumns renders a table with tbl(1). Columns with long cells share the rest of
 // the line.
 func renderColumns(r *roff, rows [][]string, link func(text, target string) string) {
 	const long = 24

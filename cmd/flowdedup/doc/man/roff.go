@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// roff is a man page as it is written: lines of man(7) requests and text.
+// roff is the source of a man page: requests of man(7) and text.
 type roff struct{ strings.Builder }
 
-// newPage begins a page. The first line asks for tbl, which sets the tables.
+// newPage begins a page. Its first line asks for tbl, which formats tables.
 func newPage(name, section, summary string) *roff {
 	r := &roff{}
 	r.line(`'\" t`)
@@ -22,7 +22,7 @@ func newPage(name, section, summary string) *roff {
 
 func (r *roff) line(format string, args ...any) { fmt.Fprintf(r, format+"\n", args...) }
 
-// text writes a line of text that begins with no request.
+// text writes a line of text that is no request.
 func (r *roff) text(s string) {
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s
@@ -30,7 +30,7 @@ func (r *roff) text(s string) {
 	r.line("%s", s)
 }
 
-// paragraph writes text to be filled.
+// paragraph writes text that is filled.
 func (r *roff) paragraph(s string) {
 	r.line(".PP")
 	r.text(s)
@@ -45,12 +45,12 @@ func (r *roff) verbatim(lines []string) {
 	r.line(".fi\n.RE")
 }
 
-// escape makes text of what may hold characters that roff understands.
+// escape escapes the characters that roff interprets.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
-// heading begins a section or, with .SS, a part of one.
+// heading begins a section, or a subsection with .SS.
 func (r *roff) heading(request, s string) {
 	r.line("%s %s", request, escape(strings.ReplaceAll(s, "`", "")))
 }
@@ -58,10 +58,10 @@ func (r *roff) heading(request, s string) {
 func bold(s string) string   { return `\fB` + escape(s) + `\fR` }
 func italic(s string) string { return `\fI` + escape(s) + `\fR` }
 
-// marked finds what has a meaning within a line of Markdown.
+// marked matches inline markup of Markdown.
 var marked = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\*[^*]+\\*|!?\\[[^]]*\\]\\([^)]*\\)")
 
-// inline renders a paragraph of Markdown. link returns what a link is called.
+// inline renders the inline markup of a paragraph. link returns the text of a link.
 func inline(s string, link func(text, target string) string) string {
 	var out strings.Builder
 	for {

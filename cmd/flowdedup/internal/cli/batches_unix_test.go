@@ -27,8 +27,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// cutSource delivers the batches of another source in parts that end at random, empty ones
-// among them.
+// cutSource delivers the batches of another source in parts of random size, some of them
+// empty.
 type cutSource struct {
 	capture.Source
 	rng   *rand.Rand
@@ -61,8 +61,8 @@ func (c *cutSource) Next(b *capture.Batch) error {
 	return nil
 }
 
-// runCut runs a command on batches that end where the seed says, or on those of the sources
-// for 0.
+// runCut runs a command on batches that end at random; seed 0 keeps the batches of the
+// sources.
 func runCut(seed uint64, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	e := &env{stdout: &out, stderr: &errs, clearProgress: func() {}}
@@ -175,7 +175,8 @@ func packed(t *testing.T, data []byte, pack func(io.Writer) io.WriteCloser) []by
 	return b.Bytes()
 }
 
-// cutCommands have every output between them. OUT begins the names of files.
+// cutCommands are commands that together have every output. OUT starts the names of
+// files.
 var cutCommands = []string{
 	"dedup -w OUT1.pcapng --duplicates OUT2.pcapng.gz",
 	"dedup --json --identity frame -w OUT1.pcapng.zst --duplicates OUT2.pcapng.lz4",
@@ -198,7 +199,7 @@ var cutCommands = []string{
 // spentTime is what differs from run to run.
 var spentTime = regexp.MustCompile(`"seconds":.*|  speed .*`)
 
-// cutOutputs runs a command and returns all that it puts out.
+// cutOutputs runs a command and returns all of its output.
 func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -220,9 +221,8 @@ func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers
 	return text
 }
 
-// TestBatchEnds compares what comes out of batches that end anywhere, byte by byte. Unless
-// FLOWDEDUP_BATCHES is "all", a third of the commands is run for each kind of input, each
-// for some.
+// TestBatchEnds compares the output for batches that end anywhere, byte by byte. Unless
+// FLOWDEDUP_BATCHES is "all", each kind of input runs a third of the commands.
 func TestBatchEnds(t *testing.T) {
 	inputs := cutInputs(t)
 	for k, kind := range slices.Sorted(maps.Keys(inputs)) {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// common are the flags that every command on packets has.
+// common are the flags of every command on packets.
 type common struct {
 	memory     int
 	fpr        float64
@@ -43,12 +43,12 @@ func (c *common) register(f *pflag.FlagSet, usual []string, measuring ...string)
 	groupAdvanced.add(f, "no-progress")
 }
 
-// registerFilter adds the flags of what remembers elements. Methods for measuring are
-// those that nobody needs for traffic.
+// registerFilter adds the flags of the filter. The measuring methods are there for
+// experiments; no traffic needs them.
 func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...string) {
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; for measurements (with --window none, but for timers): " + strings.Join(measuring, ", ")
+		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
 	}
 	c.method = "auto"
 	c.fpr = defaultFPR
@@ -59,10 +59,10 @@ func (c *common) registerFilter(f *pflag.FlagSet, usual []string, measuring ...s
 	groupAdvanced.add(f, "method", "memory", "fpr", "key")
 }
 
-// registerRun adds the flags of how a command runs and what it prints.
+// registerRun adds the flags of how a command runs and prints.
 func (c *common) registerRun(f *pflag.FlagSet) {
 	c.workers = defaultWorkers()
-	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads, whatever it is the result is the same (0: one per processor)")
+	f.Var(newParsed(&c.workers, "0", "N", parseWorkers), "workers", "number of threads; the result does not depend on it (0: one per processor)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print errors only")
 	groupOutput.add(f, "json", "quiet")
@@ -71,7 +71,7 @@ func (c *common) registerRun(f *pflag.FlagSet) {
 
 const defaultFPR = 1e-9
 
-// finish completes what flags leave open.
+// finish loads the filter program, and draws a random key if none was given.
 func (c *common) finish(f *pflag.FlagSet) error {
 	if err := c.filter.load(); err != nil {
 		return err
@@ -87,12 +87,12 @@ func (c *common) finish(f *pflag.FlagSet) error {
 	return nil
 }
 
-// inputs says how to read inputs, and where to tell of it.
+// inputs returns how to read inputs.
 func (c *common) inputs(e *env, bar *progress) input.Options {
 	return input.Options{NoMerge: c.noMerge, Filter: c.filter.wanted, Wrap: e.wrap, Warn: e.warn, Progress: bar.update}
 }
 
-// compareFlags say what makes a packet a copy.
+// compareFlags define which packets are copies.
 type compareFlags struct {
 	window          window.Window
 	identity        flow.IdentityKind
@@ -103,30 +103,29 @@ type compareFlags struct {
 	params          dedup.Params
 }
 
-// usualMethods are those of a filter of packets for traffic; measuringMethods are there to
-// be measured.
+// usualMethods are the methods for traffic; measuringMethods are there for experiments.
 var usualMethods = []string{"auto", "timed", "exact"}
 
 func measuringMethods() []string { return append(stream.Methods(), dedup.MethodTimers) }
 
 func (f *compareFlags) register(fs *pflag.FlagSet) {
 	f.window = window.Window{Duration: window.Default}
-	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "largest distance of copies: 1ms, n:1000, none")
+	fs.Var(newParsed(&f.window, "1ms", "window", parseWindow), "window", "window of copies: 1ms, n:1000 packets, none")
 	f.identity = flow.L3
 	fs.Var(newParsed(&f.identity, "l3", "kind", flow.ParseIdentityKind), "identity", "what makes packets equal: frame, l3, inner")
 	fs.IntVar(&f.identityBytes, "identity-bytes", 0, "compare only the first `N` bytes of the identity (0: all)")
 	fs.Var(newParsed(&f.ignore, "", "fields", flow.ParseIgnore), "ignore", "additional fields to ignore: "+flow.FieldNames()+"; none: compare all")
-	fs.BoolVar(&f.across, "across", false, "only packets of another interface or input are copies")
-	fs.BoolVar(&f.refresh, "refresh", false, "removed packets extend the window")
-	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of the identity: aes, highway")
+	fs.BoolVar(&f.across, "across", false, "copies come from another interface or input only")
+	fs.BoolVar(&f.refresh, "refresh", false, "a removed packet restarts the window")
+	fs.Var(newParsed(&f.digest, "aes", "name", oneOf("aes", "highway")), "digest", "keyed digest of identities: aes, highway")
 	f.digest = "aes"
-	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of a method for measurements, as plan prints them: K=3,P=10,Max=3")
+	fs.Var(newParsed(&f.params, "", "names", dedup.ParseParams), "param", "parameters of --method, as plan prints them: K=3,P=10,Max=3")
 	groupCompare.add(fs, "window", "identity", "ignore", "across")
 	groupAdvanced.add(fs, "identity-bytes", "refresh", "digest", "param")
 }
 
-// completeCompare lets the shell complete the values of these flags and those of
-// filters.
+// completeCompare lets the shell complete the values of these flags and of the filter's
+// flags.
 func completeCompare(cmd *cobra.Command) {
 	completeWords(cmd, map[string][]string{
 		"identity": {"frame", "l3", "inner"}, "digest": {"aes", "highway"},
@@ -153,7 +152,7 @@ func (f *compareFlags) check(cmd *cobra.Command, c *common) error {
 	return nil
 }
 
-// checkMeasuring refuses what methods for measurements cannot do.
+// checkMeasuring rejects flags that do not fit a method for experiments.
 func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 	stream, timers := stream.IsMethod(method), method == dedup.MethodTimers
 	switch {
@@ -171,8 +170,8 @@ func (f *compareFlags) checkMeasuring(cmd *cobra.Command, method string) error {
 	return nil
 }
 
-// config returns what the filter is to be; the rate of false positives is the method's
-// own choice unless it was asked for.
+// config returns the configuration of the filter. The method chooses its false positive
+// rate unless the user gave one.
 func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {
@@ -185,7 +184,7 @@ func (f *compareFlags) config(cmd *cobra.Command, c *common) dedup.Config {
 	}
 }
 
-// keyFlags say which distinct keys to count, and in which windows.
+// keyFlags define which distinct keys are counted, and in which windows.
 type keyFlags struct {
 	of           []flow.KeyKind
 	every        time.Duration
@@ -208,7 +207,7 @@ func (f *keyFlags) register(fs *pflag.FlagSet, of ...flow.KeyKind) {
 	fs.Var(newParsed(&f.location, "UTC", "zone", parseZone), "tz", "time zone of windows: Europe/Berlin")
 	fs.IntVar(&f.mask4, "mask4", 32, "count IPv4 prefixes of `N` bits")
 	fs.IntVar(&f.mask6, "mask6", 128, "count IPv6 prefixes of `N` bits")
-	fs.BoolVar(&f.vlan, "vlan", false, "count keys of each VLAN apart")
+	fs.BoolVar(&f.vlan, "vlan", false, "count each VLAN on its own")
 	groupCount.add(fs, "of", "every", "tz", "mask4", "mask6", "vlan")
 }
 

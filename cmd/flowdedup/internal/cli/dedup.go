@@ -39,8 +39,8 @@ func newDedup(e *env) *cobra.Command {
 counted. Several inputs are merged in time order.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
-within the window, before or after it. A removed packet does not extend the
-window unless --refresh is given, so nothing is silenced for ever.
+within the window, before or after it. A removed packet does not restart the
+window unless --refresh is given, so a beacon is never silenced for ever.
 
 Identities:
   l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
@@ -55,14 +55,14 @@ Identities:
          VNI, TEID and GRE key do not count: equal packets of two tenants with
          the same addresses are copies.
 
---ignore tcp-seq finds copies behind a firewall that renumbers TCP. Sequence
-and acknowledgement numbers, those in SACK blocks, and the TCP checksum do not
-count then. Segments that differ in nothing else become copies of each other.
+--ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
+sequence and acknowledgment numbers, those in SACK blocks, and the TCP
+checksum. Segments that differ in nothing else become copies of each other.
 
-The output has the input's format, and in pcapng every block and option. A name
-that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the format.
---rotate-size and --rotate-every write several files. Each has the time of its
-first packet in its name and can be read alone.`,
+The output keeps the format of the input, and in pcapng every block and option.
+A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
+format. --rotate-size and --rotate-every write several files. Each has the time
+of its first packet in its name and can be read alone.`,
 		Example: `  # count what a SPAN port delivered twice
   flowdedup dedup span.pcap
 
@@ -128,8 +128,8 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
-// lost reports an incomplete output beside one whose reader left early. With one output
-// alone that is no failure.
+// lost reports that both outputs are incomplete because the reader of one left. With one
+// output that is no failure.
 func (f *dedupFlags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -137,8 +137,8 @@ func (f *dedupFlags) lost(err error) error {
 	return fmt.Errorf("-w %s and --duplicates %s are incomplete: the reader of one of them left", f.output, f.duplicates)
 }
 
-// warnForgotten reports what was forgotten, and how much memory would have been enough.
-// Advice about time that goes back comes first.
+// warnForgotten reports packets that the filter forgot too early, and how much memory
+// would have been enough. aboutTime is advice about time that goes back; it comes first.
 func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
@@ -159,7 +159,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 }
 
-// lateWarning says how far time went back, and what can be done.
+// lateWarning says how far time went back, and what the user can do.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
@@ -172,8 +172,8 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	return errors.New(text)
 }
 
-// print writes the summary where the packets do not go. It prints nothing for a run that
-// read nothing, or that could not write what it read.
+// print writes the summary to the stream that gets no packets. It prints nothing if the
+// run read nothing, or could not write what it read.
 func (f *dedupFlags) print(e *env, s *dedup.Summary, err error) error {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	if s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput) {

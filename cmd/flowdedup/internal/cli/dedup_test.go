@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// truth is what is known of a bundled capture from how it was made.
+// truth is the known content of a bundled capture, from how it was made.
 type truth struct {
 	Files      []string
 	Identity   string
@@ -28,15 +28,15 @@ type truth struct {
 	Removed    []int
 }
 
-// record is a packet with everything that must survive.
+// record is everything about a packet that an output must keep.
 type record struct {
 	time int64
 	wire uint32
 	data string
 }
 
-// TestTruth removes exactly the second sightings from the bundled captures,
-// and keeps all others as they were.
+// TestTruth checks that dedup removes exactly the second sightings from the bundled
+// captures, and keeps everything else unchanged.
 func TestTruth(t *testing.T) {
 	names, err := filepath.Glob(bundled("*.truth.json"))
 	if err != nil || len(names) == 0 {
@@ -138,8 +138,8 @@ func readAll(t *testing.T, names ...string) []record {
 	}
 }
 
-// TestFrameIdentityKeepsCopies removes none of the copies that have another
-// VLAN tag or another TTL.
+// TestFrameIdentityKeepsCopies checks that identity frame removes no copy with another
+// VLAN tag or TTL.
 func TestFrameIdentityKeepsCopies(t *testing.T) {
 	for _, name := range []string{"router-vlan.pcapng", "router-plain.pcapng", "router-qinq.pcapng"} {
 		if r := runDedup(t, exitDone, "--identity", "frame", bundled(name)); r.Duplicates != 0 {
@@ -168,8 +168,8 @@ func writeFrames(t *testing.T, link uint32, frames ...[]byte) string {
 	return name
 }
 
-// TestTapsWithoutIP merges what an access port, a trunk, a tap that keeps the check
-// sequence, and two interfaces of an any capture saw of the same ARP requests.
+// TestTapsWithoutIP merges the same ARP requests as seen by an access port, a trunk, a
+// tap that keeps the frame check sequence, and two interfaces of an "any" capture.
 func TestTapsWithoutIP(t *testing.T) {
 	const ethernet, sll2, checkSequence = 1, 276, 1<<26 | 2<<28
 	var access, trunk, tap, cooked [][]byte
@@ -204,9 +204,9 @@ func TestTapsWithoutIP(t *testing.T) {
 	}
 }
 
-// TestStreamMethods runs every method without a window on a capture that fits its
-// memory: those that keep the usual bound find what the exact one finds, the others
-// a few packets more.
+// TestStreamMethods runs every method without a window on a capture that fits into its
+// memory. Methods with the usual bound find what the exact method finds, the others a few
+// packets more.
 func TestStreamMethods(t *testing.T) {
 	const in = "router-vlan.pcapng"
 	want := duplicatesFound(t, in, "exact")
@@ -228,8 +228,8 @@ func TestStreamMethods(t *testing.T) {
 	}
 }
 
-// TestMethodParams runs every method that has parameters with some, which the summary shows
-// by the rate that follows from them.
+// TestMethodParams runs every method that has parameters, and checks them by the rate in
+// the summary that follows from them.
 func TestMethodParams(t *testing.T) {
 	const in = "router-vlan.pcapng"
 	want := duplicatesFound(t, in, "exact")
@@ -294,8 +294,8 @@ func duplicatesFound(t *testing.T, in, method string, more ...string) int {
 	return s.Duplicates
 }
 
-// TestDistinctRows counts flows in rows: as they are where all fit, and between bounds
-// that hold where they do not.
+// TestDistinctRows counts flows in rows. The counts are exact if all flows fit, and lie
+// between valid bounds otherwise.
 func TestDistinctRows(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	flows := func(args ...string) rowCount {

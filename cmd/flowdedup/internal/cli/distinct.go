@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// The rates that distinct.NewScalableBloom takes.
+// The range of distinct.NewScalableBloom.
 const minDistinctFPR, maxDistinctFPR = 1e-18, 0.5
 
 // distinctFlags are the flags of "flowdedup distinct".
@@ -40,8 +40,8 @@ func newDistinct(e *env) *cobra.Command {
 		Short: "Count distinct addresses and flows per hour",
 		Long: `Count the distinct source and destination addresses, flows and other keys of
 pcap and pcapng captures per hour, or per --every. Windows are aligned to the
-clock. --every none makes one window of all inputs. With --slide 1m windows
-slide: each full minute of packet time reports the past hour.
+clock. --every none makes one window of all inputs. With --slide 1m the window
+slides: the past hour is reported at each full minute of packet time.
 
 - is standard input. Several inputs are merged in time order.
 
@@ -55,16 +55,16 @@ Keys:
 Addresses are those of the outermost IP header; --inner opens tunnels first.
 
 Methods:
-  auto   IPv4 addresses are counted exactly, other keys by 64 bits of a digest:
-         two are alike once in 10^10 at a billion keys.
-  bloom  A Bloom filter that grows counts other keys than IPv4 addresses. It
-         takes less memory, and keeps the false positive rate under --fpr.
-  exact  Everything is counted exactly, in as much memory as that takes.
-  lru    The filter remembers the latest keys in --memory. It counts and lists
-         the others again when they return.
+  auto   Counts IPv4 addresses exactly, and other keys by 64 bits of a digest.
+         Among a billion keys a new one is mistaken once in 10^10.
+  bloom  Counts IPv4 addresses exactly, and other keys with a Bloom filter that
+         grows. It takes less memory and keeps --fpr.
+  exact  Counts everything exactly, in as much memory as that takes.
+  lru    Remembers the latest keys in --memory. Keys that it forgot are counted
+         and listed again when they return.
 
---memory bounds all counters of a run together. What does not fit is counted by
-a sample; low and high bound the true number (95 %). With --slide and --method
+--memory bounds all counters of a run together. Keys that do not fit are
+sampled; low and high bound the true number (95 %). With --slide or --method
 lru it bounds each counter. With --method bloom each counter starts with it.
 
 Windows without packets have no line. Packets without a timestamp are counted
@@ -100,7 +100,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	every.Usage += ", none"
 	fs.Var(every.Value, "window", "former name of --every")
 	fs.Lookup("window").DefValue = ""
-	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "report the past --every at each multiple of this")
+	fs.Var(newParsed(&f.slide, "", "duration", parseEvery), "slide", "slide the window: report the past --every this often")
 	fs.BoolVar(&f.inner, "inner", false, "take addresses from inside tunnels")
 	fs.BoolVar(&f.list, "list", false, "print each key when it is first seen in a window")
 	fs.StringVar(&f.csv, "csv", "", "also write the counts to `FILE` as CSV")
@@ -108,7 +108,7 @@ func (f *distinctFlags) register(cmd *cobra.Command) {
 	groupAdvanced.add(fs, "window")
 	groupOutput.add(fs, "list", "csv")
 	f.common.register(fs, multikey.Methods())
-	fs.Lookup("quiet").Usage = "print errors and the result only; no table beside --list or --csv"
+	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
 	completeWords(cmd, map[string][]string{
 		"slide": {"1m"}, "method": multikey.Methods(),
 		"memory": {"l1", "l2", "l3", "64MiB", "1GiB"}, "filter": filterWords,
@@ -177,8 +177,8 @@ func (f *distinctFlags) run(cmd *cobra.Command, e *env, args []string) (err erro
 	return errors.Join(markDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
-// lost reports a CSV file that is incomplete because the reader of standard output left.
-// That alone is no failure.
+// lost reports that the CSV file is incomplete because the reader of standard output
+// left, which alone is no failure.
 func (f *distinctFlags) lost(err error) error {
 	if f.csv == "" || outfile.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -218,8 +218,8 @@ func (f *distinctFlags) openOutputs(ctx context.Context, e *env) (*outputs, erro
 	return o, nil
 }
 
-// showsTable reports whether standard output gets the table. With --quiet it does unless
-// the result goes elsewhere, so that scripts find lists and CSV without a table.
+// showsTable reports whether standard output gets the table. With --quiet that is so
+// unless --list or --csv prints the result, so that scripts find no table beside them.
 func (f *distinctFlags) showsTable() bool { return !f.quiet || !f.list && f.csv == "" }
 
 func (o *outputs) rows(rows []distinct.Row) error {
@@ -246,8 +246,8 @@ func (o *outputs) sighting(s *distinct.Sighting) error {
 	return report.SightingText(o.out, s)
 }
 
-// close completes the outputs after a clean end. After any other end it keeps the rows
-// that there are, beside a file that exists.
+// close completes the outputs after a clean end. After any other end it keeps the rows so
+// far in a new file if the named one exists.
 func (o *outputs) close(clean, read bool, filtered uint64) error {
 	var err error
 	if o.table != nil && (clean || read) {
@@ -268,7 +268,7 @@ func (o *outputs) closeCSV(clean, read bool) error {
 	return o.file.Discard()
 }
 
-// parseSpan reads the length of the windows of counts; none is 0, one window for all.
+// parseSpan reads the length of windows. "none" is 0: one window for everything.
 func parseSpan(s string) (time.Duration, error) {
 	if s == "none" {
 		return 0, nil
@@ -281,16 +281,16 @@ func parseSpan(s string) (time.Duration, error) {
 }
 
 const (
-	// maxSlidingSpan bounds windows that slide, as sliding.Rows does.
+	// maxSlidingSpan is the longest sliding window, as in sliding.Rows.
 	maxSlidingSpan = 366 * day
-	// slidingFPR is kept by up to 2.8e8 keys in a window.
+	// slidingFPR holds for up to 2.8e8 keys in a window.
 	slidingFPR = 1e-9
 )
 
-// slidingMethods are those that can forget at every instant.
+// slidingMethods are the methods that can forget at every instant.
 var slidingMethods = []string{"auto", "exact"}
 
-// checkSliding checks the flags of windows that slide.
+// checkSliding checks the flags of sliding windows.
 func (f *distinctFlags) checkSliding() error {
 	switch {
 	case f.slide == 0:
@@ -313,7 +313,7 @@ func (f *distinctFlags) checkSliding() error {
 	return nil
 }
 
-// lateText says what happened to a number of late packets.
+// lateText is the warning about a number of late packets.
 func (f *distinctFlags) lateText() string {
 	if f.slide > 0 {
 		return "%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written"

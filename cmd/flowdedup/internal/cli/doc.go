@@ -1,3 +1,3 @@
-// Package cli is the command line: commands, flags, their help, exit codes and
-// signals. Commands only check what the user wrote and hand it on.
+// Package cli is the command line: commands, flags, help, exit codes and signals.
+// Commands check what the user wrote, and pass it on.
 package cli

@@ -99,8 +99,8 @@ func mountOver(t *testing.T, host, name string) {
 	})
 }
 
-// visible returns what a run has left besides what was there: the file with what it
-// processed, or "". It wants the older file as it was and nothing hidden.
+// visible returns the file that a run left with what it processed, or "". It checks that
+// the older file is unchanged and that nothing is hidden.
 func (s *stage) visible() string {
 	s.t.Helper()
 	if s.older != nil {
@@ -131,11 +131,11 @@ type heldRun struct {
 	stdout, stderr bytes.Buffer
 }
 
-// startup is long enough for a program to know its signals, on a busy machine too, where
-// nothing shows that it does.
+// startup is long enough for a program to install its signal handlers, on a busy machine
+// too. Nothing shows when it has.
 const startup = 500 * time.Millisecond
 
-// hold starts a program and waits until it has read what it is given.
+// hold starts a program and waits until it has read its input so far.
 func hold(t *testing.T, content []byte, args ...string) *heldRun {
 	t.Helper()
 	r := &heldRun{Cmd: program(t, args...)}
@@ -155,7 +155,7 @@ func hold(t *testing.T, content []byte, args ...string) *heldRun {
 	return r
 }
 
-// drained waits until nothing is left in the pipe to the program, and a little longer.
+// drained waits until the pipe to the program is empty, and a little longer.
 func (r *heldRun) drained(t *testing.T) {
 	t.Helper()
 	waitFor(t, "the program to read", func() bool {
@@ -193,7 +193,7 @@ func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
 	r.end(t, how)
 }
 
-// sweptBy has another run in the folder remove what a killed one has left.
+// sweptBy runs another command in the folder, which removes what a killed run has left.
 func (s *stage) sweptBy(args ...string) {
 	s.t.Helper()
 	other := filepath.Join(s.dir, "other")
@@ -205,7 +205,7 @@ func (s *stage) sweptBy(args ...string) {
 	}
 }
 
-// privateMounts gives the test's thread, and what it starts, mounts of their own.
+// privateMounts gives the test's thread and its children mounts of their own.
 func privateMounts(t *testing.T) {
 	t.Helper()
 	lockThread()
@@ -218,8 +218,8 @@ func privateMounts(t *testing.T) {
 	}
 }
 
-// TestBadEndsDedup ends runs in every way but well, with every kind of output: the older
-// file is intact, and every packet that was processed is in a visible file.
+// TestBadEndsDedup ends runs in every bad way, with every kind of output. The older file
+// stays intact, and every processed packet is in a visible file.
 func TestBadEndsDedup(t *testing.T) {
 	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
 	if err != nil {
@@ -260,7 +260,7 @@ func TestBadEndsDedup(t *testing.T) {
 	}
 }
 
-// TestBadEndsDistinct does so with the file of counts.
+// TestBadEndsDistinct does the same with the file of counts.
 func TestBadEndsDistinct(t *testing.T) {
 	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
 	if err != nil {
@@ -302,7 +302,7 @@ func TestBadEndsDistinct(t *testing.T) {
 	}
 }
 
-// TestRenameRefused ends well, in a folder where nothing may be renamed any more.
+// TestRenameRefused ends a good run in a folder where nothing can be renamed any more.
 func TestRenameRefused(t *testing.T) {
 	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
 	if err != nil {
@@ -347,7 +347,7 @@ func TestRenameRefused(t *testing.T) {
 	}
 }
 
-// freeze lets no name of a folder change until the test ends.
+// freeze prevents changes of names in a folder until the test ends.
 func freeze(t *testing.T, dir string) {
 	t.Helper()
 	const immutable = 0x10 // FS_IMMUTABLE_FL of linux/fs.h
@@ -365,7 +365,7 @@ func freeze(t *testing.T, dir string) {
 	t.Cleanup(func() { _ = set(0) })
 }
 
-// TestFullDiskEnds runs out of room at once, on a disk that holds the older file too.
+// TestFullDiskEnds fills a disk at once. The disk holds the older file too.
 func TestFullDiskEnds(t *testing.T) {
 	for _, args := range [][]string{{"dedup", "-w"}, {"distinct", "--csv"}} {
 		t.Run(args[0], func(t *testing.T) { fullDiskEnds(t, args) })
@@ -394,7 +394,7 @@ func fullDiskEnds(t *testing.T, args []string) {
 	}
 }
 
-// TestBlockedOutput ends a run whose reader sleeps, by one signal.
+// TestBlockedOutput ends a run with one signal while its reader sleeps.
 func TestBlockedOutput(t *testing.T) {
 	in := generated(t, 100_000)
 	for _, args := range [][]string{

@@ -25,20 +25,20 @@ const (
 	exitSignal  = 128
 )
 
-// usageError marks an error that another command line avoids.
+// usageError marks an error that a different command line avoids.
 type usageError struct{ err error }
 
 func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
-// damagedError marks a run that processed everything before, or around, the damage of its
-// inputs.
+// damagedError marks damage of an input after which, or around which, everything was
+// processed.
 type damagedError struct{ err error }
 
 func (d *damagedError) Error() string { return d.err.Error() }
 func (d *damagedError) Unwrap() error { return d.err }
 
-// errDamageReported ends a run whose damage warnings have reported.
+// errDamageReported is the error of a run whose damage was reported by warnings.
 var errDamageReported = errors.New("input damaged")
 
 func (e *env) exitCode(err error) int {
@@ -52,7 +52,8 @@ func (e *env) exitCode(err error) int {
 	return worst
 }
 
-// moreSevere puts failure before damage: a missing input weighs more than a damaged one.
+// moreSevere returns the exit code that wins: a missing input is worse than a damaged
+// one.
 func moreSevere(a, b int) int {
 	for _, code := range []int{exitUsage, exitFailed, exitDamaged} {
 		if a == code || b == code {
@@ -77,24 +78,24 @@ func (e *env) codeOf(err error) int {
 	return exitFailed
 }
 
-// isNote tells whether an error only says where the packets of a failed run are. Another
-// error says why it failed.
+// isNote reports whether an error only says where the packets of a failed run are.
+// Another error says why the run failed.
 func isNote(err error) bool {
 	var kept *sink.KeptError
 	return errors.As(err, &kept) && kept.Err == nil
 }
 
-// isQuietEnd tells errors that need no line of their own: a reader closed the pipe since
-// it had enough, the user sent a signal, or warnings have reported the damage.
+// isQuietEnd reports whether an error needs no message: the reader of a pipe had enough,
+// the user sent a signal, or warnings have reported the damage.
 func isQuietEnd(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported)
 }
 
-// joined is the type that errors.Join returns: several errors side by side. Those of
-// fmt.Errorf may wrap several too, but are one sentence.
+// joined is the type of errors that errors.Join returns: separate errors. An error of
+// fmt.Errorf may wrap several, but is one sentence.
 var joined = reflect.TypeOf(errors.Join(errDamageReported))
 
-// flatten takes joined errors apart.
+// flatten returns the parts of joined errors.
 func flatten(err error) []error {
 	if err == nil {
 		return nil
@@ -109,7 +110,7 @@ func flatten(err error) []error {
 	return out
 }
 
-// markDamage tells damage from failure: damage before the first packet is failure.
+// markDamage separates damage from failure. Damage before the first packet is a failure.
 func markDamage(err error, packets uint64, damaged bool) error {
 	var out []error
 	for _, one := range flatten(err) {
@@ -125,8 +126,8 @@ func markDamage(err error, packets uint64, damaged bool) error {
 	return errors.Join(out...)
 }
 
-// ending returns the signals that end a command. It leaves out signals that the parent
-// has it ignore, as nohup does with SIGHUP.
+// ending returns the signals that end a command, without those that the parent ignores
+// (nohup ignores SIGHUP).
 func ending() (all []os.Signal) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
@@ -136,8 +137,8 @@ func ending() (all []os.Signal) {
 	return all
 }
 
-// watchSignals returns a context that the first such signal ends. A second one ends the
-// process at once. SIGPIPE becomes the write error that it stands for.
+// watchSignals returns a context that ends with the first such signal. A second one ends
+// the process at once. SIGPIPE is ignored, so that the write returns an error.
 func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
@@ -165,15 +166,14 @@ func (e *env) watchSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// onHangup has SIGHUP call f instead of ending the command.
+// onHangup makes SIGHUP call f instead of ending the command.
 func (e *env) onHangup(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hangup = f
 }
 
-// hungUp handles SIGHUP for a command that has another use for it, and reports whether it
-// did.
+// hungUp calls the function of onHangup on SIGHUP, and reports whether it did.
 func (e *env) hungUp(s os.Signal) bool {
 	e.mu.Lock()
 	hangup := e.hangup
@@ -185,7 +185,7 @@ func (e *env) hungUp(s os.Signal) bool {
 	return true
 }
 
-// end asks the command to end; the second time it ends the process.
+// end asks the command to end. The second call ends the process.
 func (e *env) end(s os.Signal, cancel func()) {
 	number, ok := s.(syscall.Signal)
 	if !ok {

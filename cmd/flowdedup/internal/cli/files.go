@@ -15,18 +15,19 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// files are the names of files on one command line.
+// files are the file names of a command line.
 type files struct {
 	outputs []namedFile
 	inputs  []string
-	// inPlace is the flag of the output that may name an input, or "".
+	// inPlace is the flag of the output that may replace an input, or "".
 	inPlace string
 }
 
-// namedFile is the file that a flag names, "" for none.
+// namedFile is a flag and the file that it names, "" for none.
 type namedFile struct{ flag, name string }
 
-// check refuses two names of one file: one output would replace the other, or an input.
+// check rejects two names of one file, because one output would replace the other, or an
+// input.
 func (f *files) check() error {
 	for i, a := range f.outputs {
 		for _, b := range f.outputs[:i] {
@@ -43,7 +44,8 @@ func (f *files) check() error {
 	return f.checkInputs()
 }
 
-// checkInputs refuses an input that is named twice: all its packets would be copies.
+// checkInputs rejects an input that is named twice, because all its packets would be
+// copies.
 func (f *files) checkInputs() error {
 	infos := make([]os.FileInfo, len(f.inputs))
 	for i, name := range f.inputs {
@@ -61,10 +63,10 @@ func (f *files) checkInputs() error {
 	return nil
 }
 
-// fileFlags are those whose values are names.
+// fileFlags are the flags whose values are names.
 var fileFlags = []string{"write", "duplicates", "reports", "state", "csv", "html", "forward", "bpf-file", "user"}
 
-// checkNamed refuses flags with an empty name: an unset shell variable gives one.
+// checkNamed rejects empty names. They usually come from an unset shell variable.
 func checkNamed(fs *pflag.FlagSet) error {
 	for _, flag := range fileFlags {
 		if f := fs.Lookup(flag); f != nil && f.Changed && f.Value.String() == "" {
@@ -74,7 +76,7 @@ func checkNamed(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// inputFlags name captures, as arguments do.
+// inputFlags name captures, like arguments.
 type inputFlags struct{ read []string }
 
 func (f *inputFlags) register(fs *pflag.FlagSet) {
@@ -82,10 +84,11 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 	groupInput.add(fs, "read")
 }
 
-// all returns the inputs in reading order: those of flags first.
+// all returns the inputs in reading order, those of flags first.
 func (f *inputFlags) all(args []string) []string { return slices.Concat(f.read, args) }
 
-// check wants at least one input, a name for each, and no expression among them.
+// check requires at least one input, and that each has a name and none is a filter
+// expression.
 func (f *inputFlags) check(_ *cobra.Command, args []string) error {
 	inputs := f.all(args)
 	switch {
@@ -97,8 +100,8 @@ func (f *inputFlags) check(_ *cobra.Command, args []string) error {
 	return checkExpression(args)
 }
 
-// checkTerminal refuses to write packets to a terminal, which takes some of their bytes
-// for commands. Empty names are none.
+// checkTerminal rejects packets on a terminal, which would interpret some of their bytes
+// as commands. Empty names are ignored.
 func (e *env) checkTerminal(outputs ...string) error {
 	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
 		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
@@ -106,7 +109,7 @@ func (e *env) checkTerminal(outputs ...string) error {
 	return nil
 }
 
-// rotateFlags are the flags of commands that write packets to files in turn.
+// rotateFlags are the flags of rotating output files.
 type rotateFlags struct {
 	size      int64
 	every     time.Duration
@@ -122,8 +125,8 @@ func (r *rotateFlags) register(f *pflag.FlagSet) {
 	groupOutput.add(f, "rotate-size", "rotate-every", "rotate-keep", "rotate-keep-bytes")
 }
 
-// check refuses what cannot be meant, where outputs are the files that could rotate;
-// empty names are none.
+// check rejects rotation flags that do not fit together, or without an output that
+// rotates. Empty outputs are ignored.
 func (r *rotateFlags) check(outputs ...string) error {
 	rotates := r.size > 0 || r.every > 0
 	switch {
@@ -147,7 +150,7 @@ func (r *rotateFlags) options() rotate.Options {
 	return rotate.Options{Size: r.size, Every: r.every, Keep: r.keep, KeepBytes: r.keepBytes}
 }
 
-// minFileSize keeps a mistyped unit from making a file of each packet.
+// minFileSize prevents a mistyped unit from making a file per packet.
 const minFileSize = 1 << 10
 
 // parseFileSize reads a size such as 1GiB.

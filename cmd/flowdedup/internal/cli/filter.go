@@ -17,13 +17,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// filterFlags say which packets are wanted.
+// filterFlags define which packets are wanted.
 type filterFlags struct {
 	file   string
 	wanted bpf.Filter // complete once load was called
 }
 
-// filterWords are the words of pcap-filter(7) that an expression begins with.
+// filterWords are the words of pcap-filter(7) that an expression can begin with.
 var filterWords = []string{
 	"arp", "broadcast", "decnet", "dst", "ether", "gateway", "geneve", "greater", "host", "icmp", "icmp6", "igmp", "inbound",
 	"ip", "ip6", "less", "link", "mpls", "multicast", "net", "not", "outbound", "port", "portrange", "ppp", "pppoed", "pppoes",
@@ -36,7 +36,7 @@ func (f *filterFlags) register(fs *pflag.FlagSet) {
 	groupInput.add(fs, "filter", "bpf-file")
 }
 
-// files lists the file that is read, if one is named.
+// files returns the program file, if the user named one.
 func (f *filterFlags) files() []string {
 	if f.file == "" {
 		return nil
@@ -44,8 +44,7 @@ func (f *filterFlags) files() []string {
 	return []string{f.file}
 }
 
-// takeExpression sets --filter from the arguments of live, which are an expression as
-// those of tcpdump are.
+// takeExpression sets --filter from the arguments of live, as tcpdump does.
 func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
 	expression := strings.TrimSpace(strings.Join(args, " "))
 	switch {
@@ -57,7 +56,7 @@ func (f *filterFlags) takeExpression(cmd *cobra.Command, args []string) error {
 	return cmd.Flags().Set("filter", expression)
 }
 
-// load reads the file.
+// load reads the program file.
 func (f *filterFlags) load() error {
 	if f.file == "" {
 		return nil
@@ -80,8 +79,8 @@ func (f *filterFlags) load() error {
 	return nil
 }
 
-// programs returns the program that the kernel runs for each link type of the
-// interfaces, nil for all packets.
+// programs returns the kernel's program for each link type of the interfaces, nil for all
+// packets.
 func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
 	if f.wanted.All() {
 		return nil, nil
@@ -106,7 +105,8 @@ func (f *filterFlags) programs(ctx context.Context, c *ring.Config) (map[capture
 	return all, nil
 }
 
-// program returns the program for the link type of an interface. snapLen 0 is no limit.
+// program returns the program for the link type of an interface. A snapLen of 0 is
+// unlimited.
 func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
 	if snapLen == 0 {
 		snapLen = ring.MaxSnapLen
@@ -122,7 +122,7 @@ func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLe
 	return nil, err
 }
 
-// looksLikeExpression reports whether a text begins as an expression does.
+// looksLikeExpression reports whether a text begins like a filter expression.
 func looksLikeExpression(text string) bool {
 	word := strings.TrimLeft(text, "!( ")
 	if at := strings.IndexAny(word, " [()&|=!<>"); at >= 0 {
@@ -131,8 +131,8 @@ func looksLikeExpression(text string) bool {
 	return slices.Contains(filterWords, word)
 }
 
-// checkExpression refuses inputs that are not files but an expression, which other
-// programs take there.
+// checkExpression rejects inputs that are no files but a filter expression, which other
+// programs accept there.
 func checkExpression(args []string) error {
 	missing := func(name string) bool {
 		_, err := os.Stat(name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// needTcpdump skips a test where no expression can be compiled and compared.
+// needTcpdump skips a test if there is no tcpdump to compile expressions.
 func needTcpdump(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("tcpdump")
@@ -19,8 +19,8 @@ func needTcpdump(t *testing.T) string {
 	return path
 }
 
-// TestFilterLikeTcpdump gives the same output for a filtered capture as for what
-// tcpdump writes of it, whatever the number of workers.
+// TestFilterLikeTcpdump compares the output of a filtered run with that for a capture
+// that tcpdump filtered, for several numbers of workers.
 func TestFilterLikeTcpdump(t *testing.T) {
 	path := needTcpdump(t)
 	for _, c := range []struct{ in, expr string }{
@@ -62,7 +62,8 @@ func packetsOf(t *testing.T, path, name string) string {
 	return string(out)
 }
 
-// TestFilterErrors wants a line that names the flag, and no output file.
+// TestFilterErrors checks that errors are one line that names the flag, without an output
+// file.
 func TestFilterErrors(t *testing.T) {
 	needTcpdump(t)
 	in, dir := bundled("router-plain.pcapng"), t.TempDir()
@@ -107,8 +108,8 @@ func nothing(t *testing.T) string {
 	return name
 }
 
-// TestFilterNothing takes an input of which nothing is wanted for a readable one, though
-// it be damaged.
+// TestFilterNothing accepts a readable input without wanted packets, even if it is
+// damaged.
 func TestFilterNothing(t *testing.T) {
 	program := nothing(t)
 	whole, err := os.ReadFile(bundled("router-in.pcap"))
@@ -138,7 +139,8 @@ func TestFilterNothing(t *testing.T) {
 	}
 }
 
-// TestFilterLinkTypes warns of a link type that the expression has no meaning on, once.
+// TestFilterLinkTypes checks for one warning about a link type for which the expression
+// has no meaning.
 func TestFilterLinkTypes(t *testing.T) {
 	needTcpdump(t)
 	in := []string{bundled("router-vlan.pcapng"), bundled("tunnel-raw.pcap")}
@@ -153,7 +155,8 @@ func TestFilterLinkTypes(t *testing.T) {
 	}
 }
 
-// TestExpressionForInput tells of --filter before anything is read or written.
+// TestExpressionForInput checks that an expression among the inputs suggests --filter
+// before anything is read or written.
 func TestExpressionForInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("udp", nil, 0o600); err != nil {
@@ -189,7 +192,7 @@ func TestExpressionForInput(t *testing.T) {
 	}
 }
 
-// TestLiveExpression takes arguments for a filter.
+// TestLiveExpression takes the arguments of live as a filter.
 func TestLiveExpression(t *testing.T) {
 	for _, c := range []struct {
 		flags string

@@ -9,15 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// setHelp makes -h print one line for each flag that most runs need, and --help all flags,
-// what the command does, and examples.
+// setHelp makes -h print one line per main flag, and --help all flags, a description and
+// examples.
 func setHelp(root *cobra.Command) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
+	root.Flags().BoolP("version", "v", false, "print the version")
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	template := root.UsageTemplate()
 	for _, change := range [][2]string{
 		{"Flags:\n{{.LocalFlags.FlagUsages", "{{flagUsages .LocalFlags"},
-		{"Global Flags:\n{{.InheritedFlags.FlagUsages", "{{flagUsages .InheritedFlags"},
+		{"Global Flags:", "Global flags:"}, {"Available Commands:", "Commands:"}, {"Additional Commands:", "More commands:"},
 	} {
 		template = strings.ReplaceAll(template, change[0], change[1])
 	}
@@ -33,7 +34,8 @@ func setHelp(root *cobra.Command) {
 	})
 }
 
-// wantsShort tells -h from --help and from the help command, which has no arguments here.
+// wantsShort reports whether help was asked for with -h. cobra passes no arguments for
+// --help of the help command.
 func wantsShort(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
 }
@@ -82,7 +84,7 @@ func completeWords(cmd *cobra.Command, words map[string][]string) {
 	}
 }
 
-// flagGroup is the heading that a flag stands under in help.
+// flagGroup is the heading of a flag in help.
 type flagGroup string
 
 const (
@@ -96,13 +98,13 @@ const (
 	groupNone     flagGroup = "" // what cobra adds to commands of its own
 )
 
-// flagGroups are in the order of help.
+// flagGroups are the groups in the order of help.
 var flagGroups = []flagGroup{groupInput, groupLoad, groupCompare, groupCount, groupGoal, groupOutput, groupAdvanced, groupNone}
 
-// groupKey is the annotation that holds a flag's group.
+// groupKey is the annotation that holds the group of a flag.
 const groupKey = "flowdedup_group"
 
-// add puts flags that were defined into the group.
+// add puts defined flags into the group.
 func (g flagGroup) add(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := fs.SetAnnotation(name, groupKey, []string{string(g)}); err != nil {
@@ -118,15 +120,15 @@ func groupOf(f *pflag.Flag) flagGroup {
 	return groupNone
 }
 
-// helpColumns is what fits on a terminal of 80.
+// helpColumns is the width of help: a terminal of 80 columns.
 const helpColumns = 79
 
-// flagUsages explains flags under the headings of their groups.
+// flagUsages returns the help of flags under the headings of their groups.
 func flagUsages(fs *pflag.FlagSet) string {
 	return groupUsages(fs, flagGroups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(helpColumns) })
 }
 
-// flagLines has a line for each flag that is not advanced.
+// flagLines returns one line per flag that is not advanced.
 func flagLines(fs *pflag.FlagSet) string {
 	main := slices.DeleteFunc(slices.Clone(flagGroups), func(g flagGroup) bool { return g == groupAdvanced })
 	return groupUsages(fs, main, func(some *pflag.FlagSet) string {
@@ -138,7 +140,7 @@ func flagLines(fs *pflag.FlagSet) string {
 	})
 }
 
-// shorten cuts a line that is too wide between words.
+// shorten cuts a long line between words.
 func shorten(line string) string {
 	const more = " ..."
 	if len(line) <= helpColumns {
@@ -148,7 +150,7 @@ func shorten(line string) string {
 	return strings.TrimRight(line, " ,;:(") + more
 }
 
-// groupUsages puts what explain says of the flags of each group under its heading.
+// groupUsages returns what explain returns for each group, under its heading.
 func groupUsages(fs *pflag.FlagSet, groups []flagGroup, explain func(*pflag.FlagSet) string) string {
 	var parts []string
 	for _, g := range groups {
@@ -178,7 +180,7 @@ func (g flagGroup) heading() string {
 	return string(g) + " flags"
 }
 
-// EachGroup calls f with the flags under each heading of help, in order.
+// EachGroup calls f with each heading of help and its flags, in order.
 func EachGroup(fs *pflag.FlagSet, f func(heading string, flags *pflag.FlagSet)) {
 	for _, g := range flagGroups {
 		if some := g.of(fs); some.HasAvailableFlags() {
@@ -187,7 +189,7 @@ func EachGroup(fs *pflag.FlagSet, f func(heading string, flags *pflag.FlagSet)) 
 	}
 }
 
-// hasGroups tells the commands whose short help is shorter.
+// hasGroups reports whether any flag has a group. Only such commands have a shorter help.
 func hasGroups(fs *pflag.FlagSet) bool {
 	found := false
 	fs.VisitAll(func(f *pflag.Flag) { found = found || groupOf(f) != groupNone })

@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
-// TestCountsByInput has counts of each input that add up to those of all, whatever the
-// number of workers.
+// TestCountsByInput checks that the counts of inputs add up to the total, for several
+// numbers of workers.
 func TestCountsByInput(t *testing.T) {
 	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
 	var first string
@@ -63,8 +63,8 @@ func writeInput(t *testing.T, name string, data []byte) string {
 	return name
 }
 
-// TestManyInputs gives for the files of a rotated capture what it gives for the whole of
-// it, in whichever order they are named.
+// TestManyInputs checks that the files of a rotated capture give the same result as the
+// whole capture, in any order.
 func TestManyInputs(t *testing.T) {
 	dir := t.TempDir()
 	want := runDedup(t, exitDone, bundled("router-plain.pcapng"), "--window", "none", "--rotate-size", "1KiB", "-w", filepath.Join(dir, "part.pcapng"))
@@ -85,7 +85,8 @@ func TestManyInputs(t *testing.T) {
 	}
 }
 
-// TestZeroFilled finds zeros in place of records, and neither packets of 1970 nor copies.
+// TestZeroFilled reads zeros in place of records, which are neither packets of 1970 nor
+// copies.
 func TestZeroFilled(t *testing.T) {
 	data, err := os.ReadFile(bundled("router-in.pcap"))
 	if err != nil {
@@ -108,8 +109,8 @@ func TestZeroFilled(t *testing.T) {
 	}
 }
 
-// TestFormatByName writes what the ending of the name says, and tells what that loses or
-// why it does not.
+// TestFormatByName checks that the ending of a name chooses the format, and that warnings
+// say what the format loses.
 func TestFormatByName(t *testing.T) {
 	const pcapng = 0x0A0D0D0A
 	isPcap := func(magic uint32) bool { return magic != pcapng }
@@ -166,7 +167,7 @@ func checkSamePackets(t *testing.T, got, want []record) {
 	}
 }
 
-// TestReadFlag reads the same with -r as without, those of flags before arguments.
+// TestReadFlag checks that -r reads like an argument, and that files of flags come first.
 func TestReadFlag(t *testing.T) {
 	first, second := bundled("router-in.pcap"), bundled("router-out.pcap")
 	args := []string{"--no-merge", "--key", strings.Repeat("5a", 32)}
@@ -184,8 +185,8 @@ func TestReadFlag(t *testing.T) {
 	}
 }
 
-// hostile lists the damaged files of the shared set: how many packets are
-// readable, and the exit code that must tell about it.
+// hostile lists the damaged files of the shared set, with their readable packets and the
+// exit code.
 var hostile = []struct {
 	name    string
 	packets uint64
@@ -234,8 +235,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// checkHostileOutput reads back what was written: the survivors, in a file
-// that is sound, or no file at all.
+// checkHostileOutput reads the output back: it is a sound file with the survivors, or
+// there is none.
 func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 	t.Helper()
 	if code == exitFailed {
@@ -250,7 +251,7 @@ func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 	}
 }
 
-// checkHostileMessage wants one line that names the file and the offset.
+// checkHostileMessage checks for one line that names the file and the offset.
 func checkHostileMessage(t *testing.T, errs, name string, code int) {
 	t.Helper()
 	if code == exitDone {

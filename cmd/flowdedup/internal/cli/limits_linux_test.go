@@ -27,7 +27,7 @@ const (
 
 func init() { asLimited = withLimits }
 
-// withLimits runs main as the environment wants it.
+// withLimits runs main under the limits of the environment.
 func withLimits(main func() int) int {
 	if n, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64); err == nil {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
@@ -78,8 +78,8 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestFileLimit runs out of room after so many bytes: an older file stays, and what there
-// was room for is beside it.
+// TestFileLimit limits the size of files: an older file stays, and what fitted is beside
+// it.
 func TestFileLimit(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, ending := range []string{"", ".gz", ".zst", ".lz4"} {
@@ -124,7 +124,7 @@ func TestFileLimit(t *testing.T) {
 	}
 }
 
-// TestFewFiles wants an error of ours where the Go runtime would end the process.
+// TestFewFiles checks for an error of ours before the Go runtime would end the process.
 func TestFewFiles(t *testing.T) {
 	cmd := program(t, "dedup", bundled("router-plain.pcapng"))
 	cmd.Args = append([]string{"sh", "-c", `ulimit -n 8; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
@@ -135,7 +135,7 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// TestKilledAnyTime finds a whole file under the final name, or none.
+// TestKilledAnyTime kills runs: under the final name there is a whole file or none.
 func TestKilledAnyTime(t *testing.T) {
 	in := generated(t, 100_000)
 	dir := t.TempDir()
@@ -166,7 +166,8 @@ func TestKilledAnyTime(t *testing.T) {
 	}
 }
 
-// TestOddInputs wants one line that names an input that is no capture, and exit code 1.
+// TestOddInputs checks that an input that is no capture gives one line with its name, and
+// exit code 1.
 func TestOddInputs(t *testing.T) {
 	writeOnly, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -204,8 +205,8 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
-// TestRotateFull runs out of room within a file: those before it stay, and nothing is
-// left of it.
+// TestRotateFull fills the disk within a file: earlier files stay, and nothing of this
+// one is left.
 func TestRotateFull(t *testing.T) {
 	in := bundled("router-vlan.pcapng")
 	args := []string{"dedup", in, "--window", "n:1", "--rotate-every", "1s"}
@@ -233,7 +234,7 @@ func TestRotateFull(t *testing.T) {
 	}
 }
 
-// lateResult is what a summary tells of packets whose time went back.
+// lateResult is the part of a summary about packets whose time went back.
 type lateResult struct {
 	Packets    uint64 `json:"packets_in"`
 	Duplicates uint64 `json:"duplicates"`
@@ -249,9 +250,9 @@ func runLate(t *testing.T, args ...string) (r lateResult, stderr string) {
 	return r, errs
 }
 
-// TestCapturesBehindEachOther reads files that hold the same capture twice, as cat and
-// mergecap -a make them. The exact filter finds all that one with memory for all finds; a
-// small one says that it did not.
+// TestCapturesBehindEachOther reads files that contain the same capture twice, as cat and
+// mergecap -a make them. A filter with enough memory finds as much as the exact one; a
+// small one warns that it did not.
 func TestCapturesBehindEachOther(t *testing.T) {
 	const header = 24 // of a pcap file
 	for _, c := range []struct {
@@ -300,7 +301,7 @@ func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
 	}
 }
 
-// TestMemoryThatIsNotThere asks for more than any machine has.
+// TestMemoryThatIsNotThere asks for more memory than any machine has.
 func TestMemoryThatIsNotThere(t *testing.T) {
 	out, errs, code := run("dedup", "--memory", "60TiB", bundled("loopback.pcap"))
 	if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
@@ -332,7 +333,7 @@ func newTerminal(t *testing.T) *os.File {
 	return terminal
 }
 
-// TestPacketsToTerminal refuses packets on a terminal, and nothing else there.
+// TestPacketsToTerminal checks that a terminal gets no packets, but everything else.
 func TestPacketsToTerminal(t *testing.T) {
 	terminal := newTerminal(t)
 	in, out := bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")

@@ -48,19 +48,19 @@ func newLive(e *env) *cobra.Command {
 the kept packets to a file (pcapng), a pipe or another interface, and count
 distinct addresses and flows per hour. Linux only.
 
-EXPRESSION is a filter, as with tcpdump: only packets that match it are taken.
-The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump.
-Files of -G begin at multiples of it in UTC. -q is --quiet.
+EXPRESSION is a filter, as with tcpdump: only packets that match are captured.
+The short flags -i, -w, -c, -s, -p, -B, -C, -G, -W and -Z are those of tcpdump,
+but files of -G begin at multiples of it in UTC. -q is --quiet.
 
-Copies are found on one interface and across interfaces (-i several times, or
--i any); with --across only across. Kernel drops (a full ring) are reported
-when they happen and in the summary. A larger --ring-size rides out longer
+Copies are found on one interface and across several (-i several times, or
+-i any), with --across only across. Kernel drops (a full ring) are reported
+when they happen and in the summary. A larger --ring-size absorbs longer
 bursts.
 
-SIGINT and SIGTERM end a run. Packets captured until then are written, files
-are completed and the summary is printed; the exit code is 130 or 143. After
---count or --duration it is 0. Without --wait a run also ends when an interface
-goes down, with exit code 1.
+SIGINT and SIGTERM end a run with exit code 130 or 143: packets captured until
+then are written, files are completed and the summary is printed. --count and
+--duration end it with 0. Without --wait an interface that goes down ends it
+with 1.
 
 Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
 become another user once interfaces are open, or give the program the
@@ -96,12 +96,12 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.compareFlags.register(fs)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
-	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters; beyond it they count samples (default: 1/8 of memory or of the cgroup's limit)")
+	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
 	fs.StringVar(&f.reports, "reports", "", "append counts to `FILE` (default: stdout)")
 	f.ringFlags.register(fs)
 	f.registerTcpdump(fs)
 	f.slide, f.stateEvery = time.Minute, time.Minute
-	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "report the past --every at each multiple of this (0: never)")
+	fs.Var(newParsed(&f.slide, "1m", "duration", parseDelay), "slide", "report the past --every this often (0: never)")
 	fs.StringVar(&f.state, "state", "", "save the run to `FILE`, and resume from it")
 	fs.Var(newParsed(&f.stateEvery, "1m", "duration", parseEvery), "state-every", "how often to save the state, besides at the end")
 	fs.StringVarP(&f.user, "user", "Z", "", "become user `NAME` (or UID, UID:GID) once interfaces are open")
@@ -141,7 +141,10 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	case f.slide > 0 && len(f.of) > 0 && f.every > maxSlidingSpan:
 		return &usageError{errors.New("--every of more than 366 days needs --slide 0")}
 	}
-	if err := errors.Join(f.checkTcpdump(cmd.Flags()), f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := f.checkTcpdump(cmd.Flags()); err != nil {
+		return err // the other checks would explain flags that were not typed
+	}
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -186,7 +189,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	return named(err)
 }
 
-// config says what to run.
+// config returns what to run.
 func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	if f.reports == "" {
 		f.reports = "-"
@@ -211,8 +214,8 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 	}
 }
 
-// budget is the memory of all counters together. It asks for the machine's memory only
-// where the flag is not given.
+// budget returns the memory of all counters together. It looks at the machine's memory
+// only without the flag.
 func (f *liveFlags) budget() int {
 	if f.distinctMemory == 0 {
 		return layout.MemoryBudget()
@@ -220,11 +223,11 @@ func (f *liveFlags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped reports what the kernel dropped, and what was not forwarded.
+// warnDropped reports what the kernel dropped and what was not forwarded.
 func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets as a ring was full: use a larger --ring-size",
+			e.warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a ring was full: use a larger --ring-size",
 				n.Name, n.Dropped, n.Received))
 		}
 	}
@@ -235,7 +238,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 	}
 }
 
-// print writes the summary where neither packets nor counts go.
+// print writes the summary to the stream that gets neither packets nor counts.
 func (f *liveFlags) print(e *env, s *live.Summary) error {
 	noticeTunnels(e, &s.Summary)
 	w := e.stdout
@@ -255,7 +258,7 @@ func (f *liveFlags) printTo(w io.Writer, s *live.Summary) error {
 	return report.LiveText(w, s, f.output != "" || f.forward != "")
 }
 
-// named lists the interfaces of this machine where one was not found.
+// named adds the interfaces of this machine to the error about an unknown one.
 func named(err error) error {
 	if errors.Is(err, ring.ErrNoInterface) {
 		return fmt.Errorf("%w; available: %s", err, interfaceNames())
@@ -263,7 +266,7 @@ func named(err error) error {
 	return err
 }
 
-// interfaceNames lists the interfaces of this machine.
+// interfaceNames returns the interfaces of this machine.
 func interfaceNames() string {
 	all, err := net.Interfaces()
 	if err != nil {

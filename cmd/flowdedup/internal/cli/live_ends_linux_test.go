@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBadEndsLive ends live runs: what was captured a second before is in a file whose
-// name is visible, and a file that was there stays.
+// TestBadEndsLive ends live runs in every bad way. Packets that are a second old are in a
+// file with a visible name, and an older file stays.
 func TestBadEndsLive(t *testing.T) {
 	for _, where := range []place{newName, olderFile, bindMount, noReader} {
 		for _, how := range badEnds {
@@ -87,7 +87,7 @@ func leave(t *testing.T, from *os.File) {
 	}
 }
 
-// endsQuietly wants the end of a run that nobody reads any more, without a complaint.
+// endsQuietly checks that a run whose reader left ends without a message.
 func (r *liveRun) endsQuietly() {
 	r.t.Helper()
 	if code, told := r.wait(), r.stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
@@ -95,7 +95,7 @@ func (r *liveRun) endsQuietly() {
 	}
 }
 
-// TestLiveReaderLeaves ends with the reader of its pipe, as dedup does.
+// TestLiveReaderLeaves checks that a run ends with the reader of its pipe, as dedup does.
 func TestLiveReaderLeaves(t *testing.T) {
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestLiveReaderLeaves(t *testing.T) {
 	}
 }
 
-// TestLiveReaderLeavesOthers completes other outputs, which got all that was captured.
+// TestLiveReaderLeavesOthers checks that the other outputs get all captured packets.
 func TestLiveReaderLeavesOthers(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -133,8 +133,8 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestLiveHangup has SIGHUP open the file of counts again, where one is written and there
-// is no terminal; SIGTERM still ends the run.
+// TestLiveHangup checks that SIGHUP reopens the file of counts if there is one and no
+// terminal, and that SIGTERM still ends the run.
 func TestLiveHangup(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")

@@ -20,11 +20,12 @@ func tun(t *testing.T, name string) *os.File {
 	return file
 }
 
-// etherHead is how much of a liveFrame without a tag a tun interface has not.
+// etherHead is the size of the link header of a liveFrame without a tag, which tun
+// interfaces lack.
 const etherHead = 14
 
 // TestLiveFilterOfEachLink filters interfaces of two link types by one expression, and
-// finds the copies that the one has of the other's packets.
+// finds copies between them.
 func TestLiveFilterOfEachLink(t *testing.T) {
 	needTcpdump(t)
 	lab(t)
@@ -48,7 +49,8 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 	}
 }
 
-// TestLiveFilterRefusals says which interface a filter is not for.
+// TestLiveFilterRefusals checks that errors name the interface that a filter does not
+// fit.
 func TestLiveFilterRefusals(t *testing.T) {
 	needTcpdump(t)
 	lab(t)
@@ -79,7 +81,8 @@ func TestLiveFilterRefusals(t *testing.T) {
 	}
 }
 
-// TestLiveLinkChanges ends when an interface comes back with another link type.
+// TestLiveLinkChanges checks that a run ends if an interface returns with another link
+// type.
 func TestLiveLinkChanges(t *testing.T) {
 	lab(t)
 	file := tun(t, "tun0")

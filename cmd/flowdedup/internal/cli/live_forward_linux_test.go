@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// address waits for what a run with --listen says of itself, before it captures.
+// address returns the address of a run with --listen, from what the run logs before it
+// captures.
 func (r *liveRun) address() string {
 	r.t.Helper()
 	_, text, _ := strings.Cut(r.event(" listening "), "url=")
@@ -22,7 +23,7 @@ func (r *liveRun) address() string {
 	return at.Host
 }
 
-// ask asks a run over HTTP, from the test's own thread, which is in its namespace.
+// ask sends a request to a run from the test's own thread, which is in its namespace.
 func ask(t *testing.T, address, host, path string) (code int, body string) {
 	t.Helper()
 	c, err := net.DialTimeout("tcp4", address, 10*time.Second)
@@ -45,7 +46,7 @@ func ask(t *testing.T, address, host, path string) (code int, body string) {
 	return answer.StatusCode, string(all)
 }
 
-// awaitHealth waits until a run is well, or ill for a reason.
+// awaitHealth waits until a run is healthy, or fails for a reason.
 func awaitHealth(t *testing.T, address, reason string) {
 	t.Helper()
 	waitFor(t, "health: "+reason, func() bool {
@@ -54,7 +55,7 @@ func awaitHealth(t *testing.T, address, reason string) {
 	})
 }
 
-// forwarded is how many packets a run did something with that was to forward them.
+// forwarded returns how many packets a run sent or failed to send.
 func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
 	for _, reason := range reasons {
 		n += uint64(s.Forward[reason].(float64))
@@ -62,9 +63,9 @@ func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
 	return n
 }
 
-// TestLiveForwardOutage has the interface that is sent to go down and up, and removed
-// and made anew while packets flow. A run that has no rights any more takes it up again
-// too. An output works again with the first packet that is sent, and not sooner.
+// TestLiveForwardOutage takes the output interface down and up, and removes and recreates
+// it while packets flow. A run without privileges recovers too. An output works again
+// with the first packet that is sent, and not sooner.
 func TestLiveForwardOutage(t *testing.T) {
 	for _, c := range []struct{ name, away, back, why string }{
 		{"down", "link set out down", "link set out up", "the interface is down"},
@@ -120,8 +121,8 @@ func TestLiveForwardOutage(t *testing.T) {
 	}
 }
 
-// TestLiveForwardEnds has the interface go down without --wait. Another output goes on,
-// and what is not forwarded from then on is lost too.
+// TestLiveForwardEnds takes the interface down without --wait. Another output goes on,
+// and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -144,7 +145,7 @@ func TestLiveForwardEnds(t *testing.T) {
 	}
 }
 
-// TestLiveForwardMTU forwards to an interface that is too narrow for some packets.
+// TestLiveForwardMTU forwards packets that are too long for the interface.
 func TestLiveForwardMTU(t *testing.T) {
 	lab(t)
 	ip(t, "link set lo up")
@@ -173,7 +174,8 @@ func TestLiveForwardMTU(t *testing.T) {
 	}
 }
 
-// TestLiveListens says where, and answers to no other host's name.
+// TestLiveListens checks that the run logs its address, and answers to no other host
+// name.
 func TestLiveListens(t *testing.T) {
 	lab(t)
 	ip(t, "link set lo up")
@@ -192,8 +194,8 @@ func TestLiveListens(t *testing.T) {
 	r.stop()
 }
 
-// TestLiveNotifies tells the service manager, as another user too, that the run is ready,
-// alive, and at its end.
+// TestLiveNotifies checks that the service manager learns, also from another user, that
+// the run is ready, alive and ending.
 func TestLiveNotifies(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")

@@ -40,7 +40,7 @@ func lab(t *testing.T) {
 	ip(t, "link del probe0")
 }
 
-// quiet keeps the kernel from talking of itself on every new interface.
+// quiet keeps the kernel from sending packets of its own on every new interface.
 func quiet(t *testing.T) {
 	t.Helper()
 	for _, which := range []string{"all", "default"} {
@@ -112,7 +112,7 @@ func startProgram(t *testing.T, args ...string) *liveRun {
 	return r
 }
 
-// start starts the program and follows what it tells.
+// start starts the program and collects its messages.
 func (r *liveRun) start() {
 	t := r.t
 	t.Helper()
@@ -202,7 +202,7 @@ func (s *liveSummary) dropped() (n uint64) {
 	return n
 }
 
-// differ wants all sampled copies to differ in these ways, and in no others.
+// differ checks that the sampled copies differ in exactly these ways.
 func (s *liveSummary) differ(t *testing.T, ways ...string) {
 	t.Helper()
 	for way, n := range s.Reasons {
@@ -299,7 +299,7 @@ func framesOf(t *testing.T, name string) (frames []string) {
 	return frames
 }
 
-// canIP reports whether ip(8) does something, which kernels may be too small for.
+// canIP reports whether ip(8) can do something; small kernels lack parts.
 func canIP(arguments string) bool {
 	return exec.Command("ip", strings.Fields(arguments)...).Run() == nil
 }
@@ -329,7 +329,7 @@ func copyProgram(t *testing.T) string {
 	return name
 }
 
-// lockThread keeps the test on its thread for ever: the thread ends with the test.
+// lockThread keeps the test on its thread, which ends with the test.
 func lockThread() { runtime.LockOSThread() }
 
 // packetsIn counts the packets of a capture that may still grow, -1 if there is none.

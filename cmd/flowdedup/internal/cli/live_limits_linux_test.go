@@ -21,8 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// smallDisk returns a folder with room for 512 KiB, which only the test's thread sees,
-// and programs that it starts.
+// smallDisk returns a folder with room for 512 KiB, visible only to the test's thread and
+// its children.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,8 +51,8 @@ func fill(t *testing.T, dir string) (name string) {
 	return name
 }
 
-// sendMany sends more than a small disk holds, of which every other packet is a copy, and
-// returns the packets and the copies.
+// sendMany sends more than a small disk holds, every other packet a copy. It returns the
+// packets and the copies.
 func sendMany(t *testing.T) (first, copies []string) {
 	t.Helper()
 	frames := burst(12_000, func(f *liveFrame) { f.vlan = 5 })
@@ -77,8 +77,8 @@ func (r *liveRun) terminate() {
 	}
 }
 
-// endsFull waits for the end of a run that lost an output, and wants to be told so in
-// one line, beside that of a signal.
+// endsFull waits for the end of a run that lost an output. It checks for one line about
+// the loss, besides one about a signal.
 func (r *liveRun) endsFull(lost string) {
 	r.t.Helper()
 	want := "\nflowdedup: " + lost + ": no space left on device"
@@ -87,8 +87,8 @@ func (r *liveRun) endsFull(lost string) {
 	}
 }
 
-// TestLiveFull runs out of room for the only output, which ends the run. What there was
-// room for can be read.
+// TestLiveFull fills the disk of the only output, which ends the run. What fitted can be
+// read.
 func TestLiveFull(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -102,8 +102,8 @@ func TestLiveFull(t *testing.T) {
 	}
 }
 
-// TestLiveFullBesides runs out of room for one output, which keeps what it has. Others go
-// on.
+// TestLiveFullBesides fills the disk of one output, which keeps what it has. The others
+// go on.
 func TestLiveFullBesides(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -132,7 +132,7 @@ func TestLiveFullBesides(t *testing.T) {
 	}
 }
 
-// TestLiveFullRotates runs out of room after some files, which stay.
+// TestLiveFullRotates fills the disk after some files, which stay.
 func TestLiveFullRotates(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -165,8 +165,8 @@ func TestLiveFullRotates(t *testing.T) {
 	}
 }
 
-// TestLiveFullState cannot save the run any more: what was saved before stays, and the
-// next run goes on from it.
+// TestLiveFullState fills the disk of the state. The last saved state stays, and the next
+// run resumes from it.
 func TestLiveFullState(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -205,13 +205,13 @@ func TestLiveFullState(t *testing.T) {
 }
 
 const (
-	// floodLimit is the memory of the cgroup, of which counters take an eighth. Without a bound they
-	// would need twice as much for floodFlows.
+	// floodLimit is the memory of the cgroup, of which counters take an eighth. Without a
+	// bound they would need twice as much for floodFlows.
 	floodLimit = 128 << 20
 	floodFlows = 3 << 20
 )
 
-// memoryCgroup makes a cgroup of so much memory, of either version.
+// memoryCgroup makes a cgroup with a memory limit, of either version.
 func memoryCgroup(t *testing.T, limit int) (dir string) {
 	t.Helper()
 	for _, c := range []struct{ mount, file string }{
@@ -243,7 +243,7 @@ func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 	return r
 }
 
-// flood sends packets each of a flow and a source of its own.
+// flood sends packets that each have a flow and a source of their own.
 func flood(t *testing.T, name string, flows int) {
 	t.Helper()
 	s, err := ring.OpenSender(ring.SenderConfig{Interface: name, Queue: true, RetryTimeout: 10 * time.Second})
@@ -268,8 +268,8 @@ func flood(t *testing.T, name string, flows int) {
 	}
 }
 
-// TestLiveFlood survives a flood of spoofed sources in a cgroup that has too little memory to remember
-// them, and counts them.
+// TestLiveFlood counts a flood of spoofed sources in a cgroup with too little memory to
+// remember them.
 func TestLiveFlood(t *testing.T) {
 	lab(t)
 	dir := memoryCgroup(t, floodLimit)
@@ -288,7 +288,8 @@ func TestLiveFlood(t *testing.T) {
 		t.Errorf("%d last counts, want those of the window and of the past: %+v", len(rows), rows)
 	}
 	for _, row := range rows {
-		// Bounds fail in 5 of 100 runs. Three times as wide they do not (6 standard deviations).
+		// Bounds fail in 5 of 100 runs. Three times as wide they do not (6 standard
+		// deviations).
 		off, wide := math.Abs(float64(row.Distinct)-float64(s.PacketsIn)), 3*float64(row.High-row.Low)/2
 		if off > wide || row.Low > row.Distinct || row.Distinct > row.High {
 			t.Errorf("%+v, want %d", row, s.PacketsIn)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// burst is n packets, each followed by a copy that is changed in place.
+// burst returns n packets, each followed by a copy that change has modified.
 func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
 	for i := range n {
 		f := liveFrame{id: uint16(i), src: byte(i % 5), ttl: 64}
@@ -22,7 +22,7 @@ func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
 	return frames
 }
 
-// TestLiveCopies finds the copies of a burst, and tells how they differ.
+// TestLiveCopies finds the copies of a burst, and how they differ.
 func TestLiveCopies(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -55,7 +55,7 @@ func (r *liveRun) stopAfter(uint64) liveSummary {
 	return r.stop()
 }
 
-// TestLiveAcross takes only packets of the other interface for copies.
+// TestLiveAcross checks that only packets of the other interface count as copies.
 func TestLiveAcross(t *testing.T) {
 	lab(t)
 	pair(t, "left1", "right1")
@@ -71,7 +71,7 @@ func TestLiveAcross(t *testing.T) {
 	}
 }
 
-// TestLiveFile writes what dedup leaves of the same packets, and both parts.
+// TestLiveFile compares the files of kept and removed packets with those of dedup.
 func TestLiveFile(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -131,7 +131,7 @@ func TestLivePipe(t *testing.T) {
 	}
 }
 
-// TestLiveForward sends each packet kept on, once and in order.
+// TestLiveForward checks that each kept packet is forwarded once and in order.
 func TestLiveForward(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -192,7 +192,8 @@ func TestLiveLoops(t *testing.T) {
 	}
 }
 
-// TestLiveForwardLinkTypes refuses to forward what the interface cannot carry.
+// TestLiveForwardLinkTypes checks that packets that the interface cannot carry are
+// rejected.
 func TestLiveForwardLinkTypes(t *testing.T) {
 	lab(t)
 	pair(t, "out", "sensor")
@@ -204,7 +205,7 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 	}
 }
 
-// TestLiveReports tells the counts of each window soon after its end.
+// TestLiveReports checks that counts appear soon after the end of their window.
 func TestLiveReports(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -247,7 +248,7 @@ func TestLiveReports(t *testing.T) {
 	}
 }
 
-// TestLiveOutage ends with an interface, or outlives it.
+// TestLiveOutage ends with an interface, or with --wait outlives it.
 func TestLiveOutage(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -273,7 +274,7 @@ func TestLiveOutage(t *testing.T) {
 	}
 }
 
-// TestLiveRefusals says in one line what cannot be done.
+// TestLiveRefusals checks that impossible requests give one line.
 func TestLiveRefusals(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -311,7 +312,8 @@ func TestLiveRefusals(t *testing.T) {
 	}
 }
 
-// TestLivePrivileges needs CAP_NET_RAW, and keeps nothing of it as another user.
+// TestLivePrivileges checks that CAP_NET_RAW is enough, and that another user keeps no
+// capability.
 func TestLivePrivileges(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -333,8 +335,8 @@ func TestLivePrivileges(t *testing.T) {
 	}
 }
 
-// requireUnprivileged wants all threads to be nobody's, in a group unless that is empty,
-// for good.
+// requireUnprivileged checks that all threads belong to nobody for good, and to group gid
+// unless that is "".
 func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
 	t.Helper()
 	wanted := []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "NoNewPrivs:\t1"}

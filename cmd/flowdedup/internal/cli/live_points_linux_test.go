@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// TestLivePointsGoOn knows interfaces again after a restart, in whatever order their
-// packets come then, and when they have another index.
+// TestLivePointsGoOn checks that a resumed run recognizes interfaces, whatever the order
+// of their packets and their new indices.
 func TestLivePointsGoOn(t *testing.T) {
 	for name, interfaces := range map[string][]string{
 		"any": {"-i", "any"}, "named": {"-i", "spare", "-i", "left1", "-i", "left2"},
@@ -56,8 +56,8 @@ func TestLivePointsGoOn(t *testing.T) {
 	}
 }
 
-// TestLiveAcrossRefusesOthers does not go on with other interfaces than before, nor with
-// the same in another order: the filter knows them by their numbers.
+// TestLiveAcrossRefusesOthers checks that a run with other interfaces, or the same in
+// another order, is not resumed: the filter knows them by number.
 func TestLiveAcrossRefusesOthers(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -88,7 +88,8 @@ func TestLiveAcrossRefusesOthers(t *testing.T) {
 	}
 }
 
-// sighting is a packet as one interface saw it, read without what is tested.
+// sighting is a packet as one interface saw it, parsed independently of the code under
+// test.
 type sighting struct {
 	at              string // interface
 	addresses, tags string // of the link header
@@ -116,7 +117,7 @@ func sightings(t *testing.T, name string) (all []*sighting) {
 	return all
 }
 
-// newSighting takes a frame of Ethernet, or with a cooked header, apart.
+// newSighting parses a frame of Ethernet or with a cooked header.
 func newSighting(iface *capture.Interface, frame []byte) *sighting {
 	s := &sighting{at: iface.Name}
 	var p gopacket.Packet
@@ -151,7 +152,7 @@ func newSighting(iface *capture.Interface, frame []byte) *sighting {
 	return s
 }
 
-// acrossRun is a live run for packets of another interface, with files of both kinds.
+// acrossRun is a live run with --across and files for kept and removed packets.
 type acrossRun struct {
 	*liveRun
 	kept, removed string
@@ -177,8 +178,8 @@ func acrossArgs(interfaces []string, args ...string) []string {
 	return append(args, "--across", "--window", "1m", "--memory", "1MiB", "--ring-size", "64MiB", "--json")
 }
 
-// checkCopies compares both files with what the run says: each packet removed is a copy
-// of one that was kept, and no packet kept is one of another.
+// checkCopies compares both files with the summary: each removed packet is a copy of a
+// kept one, and no kept packet is a copy of another.
 func (r *acrossRun) checkCopies(s *liveSummary, isCopy func(kept, removed *sighting) bool) {
 	t := r.t
 	t.Helper()
@@ -202,7 +203,7 @@ func (r *acrossRun) checkCopies(s *liveSummary, isCopy func(kept, removed *sight
 	}
 }
 
-// vlanEnds are servers over a trunk, the first one without a tag.
+// vlanEnds are servers behind a trunk, the first one without a tag.
 var vlanEnds = []string{"10.0.0.2:7", "10.1.0.2:7", "[fd00:1::2]:7"}
 
 // trunk connects this host with another one by an interface of that name, over which
@@ -226,8 +227,8 @@ func trunk(t *testing.T, tags []netlab.Tag) {
 	}
 }
 
-// TestLiveVLAN captures a trunk and one of its VLANs at the same time: packets of the
-// VLAN are seen with their tags and without, and all others once.
+// TestLiveVLAN captures a trunk and one of its VLANs at the same time. Packets of the
+// VLAN appear with and without tags, all others once.
 func TestLiveVLAN(t *testing.T) {
 	q, ad := netlab.Tag{Type: netlab.Dot1Q, VLAN: 100}, netlab.Tag{Type: netlab.Dot1AD, VLAN: 200}
 	for _, c := range []struct {
@@ -254,7 +255,8 @@ func TestLiveVLAN(t *testing.T) {
 				t.Errorf("%+v; in place %+v", s, other)
 			}
 			if c.interfaces[0] == "any" {
-				// Where a VLAN is a pair of interfaces, both ends see packets without a tag.
+				// Where a VLAN is a pair of interfaces, both ends see packets without a
+				// tag.
 				if s.Reasons["vlan"] == 0 {
 					t.Errorf("reasons %v", s.Reasons)
 				}

@@ -18,8 +18,7 @@ import (
 // mostReplayed is how many packets of each capture are replayed.
 const mostReplayed = 400
 
-// replayable gathers what can be sent of captures, as far as it can be sent: their
-// captured bytes.
+// replayable returns the captured bytes of packets that can be sent.
 func replayable(t *testing.T, names []string) (frames [][]byte) {
 	t.Helper()
 	for _, name := range names {
@@ -43,7 +42,7 @@ func replayable(t *testing.T, names []string) (frames [][]byte) {
 	return frames
 }
 
-// sendable tells whether the kernel takes a frame and delivers it. It drops those that
+// sendable reports whether the kernel takes a frame and delivers it. It drops frames that
 // end within a VLAN tag or right behind it.
 func sendable(f []byte) bool {
 	const head, tag, most = 14, 6, 65535
@@ -79,8 +78,8 @@ func pcapOf(t *testing.T, frames [][]byte) string {
 	return name
 }
 
-// TestLiveReplay finds the same copies while captures are replayed as dedup and distinct
-// do in them, and keeps the same packets.
+// TestLiveReplay replays captures. The run keeps the same packets as dedup, and finds the
+// same copies and counts as dedup and distinct.
 func TestLiveReplay(t *testing.T) {
 	if _, err := exec.LookPath("tcpreplay"); err != nil {
 		t.Skip("no tcpreplay(1): ", err)
@@ -148,7 +147,7 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 	r.liveRun = startLive(t, args...)
 }
 
-// check compares the run with what dedup and distinct make of the capture.
+// check compares the run with the results of dedup and distinct on the capture.
 func (r *replayRun) check(file string) {
 	t := r.t
 	t.Helper()

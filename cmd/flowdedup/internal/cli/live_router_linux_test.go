@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// router makes this host a router between two others, a at its interface in and b at
-// out, whose programs echo.
+// router makes this host a router between host a behind interface in and host b behind
+// out. Both run echo servers.
 func router(t *testing.T) (a, b *host) {
 	t.Helper()
 	lab(t)
@@ -50,8 +50,8 @@ func router(t *testing.T) (a, b *host) {
 // farEnds are the servers of a router's b.
 var farEnds = []string{"10.20.0.2:7", "[fd00:20::2]:7"}
 
-// converse has a talk to b in every way there is: in connections, with equal and with
-// fragmented datagrams; and to the router, which forwards none of that.
+// converse makes a talk to b in connections, with equal and with fragmented datagrams,
+// and to the router, which forwards none of that.
 func converse(a *host) {
 	for _, far := range farEnds {
 		for range 5 {
@@ -68,7 +68,7 @@ func converse(a *host) {
 	}
 }
 
-// forwarded returns how many packets this host has forwarded, as its kernel counts.
+// forwarded returns how many packets this host's kernel has forwarded.
 func forwarded(t *testing.T) uint64 {
 	t.Helper()
 	four, err4 := os.ReadFile("/proc/thread-self/net/snmp")
@@ -102,12 +102,12 @@ func forwarded(t *testing.T) uint64 {
 	return sum
 }
 
-// wire is what ethtool(8) switches off to have frames as on a wire.
+// wire are the offloads that ethtool(8) switches off so that frames are as on a wire.
 const wire = "tx off rx off sg off tso off gso off gro off"
 
-// TestLiveRouter captures on both sides of a router between programs that talk: what it
-// forwards is a copy, and nothing else, with offloads as they are, where packets are
-// long and their checksums empty, and without.
+// TestLiveRouter captures on both sides of a router while programs talk. Exactly the
+// packets that it forwards are copies: with offloads, where packets are long and their
+// checksums empty, and without.
 func TestLiveRouter(t *testing.T) {
 	for _, c := range []struct {
 		name, offloads string
@@ -141,7 +141,7 @@ func TestLiveRouter(t *testing.T) {
 	}
 }
 
-// routed tells whether a router makes one sighting of a packet the other.
+// routed reports whether a router turns one sighting of a packet into the other.
 func routed(kept, removed *sighting) bool {
 	ends := []string{kept.from, kept.to}
 	slices.Sort(ends)
@@ -149,8 +149,8 @@ func routed(kept, removed *sighting) bool {
 	return between && kept.at != removed.at && kept.addresses != removed.addresses && max(kept.hops, removed.hops) == min(kept.hops, removed.hops)+1
 }
 
-// TestLiveRouterChecksums has the router fill in checksums that the hosts leave empty:
-// copies are found where these are not compared.
+// TestLiveRouterChecksums lets the router fill in checksums that the hosts leave empty.
+// Copies are found if checksums are not compared.
 func TestLiveRouterChecksums(t *testing.T) {
 	a, b := router(t)
 	for _, h := range []*host{a, b} {
@@ -171,14 +171,13 @@ func TestLiveRouterChecksums(t *testing.T) {
 	}
 }
 
-// host is the network namespace of a machine that talks to others. It lasts as long as
-// the test.
+// host is the network namespace of another machine. It lasts as long as the test.
 type host struct {
 	t    *testing.T
 	file *os.File
 }
 
-// newHost makes one with no interfaces but its own loopback.
+// newHost returns a host that has only its loopback interface.
 func newHost(t *testing.T) *host {
 	t.Helper()
 	home := presentHost(t)
@@ -209,8 +208,8 @@ func (h *host) enter() {
 	}
 }
 
-// at has the test's thread do something at the host: interfaces that are named there,
-// sockets that are opened and programs that are started are the host's.
+// at runs do in the host's namespace, so that interfaces, sockets and started programs
+// belong to the host.
 func (h *host) at(do func()) {
 	h.t.Helper()
 	home := presentHost(h.t)
@@ -232,7 +231,7 @@ func (h *host) plug(here, there string) {
 	awaitLink(h.t, here)
 }
 
-// assign gives addresses to an interface, which may use them at once.
+// assign adds addresses to an interface, usable at once.
 func assign(t *testing.T, name string, addresses ...string) {
 	t.Helper()
 	for _, setting := range []string{"accept_dad", "disable_ipv6"} {
@@ -248,7 +247,7 @@ func assign(t *testing.T, name string, addresses ...string) {
 	}
 }
 
-// serve echoes what comes to an address over TCP and UDP, from sockets of the host.
+// serve echoes what an address receives over TCP and UDP, from sockets of the host.
 func (h *host) serve(address string) {
 	h.t.Helper()
 	h.at(func() {
@@ -283,8 +282,8 @@ func accept(l net.Listener) {
 	}
 }
 
-// answer sends each datagram back, from a socket that is not connected: equal ones are
-// equal packets then, with the number 0.
+// answer returns each datagram from a socket that is not connected, so that equal
+// datagrams become equal packets, with IP ID 0.
 func answer(c net.PacketConn) {
 	for b := make([]byte, 1<<16); ; {
 		n, from, err := c.ReadFrom(b)

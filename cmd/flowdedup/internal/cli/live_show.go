@@ -11,11 +11,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// lineEvery is how often a line shows the run where there is no terminal.
+// lineEvery is the interval of status lines if there is no terminal.
 const lineEvery = 10 * time.Second
 
-// liveShow is where a run is seen: on standard error, over HTTP, and by the service
-// manager.
+// liveShow shows a run on standard error, over HTTP, and to the service manager.
 type liveShow struct {
 	env      *env
 	stderr   io.Writer
@@ -83,8 +82,8 @@ func (s *liveShow) update(status live.Status) {
 	}
 }
 
-// close ends the view, so that the summary stands below it, and the server. A second call
-// does nothing.
+// close ends the view, so that the summary stands below it, and the server. It may be
+// called twice.
 func (s *liveShow) close() {
 	if s.view != nil {
 		s.view.Close()
@@ -94,7 +93,7 @@ func (s *liveShow) close() {
 		s.view = nil
 	}
 	if s.server != nil {
-		// A scrape that was cut off is no failure of the run.
+		// A scrape that was cut off does not make the run fail.
 		_ = s.server.Close()
 		s.server = nil
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLiveState goes on after an end and after a kill: the filter knows what was kept,
-// and the window's counts hold what came before.
+// TestLiveState resumes after an end and after a kill. The filter knows the kept packets,
+// and the counts of the window include earlier packets.
 func TestLiveState(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -49,9 +49,9 @@ func TestLiveState(t *testing.T) {
 	}
 }
 
-// TestLiveStateParts kills runs at any moment, and sends the next one what the state does not
-// know: together they find what one run would, to the packet, although the states are copied while
-// packets come in. Their names end in those of compressed files.
+// TestLiveStateParts kills runs at any moment, and sends the next run the packets that
+// the state does not know. Together they find exactly what one run would, although states
+// are copied while packets come in. The states have names of compressed files.
 func TestLiveStateParts(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -98,8 +98,8 @@ func TestLiveStateParts(t *testing.T) {
 	}
 }
 
-// TestLiveStateFails goes on while the state cannot be saved, tells it once, and that it can be
-// again.
+// TestLiveStateFails checks that a run goes on while the state cannot be saved, and
+// reports the failure and the recovery once.
 func TestLiveStateFails(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")
@@ -153,7 +153,8 @@ func savedPackets(t *testing.T, name string) uint64 {
 	return header.Books.Packets
 }
 
-// TestLiveStateRefusals never goes on from a file that does not fit, nor replaces it.
+// TestLiveStateRefusals checks that a file that does not fit is neither resumed nor
+// replaced.
 func TestLiveStateRefusals(t *testing.T) {
 	lab(t)
 	pair(t, "left", "right")

@@ -10,14 +10,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// env is what a command may touch of the world.
+// env is a command's access to the outside.
 type env struct {
 	stdout, stderr io.Writer
-	// terminal says that standard output is one.
+	// terminal reports whether standard output is one.
 	terminal bool
 	// wrap is input.Options.Wrap.
 	wrap func(capture.Source) capture.Source
-	// signal is the one that asked the command to end, 0 if none did.
+	// signal is the signal that asked the command to end, 0 if none did.
 	signal atomic.Int32
 	// quiet drops warnings.
 	quiet bool
@@ -25,7 +25,7 @@ type env struct {
 	mu       sync.Mutex // for what follows, and lines on stderr
 	hangup   func()     // what SIGHUP does instead of ending the command; nil for that
 	warnings int
-	// clearProgress clears the progress line before something else is printed.
+	// clearProgress clears the progress line before other output.
 	clearProgress func()
 }
 
@@ -43,8 +43,6 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	e.stdout = out
 	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	e.report(err)
 	return e.exitCode(err)

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// ownMemory is what a run may take beside its filter and the program itself, of which
-// up to 16 MiB are in memory: 64 MiB in all.
+// ownMemory is the memory that a run may use besides its filter and up to 16 MiB of its
+// program: 64 MiB together.
 const ownMemory = 48 << 20
 
-// TestPeakMemory wants memory that does not depend on the size of the input.
+// TestPeakMemory checks that memory does not depend on the size of the input.
 func TestPeakMemory(t *testing.T) {
 	sizes := []int64{250_000, 2_500_000} // packets: 20 and 200 MB
 	if testing.Short() {
@@ -58,7 +58,7 @@ func checkPeak(t *testing.T, args ...string) {
 	}
 }
 
-// statusBytes returns a size out of /proc/self/status.
+// statusBytes returns a size from /proc/self/status.
 func statusBytes(t *testing.T, status, key string) int64 {
 	t.Helper()
 	_, after, _ := strings.Cut(status, key)

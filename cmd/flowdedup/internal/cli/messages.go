@@ -18,8 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// report prints an error, one line for each of several that are joined. It prints equal
-// texts once.
+// report prints an error, one line per joined error. It prints equal texts once.
 func (e *env) report(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -38,12 +37,10 @@ func (e *env) line(text string) {
 	fmt.Fprintf(e.stderr, "flowdedup: %s\n", show.Printable(strings.ReplaceAll(text, "\n", "; ")))
 }
 
-// maxWarnings is how many warnings one run prints: a hostile file can cause one with every
-// packet.
+// maxWarnings is how many warnings a run prints. A hostile file can cause one per packet.
 const maxWarnings = 10
 
-// warn prints what the user should know although the run goes on. Any goroutine may call
-// it.
+// warn prints a warning; the run goes on. It is safe for concurrent use.
 func (e *env) warn(err error) {
 	if e.quiet {
 		return
@@ -60,7 +57,7 @@ func (e *env) warn(err error) {
 	e.line(text)
 }
 
-// notice prints what may interest the user although nothing is wrong.
+// notice prints a hint that is no problem.
 func (e *env) notice(text string) {
 	if e.quiet {
 		return
@@ -70,7 +67,7 @@ func (e *env) notice(text string) {
 	e.line("noticed: " + text)
 }
 
-// noticeTunnels suggests --identity inner where most packets travel in tunnels.
+// noticeTunnels suggests --identity inner if most packets travel in tunnels.
 func noticeTunnels(e *env, s *dedup.Summary) {
 	if s.InTunnels <= 0.5 {
 		return
@@ -104,21 +101,21 @@ func (w warnings) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs implements slog.Handler; nobody calls it.
+// WithAttrs implements slog.Handler; it is never called.
 func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 
-// WithGroup implements slog.Handler; nobody calls it.
+// WithGroup implements slog.Handler; it is never called.
 func (w warnings) WithGroup(string) slog.Handler { return w }
 
-// progress shows how far a run is, on a terminal only. It shares the lock of
-// stderr with warnings, which come from other goroutines.
+// progress shows the progress of a run, on a terminal only. It shares the lock of
+// standard error with warnings, which come from other goroutines.
 type progress struct {
 	mu   *sync.Mutex
 	bar  *progressbar.ProgressBar // nil where nothing is shown
 	next time.Time
 }
 
-// redraw is how often the line is drawn again.
+// redraw is the interval between two drawings of the line.
 const redraw = 200 * time.Millisecond
 
 func newProgress(e *env, c *common) *progress {
@@ -138,7 +135,7 @@ func newProgress(e *env, c *common) *progress {
 	return p
 }
 
-// clear takes the line away until it is drawn again. The lock is held.
+// clear removes the line until it is drawn again. The lock is held.
 func (p *progress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear() // what cannot be cleared is only untidy
@@ -165,7 +162,7 @@ func (p *progress) update(done, total int64, packets uint64) {
 	_ = p.bar.Set64(done)
 }
 
-// close takes the line away; it may be called twice.
+// close removes the line. It may be called twice.
 func (p *progress) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +173,7 @@ func (p *progress) close() {
 	p.bar = nil
 }
 
-// isTerminal tells a terminal from everything else that may be written to.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// distinctModel is what distinct promises, with maps.
+// distinctModel is the contract of distinct, implemented with maps.
 type distinctModel struct {
 	of           string
 	every        time.Duration // 0: one window
@@ -199,8 +199,8 @@ func readRows(t *testing.T, out string) (rows map[cell]tally, sightings uint64) 
 	return rows, sightings
 }
 
-// TestDistinctModel compares distinct with the model. The stream goes on for
-// some 20 hours over the night in which Berlin's clocks go forward.
+// TestDistinctModel compares distinct with the model. The stream covers some 20 hours
+// around the night in which Berlin's clocks go forward.
 func TestDistinctModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	stream := randomStream(rng, 400, 1, 6*time.Minute)
@@ -219,7 +219,7 @@ func TestDistinctModel(t *testing.T) {
 	}
 }
 
-// TestDistinctModelAutumn has the hour that comes twice.
+// TestDistinctModelAutumn does the same for the hour that comes twice.
 func TestDistinctModelAutumn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	stream := randomStream(rng, 400, 1, 6*time.Minute)
@@ -232,8 +232,8 @@ func TestDistinctModelAutumn(t *testing.T) {
 	}
 }
 
-// slidingModel is what distinct promises of windows that slide, by brute force: for each row
-// all packets are looked at.
+// slidingModel is the contract of sliding windows by brute force: it looks at all packets
+// for each row.
 type slidingModel struct {
 	of            string
 	window, slide int64
@@ -258,7 +258,7 @@ func (m *slidingModel) counts(stream []record) map[cell]tally {
 	return out
 }
 
-// ends returns the multiples of the slide that some packet is in the window before.
+// ends returns the multiples of the slide whose window contains a packet.
 func (m *slidingModel) ends(stream []record) []int64 {
 	ends := map[int64]bool{}
 	for _, p := range stream {
@@ -269,7 +269,7 @@ func (m *slidingModel) ends(stream []record) []int64 {
 	return slices.Sorted(maps.Keys(ends))
 }
 
-// add enters the rows of the window before end, if a packet is in it.
+// add adds the rows of the window before end, if it contains a packet.
 func (m *slidingModel) add(out map[cell]tally, end int64, stream []record) {
 	rows, known := map[string]tally{}, map[string]bool{}
 	any := false
@@ -315,8 +315,8 @@ func (m *slidingModel) check(t *testing.T, name string, stream []record, more ..
 	}
 }
 
-// TestSlidingModel compares with the model over streams that are in order, out of order, with
-// gaps that are longer than the window and with packets further apart than it.
+// TestSlidingModel compares distinct with the model over streams in order, out of order,
+// with gaps longer than the window, and with packets further apart than it.
 func TestSlidingModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
@@ -350,8 +350,8 @@ func TestSlidingModel(t *testing.T) {
 	}
 }
 
-// checkClockSet compares what comes after a clock was set back with the model: there are
-// rows of each part as if it were alone.
+// checkClockSet compares a stream whose clock was set back with the model. Each part has
+// the same rows as alone.
 func checkClockSet(t *testing.T, in string, records []record) {
 	t.Helper()
 	m := &slidingModel{of: "src", window: 300e9, slide: 60e9, keys: (&distinctModel{of: "src", mask4: 32, mask6: 128}).keys}
@@ -373,8 +373,8 @@ func checkClockSet(t *testing.T, in string, records []record) {
 	}
 }
 
-// TestSlidingWildClock has packets of the year 2100, and of 1970, on their own among others
-// or in bursts that are just no quorum: rows are those that there are without them.
+// TestSlidingWildClock adds packets of the years 2100 and 1970, single ones or bursts
+// just below the quorum. The rows stay the same.
 func TestSlidingWildClock(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	stream := randomStream(rng, 300, 1, 20*time.Second)
@@ -399,7 +399,7 @@ func TestSlidingWildClock(t *testing.T) {
 	}
 }
 
-// plainAddress is a parser of its own for Ethernet.
+// plainAddress is an independent parser for Ethernet.
 func plainAddress(frame []byte) (family string, keys []string) {
 	at := 12
 	for len(frame) >= at+4 && (binary.BigEndian.Uint16(frame[at:]) == 0x8100 || binary.BigEndian.Uint16(frame[at:]) == 0x88a8) {
@@ -418,8 +418,8 @@ func plainAddress(frame []byte) (family string, keys []string) {
 	return "", nil
 }
 
-// TestSharedSliding compares real captures with the model, whose parser knows Ethernet with
-// VLANs alone.
+// TestSharedSliding compares real captures with the model, whose parser knows only
+// Ethernet with VLANs.
 func TestSharedSliding(t *testing.T) {
 	dir := sharedDir(t)
 	for _, name := range []string{

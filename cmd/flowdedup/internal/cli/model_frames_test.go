@@ -13,8 +13,8 @@ import (
 	"github.com/google/gopacket/pcapgo"
 )
 
-// shape is a frame by its fields. Each has few values, so that frames differ
-// in some and agree in others.
+// shape describes a frame. Each field has few values, so that frames differ in some
+// fields and agree in others.
 type shape struct {
 	kind                                                 uint8 // UDP or TCP over IPv4 or IPv6; others
 	tags, vlan, mac, host, ttl, id, sum, port, load, seq uint8
@@ -43,7 +43,7 @@ func randomShape(rng *rand.Rand) shape {
 	return s
 }
 
-// mutate changes one field, perhaps to what it is.
+// mutate sets one field to a random value, possibly the same.
 func (s *shape) mutate(rng *rand.Rand) {
 	bit := uint8(rng.IntN(2))
 	switch rng.IntN(14) {
@@ -123,14 +123,14 @@ func (s *shape) ipv6(payload []byte) []byte {
 	return append(ip, payload...)
 }
 
-// seen is a frame with where and when it was captured.
+// seen is a frame with its capture point and time.
 type seen struct {
 	record
 	iface int
 }
 
-// randomStream is a stream in time order in which about half the frames are
-// like one of the last few.
+// randomStream returns a stream in time order. About half of its frames resemble one of
+// the last few.
 func randomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []seen {
 	now := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC)
 	shapes := make([]shape, 0, n)

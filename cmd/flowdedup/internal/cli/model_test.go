@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// dedupModel is what dedup promises, in the plainest words.
+// dedupModel is the contract of dedup, implemented as plainly as possible.
 type dedupModel struct {
 	identity string
 	ignore   string // as --ignore takes it
@@ -81,7 +81,7 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 	return kept, copies
 }
 
-// of returns what must be equal for two packets to be the same.
+// of returns the identity of a packet: equal for two packets that are the same.
 func (m *dedupModel) of(p *seen) string {
 	f := []byte(p.data)
 	tags, at := tagsOf(f), payloadAt(f)
@@ -110,8 +110,8 @@ func (m *dedupModel) of(p *seen) string {
 	return fmt.Sprintf("%d %s", wire, m.start(f))
 }
 
-// payloadOf returns what counts of the payload of a frame without IP, and its length.
-// length is that of all that the wire had.
+// payloadOf returns the part of the payload of a frame without IP that is compared, and
+// its length. length is that of the frame on the wire.
 func payloadOf(kind uint16, payload []byte, length int) ([]byte, int) {
 	switch {
 	case kind <= 1500:
@@ -125,7 +125,7 @@ func payloadOf(kind uint16, payload []byte, length int) ([]byte, int) {
 	return payload[:min(len(payload), length)], length
 }
 
-// withoutRCT takes off the trailer that the model's frames have on one of two LANs.
+// withoutRCT removes the trailer that the model's frames have on one of two LANs.
 func withoutRCT(payload []byte) []byte {
 	n := len(payload) - 6
 	if n < 0 || payload[n+4] != 0x88 || payload[n+5] != 0xfb || payload[n+2]>>5 != 5 {
@@ -134,7 +134,7 @@ func withoutRCT(payload []byte) []byte {
 	return payload[:n]
 }
 
-// withoutZeros takes off what may be padding to a frame of 60 bytes.
+// withoutZeros removes what may be padding to a frame of 60 bytes.
 func withoutZeros(payload []byte) []byte {
 	if len(payload) > 60-14 {
 		return payload
@@ -157,7 +157,7 @@ func tagsOf(f []byte) int {
 	return n
 }
 
-// payloadAt returns where what the ethertype announces begins, behind tags.
+// payloadAt returns where the payload begins, behind VLAN tags.
 func payloadAt(f []byte) int {
 	at := 14 + 4*tagsOf(f)
 	if binary.BigEndian.Uint16(f[at-2:]) == 0x892f {
@@ -173,8 +173,8 @@ func datagramEnd(f []byte, at int) int {
 	return min(len(f), at+40+int(binary.BigEndian.Uint16(f[at+4:])))
 }
 
-// clearIP zeroes what does not count of an IP header and, if the datagram is
-// TCP or UDP without options and fragments, of what follows.
+// clearIP zeroes the fields of an IP header that are not compared and, if the datagram is
+// TCP or UDP without options and fragments, those of the next header.
 func (m *dedupModel) clearIP(ip []byte) {
 	type field struct {
 		name string
@@ -204,7 +204,7 @@ func (m *dedupModel) clearIP(ip []byte) {
 	}
 }
 
-// checkModel compares survivors and copies, packet by packet.
+// checkModel compares kept packets and copies, packet by packet.
 func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 	t.Helper()
 	kept, copies := m.split(stream)
@@ -248,8 +248,8 @@ func TestDedupModel(t *testing.T) {
 	}
 }
 
-// TestDedupModelBundled does the same with the bundled captures of several
-// interfaces. They hold fragments, so layer 4 is left alone.
+// TestDedupModelBundled does the same with the bundled captures of several interfaces.
+// They contain fragments, so layer 4 is not masked.
 func TestDedupModelBundled(t *testing.T) {
 	for _, file := range []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"} {
 		name := bundled(file)

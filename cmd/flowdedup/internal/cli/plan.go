@@ -30,23 +30,25 @@ func newPlan(e *env) *cobra.Command {
 		Long: `Predict for every method the parameters, error rates and memory per element
 for a load, and recommend one. Without --memory, find the least memory.
 
-The load is the number of elements in the window (--elements, or --rate or
---link and a window of time), the share of them that is new (--distinct; all
-of them unless told otherwise, which is the worst case), and how far repeats
-lie back: evenly spread over the window, or over orders of magnitude up to
---elements (16 million) without a window. --from measures all of it from
-captures, in bounded memory: of large ones it follows a share of the
-elements, chosen by digest.
+The load is:
+  - the number of elements in the window: --elements, or --rate or --link with
+    a window of time;
+  - the share of them that is new: --distinct, all by default (the worst case);
+  - how far back repeats lie: anywhere in the window with equal probability;
+    without a window over orders of magnitude up to --elements (16 million).
+
+--from measures all of this from captures, in bounded memory: in large ones it
+follows a share of the elements, chosen by digest.
 
 Windows (--kind auto): none is an unbounded stream in constant memory. A
 duration is a sliding window for packets and starts again at each boundary
 (landmark) for all else. n:N is the last N elements.
 
-FPR is the probability that a new element is taken for a repeat, FNR the
+FPR is the probability that a new element is taken for a repeat. FNR is the
 share of the repeats within the window that are taken for new. Lines are the
-cache lines that an element touches. Recommended is what keeps the FPR with
-the lowest FNR; where several miss hardly anything (--fnr) what touches the
-fewest lines, then what needs the least memory.`,
+cache lines that an element touches. Recommended is the method that keeps the
+FPR with the lowest FNR. Methods below --fnr count as equal: then the fewest
+lines decide, then the least memory.`,
 		Example: `  # what keeps 1 % false positives in 1 MiB on a stream of flows without end?
   flowdedup plan --of flow --memory 1MiB --fpr 1%
 
@@ -65,7 +67,7 @@ fewest lines, then what needs the least memory.`,
 	return cmd
 }
 
-// planArguments points to --from, as the other commands take inputs as arguments.
+// planArguments points to --from, because other commands take inputs as arguments.
 func planArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &usageError{errors.New("plan takes no arguments; name captures with --from")}
@@ -92,7 +94,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.Var(newParsed(&c.MemoryBits, "", "size", parseBits), "memory", "available memory: 8MiB, l2, 16kbit (default: the least)")
 	fs.Var(newParsed(&c.FPR, "1e-9", "probability", parseFPR), "fpr", "highest false positive rate: 1e-9, 1%")
 	fs.Var(newParsed(&c.FNR, "0.01%", "share", parseFPR), "fnr", "false negative rate that counts as none")
-	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with the parameters below")
+	fs.StringVar(&c.Method, "method", "", "plan only method `NAME`, with these parameters")
 	fs.IntVar(&c.Fixed.K, "k", 0, "method parameter: `K` hash functions")
 	fs.IntVar(&c.Fixed.P, "p", 0, "method parameter: `P` cells that an element decrements")
 	fs.IntVar(&c.Fixed.Cells, "cells", 0, "method parameter: `N` cells in a row")
@@ -141,6 +143,8 @@ func (f *planFlags) check(cmd *cobra.Command) error {
 		return &usageError{errors.New("--rate and --link exclude each other")}
 	case given("elements") && (given("rate") || given("link")):
 		return &usageError{errors.New("--elements and --rate or --link exclude each other")}
+	case f.config.Method == "" && (given("k") || given("p") || given("cells") || given("cell-bits")):
+		return &usageError{errors.New("--k, --p, --cells and --cell-bits are parameters of one method: name it with --method")}
 	case given("elements") && f.config.Window.Packets > 0:
 		return &usageError{errors.New("--elements and --window n:N exclude each other")}
 	case (given("rate") || given("link")) && f.config.Window.Duration == 0:
@@ -183,8 +187,8 @@ func (f *planFlags) run(cmd *cobra.Command, e *env) error {
 	return errors.Join(err, f.print(e, result), page.write(result))
 }
 
-// answer measures what there is to measure, and plans. The result is nil if that cannot be
-// done; an error beside a result tells of damaged captures.
+// answer measures the captures, if any, and plans. The result is nil if that is
+// impossible. An error beside a result is about damaged captures.
 func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {
@@ -194,8 +198,7 @@ func (f *planFlags) answer(cmd *cobra.Command, e *env) (*plan.Result, error) {
 	return result, errors.Join(err, usageOf(wrong))
 }
 
-// measure reads the captures. The measurement is nil if there are none, or nothing in
-// them.
+// measure reads the captures. The measurement is nil if there are none or they are empty.
 func (f *planFlags) measure(cmd *cobra.Command, e *env) (*plan.Measurement, error) {
 	if len(f.config.From) == 0 {
 		return nil, nil
@@ -236,8 +239,7 @@ func (f *planFlags) print(e *env, r *plan.Result) error {
 // planPage is the page to write, if one was asked for.
 type planPage struct{ file *outfile.File }
 
-// openPage opens the page before anything is read, so that a name that cannot be written
-// is told at once.
+// openPage opens the page before anything is read, so that a bad name fails at once.
 func (f *planFlags) openPage(ctx context.Context) (planPage, error) {
 	if f.html == "" {
 		return planPage{}, nil

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// planResult is what scripts read of "plan --json".
+// planResult is the part of "plan --json" that scripts read.
 type planResult struct {
 	Of, Window, Kind string
 	Elements         float64
@@ -74,7 +74,7 @@ func runPlan(t *testing.T, args ...string) planResult {
 	return r
 }
 
-// TestPlanQuestions asks what the help text asks.
+// TestPlanQuestions runs the questions of the help text.
 func TestPlanQuestions(t *testing.T) {
 	for _, c := range []struct {
 		args                  string
@@ -114,8 +114,8 @@ func TestPlanQuestions(t *testing.T) {
 	}
 }
 
-// TestPlanCommandsRun runs the commands that plans name, on a capture. Filters without a
-// window state the rate that was planned.
+// TestPlanCommandsRun runs the commands of plans on a capture. Filters without a window
+// report the planned rate.
 func TestPlanCommandsRun(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	ran := map[string]bool{}
@@ -158,7 +158,7 @@ func TestPlanCommandsRun(t *testing.T) {
 	}
 }
 
-// TestPlanFrom compares measurements with what the other commands say of a capture.
+// TestPlanFrom compares measurements with the results of other commands on a capture.
 func TestPlanFrom(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	packets := runDedup(t, exitDone, "--window", "none", "--method", "exact", in)
@@ -186,8 +186,8 @@ func TestPlanFrom(t *testing.T) {
 	}
 }
 
-// TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of 2100,
-// the first of all among them.
+// TestPlanFalseTime measures the rate of a stream with one packet of 1970 and one of
+// 2100. One of them is the first packet.
 func TestPlanFalseTime(t *testing.T) {
 	stream := randomStream(rand.New(rand.NewPCG(3, 3)), 300, 1, time.Second)
 	want := runPlan(t, "--from", writeStream(t, stream, 1), "--window", "1s").Measured
@@ -204,7 +204,8 @@ func TestPlanFalseTime(t *testing.T) {
 	}
 }
 
-// TestPlanUsage wants exit code 2, one line that helps, and nothing on stdout.
+// TestPlanUsage checks for exit code 2, one line that helps, and nothing on standard
+// output.
 func TestPlanUsage(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, c := range []struct {
@@ -215,7 +216,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--method lru --memory 64bit", "at least 512"},
 		{"--method magic", "timed, lru, rows, sbf"},
 		{"--method sbf --window 1s --elements 5", "cannot express"},
-		{"--k 4", "no method is named"},
+		{"--k 4", "name it with --method"},
 		{"--method timed --k 4", "follow from the memory"},
 		{"--window 10ms", "--rate, --link, --elements or --from"},
 		{"--of src --kind landmark", "--elements or --from"},
@@ -252,7 +253,7 @@ func TestPlanUsage(t *testing.T) {
 	}
 }
 
-// TestPlanFailures wants exit code 1 and one line.
+// TestPlanFailures checks for exit code 1 and one line.
 func TestPlanFailures(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
@@ -267,7 +268,7 @@ func TestPlanFailures(t *testing.T) {
 	}
 }
 
-// TestPlanDamaged plans for what is readable of a damaged capture.
+// TestPlanDamaged plans for the readable part of a damaged capture.
 func TestPlanDamaged(t *testing.T) {
 	whole, err := os.ReadFile(bundled("router-in.pcap"))
 	if err != nil {
@@ -283,7 +284,7 @@ func TestPlanDamaged(t *testing.T) {
 	}
 }
 
-// TestPlanNothingMeets prints the table, and says what would do.
+// TestPlanNothingMeets checks that a table appears, with what would be enough.
 func TestPlanNothingMeets(t *testing.T) {
 	out, _, code := run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
 	if code != exitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
@@ -294,7 +295,7 @@ func TestPlanNothingMeets(t *testing.T) {
 	}
 }
 
-// TestPlanPage wants a page that is well formed and names nothing outside of itself.
+// TestPlanPage checks that the page is well formed and self-contained.
 func TestPlanPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.html")
 	out, errs, code := run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
@@ -327,7 +328,7 @@ func TestPlanPage(t *testing.T) {
 	wellFormed(t, page)
 }
 
-// wellFormed reads a page as XML; the elements of HTML that have no end are closed before.
+// wellFormed parses a page as XML, after closing the HTML elements that have no end tag.
 func wellFormed(t *testing.T, page string) {
 	t.Helper()
 	page = strings.Replace(strings.TrimPrefix(page, "<!DOCTYPE html>\n"), `<meta charset="utf-8">`, `<meta charset="utf-8"/>`, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// asProgram tells the test binary to be flowdedup, so that signals, pipes and
-// exit codes are tested on a real process.
+// asProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
+// are tested on a real process.
 const asProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
 
 // asLimited runs main with the limits that a test asks for, where the system has any.
@@ -62,7 +62,8 @@ func bundled(name string) string {
 	return filepath.Join("..", "..", "..", "..", "testdata", "pcaps", name)
 }
 
-// longCapture has several sections, and more bytes than outputs buffer.
+// longCapture returns a capture with several sections, larger than the buffers of
+// outputs.
 func longCapture(t *testing.T) []byte {
 	t.Helper()
 	one, err := os.ReadFile(bundled("router-plain.pcapng"))
@@ -72,8 +73,8 @@ func longCapture(t *testing.T) []byte {
 	return bytes.Repeat(one, 2<<20/len(one))
 }
 
-// TestSignals interrupts a run that waits for a silent pipe: it must end, keep
-// what it had, and say so in its exit code.
+// TestSignals interrupts a run that waits for a silent pipe. It must end, keep what it
+// had, and return the right exit code.
 func TestSignals(t *testing.T) {
 	capture := longCapture(t)
 	for _, s := range []struct {
@@ -114,8 +115,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// waitForTemporary waits until the output has content under its temporary
-// name, that is until packets have gone through.
+// waitForTemporary waits until the temporary file has content, that is until packets have
+// gone through.
 func waitForTemporary(t *testing.T, dir string) {
 	t.Helper()
 	for range 500 {
@@ -133,7 +134,7 @@ func waitForTemporary(t *testing.T, dir string) {
 	t.Fatal("nothing was written")
 }
 
-// TestKilled leaves nothing under the final name.
+// TestKilled checks that a killed run leaves nothing under the final name.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.pcapng")
@@ -160,8 +161,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestPipes reads from and writes to pipes; a reader that leaves early ends
-// the run without a complaint.
+// TestPipes reads from and writes to pipes. A reader that leaves early ends the run
+// without a message.
 func TestPipes(t *testing.T) {
 	in, err := os.ReadFile(bundled("router-plain.pcapng"))
 	if err != nil {
@@ -212,7 +213,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// TestStdoutByPath keeps the summary out of the packets when standard output
+// TestStdoutByPath checks that the summary does not mix with packets if standard output
 // is named by its path.
 func TestStdoutByPath(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -231,7 +232,7 @@ func TestStdoutByPath(t *testing.T) {
 	}
 }
 
-// intoClosedPipe runs a command whose standard output nobody reads.
+// intoClosedPipe runs a command whose standard output is a closed pipe.
 func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -246,8 +247,8 @@ func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
 	return errs.String(), code
 }
 
-// TestClosedPipeCutsOthers wants a failure where a reader that leaves early ends another
-// output too, which has what was processed until then.
+// TestClosedPipeCutsOthers checks for a failure if a reader that leaves early cuts off
+// another output, which keeps what was processed so far.
 func TestClosedPipeCutsOthers(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	for _, args := range [][]string{
@@ -264,7 +265,7 @@ func TestClosedPipeCutsOthers(t *testing.T) {
 	}
 }
 
-// TestFullStdout tells once that standard output is full.
+// TestFullStdout checks for one message about a full standard output.
 func TestFullStdout(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -287,7 +288,7 @@ func TestQuietList(t *testing.T) {
 	}
 }
 
-// TestQuietTable prints what is printed without --quiet, unless a file takes the result.
+// TestQuietTable checks that --quiet prints the same result, unless a file takes it.
 func TestQuietTable(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	want, _, _ := run("distinct", in)
@@ -306,8 +307,8 @@ func TestQuietTable(t *testing.T) {
 	}
 }
 
-// TestWarningsBesideProgress warns on one goroutine while the line of progress
-// is drawn on another, for the race detector.
+// TestWarningsBesideProgress warns on one goroutine while another draws the progress
+// line, for the race detector.
 func TestWarningsBesideProgress(t *testing.T) {
 	e := &env{stderr: io.Discard}
 	p := &progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
@@ -341,8 +342,8 @@ func hourlyPcap(hours int) []byte {
 	return data
 }
 
-// TestDistinctStreams reads what is known of a pipe that stays open: windows that closed
-// since others needed their place, and first sightings.
+// TestDistinctStreams reads the output while the input pipe stays open: windows that
+// closed to make room, and first sightings.
 func TestDistinctStreams(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -390,7 +391,7 @@ func TestDistinctStreams(t *testing.T) {
 	}
 }
 
-// TestDistinctWindowName takes the name that --every had.
+// TestDistinctWindowName uses the former name of --every.
 func TestDistinctWindowName(t *testing.T) {
 	for _, span := range [][]string{{"none"}, {"15m"}, {"1h", "--slide", "10m"}} {
 		args := []string{"distinct", "--json", "--key", strings.Repeat("07", 32), bundled("router-plain.pcapng")}

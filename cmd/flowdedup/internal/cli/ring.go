@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// ringFlags say where and how to capture.
+// ringFlags define where and how packets are captured.
 type ringFlags struct {
 	conf   ring.Config
 	fanout string
@@ -24,7 +24,8 @@ type ringFlags struct {
 // fanouts are the names of ring.Fanout.
 var fanouts = []string{"hash", "cpu", "queue"}
 
-// What rings take with --forward, for a delay of a millisecond or two.
+// The size and the delay of ring blocks with --forward, for a latency of one or two
+// milliseconds.
 const (
 	forwardTimeout    = time.Millisecond
 	forwardBlockBytes = 64 << 10
@@ -42,9 +43,9 @@ func (f *ringFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Rings, "rings", 1, "`N` rings per interface, which share its packets")
 	f.fanout = fanouts[0]
 	fs.Var(newParsed(&f.fanout, f.fanout, "how", oneOf(fanouts...)), "fanout", "how rings share packets: by "+strings.Join(fanouts, ", "))
-	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "longest wait of a packet in a ring (with --forward 1ms)")
+	fs.Var(newParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", parseDelay), "block-timeout", "longest wait of a packet in a ring (1ms with --forward)")
 	fs.IntVarP(&c.SnapLen, "snaplen", "s", 0, "capture only `N` bytes of packets (0: all)")
-	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "promiscuous mode")
+	fs.BoolVar(&c.Promiscuous, "promiscuous", true, "capture in promiscuous mode")
 	fs.BoolVar(&c.IgnoreOutgoing, "ignore-outgoing", false, "ignore packets that this host sends")
 	fs.BoolVar(&c.HardwareTime, "hardware-time", false, "use timestamps of the network card, where it makes any")
 	fs.BoolVar(&c.Wait, "wait", false, "keep running while an interface is down or gone")
@@ -62,7 +63,8 @@ func (f *ringFlags) check() error {
 	return nil
 }
 
-// ringConfig returns how to capture; forwarded says that packets are waited for.
+// ringConfig returns how to capture. forwarded says that packets are forwarded and should
+// not wait.
 func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 	c := f.conf
 	c.Fanout = ring.Fanout(slices.Index(fanouts, f.fanout))
@@ -75,20 +77,20 @@ func (f *ringFlags) ringConfig(cmd *cobra.Command, forwarded bool) ring.Config {
 	return c
 }
 
-// registerTcpdump adds flags of tcpdump that have units of their own. Each sets what
-// another flag sets. -c, -i, -s, -w and -Z are plain short names.
+// registerTcpdump adds the flags of tcpdump that have units of their own. Each is another
+// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
 func (f *liveFlags) registerTcpdump(fs *pflag.FlagSet) {
 	fs.VarP(newParsed(&f.rotate.size, "", "MB", parseMegabytes), "rotate-megabytes", "C", "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)")
 	fs.VarP(newParsed(&f.rotate.every, "", "seconds", parseSeconds), "rotate-seconds", "G", "--rotate-every in seconds")
 	fs.VarP(newParsed(&f.rotate.keep, "", "N", parseCount), "rotate-files", "W", "--rotate-keep, with -C")
 	fs.VarP(newParsed(&f.conf.RingBytes, "", "KiB", parseKibibytes), "buffer-size", "B", "--ring-size in KiB")
-	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "--promiscuous=false")
+	fs.BoolVarP(&f.notPromiscuous, "no-promiscuous-mode", "p", false, "same as --promiscuous=false")
 	groupInput.add(fs, "no-promiscuous-mode")
 	groupOutput.add(fs, "rotate-megabytes", "rotate-seconds", "rotate-files")
 	groupAdvanced.add(fs, "buffer-size")
 }
 
-// sameFlags are pairs of flags that set the same, and exclude each other.
+// sameFlags are pairs of flags for one setting, which exclude each other.
 var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-C", "rotate-megabytes", "rotate-size"},
 	{"-G", "rotate-seconds", "rotate-every"},
@@ -97,8 +99,8 @@ var sameFlags = []struct{ short, tcpdump, ours string }{
 	{"-p", "no-promiscuous-mode", "promiscuous"},
 }
 
-// checkTcpdump refuses two values for one setting. It refuses -W where tcpdump does
-// something else: beside -G it ends the capture, or has no effect.
+// checkTcpdump rejects two values for one setting. It rejects -W where tcpdump does
+// something else: with -G it ends the capture, or has no effect.
 func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 	for _, s := range sameFlags {
 		if fs.Changed(s.tcpdump) && fs.Changed(s.ours) {
@@ -111,7 +113,7 @@ func (f *liveFlags) checkTcpdump(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// parseMegabytes reads the size that -C of tcpdump takes.
+// parseMegabytes reads a size as -C of tcpdump does.
 func parseMegabytes(s string) (int64, error) {
 	digits, unit := s, int64(1e6)
 	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Root returns the whole command line, as something to read: its commands do not run.
+// Root returns the command line for documentation; its commands must not be run.
 func Root() *cobra.Command { return newRoot(new(env)) }
 
 func newRoot(e *env) *cobra.Command {
@@ -38,14 +38,40 @@ properly and the summary is printed).`,
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(suggestFlag)
 	setHelp(root)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newDedup(e), newDistinct(e), newLive(e), newPlan(e), newVersion(e))
+	addCompletion(root)
 	return root
 }
 
-// unknownCommand names the nearest command for a mistyped one.
+// addCompletion adds cobra's command of completion scripts. Unlike cobra's it fails for
+// an unknown shell, with a usage error.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		panic("cli: " + err.Error()) // cobra has no such command any more
+	}
+	cmd.Args = unknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	for _, shell := range cmd.Commands() {
+		shell.Args = takesNoArguments
+	}
+}
+
+// takesNoArguments rejects all arguments.
+func takesNoArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
+	}
+	return nil
+}
+
+// unknownCommand rejects an unknown command, and names the nearest one.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -57,8 +83,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return &usageError{errors.New(msg + " (see flowdedup help)")}
 }
 
-// suggestFlag turns a flag error into a usage error that names the nearest
-// flag where one was mistyped.
+// suggestFlag makes an unknown flag a usage error that names the nearest flag.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -84,12 +109,7 @@ func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, Go version and platform",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
-			}
-			return nil
-		},
+		Args:  takesNoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(e.stdout, "flowdedup %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
@@ -97,7 +117,7 @@ func newVersion(e *env) *cobra.Command {
 	}
 }
 
-// version is the module's version, with the commit where the build knows it.
+// version returns the module's version, with the commit if the build knows it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// rotatedFiles returns the files that an output became, in order.
+// rotatedFiles returns the files of an output, in order.
 func rotatedFiles(t *testing.T, dir, stem string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, stem+"-*Z*"))
@@ -33,8 +33,8 @@ func readInTurn(t *testing.T, names []string) (all []record) {
 	return all
 }
 
-// TestRotate compares rotated outputs with those of one file, and has the tools of
-// others read each.
+// TestRotate compares rotated outputs with a single file, and reads each with other
+// tools.
 func TestRotate(t *testing.T) {
 	for _, c := range []struct {
 		name, ending string
@@ -76,7 +76,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// readByOthers has capinfos and tcpdump read files, if they are there.
+// readByOthers reads files with capinfos and tcpdump, if they are installed.
 func readByOthers(t *testing.T, names []string) {
 	t.Helper()
 	if capinfos, err := exec.LookPath("capinfos"); err == nil {
@@ -92,7 +92,8 @@ func readByOthers(t *testing.T, names []string) {
 	}
 }
 
-// plainCapture tells files that libpcap reads: not compressed, of one link type.
+// plainCapture reports whether libpcap can read a file: not compressed, and of one link
+// type.
 func plainCapture(name string) bool {
 	src, err := pcapfile.Open(name, pcapfile.Options{})
 	if err != nil {
@@ -112,8 +113,8 @@ func plainCapture(name string) bool {
 	return err == io.EOF && (ending == ".pcap" || ending == ".pcapng")
 }
 
-// TestRotateKeeps removes the oldest files, those of runs before it too, and nothing
-// else.
+// TestRotateKeeps checks that the oldest files are removed, including those of earlier
+// runs, and nothing else.
 func TestRotateKeeps(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--window", "n:1", bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
@@ -138,7 +139,7 @@ func TestRotateKeeps(t *testing.T) {
 	compareRecords(t, "the last file of the second run", readAll(t, second), want)
 }
 
-// TestRotateKilled leaves complete files alone under final names.
+// TestRotateKilled checks that only complete files have final names.
 func TestRotateKilled(t *testing.T) {
 	one, err := os.ReadFile(bundled("router-plain.pcapng"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// sharedDir is where the captures with independent answers lie: beside the
+// sharedDir is the folder of captures with independent answers. It lies beside the
 // project, not in it.
 func sharedDir(t *testing.T) string {
 	t.Helper()
@@ -130,8 +130,8 @@ func sharedFiles(t *testing.T, dir string) (map[string]answers, []string) {
 	return files, names
 }
 
-// moreCopies are copies without IP that the independent parser, which compares such
-// frames whole, does not find, by file.
+// moreCopies are copies without IP that the independent parser does not find, because it
+// compares such frames whole; by file.
 var moreCopies = map[string]struct {
 	inf                      uint64
 	anchoredLast, slidingAbs map[string]uint64
@@ -140,8 +140,8 @@ var moreCopies = map[string]struct {
 	"pcapparser__wireshark_samples-test.pcapng": {1, map[string]uint64{"60": 17}, map[string]uint64{"60": 33}},
 }
 
-// TestSharedDedup compares counts and duplicates of every shared capture with
-// the independent parser's.
+// TestSharedDedup compares the counts and duplicates of every shared capture with those
+// of the independent parser.
 func TestSharedDedup(t *testing.T) {
 	dir := sharedDir(t)
 	files, names := sharedFiles(t, dir)
@@ -186,7 +186,7 @@ func check(t *testing.T, what string, r dedupResult, a answers, dups uint64) {
 	}
 }
 
-// TestSharedRefresh compares the sliding meaning of the window.
+// TestSharedRefresh compares windows that slide (--refresh).
 func TestSharedRefresh(t *testing.T) {
 	dir := sharedDir(t)
 	files, names := sharedFiles(t, dir)
@@ -208,9 +208,8 @@ func TestSharedRefresh(t *testing.T) {
 	}
 }
 
-// judges names the oracle for files on which the two disagree; the reasons are
-// those that the shared set's own description gives. All others are judged by
-// both.
+// judges names the oracle to use for files on which the two disagree, with the reasons
+// from the description of the shared set. All other files are compared with both.
 var judges = map[string]struct{ oracle, reason string }{
 	"derived__mix-a1.pcap":                                {"py", "tshark takes the last 4 bytes of SCTP in FabricPath for a frame check sequence"},
 	"libpcap__pcap-invalid-version-1.pcap":                {"py", "Wireshark refuses version 1.x"},

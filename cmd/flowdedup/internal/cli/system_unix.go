@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// minOpenFiles is how many descriptors the smallest run needs. With fewer than eight the Go
-// runtime ends the process in its own way.
+// minOpenFiles is how many descriptors the smallest run needs. With fewer than eight the
+// Go runtime ends the process without a message of ours.
 const minOpenFiles = 16
 
-// checkOpenFiles returns an error if so few files may be open that nothing works.
+// checkOpenFiles returns an error if the limit of open files is too low for any run.
 func checkOpenFiles() error {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < minOpenFiles {

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestUsageErrors wants exit code 2, one line that helps, and nothing on
-// stdout.
+// TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
+// output.
 func TestUsageErrors(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, c := range []struct {
@@ -35,6 +35,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"dedup", in, "-x"}, "in -x (see flowdedup dedup --help)"},
 		{[]string{"help", "dedupe"}, `did you mean "dedup"?`},
 		{[]string{"help", "nothing"}, `unknown command "nothing"`},
+		{[]string{"completion", "zhs"}, `unknown command "zhs"`},
+		{[]string{"completion", "bash", "x"}, "takes no arguments"},
+		{[]string{"version", "x"}, "takes no arguments"},
+		{[]string{"live", "-i", "lo", "-W", "3"}, "-W needs -C"},
+		{[]string{"plan", "--k", "3"}, "--method"},
 		{[]string{"dedup", in, "--window", "soon"}, "window"},
 		{[]string{"dedup", in, "--window", "-1s"}, "window"},
 		{[]string{"dedup", in, "--identity", "l4"}, "l3"},
@@ -88,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestFailures wants exit code 1 and a line that names the file.
+// TestFailures checks for exit code 1 and a line that names the file.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -108,7 +113,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFullDisk wants an error in place of a summary.
+// TestFullDisk checks for an error instead of a summary.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")
@@ -121,7 +126,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestMissingInputAmongOthers processes the others and fails in the end.
+// TestMissingInputAmongOthers checks that the other inputs are processed, and that the
+// run fails at the end.
 func TestMissingInputAmongOthers(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	alone := runDedup(t, exitDone, in)
@@ -131,8 +137,8 @@ func TestMissingInputAmongOthers(t *testing.T) {
 	}
 }
 
-// TestHelpFits keeps help texts within a terminal's 79 columns, and complete:
-// every command has an example, every flag a line.
+// TestHelpFits checks that help fits into 79 columns and is complete: every command has
+// an example, every flag a line.
 func TestHelpFits(t *testing.T) {
 	for _, command := range []string{"dedup", "distinct", "live", "plan", "version"} {
 		short, _, shortCode := run(command, "-h")
@@ -173,7 +179,7 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 }
 
-// parseLive returns what a command line of live asks for, or what is wrong with it.
+// parseLive parses a command line of live.
 func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
 	t.Helper()
 	f, cmd := &liveFlags{}, &cobra.Command{}
@@ -184,7 +190,7 @@ func parseLive(t *testing.T, line string) (*liveFlags, *cobra.Command, error) {
 	return f, cmd, f.check(cmd)
 }
 
-// TestTcpdumpFlags gives tcpdump's short flags the meaning that they have there.
+// TestTcpdumpFlags checks that the short flags of tcpdump mean the same here.
 func TestTcpdumpFlags(t *testing.T) {
 	f, cmd, err := parseLive(t, "-pC 100 -W 5 -s 96 -B 4096 -Z nobody -c 10 -w out.pcapng")
 	if err != nil {
@@ -247,7 +253,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestDaysEverywhere gives days to each flag that takes a duration.
+// TestDaysEverywhere checks that each flag of a duration accepts days.
 func TestDaysEverywhere(t *testing.T) {
 	durations := 0
 	for _, cmd := range newRoot(&env{}).Commands() {
@@ -275,7 +281,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestCSVKeepsInput refuses a CSV file in the place of a capture.
+// TestCSVKeepsInput checks that a CSV file cannot replace a capture.
 func TestCSVKeepsInput(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.pcapng")
 	data, err := os.ReadFile(bundled("router-plain.pcapng"))
@@ -294,7 +300,7 @@ func TestCSVKeepsInput(t *testing.T) {
 	}
 }
 
-// TestNoMemoryForWindow wants an error for a counter that cannot be made.
+// TestNoMemoryForWindow checks for an error if a counter cannot be made.
 func TestNoMemoryForWindow(t *testing.T) {
 	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
 	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
@@ -302,7 +308,8 @@ func TestNoMemoryForWindow(t *testing.T) {
 	}
 }
 
-// TestGroups wants each flag of our commands under a heading, where --help has it once.
+// TestGroups checks that each flag of our commands has a heading, and appears there once
+// in --help.
 func TestGroups(t *testing.T) {
 	for _, cmd := range newRoot(&env{}).Commands() {
 		if !hasGroups(cmd.LocalFlags()) {
@@ -326,7 +333,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestShortHelp shows what most runs need, whatever stands beside -h.
+// TestShortHelp checks that -h shows the main flags, whatever other flags stand beside
+// it.
 func TestShortHelp(t *testing.T) {
 	want, errs, code := run("dedup", "-h")
 	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
@@ -372,8 +380,8 @@ func writeRaw(t *testing.T, packets ...string) string {
 	return name
 }
 
-// TestTunnelsNoticed points to identity inner where most packets are in tunnels, and
-// where that would change something.
+// TestTunnelsNoticed checks that identity inner is suggested if most packets are in
+// tunnels, and only if it would change something.
 func TestTunnelsNoticed(t *testing.T) {
 	const address = "\x0a\x00\x00\x01\x0a\x00\x00\x02"
 	const plain = "\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00" + address + "\x00\x05\x00\x06\x00\x08\x00\x00"

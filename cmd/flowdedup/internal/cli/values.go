@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// parsed is a flag value that is checked while the command line is read, so that a wrong
-// one is a usage error.
+// parsed is a flag value that is checked while the command line is parsed, so that a
+// wrong value is a usage error.
 type parsed[T any] struct {
 	value *T
 	parse func(string) (T, error)
@@ -94,7 +94,7 @@ func parseShare(s string) (float64, error) {
 	return p, nil
 }
 
-// maxAmount bounds numbers and rates: beyond it floating point does not count by one.
+// maxAmount bounds numbers and rates: above it floating point cannot count by one.
 const maxAmount = 1 << 53
 
 // parseAmount reads a positive number with an optional k, M, G or T for powers of a
@@ -146,15 +146,14 @@ func parseBits(s string) (int, error) {
 	return 8 * n, nil
 }
 
-// maxBits is the largest memory that can be planned for: 8 TiB, less on 32-bit
-// machines.
+// maxBits is the largest memory to plan for: 8 TiB, less on 32-bit machines.
 const maxBits = min(1<<46, math.MaxInt)
 
-// maxWorkers bounds the memory of batches under way, 2 MiB for each worker. One goroutine
-// reads, and keeps fewer workers than these busy.
+// maxWorkers bounds the memory of batches in flight, 2 MiB per worker. The one goroutine
+// that reads cannot keep this many workers busy.
 const maxWorkers = 16
 
-// defaultWorkers returns what --workers 0 stands for.
+// defaultWorkers returns the number of workers for --workers 0.
 func defaultWorkers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }
 
 func parseWorkers(s string) (int, error) {
@@ -172,8 +171,8 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New("must be a duration such as 30s, 15m, 1h, 1d or 1d12h")
 
-// parseDuration reads a duration as time.ParseDuration does. It may begin with whole days
-// of 24 hours: 1d, 1d12h. All flags of durations use it.
+// parseDuration reads a duration as time.ParseDuration does, optionally with whole days
+// of 24 hours in front: 1d, 1d12h. All flags of durations use it.
 func parseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
@@ -194,7 +193,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// parseEvery reads a duration that must be positive.
+// parseEvery reads a positive duration.
 func parseEvery(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err != nil || d <= 0 {
@@ -203,7 +202,7 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseDelay reads a duration that may be 0.
+// parseDelay reads a duration that is not negative.
 func parseDelay(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
 	if err == nil && d < 0 {
@@ -212,7 +211,7 @@ func parseDelay(s string) (time.Duration, error) {
 	return d, err
 }
 
-// parseWindow reads a window; its duration may have days.
+// parseWindow reads a window. Its duration may have days.
 func parseWindow(s string) (window.Window, error) {
 	if d, err := parseDuration(s); err == nil {
 		s = d.String()

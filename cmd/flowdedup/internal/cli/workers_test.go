@@ -26,7 +26,7 @@ type workersInput struct {
 	chunk int
 }
 
-// workersInputs are all shared captures, the hostile ones too, some together, and
+// workersInputs are all shared captures, including hostile ones and several together, and
 // generated streams. Batches are so small that workers get many.
 func workersInputs(t *testing.T) (all []workersInput) {
 	t.Helper()
@@ -72,7 +72,7 @@ func fileSize(t *testing.T, name string) int64 {
 	return st.Size()
 }
 
-// TestWorkers compares what any number of workers put out, byte by byte.
+// TestWorkers compares the output of several numbers of workers, byte by byte.
 func TestWorkers(t *testing.T) {
 	for _, in := range workersInputs(t) {
 		t.Run(filepath.Base(in.names[0]), func(t *testing.T) {
@@ -95,7 +95,7 @@ func (in workersInput) options(warnings *bytes.Buffer) input.Options {
 	return input.Options{ChunkSize: in.chunk, Warn: func(err error) { fmt.Fprintln(warnings, err) }}
 }
 
-// dedupText returns all that a run says and writes.
+// dedupText returns everything that a run of dedup prints and writes.
 func dedupText(t *testing.T, in workersInput, workers int) string {
 	t.Helper()
 	var warnings bytes.Buffer

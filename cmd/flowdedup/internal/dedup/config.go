@@ -16,15 +16,15 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Config says what a run does. Everything in it is checked by the caller.
+// Config says what a run does. The caller has checked everything in it.
 type Config struct {
 	Inputs     []string
 	Input      input.Options
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
-	// Rotate makes several files of each, where it has a size or an interval.
+	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
-	Log    *slog.Logger // is told what goes wrong with files that are complete
+	Log    *slog.Logger // gets problems of files that are complete
 
 	Identity flow.IdentityConfig
 	Digest   string // "aes" or "highway"
@@ -40,11 +40,11 @@ type Config struct {
 	Refresh bool
 	Across  bool
 
-	// Live says that packets do not wait: a filter that grows does so when its memory is
-	// there, and not at a certain packet.
+	// Live says that packets cannot wait: a filter grows when its memory is ready, and
+	// not at a fixed packet.
 	Live bool
 
-	Workers int // goroutines that share the work, at least 1; what comes out does not depend on it
+	Workers int // goroutines that share the work, at least 1; the output does not depend on it
 }
 
 func (c *Config) digester() digest.MessageDigester {
@@ -83,9 +83,12 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	})
 }
 
-// checkMemory returns an error, which wraps engine.ErrMemory, if there is less memory than was
-// asked for: to take it would end in swapping, or in this process being killed.
+// checkMemory returns an error that wraps engine.ErrMemory if the machine has less free
+// memory than the user asked for. Taking it would swap, or get this process killed.
 func (c *Config) checkMemory() error {
+	if c.Memory == 0 {
+		return nil
+	}
 	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
 		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
 			show.Bytes(c.Memory), show.Bytes(left))

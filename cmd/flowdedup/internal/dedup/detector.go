@@ -20,8 +20,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Detector tells the copies of a stream from other packets, and counts what happens: what
-// the batches of a run have in common.
+// Detector finds the copies in a stream, and counts what happens. The batches of a run
+// share it.
 type Detector struct {
 	cfg     *Config
 	copies  *dedup.Detector
@@ -29,9 +29,9 @@ type Detector struct {
 	tunnels flow.TunnelSample
 }
 
-// New makes the filter that cfg asks for, and for which inputBytes counts if
-// that is not 0. Of cfg, which must not change any more, it needs nothing that is about
-// inputs and outputs. Errors are those of the engine.
+// New makes the filter that cfg asks for. inputBytes helps to choose its size; 0 is
+// unknown. New ignores the inputs and outputs of cfg, which must not change afterwards.
+// Errors are those of the engine.
 func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	filter, err := cfg.filter(inputBytes)
 	if err != nil {
@@ -40,7 +40,7 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	return newDetector(cfg, filter, nil), nil
 }
 
-// newDetector makes one of a filter that may know packets of these points.
+// newDetector makes a detector around a filter that may remember packets of these points.
 func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
 	cfg.prepareFilter(filter)
 	copies := dedup.NewWith(dedup.Parts{
@@ -49,16 +49,16 @@ func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CaptureP
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
 
-// prepareFilter tells a filter what kind of run it is in.
+// prepareFilter sets the filter up for the kind of run.
 func (c *Config) prepareFilter(filter engine.PacketFilter) {
 	if f, ok := filter.(interface{ GrowWhenReady() }); ok && c.Live {
 		f.GrowWhenReady()
 	}
 }
 
-// Populate has the system hand over the filter's memory now, where that has a bound. Else it
-// does so as packets come, and none may be able to wait for as long. It returns the error of
-// ctx, if that ends before.
+// Populate makes the system allocate the filter's memory now, if that memory has a bound.
+// Otherwise the first packets would wait for it. It returns ctx's error if ctx ends
+// first.
 func (d *Detector) Populate(ctx context.Context) error {
 	if f, ok := d.copies.Filter().(interface{ Populate(context.Context) error }); ok {
 		return f.Populate(ctx)
@@ -66,7 +66,7 @@ func (d *Detector) Populate(ctx context.Context) error {
 	return nil
 }
 
-// NewPackets makes what one batch at a time is compared with.
+// NewPackets returns what one batch at a time needs.
 func (d *Detector) NewPackets() *Packets {
 	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
 }
@@ -76,8 +76,8 @@ func (d *Detector) NewDecoder() *flow.Decoder {
 	return flow.NewDecoder(flow.DecoderConfig{Inner: d.cfg.Identity.Kind == flow.Inner})
 }
 
-// Summary returns what was found so far, in the given time. It must not be called while
-// verdicts are made.
+// Summary returns the results so far. elapsed is the duration of the run. It must not be
+// called concurrently with Verdicts.
 func (d *Detector) Summary(elapsed time.Duration) Summary {
 	stats := d.copies.Stats()
 	s := d.stats.close(elapsed)
@@ -95,41 +95,40 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	return s
 }
 
-// Close gives the filter's memory back; Summary still works.
+// Close frees the filter's memory. Summary still works.
 func (d *Detector) Close() error { return d.copies.Close() }
 
 // Fill returns the share of the filter's memory that is in use: see
 // engine.PacketStats.
 func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 
-// Packets are those of one batch on their way to verdicts, as dedup.BatchDetector are, and are
-// counted on the way.
+// Packets are the packets of one batch on their way to verdicts (see
+// capture/dedup.Packets), with their counts.
 type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
 	stats    batchStats
 }
 
-// Reset makes room for a batch of n packets.
+// Reset prepares for a batch of n packets.
 func (p *Packets) Reset(n int) {
 	p.packets.Reset(n)
 	p.stats = newBatchStats()
 }
 
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
-// packets are to be read, in their order.
+// packets must be read, in order.
 func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	digests := p.packets.Read(b, from, to)
 	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
 	return digests
 }
 
-// Times returns the times of the packets, as far as they may be relied on: of those that were read.
+// Times returns the usable times of the packets that were read.
 func (p *Packets) Times() []int64 { return p.packets.Times() }
 
-// Verdicts compares the packets, and returns a bitmap of those that are copies, which is
-// valid until the next Reset. Batches are compared one after another, in the order of
-// their stream.
+// Verdicts returns a bitmap of the packets that are copies, valid until the next Reset.
+// Batches must come one after another, in the order of their stream.
 func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	drop = p.packets.Judge(b)
@@ -143,22 +142,22 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
 // ErrNoSnapshot is returned for a filter that cannot be saved.
 var ErrNoSnapshot = errors.New("this method cannot be saved")
 
-// SavedStats are the counts of a run for another one to go on with.
+// SavedStats are the counts of a run, for the run that resumes it.
 type SavedStats struct {
 	Packets, Bytes                      uint64
 	NonIP, Snapped, OutOfOrder, Untimed uint64
 	First, Last                         int64
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
-	// Points are the places of packets, by the numbers that the filter knows them by.
+	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points []flow.CapturePoint
 }
 
-// label names the elements of the filter in its snapshot.
+// label identifies the elements of the filter in its snapshot.
 func (c *Config) label() string { return "packets, " + c.Digest }
 
-// Save writes the filter for Resume, and returns the counts. It must not be
-// called while verdicts are made. Errors are those of w, or ErrNoSnapshot.
+// Save writes the filter for Resume, and returns the counts. It must not be called
+// concurrently with Verdicts. Errors are those of w, or ErrNoSnapshot.
 func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 	f, ok := d.copies.Filter().(interface {
 		Snapshot(w io.Writer, secret secret.Secret, label string) error
@@ -174,8 +173,8 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
-// Resume goes on where Judging.Save left off. It reads nothing behind what that
-// wrote. Errors are those of r and of the engine.
+// Resume continues where Detector.Save left off. It reads exactly what Save wrote. Errors
+// are those of r and of the engine.
 func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	filter, err := cfg.restore(r)
 	if err != nil {
@@ -210,7 +209,7 @@ func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
 	return packetFilter(window.RestoreTimed(r, restore))
 }
 
-// packetFilter keeps a nil pointer from becoming a filter that is not nil.
+// packetFilter prevents a nil pointer from becoming a non-nil interface.
 func packetFilter[F engine.PacketFilter](f F, err error) (engine.PacketFilter, error) {
 	if err != nil {
 		return nil, err

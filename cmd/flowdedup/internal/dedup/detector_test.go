@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// TestSavedStays saves a run in its middle: what was saved is of that moment, whatever
-// comes later, and another run goes on from it.
+// TestSavedStays saves a run in its middle. What was saved does not change afterwards,
+// and another run continues from it.
 func TestSavedStays(t *testing.T) {
 	window, err := window.Parse("1h")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestSavedStays(t *testing.T) {
 	}
 }
 
-// TestSavedMethods goes on with filters of methods for measurements.
+// TestSavedMethods resumes filters of methods for experiments.
 func TestSavedMethods(t *testing.T) {
 	for _, c := range []struct {
 		method, window string

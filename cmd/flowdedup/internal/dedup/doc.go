@@ -1,4 +1,3 @@
-// Package dedup runs the removal of duplicate packets from a stream: it wires
-// sources, identities, digests, a filter and writers together, and counts what
-// happens.
+// Package dedup removes duplicate packets from a stream: it connects sources, identities,
+// digests, a filter and outputs, and counts what happens.
 package dedup

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// MethodTimers is the name of the method that window.Timers is.
+// MethodTimers is the name of the method of window.Timers.
 const MethodTimers = "timers"
 
-// Params are the parameters of a method, by the names that "plan" prints. Those that are
-// missing are the method's own choice.
+// Params are the parameters of a method, by the names that "plan" prints. The method
+// chooses those that are missing.
 type Params map[string]int
 
-// methodParams returns the names of the parameters that a method has, none for most.
+// methodParams returns the names of the parameters of a method; most have none.
 func methodParams(method string) []string {
 	switch {
 	case method == MethodTimers:
@@ -33,7 +33,7 @@ func methodParams(method string) []string {
 	return nil
 }
 
-// HasParam tells whether a method has a parameter of that name.
+// HasParam reports whether a method has a parameter of that name.
 func HasParam(method, name string) bool { return slices.Contains(methodParams(method), name) }
 
 // ParseParams reads "K=3,P=10,Max=3", with names in any case.
@@ -53,7 +53,7 @@ func ParseParams(text string) (Params, error) {
 	return p, nil
 }
 
-// canonical returns a parameter's name as methods have it.
+// canonical returns the spelling that methods use for a parameter's name.
 func canonical(name string) string {
 	plain := strings.NewReplacer(" ", "-", "_", "-").Replace(name)
 	for _, known := range []string{"K", "P", "Max", "cells", "cell-bits", "counter-bits", "equal"} {
@@ -64,7 +64,7 @@ func canonical(name string) string {
 	return name
 }
 
-// String returns what ParseParams reads, in order.
+// String returns the text that ParseParams reads, sorted by name.
 func (p Params) String() string {
 	var words []string
 	for _, name := range p.names() {
@@ -75,8 +75,8 @@ func (p Params) String() string {
 
 func (p Params) names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// CheckMethod returns an error if the method does not go with its parameters, the window
-// and the rate of false positives. Errors about values wrap those of the engine.
+// CheckMethod returns an error if the method does not fit its parameters, the window or
+// the false positive rate. Errors about values wrap those of the engine.
 func (c *Config) CheckMethod() error {
 	known := methodParams(c.Method)
 	for _, name := range c.Params.names() {
@@ -100,7 +100,7 @@ func (c *Config) CheckMethod() error {
 	return nil
 }
 
-// timers returns the configuration of timers in so much memory.
+// timers returns the configuration of timers for a size of memory.
 func (c *Config) timers(memory int) window.TimersConfig {
 	return window.TimersConfig{
 		Window: c.Window, Memory: memory, Refresh: c.Refresh,
@@ -108,8 +108,8 @@ func (c *Config) timers(memory int) window.TimersConfig {
 	}
 }
 
-// stream returns the configuration of a method without a window in so much memory. The
-// error says which shapes rows have.
+// stream returns the configuration of a method without a window for a size of memory. Its
+// error names the possible shapes of rows.
 func (c *Config) stream(memory int) (stream.Config, error) {
 	s := stream.Config{
 		Method: c.Method, Memory: memory, FPR: c.FPR,

@@ -13,15 +13,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Run de-duplicates the inputs. The summary is valid whatever the error is; its
-// Method is empty if the run ended before inputs and outputs were open.
+// Run de-duplicates the inputs. The summary is valid with every error; its Method is
+// empty if the run ended before inputs and outputs were open.
 //
-// The error is the context's when that was done: what was read until then is
-// processed and written. Inputs that are damaged, or cannot be opened or read, give an
-// error that holds a *capture.InputError, *fs.PathError or *capture.ReadError for each,
-// again with everything else written. After any such end a file that exists stays as it
-// was, and a *sink.KeptError says where the packets are. Where not one packet could be read
-// nothing is written.
+// The error is the context's if that ended the run: then what was read before is
+// processed and written. For each input that is damaged, or cannot be opened or read, it
+// holds a *capture.InputError, *fs.PathError or *capture.ReadError; everything else is
+// written. After an error existing files stay as they were, and a *sink.KeptError says
+// where the packets are. If no packet could be read, nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -49,29 +48,29 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 }
 
 const (
-	// muchMemory takes seconds to have.
+	// muchMemory takes seconds to allocate.
 	muchMemory = 4 << 30
-	// inputShare is how much memory each byte of input touches, at least: a packet
-	// of 64 bytes or more a page of 2 MiB.
+	// inputShare is how much memory each byte of input touches, at least: a packet of 64
+	// bytes or more touches a page of 2 MiB.
 	inputShare = 2 << 20 / 64
 )
 
-// prepare takes the memory of a large filter, which a run that touches it a page at a time
-// would wait for without a word, and a signal with it. Inputs of so many bytes, or an
-// unknown number if that is 0, may be too small to touch most of it.
+// prepare allocates the memory of a large filter at once. Otherwise the run would wait
+// for one page at a time, without a message and without reacting to a signal. Inputs of
+// inputBytes (0 if unknown) may be too small to touch most of the memory.
 func (d *Detector) prepare(ctx context.Context, inputBytes int64) error {
 	cfg := d.cfg
 	if int64(cfg.Memory) < muchMemory || inputBytes > 0 && inputBytes < int64(cfg.Memory/inputShare) {
 		return nil
 	}
 	if cfg.Input.Warn != nil {
-		cfg.Input.Warn(fmt.Errorf("taking %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
+		cfg.Input.Warn(fmt.Errorf("allocating %s of memory first, which may take a while", show.Bytes(cfg.Memory)))
 	}
 	return d.Populate(ctx)
 }
 
-// end completes the outputs. Without a clean end, files that exist stay as they were, and
-// where nothing was read there is nothing to keep.
+// end completes the outputs. After an unclean end existing files stay as they were, and
+// if nothing was read there is nothing to keep.
 func (r *runner) end(err error, in *input.Stream) error {
 	switch {
 	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
@@ -82,7 +81,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 	return errors.Join(err, r.outputs.Keep())
 }
 
-// runner is what the batches of a run have in common.
+// runner is what the batches of a run share.
 type runner struct {
 	detector *Detector
 	outputs  *sink.Set
@@ -109,8 +108,8 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
 }
 
-// step is how many packets go through decoding and digests at a time: the arrays
-// in between stay in the first-level cache.
+// step is how many packets are decoded and digested at a time. The arrays in between then
+// stay in the first-level cache.
 const step = 512
 
 // task is the work on one batch.
@@ -129,12 +128,12 @@ func (t *task) Prepare(b *capture.Batch) {
 	}
 }
 
-// Apply tells the copies.
+// Apply finds the copies.
 func (t *task) Apply(b *capture.Batch) error {
 	t.drop = t.packets.Verdicts(b)
 	t.run.inputs.add(b, t.drop)
 	return nil
 }
 
-// Write writes the packets that go somewhere.
+// Write hands the packets to the outputs.
 func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }

@@ -10,8 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Summary is what a run found; its JSON form is part of the command line's
-// contract.
+// Summary is the result of a run; its JSON form is part of the command line's contract.
 type Summary struct {
 	PacketsIn  uint64 `json:"packets_in"`
 	PacketsOut uint64 `json:"packets_out"`
@@ -21,7 +20,7 @@ type Summary struct {
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
 	Snapped    uint64 `json:"snapped"` // packets captured in part
-	// OutOfOrder counts packets older than the one before them.
+	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
 	Damaged     bool   `json:"damaged"`
@@ -37,27 +36,28 @@ type Summary struct {
 	MemoryBytes          int               `json:"memory_bytes"`
 	PredictedFPR         float64           `json:"predicted_fpr"`
 	EvictedLive          uint64            `json:"evicted_live"`
-	// LateForgotten counts packets kept whose time went back behind what was forgotten.
+	// LateForgotten counts kept packets whose time is older than what the filter still
+	// remembers.
 	LateForgotten    uint64  `json:"late_forgotten"`
 	Seconds          float64 `json:"seconds"`
 	PacketsPerSecond float64 `json:"packets_per_second"`
-	// Inputs are those that were opened, in the order of the command line, nil for one.
+	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
-	// Files counts those that outputs which rotate have written, nil without any.
+	// Files counts the files of rotating outputs; nil without any.
 	Files *uint64 `json:"files,omitempty"`
 
-	// SuggestedMemory is what would have kept EvictedLive near 0, in bytes.
+	// SuggestedMemory is the memory, in bytes, that would have kept EvictedLive near 0.
 	SuggestedMemory int `json:"-"`
-	// Late says more of LateForgotten.
+	// Late details LateForgotten.
 	Late engine.LateStats `json:"-"`
-	// SharedPoints counts packets whose capture point shares its number with others, since
-	// there are too many.
+	// SharedPoints counts packets whose capture point shares its number with others,
+	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
-	// SkippedBlocks counts pcapng blocks that could not be carried over into a
-	// file of merged inputs.
+	// SkippedBlocks counts pcapng blocks that could not be copied into a file of merged
+	// inputs.
 	SkippedBlocks uint64 `json:"-"`
-	// InTunnels is the share of packets in tunnels that identity l3 leaves closed, and
-	// Tunnels which these are, the most frequent one first.
+	// InTunnels is the share of packets in tunnels that identity l3 does not open.
+	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
 }
@@ -72,8 +72,7 @@ type runStats struct {
 
 func newRunStats() *runStats { return &runStats{batches: newBatchStats()} }
 
-// batch enters the next packets of the stream, and of which drop says that they are
-// duplicates.
+// batch adds the next packets of the stream. drop marks the duplicates.
 func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow.Protocol, drop []uint64) {
 	k.batches.add(t)
 	for w, word := range drop {
@@ -106,7 +105,7 @@ func (k *runStats) close(elapsed time.Duration) Summary {
 	return s
 }
 
-// batchStats counts what a run of packets shows without a look at any other.
+// batchStats counts what is visible in a batch alone.
 type batchStats struct {
 	count, bytes                        uint64
 	nonIP, snapped, outOfOrder, untimed uint64
@@ -115,8 +114,8 @@ type batchStats struct {
 
 func newBatchStats() batchStats { return batchStats{first: capture.NoTime, last: capture.NoTime} }
 
-// packets enters packets behind those entered before. It takes two passes, each of which
-// has registers for all that it counts.
+// packets adds packets behind those added before. It takes two passes, each of which
+// keeps its counts in registers.
 func (t *batchStats) packets(frames []capture.Frame, protocols []flow.Protocol) {
 	if t.last == capture.NoTime {
 		t.first = firstTime(frames)
@@ -125,8 +124,8 @@ func (t *batchStats) packets(frames []capture.Frame, protocols []flow.Protocol) 
 	t.sizes(frames, protocols)
 }
 
-// clock goes through the times. Its one branch is on what holds for all packets of a
-// capture or for none.
+// clock counts times. Its one branch depends on what holds for all packets of most
+// captures, or for none.
 func (t *batchStats) clock(frames []capture.Frame) {
 	last, outOfOrder, untimed := t.last, uint64(0), uint64(0)
 	for i := range frames {
@@ -147,7 +146,7 @@ func (t *batchStats) clock(frames []capture.Frame) {
 	t.outOfOrder += outOfOrder
 }
 
-// sizes goes through lengths and protocols.
+// sizes counts lengths and protocols.
 func (t *batchStats) sizes(frames []capture.Frame, protocols []flow.Protocol) {
 	protocols = protocols[:len(frames)]
 	var bytes, snapped, nonIP uint64
@@ -174,7 +173,7 @@ func firstTime(frames []capture.Frame) int64 {
 	return capture.NoTime
 }
 
-// add enters the packets of another batch behind those entered before.
+// add appends the counts of another batch.
 func (t *batchStats) add(next *batchStats) {
 	t.count += next.count
 	t.bytes += next.bytes
@@ -194,19 +193,19 @@ func (t *batchStats) add(next *batchStats) {
 	t.last = next.last
 }
 
-// InputCount is what came from one input. Which of its packets no other input has seen
-// is not among it: a filter remembers that a packet was kept, and not where its copies
-// turned up, so that in constant memory it can be told of copies only.
+// InputCount counts the packets of one input. It does not say which packets no other
+// input has: the filter remembers that a packet was kept, but not where its copies came
+// from, so constant memory allows this for copies only.
 type InputCount struct {
 	Input      string `json:"input"` // the name as the user gave it; "stdin" for "-"
 	Packets    uint64 `json:"packets"`
 	Duplicates uint64 `json:"duplicates"`
 }
 
-// byInput counts packets by the input that they came from.
+// byInput counts packets by input.
 type byInput []InputCount
 
-// newByInput returns counts for inputs of these names, or nil if they are not several.
+// newByInput returns counts for inputs of these names, nil for fewer than two.
 func newByInput(names []string) byInput {
 	if len(names) < 2 {
 		return nil
@@ -218,7 +217,7 @@ func newByInput(names []string) byInput {
 	return counts
 }
 
-// add enters the packets of a batch, of which drop says that they are duplicates.
+// add adds the packets of a batch. drop marks the duplicates.
 func (c byInput) add(b *capture.Batch, drop []uint64) {
 	if c == nil {
 		return
@@ -239,7 +238,7 @@ func (c byInput) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
-// inputOf returns the number of the input that frame i came from.
+// inputOf returns the number of the input of frame i.
 func inputOf(b *capture.Batch, i int) int {
 	return b.Sections[b.Interfaces[b.Frames[i].Interface].Section].Input
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Config says what a run counts. Everything in it is checked by the caller.
+// Config says what a run counts. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
 	Input  input.Options
@@ -19,7 +19,7 @@ type Config struct {
 	Keys  []flow.KeyConfig
 	Inner bool
 
-	// What follows is as in multikey.Config.
+	// The following fields are as in multikey.Config.
 	Calendar      calendar.Calendar
 	Slide, Window time.Duration
 	Past          time.Duration
@@ -31,17 +31,17 @@ type Config struct {
 
 	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
 
-	// Rows is told the counts of each window when it closes.
+	// Rows gets the counts of each window when it closes.
 	Rows func([]Row) error
-	// FirstSeen is told each first sighting, unless it is nil: packet by packet in the order
-	// of the stream, and those of one packet in the order of Keys.
+	// FirstSeen gets each first sighting, in the order of the stream and within a packet
+	// in the order of Keys. It may be nil.
 	FirstSeen func(*Sighting) error
-	// Flush is called after the rows and sightings of each batch, unless it is nil: whoever
-	// gathers them may pass them on.
+	// Flush is called after the rows and sightings of each batch, so that buffered ones
+	// can be written. It may be nil.
 	Flush func() error
 }
 
-// counters describes the counters of a run.
+// counters returns the configuration of the counters.
 func (c *Config) counters() *multikey.Config {
 	keys := make([]multikey.Key, len(c.Keys))
 	for i, k := range c.Keys {
@@ -69,7 +69,7 @@ func (c *Config) zone() *time.Location {
 	return c.Calendar.Location
 }
 
-// keyers makes what makes some of the keys.
+// keyers returns the keyers of some of the keys.
 func (c *Config) keyers(keys []int) *flow.Keyer {
 	configs := make([]flow.KeyConfig, len(keys))
 	for i, key := range keys {
@@ -78,8 +78,8 @@ func (c *Config) keyers(keys []int) *flow.Keyer {
 	return flow.NewKeyer(configs, flow.DecoderConfig{Inner: c.Inner})
 }
 
-// digesters holds a keyed digest for each family, so that no key of one family can equal
-// one of another.
+// digesters holds a keyed digest per family, so that no key of one family equals one of
+// another.
 type digesters struct {
 	v4, v6, mac *digest.AES
 }

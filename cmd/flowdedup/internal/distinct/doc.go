@@ -1,3 +1,3 @@
-// Package distinct makes the keys of packets, counts the distinct ones with
+// Package distinct makes the keys of packets, counts distinct ones with
 // [multikey.Counter], and makes rows of the counts.
 package distinct

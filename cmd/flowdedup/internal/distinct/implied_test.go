@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// traffic is what TestImpliedKeys counts: packets of few hosts, IPv4 and IPv6, with and without
-// a VLAN tag, and some that are not IP.
+// traffic returns packets of few hosts, IPv4 and IPv6, with and without a VLAN tag, and
+// some that are not IP.
 func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batch {
 	b := &capture.Batch{
 		Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet, TicksPerSecond: 1e9}},
@@ -51,8 +51,9 @@ func traffic(rng *rand.Rand, packets int, times func(i int) int64) *capture.Batc
 	return b
 }
 
-// counts counts keys in batches of random sizes, a part of whose packets are copies, and
-// saves and resumes in between. It returns the rows of windows, and the past at the end.
+// counts counts keys in batches of random sizes, of which some packets are copies, and
+// saves and resumes in between. It returns the rows of windows, and the past span at the
+// end.
 func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []multikey.Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -89,7 +90,7 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []mult
 	return rows, past
 }
 
-// moved returns what counts on from what c has saved, for a configuration of its own.
+// moved saves c and returns a counter that resumes it, with a configuration of its own.
 func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	t.Helper()
 	var file bytes.Buffer
@@ -107,8 +108,8 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	return next
 }
 
-// TestImpliedKeys compares the counts of keys that imply one another with those of each key
-// alone: in windows without a past, and in the past without other keys.
+// TestImpliedKeys compares the counts of keys that imply one another with those of each
+// key alone: in windows without a past span, and in the past span without other keys.
 func TestImpliedKeys(t *testing.T) {
 	// Later than now, so that nothing leaves the past when it is resumed.
 	begin := time.Now().Add(time.Hour).Truncate(time.Hour).UnixNano()

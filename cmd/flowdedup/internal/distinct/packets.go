@@ -11,41 +11,41 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// Counter counts the keys of a stream: what the batches of a run have in common.
+// Counter counts the keys of a stream. The batches of a run share it.
 type Counter struct {
 	*multikey.Counter
 	cfg    *Config
 	digest digesters
 }
 
-// NewCounter makes counters for what cfg asks for, and which must not change any more. It
-// needs nothing of what cfg says of inputs.
+// NewCounter makes the counters that cfg asks for. It ignores the inputs of cfg, which
+// must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
 	return &Counter{multikey.New(cfg.counters()), cfg, newDigesters(cfg.Secret)}
 }
 
-// Packets are those of one batch on their way into the counts: Reset and Read take what
-// the batches before have no part in, Count the rest. It keeps its memory from batch to
+// Packets are the packets of one batch on their way into the counts. Reset and Read do
+// not depend on earlier batches; Count does. Packets reuses its memory from batch to
 // batch, and serves one goroutine at a time.
 type Packets struct {
 	counter *Counter
 	batch   *multikey.Batch
-	direct  *flow.Keyer   // of the keys that are made of all packets
-	derived []*flow.Keyer // of those that other keys imply, group by group
-	keys    []keys        // by key of the run, where sightings are told
+	direct  *flow.Keyer   // makes the keys of all packets
+	derived []*flow.Keyer // make the keys that other keys imply, group by group
+	keys    []keys        // by key of the run, nil without Config.FirstSeen
 
-	source *capture.Batch // that is counted
-	subset capture.Batch  // of it: the packets that implied keys are made of
+	source *capture.Batch // the batch that is counted
+	subset capture.Batch  // of it: the packets that implied keys are made from
 }
 
-// keys are those that the elements of a batch were made of.
+// keys are the keys behind the elements of a batch.
 type keys struct {
 	addr4   []uint32
 	v4, mac [][16]byte
 	v6      [][48]byte
 }
 
-// NewPackets makes what one batch at a time is counted with.
+// NewPackets returns what one batch at a time needs.
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
 	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
@@ -59,8 +59,8 @@ func (c *Counter) NewPackets() *Packets {
 	return p
 }
 
-// Reset begins a batch of packets with the given times, as far as these may be relied on. They
-// need be there, and stay, for Count only.
+// Reset begins a batch of packets with the given usable times. Only Count needs them, so
+// they may be filled in later, and must stay until then.
 func (p *Packets) Reset(times []int64) {
 	p.batch.Reset(times)
 	for i := range p.keys {
@@ -69,15 +69,15 @@ func (p *Packets) Reset(times []int64) {
 	}
 }
 
-// Read decodes the packets from to to-1 of b and digests their keys. All packets are to be
-// read, in their order.
+// Read decodes the packets from to to-1 of b and digests their keys. All packets must be
+// read, in order.
 func (p *Packets) Read(b *capture.Batch, from, to int) {
 	for i, made := range p.direct.FromFrames(b, from, to-from) {
 		p.add(p.batch.Direct()[i], made, from)
 	}
 }
 
-// add adds keys of packets that are counted from the one at base.
+// add adds the keys of packets whose numbers start at base.
 func (p *Packets) add(key int, made *flow.Keys, base int) {
 	e, d := p.batch.Elements(key), &p.counter.digest
 	if len(made.Addr4) > 0 {
@@ -116,14 +116,14 @@ func (p *Packets) derive(group int, packets []uint32) {
 	}
 }
 
-// Count counts the elements: see [multikey.Counter.Count]. Batches are counted one after
+// Count counts the elements: see [multikey.Counter.Count]. Batches must come one after
 // another, in the order of their stream.
 func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 	p.source = b
 	return outputError(p.counter.Count(p.batch, uncounted))
 }
 
-// emitFirstSeen tells first sightings.
+// emitFirstSeen passes first sightings to Config.FirstSeen.
 func (p *Packets) emitFirstSeen(start int64, first []multikey.FirstSeen) error {
 	cfg := p.counter.cfg
 	from := show.Timestamp(start, cfg.zone())

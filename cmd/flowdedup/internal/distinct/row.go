@@ -10,9 +10,9 @@ import (
 // Row is the count of one window, key and family; its JSON form is part of
 // the command line's contract.
 type Row struct {
-	// WindowStart and WindowEnd bound the window, the end excluded; over the
-	// whole input they are the times of the earliest and the latest packet. Both
-	// are nil for packets without a timestamp.
+	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
+	// inputs they are the times of the earliest and the latest packet. Both are nil for
+	// packets without a timestamp.
 	WindowStart *string `json:"window_start"`
 	WindowEnd   *string `json:"window_end"`
 	Of          string  `json:"of"`
@@ -21,14 +21,14 @@ type Row struct {
 	// Low and High bound the true count with 95 % confidence.
 	Low  uint64 `json:"low"`
 	High uint64 `json:"high"`
-	// Packets of the window that the count was taken over.
+	// Packets counts the packets of the window.
 	Packets     uint64  `json:"packets"`
 	Method      string  `json:"method"`
 	MemoryBytes int     `json:"memory_bytes"`
 	FPR         float64 `json:"fpr"`
 }
 
-// Sighting is the first packet of a window with some key.
+// Sighting is the first packet of a window with a certain key.
 type Sighting struct {
 	WindowStart *string `json:"window_start"`
 	Of          string  `json:"of"`

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// Result is what a run leaves beside its rows.
+// Result is what a run returns besides its rows.
 type Result struct {
 	Packets  uint64
 	Filtered uint64 // packets that were not wanted
@@ -19,10 +19,9 @@ type Result struct {
 	Damaged  bool
 }
 
-// Run counts. The result is valid, and rows were told for everything read,
-// whatever the error is: the context's, or one that holds a
-// *capture.InputError for each input that is damaged or cannot be opened, or
-// that of telling rows.
+// Run counts. With every error the result is valid, and rows were emitted for everything
+// read. The error is the context's, or that of emitting rows, or it holds a
+// *capture.InputError for each input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
@@ -36,14 +35,14 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	closed := outputError(c.Close())
 	result := Result{Packets: c.Packets(), Filtered: in.Filtered(), Late: c.Late(), Damaged: in.Damaged(err)}
 	var failed *OutputError
-	if errors.As(err, &failed) { // closing says the same
+	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil
 	}
 	return result, errors.Join(append(in.Failed(), err, closed)...)
 }
 
-// OutputError is a failure to count or to tell counts. It ends a run: rows may
-// be missing.
+// OutputError is a failure to count or to emit counts. It ends a run, and rows may be
+// missing.
 type OutputError struct{ Err error }
 
 func (e *OutputError) Error() string { return e.Err.Error() }
@@ -56,18 +55,18 @@ func outputError(err error) error {
 	return &OutputError{err}
 }
 
-// step is how many packets are decoded at a time: what is known of them stays in the
+// step is how many packets are decoded at a time. Their headers then stay in the
 // first-level cache.
 const step = 512
 
 // task is the work on one batch.
 type task struct {
 	packets *Packets
-	flush   func() error // Config.Told
+	flush   func() error // Config.Flush
 	times   []int64
 }
 
-// usableTimes appends the times of frames, as far as they may be relied on.
+// usableTimes appends the usable times of frames.
 func usableTimes(times []int64, frames []capture.Frame) []int64 {
 	times = slices.Grow(times, len(frames))
 	for i := range frames {
@@ -93,5 +92,5 @@ func (t *task) Apply(b *capture.Batch) error {
 	return outputError(t.flush())
 }
 
-// Write does nothing: a list is written while elements are counted.
+// Write does nothing: lists are written while elements are counted.
 func (t *task) Write(*capture.Batch) error { return nil }

@@ -34,8 +34,7 @@ func hourly(t *testing.T, n int) string {
 	return name
 }
 
-// TestFailedRowsEndRun reads no further once rows cannot be told, and tells
-// none after that.
+// TestFailedRowsEndRun checks that a run ends with the first row that cannot be emitted.
 func TestFailedRowsEndRun(t *testing.T) {
 	const packets = 20000
 	full := errors.New("full")
@@ -54,7 +53,7 @@ func TestFailedRowsEndRun(t *testing.T) {
 	}
 }
 
-// TestDamageAndFailedRows tells both when the rows that fail are the last ones.
+// TestDamageAndFailedRows checks for both errors if the rows that fail are the last ones.
 func TestDamageAndFailedRows(t *testing.T) {
 	name := hourly(t, 3)
 	if err := os.Truncate(name, 24+3*36-1); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// crowded makes a pcap of raw IPv4 headers, each from another source, so many in each of
-// the given hours, evenly spaced.
+// crowded makes a pcap of raw IPv4 headers, each from another source: so many packets in
+// each of the given hours, evenly spaced.
 func crowded(t *testing.T, packets int, hours ...int) string {
 	t.Helper()
 	le := binary.LittleEndian
@@ -42,9 +42,9 @@ func crowded(t *testing.T, packets int, hours ...int) string {
 	return name
 }
 
-// TestLookAhead counts the same whether counters were made ready or not, with any method,
-// workers and size of batches, and has windows that follow each other start with what the
-// one before grew to.
+// TestLookAhead checks that counters that are prepared ahead change no count, with any
+// method, workers and batch size. A window starts with the size to which the previous one
+// grew.
 func TestLookAhead(t *testing.T) {
 	const packets = 50_000
 	name := crowded(t, packets, 0, 1, 2, 5, 6)
@@ -78,7 +78,7 @@ func TestLookAhead(t *testing.T) {
 	}
 }
 
-// lruMemory has rows that forget hold everything.
+// lruMemory returns memory in which LRU rows hold everything.
 func lruMemory(method string) int {
 	if method == "lru" {
 		return 32 << 20
@@ -94,9 +94,9 @@ func equalRows(a, b Row) bool {
 
 func equalStamps(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// TestBudget counts hours of many sources and flows in little memory. What is told does not depend on
-// workers and batches, takes no more than it may, and has bounds: at this key all hold, of
-// which each does with 95 %.
+// TestBudget counts hours of many sources and flows in little memory. Rows do not depend
+// on workers and batches, and stay within the budget. At this key all bounds hold, each
+// of which holds with 95 %.
 func TestBudget(t *testing.T) {
 	const packets, total = 300_000, 8 << 20
 	name := crowded(t, packets, 0, 1, 2)

@@ -11,57 +11,56 @@ import (
 	"github.com/flowdedup/flowdedup/capture/bpf"
 )
 
-// snapLen is what programs accept of a frame that matches; only whether they accept
-// anything matters.
+// snapLen is what programs return for a match. Only zero or not zero matters.
 const snapLen = 262144
 
 // ErrFilter is wrapped by errors of an expression and of compiling it.
 var ErrFilter = errors.New("--filter")
 
-// maxLinkTypes is how many link types a filter is compiled for. Compiling takes a process
-// and milliseconds for each, and only a file that is made to cost time has more of them.
+// maxLinkTypes is how many link types a filter is compiled for. Each costs a process and
+// milliseconds, and only a hostile file has more of them.
 const maxLinkTypes = 64
 
-// filter leaves out the packets that are not wanted. It serves any number of goroutines,
-// but for admit and judge, which see one batch after another.
+// filter removes unwanted packets. It is safe for concurrent use, except that admit and
+// check take one batch after another.
 type filter struct {
 	wanted bpf.Filter
 	warn   func(error)
 
 	byLink      map[capture.LinkType]*linkFilter
-	byInterface []*linkFilter // nil for those that no packet has come from
-	over        *linkFilter   // of all link types beyond maxLinkTypes
+	byInterface []*linkFilter // nil before the first packet of an interface
+	over        *linkFilter   // serves all link types beyond maxLinkTypes
 }
 
 // linkFilter is the filter for one link type.
 type linkFilter struct {
 	link    capture.LinkType
-	over    bool // it stands for all link types beyond maxLinkTypes
+	over    bool // it serves all link types beyond maxLinkTypes
 	compile sync.Once
 	machine *bpf.Machine
 	refused error // why nothing matches; then there is no machine
-	err     error // why it cannot be told what matches
+	err     error // why nothing could be compiled
 	warned  bool
 }
 
-// filterResult is what came of the packets of a batch.
+// filterResult is the result of filtering a batch.
 type filterResult struct {
-	filters  []*linkFilter // by interface, for all that packets of the batch came from
-	filtered int           // how many were left out
+	filters  []*linkFilter // by interface, for all interfaces of the batch
+	filtered int           // packets removed
 	first    error         // why the first packet's link type is refused, if it is
-	refused  []*linkFilter // those of packets that could not match
-	err      error         // why nothing could be done
+	refused  []*linkFilter // the filters of packets that could not match
+	err      error         // why the batch could not be filtered
 }
 
 func newFilter(wanted bpf.Filter, warn func(error)) *filter {
 	return &filter{
 		wanted: wanted, warn: warn, byLink: map[capture.LinkType]*linkFilter{},
-		over: &linkFilter{over: true, refused: fmt.Errorf("%w: only the first %d link types are looked at", ErrFilter, maxLinkTypes)},
+		over: &linkFilter{over: true, refused: fmt.Errorf("%w: only the first %d link types are filtered", ErrFilter, maxLinkTypes)},
 	}
 }
 
-// admit chooses the filters of a batch: the first link types that packets have, in the
-// order of the stream, get one each. It is called for one batch after another.
+// admit chooses the filters of a batch. The first maxLinkTypes link types of the stream
+// get one each. Batches must come in order.
 func (f *filter) admit(b *capture.Batch) (r filterResult) {
 	if f.wanted.All() {
 		return r
@@ -78,8 +77,8 @@ func (f *filter) admit(b *capture.Batch) (r filterResult) {
 	return r
 }
 
-// ofLink returns the filter of a link type, which need not be compiled yet. A program is
-// the same for all of them.
+// ofLink returns the filter of a link type, compiled or not. One program serves all link
+// types.
 func (f *filter) ofLink(link capture.LinkType) *linkFilter {
 	if len(f.wanted.Program) > 0 {
 		link = 0
@@ -96,8 +95,8 @@ func (f *filter) ofLink(link capture.LinkType) *linkFilter {
 	return l
 }
 
-// keep takes the packets out of a batch that do not match, by the filters that admit has
-// chosen, each of which is compiled for the first packet that comes to it.
+// keep removes the packets that do not match from a batch, by the filters that admit has
+// chosen. The first packet of a filter compiles it.
 func (f *filter) keep(ctx context.Context, b *capture.Batch, r *filterResult) {
 	if f.wanted.All() {
 		return
@@ -125,7 +124,7 @@ func (f *filter) keep(ctx context.Context, b *capture.Batch, r *filterResult) {
 	b.Frames = kept
 }
 
-// noteRefused notes that packet number i of a batch has a link type that is refused.
+// noteRefused records that packet i of a batch has a refused link type.
 func (r *filterResult) noteRefused(l *linkFilter, i int) {
 	if i == 0 {
 		r.first = l.refused
@@ -135,8 +134,8 @@ func (r *filterResult) noteRefused(l *linkFilter, i int) {
 	}
 }
 
-// moveBlocks has the blocks that at most so many frames precede, from one on, know how
-// many of those were kept, and returns the number of the block behind them.
+// moveBlocks sets Before to kept in the blocks, from number block on, that at most frames
+// packets precede. It returns the number of the next block.
 func moveBlocks(blocks []capture.Block, block, frames, kept int) int {
 	for block < len(blocks) && int(blocks[block].Before) <= frames {
 		blocks[block].Before = uint32(kept)
@@ -145,7 +144,7 @@ func moveBlocks(blocks []capture.Block, block, frames, kept int) int {
 	return block
 }
 
-// prepare compiles the filter unless that was done, or fails as that did. The error is
+// prepare compiles the filter once, and returns the same result afterwards. The error is
 // that of a compiler that cannot be run.
 func (l *linkFilter) prepare(ctx context.Context, wanted *bpf.Filter) error {
 	l.compile.Do(func() {
@@ -170,9 +169,9 @@ func (l *linkFilter) prepare(ctx context.Context, wanted *bpf.Filter) error {
 	return l.err
 }
 
-// check looks at what came of a batch behind so many packets. An expression that has no
-// meaning for the first packet of all is an error; later ones of such a link type give
-// cause for a warning. Batches are looked at in the order of the stream.
+// check evaluates the result of a batch that follows so many packets. If the expression
+// has no meaning for the link type of the very first packet, that is an error; for later
+// packets it is a warning. Batches must come in order.
 func (f *filter) check(r *filterResult, packets uint64) error {
 	switch {
 	case r.err != nil:
@@ -189,7 +188,7 @@ func (f *filter) check(r *filterResult, packets uint64) error {
 	return nil
 }
 
-// warning tells that packets could not match.
+// warning says which packets cannot match.
 func (l *linkFilter) warning() error {
 	if l.over {
 		return fmt.Errorf("no packet of further link types matches: %w", l.refused)

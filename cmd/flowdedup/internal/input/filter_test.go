@@ -18,7 +18,7 @@ import (
 // evenBytes accepts frames that begin with an even octet.
 var evenBytes = bpf.Filter{Program: []xbpf.RawInstruction{{Op: 48}, {Op: 69, Jt: 1, K: 1}, {Op: 6, K: 1}, {Op: 6}}}
 
-// octets is a batch of frames of an octet each, 0 and up, and of blocks that so many
+// octets returns a batch of frames of one octet each, 0 and up, with blocks that so many
 // of them precede.
 func octets(n int, before ...uint32) *capture.Batch {
 	b := &capture.Batch{Interfaces: make([]capture.Interface, 1)}
@@ -39,7 +39,7 @@ func sift(f *filter, b *capture.Batch) filterResult {
 	return s
 }
 
-// TestKeep leaves blocks between the frames that they were between.
+// TestKeep checks that blocks stay between the frames that surrounded them.
 func TestKeep(t *testing.T) {
 	b := octets(7, 0, 0, 1, 2, 3, 6, 7, 7)
 	s := sift(newFilter(evenBytes, nil), b)
@@ -64,7 +64,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepAll touches nothing without a filter, and everything where nothing matches.
+// TestKeepAll checks that no filter changes nothing, and that a filter without matches
+// leaves no packets.
 func TestKeepAll(t *testing.T) {
 	b := octets(5, 2)
 	if s := sift(newFilter(bpf.Filter{}, nil), b); s.filtered != 0 || s.err != nil || len(b.Frames) != 5 {
@@ -76,8 +77,8 @@ func TestKeepAll(t *testing.T) {
 	}
 }
 
-// TestLinkTypes refuses an expression that has no meaning for the first packet, and
-// warns once for each other link type.
+// TestLinkTypes checks that an expression without a meaning for the first packet is an
+// error, and that each later such link type gives one warning.
 func TestLinkTypes(t *testing.T) {
 	ctx := context.Background()
 	if _, err := new(bpf.Filter).For(ctx, capture.LinkEthernet, snapLen, ""); err != nil {
@@ -115,8 +116,8 @@ func TestLinkTypes(t *testing.T) {
 	}
 }
 
-// ofInterfaces is a batch of a frame from each of the interfaces, of which there are n,
-// each of a link type of its own.
+// ofInterfaces returns a batch with a frame from each of the interfaces from. There are n
+// interfaces, each with a link type of its own.
 func ofInterfaces(n int, from ...uint32) *capture.Batch {
 	b := octets(len(from))
 	b.Interfaces = make([]capture.Interface, n)
@@ -129,8 +130,8 @@ func ofInterfaces(n int, from ...uint32) *capture.Batch {
 	return b
 }
 
-// TestManyLinkTypes gives filters to the first link types that have packets, in the order
-// of the stream, and to none that is only described.
+// TestManyLinkTypes checks that the first link types of packets get filters, in the order
+// of the stream, and that types without packets get none.
 func TestManyLinkTypes(t *testing.T) {
 	f := newFilter(bpf.Filter{Expr: "ip"}, nil)
 	f.admit(ofInterfaces(10_000))
@@ -156,7 +157,7 @@ func TestManyLinkTypes(t *testing.T) {
 	}
 }
 
-// TestManyLinkTypesOneProgram needs no filter for each.
+// TestManyLinkTypesOneProgram checks that one program serves all link types.
 func TestManyLinkTypesOneProgram(t *testing.T) {
 	f := newFilter(evenBytes, nil)
 	from := make([]uint32, 200)
@@ -169,7 +170,7 @@ func TestManyLinkTypesOneProgram(t *testing.T) {
 	}
 }
 
-// TestEachFiltered counts what was left out, and ends where a filter cannot be had.
+// TestEachFiltered counts removed packets, and ends if there is no filter.
 func TestEachFiltered(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		s := newStream(&repeated10{n: 40}, newFilter(evenBytes, nil))

@@ -10,34 +10,31 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// Options says how inputs are put together.
+// Options says how inputs are combined.
 type Options struct {
-	// NoMerge reads several inputs one after another instead of in time order.
+	// NoMerge reads inputs one after another instead of in time order.
 	NoMerge bool
-	// ChunkSize is about how many bytes of an input make a batch; 0 for
-	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize of several.
+	// ChunkSize is about how many bytes of an input make a batch; 0 is
+	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize for several inputs.
 	ChunkSize int
-	// Filter says which packets are wanted; others are left out as if they were
-	// not there.
+	// Filter says which packets are wanted. Others are ignored.
 	Filter bpf.Filter
-	// Warn is told about damage that did not end an input, and about link
-	// types that the filter has no meaning on. It may be called from another goroutine,
-	// but not once Close has returned.
+	// Warn gets damage that did not end an input, and link types for which the filter has
+	// no meaning. It may be called from another goroutine, but not after Close.
 	Warn func(error)
-	// Progress is told, after each batch, how many bytes of the inputs were
-	// read, how many there are (0 if unknown) and the packets so far, those not
-	// wanted included. It may be nil.
+	// Progress gets, after each batch, the bytes read so far, the bytes of all inputs (0
+	// if unknown), and the packets so far, including unwanted ones. It may be nil.
 	Progress func(done, total int64, packets uint64)
-	// Wrap puts another source around each one that was opened; nil for none.
+	// Wrap wraps each source after it was opened; nil is none.
 	Wrap func(capture.Source) capture.Source
 }
 
-// ErrRepeatedStdin is returned when "-" is named more than once.
+// ErrRepeatedStdin is returned if "-" is named more than once.
 var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
-// Open opens every named input; "-" is standard input. Inputs that cannot be
-// opened are left out and kept for Failed; the error is not nil only when
-// none is left, or when ctx is done before a pipe says what it holds.
+// Open opens every named input; "-" is standard input. It skips inputs that cannot be
+// opened, and Failed returns their errors. Open fails only if no input is left, or if ctx
+// is done while it waits for the first bytes of a pipe.
 func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if repeated(names, "-") {
 		return nil, ErrRepeatedStdin
@@ -51,7 +48,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	select {
 	case o = <-ready:
 	case <-ctx.Done():
-		// What waits for a pipe may wait for long; it ends with the process.
+		// The goroutine may wait long for a pipe. It ends with the process.
 		warnings.end()
 		return nil, ctx.Err()
 	}
@@ -68,13 +65,13 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	return s, nil
 }
 
-// repeated tells whether a name is there more than once.
+// repeated reports whether a name occurs more than once.
 func repeated(names []string, name string) bool {
 	i := slices.Index(names, name)
 	return i >= 0 && slices.Contains(names[i+1:], name)
 }
 
-// opened are the inputs that could be opened, and why others could not.
+// opened are the sources of the inputs, and the errors of those that could not be opened.
 type opened struct {
 	sources []capture.Source
 	failed  []error
@@ -96,12 +93,12 @@ func openAll(names []string, opt pcapfile.Options) opened {
 	return o
 }
 
-// maxOpen is how many inputs stay open until they are read. Of more than that, files are
-// opened when their turn comes, so that neither descriptors nor memory grow with the
-// number of files of a rotated capture; they must not be renamed meanwhile.
+// maxOpen is how many inputs are open at the same time. With more inputs, files are
+// opened when their turn comes, so that descriptors and memory do not grow with the
+// number of files of a rotated capture. These files must not be renamed meanwhile.
 const maxOpen = 16
 
-// chunkSize returns how much is read at once of each of so many inputs.
+// chunkSize returns how many bytes are read at once of each input.
 func (o *Options) chunkSize(inputs int) int {
 	if o.ChunkSize == 0 && inputs > 1 && !o.NoMerge {
 		return pcapfile.MergeChunkSize(inputs)

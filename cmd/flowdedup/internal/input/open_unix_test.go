@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestOpenCancelled gives up a pipe that nobody writes to.
-func TestOpenCancelled(t *testing.T) {
+// TestOpenCanceled checks that Open gives up a pipe without a writer.
+func TestOpenCanceled(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Skip(err)

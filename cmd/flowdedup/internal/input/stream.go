@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
-// Stream is the one stream that all inputs make together.
+// Stream is the packets of all inputs as one stream.
 type Stream struct {
 	src      capture.Source
 	packets  *pipeline.Pipeline
@@ -24,15 +24,15 @@ func newStream(src capture.Source, filter *filter) *Stream {
 	return &Stream{src: src, packets: pipeline.New(src), warnings: &warnings{}, filter: filter}
 }
 
-// Each is pipeline.Pipeline.Each for the packets that are wanted. An expression that
-// cannot be compiled, or has no meaning for the first packet, gives an ErrFilter.
+// Each is pipeline.Pipeline.Each for the wanted packets. It returns an error that wraps
+// ErrFilter if an expression cannot be compiled, or has no meaning for the first packet.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
 	return s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
 }
 
-// filteredTask is the work on the packets of a batch that are wanted.
+// filteredTask filters a batch before another task.
 type filteredTask struct {
 	pipeline.Task
 	ctx    context.Context
@@ -43,7 +43,7 @@ type filteredTask struct {
 // Admit chooses the filters of a batch.
 func (t *filteredTask) Admit(b *capture.Batch) { t.result = t.stream.filter.admit(b) }
 
-// Prepare takes the packets out of a batch that are not wanted.
+// Prepare removes unwanted packets from a batch.
 func (t *filteredTask) Prepare(b *capture.Batch) {
 	t.stream.filter.keep(t.ctx, b, &t.result)
 	if t.result.err == nil {
@@ -51,7 +51,7 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	}
 }
 
-// Apply looks at what came of filtering, and counts.
+// Apply evaluates the result of the filter, and counts.
 func (t *filteredTask) Apply(b *capture.Batch) error {
 	s := t.stream
 	if err := s.filter.check(&t.result, s.read); err != nil {
@@ -64,7 +64,7 @@ func (t *filteredTask) Apply(b *capture.Batch) error {
 	return nil
 }
 
-// count enters the packets of a batch, and tells of progress.
+// count adds the packets of a batch, and reports progress.
 func (s *Stream) count(kept, filtered int) {
 	s.read += uint64(kept + filtered)
 	s.filtered += uint64(filtered)
@@ -74,33 +74,31 @@ func (s *Stream) count(kept, filtered int) {
 	}
 }
 
-// Failed returns why inputs could not be opened, one error each.
+// Failed returns an error for each input that could not be opened.
 func (s *Stream) Failed() []error { return s.failed }
 
 // Inputs returns the names of the inputs that were opened.
 func (s *Stream) Inputs() []string { return s.src.Inputs() }
 
-// Filtered returns how many packets were left out since they were not wanted. It is
-// known when Each has returned.
+// Filtered returns how many packets were not wanted. It is valid after Each.
 func (s *Stream) Filtered() uint64 { return s.filtered }
 
-// Size returns how many bytes of capture there are, 0 if unknown.
+// Size returns the bytes of all inputs, 0 if unknown.
 func (s *Stream) Size() int64 { return s.src.Size() }
 
-// Close closes the inputs. It does not wait for a read that blocks on a silent pipe,
-// as one may that goes on after Each.
+// Close closes the inputs. It does not wait for a read from a silent pipe, which may
+// continue after Each.
 func (s *Stream) Close() error {
 	s.warnings.end()
 	return s.packets.Close()
 }
 
-// Damaged reports whether the inputs were damaged, where err is what ended the
-// stream.
+// Damaged reports whether inputs were damaged. err is the error of Each.
 func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || capture.IsDamage(err) }
 
-// warnings passes on warnings of damage that did not end an input, and
-// remembers that there were any. The reading goroutine may be in the middle of
-// a read when the stream is closed; nothing is told from then on.
+// warnings passes on warnings about damage that did not end an input, and remembers that
+// there were any. A reading goroutine may still run when the stream is closed, so
+// warnings drops what comes after that.
 type warnings struct {
 	mu        sync.Mutex
 	emit      func(error)
@@ -118,7 +116,7 @@ func (w *warnings) warn(err error) {
 	w.emit(err)
 }
 
-// note tells of what is no damage.
+// note passes on a warning about something other than damage.
 func (w *warnings) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

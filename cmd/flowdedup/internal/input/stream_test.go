@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestNoWarningAfterClose wants silence from a reader that is still in the
-// middle of a read when the stream is closed.
+// TestNoWarningAfterClose checks that a read that outlives Close gives no warning.
 func TestNoWarningAfterClose(t *testing.T) {
 	told := 0
 	w := &warnings{emit: func(error) { told++ }}

@@ -1,8 +1,9 @@
-// Package live de-duplicates and counts what interfaces see, while it is seen.
+// Package live de-duplicates and counts the packets of interfaces as they come.
 //
-// A run is one stream of all interfaces. The task for each batch decodes every packet
-// once and digests what identities and keys need; then batches are judged and counted,
-// and then written, one after another (see pipeline.Task). So copies meet in one filter
-// whichever ring they came from. What depends on the clock is done between two batches:
-// windows end, rows of the past hour, the state and the status are told.
+// A run is one stream of all interfaces, so copies meet in one filter whichever ring they
+// came from. The task of each batch decodes every packet once, and digests its identity
+// and its keys. Then batches go through the filter, the counters and the outputs one
+// after another (see pipeline.Task). Between two batches the ticker does what depends on
+// the clock: it closes windows, and reports rows of the past span, the state and the
+// status.
 package live

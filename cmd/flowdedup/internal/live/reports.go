@@ -17,9 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// reports writes rows of counts as JSON lines. One that cannot be written is told, and
-// the next one tried, so that a full disk costs what comes meanwhile and not the run. A
-// reader that leaves its pipe ends the run.
+// reports appends rows of counts to a file as JSON lines. If a row cannot be written,
+// reports logs the error and tries the next row, so a full disk costs rows but not the
+// run. A reader that leaves its pipe ends the run.
 type reports struct {
 	log    *slog.Logger
 	stop   func() // ends the capture
@@ -39,13 +39,13 @@ func openReports(ctx context.Context, name string, loc *time.Location, log *slog
 	return &reports{log: log, stop: stop, name: name, loc: loc, file: file, out: sink.NewInterruptibleWriter(ctx, name, file)}, nil
 }
 
-// report is a line of the file for a window that closed.
+// report is the line of a closed window.
 type report struct {
 	Kind string `json:"kind"` // "window"
 	*distinct.Row
 }
 
-// pastReport is a line of the file for the span before a moment.
+// pastReport is the line of the span before a moment.
 type pastReport struct {
 	Kind        string  `json:"kind"` // "sliding"
 	WindowStart *string `json:"window_start"`
@@ -57,7 +57,7 @@ type pastReport struct {
 	High        uint64  `json:"high"`
 }
 
-// rows writes the counts of a window that closed.
+// rows writes the counts of a closed window.
 func (r *reports) rows(rows []distinct.Row) error {
 	lines := make([]any, len(rows))
 	for i := range rows {
@@ -83,7 +83,7 @@ func (r *reports) past(now time.Time, span time.Duration, counts []multikey.Coun
 	return r.write(lines)
 }
 
-// write appends lines, all at once.
+// write appends lines in one call.
 func (r *reports) write(lines []any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -20,7 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 )
 
-// hour is an hour of 1970 in UTC as rows have it.
+// hour returns the start of an hour of 1970, as in rows.
 func hour(n int) *string {
 	return show.Timestamp(int64(time.Duration(n)*time.Hour), time.UTC)
 }
@@ -37,8 +37,8 @@ const wantRows = `{"kind":"window","window_start":"1970-01-01T00:00:00.000000000
 {"kind":"window","window_start":"1970-01-01T00:00:00.000000000Z","window_end":"1970-01-01T01:00:00.000000000Z","of":"src","family":"all","distinct":3,"low":3,"high":4,"packets":9,"method":"digest-rows","memory_bytes":64,"fpr":0.5}
 `
 
-// testReports opens reports, and returns what is logged of them and how often they end
-// the capture.
+// testReports opens reports. It returns them, their log, and how often they ended the
+// capture.
 func testReports(t *testing.T, name string) (r *reports, logged *bytes.Buffer, stops *int) {
 	t.Helper()
 	logged, stops = &bytes.Buffer{}, new(int)
@@ -49,7 +49,7 @@ func testReports(t *testing.T, name string) (r *reports, logged *bytes.Buffer, s
 	return r, logged, stops
 }
 
-// TestReports appends lines to what is in the file.
+// TestReports checks that lines are appended to a file.
 func TestReports(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	const before = "{\"kind\":\"window\"}\n"
@@ -82,7 +82,7 @@ func TestReportsCannotOpen(t *testing.T) {
 	}
 }
 
-// TestReportsReaderLeft ends the capture, once, and nobody complains.
+// TestReportsReaderLeft checks that the capture ends once, without a message.
 func TestReportsReaderLeft(t *testing.T) {
 	r, logged, stops := testReports(t, "-")
 	from, to, err := os.Pipe()

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// limitFiles bounds what this process may write to a file, until the test or the
-// returned function ends that.
+// limitFiles limits the size of this process's files until the test ends, or the returned
+// function is called.
 func limitFiles(t *testing.T, size uint64) (end func()) {
 	t.Helper()
 	var was syscall.Rlimit
@@ -32,8 +32,8 @@ func limitFiles(t *testing.T, size uint64) (end func()) {
 	return end
 }
 
-// TestReportsFull runs out of room within a line: what was written of it goes, and later
-// lines are whole again.
+// TestReportsFull fills the disk within a line. The partial line is removed, and later
+// lines are complete.
 func TestReportsFull(t *testing.T) {
 	for _, room := range []int{0, 1, len(wantRows) / 2, len(wantRows) - 1} {
 		name := filepath.Join(t.TempDir(), "counts.jsonl")

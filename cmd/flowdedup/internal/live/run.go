@@ -18,16 +18,16 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// idle is how long packets are waited for before the run looks at the clock.
+// idle is how long the run waits for packets before it looks at the clock.
 const idle = 100 * time.Millisecond
 
-// Run captures until ctx is done, then judges and writes what was captured before. The
-// summary is valid whatever the error is; its Method is empty if the run ended before
+// Run captures until ctx is done, then processes and writes what was captured before. The
+// summary is valid with every error; its Method is empty if the run ended before
 // everything was open.
 //
-// The error is nil where ctx, Config.Packets or Config.Duration ended the run. Else it is
-// of the ring package, of a reader that left its pipe, or of outputs: one that failed
-// while others went on is told at the end.
+// The error is nil if ctx, Config.Packets or Config.Duration ended the run. Otherwise it
+// comes from the ring package, from a pipe whose reader left, or from outputs. An output
+// that failed while others went on is reported at the end.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {
@@ -40,14 +40,14 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		defer time.AfterFunc(cfg.Duration, r.capture.Stop).Stop()
 	}
 	packets := pipeline.New(limit(r.capture, cfg.Packets))
-	// The end of ctx ends the capture, and not the work on what was captured.
+	// ctx ends the capture, but not the work on what was captured.
 	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
 	err = errors.Join(err, r.end(), packets.Close())
 	return r.summary(), err
 }
 
-// runner is what the batches of a run have in common.
+// runner is what the batches of a run share.
 type runner struct {
 	cfg      *Config
 	log      *slog.Logger
@@ -64,7 +64,7 @@ type runner struct {
 	ticker   *ticker
 }
 
-// open opens everything that a run needs, first what takes privileges.
+// open opens everything that a run needs. What needs privileges comes first.
 func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForward(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Files get records; what is forwarded goes out sooner from a copy; and several workers have
-	// several batches at a time.
+	// Files get whole records, forwarded packets leave sooner from a copy, and several
+	// workers hold several batches at a time.
 	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None()
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
@@ -116,7 +116,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	return r, nil
 }
 
-// openFilter makes what judges and counts, from a state unless that is nil.
+// openFilter makes the filter and the counters, from a state if h is not nil.
 func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Reader) (err error) {
 	cfg := r.cfg
 	if r.detector, err = newDetector(&cfg.Dedup, h, snapshots); err != nil {
@@ -137,7 +137,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	return err
 }
 
-// abort gives back what open has opened.
+// abort releases what open has opened.
 func (r *runner) abort() error {
 	var errs []error
 	if r.capture != nil {
@@ -155,7 +155,7 @@ func (r *runner) abort() error {
 	return errors.Join(append(errs, r.unlock())...)
 }
 
-// unlock lets other runs have the state.
+// unlock lets another run use the state file.
 func (r *runner) unlock() error {
 	if r.lock == nil {
 		return nil
@@ -163,7 +163,7 @@ func (r *runner) unlock() error {
 	return r.lock.Unlock()
 }
 
-// end completes the outputs, saves the state, tells the last status, and closes the
+// end completes the outputs, saves the state, publishes the last status, and closes the
 // windows.
 func (r *runner) end() error {
 	errs := []error{r.outputs.Commit()}
@@ -180,8 +180,8 @@ func (r *runner) end() error {
 	return errors.Join(append(errs, r.detector.Close())...)
 }
 
-// endCounter tells the counts of windows that are open, unless they were saved: then
-// the next run does so when they end.
+// endCounter reports the counts of open windows, unless they were saved: then the next
+// run reports them when their windows end.
 func (r *runner) endCounter(saved bool) error {
 	if saved {
 		return r.counter.Abandon()
@@ -189,8 +189,8 @@ func (r *runner) endCounter(saved bool) error {
 	return r.counter.Close()
 }
 
-// step is how many packets are read at a time: what is between frames and digests stays
-// in the first-level cache.
+// step is how many packets are read at a time. What lies between frames and digests then
+// stays in the first-level cache.
 const step = 512
 
 // task is the work on one batch.
@@ -227,7 +227,7 @@ func (t *task) Prepare(b *capture.Batch) {
 	}
 }
 
-// Apply judges and counts the packets.
+// Apply finds the copies and counts keys.
 func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
 	t.drop = t.packets.Verdicts(b)
@@ -244,23 +244,23 @@ func (t *task) Apply(b *capture.Batch) error {
 	return r.ticker.tick(now)
 }
 
-// Write writes the packets that go somewhere.
+// Write hands the packets to the outputs.
 func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
 
-// stoppable is a capture.Source that can be told to end.
+// stoppable is a capture.Source that can be stopped.
 type stoppable interface {
 	capture.Source
 	Stop()
 }
 
-// countLimit ends a capture after a number of packets. Those that came with them are left
-// out; the statistics at the end of the capture are not.
+// countLimit ends a capture after a number of packets. It drops the rest of the last
+// batch, but not the statistics at the end of the capture.
 type countLimit struct {
 	stoppable
 	left uint64
 }
 
-// limit returns a source of the first packets of a capture, all for 0.
+// limit returns a source of the first packets of a capture; 0 means all.
 func limit(c stoppable, packets uint64) capture.Source {
 	if packets == 0 {
 		return c
@@ -268,7 +268,7 @@ func limit(c stoppable, packets uint64) capture.Source {
 	return &countLimit{c, packets}
 }
 
-// Next returns the next packets, if there are any left.
+// Next returns the next packets until the limit is reached.
 func (l *countLimit) Next(b *capture.Batch) error {
 	if err := l.stoppable.Next(b); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// batches are a source of so many packets each, one behind each block.
+// batches is a source of batches of so many packets, with a block before each packet.
 type batches struct {
 	capture.Source
 	sizes   []int
@@ -33,8 +33,7 @@ func (s *batches) Next(b *capture.Batch) error {
 
 func (s *batches) Stop() { s.stopped = true }
 
-// TestLimit cuts the batch that has more packets than are wanted, and takes only blocks
-// of later ones.
+// TestLimit checks that the last batch is cut, with the blocks behind the cut.
 func TestLimit(t *testing.T) {
 	for _, c := range []struct {
 		packets uint64

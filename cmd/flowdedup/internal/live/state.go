@@ -23,34 +23,35 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// state keeps the file that a run can be resumed from. A save copies the run as of one moment, in
-// parts between batches, and then writes the copy beside the packets that go on.
+// state saves a run to the file that it can be resumed from. A save first copies the run
+// as of one moment, in parts between batches. Then it writes the copy while packets go
+// on.
 type state struct {
 	run      *runner
 	copy     snapshot.Copy
-	header   *stateHeader // of the copy while it is made, else nil
-	lastPart time.Time    // when the last part of it was copied
+	header   *stateHeader // of the copy in progress, else nil
+	lastPart time.Time    // when the last part was copied
 	writing  sync.WaitGroup
-	ended    atomic.Bool // what is being written is of no use any more
+	ended    atomic.Bool // what is being written has been superseded
 
 	mu     sync.Mutex // over what follows
-	busy   bool       // room is made, or a file is written
+	busy   bool       // memory is reserved, or a file is written
 	next   time.Time  // when the next copy begins
 	status State
-	failed error // the last time
+	failed error // of the last save
 }
 
 const (
-	// copyShare is the part of the time that a copy takes from packets, one of so many.
+	// copyShare limits a copy to 1/copyShare of the time.
 	copyShare = 8
-	// minCopy and maxCopy is for how long packets wait at a time. A ring rides out many
-	// times as much.
+	// minCopy and maxCopy bound how long one part of a copy delays packets. A ring holds
+	// many times as much.
 	minCopy, maxCopy = time.Millisecond, 10 * time.Millisecond
-	// slowSave is how long the last save may take without a word.
+	// slowSave is how long the last save may take before a message says that it runs.
 	slowSave = time.Second
 )
 
-// settings are the flags that a state depends on.
+// settings returns the flags that a state depends on.
 func (c *Config) settings() []setting {
 	d := &c.Dedup
 	method := d.Method
@@ -81,7 +82,8 @@ func (c *Config) settings() []setting {
 		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone})
 }
 
-// programSum tells programs of --bpf-file apart, however the file is laid out; "" is none.
+// programSum identifies a program of --bpf-file by its instructions, whatever the layout
+// of the file; "" is none.
 func programSum(program []bpf.RawInstruction) string {
 	if len(program) == 0 {
 		return ""
@@ -93,8 +95,8 @@ func programSum(program []bpf.RawInstruction) string {
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil)[:8])
 }
 
-// resume makes what judges and counts, of the state file if there is one, and takes the
-// secret from it unless one was given.
+// resume makes the filter and the counters, from the state file if it exists. The secret
+// comes from that file unless the user gave one.
 func (r *runner) resume(ctx context.Context) error {
 	cfg := r.cfg
 	if cfg.State == "" {
@@ -138,7 +140,7 @@ func (r *runner) resume(ctx context.Context) error {
 	return nil
 }
 
-// stateError names the file, and says what can be done about what it holds.
+// stateError names the file, and says what the user can do about its content.
 func stateError(name string, err error) error {
 	if errors.Is(err, snapshot.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrState, err)
@@ -149,7 +151,7 @@ func stateError(name string, err error) error {
 	return fmt.Errorf("--state: %w", err)
 }
 
-// newDetector and newCounter begin anew, or go on from a state.
+// newDetector and newCounter start from nothing, or continue from a state.
 func newDetector(cfg *dedup.Config, h *stateHeader, snapshots io.Reader) (*dedup.Detector, error) {
 	if h == nil {
 		return dedup.New(cfg, 0)
@@ -165,8 +167,8 @@ func newCounter(cfg *distinct.Config, h *stateHeader, snapshots io.Reader) (*dis
 	return c, c.Resume(snapshots, &h.Open, time.Now().UnixNano())
 }
 
-// openState prepares to save the run, if it is to be saved. A file that cannot be written at all is
-// told now, and the first save is made while packets come in.
+// openState prepares to save the run, if it is to be saved. It reports a file that cannot
+// be written at once; the first save is made while packets come in.
 func (r *runner) openState() error {
 	if r.cfg.State == "" {
 		return nil
@@ -182,13 +184,13 @@ func (r *runner) openState() error {
 	return nil
 }
 
-// createState opens a file for a state, which is compressed by no name.
+// createState opens a file for a state. No ending of its name makes it compressed.
 func createState(name string) (*outfile.File, error) {
 	return outfile.Create(context.Background(), name, outfile.Options{Private: true, Plain: true, Locked: true})
 }
 
-// tick saves the run if it is time to, or goes on with that. It is called between batches. The
-// error is that of a run that cannot be copied.
+// tick starts a save if one is due, or continues one. It is called between batches. It
+// returns an error if the run cannot be copied.
 func (s *state) tick(now time.Time) error {
 	switch {
 	case s == nil:
@@ -208,8 +210,8 @@ func (s *state) due(now time.Time) bool {
 	return !s.busy && !now.Before(s.next)
 }
 
-// begin has the copy be of this moment. Without room for it, that is made first, beside the
-// packets that go on.
+// begin starts a copy as of now. If the copy has no memory yet, it reserves that in the
+// background instead.
 func (s *state) begin(now time.Time) error {
 	h, err := s.record(now)
 	if err != nil {
@@ -224,14 +226,14 @@ func (s *state) begin(now time.Time) error {
 	return nil
 }
 
-// wait lets the usual time pass before the next save.
+// wait schedules the next save.
 func (s *state) wait(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = now.Add(s.run.cfg.StateEvery)
 }
 
-// reserve makes room for a copy.
+// reserve allocates memory for a copy.
 func (s *state) reserve(now time.Time) {
 	lines := s.copy.Lines()
 	s.copy.Reset()
@@ -256,7 +258,7 @@ func (s *state) background(do func()) {
 	})
 }
 
-// record takes down what the run holds now.
+// record describes what the run holds now, and points the copy at it.
 func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
 	s.copy.Reset()
@@ -277,7 +279,7 @@ func (s *state) record(now time.Time) (*stateHeader, error) {
 	return h, nil
 }
 
-// copyPart copies on, for as long as its share of the time since the last part.
+// copyPart continues a copy, for its share of the time since the last part.
 func (s *state) copyPart(now time.Time) {
 	during := min(now.Sub(s.lastPart)/copyShare, maxCopy)
 	if during < minCopy {
@@ -296,10 +298,10 @@ func (s *state) copyPart(now time.Time) {
 	})
 }
 
-// errSuperseded ends the writing of a state that a newer one is going to replace.
+// errSuperseded ends the writing of a state that a newer one will replace.
 var errSuperseded = errors.New("another state is saved")
 
-// write puts the copy in the place of the file before, unless it is stopped.
+// write replaces the file by the copy, unless it is stopped.
 func (s *state) write(h *stateHeader, stopped func() bool) (size int64, err error) {
 	out, err := createState(s.run.cfg.State)
 	if err != nil {
@@ -315,7 +317,7 @@ func (s *state) write(h *stateHeader, stopped func() bool) (size int64, err erro
 	return size, out.Commit()
 }
 
-// stoppableWriter fails once it is stopped.
+// stoppableWriter fails after it was stopped.
 type stoppableWriter struct {
 	io.Writer
 	stopped func() bool
@@ -328,7 +330,7 @@ func (w stoppableWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// saved notes what came of a save, and tells when that changes.
+// saved records the result of a save, and logs when it changes.
 func (s *state) saved(size int64, at time.Time, err error) {
 	if errors.Is(err, errSuperseded) {
 		return
@@ -353,8 +355,8 @@ func (s *state) saved(size int64, at time.Time, err error) {
 	s.failed = err
 }
 
-// end saves the run for the last time, without a copy. It does not wait for a save that is under
-// way, but for what the system does at that moment.
+// end saves the run for the last time, without a copy. It abandons a save in progress,
+// and waits only for the system call that it is in.
 func (s *state) end() error {
 	slow := time.AfterFunc(slowSave, func() { s.run.log.Info("saving the state", "state", s.run.cfg.State) })
 	defer slow.Stop()
@@ -374,7 +376,7 @@ func (s *state) end() error {
 	return nil
 }
 
-// show returns what is to be seen of it, nil for no state.
+// show returns the state for a status, nil for no state.
 func (s *state) show() *State {
 	if s == nil {
 		return nil

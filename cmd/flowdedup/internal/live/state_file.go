@@ -28,7 +28,7 @@ import (
 //	the snapshots of the filter and of counters, one behind the other
 //	SHA-256 of all before
 //
-// The sum tells damage; snapshots are sealed under the secret as well.
+// The sum detects damage. Snapshots are sealed under the secret as well.
 const (
 	stateMagic   = "FLOWSTAT"
 	stateVersion = 3
@@ -36,27 +36,27 @@ const (
 	stateBuffer  = 1 << 20 // of reading
 )
 
-// ErrState is what errors about the content of a state file wrap.
+// ErrState is wrapped by errors about the content of a state file.
 var ErrState = errors.New("cannot be resumed")
 
-// setting is a flag that a state depends on.
+// setting is a flag that a state depends on, and its value.
 type setting struct{ Flag, Value string }
 
-// stateHeader is what a state file says beside snapshots.
+// stateHeader is what a state file holds besides snapshots.
 type stateHeader struct {
 	Saved    time.Time
 	Settings []setting
-	// Secret is the key that the run drew, nil where --key gave it.
+	// Secret is the random key of the run, nil if --key gave it.
 	Secret []byte `json:",omitempty"`
 	Begin  time.Time
 	Stats  dedup.SavedStats `json:"Books"`
-	// Names are those of the interfaces at Stats.Points.
+	// Names are the names of the interfaces of Stats.Points.
 	Names []string
 	Diffs diffs.Counts `json:"Reasons"`
 	Open  multikey.Saved
 }
 
-// write writes a state file, and returns how long it is.
+// write writes a state file and returns its size.
 func (h *stateHeader) write(w io.Writer, snapshots io.WriterTo) (int64, error) {
 	header, err := json.Marshal(h)
 	if err != nil {
@@ -77,8 +77,8 @@ func (h *stateHeader) write(w io.Writer, snapshots io.WriterTo) (int64, error) {
 	return int64(len(head)+len(header)+sha256.Size) + size, err
 }
 
-// readState returns the header of a state file and a reader of its snapshots, which takes more
-// than one pass through the file and little memory. Errors about the content wrap ErrState.
+// readState returns the header of a state file and a reader of its snapshots. It reads
+// the file twice, in little memory. Errors about the content wrap ErrState.
 func readState(file *os.File) (*stateHeader, io.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -87,7 +87,7 @@ func readState(file *os.File) (*stateHeader, io.Reader, error) {
 	return decodeState(file, info.Size())
 }
 
-// decodeState is readState for a file of a size.
+// decodeState is readState for a file of a known size.
 func decodeState(file io.ReaderAt, size int64) (*stateHeader, io.Reader, error) {
 	le := binary.LittleEndian
 	prefix := make([]byte, statePrefix)
@@ -120,7 +120,8 @@ func decodeState(file io.ReaderAt, size int64) (*stateHeader, io.Reader, error) 
 	return h, bufio.NewReaderSize(io.NewSectionReader(file, from, body-from), stateBuffer), nil
 }
 
-// checkSum returns an error unless the first bytes of a file have the sum that is behind them.
+// checkSum returns an error unless the first size bytes of a file have the sum that
+// follows them.
 func checkSum(file io.ReaderAt, size int64) error {
 	want, sum := make([]byte, sha256.Size), sha256.New()
 	if _, err := file.ReadAt(want, size); err != nil {
@@ -135,12 +136,12 @@ func checkSum(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// fits returns an error unless the state is of a run with the same settings, and of
-// the same key, where one was given.
+// fits returns an error unless the state was saved with the same settings, and with the
+// given secret if there is one.
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	for i, s := range settings {
 		if i >= len(h.Settings) || h.Settings[i].Flag != s.Flag {
-			return fmt.Errorf("%w: it is of another kind of run", ErrState)
+			return fmt.Errorf("%w: it is from another kind of run", ErrState)
 		}
 		if was := h.Settings[i].Value; was != s.Value {
 			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", ErrState, s.Flag, orNone(was), orNone(s.Value))
@@ -164,12 +165,12 @@ func orNone(value string) string {
 	return value
 }
 
-// ifaceNames keeps the names of the interfaces that the points of a run have by index: for
-// the next one they may have other indices.
+// ifaceNames keeps the names of the interfaces of the capture points of a run. The next
+// run may find them under other indices.
 type ifaceNames struct{ names []string }
 
-// of returns the names for a list of points, which only grows; "" stands for a point
-// that has no index, and for one whose interface went before it could be asked.
+// of returns the names of a list of points that only grows. The name is "" for a point
+// without an index, and for an interface that vanished before it was looked up.
 func (p *ifaceNames) of(points []flow.CapturePoint) []string {
 	for _, at := range points[len(p.names):] {
 		name := ""
@@ -183,9 +184,9 @@ func (p *ifaceNames) of(points []flow.CapturePoint) []string {
 	return p.names[:len(points):len(points)]
 }
 
-// resume takes in the names for the points of the run before, and returns these with the
-// indices that the interfaces have now. An interface that is not there keeps its index,
-// unless that is another one's by now: then no packet is of its point any more.
+// resume takes the names of the points of the previous run, and returns the points with
+// the current indices of their interfaces. An interface that is gone keeps its index. If
+// that index now belongs to another interface, no packet matches the point any more.
 func (p *ifaceNames) resume(points []flow.CapturePoint, names []string) ([]flow.CapturePoint, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {

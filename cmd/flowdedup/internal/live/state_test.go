@@ -23,7 +23,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// TestStateStopped leaves the file before, and nothing else, when a save is stopped at any moment.
+// TestStateStopped checks that a save that is stopped at any moment leaves the previous
+// file and nothing else.
 func TestStateStopped(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "state.zst")
@@ -117,7 +118,7 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// TestStateFileWriter hands on the error of a full disk.
+// TestStateFileWriter checks for the error of a full disk.
 func TestStateFileWriter(t *testing.T) {
 	whole := written(t, testHeader(), "snapshots")
 	full := errors.New("full")
@@ -140,7 +141,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestStateFileDamaged refuses every file that was changed anywhere, and says what it is.
+// TestStateFileDamaged checks that a file with any change is rejected, with a reason.
 func TestStateFileDamaged(t *testing.T) {
 	good := written(t, testHeader(), "snapshots")
 	decodes := func(content []byte) error {
@@ -193,7 +194,7 @@ func TestStateFileDamaged(t *testing.T) {
 	}
 }
 
-// TestSettings tells runs apart that take other packets.
+// TestSettings checks that runs on other packets have other settings.
 func TestSettings(t *testing.T) {
 	plain := Config{}
 	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(secret.Secret{}))}
@@ -222,7 +223,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestStateFits wants the same settings, and the same key where one was given.
+// TestStateFits checks that the settings must be the same, and the key if one was given.
 func TestStateFits(t *testing.T) {
 	own, others := secret.Secret{1}, secret.Secret{2}
 	settings := func(values ...string) (all []setting) {
@@ -244,8 +245,8 @@ func TestStateFits(t *testing.T) {
 		{"another window", settings("1ms"), settings("2ms"), own[:], nil, "it was saved with --window 1ms, and this run has 2ms"},
 		{"counts", settings("1ms", "src"), settings("1ms", ""), own[:], nil, "it was saved with --of src, and this run has none"},
 		{"no counts", settings("1ms", ""), settings("1ms", "src"), own[:], nil, "it was saved with --of none, and this run has src"},
-		{"fewer settings", settings("1ms"), settings("1ms", "src"), own[:], nil, "it is of another kind of run"},
-		{"other settings", []setting{{"--refresh", "1ms"}}, settings("1ms"), own[:], nil, "it is of another kind of run"},
+		{"fewer settings", settings("1ms"), settings("1ms", "src"), own[:], nil, "it is from another kind of run"},
+		{"other settings", []setting{{"--refresh", "1ms"}}, settings("1ms"), own[:], nil, "it is from another kind of run"},
 		{"another key", settings("1ms"), settings("1ms"), own[:], &others, "it was saved under another key than --key"},
 		{"without the key", settings("1ms"), settings("1ms"), nil, nil, "it was saved with --key: give the same key"},
 		{"half a key", settings("1ms"), settings("1ms"), own[:9], nil, "it is damaged"},

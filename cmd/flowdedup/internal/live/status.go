@@ -9,11 +9,11 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Status is what a run shows of itself, as of one moment. Counts are since the
-// run began; those of packets and bytes are of what was judged, captured bytes.
+// Status describes a run at one moment. Counts are since the run began. Packets and bytes
+// are those that were processed; bytes are captured bytes.
 type Status struct {
 	Started, Now time.Time
-	// Stopping is set in the last status of a run.
+	// Stopping is true in the last status of a run.
 	Stopping bool
 
 	Rings                []ring.Stats // one for each ring
@@ -30,7 +30,7 @@ type Status struct {
 	State    *State        // nil without
 }
 
-// Filter is the filter of duplicates.
+// Filter describes the filter of duplicates.
 type Filter struct {
 	Window, Identity, Method string
 	MemoryBytes              int
@@ -43,16 +43,16 @@ type Filter struct {
 // Distinct is the count of one key and family.
 type Distinct struct {
 	Of, Family string
-	// The landmark window that is open, and what it has counted.
+	// The open landmark window, and its count.
 	WindowStart, WindowEnd time.Time
 	Window                 uint64
-	// The count over the Span before Now, and the bounds that hold it with 95 %
-	// confidence; Span is 0 where none is kept.
+	// The count over the Span before Now, with its bounds of 95 % confidence. Span is 0
+	// if no such count is kept.
 	Span               time.Duration
 	Sliding, Low, High uint64
 }
 
-// State is the file that the run can be resumed from.
+// State describes the file that the run can be resumed from.
 type State struct {
 	Name   string
 	Saved  time.Time // zero before the first time
@@ -60,32 +60,31 @@ type State struct {
 	Failed string // why it could not be saved the last time, or ""
 }
 
-// Summary is what a run found; its JSON form is part of the command line's contract. Its
-// seconds are those from the begin of the run, which with a state is that of the first
-// one, to the end of the capture, and its packets a second are the traffic's over this time.
+// Summary is the result of a run; its JSON form is part of the command line's contract.
+// Its seconds last from the start of the run, or of the first run of a resumed state, to
+// the end of the capture. Its packets per second are the traffic over this time.
 type Summary struct {
 	dedup.Summary
 	Interfaces []Interface  `json:"interfaces"`
 	Diffs      diffs.Counts `json:"reasons"` // of the duplicates sampled
-	// Late counts packets that came so long after their window that they are in no
-	// row.
+	// Late counts packets that came too long after their window to be in any row.
 	Late    uint64        `json:"late"`
 	Forward *sink.Forward `json:"forward,omitempty"`
 }
 
-// Interface is what happened at one interface.
+// Interface holds the kernel's counters of one interface.
 type Interface struct {
 	Name              string `json:"interface"`
-	Received          uint64 `json:"received"` // by the kernel, the dropped ones among them
-	Dropped           uint64 `json:"dropped"`  // since a ring was full
-	Freezes           uint64 `json:"freezes"`  // how often one became full
+	Received          uint64 `json:"received"` // by the kernel, including dropped ones
+	Dropped           uint64 `json:"dropped"`  // because a ring was full
+	Freezes           uint64 `json:"freezes"`  // how often a ring became full
 	Outages           uint64 `json:"outages"`  // how often the interface went down or away
 	Truncated         uint64 `json:"cut"`      // longer than the snap length or a block
 	Coalesced         uint64 `json:"merged"`   // several segments in one (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
 }
 
-// interfaces adds the rings of each interface up.
+// interfaces adds up the rings of each interface.
 func interfaces(rings []ring.Stats) []Interface {
 	var all []Interface
 	for i := range rings {
@@ -118,7 +117,7 @@ func (r *runner) summary() Summary {
 	return s
 }
 
-// status returns the state of the run. It is not for the moment when a batch is judged.
+// status returns the state of the run. It must not be called while a batch is processed.
 func (r *runner) status(now time.Time) Status {
 	sum := r.summary()
 	s := Status{
@@ -138,7 +137,7 @@ func (r *runner) status(now time.Time) Status {
 	return s
 }
 
-// currentCounts returns what the open window has counted, and the past span.
+// currentCounts returns the counts of the open window and of the past span.
 func (r *runner) currentCounts(now time.Time) []Distinct {
 	var all []Distinct
 	start, end, counts := r.counter.Current()

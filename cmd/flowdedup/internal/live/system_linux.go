@@ -17,9 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/ring"
 )
 
-// become gives up all privileges for those of a user, unless the name is empty. Going
-// from root to another user takes every capability away, on all threads, and no program
-// that they start can give any back.
+// become drops all privileges and becomes another user, unless the name is empty. Leaving
+// root removes every capability on all threads, and no program that they start can regain
+// any.
 func become(name string) error {
 	if name == "" {
 		return nil
@@ -43,15 +43,16 @@ func become(name string) error {
 	return nil
 }
 
-// credentials is who a process may be: numbers of a user, its group, and further groups.
+// credentials are the user, the group and the supplementary groups of a process, as
+// numbers.
 type credentials struct {
 	uid, gid int
 	groups   []int
 }
 
-// lookupCredentials returns who is meant by USER or USER:GROUP, each a name or a number. Without a
-// group there are all that the user is in. A number that nobody has a name for is its
-// own group then: containers know few names.
+// lookupCredentials resolves USER or USER:GROUP, each a name or a number. Without a group
+// it takes all groups of the user. A number without a user name becomes its own group,
+// because containers know few names.
 func lookupCredentials(name string) (credentials, error) {
 	person, group, both := strings.Cut(name, ":")
 	id, err := lookupUser(person)
@@ -104,8 +105,8 @@ func numbers(texts []string) (all []int, err error) {
 	return all, nil
 }
 
-// number reads the number of a user or group. The last one of 32 bits would change
-// nothing.
+// number reads the number of a user or group. It refuses 2^32-1, which system calls take
+// for "unchanged".
 func number(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err == nil && n == 1<<32-1 {
@@ -114,11 +115,11 @@ func number(text string) (int, error) {
 	return int(n), err
 }
 
-// forbidNewPrivileges sets PR_SET_NO_NEW_PRIVS on all threads: no set-user-ID program and
-// no file capability counts any more. It is an attribute of a thread, and Go sets such on
-// all of them only where no C is linked in. The kernel does so with a filter of system
-// calls that is for all threads, which here allows every call: see
-// seccomp_sync_threads in its kernel/seccomp.c.
+// forbidNewPrivileges sets PR_SET_NO_NEW_PRIVS on all threads, so that no set-user-ID
+// program and no file capability counts any more. The attribute belongs to a thread, and
+// Go sets such attributes on all threads only without cgo. The kernel sets it on all
+// threads together with a seccomp filter, so this installs one that allows every call:
+// see seccomp_sync_threads in kernel/seccomp.c.
 func forbidNewPrivileges() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -127,7 +128,8 @@ func forbidNewPrivileges() error {
 	}
 	allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 	program := unix.SockFprog{Len: 1, Filter: &allow}
-	// Nothing here is secret from itself, so processors need not slow down for it.
+	// SPEC_ALLOW keeps the processor at full speed: this process has no secrets from
+	// itself.
 	const flags = unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
 	switch {
@@ -139,11 +141,11 @@ func forbidNewPrivileges() error {
 	return nil
 }
 
-// ErrLoop is what the refusal to forward in a circle wraps.
+// ErrLoop is wrapped by the error of forwarding in a circle.
 var ErrLoop = errors.New("would capture again what it forwards")
 
-// refuseForward returns an error if what is sent to an interface shows up at one that is
-// captured from, or if one that is captured from has frames that cannot be sent.
+// refuseForward returns an error if forwarded packets would show up at a captured
+// interface, or if a captured interface has frames that cannot be sent.
 func refuseForward(captured []string, to string) error {
 	if to == "" {
 		return nil
@@ -155,12 +157,12 @@ func refuseForward(captured []string, to string) error {
 	for _, name := range captured {
 		switch {
 		case name == ring.Any || name == to:
-			return fmt.Errorf("--forward %s: %w: -i %s holds it", to, ErrLoop, name)
+			return fmt.Errorf("--forward %s: %w: -i %s includes it", to, ErrLoop, name)
 		case reached[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
 		}
 		if link, err := ring.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
-			return fmt.Errorf("--forward %s: %w: those of -i %s are %v, and only Ethernet is sent", to, ring.ErrLinkType, name, link)
+			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, ring.ErrLinkType, name, link)
 		}
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLookUp knows users by name and number, and numbers without a name. What every
-// system has is root and nobody.
+// TestLookUp resolves users by name and by number, and numbers without a name. Every
+// system has root and nobody.
 func TestLookUp(t *testing.T) {
 	for name, want := range map[string][2]uint32{
 		"root:root": {0, 0}, "0:0": {0, 0}, "root:4242": {0, 4242}, "1000:1001": {1000, 1001},
@@ -36,7 +36,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// TestRefuseForward asks the kernel for what is connected, unless the names tell.
+// TestRefuseForward checks names, and what the kernel says about connected interfaces.
 func TestRefuseForward(t *testing.T) {
 	for _, c := range []struct {
 		captured []string

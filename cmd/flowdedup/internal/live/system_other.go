@@ -2,7 +2,7 @@
 
 package live
 
-// refuseForward has nothing to refuse where nothing can be captured.
+// refuseForward has nothing to refuse: this system cannot capture.
 func refuseForward([]string, string) error { return nil }
 
 // become does nothing for the same reason.

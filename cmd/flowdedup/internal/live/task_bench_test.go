@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// BenchmarkTask measures what a run does with a packet once its batch is there, for the
-// traffic of bench/live at two million packets a second.
+// BenchmarkTask measures the work on a packet of a batch, for the traffic of bench/live
+// at two million packets per second.
 func BenchmarkTask(b *testing.B) {
 	cases := map[string]func(*distinct.Config){
 		"judged":  nil,
@@ -74,7 +74,8 @@ func benchmarkTask(b *testing.B, change func(*distinct.Config)) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/packets, "ns/packet")
 }
 
-// fill makes a batch of the packets from a number on, and returns that of the next.
+// fill fills a batch with packets from a number on, and returns the number of the next
+// one.
 func fill(b *capture.Batch, number uint64, packets int) uint64 {
 	b.Buf = slices.Grow(b.Buf[:0], packets*lab.MinFrame)[:packets*lab.MinFrame]
 	b.Frames = slices.Grow(b.Frames[:0], packets)[:packets]

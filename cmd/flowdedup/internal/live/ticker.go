@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// every is how often the run is looked at.
+	// every is the interval of statuses.
 	every = time.Second
-	// grace is how long after its end a window waits for packets on their way: many
-	// times what the blocks of rings may be delayed by.
+	// grace is how long a window stays open after its end for late packets: many times
+	// the delay of ring blocks.
 	grace = 2 * time.Second
 )
 
-// ticker is what is done as time goes by.
+// ticker does what depends on the clock.
 type ticker struct {
 	run  *runner
 	now  time.Time // as of the last batch
 	next time.Time
-	// slides is when the next counts over the past are due.
+	// slides is when the next counts over the past span are due.
 	slides time.Time
 	last   []ring.Stats // as of the last look
 
@@ -33,8 +33,8 @@ func newTicker(r *runner) *ticker {
 	return w
 }
 
-// publish hands on one status after another, so that whoever shows them holds up no
-// packets.
+// publish passes statuses to Config.Status, in its own goroutine so that a slow receiver
+// delays no packets.
 func (w *ticker) publish() {
 	defer close(w.published)
 	for s := range w.status {
@@ -67,7 +67,7 @@ func (w *ticker) tick(now time.Time) error {
 	return nil
 }
 
-// slide tells the counts over the past, at each multiple of the slide.
+// slide reports the counts over the past span, at each multiple of the slide.
 func (w *ticker) slide(now time.Time) error {
 	r := w.run
 	if r.counter == nil || r.cfg.Slide <= 0 || now.Before(w.slides) {
@@ -81,10 +81,10 @@ func (w *ticker) slide(now time.Time) error {
 	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
 }
 
-// grace is at least twice what rings hold packets back for.
+// grace is at least twice the delay of ring blocks.
 func (w *ticker) grace() time.Duration { return max(grace, 2*w.run.cfg.Ring.BlockTimeout) }
 
-// logRings tells what has happened at the rings since the last look.
+// logRings logs what happened at the rings since its last call.
 func (w *ticker) logRings() {
 	now := w.run.capture.Stats()
 	for i := range now {
@@ -106,7 +106,7 @@ func (w *ticker) logRings() {
 	w.last = now
 }
 
-// end tells the last status.
+// end publishes the last status.
 func (w *ticker) end() {
 	w.logRings()
 	s := w.run.status(time.Now())

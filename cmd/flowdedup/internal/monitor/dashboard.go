@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// dashboard is what the view and the page show of a status, in words.
+// dashboard is the text that the terminal view and the page show of a status.
 type dashboard struct {
 	Interfaces string
 	Time       string
@@ -28,8 +28,8 @@ type dashboard struct {
 type table struct {
 	Columns []show.Column
 	Rows    [][]cell
-	Hidden  int // rows that were left out
-	Least   int // rows that must not be
+	Hidden  int // hidden rows
+	Least   int // rows that must stay
 
 	Chart  string      // what Series shows, "" for nothing
 	Series [][]float64 // of the first rows, over time
@@ -43,7 +43,7 @@ type cell struct {
 	Share    float64 // 0 to 1
 }
 
-// severity is how much attention a cell needs.
+// severity says how much attention a cell needs.
 type severity uint8
 
 const (
@@ -53,16 +53,16 @@ const (
 	bad
 )
 
-// String is the name of the severity's style on the page.
+// String returns the name of the severity's style on the page.
 func (m severity) String() string { return [...]string{"plain", "faint", "warn", "bad"}[m] }
 
-// textCell is a cell of text.
+// textCell returns a cell of text.
 func textCell(s string) cell { return cell{Text: s} }
 
-// countCell is a cell of a count.
+// countCell returns a cell of a count.
 func countCell(n uint64) cell { return cell{Text: show.Count(n)} }
 
-// alertCell is a cell of a count that should be 0.
+// alertCell returns a cell of a count that should be 0; m is its severity otherwise.
 func alertCell(n uint64, m severity) cell {
 	if n == 0 {
 		m = plain
@@ -70,13 +70,13 @@ func alertCell(n uint64, m severity) cell {
 	return cell{Text: show.Count(n), Severity: m}
 }
 
-// row makes the first cell of a row its name.
+// row returns a row whose first cell is its name.
 func row(name string, cells ...cell) []cell {
 	return append([]cell{{Text: show.Printable(name)}}, cells...)
 }
 
-// newDashboard makes the dashboard of the last status of a history, an empty one before the
-// first.
+// newDashboard returns the dashboard of the last status of a history. It is empty before
+// the first status.
 func newDashboard(h *history) *dashboard {
 	s := h.last
 	if s == nil {
@@ -109,7 +109,7 @@ func interfaceNames(s *live.Status) string {
 	return strings.Join(names, ", ")
 }
 
-// percent writes the share that part has of whole; nothing has no shares.
+// percent formats part/whole as a percentage, "" if whole is 0.
 func percent(part, whole float64) string {
 	if whole <= 0 {
 		return ""
@@ -117,8 +117,7 @@ func percent(part, whole float64) string {
 	return show.Percent(part, whole, 1)
 }
 
-// formatClock writes the time of day that a window began at, and the date where it is
-// another than now's.
+// formatClock formats the time of day of t, with the date if it is not that of now.
 func formatClock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	layout := "15:04Z"
@@ -131,7 +130,7 @@ func formatClock(t, now time.Time) string {
 	return t.Format(layout)
 }
 
-// ratesOf is how much comes, and how much of it is there twice or lost.
+// ratesOf returns the table of rates: packets, duplicates, traffic and drops.
 func ratesOf(h *history) table {
 	s, r := h.last, h.now()
 	received, dropped := atRings(s)
@@ -161,8 +160,8 @@ func ratesOf(h *history) table {
 	}
 }
 
-// filterOf is the filter's state. One that pushes out what it still needs says how
-// large it should be.
+// filterOf returns the table of the filter. A filter that evicts live packets suggests a
+// size.
 func filterOf(s *live.Status) table {
 	f := &s.Filter
 	if f.Method == "" {
@@ -182,7 +181,7 @@ func filterOf(s *live.Status) table {
 	}
 }
 
-// inWindow puts a window into words.
+// inWindow describes a window in words.
 func inWindow(window string) string {
 	if n, ok := strings.CutPrefix(window, "n:"); ok {
 		return "in " + n + " packets"
@@ -193,8 +192,8 @@ func inWindow(window string) string {
 	return "in " + window
 }
 
-// diffsOf is how the sampled duplicates differ from what they copy, the most
-// frequent first.
+// diffsOf returns how sampled duplicates differ from their originals, the most frequent
+// way first.
 func diffsOf(s *live.Status) table {
 	n := &s.Diffs
 	if n.Sampled == 0 {
@@ -228,7 +227,7 @@ func diffCounts(n *diffs.Counts) []diffCount {
 	}
 }
 
-// ringsOf is what each ring received and lost.
+// ringsOf returns what each ring received and dropped.
 func ringsOf(s *live.Status) table {
 	p := table{
 		Columns: []show.Column{{Name: "capture", Left: true}, {Name: "received"}, {Name: "dropped"}, {Name: "freezes"}, {Name: "", Left: true}},
@@ -245,7 +244,7 @@ func ringsOf(s *live.Status) table {
 	return p
 }
 
-// ringNotes names what the wire did not have, and outages, the present one first.
+// ringNotes names what the host changed on packets, and outages, the current one first.
 func ringNotes(r *ring.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
@@ -256,7 +255,7 @@ func ringNotes(r *ring.Stats) cell {
 	return c
 }
 
-// distinctOf has a row for each key, with the families side by side.
+// distinctOf returns a row per key, with the families side by side.
 func distinctOf(s *live.Status) table {
 	if len(s.Distinct) == 0 {
 		return table{}
@@ -283,7 +282,7 @@ func distinctOf(s *live.Status) table {
 	return p
 }
 
-// setCounts fills the cells of a key's row that a family has.
+// setCounts fills the cells of one family in the row of a key.
 func setCounts(cells []cell, d *live.Distinct) {
 	switch d.Family {
 	case "ipv4":
@@ -301,7 +300,7 @@ func setCounts(cells []cell, d *live.Distinct) {
 	}
 }
 
-// outputsOf is where packets go, and the file that remembers the run.
+// outputsOf returns where packets go, and the state file.
 func outputsOf(s *live.Status) table {
 	p := table{Columns: []show.Column{{Name: "output", Left: true}, {Name: "packets"}, {Name: "bytes"}, {Name: "", Left: true}}, Least: 1}
 	for i := range s.Outputs {
@@ -324,7 +323,8 @@ func outputsOf(s *live.Status) table {
 	return p
 }
 
-// outputState puts into the cell of an output what did not get there, and why nothing does now.
+// outputState replaces the state of an output by its losses and its failure, if it has
+// any.
 func outputState(state cell, lost, failed string) cell {
 	if lost != "" {
 		state = cell{Text: lost, Severity: warn}
@@ -335,7 +335,7 @@ func outputState(state cell, lost, failed string) cell {
 	return state
 }
 
-// stateCell tells how old the state on disk is.
+// stateCell says how old the saved state is.
 func stateCell(f *live.State, s *live.Status) cell {
 	state := cell{Text: "state, not saved yet"}
 	if !f.Saved.IsZero() {

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// rate is how fast things happened between two statuses, a second.
+// rate holds the events per second between two statuses.
 type rate struct{ packets, duplicates, bits, received, dropped float64 }
 
 // rateOf returns the rate between two statuses, and false where no time lies
@@ -29,7 +29,7 @@ func rateOf(before, after *live.Status) (rate, bool) {
 	}, true
 }
 
-// increase is by how much a count grew: not at all if it began anew.
+// increase returns by how much a count grew; 0 if it was reset.
 func increase(before, after uint64) float64 {
 	if after < before {
 		return 0
@@ -37,7 +37,7 @@ func increase(before, after uint64) float64 {
 	return float64(after - before)
 }
 
-// atRings sums what the kernel counted.
+// atRings adds up the kernel's counters of all rings.
 func atRings(s *live.Status) (received, dropped uint64) {
 	for i := range s.Rings {
 		received += s.Rings[i].Received
@@ -46,10 +46,10 @@ func atRings(s *live.Status) (received, dropped uint64) {
 	return received, dropped
 }
 
-// historyLength is how many rates a history keeps: a minute of them.
+// historyLength is how many rates a history keeps: one minute.
 const historyLength = 60
 
-// history is the last status, and the rates that led to it, the latest last.
+// history is the last status and the rates before it, the latest last.
 type history struct {
 	last  *live.Status // nil before the first
 	rates []rate
@@ -77,7 +77,7 @@ func (h *history) now() rate {
 	return h.rates[len(h.rates)-1]
 }
 
-// series returns one of the rates over time.
+// series returns one field of the rates over time.
 func (h *history) series(of func(rate) float64) []float64 {
 	out := make([]float64, len(h.rates))
 	for i, r := range h.rates {
@@ -86,18 +86,18 @@ func (h *history) series(of func(rate) float64) []float64 {
 	return out
 }
 
-// age is the time since an event, in whole seconds and never negative.
+// age returns the time since an event, in whole seconds and never negative.
 func age(since, now time.Time) time.Duration {
 	return max(0, now.Sub(since).Round(time.Second))
 }
 
-// loss is a number of packets that did not get to where they were to go.
+// loss is a number of packets that an output or an interface did not get.
 type loss struct {
 	where, why string
 	packets    uint64
 }
 
-// lossesOf lists all that a run can lose once it has judged a packet.
+// lossesOf lists all losses that can happen to a packet after its verdict.
 func lossesOf(s *live.Status) []loss {
 	var all []loss
 	for i := range s.Outputs {
@@ -117,10 +117,10 @@ func lossesOf(s *live.Status) []loss {
 // losses remembers when packets were lost.
 type losses struct {
 	counts []loss
-	grewAt []time.Time // when each count did the last time
+	grewAt []time.Time // when each count grew last
 }
 
-// add takes the losses of the next status; those of a run have their order.
+// add takes the losses of the next status, in an order that is fixed for a run.
 func (l *losses) add(now time.Time, counts []loss) {
 	for i := range counts {
 		if i == len(l.grewAt) {
@@ -134,7 +134,7 @@ func (l *losses) add(now time.Time, counts []loss) {
 	}
 }
 
-// recent tells what goes on being lost.
+// recent describes the losses that grew within maxAge.
 func (l *losses) recent(now time.Time) []string {
 	var out []string
 	for i, c := range l.counts {

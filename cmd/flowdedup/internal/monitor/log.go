@@ -17,7 +17,7 @@ import (
 // Info, the message, and key=value for each attribute. Each is one Write to w.
 func Lines(w io.Writer) slog.Handler { return newLineHandler(w, slog.LevelInfo) }
 
-// Errors is Lines without all that is less than an error.
+// Errors is Lines with records of level Error and above only.
 func Errors(w io.Writer) slog.Handler { return newLineHandler(w, slog.LevelError) }
 
 func newLineHandler(w io.Writer, least slog.Level) slog.Handler {
@@ -26,8 +26,8 @@ func newLineHandler(w io.Writer, least slog.Level) slog.Handler {
 	return h
 }
 
-// lineHandler is a handler that writes the head of a line itself and leaves the attributes
-// to slog. Handlers made of one another share all but attrs.
+// lineHandler writes the head of a line itself and leaves the attributes to slog.
+// Handlers derived from one another share everything but attrs.
 type lineHandler struct {
 	out   io.Writer
 	least slog.Level
@@ -36,7 +36,7 @@ type lineHandler struct {
 	attrs slog.Handler // writes into line
 }
 
-// withoutHead leaves out what lines.Handle has written.
+// withoutHead drops the attributes that lineHandler.Handle has already written.
 func withoutHead(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}
@@ -44,7 +44,7 @@ func withoutHead(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Enabled leaves out what is less than the least level.
+// Enabled reports whether a level is at least the handler's.
 func (h *lineHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.least }
 
 // Handle writes one line.
@@ -81,12 +81,12 @@ func (h *lineHandler) WithGroup(name string) slog.Handler {
 	return &more
 }
 
-// statusLog writes a line of the run's state each time that every has passed, and one
-// at the end. Its rates are those since the line before.
+// statusLog writes a line about the run per interval, and one at the end. Its rates are
+// those since the previous line.
 type statusLog struct {
 	every  time.Duration
 	handle slog.Handler
-	last   *live.Status // that a line was written of, or the first; nil before
+	last   *live.Status // the one of the previous line, or the first; nil before
 }
 
 func newStatusLog(every time.Duration, handle slog.Handler) *statusLog {
@@ -102,7 +102,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tolerance is by how much a line may come too early: statuses come once a second, never
+// tolerance is how early a line may come. Statuses come about once a second, never
 // exactly.
 const tolerance = 500 * time.Millisecond
 
@@ -131,11 +131,11 @@ func (l *statusLog) update(s *live.Status) {
 		slog.Float64("fill", rounded(s.Filter.Fill)),
 		slog.Uint64("evicted_live", s.Filter.EvictedLive),
 	)
-	_ = l.handle.Handle(ctx, line) // only queues it
+	_ = l.handle.Handle(ctx, line) // it only queues the line
 	l.last = s
 }
 
-// share is that of n in whole, to four digits.
+// share returns n/whole, rounded to four digits.
 func share(n, whole uint64) float64 {
 	if whole == 0 {
 		return 0

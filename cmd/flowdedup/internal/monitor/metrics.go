@@ -18,7 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
-// metric is one name of what is measured, and how its values are taken from a status.
+// metric is the name of a metric, and how to take its values from a status.
 type metric struct {
 	name, help string // metrics of the run: the name without "flowdedup_"
 	kind       string // counter or gauge
@@ -31,9 +31,10 @@ const (
 	gauge   = "gauge"
 )
 
-// metricsType is the text format of Prometheus. It is written here since client_golang
-// brings protobuf: 2.5 MB, and a fifth of the start of every command. That package
-// stays the judge in tests.
+// metricsType is the content type of the Prometheus text format. The format is written
+// here because client_golang brings protobuf: 2.5 MB, and a fifth of the start of every
+// command. Tests check the result with that package.
+//
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -64,12 +65,12 @@ func writeMetrics(w io.Writer, metrics []metric, s *live.Status) error {
 	return out.Flush()
 }
 
-// series returns a value for each combination of labels. Of two outputs with one name
-// the first counts: Prometheus refuses a series that comes twice.
+// series returns a value for each combination of labels. If two outputs have the same
+// name, the first one counts: Prometheus rejects a series that appears twice.
 func (m *metric) series(s *live.Status) map[string]float64 {
 	all := map[string]float64{}
 	m.values(s, func(v float64, labels ...string) {
-		name := m.name + m.labelled(labels)
+		name := m.name + m.labeled(labels)
 		if _, there := all[name]; !there {
 			all[name] = v
 		}
@@ -80,9 +81,9 @@ func (m *metric) series(s *live.Status) map[string]float64 {
 // labelEscaper escapes the value of a label.
 var labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-// labelled returns {label="value",...}, sorted by label. Values that are not UTF-8, as
-// names of files may be, are made so.
-func (m *metric) labelled(values []string) string {
+// labeled returns {label="value",...}, sorted by label. It replaces bytes that are not
+// UTF-8, as in file names.
+func (m *metric) labeled(values []string) string {
 	if len(values) == 0 {
 		return ""
 	}
@@ -94,12 +95,12 @@ func (m *metric) labelled(values []string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// singleValue takes a value that has no labels.
+// singleValue makes the values function of a metric without labels.
 func singleValue(of func(s *live.Status) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) { give(of(s)) }
 }
 
-// failureGauge is 1 for what has failed.
+// failureGauge returns 1 if there is a failure.
 func failureGauge(failed string) float64 {
 	if failed != "" {
 		return 1
@@ -107,7 +108,7 @@ func failureGauge(failed string) float64 {
 	return 0
 }
 
-// unixSeconds is a time in seconds since the epoch, or 0 for none.
+// unixSeconds returns a time in seconds since the epoch, 0 for the zero time.
 func unixSeconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -115,13 +116,13 @@ func unixSeconds(t time.Time) float64 {
 	return float64(t.UnixMilli()) / 1e3
 }
 
-// Metrics of the process have the names that Prometheus's libraries give them, so that
+// Metrics of the process have the names that the Prometheus libraries use, so existing
 // dashboards for Go programs show them.
 
-// started is when the process began, but for some milliseconds.
+// started is when the process began, some milliseconds late.
 var started = time.Now()
 
-// runtimeMetrics are sums of what the Go runtime measures itself.
+// runtimeMetrics are sums of metrics of the Go runtime.
 var runtimeMetrics = []struct {
 	name, help, kind string
 	of               []string
@@ -143,7 +144,7 @@ var runtimeMetrics = []struct {
 	{"go_sched_gomaxprocs_threads", "Threads that run Go code at a time.", gauge, []string{"/sched/gomaxprocs:threads"}},
 }
 
-// processMetrics returns the metrics of the process as they are now, sorted by name.
+// processMetrics returns the current metrics of the process, sorted by name.
 func processMetrics() []metric {
 	all := []metric{buildInfo()}
 	for _, m := range runtimeMetrics {
@@ -163,12 +164,12 @@ func processMetrics() []metric {
 	return append(all, systemMetrics()...)
 }
 
-// constant is a metric of one value.
+// constant returns a metric with one value.
 func constant(name, help, kind string, v float64) metric {
 	return metric{name, help, kind, nil, singleValue(func(*live.Status) float64 { return v })}
 }
 
-// buildInfo tells the module and its version.
+// buildInfo returns the metric of the module and its version.
 func buildInfo() metric {
 	return metric{"go_build_info", "The main module of the program.", gauge, []string{"checksum", "path", "version"},
 		func(_ *live.Status, give func(float64, ...string)) {
@@ -178,8 +179,8 @@ func buildInfo() metric {
 		}}
 }
 
-// systemMetrics returns what Linux tells of the process; elsewhere, where nothing is
-// captured, only when it began.
+// systemMetrics returns what Linux reports about the process. On other systems, which
+// cannot capture, it returns only the start time.
 func systemMetrics() []metric {
 	const ticks = 100 // USER_HZ
 	var all []metric
@@ -214,7 +215,7 @@ func processStat() (cpu, virtual, resident float64, ok bool) {
 	if err != nil {
 		return 0, 0, 0, false
 	}
-	// The name of the program is in parentheses, and may hold any.
+	// The program's name is in parentheses, and may contain some.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	var numbers [4]float64
 	for i, at := range [4]int{11, 12, 20, 21} { // utime, stime, vsize, rss

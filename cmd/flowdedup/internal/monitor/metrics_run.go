@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// commonProtocols have a value also while they have no duplicates: rates are 0 then, and
-// not unknown, and hold the first ones.
+// commonProtocols have a value even without duplicates. A rate of them is then 0 instead
+// of unknown, and includes their first duplicates.
 var commonProtocols = []string{"tcp", "udp", "icmp", "icmpv6", "non_ip"}
 
 var trafficMetrics = []metric{
@@ -46,7 +46,7 @@ var trafficMetrics = []metric{
 
 var ringLabels = []string{"interface", "ring"}
 
-// eachRing takes a value of each ring.
+// eachRing gives a value per ring.
 func eachRing(of func(r *ring.Stats) uint64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		for i := range s.Rings {
@@ -103,7 +103,7 @@ var filterMetrics = []metric{
 		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
 }
 
-// eachDistinct takes a value of each count, or of each that slides.
+// eachDistinct gives a value per count, or per count that slides.
 func eachDistinct(sliding bool, of func(d *live.Distinct) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		for i := range s.Distinct {
@@ -138,7 +138,7 @@ var distinctMetrics = []metric{
 		eachDistinct(true, func(d *live.Distinct) float64 { return float64(d.High) })},
 }
 
-// eachOutput takes a value of each output.
+// eachOutput gives a value per output.
 func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		for i := range s.Outputs {
@@ -147,7 +147,7 @@ func eachOutput(of func(o *sink.Output) float64) func(*live.Status, func(float64
 	}
 }
 
-// forward takes a value of the interface that packets are sent to, if there is one.
+// forward gives a value of the interface that packets are sent to, if there is one.
 func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		if s.Forward != nil {
@@ -156,7 +156,7 @@ func forward(of func(f *sink.Forward) uint64) func(*live.Status, func(float64, .
 	}
 }
 
-// state takes a value of the state file, if there is one.
+// state gives a value of the state file, if there is one.
 func state(of func(f *live.State) float64) func(*live.Status, func(float64, ...string)) {
 	return func(s *live.Status, give func(float64, ...string)) {
 		if s.State != nil {

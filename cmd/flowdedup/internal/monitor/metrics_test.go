@@ -24,7 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// parse has Prometheus's own parser read metrics.
+// parse parses metrics with the parser of Prometheus.
 func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -45,8 +45,8 @@ func write(t *testing.T, metrics []metric, s *live.Status) []byte {
 	return out.Bytes()
 }
 
-// TestMetrics compares what Prometheus is given with testdata and with what its own
-// library writes, and the names with its rules for names.
+// TestMetrics compares the metrics with testdata and with the output of the Prometheus
+// library, and checks names by its rules.
 func TestMetrics(t *testing.T) {
 	text := write(t, runMetrics(), sample(3600))
 	golden(t, "metrics.txt", string(text))
@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfNothing wants no trouble where a part of the status is missing.
+// TestMetricsOfNothing writes metrics of a status that lacks parts.
 func TestMetricsOfNothing(t *testing.T) {
 	for _, s := range []live.Status{{}, {Distinct: make([]live.Distinct, 1)}} {
 		parse(t, write(t, runMetrics(), &s))
@@ -81,8 +81,8 @@ func TestMetricsOfNothing(t *testing.T) {
 	}
 }
 
-// TestProcessMetrics compares the metrics of the process with those that client_golang
-// takes of it: names and types are the same, and values of the same magnitude.
+// TestProcessMetrics compares the metrics of the process with those of client_golang: the
+// same names and types, and values of the same magnitude.
 func TestProcessMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
@@ -116,8 +116,8 @@ func TestProcessMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsBeforeDuplicates wants the series of what there may be at once: a counter
-// that appears with its first value has no rate then.
+// TestMetricsBeforeDuplicates checks that series exist before their first event, because
+// a counter that appears with its first value has no rate for it.
 func TestMetricsBeforeDuplicates(t *testing.T) {
 	s := new(Server)
 	s.Update(live.Status{})
@@ -129,8 +129,8 @@ func TestMetricsBeforeDuplicates(t *testing.T) {
 	}
 }
 
-// TestMetricsOfBadNames wants all values, also where names are not UTF-8 or twice
-// there.
+// TestMetricsOfBadNames checks that all values appear even if names are not UTF-8 or
+// occur twice.
 func TestMetricsOfBadNames(t *testing.T) {
 	s := new(Server)
 	status := hostile()
@@ -168,8 +168,8 @@ func served(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestDashboard wants the dashboard to show every metric of the run and none that is
-// not there, each from the data source that is chosen.
+// TestDashboard checks that the dashboard shows every metric of the run, and no other,
+// each from the chosen data source.
 func TestDashboard(t *testing.T) {
 	type target struct{ Expr string }
 	type source struct{ Type, UID string }
@@ -214,21 +214,22 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestAlerts wants the rules to ask for nothing that is not there.
-func TestAlerts(t *testing.T) {
-	names, text := served(t), contrib(t, "prometheus-alerts.yml")
-	for _, name := range metricName.FindAllString(text, -1) {
+// TestNamedMetrics checks that every metric that the alert rules and the manual name
+// exists.
+func TestNamedMetrics(t *testing.T) {
+	names, rules := served(t), contrib(t, "prometheus-alerts.yml")
+	for _, name := range metricName.FindAllString(rules+contrib(t, "../doc/live.md"), -1) {
 		if !names[name] {
 			t.Errorf("no metric %s", name)
 		}
 	}
-	if !strings.Contains(text, "flowdedup_kernel_dropped_total") {
+	if !strings.Contains(rules, "flowdedup_kernel_dropped_total") {
 		t.Error("no rule for drops")
 	}
 }
 
-// TestUnit lets systemd judge the unit and how much of the system it leaves open, with
-// another program in place of ours, which must exist.
+// TestUnit checks the unit with systemd, and how much of the system it can reach. Another
+// program stands in for ours, because the program must exist.
 func TestUnit(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

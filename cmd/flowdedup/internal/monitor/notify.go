@@ -11,20 +11,19 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// Notifier tells the service manager that started the process how the run is, as
-// sd_notify(3) has it: that it is ready, once there is a status, and with each status
-// that it is alive. So a run that stands still is one whose watchdog ends. Its methods
-// are for one goroutine at a time.
+// Notifier reports the run to the service manager that started the process, by the
+// protocol of sd_notify(3). It reports readiness with the first status, and sends a
+// watchdog message with each one; so the watchdog ends a run that hangs. Its methods are
+// for one goroutine at a time.
 type Notifier struct {
 	conn  net.Conn
 	ready bool // it was told
 }
 
-// notifyTimeout is how long a service manager may take to read.
+// notifyTimeout is how long a service manager may block a message.
 const notifyTimeout = time.Second
 
-// NewNotifier returns what reports to NOTIFY_SOCKET, nil if there is none in the
-// environment.
+// NewNotifier returns a notifier for NOTIFY_SOCKET, nil if the environment has none.
 func NewNotifier() (*Notifier, error) {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {
@@ -37,7 +36,7 @@ func NewNotifier() (*Notifier, error) {
 	return &Notifier{conn: conn}, nil
 }
 
-// Update tells of the next status.
+// Update reports the next status.
 func (n *Notifier) Update(s *live.Status) {
 	_, dropped := atRings(s)
 	told := []string{"WATCHDOG=1", fmt.Sprintf("STATUS=%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped))}
@@ -47,7 +46,7 @@ func (n *Notifier) Update(s *live.Status) {
 	if s.Stopping {
 		told = append(told, "STOPPING=1")
 	}
-	// A service manager that does not hear of the run does something about it.
+	// If messages fail, the service manager acts by itself.
 	_ = n.conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
 	_, err := n.conn.Write([]byte(strings.Join(told, "\n")))
 	n.ready = n.ready || err == nil

@@ -13,7 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 )
 
-// TestNotifier hears what a service manager is told, at a socket with and without a file.
+// TestNotifier receives the messages of a run as a service manager does, at a socket with
+// and without a file.
 func TestNotifier(t *testing.T) {
 	names := []string{filepath.Join(t.TempDir(), "notify")}
 	if runtime.GOOS == "linux" {
@@ -61,7 +62,7 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// TestNoNotifier has nobody to tell.
+// TestNoNotifier runs without a service manager.
 func TestNoNotifier(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	if n, err := NewNotifier(); n != nil || err != nil {

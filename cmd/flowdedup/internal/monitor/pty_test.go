@@ -56,7 +56,7 @@ func waitFor(t *testing.T, shown *locked, text string) string {
 	return ""
 }
 
-// TestTerminal shows a run on a terminal that becomes smaller.
+// TestTerminal shows a run on a terminal that shrinks.
 func TestTerminal(t *testing.T) {
 	tty, shown := terminal(t, 100, 30)
 	v := NewView(tty, time.Hour, Lines)
@@ -96,7 +96,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestDumbTerminal wants lines where escape sequences would be shown.
+// TestDumbTerminal checks for lines on a terminal without escape sequences.
 func TestDumbTerminal(t *testing.T) {
 	tty, shown := terminal(t, 80, 24)
 	t.Setenv("TERM", "dumb")

@@ -21,8 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// Server shows a run over HTTP: /metrics to Prometheus, /healthz to whatever watches
-// it, and / to people. Methods may be called concurrently.
+// Server shows a run over HTTP: /metrics for Prometheus, /healthz for health checks, and
+// / for people. Methods may be called concurrently.
 type Server struct {
 	http   http.Server
 	addr   net.Addr
@@ -34,7 +34,7 @@ type Server struct {
 	updated time.Time // when the last status came; zero before
 }
 
-// Timeouts of the server: nobody may hold its connections for long.
+// Limits on connections, so that no client holds one for long.
 const (
 	headTimeout    = 5 * time.Second
 	writeTimeout   = 30 * time.Second
@@ -43,9 +43,9 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// Listen serves on addr, which is host:port, or :port or port for loopback only. It
-// returns an error that wraps [ErrAddress] for another form of addr, and the
-// system's error if it cannot listen there. Stop it with Close.
+// Listen serves on addr: host:port, or :port or port for loopback only. It returns an
+// error that wraps [ErrAddress] if addr has another form, and the system's error if it
+// cannot listen. The caller must call Close.
 func Listen(addr string) (*Server, error) {
 	full, err := address(addr)
 	if err != nil {
@@ -70,10 +70,10 @@ func Listen(addr string) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens, with the port that it was given for port 0.
+// Addr returns the address of the server, with the port that the system chose for port 0.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// Update takes the next status. What it points to must not be changed any more.
+// Update takes the next status. The caller must not change what it points to afterwards.
 func (s *Server) Update(status live.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,13 +82,13 @@ func (s *Server) Update(status live.Status) {
 	s.losses.add(s.updated, lossesOf(&status))
 }
 
-// Close ends the server: what is being answered has two seconds to end. It returns
-// what ended the serving before, if anything did. Call it once.
+// Close stops the server. Answers in progress get two seconds to end. Close returns the
+// error that ended serving before, if any. Call it once.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		_ = s.http.Close() // those who did not listen
+		_ = s.http.Close() // cuts off clients that did not finish
 	}
 	if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -96,26 +96,26 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// last is the last status, nil before the first.
+// last returns the last status, nil before the first.
 func (s *Server) last() *live.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.history.last
 }
 
-// metrics answers with the metrics of the run and those of the process.
+// metrics answers with the metrics of the run and of the process.
 func (s *Server) metrics() http.HandlerFunc {
 	ofRun := runMetrics()
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", metricsType)
 		if status := s.last(); status != nil {
-			_ = writeMetrics(w, ofRun, status) // who has gone needs no answer
+			_ = writeMetrics(w, ofRun, status) // an error means that the client left
 		}
 		_ = writeMetrics(w, processMetrics(), nil)
 	}
 }
 
-// handler answers the requests that are meant for the server.
+// handler returns the handler of all paths.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", limitConcurrency(s.metrics()))
@@ -124,10 +124,10 @@ func (s *Server) handler() http.Handler {
 	return withSecurityHeaders(mux)
 }
 
-// maxConcurrent is how many requests to a path are answered at a time.
+// maxConcurrent is how many requests per path are answered at a time.
 const maxConcurrent = 8
 
-// limitConcurrency answers only so many requests at a time.
+// limitConcurrency answers at most maxConcurrent requests at a time, and others with 503.
 func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
 	places := make(chan struct{}, maxConcurrent)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -142,8 +142,8 @@ func limitConcurrency(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// withSecurityHeaders keeps what is answered from being shown in another page, or being taken for
-// something else than it says.
+// withSecurityHeaders sets headers that keep answers from being framed by another page,
+// or taken for another type of content.
 func withSecurityHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
@@ -159,10 +159,10 @@ func withSecurityHeaders(h http.Handler) http.Handler {
 	})
 }
 
-// onlyHost answers requests to one name, to localhost and to addresses. A page from
-// elsewhere can have a name of its own lead to this host, once it was loaded, and then
-// may read what the operator's browser gets here; but it can take none of these for its
-// own. Whoever sends no name is no browser.
+// onlyHost answers requests for one name, for localhost and for IP addresses. It stops
+// DNS rebinding: a page from elsewhere can point its own name at this host and read the
+// answers through the operator's browser, but it cannot use one of these names. A request
+// without a name does not come from a browser.
 func onlyHost(name string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := hostOf(r.Host)
@@ -184,14 +184,14 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// ErrAddress is returned, wrapped, for an address that cannot be understood.
+// ErrAddress is wrapped by errors about an address that cannot be parsed.
 var ErrAddress = errors.New("not an address to listen on")
 
-// loopback is where addresses without a host listen.
+// loopback is the host of addresses without one.
 const loopback = "127.0.0.1"
 
-// address completes host:port, :port or port. Whoever wants to be reached from
-// elsewhere has to name a host, such as 0.0.0.0.
+// address completes host:port, :port or port. To be reached from other hosts, the user
+// has to name a host such as 0.0.0.0.
 func address(addr string) (string, error) {
 	if _, err := strconv.ParseUint(addr, 10, 64); err == nil {
 		addr = ":" + addr
@@ -209,7 +209,7 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listen opens the port of a complete address. Errors say what to do.
+// listen opens a complete address. Its errors say what to do.
 func listen(full string) (net.Listener, error) {
 	l, err := net.Listen("tcp", full)
 	if err == nil {
@@ -224,7 +224,7 @@ func listen(full string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		hint = "; this host has no such address"
 	}
-	// What net says of the address again is left out.
+	// The address stands in the message already.
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
@@ -235,7 +235,7 @@ func listen(full string) (net.Listener, error) {
 //go:embed page.html
 var pageText string
 
-// page is parsed when it is asked for: most runs serve none.
+// page is parsed on the first request, because most runs serve none.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(pageText))
 })
@@ -247,8 +247,8 @@ type pageData struct {
 	Rates  rateChart
 }
 
-// rateChart is a chart of the last minute: areas below polylines, in a box as wide as
-// the rates that are remembered and rateHeight high.
+// rateChart is a chart of the last minute: areas below polylines, in a box of
+// historyLength by rateHeight.
 type rateChart struct {
 	Width, Height       int
 	Packets, Duplicates string // points
@@ -257,7 +257,7 @@ type rateChart struct {
 
 const rateHeight = 100
 
-// servePage answers with a page that needs nothing else and loads itself again.
+// servePage answers with a self-contained page that reloads itself.
 func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	h := s.health()
 	s.mu.Lock()
@@ -270,10 +270,10 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(buf.Bytes()) // who has gone needs no page
+	_, _ = w.Write(buf.Bytes()) // an error means that the client left
 }
 
-// chartOf draws the rates of packets and of the duplicates among them.
+// chartOf draws the rates of packets and of duplicates.
 func chartOf(h *history) rateChart {
 	packets := h.series(func(r rate) float64 { return r.packets })
 	if len(packets) < 2 {
@@ -288,7 +288,7 @@ func chartOf(h *history) rateChart {
 	}
 }
 
-// area returns the corners of the area below a line that ends at the right edge.
+// area returns the corners of the area below a line. The line ends at the right edge.
 func area(series []float64, top float64) string {
 	if top <= 0 {
 		top = 1
@@ -303,7 +303,7 @@ func area(series []float64, top float64) string {
 	return out.String()
 }
 
-// maxAge is how old the last status may be: a run gives one each second.
+// maxAge is how old the last status may be. A healthy run sends one per second.
 const maxAge = 10 * time.Second
 
 // health is the answer of /healthz.
@@ -313,7 +313,7 @@ type health struct {
 	Reasons    []string `json:"reasons,omitempty"`
 }
 
-// health judges the run by its last status.
+// health derives the health of the run from its last status.
 func (s *Server) health() health {
 	s.mu.Lock()
 	status, updated := s.history.last, s.updated
@@ -333,7 +333,7 @@ func (s *Server) health() health {
 	return h
 }
 
-// failures names what does not work any more.
+// failures names the outputs that have failed.
 func failures(s *live.Status) []string {
 	var out []string
 	for i := range s.Outputs {
@@ -350,7 +350,7 @@ func failures(s *live.Status) []string {
 	return out
 }
 
-// serveHealth answers with one line, and 503 where something fails.
+// serveHealth answers with one line, and with status 503 if something fails.
 func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	h := s.health()
 	w.Header().Set("Content-Type", "application/json")
@@ -358,5 +358,5 @@ func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	if h.Status != "ok" {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(&h) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(&h) // an error means that the client left
 }

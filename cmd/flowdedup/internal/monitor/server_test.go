@@ -60,7 +60,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestAddress wants the loopback interface wherever no other is named.
+// TestAddress checks that loopback is the default host.
 func TestAddress(t *testing.T) {
 	for addr, want := range map[string]string{
 		"9469": "127.0.0.1:9469", ":9469": "127.0.0.1:9469", ":0": "127.0.0.1:0",
@@ -101,7 +101,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealthLosses fails for as long as packets do not get to where they were to go.
+// TestHealthLosses checks that a run is unhealthy while it loses packets.
 func TestHealthLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
@@ -147,7 +147,7 @@ func requireHealth(t *testing.T, s *Server, reasons ...string) {
 	}
 }
 
-// TestPage wants the page to stand on its own and to hold in names that are markup.
+// TestPage checks that the page is self-contained and escapes names.
 func TestPage(t *testing.T) {
 	nasty := hostile()
 	nasty.Outputs[0].Name = "<script>alert(1)</script>"
@@ -179,7 +179,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestOnlyGet refuses what could not be meant for the server.
+// TestOnlyGet rejects other methods and paths.
 func TestOnlyGet(t *testing.T) {
 	s := new(Server)
 	for _, c := range []struct {
@@ -205,7 +205,8 @@ func TestArea(t *testing.T) {
 	}
 }
 
-// TestHosts answers on the loopback interface to names that no other host can have.
+// TestHosts checks that a loopback server answers only to names that no other host can
+// have.
 func TestHosts(t *testing.T) {
 	s, err := Listen("localhost:0")
 	if err != nil {
@@ -248,8 +249,8 @@ func TestHosts(t *testing.T) {
 	requireCode("localhost", http.StatusOK)
 }
 
-// TestHostsElsewhere answers to any name where others may ask: it is known by names
-// that nobody told it.
+// TestHostsElsewhere checks that a server on other addresses answers to any name, because
+// it cannot know its names.
 func TestHostsElsewhere(t *testing.T) {
 	s, err := Listen("0.0.0.0:0")
 	if err != nil {
@@ -263,7 +264,7 @@ func TestHostsElsewhere(t *testing.T) {
 	}
 }
 
-// TestHeaders wants every answer to be what it says and nothing else.
+// TestHeaders checks the security headers of every answer.
 func TestHeaders(t *testing.T) {
 	s := new(Server)
 	s.Update(live.Status{})
@@ -280,7 +281,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestLimited turns away who asks while too many are answered, and nobody after that.
+// TestLimited checks that requests above the limit are rejected, and later ones are
+// answered.
 func TestLimited(t *testing.T) {
 	enter, leave := make(chan struct{}), make(chan struct{})
 	h := limitConcurrency(func(http.ResponseWriter, *http.Request) {

@@ -11,31 +11,31 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// Widths of what is drawn, in columns. Charts narrower than the least tell nothing.
+// Widths in columns. A chart narrower than leastChartWidth shows nothing useful.
 const (
 	chartWidth      = historyLength
 	leastChartWidth = 10
 	barWidth        = 10
-	nameWidth       = 26 // longer names lose their beginning
+	nameWidth       = 26 // longer names are cut at the start
 )
 
-// maxRecentLines is how many lines that others wrote a frame shows.
+// maxRecentLines is how many log lines a frame shows.
 const maxRecentLines = 4
 
-// painter puts text into colours, or leaves it as it is.
+// painter colors text, or leaves it as it is.
 type painter bool
 
 var severityColors = [...]text.Colors{plain: nil, faint: {text.Faint}, warn: {text.FgYellow}, bad: {text.Bold, text.FgRed}}
 
-func (p painter) paint(s string, colours text.Colors) string {
-	if !p || len(colours) == 0 || s == "" {
+func (p painter) paint(s string, colors text.Colors) string {
+	if !p || len(colors) == 0 || s == "" {
 		return s
 	}
-	return colours.Sprint(s)
+	return colors.Sprint(s)
 }
 
-// renderFrame draws a dashboard and the last of some lines into at most height lines that are
-// narrower than width: what fills the last column makes some terminals wrap.
+// renderFrame draws a dashboard and the last log lines into at most height lines. Each is
+// narrower than width, because some terminals wrap a line that fills the last column.
 func renderFrame(b *dashboard, lines []string, width, height int, p painter) []string {
 	lines = lines[max(0, len(lines)-min(maxRecentLines, height/4)):]
 	height -= len(lines)
@@ -55,7 +55,7 @@ func renderFrame(b *dashboard, lines []string, width, height int, p painter) []s
 	return out
 }
 
-// title is what runs, for how long, and where.
+// title says what runs, for how long, and on which interfaces.
 func (b *dashboard) title(p painter) string {
 	parts := []string{p.paint("flowdedup live", text.Colors{text.Bold})}
 	for _, s := range []string{b.Up, b.Time, b.Interfaces} {
@@ -66,7 +66,7 @@ func (b *dashboard) title(p painter) string {
 	return strings.Join(parts, "  ")
 }
 
-// snip shortens a line to a width.
+// snip cuts a line to a width.
 func snip(s string, width int) string {
 	if width <= 0 {
 		return ""
@@ -74,7 +74,7 @@ func snip(s string, width int) string {
 	return text.Snip(s, width, "…")
 }
 
-// lineCount is how many lines tables take.
+// lineCount returns how many lines the tables take.
 func lineCount(tables []table) int {
 	n := 0
 	for i := range tables {
@@ -83,9 +83,9 @@ func lineCount(tables []table) int {
 	return n
 }
 
-// fit leaves out rows until the tables take at most height lines, or nothing more
-// can be left out: of the table with the most to spare, the last row that is not
-// alarming.
+// fit hides rows until the tables take at most height lines, or until no row can be
+// hidden. It takes the table with the most rows to spare, and there the last row without
+// an alarm.
 func fit(tables []table, height int) []table {
 	tables = append([]table(nil), tables...)
 	for lineCount(tables) > height {
@@ -105,7 +105,7 @@ func fit(tables []table, height int) []table {
 
 func (t *table) spare() int { return len(t.Rows) - t.Least }
 
-// hide leaves out one row.
+// hide hides one row.
 func (t *table) hide() {
 	at := len(t.Rows) - 1
 	for i := at; i >= 0; i-- {
@@ -127,7 +127,7 @@ func alarming(cells []cell) bool {
 	return false
 }
 
-// draw lays out the heading and the rows of a table.
+// draw returns the heading and the rows of a table.
 func (t *table) draw(width int, paint painter) []string {
 	columns := slices.Clone(t.Columns)
 	columns[0].Name = t.title()
@@ -144,8 +144,8 @@ func (t *table) draw(width int, paint painter) []string {
 	return lines
 }
 
-// chart draws the series of a table's first rows behind their lines, as far as the
-// width goes; the first line is the heading.
+// chart draws the series of the first rows to the right of their lines, where the width
+// allows it. The first line is the heading.
 func (t *table) chart(lines []string, width int, paint painter) {
 	left := 0
 	for _, line := range lines {
@@ -161,7 +161,7 @@ func (t *table) chart(lines []string, width int, paint painter) {
 	}
 }
 
-// title is the heading of the first column, which says what is missing.
+// title returns the heading of the first column, with the number of hidden rows.
 func (t *table) title() string {
 	name := t.Columns[0].Name
 	if t.Hidden > 0 {
@@ -170,7 +170,7 @@ func (t *table) title() string {
 	return name
 }
 
-// draw writes a cell.
+// draw returns the text of a cell. A cell with a name is cut to nameWidth.
 func (c *cell) draw(name bool, paint painter) string {
 	s := c.Text
 	if name && text.StringWidth(s) > nameWidth {
@@ -182,7 +182,7 @@ func (c *cell) draw(name bool, paint painter) string {
 	return paint.paint(s, severityColors[c.Severity])
 }
 
-// truncateStart shortens a path to a width, leaving its end.
+// truncateStart cuts a path to a width and keeps its end.
 func truncateStart(s string, width int) string {
 	for i := range s {
 		if text.StringWidth(s[i:]) < width {
@@ -192,8 +192,8 @@ func truncateStart(s string, width int) string {
 	return "…"
 }
 
-// Escape sequences of every terminal of the last decades. The synchronized ones ask
-// those that know them to show a frame only when it is whole; others ignore them.
+// Escape sequences that every terminal of the last decades knows. beginFrame and endFrame
+// make newer terminals show a frame only when it is complete; others ignore them.
 const (
 	home       = "\x1b[H"
 	eraseRight = "\x1b[K"
@@ -202,21 +202,21 @@ const (
 	endFrame   = "\x1b[?2026l"
 )
 
-// Size of a terminal that does not tell it.
+// The size that is assumed for a terminal that does not report one.
 const (
 	defaultWidth  = 80
 	defaultHeight = 24
 )
 
-// screen draws frames on a terminal, each over the one before.
+// screen draws frames on a terminal, each over the previous one.
 type screen struct {
 	terminal *os.File
 	begun    bool
 }
 
-// draw returns what draws a frame and leaves the cursor on the line below it. Only
-// what has changed changes on the screen, since nothing is erased that is written
-// again. The size is asked for each time: the terminal may have another by now.
+// draw returns the bytes that draw a frame and leave the cursor on the line below it. It
+// overwrites the previous frame without erasing it, so unchanged text does not flicker.
+// It asks for the size each time, because the user may have resized the terminal.
 func (s *screen) draw(b *dashboard, lines []string) []byte {
 	width, height, err := term.GetSize(int(s.terminal.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -225,7 +225,7 @@ func (s *screen) draw(b *dashboard, lines []string) []byte {
 	var out strings.Builder
 	out.WriteString(beginFrame)
 	if !s.begun {
-		// What was on the screen before moves up, out of sight but not lost.
+		// Scroll the old content up, so that it stays in the scrollback.
 		s.begun = true
 		out.WriteString(strings.Repeat("\r\n", height-1))
 	}

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames instead of checking them")
 
-// TestFrame compares what is drawn with the frames in testdata.
+// TestFrame compares frames with those in testdata.
 func TestFrame(t *testing.T) {
 	said := []string{"2026-11-21T22:00:12Z WARN the interface is down interface=eth1"}
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// hostile is a status whose numbers are out of range and whose names would take the
+// hostile returns a status with numbers out of range, and with names that would take the
 // terminal over.
 func hostile() *live.Status {
 	s := sample(1)
@@ -76,8 +76,8 @@ func hostile() *live.Status {
 	return s
 }
 
-// TestFrameFits draws at all sizes: nothing is wider or higher than the terminal, or
-// moves the cursor.
+// TestFrameFits draws at all sizes. No line is wider than the terminal or moves the
+// cursor, and no frame is higher.
 func TestFrameFits(t *testing.T) {
 	many := sample(7)
 	for i := range 40 {
@@ -104,7 +104,7 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// requireFits checks a line, whose only escape sequences are colours.
+// requireFits checks a line, whose only escape sequences are colors.
 func requireFits(t *testing.T, line string, width int) {
 	t.Helper()
 	bare := text.StripEscape(line)
@@ -116,7 +116,7 @@ func requireFits(t *testing.T, line string, width int) {
 	}
 }
 
-// TestFrameHidesCalmRowsFirst leaves out those that need no attention.
+// TestFrameHidesCalmRowsFirst checks that rows without an alarm are hidden first.
 func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	s := sample(7)
 	for i := range 50 {
@@ -131,24 +131,25 @@ func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	}
 }
 
-// TestPainted wants the same frame in colours.
+// TestPainted wants the same text with and without colors.
 func TestPainted(t *testing.T) {
 	text.EnableColors()
 	bare := renderFrame(newDashboard(past()), nil, 100, 30, false)
-	coloured := renderFrame(newDashboard(past()), nil, 100, 30, true)
+	colored := renderFrame(newDashboard(past()), nil, 100, 30, true)
 	for i := range bare {
-		if got := text.StripEscape(coloured[i]); got != bare[i] {
+		if got := text.StripEscape(colored[i]); got != bare[i] {
 			t.Errorf("%q, want %q", got, bare[i])
 		}
 	}
-	if all := strings.Join(coloured, ""); !strings.Contains(all, "\x1b[1;31m") {
+	if all := strings.Join(colored, ""); !strings.Contains(all, "\x1b[1;31m") {
 		t.Errorf("nothing in red: %q", all)
 	}
 }
 
 var began = time.Date(2026, 11, 21, 19, 46, 0, 0, time.UTC)
 
-// sample is a status of a run with everything in it, so many seconds after it began.
+// sample returns a status with every part set, of a moment so many seconds after the
+// start.
 func sample(seconds int) *live.Status {
 	now := began.Add(time.Duration(seconds) * time.Second)
 	// Packets come in waves, and copies in others.
@@ -193,15 +194,14 @@ func distinctSample(now time.Time) []live.Distinct {
 	return out
 }
 
-// families divides a count by the versions of IP.
+// families divides a count among the versions of IP.
 func families(all uint64) iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		_ = yield("ipv4", all-all/7) && yield("ipv6", all/7) && yield("all", all)
 	}
 }
 
-// past is the history of a run that has shown itself for a minute, and for much longer
-// has not.
+// past returns the history of a run with a minute of statuses.
 func past() *history {
 	var h history
 	for second := 8_000; second <= 8_070; second++ {

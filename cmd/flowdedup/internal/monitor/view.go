@@ -15,14 +15,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// View shows a run to the person at the terminal, in place and anew with each
-// status, or writes a line of its state every now and then where there is no
-// terminal. It takes over what else wants to be written there: see Write.
+// View shows a run. On a terminal it redraws a dashboard with each status; elsewhere it
+// writes one line at regular intervals. Other messages go through [View.Write], which
+// keeps them from disturbing the dashboard.
 //
-// It never makes the run wait: what is shown is written by a goroutine of its own,
-// and what comes while a terminal is stopped or a reader sleeps is skipped. Nor does
-// it change a mode of the terminal, so that there is nothing to restore however the
-// process ends, and Ctrl-C stays a signal. Methods may be called concurrently.
+// A View never blocks the run: its own goroutine writes, and while the terminal is
+// stopped or the reader sleeps, updates are skipped. It changes no mode of the terminal,
+// so there is nothing to restore however the process ends, and Ctrl-C stays a signal.
+// Methods may be called concurrently.
 type View struct {
 	out    io.Writer
 	screen *screen    // nil where out is no terminal
@@ -31,16 +31,16 @@ type View struct {
 	mu      sync.Mutex
 	history history
 	lines   [][]byte // to be written, or to be shown on the screen
-	skipped int      // lines that were too many
+	skipped int      // lines dropped beyond maxQueuedLines
 	closed  bool
 	wakeup  chan struct{} // holds one token if there is something to write
 	done    chan struct{}
 }
 
-// NewView returns a view on w, which is a terminal view if w is one that knows
-// escape sequences. Elsewhere there is one record of level Info each time that every
-// has passed, in the format of what handler returns: [Lines], or those of slog. End
-// it with Close.
+// NewView returns a view on w. If w is a terminal that knows escape sequences, the view
+// is a dashboard. Otherwise it writes one record of level Info per interval of length
+// every, in the format of the handler that handler returns: [Lines], or one of slog. The
+// caller must call Close.
 func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Handler) *View {
 	v := &View{out: w, wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -52,7 +52,7 @@ func NewView(w io.Writer, every time.Duration, handler func(io.Writer) slog.Hand
 	return v
 }
 
-// Update takes the next status. What it points to must not be changed any more.
+// Update takes the next status. The caller must not change what it points to afterwards.
 func (v *View) Update(s live.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,10 +66,9 @@ func (v *View) Update(s live.Status) {
 	v.wake()
 }
 
-// Write shows whole lines that others have to say: warnings and logs. On a terminal
-// the last of them stay in sight below the view, and Close leaves them all there. It
-// always takes all of p and returns no error, unless the view is closed, when it
-// writes straight through.
+// Write shows whole lines of warnings and logs. On a terminal the last ones stay visible
+// below the dashboard, and Close prints all of them. Write always takes all of p and
+// returns no error. On a closed view it writes straight through.
 func (v *View) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -81,7 +80,7 @@ func (v *View) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxQueuedLines is how many lines wait to be written, or are left at the end.
+// maxQueuedLines is how many lines are kept for writing; older ones are dropped.
 const maxQueuedLines = 1000
 
 // keep queues lines. v.mu is held.
@@ -95,18 +94,18 @@ func (v *View) keep(p []byte) {
 	}
 }
 
-// wake makes run look. v.mu is held, and the view is open.
+// wake signals run that there is something to write. v.mu is held, and the view is open.
 func (v *View) wake() {
 	select {
 	case v.wakeup <- struct{}{}:
-	default: // it has not looked since the last time
+	default: // it is already signaled
 	}
 }
 
-// closeWait is how long Close waits for a terminal that takes nothing.
+// closeWait is how long Close waits for a blocked terminal.
 const closeWait = time.Second
 
-// Close shows the last status and all lines, and leaves the cursor below. It may be
+// Close shows the last status and all lines, and leaves the cursor below them. It may be
 // called twice.
 func (v *View) Close() {
 	v.mu.Lock()
@@ -121,8 +120,8 @@ func (v *View) Close() {
 	}
 }
 
-// run writes until the view is closed. A terminal or pipe that is gone is no reason
-// to end the run that it showed.
+// run writes until the view is closed. It ignores write errors: a closed terminal or pipe
+// must not end the run.
 func (v *View) run() {
 	defer close(v.done)
 	for range v.wakeup {
@@ -135,7 +134,7 @@ func (v *View) run() {
 	}
 }
 
-// next returns what is to be written.
+// next returns the bytes to write now; last says that they are the last ones.
 func (v *View) next(last bool) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -148,7 +147,7 @@ func (v *View) next(last bool) []byte {
 	return v.screen.draw(newDashboard(&v.history), v.recent())
 }
 
-// flush returns the lines that wait, which then wait no longer.
+// flush returns and clears the queued lines.
 func (v *View) flush() []byte {
 	var out []byte
 	if v.skipped > 0 {
@@ -159,7 +158,7 @@ func (v *View) flush() []byte {
 	return out
 }
 
-// recent returns the last lines, without what could move the cursor.
+// recent returns the last lines, without bytes that could move the cursor.
 func (v *View) recent() []string {
 	var out []string
 	for _, line := range v.lines[max(0, len(v.lines)-maxRecentLines):] {

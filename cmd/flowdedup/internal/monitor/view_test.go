@@ -31,8 +31,8 @@ func (l *locked) String() string {
 	return l.buf.String()
 }
 
-// TestPlainLines wants a line each ten seconds and one at the end, with the rates in
-// between, and what others write where it belongs.
+// TestPlainLines checks for a line every ten seconds and one at the end, with the rates
+// in between, and for other messages in their place.
 func TestPlainLines(t *testing.T) {
 	var out locked
 	v := NewView(&out, 10*time.Second, Lines)
@@ -60,7 +60,7 @@ NOW WARN the interface is down interface=eth0
 	}
 }
 
-// withoutNow puts a word in place of the time of warnings.
+// withoutNow replaces the time of warnings by a word.
 func withoutNow(s string) string {
 	var out strings.Builder
 	for line := range strings.Lines(s) {
@@ -99,7 +99,7 @@ func TestViewNeverWaits(t *testing.T) {
 	v.Close()
 }
 
-// TestClosedView wants what comes later to be written all the same.
+// TestClosedView checks that later messages are still written.
 func TestClosedView(t *testing.T) {
 	var out locked
 	v := NewView(&out, 0, Lines)

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// command returns the command line that runs a candidate, nil where this program does
-// not run it, or not with such parameters, or has no such filter in the memory.
+// command returns the command line that runs a candidate. It is nil if this program has
+// no such method, parameters or filter in that memory.
 func (c *Config) command(from *sizing.Candidate) *string {
 	kind, err := c.kind()
 	if err != nil || from.MemoryBits == 0 {
@@ -55,7 +55,7 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 	return append(words, c.bounds(from, false)...)
 }
 
-// params returns the parameters of a candidate that --param takes; the others follow from
+// params returns the parameters of a candidate that --param takes. The others follow from
 // the memory.
 func params(from *sizing.Candidate) dedup.Params {
 	all := dedup.Params{}
@@ -86,10 +86,10 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	return nil
 }
 
-// defaultSlides is how many rows a window has where nobody says how many.
+// defaultSlides is how many rows a sliding window has by default.
 const defaultSlides = 60
 
-// sliding returns the words for a window of time that slides.
+// sliding returns the arguments for a window of time that slides.
 func (c *Config) sliding(from *sizing.Candidate) []string {
 	slide := c.Window.Duration
 	if slide%defaultSlides == 0 {
@@ -105,8 +105,8 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 	return nil
 }
 
-// bounds are the words for the memory of a candidate and, if it is to be told, the
-// bound on the false positive rate.
+// bounds returns the arguments for the memory of a candidate and, if fpr is set, for its
+// false positive rate.
 func (c *Config) bounds(from *sizing.Candidate, fpr bool) []string {
 	words := []string{"--memory", show.FlagBytes(from.MemoryBits / 8)}
 	if fpr {

@@ -10,13 +10,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// ElementKind is what elements are: packets, or keys of them.
+// ElementKind is the kind of elements: packets, or keys of packets.
 type ElementKind struct {
 	Packets bool
 	Key     flow.KeyKind // where it is not packets
 }
 
-// ParseElementKind reads "packets" or what flow.ParseKeyKind reads.
+// ParseElementKind reads "packets" or a key of package flow.
 func ParseElementKind(s string) (ElementKind, error) {
 	if s == "packets" {
 		return ElementKind{Packets: true}, nil
@@ -36,7 +36,7 @@ func (o ElementKind) String() string {
 	return o.Key.String()
 }
 
-// perPacket is how many elements a packet has.
+// perPacket returns how many elements a packet has.
 func (o ElementKind) perPacket() float64 {
 	if !o.Packets && (o.Key == flow.IP || o.Key == flow.MACs) {
 		return 2
@@ -44,13 +44,13 @@ func (o ElementKind) perPacket() float64 {
 	return 1
 }
 
-// Distinct is how many elements are new: a share of them, or a number in each window.
+// Distinct says how many elements are new: a share of them, or a number per window.
 type Distinct struct {
 	Share float64
 	Count float64
 }
 
-// Config is what the command line says. Values that are 0 were not given.
+// Config is the request of the command line. 0 means not given.
 type Config struct {
 	Element ElementKind
 	IPv6    bool
@@ -73,11 +73,11 @@ type Config struct {
 	Input input.Options
 }
 
-// wireBytes is what the shortest Ethernet frame takes of a link: 64 bytes, preamble,
+// wireBytes is the size of the shortest Ethernet frame on a link: 64 bytes, preamble,
 // start delimiter and gap.
 const wireBytes = 64 + 8 + 12
 
-// rate returns the elements a second, 0 if that is unknown.
+// rate returns the elements per second, 0 if unknown.
 func (c *Config) rate() float64 {
 	if c.Rate == 0 {
 		return c.Link / (wireBytes * 8) * c.Element.perPacket()
@@ -85,8 +85,8 @@ func (c *Config) rate() float64 {
 	return c.Rate
 }
 
-// Check returns an error, which wraps sizing.ErrQuestion, if the window and its kind
-// exclude each other.
+// Check returns an error that wraps sizing.ErrQuestion if the window does not fit its
+// kind.
 func (c *Config) Check() error {
 	_, err := c.kind()
 	return err
@@ -117,7 +117,7 @@ func (c *Config) kind() (sizing.Kind, error) {
 		sizing.ErrQuestion, c.Kind, c.Window)
 }
 
-// key returns what package sizing knows of the elements.
+// key returns the kind of key for package sizing.
 func (c *Config) key() sizing.Key {
 	switch {
 	case c.Element.Packets:
@@ -128,7 +128,7 @@ func (c *Config) key() sizing.Key {
 	return sizing.Other
 }
 
-// question puts the question together; m is nil if nothing was measured.
+// question makes the question for package sizing; m is nil if nothing was measured.
 func (c *Config) question(m *Measurement) (sizing.Question, error) {
 	kind, err := c.kind()
 	if err != nil {

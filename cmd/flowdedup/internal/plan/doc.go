@@ -1,3 +1,3 @@
-// Package plan runs "flowdedup plan": it makes a question for package sizing out of
-// what a command line says and what a capture shows, and presents the answer.
+// Package plan implements "flowdedup plan". It turns the command line and the measurement
+// of a capture into a question for package sizing, and presents the answer.
 package plan

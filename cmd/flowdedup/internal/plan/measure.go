@@ -16,24 +16,24 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
-// Measurement is what captures show of a stream.
+// Measurement describes the stream of captures.
 type Measurement struct {
 	Packets  uint64  `json:"packets"`
 	Filtered uint64  `json:"filtered"` // packets that were not wanted, and are counted nowhere else
 	Elements uint64  `json:"elements"`
 	Seconds  float64 `json:"seconds"` // from the earliest packet to the latest, without false times
-	// Rate is the mean number of elements a second, 0 where there is no time.
+	// Rate is the mean number of elements per second, 0 if the capture has no duration.
 	Rate float64 `json:"rate"`
-	// WindowElements is the largest number of elements in a window, by the rate where
-	// the capture is shorter than a window of time. Without a window it is all of them.
+	// WindowElements is the largest number of elements in a window. If the capture is
+	// shorter than a window of time, it is extrapolated by the rate. Without a window it
+	// is all elements.
 	WindowElements float64 `json:"window_elements"`
 	Extrapolated   bool    `json:"extrapolated"`
-	// DistinctShare is the share of elements that were not there before in their
-	// window.
+	// DistinctShare is the share of elements that are new in their window.
 	DistinctShare float64 `json:"distinct_share"`
-	// SampledShare is the share of different elements that were followed.
+	// SampledShare is the share of distinct elements that were tracked.
 	SampledShare float64 `json:"sampled_share"`
-	// Gaps are those of repeats within the window, in elements and in seconds.
+	// Gaps are the distances of repeats within the window, in elements and in seconds.
 	Gaps       []GapBin `json:"gaps"`
 	GapSeconds []GapBin `json:"gap_seconds"`
 
@@ -48,7 +48,7 @@ type GapBin struct {
 	Share float64 `json:"share"`
 }
 
-// scaledGaps returns the gaps as they are where a window holds so many elements.
+// scaledGaps returns the gaps for a window of so many elements.
 func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	if elements == m.WindowElements || m.gaps == nil {
 		return m.gaps
@@ -56,8 +56,8 @@ func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	return m.gaps.Times(elements / m.WindowElements)
 }
 
-// Measure reads captures. The measurement is valid whatever the error is, which is one
-// of input.Stream.
+// Measure reads captures. The measurement is valid with every error. Errors are those of
+// input.Stream.
 func Measure(ctx context.Context, c *Config) (*Measurement, error) {
 	kind, err := c.kind()
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *meter) result() *Measurement {
 	return r
 }
 
-// bins leaves out bins that are empty.
+// bins drops empty bins.
 func bins(gaps sizing.Gaps, unit float64) []GapBin {
 	all := []GapBin{}
 	for _, b := range gaps {
@@ -150,12 +150,12 @@ func bins(gaps sizing.Gaps, unit float64) []GapBin {
 
 // elements makes the digests of the elements of packets.
 type elements interface {
-	// each calls add with the digest of each element and the number of its frame,
-	// counted from the first of the run, in the order of frames.
+	// each calls add with the digest of each element and the index of its frame in h, in
+	// the order of frames.
 	each(b *capture.Batch, from int, h []flow.Header, add func(d digest.Digest, frame int))
 }
 
-// newElements makes digests without a secret, so that a measurement can be repeated.
+// newElements makes digests without a secret, so that a measurement is reproducible.
 func newElements(c *Config) elements {
 	key := secret.Secret{}
 	if c.Element.Packets {
@@ -173,7 +173,7 @@ func newElements(c *Config) elements {
 	}
 }
 
-// identities are packets, by the identity that "flowdedup dedup" compares.
+// identities are packets, compared by the identity of "flowdedup dedup".
 type identities struct {
 	identity *flow.Identity
 	digester *digest.AES

@@ -22,7 +22,7 @@ func JSON(w io.Writer, r *Result) error {
 	return enc.Encode(r)
 }
 
-// Text writes the result for people: what was asked, a table, and a recommendation.
+// Text writes the result as text: the request, a table, and a recommendation.
 func Text(w io.Writer, r *Result) error {
 	var out strings.Builder
 	for _, line := range r.asked() {
@@ -42,13 +42,13 @@ func Text(w io.Writer, r *Result) error {
 	return err
 }
 
-// columns are those of the table.
+// columns are the columns of the table.
 var columns = []show.Column{
 	{Name: "method", Left: true}, {Name: "parameters", Left: true}, {Name: "memory"}, {Name: "FPR"}, {Name: "FNR"},
 	{Name: "bits/element"}, {Name: "lines"}, {Name: "needs"}, {Left: true},
 }
 
-// cells are a candidate's row of the table.
+// cells returns a candidate's row of the table.
 func (c *Candidate) cells() []string {
 	verdict := c.Why
 	if c.Meets {
@@ -68,7 +68,7 @@ func (c *Candidate) parameterText() string {
 	return strings.Join(all, ", ")
 }
 
-// asked are the lines that say what was planned for.
+// asked returns the lines that state the request.
 func (r *Result) asked() []string {
 	window := "unbounded stream"
 	if r.Kind != sizing.Unbounded.String() {
@@ -92,7 +92,7 @@ func (r *Result) asked() []string {
 	return lines
 }
 
-// text tells what was measured.
+// text describes the measurement.
 func (m *Measurement) text() string {
 	t := fmt.Sprintf("measured: %s packets in %s, %s elements", show.Count(m.Packets),
 		time.Duration(m.Seconds*1e9).Round(time.Millisecond), show.Count(m.Elements))
@@ -107,7 +107,7 @@ func (m *Measurement) text() string {
 	return t
 }
 
-// advice are the lines below the table.
+// advice returns the lines below the table.
 func (r *Result) advice() []string {
 	best := &r.Candidates[0]
 	lines := []string{"no recommendation: " + r.Reason}
@@ -132,7 +132,7 @@ func size(b *float64) string {
 	return show.Bytes(*b)
 }
 
-// rate writes a probability.
+// rate formats a probability.
 func rate(p *float64) string {
 	if p == nil {
 		return "-"
@@ -150,7 +150,7 @@ func number(n *float64) string {
 //go:embed page.html
 var pageText string
 
-// page is parsed when it is asked for: most runs write none.
+// page is parsed on first use, because most runs write none.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(pageText))
 })
@@ -161,8 +161,8 @@ type pageRow struct {
 	Cells []string
 }
 
-// HTML writes the result as a page that needs no other file: the table, and charts of
-// the rates over memory.
+// HTML writes the result as a self-contained page: the table, and charts of the error
+// rates over memory.
 func HTML(w io.Writer, r *Result) error {
 	data := struct {
 		Style         template.CSS
@@ -196,7 +196,7 @@ func HTML(w io.Writer, r *Result) error {
 	return page().Execute(w, data)
 }
 
-// charts are the rates of the best candidates over memory.
+// charts returns charts of the best candidates' error rates over memory.
 func (r *Result) charts() []show.Chart {
 	memory := show.Axis{Label: "memory", Scale: show.Sizes}
 	fpr := show.Chart{Title: "False positive rate", X: memory, Y: show.Axis{Label: "FPR", Scale: show.Log}}
@@ -214,7 +214,7 @@ func (r *Result) charts() []show.Chart {
 	return []show.Chart{fpr, fnr}
 }
 
-// visible leaves rates off a chart that would stretch it to where nothing can be read.
+// visible hides rates so small that they would compress the rest of a chart.
 func visible(rate float64) float64 {
 	if rate < 1e-9 {
 		return 0

@@ -11,48 +11,48 @@ type Result struct {
 	Of     string `json:"of"`
 	Window string `json:"window"`
 	Kind   string `json:"kind"`
-	// Elements is the number in a window, and DistinctShare the share of new ones. In
-	// unbounded streams it is the longest gap.
+	// Elements is the number of elements in a window, in unbounded streams the longest
+	// gap. DistinctShare is the share of new ones.
 	Elements       float64 `json:"elements"`
 	DistinctShare  float64 `json:"distinct_share"`
 	WindowDistinct float64 `json:"window_distinct"` // different elements in a window
-	// MemoryBytes is the memory there is, nil where that was the question.
+	// MemoryBytes is the available memory, nil if the least is asked for.
 	MemoryBytes *float64 `json:"memory_bytes"`
 	FPR         float64  `json:"fpr"`
 	FNR         float64  `json:"fnr"`
-	// Measured is what the captures showed, nil without any.
+	// Measured describes the captures, nil without any.
 	Measured *Measurement `json:"measured"`
 
 	Recommended *string `json:"recommended"` // nil if no method meets the request
 	Reason      string  `json:"reason"`
-	// Command runs the best of the candidates that flowdedup runs and that meet the
-	// request, nil if there is none.
+	// Command runs the best candidate that this program has and that meets the request,
+	// nil if there is none.
 	Command    *string     `json:"command"`
 	Candidates []Candidate `json:"candidates"`
 }
 
-// Candidate is a method as it would be built.
+// Candidate is a method with its parameters.
 type Candidate struct {
 	Method     string         `json:"method"`
 	Title      string         `json:"title"`
 	Source     string         `json:"source"`
 	Parameters map[string]int `json:"parameters"`
-	// MemoryBytes is what is in use, FPR and FNR what that leads to; nil if there is no
-	// such filter in the memory.
+	// MemoryBytes is the memory in use; FPR and FNR are the resulting error rates. They
+	// are nil if the method does not fit into the memory.
 	MemoryBytes *float64 `json:"memory_bytes"`
 	FPR         *float64 `json:"fpr"`
 	FNR         *float64 `json:"fnr"`
 	FPRKind     string   `json:"fpr_kind"` // "exact", "bound" or "estimate"
 	CacheLines  *float64 `json:"cache_lines"`
-	// Remembered is the number of different elements remembered, nil for all.
+	// Remembered is the number of distinct elements remembered, nil for all.
 	Remembered     *float64 `json:"remembered"`
 	BitsPerElement *float64 `json:"bits_per_element"`
-	// NeededBytes is the least memory that keeps both bounds, nil where none does.
+	// NeededBytes is the least memory that keeps both bounds, nil if none does.
 	NeededBytes *float64 `json:"needed_bytes"`
 	Meets       bool     `json:"meets"`
 	Why         string   `json:"why,omitempty"`
-	// Where says what there is of the method: "runs here" with a command, "library" of
-	// package engine, "reference" of package engine/paper, or "model" alone.
+	// Where says where the method exists: "runs here" with a command, "library" in
+	// package engine, "reference" in package engine/paper, or "model" only.
 	Where   string  `json:"where"`
 	Command *string `json:"command"`
 	Curve   []Point `json:"curve,omitempty"`
@@ -60,14 +60,14 @@ type Candidate struct {
 	parameters []sizing.Parameter // in their order
 }
 
-// Point is one of a curve.
+// Point is a point of a curve.
 type Point struct {
 	MemoryBytes float64 `json:"memory_bytes"`
 	FPR         float64 `json:"fpr"`
 	FNR         float64 `json:"fnr"`
 }
 
-// Run answers what the command line asks; m is what was measured, or nil. Errors wrap
+// Run answers the request; m is nil if nothing was measured. Errors wrap
 // sizing.ErrQuestion.
 func Run(c *Config, m *Measurement) (*Result, error) {
 	q, err := c.question(m)

@@ -11,13 +11,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// maxTracked is how many different elements are followed at a time, in about 64 MiB.
+// maxTracked is how many distinct elements are tracked at a time, in about 64 MiB.
 const maxTracked = 1 << 20
 
-// tracker finds repeats in bounded memory: it follows those elements whose digests
-// fall into a share of 2^-shift of all, each with everything that happens to it. When
-// there are too many it halves the share. What is counted of an element stands for
-// 2^shift elements, so shares are right whatever the shift was at the time.
+// tracker finds repeats in bounded memory. It tracks the elements whose digests fall into
+// a share of 2^-shift, each with all its repeats. When there are too many elements it
+// halves the share. Each counted event has weight 2^shift, so shares are right even
+// though the shift changes.
 type tracker struct {
 	window   window.Window
 	landmark bool
@@ -31,7 +31,7 @@ type tracker struct {
 	peak              peak
 }
 
-// occurrence is the last one of an element.
+// occurrence is the latest one of an element.
 type occurrence struct {
 	position uint64
 	time     int64
@@ -44,8 +44,8 @@ func newTracker(window window.Window, landmark bool, limit int) *tracker {
 	}
 }
 
-// add takes the next element of the stream. One without a time is no element of a
-// window of time.
+// add takes the next element of the stream. A window of time ignores elements without a
+// time.
 func (t *tracker) add(d digest.Digest, at int64) {
 	if t.window.Duration > 0 && at == capture.NoTime {
 		return
@@ -72,7 +72,7 @@ func (t *tracker) add(d digest.Digest, at int64) {
 	}
 }
 
-// within tells whether the second sighting repeats the first one in the window.
+// within reports whether the second occurrence lies in the window of the first.
 func (t *tracker) within(before, now occurrence) bool {
 	switch {
 	case t.window.Packets > 0 && t.landmark:
@@ -88,8 +88,8 @@ func (t *tracker) within(before, now occurrence) bool {
 	return true
 }
 
-// halveSample forgets elements that cannot be repeated any more, and half of the others if
-// these were few.
+// halveSample forgets elements that can no longer be repeated. If that is not enough it
+// forgets half of the others.
 func (t *tracker) halveSample(now occurrence) {
 	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
@@ -98,7 +98,7 @@ func (t *tracker) halveSample(now occurrence) {
 	}
 }
 
-// distinctShare is the share of new elements, 1 if there are no elements.
+// distinctShare returns the share of new elements, 1 without elements.
 func (t *tracker) distinctShare() float64 {
 	if t.distinct == 0 {
 		return 1
@@ -106,8 +106,8 @@ func (t *tracker) distinctShare() float64 {
 	return t.distinct / (t.distinct + t.repeats)
 }
 
-// windowElements is the largest number of elements in a window. Where elements come out
-// of order the longest gap may show more than the clock does.
+// windowElements returns the largest number of elements in a window. If elements are out
+// of order, the longest gap may be larger than what the clock shows.
 func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 	if t.window.Packets > 0 {
 		return float64(t.window.Packets)
@@ -116,13 +116,14 @@ func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
 	return max(1, float64(t.peak.highest), gaps.Quantile(1))
 }
 
-// windowSlices is how many slices of a window peak counts in.
+// windowSlices is the number of slices of a window that peak counts.
 const windowSlices = 8
 
-// peak finds the largest number of elements in a window of time that is aligned to the
-// clock or, for others, to an eighth of the window. Elements that are late by less than a
-// window count in the running slice; later ones begin the count of a window again.
-// Outliers count once the clock believes them. In all other windows it counts all.
+// peak finds the largest number of elements in a window of time. Landmark windows are
+// aligned to the clock, others to an eighth of the window. An element that is late by
+// less than a window counts in the current slice; a later one starts the count again.
+// Outliers count once the clock adopts them. Without a window of time peak counts all
+// elements.
 type peak struct {
 	clock   calendar.Clock
 	length  int64 // of a slice, 0 without time
@@ -146,7 +147,7 @@ func newPeak(window window.Window, landmark bool) peak {
 	return p
 }
 
-// add takes an element.
+// add takes the time of an element.
 func (p *peak) add(at int64) {
 	if p.length == 0 {
 		p.sum++
@@ -161,7 +162,7 @@ func (p *peak) add(at int64) {
 	}
 }
 
-// finish counts the elements that the stream ends with before the clock believes them.
+// finish counts the last elements, which the clock still holds back.
 func (p *peak) finish() { p.countAll(p.clock.Quarantine()) }
 
 func (p *peak) countAll(times []int64) {
@@ -177,7 +178,7 @@ func (p *peak) count(at int64) {
 	p.highest = max(p.highest, p.sum)
 }
 
-// advance makes a slice the running one, and ends those that it pushes out of the window.
+// advance moves to a slice, and removes the slices that leave the window.
 func (p *peak) advance(slice int64) {
 	if !p.started || calendar.Distance(p.now, slice) >= uint64(len(p.ring)) {
 		clear(p.ring)
@@ -192,15 +193,15 @@ func (p *peak) advance(slice int64) {
 	}
 }
 
-// slot is where a slice is counted.
+// slot returns the place of a slice in the ring.
 func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(p.ring))) }
 
-// maxPause is the longest pause of a stream that is believed at once.
+// maxPause is the longest pause of a stream that the clock accepts at once.
 const maxPause = time.Hour
 
-// span is how long a stream takes, from its earliest packet to its latest, without those
-// whose time is false. A clock that was set before a quorum of its times had come was false
-// itself, as that of a first packet may be.
+// span measures the duration of a stream from its earliest to its latest packet, without
+// false times. A clock that was set by fewer times than a quorum may itself be false,
+// such as one that was set by the first packet.
 type span struct {
 	clock       calendar.Clock
 	first, last int64 // NoTime before the first packet
@@ -224,14 +225,15 @@ func (s *span) add(t int64) {
 	}
 }
 
-// finish decides on the times that the stream ends with: the majority is right.
+// finish decides about the last times, which the clock still holds back: the majority is
+// right.
 func (s *span) finish() {
 	if held, n := s.clock.Quarantine(), s.clock.Count(); len(held) >= n {
 		s.adopt(held, len(held) == n)
 	}
 }
 
-// adopt includes times of another clock, and drops those before it unless they are confirmed.
+// adopt includes times of a new clock. It drops earlier ones unless they are confirmed.
 func (s *span) adopt(times []int64, confirmed bool) {
 	if !confirmed {
 		s.first, s.last = capture.NoTime, capture.NoTime
@@ -248,7 +250,7 @@ func (s *span) include(t int64) {
 	s.last = max(s.last, t)
 }
 
-// seconds returns how long the span is.
+// seconds returns the length of the span.
 func (s *span) seconds() float64 {
 	if s.last <= s.first {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// TestTrackerSamples follows a hundredth of the elements and wants what following all gives.
+// TestTrackerSamples compares a tracker of a hundredth of the elements with one of all.
 func TestTrackerSamples(t *testing.T) {
 	const n, ids, limit = 300_000, 20_000, 1000
 	for _, window := range []window.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {
@@ -49,7 +49,7 @@ func TestTrackerSamples(t *testing.T) {
 	}
 }
 
-// TestTrackerWindows compares what counts as a repeat with the meaning of each window.
+// TestTrackerWindows compares repeats with the definition of each window.
 func TestTrackerWindows(t *testing.T) {
 	a, b := digest.Digest{8}, digest.Digest{16}
 	type event struct {
@@ -123,7 +123,7 @@ func TestPeak(t *testing.T) {
 // repeat returns n times the same instant.
 func repeat(at int64, n int) []int64 { return slices.Repeat([]int64{at}, n) }
 
-// TestSpan measures streams with false times, which have no part in it.
+// TestSpan measures streams with false times, which must not count.
 func TestSpan(t *testing.T) {
 	const s, year = int64(time.Second), int64(8766 * time.Hour)
 	steady := func(from int64, n int) (times []int64) {

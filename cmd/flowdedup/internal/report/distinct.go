@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// DistinctJSON writes one object a line, each as soon as it is known.
+// DistinctJSON writes one object per line, each as soon as it is known.
 type DistinctJSON struct{ enc *json.Encoder }
 
 // NewDistinctJSON returns a writer of JSON lines.
@@ -66,15 +66,15 @@ func value(s *string) string {
 	return *s
 }
 
-// SightingText writes a first sighting for people, on a line of its own.
+// SightingText writes a first sighting as a line of text.
 func SightingText(w io.Writer, s *distinct.Sighting) error {
 	_, err := fmt.Fprintf(w, "%s\t%s\t%s\n", value(s.FirstSeen), s.Of, s.Value)
 	return err
 }
 
-// DistinctTable writes counts for people: a line for each window and key, when the window
-// closes. So it remembers nothing but the widths of columns, however many windows there
-// are. Where a cell does not fit, the table ends and another with wider columns begins.
+// DistinctTable writes a table with a line per window and key, as windows close. It
+// remembers only the widths of columns, however many windows there are. If a cell does
+// not fit, the table ends and another one with wider columns begins.
 type DistinctTable struct {
 	out    io.Writer
 	widths [len(distinctHeads)]int
@@ -82,8 +82,8 @@ type DistinctTable struct {
 	rows   bool // there were any
 }
 
-// distinctHeads are the heads of the columns, and textColumns how many of these, the first
-// ones, hold text. The others hold numbers.
+// distinctHeads are the headings of the columns. The first textColumns columns hold text,
+// the others numbers.
 var distinctHeads = [...]string{"window", "distinct", "IPv4", "IPv6", "all", "packets"}
 
 const textColumns = 2
@@ -100,7 +100,7 @@ func NewDistinctTable(w io.Writer) *DistinctTable {
 	return t
 }
 
-// tableLine is the cells of a line.
+// tableLine holds the cells of a line.
 type tableLine [len(distinctHeads)]string
 
 // Rows writes the counts of a window that closed.
@@ -130,7 +130,7 @@ func (d *DistinctTable) Rows(rows []distinct.Row) error {
 	return err
 }
 
-// Sighting writes a first sighting on a line of its own, which no table is around.
+// Sighting writes a first sighting on a line outside of the table.
 func (d *DistinctTable) Sighting(s *distinct.Sighting) error {
 	var text strings.Builder
 	d.end(&text)
@@ -140,8 +140,7 @@ func (d *DistinctTable) Sighting(s *distinct.Sighting) error {
 	return SightingText(d.out, s)
 }
 
-// Close ends the table, and tells how many packets were left out of it since a filter did
-// not want them.
+// Close ends the table, and says how many packets the filter removed.
 func (d *DistinctTable) Close(filtered uint64) error {
 	var text strings.Builder
 	d.end(&text)
@@ -155,7 +154,7 @@ func (d *DistinctTable) Close(filtered uint64) error {
 	return err
 }
 
-// lineOf puts the families of one key side by side.
+// lineOf returns the line of a key, with its families side by side.
 func lineOf(rows []distinct.Row) tableLine {
 	line := tableLine{window(&rows[0]), rows[0].Of}
 	for i := range rows {
@@ -176,7 +175,7 @@ func lineOf(rows []distinct.Row) tableLine {
 	return line
 }
 
-// fits reports whether columns are wide enough for lines.
+// fits reports whether the columns are wide enough for the lines.
 func (d *DistinctTable) fits(lines []tableLine) bool {
 	for i := range lines {
 		for column, cell := range lines[i] {
@@ -188,7 +187,7 @@ func (d *DistinctTable) fits(lines []tableLine) bool {
 	return true
 }
 
-// widen makes columns as wide as lines need them.
+// widen makes the columns as wide as the lines need.
 func (d *DistinctTable) widen(lines []tableLine) {
 	for i := range lines {
 		for column, cell := range lines[i] {
@@ -197,7 +196,7 @@ func (d *DistinctTable) widen(lines []tableLine) {
 	}
 }
 
-// begin begins the table, or parts a window from the one before.
+// begin begins the table, or separates a window from the previous one.
 func (d *DistinctTable) begin(text *strings.Builder) {
 	if !d.open {
 		d.rule(text, "┌", "┬", "┐")
@@ -243,7 +242,7 @@ func window(r *distinct.Row) string {
 	return short(*r.WindowStart) + " to " + short(*r.WindowEnd)
 }
 
-// short drops a fraction of zeros and writes the date apart from the time.
+// short drops a fraction of zeros, and separates the date from the time.
 func short(stamp string) string {
 	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 )
 
-// rowsOf are the rows of an hour with so many sources, or of packets without a timestamp
-// if hour is empty.
+// rowsOf returns the rows of an hour with so many sources, or of packets without a
+// timestamp if hour is "".
 func rowsOf(hour string, sources uint64) []distinct.Row {
 	var start, end *string
 	if hour != "" {
@@ -24,8 +24,8 @@ func rowsOf(hour string, sources uint64) []distinct.Row {
 	}
 }
 
-// TestTableStreams has each window in the output as soon as it is told. A table that is too
-// narrow for a window ends, and first sightings are between tables.
+// TestTableStreams checks that each window is written as soon as it closes. A table that
+// is too narrow for a window ends, and first sightings stand between tables.
 func TestTableStreams(t *testing.T) {
 	var out bytes.Buffer
 	table := NewDistinctTable(&out)
@@ -85,7 +85,7 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
-// TestCSVStreams has the header and each window in the output as soon as it is told.
+// TestCSVStreams checks that the header and each window are written at once.
 func TestCSVStreams(t *testing.T) {
 	var out bytes.Buffer
 	csv, err := NewDistinctCSV(&out)

@@ -22,8 +22,8 @@ func DedupJSON(w io.Writer, s *dedup.Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// DedupText writes the summary for people. written tells whether the
-// survivors went somewhere.
+// DedupText writes the summary as text. written says that the kept packets were written
+// somewhere.
 func DedupText(w io.Writer, s *dedup.Summary, written bool) error {
 	return dedupText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", elapsed(s), s.PacketsPerSecond/1e6))
 }
@@ -32,7 +32,7 @@ func elapsed(s *dedup.Summary) time.Duration {
 	return time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// dedupText writes the summary, with a last line of how fast packets came.
+// dedupText writes the summary; rate is its last line.
 func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	var t strings.Builder
 	verb := "found"
@@ -65,10 +65,10 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	return err
 }
 
-// maxInputs is how many inputs get a line each.
+// maxInputs is how many inputs get a line.
 const maxInputs = 16
 
-// inputs tells what came from each input.
+// inputs describes what came from each input.
 func inputs(all []dedup.InputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
@@ -84,7 +84,7 @@ func inputs(all []dedup.InputCount) string {
 	return t.String()
 }
 
-// within puts a window into words.
+// within describes a window in words.
 func within(window string) string {
 	if window == "none" {
 		return "over the whole input"
@@ -95,7 +95,7 @@ func within(window string) string {
 	return "within " + window
 }
 
-// risk puts the rate of false positives into words.
+// risk describes the rate of false positives in words.
 func risk(fpr float64) string {
 	if fpr == 0 {
 		return "no packet wrongly taken for a copy"
@@ -103,7 +103,7 @@ func risk(fpr float64) string {
 	return fmt.Sprintf("at most %.1e packets wrongly taken for a copy for each packet read", fpr)
 }
 
-// share writes the percentage that part has of whole.
+// share formats part/whole as a percentage.
 func share(part, whole uint64) string { return show.Percent(float64(part), float64(whole), 2) }
 
 // protocols lists counts, the largest first.
@@ -116,7 +116,7 @@ func protocols(m map[string]uint64) string {
 	return strings.Join(names, ", ")
 }
 
-// anomalies names what the user may not expect of the input.
+// anomalies describes what the user may not expect in the input.
 func anomalies(s *dedup.Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
@@ -137,10 +137,10 @@ func LiveJSON(w io.Writer, s *live.Summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// LiveText writes the summary for people. written tells whether the survivors went
+// LiveText writes the summary as text. written says that the kept packets were written
 // somewhere.
 func LiveText(w io.Writer, s *live.Summary, written bool) error {
-	// How fast it could go is not known: it goes as fast as packets come.
+	// The possible speed is unknown: a live run is as fast as its packets.
 	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), elapsed(&s.Summary))
 	if err := dedupText(w, &s.Summary, written, rate); err != nil {
 		return err
@@ -164,7 +164,7 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	return err
 }
 
-// also lists what happened at all behind a comma.
+// also lists notes that happened, each after a comma.
 func also(notes ...show.Note) string {
 	if text := show.Notes(notes...); text != "" {
 		return ", " + text
@@ -172,14 +172,14 @@ func also(notes ...show.Note) string {
 	return ""
 }
 
-// ofInterface tells what happened at an interface.
+// ofInterface describes what happened at an interface.
 func ofInterface(n *live.Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
 		also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 
-// diffsText tells how copies differed, as shares of the sample.
+// diffsText describes how copies differed, as shares of the sample.
 func diffsText(r *diffs.Counts) string {
 	var words []string
 	for _, one := range []show.Note{

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// TestLiveTextEscapes shows names of interfaces without what a terminal would obey.
+// TestLiveTextEscapes checks that names of interfaces cannot control the terminal.
 func TestLiveTextEscapes(t *testing.T) {
 	var out strings.Builder
 	s := live.Summary{Interfaces: []live.Interface{{Name: "eth\x1b[2J"}}, Forward: &sink.Forward{Interface: "mon\u009b8m"}}

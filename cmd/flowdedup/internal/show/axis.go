@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Scale is how an axis spreads its values. Both leave out what is not above 0.
+// Scale is how an axis spreads its values. Both scales leave out values that are not
+// above 0.
 type Scale int
 
 const (
@@ -26,21 +27,21 @@ const (
 	mostTicks = 9
 	// largest keeps sums and the next power of ten finite.
 	largest = 1e300
-	// A logarithm misses a whole number by its last bits at times. It would be rounded to
-	// the next one without some slack.
+	// The logarithm of a power may differ from a whole number in its last bits. Without
+	// slack it would be rounded to the next one.
 	slack = 1e-9
 )
 
 // takes reports whether the axis has a place for v.
 func (a Axis) takes(v float64) bool { return v >= 1/largest && v <= largest }
 
-// A tick is a labelled place of an axis: from 0 at its start to 1 at its end.
+// A tick is a labeled position of an axis, from 0 at its start to 1 at its end.
 type tick struct {
 	at    float64
 	label string
 }
 
-// A span is the part of an axis that a chart shows, from the exponent low to high.
+// A span is the part of an axis that a chart shows, from exponent low to exponent high.
 type span struct {
 	scale     Scale
 	low, high float64
@@ -58,7 +59,7 @@ func (a Axis) span(low, high float64) span {
 	return s
 }
 
-// at returns where v lies: from 0 at the start of the axis to 1 at its end.
+// at returns the position of v: 0 at the start of the axis, 1 at its end.
 func (s *span) at(v float64) float64 {
 	exponent := math.Log2(v)
 	if s.scale == Log {
@@ -72,7 +73,8 @@ func (s *span) mark(exponent float64, label string) {
 	s.ticks = append(s.ticks, tick{(exponent - s.low) / (s.high - s.low), label})
 }
 
-// decades ends the axis at powers of ten. Few decades have ticks at 2 and 5 too.
+// decades ends the axis at powers of ten. If there are few decades, 2 and 5 get ticks
+// too.
 func (s *span) decades(low, high float64) {
 	first, last := exponents(math.Log10(low), math.Log10(high))
 	s.low, s.high = float64(first), float64(last)
@@ -105,7 +107,7 @@ func (s *span) powers(low, high float64) {
 	}
 }
 
-// exponents rounds two logarithms to whole ones around them, one apart at least.
+// exponents rounds two logarithms outwards to whole numbers, at least one apart.
 func exponents(low, high float64) (first, last int) {
 	first, last = int(math.Floor(low+slack)), int(math.Ceil(high-slack))
 	if first == last {
@@ -114,7 +116,7 @@ func exponents(low, high float64) (first, last int) {
 	return first, last
 }
 
-// decimal writes m times ten to the e, for m below 10: 0.001, 1e-5, 200, 2e6.
+// decimal formats m times ten to the e, for m below 10: 0.001, 1e-5, 200, 2e6.
 func decimal(m, e int) string {
 	switch {
 	case e < -4 || e > 5:
@@ -125,7 +127,7 @@ func decimal(m, e int) string {
 	return strconv.Itoa(m) + strings.Repeat("0", e)
 }
 
-// size writes two to the e bytes.
+// size formats two to the e bytes.
 func size(e int) string {
 	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	if e < 0 || e >= 10*len(units) {

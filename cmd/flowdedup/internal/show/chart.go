@@ -24,8 +24,8 @@ type Chart struct {
 	Series []Series
 }
 
-// Series is a named line through its points, in the order of X. Points that an axis has
-// no place for are left out, and so is a series without any other.
+// Series is a named line through its points, in the order of X. A chart leaves out points
+// that an axis cannot show, and series without other points.
 type Series struct {
 	Name   string
 	Points []Point
@@ -34,13 +34,13 @@ type Series struct {
 // Point is one point of a series, in the units of the axes.
 type Point struct{ X, Y float64 }
 
-// MostSeries is how many series have a colour and a mark of their own.
+// MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
 
 //go:embed chart.svg
 var chartText string
 
-// drawing is parsed when the first chart is drawn: most runs draw none.
+// drawing is parsed with the first chart, because most runs draw none.
 var drawing = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("chart").Parse(chartText))
 })
@@ -49,10 +49,10 @@ var drawing = sync.OnceValue(func() *template.Template {
 var chartStyle string
 
 // ChartStyle is the style sheet of charts, for light and dark pages. A page with charts
-// holds it once, and may say in --back what lies behind its charts.
+// contains it once. It may set --back to the background of its charts.
 func ChartStyle() template.CSS { return template.CSS(chartStyle) }
 
-// The units of a drawing. It is scaled to its page, so only their proportions matter.
+// The sizes of a drawing. The page scales it, so only the proportions matter.
 const (
 	chartWidth  = 760
 	chartHeight = 380
@@ -64,13 +64,13 @@ const (
 	entry       = 20 // of the legend, from one to the next
 )
 
-// numbered is a series and its index, which stands for its colour and mark.
+// numbered is a series and its index, which selects its color and mark.
 type numbered struct {
 	Series
 	index int
 }
 
-// layout is what the template draws.
+// layout is the data of the template.
 type layout struct {
 	Title, XLabel, YLabel    string
 	Width, Height            int
@@ -79,13 +79,13 @@ type layout struct {
 	Series                   []drawn
 }
 
-// placed is a label of an axis.
+// placed is a label on an axis.
 type placed struct {
 	At    float64
 	Label string
 }
 
-// drawn is a series with its entry of the legend. Paths are in the language of SVG.
+// drawn is a series and its legend entry. Paths are SVG path data.
 type drawn struct {
 	Name         string
 	Index        int
@@ -94,8 +94,8 @@ type drawn struct {
 	Sample, Mark string
 }
 
-// HTML draws the chart as an element of a page that holds [ChartStyle]. It returns an
-// error that wraps [ErrEmpty] if no series has a point to draw.
+// HTML returns the chart as an element for a page with [ChartStyle]. The error wraps
+// [ErrEmpty] if no series has a point to draw.
 func (c Chart) HTML() (template.HTML, error) {
 	all := c.drawable()
 	if len(all) == 0 {
@@ -108,9 +108,9 @@ func (c Chart) HTML() (template.HTML, error) {
 	return template.HTML(out.String()), nil // the template has escaped the names
 }
 
-// drawable returns the series with the points that the axes have a place for, in order.
-// Each keeps the index that it has among all, so that a series has the same colour in two
-// charts of which one leaves out others.
+// drawable returns the series with the points that the axes can show, in order. Each
+// series keeps its index among all series, so that it has the same color in charts that
+// leave out others.
 func (c Chart) drawable() []numbered {
 	var all []numbered
 	for i, s := range c.Series {
@@ -126,7 +126,7 @@ func (c Chart) drawable() []numbered {
 	return all
 }
 
-// layOut finds the place of everything.
+// layOut computes all positions.
 func (c Chart) layOut(all []numbered) *layout {
 	x, y := c.spans(all)
 	numbers, names := 0, 0
@@ -140,7 +140,7 @@ func (c Chart) layOut(all []numbered) *layout {
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label,
 		Width: chartWidth, Height: chartHeight, Top: top, Bottom: chartHeight - bottom,
 		Left: float64(edge + letter*numbers),
-		// Names take half of the drawing at most, and are cut off by its edge there.
+		// Names take at most half of the drawing; its edge cuts off the rest.
 		Right: float64(chartWidth - min(sample+letter*names, chartWidth/2)),
 	}
 	for _, t := range x.ticks {
@@ -155,11 +155,11 @@ func (c Chart) layOut(all []numbered) *layout {
 	return l
 }
 
-// across and up turn places of the axes into places of the drawing.
+// across and up convert positions on the axes into units of the drawing.
 func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-l.Left)) }
 func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
 
-// draw draws a series, and its entry at the given place of the legend.
+// draw returns a series, with its entry at the given place of the legend.
 func (l *layout) draw(s numbered, place int, x, y *span) drawn {
 	places := make([]Point, len(s.Points))
 	for i, p := range s.Points {
@@ -187,10 +187,10 @@ func (c Chart) spans(all []numbered) (x, y span) {
 	return c.X.span(low.X, high.X), c.Y.span(low.Y, high.Y)
 }
 
-// round keeps paths short: a tenth of a unit is not seen.
+// round shortens paths: a tenth of a unit is invisible.
 func round(v float64) float64 { return math.Round(v*10) / 10 }
 
-// path joins places.
+// path connects positions.
 func path(places []Point) string {
 	var d strings.Builder
 	for i, p := range places {
@@ -203,8 +203,8 @@ func path(places []Point) string {
 	return d.String()
 }
 
-// shapes are the marks of points, around the place where they begin. The first four series
-// have them filled, the others hollow: no reader depends on colours.
+// shapes are the marks of points, relative to where they begin. The first four series
+// fill them, the others do not, so that no reader depends on colors.
 var shapes = [...]string{
 	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
 	"m-2.7-2.7h5.4v5.4h-5.4z",
@@ -212,7 +212,7 @@ var shapes = [...]string{
 	"m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
 }
 
-// marks draws the mark of the series with the given index at each place.
+// marks returns the mark of the series with the given index at each position.
 func marks(index int, places []Point) string {
 	var d strings.Builder
 	for _, p := range places {

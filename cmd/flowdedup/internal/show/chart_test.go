@@ -49,7 +49,8 @@ func draw(t *testing.T, c Chart) *element {
 	return &svg
 }
 
-// TestChart wants each series once with a name, and points at the places of its values.
+// TestChart checks that each series appears once, with its name and its points in the
+// right places.
 func TestChart(t *testing.T) {
 	svg := draw(t, Chart{
 		Title: "Rates", X: Axis{"memory", Sizes}, Y: Axis{"FPR", Log},
@@ -88,7 +89,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// TestChartEmpty asks for an error that says which chart is empty.
+// TestChartEmpty checks that the error names the empty chart.
 func TestChartEmpty(t *testing.T) {
 	c := Chart{Title: "Rates", Y: Axis{Scale: Log}, Series: []Series{{"zeros", []Point{{1, 0}, {2, math.Inf(1)}}}}}
 	if _, err := c.HTML(); !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), "Rates") {
@@ -96,7 +97,7 @@ func TestChartEmpty(t *testing.T) {
 	}
 }
 
-// TestChartStyle wants a colour for each series that is told apart, in light and in dark.
+// TestChartStyle checks that each series has a color of its own, in light and in dark.
 func TestChartStyle(t *testing.T) {
 	style := string(ChartStyle())
 	for i := range MostSeries {
@@ -107,7 +108,7 @@ func TestChartStyle(t *testing.T) {
 	}
 }
 
-// TestLongNames keeps room for the lines, however long their names are.
+// TestLongNames checks that long names leave room for the lines.
 func TestLongNames(t *testing.T) {
 	c := Chart{Series: []Series{{strings.Repeat("name ", 1000), []Point{{1, 1}, {2, 2}}}}}
 	l := c.layOut(c.drawable())
@@ -116,7 +117,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestTicks wants numbers that people write, at both ends and in between.
+// TestTicks checks that ticks are round numbers, at both ends and in between.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		scale     Scale
@@ -143,7 +144,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestPlaces puts values between the ticks that they lie between.
+// TestPlaces checks that values lie between the right ticks.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
 		scale        Scale
@@ -160,8 +161,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// FuzzAxis holds any values between the ends of an axis whose ticks are few, in order,
-// and all different.
+// FuzzAxis checks that an axis contains its values, and that its ticks are few, in order
+// and distinct.
 func FuzzAxis(f *testing.F) {
 	f.Add(0, 1e-300, 1e300)
 	f.Add(0, 1e15, 1e15+1)

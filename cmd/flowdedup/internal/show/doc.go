@@ -1,3 +1,3 @@
-// Package show has what all output for people has in common: formats of numbers, tables,
-// charts for terminals and pages, and text that is harmless to a terminal.
+// Package show is what all output for people shares: formats of numbers, tables, charts
+// for terminals and pages, and text that is harmless to a terminal.
 package show

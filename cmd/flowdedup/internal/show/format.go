@@ -14,10 +14,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Count writes a number with its thousands apart: 1,234,567.
+// Count formats a number with separated thousands: 1,234,567.
 func Count(n uint64) string { return humanize.Comma(int64(min(n, math.MaxInt64))) }
 
-// Short writes a number with three digits, by thousands where it is large: 1.23M.
+// Short formats a number with three digits, in thousands if it is large: 1.23M.
 func Short(n float64) string {
 	if n < 10000 {
 		return fmt.Sprintf("%.4g", n)
@@ -26,10 +26,10 @@ func Short(n float64) string {
 	return fmt.Sprintf("%.3g%s", value, unit)
 }
 
-// Bytes writes a size: 512 B, 1.5 MiB. A negative one is 0.
+// Bytes formats a size: 512 B, 1.5 MiB. A negative size counts as 0.
 func Bytes[N int | int64 | uint64 | float64](n N) string { return humanize.IBytes(uint64(max(0, n))) }
 
-// FlagBytes writes a size as flags accept it: whole MiB or KiB, rounded up.
+// FlagBytes formats a size as flags accept it: whole MiB or KiB, rounded up.
 func FlagBytes(n int) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20)
@@ -37,8 +37,7 @@ func FlagBytes(n int) string {
 	return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
 }
 
-// Percent writes the share that part has of whole with so many digits: 12.5 %. Nothing has
-// shares of 0.
+// Percent formats part/whole with so many digits: 12.5 %. If whole is 0 the share is 0.
 func Percent(part, whole float64, digits int) string {
 	share := 0.0
 	if whole > 0 {
@@ -47,7 +46,7 @@ func Percent(part, whole float64, digits int) string {
 	return fmt.Sprintf("%.*f %%", digits, share)
 }
 
-// Rate writes a probability: as a percentage unless it is very small.
+// Rate formats a probability, as a percentage unless it is very small.
 func Rate(p float64) string {
 	switch {
 	case p == 0:
@@ -58,7 +57,7 @@ func Rate(p float64) string {
 	return fmt.Sprintf("%.3g %%", p*100)
 }
 
-// PerSecond writes a rate with a prefix of the unit where it is large: 1.23 Mbit/s.
+// PerSecond formats a rate, with a prefix of the unit if it is large: 1.23 Mbit/s.
 func PerSecond(v float64, unit string) string {
 	if v < 10 {
 		v = math.Round(10*v) / 10
@@ -71,7 +70,7 @@ func PerSecond(v float64, unit string) string {
 	return humanize.SIWithDigits(v, 2, unit) + "/s"
 }
 
-// Duration writes a duration without units that are zero: 1h, 2m30s.
+// Duration formats a duration without units that are zero: 1h, 2m30s.
 func Duration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -86,8 +85,8 @@ func Duration(d time.Duration) string {
 // timestamp is RFC 3339 with all nine digits, so that columns line up.
 const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 
-// Timestamp writes a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the zone. It
-// is nil, which JSON shows as null, for capture.NoTime.
+// Timestamp formats a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the
+// zone. It returns nil, which becomes null in JSON, for capture.NoTime.
 func Timestamp(t int64, zone *time.Location) *string {
 	if t == capture.NoTime {
 		return nil
@@ -96,13 +95,13 @@ func Timestamp(t int64, zone *time.Location) *string {
 	return &s
 }
 
-// Note is how often something happened that mostly does not.
+// Note counts an event that is usually absent.
 type Note struct {
 	Count uint64
 	What  string
 }
 
-// Notes lists what happened at all: 3 lost, 1 refused.
+// Notes lists the events that happened: 3 lost, 1 refused.
 func Notes(notes ...Note) string {
 	var out []string
 	for _, n := range notes {
@@ -113,10 +112,10 @@ func Notes(notes ...Note) string {
 	return strings.Join(out, ", ")
 }
 
-// Printable makes text that comes from outside harmless to a terminal, and one line long.
-// Names of files and interfaces above all may hold escape sequences, which could move the
-// cursor, or colour and hide what else is there. Whatever does not print is
-// written as Go writes it in a string: \n, \x1b, \u202e, and \xff for what is no UTF-8.
+// Printable makes text from outside harmless to a terminal, and one line long. Names of
+// files and interfaces may contain escape sequences, which could move the cursor or hide
+// other text. Printable writes what does not print as Go does in a string: \n, \x1b,
+// \u202e, and \xff for bytes that are not UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unprintable) < 0 {
 		return s

@@ -97,7 +97,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// FuzzPrintable leaves nothing that does not print, and what prints as it is.
+// FuzzPrintable checks that the result is printable, and that printable text does not
+// change.
 func FuzzPrintable(f *testing.F) {
 	f.Add("eth0")
 	f.Add("\x1b[31m\xff")

@@ -14,9 +14,8 @@ type Column struct {
 	Left bool // its cells are text, not numbers
 }
 
-// Table lays rows out below the names of columns, and returns the lines: with borders, or
-// with two spaces between columns and nothing else. Cells may hold escape sequences of
-// colours.
+// Table returns the lines of a table with the names of columns above the rows. Without
+// borders, two spaces separate columns. Cells may contain escape sequences of colors.
 func Table(columns []Column, rows [][]string, borders bool) []string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -56,11 +55,12 @@ var borderless = func() table.Style {
 	return s
 }()
 
-// levels are the heights that a line of text can show.
+// levels are the heights that one line of text can show.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// Sparkline draws the latest values of a series, of which there are most at most, into at
-// most so many columns. Each is the mean of as many values, the latest at the right.
+// Sparkline draws the latest values of a series in at most columns columns. most is the
+// largest possible number of values. Each column is the mean of equally many values, the
+// latest at the right.
 func Sparkline(series []float64, most, columns int) string {
 	each := (most + columns - 1) / columns
 	columns = most / each
@@ -92,7 +92,7 @@ func level(v, top float64) rune {
 	return levels[min(len(levels)-1, int(v/top*float64(len(levels))))]
 }
 
-// Bar draws a share of 0 to 1 in so many columns.
+// Bar draws a share from 0 to 1 in so many columns.
 func Bar(share float64, width int) string {
 	if math.IsNaN(share) {
 		share = 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// calls runs what may block on a goroutine of its own, one call at a time.
+// calls runs calls that may block in its own goroutine, one at a time.
 type calls struct {
 	name    string
 	next    chan func() error
@@ -25,12 +25,12 @@ func newCalls(name string) *calls {
 	return c
 }
 
-// grace is how long each call may take when patience is over: one that does not block
-// takes less.
+// grace is how long each call may take after endTimeout has passed. A call that does not
+// block takes less.
 const grace = 100 * time.Millisecond
 
-// do returns what f returns, or ErrBlocked if giveUp is closed before. Then f goes on
-// for as long as the process does, and nothing is called any more.
+// do returns what f returns, or ErrBlocked if giveUp is closed first. In that case f
+// keeps running until the process ends, and do calls nothing any more.
 func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 	if c == nil {
 		return f()
@@ -53,29 +53,29 @@ func (c *calls) do(giveUp <-chan struct{}, f func() error) error {
 	}
 }
 
-// stop ends the goroutine when it is done.
+// stop ends the goroutine after its current call.
 func (c *calls) stop() {
 	if c != nil {
 		close(c.next)
 	}
 }
 
-// InterruptibleWriter is an io.Writer that gives up a write that blocks once the run is to end. It
-// is for one goroutine.
+// InterruptibleWriter is an io.Writer that abandons a blocked write when the run is to
+// end. It serves one goroutine.
 type InterruptibleWriter struct {
 	w      io.Writer
 	calls  *calls
 	giveUp <-chan struct{}
-	copied []byte // what is being written, since the caller may go on
+	copied []byte // the bytes in flight, because the caller may reuse its own
 }
 
-// NewInterruptibleWriter returns a writer to w, which errors call by a name. The run is to end when
-// ctx is done. It must be closed.
+// NewInterruptibleWriter returns a writer to w. Errors call it name. When ctx is done,
+// the run is to end. The caller must call Close.
 func NewInterruptibleWriter(ctx context.Context, name string, w io.Writer) *InterruptibleWriter {
 	return &InterruptibleWriter{w: w, calls: newCalls(name), giveUp: closedAfter(ctx, endTimeout)}
 }
 
-// Write writes p. The error may wrap ErrBlocked; then nothing is written any more.
+// Write writes b. After an error that wraps ErrBlocked it writes nothing any more.
 func (p *InterruptibleWriter) Write(b []byte) (n int, err error) {
 	if p.calls.blocked {
 		return 0, p.calls.do(p.giveUp, nil)
@@ -92,7 +92,7 @@ func (p *InterruptibleWriter) Write(b []byte) (n int, err error) {
 	return written, err
 }
 
-// Close ends what Write has begun. It does not close the writer below.
+// Close ends the goroutine of Write. It does not close the writer below.
 func (p *InterruptibleWriter) Close() error {
 	p.calls.stop()
 	return nil

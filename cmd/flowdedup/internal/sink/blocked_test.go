@@ -24,8 +24,8 @@ func (d *stuck) Write(*capture.Batch, []uint64) error {
 	return nil
 }
 
-// TestBlocked ends a run while an output blocks: that one is named, and the other is
-// complete.
+// TestBlocked ends a run while an output blocks. The error names that output, and the
+// other one is complete.
 func TestBlocked(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	blocks, works := &stuck{free: make(chan struct{})}, &noted{}
@@ -44,7 +44,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestPipeWithoutReader waits for one until the run is to end.
+// TestPipeWithoutReader waits for a reader until the run is to end.
 func TestPipeWithoutReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := mkfifo(name); err != nil {
@@ -61,8 +61,9 @@ func TestPipeWithoutReader(t *testing.T) {
 	}
 }
 
-// TestPatient copies what it is given, and gives up a write that blocks.
-func TestPatient(t *testing.T) {
+// TestInterruptibleWriter checks that the writer copies its argument, and gives up a
+// blocked write.
+func TestInterruptibleWriter(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,33 +14,33 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// destination takes packets: all of a batch but those in drop.
+// destination takes the packets of a batch that are not in drop.
 type destination interface {
 	Write(b *capture.Batch, drop []uint64) error
-	// commit completes what was written, keep ends it where it is, and discard takes it
-	// back; one of them is called, once.
+	// Exactly one of these is called, once. commit completes what was written, keep ends
+	// it as it is, and discard removes it.
 	commit() error
 	keep() error
 	discard() error
-	// counts returns what has become of the packets so far.
+	// counts returns what has happened to the packets so far.
 	counts() counts
-	// retries reports whether it can be written to again after it has failed.
+	// retries reports whether it can be written again after a failure.
 	retries() bool
 }
 
-// counts says what has become of packets that a destination was given.
+// counts says what has happened to the packets that a destination was given.
 type counts struct {
-	written uint64 // packets that left the program, or are in a file
+	written uint64 // packets that left the program or are in a file
 	lost    uint64 // packets that never will
-	files   uint64 // complete ones, where it rotates
-	skipped uint64 // blocks that could not be carried over
+	files   uint64 // complete files of a rotation
+	skipped uint64 // blocks that could not be copied
 }
 
-// KeptError says where the packets of an output are that has not got its name, since the run
-// did not end well, or for a reason of its own.
+// KeptError says where the packets of an output are that did not get its name, because
+// the run or the output failed.
 type KeptError struct {
 	Name, File string
-	Err        error // nil where the run tells why
+	Err        error // nil if the run reports the reason
 }
 
 // Error names both files.
@@ -54,33 +54,33 @@ func (k *KeptError) Error() string {
 // Unwrap returns the reason.
 func (k *KeptError) Unwrap() error { return k.Err }
 
-// output is one destination, and what has become of it.
+// output is one destination and its state.
 type output struct {
 	destination
-	*calls  // nil where no call blocks
+	*calls  // nil if no call can block
 	name    string
-	removed bool // it takes the packets removed
+	removed bool // it takes the removed packets
 
 	given traffic
 	counts
-	failed           error  // why nothing goes there now
-	reason           error  // the first reason why something did not go there
-	writtenAtFailure uint64 // counts.written when it failed the last time
+	failed           error  // why it takes no packets now
+	reason           error  // its first failure
+	writtenAtFailure uint64 // counts.written at its last failure
 }
 
-// ended reports whether nothing will go there any more.
+// ended reports whether the output takes no more packets.
 func (o *output) ended() bool {
 	return o.failed != nil && (!o.retries() || errors.Is(o.failed, ErrBlocked))
 }
 
-// update takes in the counts after a call; one that still blocks tells none.
+// update reads the counts after a call, unless the call still blocks.
 func (o *output) update(err error) {
 	if !errors.Is(err, ErrBlocked) {
 		o.counts = o.destination.counts()
 	}
 }
 
-// missing returns how many packets of those that it was given will never be there.
+// missing returns how many of the packets given to the output will never be in it.
 func (o *output) missing() uint64 {
 	if o.ended() {
 		return o.given.packets - min(o.written, o.given.packets)
@@ -88,7 +88,7 @@ func (o *output) missing() uint64 {
 	return min(o.lost, o.given.packets)
 }
 
-// traffic is the size of a part of a batch; bytes are captured ones.
+// traffic is a number of packets and their captured bytes.
 type traffic struct{ packets, bytes uint64 }
 
 func (a *traffic) add(b traffic) {
@@ -96,7 +96,7 @@ func (a *traffic) add(b traffic) {
 	a.bytes += b.bytes
 }
 
-// trafficOf adds up the frames of b whose bit is set.
+// trafficOf counts the frames of b whose bit is set.
 func trafficOf(b *capture.Batch, set []uint64) (a traffic) {
 	for w, word := range set {
 		a.packets += uint64(bits.OnesCount64(word))
@@ -107,7 +107,7 @@ func trafficOf(b *capture.Batch, set []uint64) (a traffic) {
 	return a
 }
 
-// flushEvery is how old packets may get that a live run has written and nobody can read.
+// flushEvery is the longest time before the packets of a live run can be read by others.
 const flushEvery = time.Second
 
 // single is one file, a pipe or standard output.
@@ -144,8 +144,8 @@ func (d *single) keep() error {
 	return KeepFile(d.file, nil)
 }
 
-// KeepFile ends a file whose run did not end well, for a reason that is nil where it is
-// told elsewhere. The error is a *Kept where the file has not got its name.
+// KeepFile ends a file after a failure. reason may be nil if the failure is reported
+// elsewhere. The error is a *KeptError if the file did not get its name.
 func KeepFile(f *outfile.File, reason error) error {
 	name := f.Name()
 	kept, err := f.Keep()
@@ -166,18 +166,18 @@ func (d *single) counts() counts {
 }
 
 const (
-	// rotationRetry is how long a full disk is left alone before another file is begun.
+	// rotationRetry is the pause before another file is begun on a full disk.
 	rotationRetry = 5 * time.Second
-	// clockLag is how far behind the clock an interval ends where no packet ends it:
-	// many times what the blocks of capture rings may be delayed by.
+	// clockLag is how long after its end an interval is closed if no packet ends it: many
+	// times the delay of ring blocks.
 	clockLag = 2 * time.Second
 )
 
-// rotating is one file after another.
+// rotating is a series of files.
 type rotating struct {
 	*rotate.File
 	live  bool
-	tried time.Time // when a new file was begun after a failure
+	tried time.Time // when the last retry was
 	next  time.Time // of the next flush
 }
 
@@ -194,8 +194,8 @@ func (s *Set) openRotation(name string) (destination, error) {
 	return &rotating{File: r, live: s.cfg.Live}, nil
 }
 
-// Write writes the packets that are not in drop. A live rotation gets every batch,
-// whether it can write it or not, and the time.
+// Write writes the packets that are not in drop. A live rotation gets every batch and the
+// time, even while it cannot write.
 func (d *rotating) Write(b *capture.Batch, drop []uint64) error {
 	err := d.File.Write(b, drop)
 	if !d.live {
@@ -223,8 +223,8 @@ func (d *rotating) counts() counts {
 	return counts{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped()}
 }
 
-// forwarding is an interface as a destination. The sender finds it again once it was
-// away.
+// forwarding is an interface as a destination. Its sender finds an interface again after
+// an outage.
 type forwarding struct {
 	*ring.Sender
 	retry bool
@@ -244,7 +244,7 @@ func (f *forwarding) counts() counts {
 }
 
 // OpenForward opens the interface to send to, if there is one. It comes before OpenFiles
-// where privileges are given up in between.
+// if privileges are dropped in between.
 func (s *Set) OpenForward() error {
 	if s.cfg.Forward == "" {
 		return nil

@@ -16,55 +16,54 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// Config names the outputs of a run. Names are checked by the caller; "" is no output.
+// Config names the outputs of a run; "" is no output. The caller has checked the names.
 type Config struct {
-	// Kept and Removed are files, or "-", for the packets kept and for those removed.
+	// Kept and Removed are files, or "-", for kept and removed packets.
 	Kept, Removed string
-	// Forward is an interface that those kept are sent to. Retry has it tried again
-	// and again while it is down or away.
+	// Forward is an interface that kept packets are sent to. With Retry the set retries
+	// while the interface is down or gone.
 	Forward string
 	Retry   bool
-	// Rotate makes several files of each, where it has a size or an interval.
+	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
-	// Live is for runs without end: a file has its name from the start and others can
-	// read what it has got up to a second ago; one that exists is never touched; and an
-	// output that fails does not stop the others.
+	// Live is for runs without end. A file has its name from the start, and others can
+	// read it with a delay of one second. An existing file is never replaced. An output
+	// that fails does not stop the others.
 	Live bool
-	// Inputs are the files that are read, one of which Kept may replace.
+	// Inputs are the input files. Kept may replace one of them.
 	Inputs []string
-	// Stop ends the run when the reader of a pipe has left, in live runs.
+	// Stop ends a live run whose reader has left its pipe.
 	Stop func()
-	Log  *slog.Logger // nil tells nobody
+	Log  *slog.Logger // nil discards
 }
 
-// None reports whether there is no output at all, so that packets may stay where they
-// were captured.
+// None reports whether there is no output, so that packets may stay in the capture ring.
 func (c *Config) None() bool { return c.Kept == "" && c.Removed == "" && c.Forward == "" }
 
 var (
-	// ErrOutput is what failures of an output wrap.
+	// ErrOutput is wrapped by failures of an output.
 	ErrOutput = errors.New("output failed")
-	// ErrBlocked says that an output did not take what was written to it, when the run
-	// was to end.
-	ErrBlocked = errors.New("blocked, and ended without it")
+	// ErrBlocked says that an output was blocked when the run was to end.
+	ErrBlocked = errors.New("blocked, so the run ended without it")
 )
 
-// endTimeout is how long an output that blocks is waited for once the run is to end, and
-// again until it is closed.
+// endTimeout is how long a blocked output may take when the run is to end, and again when
+// it is closed.
 const endTimeout = 300 * time.Millisecond
 
-// Set is the outputs of a run. Write and the calls that end it are for one goroutine.
+// Set is the outputs of a run. One goroutine calls Write and the methods that end the
+// set.
 type Set struct {
 	cfg      Config
 	outputs  []*output
 	inverted []uint64
-	giveUp   <-chan struct{} // closed when the run is to end and nobody waits any more
+	giveUp   <-chan struct{} // closed when blocked outputs are given up
 
-	mu sync.Mutex // over what Write counts, for List
+	mu sync.Mutex // guards what Write counts, for List
 }
 
-// New makes a set of which nothing is open. ctx is done when the run is to end; then
-// the patience with outputs that block ends as well.
+// New returns a set with nothing open. When ctx is done, the run is to end, and blocked
+// outputs get endTimeout.
 func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -72,9 +71,9 @@ func New(ctx context.Context, cfg Config) *Set {
 	return &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout)}
 }
 
-// OpenFiles opens the files, so that what cannot be opened is told before any packet is
-// read. A pipe opens when it has a reader; until then OpenFiles waits, or until ctx is
-// done. After an error Discard is to be called.
+// OpenFiles opens the files, so that errors appear before any packet is read. It waits
+// for the reader of a pipe until ctx is done. After an error the caller must call
+// Discard.
 func (s *Set) OpenFiles(ctx context.Context) error {
 	cfg := &s.cfg
 	for _, o := range []struct {
@@ -93,14 +92,14 @@ func (s *Set) OpenFiles(ctx context.Context) error {
 	return nil
 }
 
-// closedAfter returns a channel that is closed some time after ctx is done.
+// closedAfter returns a channel that is closed a time d after ctx is done.
 func closedAfter(ctx context.Context, d time.Duration) <-chan struct{} {
 	over := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(over) }) })
 	return over
 }
 
-// openFile opens the file, or the first of several.
+// openFile opens the file, or the first file of a rotation.
 func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (destination, error) {
 	if s.cfg.Rotate.Size > 0 || s.cfg.Rotate.Every > 0 {
 		return s.openRotation(name)
@@ -126,7 +125,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
 }
 
-// inputAt describes the input that an output would replace, as it is now.
+// inputAt returns the input that an output would replace, nil if there is none.
 func inputAt(name string, inputs []string) os.FileInfo {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -140,9 +139,9 @@ func inputAt(name string, inputs []string) os.FileInfo {
 	return nil
 }
 
-// Write hands a batch and its verdicts, a bit for each packet that is a copy, to every
-// output. The error is that of an output that ends the run: the first that fails, or in
-// live runs the last.
+// Write hands a batch and its verdicts (a bit per packet that is a copy) to every output.
+// Its error ends the run: it comes from the first output that fails, in live runs from
+// the last one that is left.
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil
@@ -165,15 +164,14 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	return errors.Join(errs...)
 }
 
-// addMissed notes packets for an output that takes none any more.
+// addMissed counts packets for an output that takes none any more.
 func (s *Set) addMissed(o *output, size traffic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o.given.add(size)
 }
 
-// written notes what writing so much to an output has come to, and returns an error
-// that ends the run.
+// written records the result of a write. It returns an error that ends the run.
 func (s *Set) written(o *output, size traffic, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +194,8 @@ func (s *Set) written(o *output, size traffic, err error) error {
 	return s.failedLive(o, err)
 }
 
-// recovered notes that an output that had failed takes packets again, once it has
-// really taken one.
+// recovered records that a failed output works again. That is so once it has really
+// written a packet.
 func (s *Set) recovered(o *output) {
 	if o.written <= o.writtenAtFailure {
 		return
@@ -206,7 +204,7 @@ func (s *Set) recovered(o *output) {
 	s.cfg.Log.Info("output works again", "output", o.name, "lost", o.missing())
 }
 
-// failedLive notes that an output fails while others go on.
+// failedLive records the failure of an output while others go on.
 func (s *Set) failedLive(o *output, err error) error {
 	again := o.failed != nil
 	o.failed = err
@@ -218,7 +216,7 @@ func (s *Set) failedLive(o *output, err error) error {
 		return nil
 	}
 	if !o.retries() && s.allEnded() {
-		o.reason = nil // told by the end of the run
+		o.reason = nil // the end of the run reports it
 		return failure(err)
 	}
 	s.cfg.Log.Error("output failed", "output", o.name, "error", err)
@@ -234,8 +232,8 @@ func (s *Set) allEnded() bool {
 	return true
 }
 
-// outputError is a failure of an output: its text is that of the cause alone, which
-// names the file.
+// outputError is a failure of an output. Its text is that of the cause, which names the
+// file.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string   { return e.err.Error() }
@@ -258,15 +256,15 @@ func (s *Set) Commit() error {
 	})
 }
 
-// Keep ends all outputs after any other end: files that existed stay as they were, and
-// what was written is kept. Where that is under another name the error is a *Kept.
+// Keep ends all outputs after an unclean end. Existing files stay as they were, and what
+// was written is kept. The error is a *KeptError if that has another name.
 func (s *Set) Keep() error { return s.end(func(o *output) error { return o.keep() }) }
 
-// Discard ends all outputs of a run that has read nothing.
+// Discard ends all outputs of a run that read nothing.
 func (s *Set) Discard() error { return s.end(func(o *output) error { return o.discard() }) }
 
-// end has all outputs end side by side, so that one that blocks takes no other's time,
-// and returns what was lost of each and why.
+// end ends all outputs side by side, so that a blocked one delays no other. It returns
+// what each lost and why.
 func (s *Set) end(how func(*output) error) error {
 	giveUp := s.giveUp
 	select {
@@ -293,8 +291,7 @@ func (s *Set) end(how func(*output) error) error {
 	return errors.Join(all...)
 }
 
-// endError returns what is to be told of an output at its end, where err is of the call
-// that ended it.
+// endError returns the final error of an output. err is that of the call that ended it.
 func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// noted is a destination that notes what happens to it.
+// noted is a destination that records its calls.
 type noted struct {
 	fail   error // of Write
 	lazy   bool  // it takes packets, and writes none for now
@@ -54,8 +54,8 @@ func (d *noted) counts() counts { return counts{written: d.out, files: uint64(le
 
 var errFull = errors.New("full")
 
-// newSet returns a set for the packets kept, a and b, what is logged of it, and how
-// often it ends the run.
+// newSet returns a live or other set with the outputs a and b, its log, and how often it
+// ended the run.
 func newSet(live bool, a, b *noted) (s *Set, logged *bytes.Buffer, stops *int) {
 	logged, stops = &bytes.Buffer{}, new(int)
 	s = New(context.Background(), Config{
@@ -65,12 +65,12 @@ func newSet(live bool, a, b *noted) (s *Set, logged *bytes.Buffer, stops *int) {
 	return s, logged, stops
 }
 
-// twoPackets are a batch of a packet of 5 bytes, kept, and its copy of 7.
+// twoPackets returns a batch of a kept packet of 5 bytes and its copy of 7.
 func twoPackets() (*capture.Batch, []uint64) {
 	return &capture.Batch{Frames: []capture.Frame{{CapLen: 5}, {CapLen: 7}}}, []uint64{0b10}
 }
 
-// TestSet hands packets to the outputs that are for them, and counts them.
+// TestSet checks that outputs get their packets, and that these are counted.
 func TestSet(t *testing.T) {
 	kept, removed := &noted{}, &noted{}
 	s, logged, _ := newSet(true, kept, removed)
@@ -92,7 +92,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestFirstFailure ends a run that is not live, and the other output has the batch.
+// TestFirstFailure checks that an offline run ends with the first failure, and that the
+// other output gets the batch.
 func TestFirstFailure(t *testing.T) {
 	a, b := &noted{fail: errFull}, &noted{}
 	s, _, _ := newSet(false, a, b)
@@ -104,7 +105,7 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
-// TestOthersGoOn in a live run. The last output that fails ends it.
+// TestOthersGoOn checks that a live run ends only with its last output.
 func TestOthersGoOn(t *testing.T) {
 	a, b := &noted{}, &noted{fail: errFull}
 	s, logged, stops := newSet(true, a, b)
@@ -129,7 +130,8 @@ func TestOthersGoOn(t *testing.T) {
 	}
 }
 
-// TestWorksAgain says so when a packet has really gone there, not when one was taken.
+// TestWorksAgain checks that an output is reported to work again when a packet was
+// written, not when one was accepted.
 func TestWorksAgain(t *testing.T) {
 	a, b := &noted{}, &noted{again: true}
 	s, logged, _ := newSet(true, a, b)
@@ -150,7 +152,7 @@ func TestWorksAgain(t *testing.T) {
 	}
 }
 
-// TestReaderLeft ends the capture, and others get the rest of it.
+// TestReaderLeft checks that the capture ends, and that other outputs get the rest of it.
 func TestReaderLeft(t *testing.T) {
 	a, b := &noted{fail: fmt.Errorf("write: %w", syscall.EPIPE)}, &noted{}
 	s, logged, stops := newSet(true, a, b)
@@ -167,13 +169,13 @@ func TestReaderLeft(t *testing.T) {
 	}
 }
 
-// unclosable is a writer that cannot write what it has gathered.
+// unclosable is a writer that cannot flush its buffer.
 type unclosable struct{ capture.Writer }
 
 func (unclosable) Close() error { return errFull }
 
-// TestLastWriteFails when the output is to be completed: that is a failure of the run, and
-// tells where the packets are.
+// TestLastWriteFails checks that a failure while an output is completed fails the run,
+// and says where the packets are.
 func TestLastWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out.pcap")

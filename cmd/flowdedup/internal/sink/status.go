@@ -5,20 +5,20 @@ import "github.com/flowdedup/flowdedup/capture/ring"
 // Output is the state of a file.
 type Output struct {
 	Name           string
-	Packets, Bytes uint64 // that it was given, less those lost; captured bytes
-	Lost           uint64 // packets that it was given and that are not there
-	Files          uint64 // complete ones, where it rotates
+	Packets, Bytes uint64 // given less lost; captured bytes
+	Lost           uint64 // packets that were given and are not there
+	Files          uint64 // complete files of a rotation
 	Failed         string // why nothing goes there any more, or ""
 }
 
-// Forward is the state of the interface that kept packets are sent to.
+// Forward is the state of the interface that packets are sent to.
 type Forward struct {
 	Interface string `json:"interface"`
 	ring.SenderStats
 	Failed string `json:"failed,omitempty"` // why nothing goes there now, or ""
 }
 
-// List returns the state of every file. Any goroutine may call it.
+// List returns the state of every file. It is safe for concurrent use.
 func (s *Set) List() []Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,8 @@ func (s *Set) List() []Output {
 	return all
 }
 
-// Forwarded returns the state of the interface that is sent to, nil without.
+// Forwarded returns the state of the interface that packets are sent to, nil if there is
+// none.
 func (s *Set) Forwarded() *Forward {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +44,7 @@ func (s *Set) Forwarded() *Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // what it was not given too
+				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // includes what it was not given
 			}
 			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()}
 		}
@@ -51,7 +52,7 @@ func (s *Set) Forwarded() *Forward {
 	return nil
 }
 
-// displayName returns the name of an output, or that of its file where it got another one.
+// displayName returns the name of an output, or of its file if that has another name.
 func (o *output) displayName() string {
 	if d, ok := o.destination.(*single); ok && d.live {
 		return d.file.Name()
@@ -59,7 +60,7 @@ func (o *output) displayName() string {
 	return o.name
 }
 
-// failedText returns why nothing goes there now, or "".
+// failedText returns why the output takes no packets now, or "".
 func (o *output) failedText() string {
 	if o.failed == nil {
 		return ""
@@ -67,8 +68,7 @@ func (o *output) failedText() string {
 	return o.failed.Error()
 }
 
-// Files returns how many files the outputs that rotate have written, or nil if none
-// rotates.
+// Files returns how many files the rotating outputs have written, nil if none rotates.
 func (s *Set) Files() *uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Set) Files() *uint64 {
 	return n
 }
 
-// Skipped returns how many pcapng blocks no output could carry over.
+// Skipped returns how many pcapng blocks no output could copy.
 func (s *Set) Skipped() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
