@@ -56,10 +56,6 @@ var unreached = map[string]string{
 
 	"engine/distinct/multikey.SavedCounter": savedPart,
 	"engine/distinct/multikey.SavedWindow":  savedPart,
-	"engine/window.ExactConfig.Memory":      "bounds the memory of a yardstick in tests; 0 follows the machine",
-	"engine/sliding.Rows.Ignored":           "tells programs of clocks that were wrong",
-	"engine/distinct.RestoreScalableBloom":  "reads what ScalableBloom.Snapshot writes",
-	"engine/stream.Restore":                 "reads what Filter.Snapshot writes",
 }
 
 const (

@@ -1,32 +1,36 @@
-// Package engine holds the contracts of the filters: what remembers the digests of a stream,
-// within which window, in how much memory and with which probability of error. The filters
-// lie in the packages below. They take batches and know nothing of packets. Their verdicts
-// depend on stream positions and packet times alone, never on moments of the run or the
-// size of batches.
+// Package engine holds the contracts of the filters, which remember the digests of a
+// stream. A filter answers whether an element came before, within a window, in so much
+// memory and with such a probability of error. The filters themselves are in the packages
+// below. They take batches, and know nothing of the bytes of packets. Their verdicts
+// depend on stream positions and packet times alone, and neither on the wall clock nor on
+// the size of batches.
 //
-//	question                          type                    bytes an element  error
-//	is this a copy, within a window   window.Timed            11 to 256         5e-12 (Across 9e-11)
-//	                                  window.Exact            47 to 94          none
-//	                                  window.Timers           K of 1 or 2       grows with the load
-//	did it come before, without end   stream.Filter           fixed in all      6e-5 with rows of 4x16
-//	how many distinct, since a start
-//	  IPv4 addresses                  distinct.IPv4Rows       3 to 11           none
-//	                                  distinct.RoaringIPv4    as they lie       none
-//	  anything else                   distinct.DigestRows     13 to 26          n / 2^64 of n
-//	                                  distinct.ScalableBloom  4.5, 10, 20       1e-3, 1e-6, 1e-9
-//	                                  distinct.DigestMap      19 to 39          none
-//	  in fixed memory                 stream.Counter          fixed in all      the filter's
-//	how many distinct, the last W     sliding.Rows            13 to 32          n / 2^58 of n
-//	                                  sliding.Map             29 to 57          none
+//	question                   type                    bytes an element  error
+//	is it a copy, in a window  window.Timed            11 to 256         5.5e-12
+//	                           window.Exact            47 to 94          none
+//	                           window.Timers           K timers of 1, 2  by the load
+//	did it come before         stream.Filter           fixed in all      6e-5
+//	how many since a start
+//	  IPv4 addresses           distinct.IPv4Rows       3 to 11           none
+//	                           distinct.RoaringIPv4    by the networks   none
+//	  anything else            distinct.DigestRows     13 to 26          n / 2^64
+//	                           distinct.ScalableBloom  4.5, 10, 20       1e-3, 1e-6, 1e-9
+//	                           distinct.DigestMap      19 to 39          none
+//	  in fixed memory          stream.Counter          fixed in all      the filter's
+//	how many, the last W       sliding.Rows            13 to 32          n / 2^58
+//	                           sliding.Map             29 to 57          none
 //
-// The error is the probability that a new element is taken for one that came before; none
-// means none but equal digests of 128 bits. Where IPv4Rows, DigestRows and sliding.Rows may
-// not grow any more they count a sample, and say between which bounds the number lies.
-// window.Exact, RoaringIPv4, DigestMap and sliding.Map are the measure for the others: they
-// are plain, and take several cache misses an element.
+// The error is the probability that the filter takes a new element for one that came
+// before. n is how many elements it knows. It is 9e-11 for window.Timed across points,
+// and that of rows of 4x16 bits for stream.Filter. "None" leaves only equal digests of
+// 128 bits. IPv4Rows, DigestRows and sliding.Rows count a sample where they may not grow
+// any more; their counts then have bounds. window.Exact, RoaringIPv4, DigestMap and
+// sliding.Map are the references that the others are compared with: they are plain, and
+// take several cache misses an element.
 //
-// Package calendar cuts time into windows and is the one policy for wrong clocks. Package
-// secret derives the keys of digests, and package snapshot writes and reads what filters
-// remember. Package paper has the filters of the literature as printed, package theory their
-// closed forms, and package sizing what to choose.
+// Package distinct/multikey counts several keys of one stream in windows. Package
+// calendar cuts time into windows, and has the one policy for wrong clocks. Package
+// secret derives the keys of digests. Package snapshot writes and reads what filters
+// remember. Package paper has the filters of the literature as printed, package theory
+// their closed forms, and package sizing chooses a filter for a load.
 package engine

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Calendar cuts time into windows that are aligned to the clock: full hours,
-// days from midnight to midnight, weeks from Monday.
+// Calendar cuts time into windows that are aligned to the clock: full hours, days from
+// midnight to midnight, weeks from Monday.
 //
-// A window begins whenever the local time, counted from Monday 1970-01-05 00:00
-// local time, is a multiple of Every. Windows have no gaps and do not overlap,
-// whatever the clocks do:
+// A window begins whenever the local time, counted from Monday 1970-01-05 00:00, is a
+// multiple of Every. Windows have no gaps and do not overlap, whatever the clocks do:
 //
-//   - Clocks go forward over such a reading: the window begins as they do.
-//     The hour that does not exist has no window, its day has 23 hours.
-//   - Clocks go back by Every or more: readings that come twice begin a window
-//     each time. Both hours named 02:00 are windows of their own.
-//   - Clocks go back by less than Every: a reading that comes twice begins a
-//     window the first time only. The day has 25 hours.
+//   - Clocks go forward over such a reading: the window begins as they do. The hour that
+//     does not exist has no window, its day has 23 hours.
+//   - Clocks go back by Every or more: readings that come twice begin a window each time.
+//     Both hours named 02:00 are windows of their own.
+//   - Clocks go back by less than Every: a reading that comes twice begins a window the
+//     first time only. The day has 25 hours.
 //
-// The zero value is one window for all of time. A Calendar remembers the last
-// window that it returned, so it must not be shared between goroutines.
+// The zero value is one window for all of time. A Calendar remembers the last window that
+// it returned, so it is not safe for concurrent use.
 type Calendar struct {
-	// Every is the length of the windows. If it is 0 or less there is only one.
+	// Every is the length of the windows. If it is 0 or less there is only one window.
 	Every time.Duration
 	// Location is the time zone; nil means UTC.
 	Location *time.Location
@@ -30,8 +29,8 @@ type Calendar struct {
 	start, end int64 // the last window; equal when there is none
 }
 
-// The first and last instants that windows cover. The smallest int64 stands
-// for packets without a time.
+// beginOfTime and endOfTime are the first and last instants that windows cover. The
+// smallest int64 stands for packets without a time.
 const (
 	beginOfTime = math.MinInt64 + 1
 	endOfTime   = math.MaxInt64
@@ -40,10 +39,10 @@ const (
 // weekStart is a Monday midnight, in seconds since 1970 UTC.
 const weekStart = 4 * 24 * 60 * 60
 
-// Window returns the window that holds t, in nanoseconds since 1970 UTC: start
-// is its first instant and end the first after it. At both ends of what 64 bits
-// can hold, windows are cut; the very last has end = math.MaxInt64 and holds
-// it, too. The smallest int64 is treated as the one after it.
+// Window returns the window that holds t, in nanoseconds since 1970 UTC. start is its
+// first instant and end the first one after it. Windows are cut at both ends of what 64
+// bits can hold. The last one has end = math.MaxInt64 and holds it, too. The smallest
+// int64 is treated as the one after it.
 func (c *Calendar) Window(t int64) (start, end int64) {
 	if t < c.start || t >= c.end {
 		c.start, c.end = c.find(min(max(t, beginOfTime), endOfTime-1))
@@ -94,9 +93,9 @@ func (c *Calendar) period(t int64) zonePeriod {
 	p.offset = zoneOffset(local)
 	from, to := local.ZoneBounds()
 	if !to.IsZero() && !to.After(local) {
-		// In years after the last change of a zone's table ZoneBounds may return
-		// the turn of the year as a bound, and takes leap years for ordinary ones:
-		// on their last day it returns that day's begin.
+		// In years after the last change of a zone's table, ZoneBounds may return the
+		// turn of the year as a bound. It takes leap years for ordinary ones: on their
+		// last day it returns the begin of that day.
 		to = to.Add(24 * time.Hour)
 	}
 	if !from.IsZero() && !from.Before(time.Unix(0, beginOfTime)) {
@@ -114,15 +113,15 @@ func zoneOffset(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// phase returns how long before t the last multiple of every was read, if the
-// clocks had always been as they are in this period.
+// phase returns how long before t the clocks last showed a multiple of every, if they had
+// always been as they are in this period.
 func (p *zonePeriod) phase(t int64, every time.Duration) uint64 {
 	m := uint64(every)
 	return (uint64(Phase(t, int64(m))) + uint64(Phase(int64(p.offset)-weekStart*int64(time.Second), int64(m)))) % m
 }
 
-// repeated returns how long from its begin the period repeats readings that
-// must not begin a window again.
+// repeated returns how long the period, from its begin, repeats readings that must not
+// begin a window again.
 func (p *zonePeriod) repeated(every time.Duration) uint64 {
 	if back := -p.change; back > 0 && back < every {
 		return uint64(back)
@@ -130,8 +129,7 @@ func (p *zonePeriod) repeated(every time.Duration) uint64 {
 	return 0
 }
 
-// skipped reports whether the clocks went forward over a multiple of every
-// when the period began.
+// skipped reports whether the clocks skipped a multiple of every when the period began.
 func (p *zonePeriod) skipped(every time.Duration) bool {
 	return p.change > 0 && p.phase(p.begin, every) <= uint64(p.change)
 }
@@ -147,8 +145,8 @@ func (p *zonePeriod) last(t int64, every time.Duration) (int64, bool) {
 	return p.begin, p.skipped(every)
 }
 
-// first returns the first begin of a window in the period that is after t, or
-// anywhere in it if the period begins after t.
+// first returns the first begin of a window in the period that is after t, or anywhere in
+// it if the period begins after t.
 func (p *zonePeriod) first(t int64, every time.Duration) (int64, bool) {
 	from := max(p.begin, t+1)
 	if t < p.begin && p.skipped(every) {

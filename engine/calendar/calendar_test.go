@@ -60,8 +60,8 @@ func TestCalendarWindow(t *testing.T) {
 		{"midnight twice", day, "Atlantic/Azores", "2024-10-27T00:30:00Z", "2024-10-27T00:00:00Z", "2024-10-28T01:00:00Z"},
 		{"midnight twice, later", day, "Atlantic/Azores", "2024-10-27T12:00:00Z", "2024-10-27T00:00:00Z", "2024-10-28T01:00:00Z"},
 		{"midnight twice, day before", day, "Atlantic/Azores", "2024-10-26T12:00:00Z", "2024-10-26T00:00:00Z", "2024-10-27T00:00:00Z"},
-		// They go from 00:00 to 01:00: there is no midnight; and back from
-		// 24:00 to 23:00.
+		// They go from 00:00 to 01:00: there is no midnight; and back from 24:00 to
+		// 23:00.
 		{"no midnight", day, "America/Sao_Paulo", "2018-11-04T12:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
 		{"day before no midnight", day, "America/Sao_Paulo", "2018-11-04T02:59:59Z", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
 		{"23:00 twice", day, "America/Sao_Paulo", "2018-02-18T02:30:00Z", "2018-02-17T02:00:00Z", "2018-02-18T03:00:00Z"},
@@ -91,8 +91,8 @@ func TestCalendarZero(t *testing.T) {
 	}
 }
 
-// Windows tile all of time: the neighbours of a window found at random begin
-// where it ends and end where it begins, and every instant of it gives it.
+// Windows tile all of time: the neighbours of a window found at random begin where it
+// ends and end where it begins, and every instant of it gives it.
 func TestCalendarTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	instants := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}
@@ -141,8 +141,8 @@ func checkTile(t *testing.T, c Calendar, at int64, rng *rand.Rand) {
 	}
 }
 
-// Hours begin when the minute hand says so, days when the date changes: over
-// four years of each zone, against the clock as package time tells it.
+// Hours begin when the minute hand says so, days when the date changes: over four years
+// of each zone, against the clock as package time tells it.
 func TestCalendarAgreesWithClock(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "America/Sao_Paulo", "Atlantic/Azores"} {
 		loc := zone(t, name)

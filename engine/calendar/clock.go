@@ -2,40 +2,40 @@ package calendar
 
 import "time"
 
-// Quorum is how many outliers set a Clock. It is more than a few packets, each with two
-// addresses, of one source that is wrong. Many more would cost too much where captures were
-// put one behind the other: packets of a part that is shorter are lost.
+// Quorum is how many outliers set a Clock. One source with a wrong clock must not set it
+// with a few packets of two addresses each. A larger Quorum would lose too much where
+// captures are joined: a part with fewer packets than that is lost.
 const Quorum = 16
 
-// Tolerance is the least that a Clock should be allowed: by less than that, clocks that
-// are right and packets in other order than their times differ.
+// Tolerance is the least Ahead and Behind that a Clock should have: right clocks, and
+// packets out of order, differ by less.
 const Tolerance = time.Minute
 
 // Clock follows the times of a stream, and tells outliers from a clock that was set. It
-// is the one policy for wrong clocks:
+// is the policy for wrong clocks:
 //
 //   - A time near the latest one is believed at once. Near is at most Behind before it,
-//     or at most Ahead after it. Where the wall clock is known, a time is near too that
-//     is at most Ahead after that.
+//     or at most Ahead after it. Where the wall clock is known, a time at most Ahead
+//     after that is near, too.
 //   - Any other time is an outlier, in the past or in the future, and is quarantined.
-//   - Each time that is believed votes against the quarantine, each outlier for it. Where
-//     outliers are outnumbered, they are dropped: they were false.
-//   - An outlier that is no nearer to the outlier before it than to the clock drops those
-//     before it, and is quarantined alone.
-//   - When the quarantine holds a Quorum, the clock was set: the times in it are
-//     believed, and the last of them is the latest time.
+//   - Each believed time votes against the quarantine, each outlier for it. Outliers that
+//     are outvoted are dropped: they were false.
+//   - An outlier that is no nearer to the outlier before it than to the clock drops the
+//     quarantine, and is quarantined alone.
+//   - When the quarantine holds a Quorum, the clock was set: the times in it are adopted,
+//     and the last of them is the latest time.
 //
-// So fewer than a Quorum of outliers in a row change nothing if as many times follow that
-// are right, and a clock that was set is followed after a Quorum, forward or back. A pause
-// that is longer than Ahead looks like a clock that was set. Callers for which that must
-// not wait choose a large Ahead.
+// So fewer than a Quorum of outliers in a row change nothing if as many right times
+// follow. The Clock follows one that was set after a Quorum, forward or back. A pause
+// longer than Ahead looks like a clock that was set: callers that must not wait then
+// choose a large Ahead.
 //
-// What has the times is held by the caller, which Observe tells what to do with it. At
-// the end of the stream, Held may be believed or not: nobody knows.
+// The caller holds what has the times, and Observe says what to do with it. At the end of
+// the stream the caller decides whether to believe the Quarantine: nothing tells.
 //
 // The first time is believed, whatever it is. The zero value believes nothing but the
-// latest time. No time overflows, but NoTime is for the caller to leave out. All takes
-// constant time. A Clock is not safe for concurrent use.
+// latest time. No time overflows; the caller leaves out NoTime. All methods take constant
+// time. A Clock is not safe for concurrent use.
 type Clock struct {
 	Ahead, Behind time.Duration
 
@@ -46,24 +46,24 @@ type Clock struct {
 	believed    int // times since the clock was set, at most Quorum
 	quarantine  [Quorum]int64
 	quarantined int
-	votes       int // for those held
+	votes       int // for the quarantine
 }
 
 // Verdict is what a Clock says of a time.
 type Verdict uint8
 
 const (
-	// Believed is a time that goes on with those before it.
+	// Believed is a time that continues those before it.
 	Believed Verdict = iota
 	// Quarantined is an outlier: what has the time has to wait.
 	Quarantined
-	// Adopted is an outlier that completes a Quorum: what was quarantined and what has
-	// this time are believed, in their order. See Clock.Adopted.
+	// Adopted is an outlier that completes a Quorum: the quarantine and this time are
+	// believed, in their order. See Clock.Adopted.
 	Adopted
 )
 
-// Observe takes the next time of the stream. It returns how many outliers before it were
-// dropped from the quarantine: all that were in it, or none.
+// Observe takes the next time of the stream. dropped is how many outliers before it left
+// the quarantine as false: all that were in it, or none.
 func (c *Clock) Observe(t int64) (v Verdict, dropped int) {
 	if !c.started {
 		c.Set(t)
@@ -107,8 +107,8 @@ func (c *Clock) drop() (dropped int) {
 	return dropped
 }
 
-// Pass lets time go on to t, or leaves it if that is earlier, and drops the quarantine. It
-// is for times that the caller knows to be near.
+// Pass moves the clock to t, unless t is earlier, and drops the quarantine. It is for
+// times that the caller knows to be near.
 func (c *Clock) Pass(t int64) {
 	c.latest = max(c.latest, t)
 	c.drop()
@@ -123,14 +123,15 @@ func (c *Clock) Set(t int64) {
 // Reset returns to the state before the first time.
 func (c *Clock) Reset() { *c = Clock{Ahead: c.Ahead, Behind: c.Behind} }
 
-// Wall tells the clock what the wall clock shows.
+// Wall notes what the wall clock shows.
 func (c *Clock) Wall(now int64) { c.wall, c.hasWall = now, true }
 
-// Latest returns the latest time that was believed since the clock was set, 0 before the
-// first.
+// Latest returns the latest time that was believed since the clock was set, or 0 before
+// the first.
 func (c *Clock) Latest() int64 { return c.latest }
 
-// Count returns how many times were believed since the clock was set, counted up to Quorum.
+// Count returns how many times were believed since the clock was set, counted up to
+// Quorum.
 func (c *Clock) Count() int { return c.believed }
 
 // Quarantine returns the times in quarantine. They are valid until the next call.
@@ -140,8 +141,8 @@ func (c *Clock) Quarantine() []int64 { return c.quarantine[:c.quarantined] }
 // quarantine was empty.
 func (c *Clock) Votes() int { return c.votes }
 
-// Resume goes on from what Latest, Held and Votes told of a clock that had started. It
-// reports false, and does nothing, if no clock can have told that.
+// Resume continues from what Latest, Quarantine and Votes returned of a clock that had
+// started. It reports false, and does nothing, if no clock can have returned that.
 func (c *Clock) Resume(latest int64, held []int64, votes int) bool {
 	if len(held) >= Quorum || votes < min(len(held), 1) || votes > len(held) {
 		return false

@@ -160,8 +160,8 @@ func TestClockIgnoresOutliers(t *testing.T) {
 	}
 }
 
-// TestClockFollowsJumps adopts a clock that was set after a quorum of its times, and loses
-// none of them.
+// TestClockFollowsJumps adopts a clock that was set after a quorum of its times, and
+// loses none of them.
 func TestClockFollowsJumps(t *testing.T) {
 	const reach = int64(time.Minute)
 	for seed := range uint64(200) {

@@ -4,62 +4,60 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"sort"
 )
 
 // Limits of the open windows.
 const (
-	// maxOpenWindows bounds memory. 64 hours is more than capture points
-	// differ, and leaves room for stamps that are plainly wrong.
+	// maxOpenWindows bounds memory. Capture points differ by less than 64 hours, and that
+	// leaves room for stamps that are plainly wrong.
 	maxOpenWindows = 64
-	// idlePackets without one of its own let a window close: at a million
-	// packets a second, one second for stragglers; merged captures are out of
+	// idlePackets is how many packets without one of its own close a window. At a million
+	// packets a second that leaves a second for stragglers; merged captures are out of
 	// order by milliseconds.
 	idlePackets = 1 << 20
-	// sweepPackets is the number of packets between two looks for idle windows.
+	// sweepPackets is how many packets are between two searches for idle windows.
 	sweepPackets = 1 << 12
-	// shelteredWindows, those with the most packets, do not make room for others:
-	// a burst of wrong stamps, each in another window, must not close the one
-	// that all good packets belong to.
+	// shelteredWindows is how many windows, those with the most packets, never make room
+	// for others. A burst of wrong stamps, each in another window, must not close the
+	// window that all good packets belong to.
 	shelteredWindows = 8
 )
 
-// StreamConfig describes what a Stream manages.
+// StreamConfig configures NewStream.
 type StreamConfig[T any] struct {
 	Calendar Calendar
-	// Open returns the content of a new window, never nil. Both bounds are
-	// math.MinInt64 for the window of packets without a timestamp.
+	// Open returns the content of a new window, never nil. Both bounds are math.MinInt64
+	// for the window of packets without a timestamp.
 	Open func(start, end int64) *T
-	// Close takes the content of a window that no packet will fall in any more.
+	// Close takes the content of a window that no packet belongs to any more.
 	Close func(start, end int64, content *T)
 }
 
-// Stream sorts the packets of a stream into the windows of a calendar, and
-// decides when one is complete.
+// Stream sorts the packets of a stream into the windows of a calendar, and decides when a
+// window is complete.
 //
-// Packets may be out of order, and stamps may be wrong; so nothing is concluded
-// from a stamp but the window that its packet belongs to. No empty windows
-// are opened to fill a gap. A window closes
+// Packets may be out of order, and stamps may be wrong. So a stamp only says which window
+// its packet belongs to. Gaps have no empty windows. A window closes
 //
-//   - when 2^20 packets went by without one of its own while one of them fell
-//     in a newer window. A wrong stamp from the future therefore keeps its
-//     window to the end, where it does no harm, and one from the past closes
-//     when its turn comes;
-//   - when 64 are open and another is needed: the one that has been without a
-//     packet for longest, among all but the eight with the most packets;
-//   - when the user calls EvictOldest for want of memory;
+//   - when 2^20 packets came without one of its own, and one of them belonged to a newer
+//     window. So the window of a wrong stamp from the future stays to the end, where it
+//     does no harm, and that of one from the past closes in its turn;
+//   - when 64 are open and another is needed: the one without a packet for longest, among
+//     all but the eight with the most packets;
+//   - when the caller calls EvictOldest, for want of memory;
 //   - at the end, oldest first.
 //
-// Every window is opened once at most. Packets of a window that has closed are
-// late: they are counted and left to the caller. To know them later, closed
-// windows are remembered as up to 1024 spans of time; if there are more, the
-// two with the smallest gap between them become one, and what falls in the gap is
-// late as well. That takes a thousand holes in the stream's time to happen.
+// Every window opens once at most. Packets of a closed window are late: Stream counts
+// them and leaves them to the caller. It remembers closed windows as up to 1024 spans of
+// time. If there are more, the two with the smallest gap become one, and packets in the
+// gap are late as well. That takes a thousand holes in the stream's time.
 //
-// A Stream needs no Clock: the window of a wrong stamp is its quarantine.
+// A Stream needs no Clock, as the window of a wrong stamp is its quarantine.
 //
-// All these decisions are taken at positions in the stream. They depend neither on the
-// wall clock nor on how the stream is cut into calls; only Expire does. A Stream is not
-// safe for concurrent use.
+// All decisions are taken at positions in the stream. They depend neither on the wall
+// clock, but for Expire, nor on how the stream is cut into calls. A Stream is not safe
+// for concurrent use.
 type Stream[T any] struct {
 	config  StreamConfig[T]
 	open    []openWindow[T] // ascending
@@ -78,19 +76,19 @@ type openWindow[T any] struct {
 	content    *T
 }
 
-// NewStream returns a Stream without an open window.
+// NewStream returns a Stream without open windows.
 func NewStream[T any](c StreamConfig[T]) *Stream[T] {
 	return &Stream[T]{config: c, current: -1}
 }
 
-// Run takes the packets with the given times, in stream order and in nanoseconds
-// since 1970 UTC (math.MinInt64: none), up to the first one of another window.
-// It returns how many these are, at least one unless times is empty, and the
-// content of their window, or nil if they are late. The content belongs to the
-// caller until a window closes, which only Run, EvictOldest and Close bring about.
+// Run takes the packets with the given times up to the first one of another window. times
+// are in stream order, in nanoseconds since 1970 UTC (math.MinInt64: none). Run returns
+// how many packets it took, at least one unless times is empty, and the content of their
+// window, or nil if they are late. The caller may use the content until a window closes,
+// which only Run, EvictOldest, Expire and Close do.
 //
-// A run also ends where idle windows are looked for, so the next may be of the
-// same window.
+// A run also ends where Run searches for idle windows, so the next one may be of the same
+// window.
 func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	if len(times) == 0 {
 		return 0, nil
@@ -117,7 +115,7 @@ func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	return s.record(o, leading(times, o.start, o.end)), o.content
 }
 
-// record books n packets to a window and returns n.
+// record counts n packets of a window, and returns n.
 func (s *Stream[T]) record(o *openWindow[T], n int) int {
 	s.packets += int64(n)
 	o.packets += int64(n)
@@ -150,8 +148,8 @@ func within(t, start, end int64) bool {
 	return t >= start && (t < end || end == endOfTime)
 }
 
-// find makes the open window that holds t the current one, and reports whether
-// there is one.
+// find makes the open window that holds t the current one. It reports whether there is
+// one.
 func (s *Stream[T]) find(t int64) bool {
 	if s.current >= 0 && within(t, s.open[s.current].start, s.open[s.current].end) {
 		return true
@@ -226,10 +224,9 @@ func (s *Stream[T]) close(i int) {
 	s.config.Close(o.start, o.end, o.content)
 }
 
-// EvictOldest closes the window that has been without a packet for longest, apart from
-// the one of the last packet, and reports whether there was one. Callers
-// that watch their memory call it between runs, at positions in the stream of
-// their choice.
+// EvictOldest closes the window that has been without a packet for longest, but not the
+// one of the last packet. It reports whether there was one. Callers that watch their
+// memory call it between runs.
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := -1
 	for i := range s.open {
@@ -244,9 +241,8 @@ func (s *Stream[T]) EvictOldest() bool {
 	return true
 }
 
-// Close closes all windows, oldest first, and the one of packets without a
-// timestamp last. All but those packets are late from now on where they
-// fall in a window that was open.
+// Close closes all windows, oldest first, and the one of packets without a timestamp
+// last. From then on packets with a timestamp in a window that was open are late.
 func (s *Stream[T]) Close() {
 	for len(s.open) > 0 {
 		s.close(0)
@@ -257,8 +253,8 @@ func (s *Stream[T]) Close() {
 	}
 }
 
-// All yields the contents of the open windows, oldest first, that of packets
-// without a timestamp last. No window may close meanwhile.
+// All yields the contents of the open windows, oldest first, and that of packets without
+// a timestamp last. No window may close meanwhile.
 func (s *Stream[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range s.open {
@@ -272,5 +268,103 @@ func (s *Stream[T]) All() iter.Seq[*T] {
 	}
 }
 
-// Late returns how many packets fell in a window that had closed.
+// Late returns how many packets belonged to a window that had closed.
 func (s *Stream[T]) Late() uint64 { return s.late }
+
+// Expire closes the windows that end at or before t, oldest first. Packets of windows
+// that have ended by then are late. Unlike all else here it goes by the caller's clock
+// and not by the stream. Who counts live traffic calls it as time passes, with the
+// present less what packets may take to arrive. So the count of a window comes soon after
+// its end, however few packets come.
+func (s *Stream[T]) Expire(t int64) {
+	start, _ := s.config.Calendar.Window(t)
+	if start == s.expired || start == beginOfTime {
+		return
+	}
+	s.expired = start
+	for len(s.open) > 0 && s.open[0].end <= start {
+		s.close(0)
+	}
+	s.closed.add(beginOfTime, start)
+}
+
+// Resume opens a window with the content and the number of packets that it had in an
+// earlier Stream of the same calendar. It does nothing for a window that is open or
+// closed already.
+func (s *Stream[T]) Resume(start, end, packets int64, content *T) {
+	if s.closed.holds(start) || len(s.open) == maxOpenWindows {
+		return
+	}
+	i, found := slices.BinarySearchFunc(s.open, start, func(o openWindow[T], start int64) int {
+		return cmp.Compare(o.start, start)
+	})
+	if found {
+		return
+	}
+	s.open = slices.Insert(s.open, i, openWindow[T]{
+		start: start, end: end, packets: packets, touched: s.packets, content: content,
+	})
+	s.current = i
+}
+
+// Each calls do for the open windows in the order of All, with their bounds, their number
+// of packets and their content. Both bounds are math.MinInt64 for packets without a
+// timestamp.
+func (s *Stream[T]) Each(do func(start, end, packets int64, content *T)) {
+	for i := range s.open {
+		o := &s.open[i]
+		do(o.start, o.end, o.packets, o.content)
+	}
+	if o := &s.untimed; o.content != nil {
+		do(NoTime, NoTime, o.packets, o.content)
+	}
+}
+
+// maxTimeSpans bounds what timeSpans remembers.
+const maxTimeSpans = 1024
+
+// timeSpans is a set of instants, as ascending spans that neither overlap nor touch.
+// Where exact spans would be too many, it has more instants.
+type timeSpans struct {
+	spans []timeSpan
+}
+
+type timeSpan struct{ start, end int64 } // the end excluded
+
+// holds reports whether t is in the set.
+func (s *timeSpans) holds(t int64) bool {
+	i := s.after(t)
+	return i > 0 && t < s.spans[i-1].end
+}
+
+// after returns the index of the first span that starts after t.
+func (s *timeSpans) after(t int64) int {
+	return sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start > t })
+}
+
+// add adds the instants from start to before end.
+func (s *timeSpans) add(start, end int64) {
+	to := s.after(end)
+	from := to
+	for from > 0 && s.spans[from-1].end >= start {
+		from--
+		start = min(start, s.spans[from].start)
+		end = max(end, s.spans[from].end)
+	}
+	s.spans = slices.Replace(s.spans, from, to, timeSpan{start, end})
+	if len(s.spans) > maxTimeSpans {
+		s.bridge()
+	}
+}
+
+// bridge adds the shortest gap.
+func (s *timeSpans) bridge() {
+	best, shortest := 1, ^uint64(0)
+	for i := 1; i < len(s.spans); i++ {
+		if gap := uint64(s.spans[i].start) - uint64(s.spans[i-1].end); gap < shortest {
+			best, shortest = i, gap
+		}
+	}
+	s.spans[best-1].end = s.spans[best].end
+	s.spans = slices.Delete(s.spans, best, best+1)
+}

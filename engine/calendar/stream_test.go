@@ -186,8 +186,8 @@ func TestStreamCloseWhenIdle(t *testing.T) {
 	}
 }
 
-// A burst of a thousand wrong stamps between good ones: the window of the good
-// ones stays, memory is bounded, and no window comes back.
+// A burst of a thousand wrong stamps between good ones: the window of the good ones
+// stays, memory is bounded, and no window comes back.
 func TestStreamSurviveWildStamps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(83, 84))
 	r := &recorder{t: t}
@@ -372,5 +372,71 @@ func BenchmarkStream(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/element")
 		})
+	}
+}
+
+// TestExpire closes windows as time goes by, and none of them twice.
+func TestExpire(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	feedTimes(t, w, []int64{0, hour, hour + 1, 3 * hour}, 10)
+	starts := func() (s []int64) {
+		for _, b := range r.closed {
+			s = append(s, b.start)
+		}
+		return s
+	}
+	for _, step := range []struct {
+		now    int64
+		closed []int64
+	}{
+		{-hour, nil}, {hour - 1, nil}, {hour, []int64{0}}, {hour, []int64{0}},
+		{2*hour + 1, []int64{0, hour}}, {hour / 2, []int64{0, hour}}, {9 * hour, []int64{0, hour, 3 * hour}},
+	} {
+		w.Expire(step.now)
+		if got := starts(); !slices.Equal(got, step.closed) {
+			t.Fatalf("at %d closed %v, want %v", step.now, got, step.closed)
+		}
+	}
+	if _, content := w.Run([]int64{8 * hour}); content != nil || w.Late() != 1 {
+		t.Errorf("a packet of an hour that has passed: %v, %d late", content, w.Late())
+	}
+	if _, content := w.Run([]int64{9 * hour}); content == nil {
+		t.Error("the present hour is closed")
+	}
+}
+
+// TestExpireWithoutEnd leaves the window of all time alone.
+func TestExpireWithoutEnd(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(0)
+	feedTimes(t, w, []int64{0, hour}, 10)
+	w.Expire(100 * hour)
+	if len(r.closed) != 0 {
+		t.Error("it is closed")
+	}
+}
+
+// TestResume goes on with windows of another run.
+func TestResume(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	w.Resume(hour, 2*hour, 3, &bin{start: hour, end: 2 * hour, packets: 3})
+	w.Resume(0, hour, 5, &bin{start: 0, end: hour, packets: 5})
+	w.Resume(hour, 2*hour, 1, &bin{start: hour, end: 2 * hour})
+	feedTimes(t, w, []int64{hour, hour + 1}, 10)
+	var packets []int64
+	w.Each(func(start, _, n int64, _ *bin) { packets = append(packets, start, n) })
+	if want := []int64{0, 5, hour, 5}; !slices.Equal(packets, want) {
+		t.Errorf("open windows and packets %v, want %v", packets, want)
+	}
+	w.Expire(hour)
+	w.Resume(0, hour, 5, &bin{start: 0, end: hour})
+	if len(r.closed) != 1 || r.closed[0].packets != 5 {
+		t.Errorf("closed %v", r.closed)
+	}
+	w.Close()
+	if len(r.closed) != 2 || r.closed[1].packets != 5 {
+		t.Errorf("closed %v", r.closed)
 	}
 }

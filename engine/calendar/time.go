@@ -5,9 +5,9 @@ import "math"
 // NoTime is the time of a packet without a timestamp. It comes before all times.
 const NoTime = math.MinInt64
 
-// Usable returns t, or NoTime if t does not say when something was: times beyond what 64
-// bits hold, in 2262, were cut to the greatest number, which tells neither an hour nor how
-// far apart two packets were.
+// Usable returns t, or NoTime for math.MaxInt64. Readers cut times beyond what 64 bits
+// hold, in 2262, to that number. It says neither the hour nor how far apart two packets
+// were.
 func Usable(t int64) int64 {
 	if t == math.MaxInt64 {
 		return NoTime
@@ -18,7 +18,7 @@ func Usable(t int64) int64 {
 // HasTime reports whether t is usable and not NoTime.
 func HasTime(t int64) bool { return Usable(t) != NoTime }
 
-// Farthest bounds the times that may be added to any window without overflow: the years
+// Farthest bounds the times to which any window may be added without overflow: the years
 // 1824 to 2115.
 const Farthest = 1 << 62
 
@@ -28,7 +28,8 @@ func InRange(t int64) bool { return -Farthest <= t && t <= Farthest }
 // Distance returns how far two times lie apart.
 func Distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// Index returns which interval holds t, of those of the given length that begin at 1970.
+// Index returns the number of the interval that holds t, of those of the given length
+// from 1970 on.
 func Index(t, length int64) int64 {
 	i := t / length
 	if t%length < 0 {

@@ -15,70 +15,68 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Bounds and defaults of a ScalableBloom filter; that of its rate is DefaultFPR.
+// Bounds and defaults of a ScalableBloom. The default of its rate is engine.DefaultFPR.
 const (
 	// minFPR is where the shares of later sub-filters still have a load.
 	minFPR = 1e-18
 	maxFPR = 0.5
 	// defaultBloomMemory holds 4900 elements at DefaultFPR before it grows.
 	defaultBloomMemory = 64 << 10
-	// shareRatio is that of a sub-filter's share of the bound to the share of
-	// the one before. The last ones hold most elements, so they must not be left
-	// with too little: after ten doublings 1/47 of the bound is theirs, where
-	// halves would leave 1/2048.
+	// shareRatio is the ratio of a sub-filter's share of the bound to the share of the
+	// one before. The last sub-filters hold most elements, so their shares must not be
+	// too small: after ten doublings that is 1/47 of the bound, where halves would leave
+	// 1/2048.
 	shareRatio = 0.8
-	// populateLines get memory at each decision when the next sub-filter is made ready:
-	// enough at all rates for it to be ready in time.
+	// populateLines is how many lines of the next sub-filter are populated at each
+	// decision: enough at all rates for it to be ready in time.
 	populateLines = 4096
 )
 
-// Kernels have all the rounds that formulas choose: else this does not compile.
+// This compiles only if kernels have all the rounds that formulas choose.
 const _ = uint(layout.MaxBloomRounds - theory.MaxSplitRounds)
 
-// ScalableBloomConfig describes a ScalableBloom filter.
+// ScalableBloomConfig configures NewScalableBloom.
 type ScalableBloomConfig struct {
-	// FPR bounds the probability that a new element is taken for one seen
-	// before, from 1e-18 to 0.5; 0 means DefaultFPR.
+	// FPR bounds the probability that a new element is taken for one seen before, from
+	// 1e-18 to 0.5; 0 stands for engine.DefaultFPR.
 	FPR float64
-	// Memory is what the filter takes at the start, in bytes; 0 means 64 KiB.
-	// It is raised to what 1024 elements need, and grows from there.
+	// Memory is what the filter takes at the start, in bytes, and at least what 1024
+	// elements need; 0 stands for 64 KiB.
 	Memory int
 }
 
-// ScalableBloom remembers digests since a landmark in a blocked Bloom filter that
-// grows, so that the false positive rate stays under its bound however many
-// elements come. It never forgets: no false negatives.
+// ScalableBloom remembers digests since a landmark in a blocked Bloom filter. The filter
+// grows, so its false positive rate stays under a bound however many elements come. It
+// never forgets, so it has no false negatives.
 //
-// It is a list of sub-filters (Almeida, Baquero, Preguiça, Hutchison, Scalable
-// Bloom Filters, Information Processing Letters, 2007). An element is looked up in
-// all and set in the newest if none holds it. The newest is full by density,
-// the rule of Koloniari, Ntarmos, Pitoura, Souravlias, One is Enough: Distributed
-// Filtering for Duplicate Elimination: when its set bits, counted exactly,
-// could show within the next Step elements the line load at which its
-// own false positive rate is its share of the bound. Then the next one starts,
-// with twice the lines and 0.8 of the share; shares of 0.2, 0.16, 0.128, ...
-// never add up to more than the bound. Its memory is made ready a little at each
-// decision from where three quarters of the limit are reached, so that no call has to
-// wait for it; Counts tells it when it is in use.
+// It is a list of sub-filters (Almeida, Baquero, Preguiça, Hutchison, Scalable Bloom
+// Filters, Information Processing Letters, 2007). An element is looked up in all, and set
+// in the newest if none holds it. The newest is full by density, the rule of Koloniari,
+// Ntarmos, Pitoura, Souravlias (One is Enough: Distributed Filtering for Duplicate
+// Elimination). Its set bits are counted exactly. It is full if within the next Step
+// elements they could reach the line load at which its own false positive rate is its
+// share of the bound. Then the next one starts, with twice the lines and 0.8 of the
+// share. Shares of 0.2, 0.16, 0.128, ... never add up to more than the bound. From three
+// quarters of the limit on, each decision populates a part of the next sub-filter, so
+// that no call has to wait for it. Counts tells its memory once it is in use.
 //
-// Every element touches one line in each sub-filter, where it owns a bit in each
-// of the eight words for each of some rounds (asm.TestBits). Crowded lines make
-// such a filter larger than the textbook's: rates are means over the Poisson
-// distribution of line loads (theory.SplitBlock). Each sub-filter takes the number of
-// rounds that carries the most elements at its share:
+// Every element touches one line in each sub-filter. There it has a bit in each of the
+// eight words for each of some rounds (line.TestBloom). Crowded lines make such a filter
+// larger than the textbook's: rates are means over the Poisson distribution of line loads
+// (theory.SplitBlock). Each sub-filter takes the number of rounds that carries the most
+// elements at its share:
 //
 //	share            1e-2  1e-3  1e-4  1e-6  1e-8  1e-9  1e-10 1e-12
 //	rounds              1     1     2     2     3     3      3     3
 //	bits an element  10.1  15.7  22.9  39.0  64.9  81.1  101.6 161.9
 //
-// Simulated rates agree: 101 false positives where 100 were predicted in 10^8
-// look-ups at 1e-6. Later sub-filters have smaller shares and the last one is
-// not full, so the whole takes more: from 64 KiB, 10^6 elements take 4 MiB at
-// 1e-3, 8 MiB at 1e-6 and 16 MiB at 1e-9; 4*10^6 take 16, 32 and 64 MiB, where a
-// map of digests takes 136. Between 10^4 and 10^8 elements that is 36, 81 and
-// 162 bits an element on average, and at most 62, 146 and 246. The bound is one
-// on the probability over keys, for elements chosen without knowledge of the
-// key.
+// Simulated rates agree: 101 false positives in 10^8 look-ups at 1e-6, where 100 were
+// predicted. The whole filter takes more, as later sub-filters have smaller shares and
+// the last one is not full. From 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6
+// and 16 MiB at 1e-9. 4*10^6 elements take 16, 32 and 64 MiB, where a map of digests
+// takes 136. Between 10^4 and 10^8 elements that is 36, 81 and 162 bits an element on
+// average, and at most 62, 146 and 246. The bound is on the probability over keys, for
+// elements chosen without knowledge of the key.
 type ScalableBloom struct {
 	config    ScalableBloomConfig
 	filters   []bitFilter // the last one is written
@@ -103,14 +101,14 @@ type bitFilter struct {
 
 var _ engine.Counter[digest.Digest] = (*ScalableBloom)(nil)
 
-// NewScalableBloom returns an empty filter, or an error if the rate is out of range
-// or there is no memory.
+// NewScalableBloom returns an empty filter. Errors wrap engine.ErrFPR, or are those of
+// layout.NewArena.
 func NewScalableBloom(c ScalableBloomConfig) (*ScalableBloom, error) {
 	if c.FPR == 0 {
 		c.FPR = engine.DefaultFPR
 	}
 	if !(c.FPR >= minFPR && c.FPR <= maxFPR) {
-		return nil, fmt.Errorf("false positive rate %g is not between %g and %g", c.FPR, minFPR, maxFPR)
+		return nil, fmt.Errorf("%w: %g is not between %g and %g", engine.ErrFPR, c.FPR, minFPR, maxFPR)
 	}
 	if c.Memory == 0 {
 		c.Memory = defaultBloomMemory
@@ -178,7 +176,7 @@ func (l *ScalableBloom) active() *bitFilter {
 	return &l.filters[len(l.filters)-1]
 }
 
-// TestAndSet is as Counter says. It allocates only when the filter grows.
+// TestAndSet is as engine.Counter says. It allocates only when the filter grows.
 func (l *ScalableBloom) TestAndSet(seen []uint64, digests []digest.Digest) {
 	bitset.Clear(seen, len(digests))
 	var hits [rowtable.Step / 64]uint64
@@ -195,8 +193,8 @@ func (l *ScalableBloom) TestAndSet(seen []uint64, digests []digest.Digest) {
 	}
 }
 
-// step handles at most Step digests between two decisions. Sub-filters are
-// searched newest, that is largest, first.
+// step handles at most Step digests between two decisions. It searches the newest
+// sub-filter, which is the largest, first.
 func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	last := len(l.filters) - 1
 	for i := last - 1; i >= 0; i-- {
@@ -211,9 +209,9 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 	}
 }
 
-// decide accounts for the last step and starts a new sub-filter where the active
-// one is full. Without memory for that the active one is filled on, which its
-// rate tells, until there is some.
+// decide accounts for the last step, and starts a new sub-filter if the active one is
+// full. Without memory for that, the active one takes further elements, which its rate
+// shows, until there is memory.
 func (l *ScalableBloom) decide() {
 	l.position = 0
 	l.missed = l.expectedMissed()
@@ -228,8 +226,8 @@ func (l *ScalableBloom) decide() {
 	}
 }
 
-// fpr returns the probability that an element that never came is taken for one
-// seen before, at the present density: by any of the sub-filters.
+// fpr returns the probability that any sub-filter takes an element that never came for
+// one seen before, at the present density.
 func (l *ScalableBloom) fpr() float64 {
 	full, active := l.fullFPR, l.active().fpr()
 	return full + active - full*active
@@ -240,9 +238,9 @@ func (f *bitFilter) fpr() float64 {
 	return f.block.FPR(f.block.LoadOfDensity(density))
 }
 
-// expectedMissed is the expected number of distinct elements that were taken for
-// repeats. While the rate is p, every first sighting that was noticed
-// stands for p/(1-p) that were not; p is the mean over a step.
+// expectedMissed returns the expected number of distinct elements that were taken for
+// repeats. At a rate of p every noticed first sighting stands for p/(1-p) that were
+// missed. p is the mean over a step.
 func (l *ScalableBloom) expectedMissed() float64 {
 	fresh := l.count - l.accounted
 	if fresh == 0 {
@@ -252,8 +250,9 @@ func (l *ScalableBloom) expectedMissed() float64 {
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
-// MemoryFor is as Sized says, by what elements have taken so far: a sub-filter as large as
-// all that there are, whose share of the bound is larger, holds more than they do.
+// MemoryFor is as engine.Sized says. It goes by what elements have taken so far. One
+// sub-filter as large as all present ones together holds more than they do, as its share
+// of the bound is larger.
 func (l *ScalableBloom) MemoryFor(elements uint64) int {
 	set, limit := 1.0, 1.0
 	for i := range l.filters {
@@ -266,13 +265,13 @@ func (l *ScalableBloom) MemoryFor(elements uint64) int {
 	return memory
 }
 
-// Populate is as Sized says, of the first sub-filter.
+// Populate is as engine.Sized says, for the first sub-filter.
 func (l *ScalableBloom) Populate() {
 	arena := l.filters[0].arena
 	arena.Populate(0, len(arena.Lines()))
 }
 
-// close gives back the memory of a sub-filter that has some.
+// close returns the memory of a sub-filter that has some.
 func (f *bitFilter) close() error {
 	if f.arena == nil {
 		return nil
@@ -280,10 +279,10 @@ func (f *bitFilter) close() error {
 	return f.arena.Close()
 }
 
-// Counts is as Counter says. Low, the first sightings that were noticed, is
-// never too high. What is missing from it is the number of false positives among
-// the distinct elements, a Poisson variable, which gives High. An FPR above the
-// bound says that there was no memory to grow.
+// Counts is as engine.Counter says. Low is the first sightings that were noticed, and
+// never too high. It lacks the false positives among the distinct elements, a Poisson
+// variable, which gives High. An FPR above the bound says that there was no memory to
+// grow.
 func (l *ScalableBloom) Counts() engine.Counts {
 	missed := l.expectedMissed()
 	c := engine.Counts{
@@ -304,7 +303,7 @@ func (l *ScalableBloom) bytes() (n int) {
 	return n
 }
 
-// Close is as Counter says.
+// Close is as engine.Counter says.
 func (l *ScalableBloom) Close() error {
 	errs := []error{l.prepared.close()}
 	for i := range l.filters {

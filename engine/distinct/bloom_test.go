@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -45,8 +47,8 @@ func TestScalableBloomIsExactAtDefault(t *testing.T) {
 	}
 }
 
-// With a rate that shows, verdicts and counts do not depend on batches, and what
-// came before is always seen.
+// With a rate that shows, verdicts and counts do not depend on batches, and what came
+// before is always seen.
 func TestScalableBloomBatches(t *testing.T) {
 	digests := check.Digests(43, 30_000)
 	digests = append(digests, digests...)
@@ -69,11 +71,10 @@ func TestScalableBloomBatches(t *testing.T) {
 	}
 }
 
-// The bound holds over many doublings: of n distinct elements, each taken for a
-// repeat with a probability of at most the bound, no more are than the mean
-// and 6 standard deviations of the binomial. The number expected from the
-// densities is met within 6 standard deviations too, and the rate announced stays
-// under the bound at every moment.
+// The bound holds over many doublings: of n distinct elements, each taken for a repeat
+// with a probability of at most the bound, no more are than the mean and 6 standard
+// deviations of the binomial. The number expected from the densities is met within 6
+// standard deviations too, and the rate announced stays under the bound at every moment.
 func TestScalableBloomBound(t *testing.T) {
 	for _, fpr := range []float64{0.3, 1e-2, 1e-3, 1e-4} {
 		t.Run(fmt.Sprint(fpr), func(t *testing.T) {
@@ -104,8 +105,8 @@ func TestScalableBloomBound(t *testing.T) {
 	}
 }
 
-// The interval holds the true count in at least 95 % of runs: of 100, fewer than
-// 82 has a probability below 1e-6.
+// The interval holds the true count in at least 95 % of runs: of 100, fewer than 82 has a
+// probability below 1e-6.
 func TestScalableBloomInterval(t *testing.T) {
 	held := 0
 	for seed := range uint64(100) {
@@ -205,8 +206,8 @@ func TestScalableBloomAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkScalableBloom gives filters about as many elements as their first part
-// takes, so that they do not grow.
+// BenchmarkScalableBloom gives filters about as many elements as their first part takes,
+// so that they do not grow.
 func BenchmarkScalableBloom(b *testing.B) {
 	bitsAnElement := map[float64]int{1e-3: 32, 1e-9: 128}
 	check.BenchSizes(b, func(b *testing.B, memory int) {
@@ -224,4 +225,70 @@ func BenchmarkScalableBloom(b *testing.B) {
 			})
 		}
 	})
+}
+
+// The rates and densities of simulated filters: the mean over 40 filters lies within 6 of
+// its own standard errors of the prediction, which Student's t with 39 degrees of freedom
+// misses once in two million times.
+func TestBlockedFPRIsMet(t *testing.T) {
+	const lines, filters, probes = 1024, 40, 100_000
+	for _, c := range []struct {
+		rounds int
+		fpr    float64
+	}{{1, 1e-2}, {1, 1e-3}, {2, 1e-2}, {2, 1e-3}, {2, 1e-4}, {3, 1e-3}, {4, 1e-3}} {
+		t.Run(fmt.Sprintf("rounds=%d/fpr=%g", c.rounds, c.fpr), func(t *testing.T) {
+			if testing.Short() && c.fpr < 1e-2 {
+				t.Skip("long")
+			}
+			b, err := theory.NewSplitBlock(c.rounds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := b.Load(c.fpr)
+			var rate, density sample
+			for seed := range uint64(filters) {
+				digests := check.Digests(seed+100, int(load*lines)+probes)
+				seen := make([]uint64, len(digests)/64+1)
+				filter := make([][8]uint64, lines)
+				n := int(math.Round(load * lines))
+				added := line.TestAndSetBloom(filter, seen, digests[:n], c.rounds)
+				density.add(float64(added) / (lines * 512))
+				clear(seen)
+				line.TestBloom(filter, seen, digests[n:], c.rounds)
+				rate.add(float64(check.CountBits(seen)) / float64(len(digests)-n))
+			}
+			if z := rate.z(b.FPR(load)); math.Abs(z) > 6 {
+				t.Errorf("rate %.3g, predicted %.3g: %.1f standard errors off", rate.mean(), c.fpr, z)
+			}
+			// Elements that collide with a false positive set nothing; that lowers the
+			// density by less than the rate.
+			want := b.Density(load)
+			if got := density.mean(); got > want*1.002 || got < want*(0.998-c.fpr) {
+				t.Errorf("density %.4f, predicted %.4f", got, want)
+			}
+		})
+	}
+}
+
+// sample is a running mean with its standard error.
+type sample struct{ n, sum, squares float64 }
+
+func (s *sample) add(x float64) {
+	s.n++
+	s.sum += x
+	s.squares += x * x
+}
+
+func (s *sample) mean() float64 { return s.sum / s.n }
+
+func (s *sample) z(want float64) float64 {
+	variance := (s.squares - s.sum*s.sum/s.n) / (s.n - 1)
+	return (s.mean() - want) / math.Sqrt(variance/s.n)
+}
+
+// TestSplitBlockRounds holds the formulas' and the kernels' limit together.
+func TestSplitBlockRounds(t *testing.T) {
+	if theory.MaxSplitRounds != layout.MaxBloomRounds {
+		t.Errorf("formulas for %d rounds, kernels for %d", theory.MaxSplitRounds, layout.MaxBloomRounds)
+	}
 }

@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"io"
 	"math"
 	"math/bits"
 
@@ -8,33 +9,36 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// minDigestLines is the smallest start of DigestRows: 64 KiB for 5120 digests before
-// it grows.
+// minDigestLines is the smallest start of DigestRows: 64 KiB for 5120 digests before it
+// grows.
 const minDigestLines = 1024
 
 // digestLoad is how many of the 8 digests that a line can hold it has on average when
 // lines double.
 const digestLoad = 5
 
-// DigestRows remembers digests by 64 of their 128 bits, at one cache line a digest. It
-// never forgets, and takes a new digest for a known one with a probability of n / 2^64
-// where n are known: one of 1.8e10 at a billion.
+// DigestRows remembers digests by 64 of their 128 bits. A digest costs one cache line.
+// The counter never forgets. It takes a new digest for a known one with a probability of
+// n / 2^64 where n are known: one of 1.8e10 at a billion.
 //
 // The top bits of a digest's low half choose its line, which stores the whole half
-// (asm.TestAndSetExact64). Lines double when five of their eight cells are taken on
-// average: each is split in two by one more bit of what it stores, nothing is hashed
-// again. That is spread over the elements that follow, 512 lines every 512 elements, and
-// the memory of lines that moved is given back as they do. At that load 2.4 % of the
-// digests find eight cells taken (the excess of a Poisson variable); these go to
-// small hash tables. So a digest takes 13 to 26 bytes. Where Limit allows no more, a sample
-// is counted.
+// (line.TestAndSetExact64). Lines double when five of their eight cells are taken on
+// average: one more bit of what it stores splits each line in two, and nothing is hashed
+// again. The work is spread over the elements that follow, 512 lines every 512 elements,
+// and lines that moved return their memory at once. At that load 2.4 % of the digests
+// find eight cells taken (the excess of a Poisson variable). These go to small hash
+// tables. So a digest takes 13 to 26 bytes. Where Limit allows no more, a sample is
+// counted.
 //
-// Digests must be keyed: who can choose them can aim at one line, and while verdicts
-// stay right, time does not stay constant then.
+// Digests must be keyed. Who can choose them can aim at one line. Then verdicts stay
+// right, but a digest may take more than constant time.
 type DigestRows struct {
 	exactRows[digest.Digest, uint64]
 }
@@ -51,8 +55,8 @@ var digestRowsKind = exactKind[digest.Digest, uint64]{
 }
 
 // NewDigestRows returns an empty counter. memory is what the rows take at the start, in
-// bytes: it is rounded down to a power of two, and at least 64 KiB, which 0 stands for
-// too. The error is that of the memory's allocation.
+// bytes, rounded down to a power of two from 64 KiB on. 0 stands for 64 KiB. The error is
+// that of layout.NewArena.
 func NewDigestRows(memory int) (*DigestRows, error) {
 	lines := max(memory/layout.LineSize, minDigestLines)
 	r := new(DigestRows)
@@ -63,7 +67,7 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 	return r, nil
 }
 
-// TestAndSet is as Counter says. It allocates only when the rows grow.
+// TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
 	for at := 0; at < len(d); {
@@ -73,11 +77,44 @@ func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	}
 }
 
-// Counts is as Counter says. The count is too low by those that were taken for known,
-// n^2 / 2^65 of n in the mean: from 6e9 on one.
+// Counts is as engine.Counter says. The estimate adds digests that were taken for known
+// ones, n^2 / 2^65 of n in the mean: one at 6e9.
 func (r *DigestRows) Counts() engine.Counts {
 	rate := math.Ldexp(float64(r.held), -64)
 	c := r.counts(r.sum().Mean * rate / 2)
 	c.FPR = rate
 	return c
+}
+
+// Snapshot writes all digests that the counter remembers, for RestoreDigestRows. secret
+// is what the digests were made under. Arguments and errors are else those of
+// IPv4Rows.Snapshot.
+func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
+	s, overflow := r.save()
+	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
+	r.rows.Save(out, overflow)
+	return out.End()
+}
+
+// RestoreDigestRows reads the counter that DigestRows.Snapshot wrote, and nothing behind
+// it. Errors are those of RestoreIPv4Rows. c bounds what the counter takes now, not what
+// it grows to.
+func RestoreDigestRows(r io.Reader, c snapshot.RestoreConfig) (*DigestRows, error) {
+	var s savedExact
+	in, err := snapshot.NewReader(r, snapshot.DigestRows, c, s.fields())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(minDigestLines, rowtable.MaxLines, 0); err != nil {
+		return nil, err
+	}
+	if err := s.rows.Allow(c); err != nil {
+		return nil, err
+	}
+	d, err := NewDigestRows(0)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Load(in, d, func() error { return d.load(in, &s) })
 }

@@ -7,21 +7,23 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // exactKind is what counters in exact rows differ in. E is what their kernel looks up, W
-// the word that it stores; the top bits of words are the numbers of lines.
+// the word that it stores. The top bits of a word are the number of its line.
 type exactKind[E any, W rowtable.Word] struct {
 	name   string // for errors
 	method string
 	width  uint // bits a word
-	// test is the kernel, of which asm.TestAndSetExact32 says what it does.
-	testAndSet func(lines []layout.Line, seen []uint64, elements []E, spill []uint32) int
+	// testAndSet is the kernel, with the contract of line.TestAndSetExact32.
+	testAndSet func(lines []layout.Line, seen []uint64, elements []E, overflow []uint32) int
 	// move puts what lines from to to-1 of src hold into dst.
 	move func(dst, src []layout.Line, from, to int)
-	// thin takes words that have one of some bits from lines from to to-1, and counts them.
+	// thin removes the words that have one of the bits of out from lines from to to-1,
+	// and returns how many.
 	thin    func(lines []layout.Line, from, to int, out W) int
 	word    func(E) W
 	element func(W) E              // with that word
@@ -29,8 +31,8 @@ type exactKind[E any, W rowtable.Word] struct {
 	cells   func(lines int) int    // that each of so many lines has
 }
 
-// exactRows is what counters in exact rows have in common: lines that double, or are thinned
-// where there is no more memory, and the books of them.
+// exactRows is what counters in exact rows have in common: lines that double, or are
+// thinned where there is no more memory, and the state of that.
 type exactRows[E any, W rowtable.Word] struct {
 	exactState
 	rows     rowtable.Rows[W]
@@ -42,7 +44,7 @@ type exactRows[E any, W rowtable.Word] struct {
 	seen        [rowtable.Step / 64]uint64
 }
 
-// exactState are the books of exactRows.
+// exactState is the state of exactRows that snapshots have.
 type exactState struct {
 	held       uint64 // elements that are remembered
 	firsts     [maxSampleLevel + 1]uint64
@@ -53,8 +55,8 @@ type exactState struct {
 	maxAllowed int    // lines that are allowed, 0 for any number
 }
 
-// maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Only digests that are
-// not keyed could ask for more.
+// maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Keyed digests
+// never need a smaller one.
 const maxSampleLevel = 32
 
 // start makes the first lines, a power of two.
@@ -68,8 +70,8 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 	return nil
 }
 
-// untilDecision decides where a decision is due, and returns how many of so many elements come
-// before the next.
+// untilDecision decides if a decision is due. It returns how many of so many elements
+// come before the next one.
 func (x *exactRows[E, W]) untilDecision(elements int) int {
 	if x.position == rowtable.Step {
 		x.position = 0
@@ -78,7 +80,8 @@ func (x *exactRows[E, W]) untilDecision(elements int) int {
 	return min(rowtable.Step-x.position, elements)
 }
 
-// step handles elements between two decisions, and sets their bits of seen from bit at on.
+// step handles elements between two decisions, and sets their bits of seen from bit at
+// on.
 func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
 	if x.level == 0 && !x.rows.Passing() {
 		x.lookup(&x.rows.Table, x.seen[:], elements)
@@ -90,7 +93,7 @@ func (x *exactRows[E, W]) step(seen []uint64, at int, elements []E) {
 	x.position += len(elements)
 }
 
-// count enters the first sightings among elements of a sample.
+// count counts the first sightings among elements of a sample.
 func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 	n := uint64(elements)
 	for _, word := range seen[:(elements+63)/64] {
@@ -104,19 +107,19 @@ func (x *exactRows[E, W]) count(level uint, seen []uint64, elements int) {
 func (x *exactRows[E, W]) lookup(table *rowtable.Table[W], seen []uint64, elements []E) {
 	lines := table.Arena.Lines()
 	rowtable.KeepWords(table.Copying, elements, x.kind.word, x.rows.Shift(len(lines)))
-	spills := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
-	for _, i := range x.overflowing[:spills] {
+	overflows := x.kind.testAndSet(lines, seen, elements, x.overflowing[:])
+	for _, i := range x.overflowing[:overflows] {
 		if table.Overflow.TestAndSet(x.kind.word(elements[i])) {
 			seen[i/64] |= 1 << (i % 64)
 		}
 	}
 }
 
-// sampleBits returns the bits of which an element of a sample has none.
+// sampleBits returns the bits that are 0 in elements of a sample.
 func sampleBits[W rowtable.Word](level uint) W { return 1<<level - 1 }
 
-// levels returns the levels of the samples that words from the mark on belong to, and those
-// below it.
+// levels returns the levels of the samples that words from the mark on belong to, and
+// those below it.
 func (x *exactRows[E, W]) levels() [2]uint {
 	if x.rows.Thinning {
 		return [2]uint{x.level, x.level + 1}
@@ -124,8 +127,8 @@ func (x *exactRows[E, W]) levels() [2]uint {
 	return [2]uint{x.level, x.level}
 }
 
-// lookupSides tests and sets elements on both sides of the mark, as far as they are sampled. The
-// others count as seen.
+// lookupSides tests and sets the sampled elements on both sides of the mark. The others
+// count as seen.
 func (x *exactRows[E, W]) lookupSides(elements []E) {
 	a, levels := x.sides, x.levels()
 	n := rowtable.Split(a, elements, x.kind.word, x.rows.Mark(), [2]W{sampleBits[W](levels[0]), sampleBits[W](levels[1])})
@@ -145,7 +148,7 @@ func (x *exactRows[E, W]) lookupSides(elements []E) {
 	}
 }
 
-// decide starts to grow, or to thin, where that is due, or goes on with it.
+// decide begins to grow or to thin where that is due, or continues with it.
 func (x *exactRows[E, W]) decide() {
 	if !x.rows.Passing() && (x.held < x.growAt || !x.begin()) {
 		return
@@ -153,9 +156,9 @@ func (x *exactRows[E, W]) decide() {
 	x.work()
 }
 
-// begin begins a pass: rows grow as far as they may and there is memory, and then are thinned if
-// there is a bound. Else further elements go to the sets of what has spilled, and growth is
-// tried again when there are twice as many.
+// begin begins a pass. Rows grow as long as they may and there is memory; after that they
+// are thinned if there is a bound. Without a bound further elements overflow, and begin
+// tries to grow again when there are twice as many.
 func (x *exactRows[E, W]) begin() bool {
 	next := 2 * x.rows.Lines()
 	if next > x.maxLines {
@@ -177,7 +180,7 @@ func (x *exactRows[E, W]) begin() bool {
 
 // work handles the next lines of the pass.
 func (x *exactRows[E, W]) work() {
-	from, to, spilled := x.rows.Next()
+	from, to, overflow := x.rows.Next()
 	out := W(0)
 	if x.rows.Thinning {
 		out = sampleBits[W](x.level + 1)
@@ -186,7 +189,7 @@ func (x *exactRows[E, W]) work() {
 	} else {
 		x.kind.move(x.rows.Wider.Arena.Lines(), x.rows.Table.Arena.Lines(), from, to)
 	}
-	x.placeOverflow(spilled, out)
+	x.placeOverflow(overflow, out)
 	thinned := x.rows.Thinning
 	if !x.rows.Finish(from, to) {
 		return
@@ -197,11 +200,11 @@ func (x *exactRows[E, W]) work() {
 	}
 }
 
-// placeOverflow gives words that spilled a place where those of their lines have theirs, but for those
-// that have one of some bits. x.seen is free between two steps.
-func (x *exactRows[E, W]) placeOverflow(spilled rowtable.OverflowSet[W], out W) {
+// placeOverflow enters overflow words where the pass puts their lines, without those that
+// have one of the bits of out. x.seen is free between two steps.
+func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W) {
 	elements, n := &x.sides.Elements[0], 0
-	for y := range spilled.All {
+	for y := range overflow.All {
 		if y&out != 0 {
 			x.held--
 			continue
@@ -215,10 +218,10 @@ func (x *exactRows[E, W]) placeOverflow(spilled rowtable.OverflowSet[W], out W) 
 	x.lookup(x.rows.Target(), x.seen[:], elements[:n])
 }
 
-// sum returns what first sightings say of the number of elements. Each one of a sample of 2^level
-// stands for so many: the sum has no bias, and its variance is the sum of 2^level (2^level - 1)
-// (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That is so however
-// levels came about: what is first seen in a sample stays first.
+// sum estimates the number of elements by first sightings. Each one of a sample of level
+// l stands for 2^l: the sum has no bias, and its variance is the sum of 2^l (2^l - 1)
+// (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That holds
+// whenever levels change, as a first sighting in a sample stays one.
 func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
 	for level, n := range x.firsts {
 		sum.Add(n, uint8(level), 1, 1)
@@ -229,7 +232,7 @@ func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
 	return sum
 }
 
-// counts returns what is known of the elements, of which so many are missing from the mean.
+// counts returns what is known of the elements. missed is how many the mean lacks.
 func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
 	sum := x.sum()
 	c := engine.Counts{MemoryBytes: x.rows.Bytes(), Method: x.kind.method}
@@ -242,10 +245,10 @@ func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
 	return c
 }
 
-// Limit is as Bounded says.
+// Limit is as engine.Bounded says.
 func (x *exactRows[E, W]) Limit(bytes int) { x.maxAllowed = max(1, bytes/layout.LineSize) }
 
-// Needs is as Bounded says.
+// Needs is as engine.Bounded says.
 func (x *exactRows[E, W]) Needs(more int) int {
 	lines := x.rows.Final()
 	for more > 0 && x.kind.growAt(lines) <= x.held+uint64(more) {
@@ -253,10 +256,10 @@ func (x *exactRows[E, W]) Needs(more int) int {
 			lines = layout.BitmapLines
 		}
 	}
-	return lines*layout.LineSize + x.rows.Table.Overflow.Bytes + x.rows.Wider.Overflow.Bytes
+	return x.rows.BytesWith(lines)
 }
 
-// MemoryFor is as Sized says, as far as Limit allows.
+// MemoryFor is as engine.Sized says, as far as Limit allows.
 func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 	lines := 1
 	for lines < x.maxLines && (x.maxAllowed == 0 || 2*lines <= x.maxAllowed) && x.kind.growAt(lines) < elements {
@@ -265,10 +268,53 @@ func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 	return lines * layout.LineSize
 }
 
-// Populate is as Sized says.
+// Populate is as engine.Sized says.
 func (x *exactRows[E, W]) Populate() {
 	x.rows.Table.Arena.Populate(0, x.rows.Lines())
 }
 
-// Close is as Counter says.
+// Close is as engine.Counter says.
 func (x *exactRows[E, W]) Close() error { return x.rows.Close() }
+
+// savedExact are the fields of exactRows in a snapshot.
+type savedExact struct {
+	rows rowtable.Saved
+	exactState
+}
+
+func (s *savedExact) fields() snapshot.Fields {
+	return append(s.rows.Fields(), &s.first, &s.maxAllowed, &s.held, &s.growAt, &s.position, &s.level, s.firsts[:])
+}
+
+// save returns the fields of the counter, and its overflow words.
+func (x *exactRows[E, W]) save() (s savedExact, overflow [2][]W) {
+	rows, overflow := x.rows.State()
+	return savedExact{rows, x.exactState}, overflow
+}
+
+// check returns an error unless all fits together, with from least to most lines, which
+// may grow to next.
+func (s *savedExact) check(least, most, next uint64) error {
+	if err := s.rows.Check(least, most, next); err != nil {
+		return err
+	}
+	if n := uint64(s.first); n < least || n > most || n&(n-1) != 0 || n > s.rows.Lines ||
+		s.position < 0 || s.position > rowtable.Step || s.level > maxSampleLevel ||
+		s.rows.Thinning && s.level == maxSampleLevel || s.maxAllowed < 0 || uint64(s.maxAllowed) > rowtable.MaxLines ||
+		s.rows.Overflow+s.rows.OverflowWider > s.held || s.rows.Passed != 0 && s.rows.Wider == 0 && !s.rows.Thinning {
+		return snapshot.ErrInconsistent
+	}
+	return nil
+}
+
+// load reads the rest of a counter.
+func (x *exactRows[E, W]) load(in *snapshot.Reader, s *savedExact) error {
+	if err := x.rows.Load(in, &s.rows); err != nil {
+		return err
+	}
+	x.exactState = s.exactState
+	if x.rows.Passing() || x.level > 0 {
+		x.sides = new(rowtable.Sides[E])
+	}
+	return nil
+}

@@ -1,6 +1,8 @@
 package distinct
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"math/bits"
 
@@ -8,33 +10,34 @@ import (
 	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // minIPv4Lines is the smallest start: 4 KiB for 768 addresses before it grows.
 const minIPv4Lines = 64
 
-// IPv4Rows remembers IPv4 addresses exactly, at one cache line an address.
+// IPv4Rows remembers IPv4 addresses exactly. An address costs one cache line.
 //
-// A keyed permutation scatters the addresses over lines, and a line stores what
-// the line number leaves of them (asm.TestAndSetExact32), so nothing is ever
-// confused: no false positives, no false negatives, for any number of addresses.
-// 8 MiB remember 3 million addresses.
+// A keyed permutation scatters the addresses over lines, and a line stores the bits that
+// its number does not say (line.TestAndSetExact32). So there are neither false positives
+// nor false negatives, for any number of addresses. 8 MiB remember 3 million addresses.
 //
-// Rows are at most three quarters full on average. At that load 2.1 % of the
-// addresses find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson
-// variable); these go to small hash tables. Growth doubles the lines: each
-// line is split in two by one more bit of the permuted address, nothing is
-// hashed again. That is spread over the elements that follow, 4096 cells every 512
-// elements, and the memory of lines that moved is given back as they do. It stops at a
-// bitmap of all 2^32 addresses (512 MiB), which 100 million addresses justify, or at
-// what Limit allows: from there on a sample is counted.
+// Rows are at most three quarters full on average. At that load 2.1 % of the addresses
+// find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson variable). These
+// go to small hash tables. Growth doubles the lines: one more bit of the permuted address
+// splits each line in two, and nothing is hashed again. The work is spread over the
+// elements that follow, 4096 cells every 512 elements, and lines that moved return their
+// memory at once. Growth ends at a bitmap of all 2^32 addresses (512 MiB), which pays
+// from 100 million addresses on, or at what Limit allows. From there on a sample is
+// counted.
 //
-// Someone who knows the key can aim at one line, and at one place of the hash
-// tables; then memory stays in proportion to the number of addresses and
-// verdicts stay exact, but time does not stay constant. Keys are secret for that
-// reason.
+// Keys must be secret. Who knows the key can aim at one line, and at one place of the
+// hash tables. Then verdicts stay exact, and memory stays in proportion to the number of
+// addresses, but an address may take more than constant time.
 type IPv4Rows struct {
 	exactRows[uint32, uint32]
 	permute  permute.Bijection
@@ -50,11 +53,10 @@ var ipv4Kind = exactKind[uint32, uint32]{
 	growAt: ipv4GrowAt, cells: layout.ExactCells,
 }
 
-// NewIPv4Rows returns an empty counter. The key is secret and chooses the
-// permutation. memory is what the rows take at the start, in bytes: it is
-// rounded down to a power of two and kept between 4 KiB and 256 MiB; 0 is a
-// good choice where the number of addresses is unknown. The error is that of the
-// memory's allocation.
+// NewIPv4Rows returns an empty counter. The key is secret and chooses the permutation.
+// memory is what the rows take at the start, in bytes, rounded down to a power of two
+// from 4 KiB to 256 MiB. 0 is a good choice where the number of addresses is unknown. The
+// error is that of layout.NewArena.
 func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	lines := min(max(memory/layout.LineSize, minIPv4Lines), layout.MaxExactLines)
 	e := &IPv4Rows{permute: *permute.NewBijection(key)}
@@ -65,8 +67,8 @@ func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	return e, nil
 }
 
-// ipv4GrowAt returns the number of addresses at which so many lines grow: three
-// quarters of their cells, and none for a bitmap.
+// ipv4GrowAt returns the number of addresses at which so many lines grow: three quarters
+// of their cells. A bitmap never grows.
 func ipv4GrowAt(lines int) uint64 {
 	if lines == layout.BitmapLines {
 		return math.MaxUint64
@@ -75,15 +77,15 @@ func ipv4GrowAt(lines int) uint64 {
 }
 
 // testAndSetPermuted tests and sets permuted addresses in any number of lines.
-func testAndSetPermuted(lines []layout.Line, seen []uint64, permuted, spill []uint32) int {
+func testAndSetPermuted(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
 	switch {
 	case len(lines) == layout.BitmapLines:
 		line.TestAndSetBitmap(lines, seen, permuted)
 		return 0
 	case len(lines) >= layout.Exact16Lines:
-		return line.TestAndSetExact16(lines, seen, permuted, spill)
+		return line.TestAndSetExact16(lines, seen, permuted, overflow)
 	default:
-		return line.TestAndSetExact32(lines, seen, permuted, spill)
+		return line.TestAndSetExact32(lines, seen, permuted, overflow)
 	}
 }
 
@@ -96,7 +98,7 @@ func movePermuted(dst, src []layout.Line, from, to int) {
 	}
 }
 
-// TestAndSet is as Counter says. It allocates only when the rows grow.
+// TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))
 	for at := 0; at < len(addrs); {
@@ -108,10 +110,79 @@ func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as Counter says; the count is exact unless Limit made it a sample's.
+// Counts is as engine.Counter says. The count is exact unless Limit made it that of a
+// sample.
 func (e *IPv4Rows) Counts() engine.Counts {
 	c := e.counts(0)
 	c.High = min(c.High, 1<<32)
 	c.Distinct = min(c.Distinct, c.High)
 	return c
+}
+
+// savedIPv4 are the fields of an IPv4Rows in a snapshot.
+type savedIPv4 struct {
+	savedExact
+	maxLines uint64
+	check    uint64 // of the permutation
+}
+
+func (s *savedIPv4) fields() snapshot.Fields {
+	return append(s.savedExact.fields(), &s.maxLines, &s.check)
+}
+
+// Snapshot writes all addresses that the counter remembers. The counter that
+// RestoreIPv4Rows returns continues with the same verdicts and counts. secret is the one
+// whose AESKey(Permutation) the counter was made with; it seals the snapshot. label says
+// what the elements are, such as "src", in at most snapshot.MaxLabel bytes. A counter can
+// only be restored with the same label. Errors are those of w, or wrap
+// snapshot.ErrInvalid for a bad label. It panics after Close.
+func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
+	exact, overflow := e.save()
+	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
+	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())
+	e.rows.Save(out, overflow)
+	return out.End()
+}
+
+// permutationCheck returns where two addresses go, which tells permutations apart.
+func (e *IPv4Rows) permutationCheck() uint64 {
+	var to [2]uint32
+	e.permute.Permute(to[:], []uint32{0, 1})
+	return uint64(to[0])<<32 | uint64(to[1])
+}
+
+// RestoreIPv4Rows reads the counter that IPv4Rows.Snapshot wrote, and nothing behind it.
+// Errors wrap snapshot.ErrInvalid if the snapshot is damaged, cut short, of another
+// version, kind or label, or made under another key. They wrap engine.ErrMemory if it
+// takes more memory than c allows. Others are those of r and of layout.NewArena. c bounds
+// what the counter takes now, not what it grows to.
+func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
+	var s savedIPv4
+	in, err := snapshot.NewReader(r, snapshot.IPv4Rows, c, s.fields())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.savedExact.check(minIPv4Lines, layout.BitmapLines, layout.BitmapLines); err != nil {
+		return nil, err
+	}
+	most := s.maxLines
+	// A bitmap neither grows nor is thinned.
+	if s.first > layout.MaxExactLines || most < minIPv4Lines || most > layout.MaxExactLines || most&(most-1) != 0 ||
+		s.rows.Lines == layout.BitmapLines && (s.rows.Wider > 0 || s.rows.Thinning) {
+		return nil, snapshot.ErrInconsistent
+	}
+	if err := s.rows.Allow(c); err != nil {
+		return nil, err
+	}
+	e, err := NewIPv4Rows(c.Secret.AESKey(secret.Permutation), 0)
+	if err != nil {
+		return nil, err
+	}
+	if e.permutationCheck() != s.check {
+		e.Close()
+		return nil, fmt.Errorf("%w: the counter's permutation is not of this key", snapshot.ErrInvalid)
+	}
+	e.maxLines = int(most)
+	return snapshot.Load(in, e, func() error { return e.load(in, &s.savedExact) })
 }

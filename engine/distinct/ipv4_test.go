@@ -55,8 +55,8 @@ func sameVerdicts[K comparable](t *testing.T, c engine.Counter[K], known map[K]b
 	}
 }
 
-// checkTail wants the rest of the words that n elements cover clear, and the words
-// after those, which were all ones, untouched.
+// checkTail wants the rest of the words that n elements cover clear, and the words after
+// those, which were all ones, untouched.
 func checkTail(t *testing.T, seen []uint64, n int) {
 	t.Helper()
 	if n%64 != 0 && seen[n/64]>>(n%64) != 0 {
@@ -118,8 +118,8 @@ func TestIPv4RowsEveryLength(t *testing.T) {
 	}
 }
 
-// Growth passes every size from 64 lines to 2^18 (2^17 in short tests), so both
-// widths of cells, and is the same for any batches.
+// Growth passes every size from 64 lines to 2^18 (2^17 in short tests), so both widths of
+// cells, and is the same for any batches.
 func TestIPv4RowsGrows(t *testing.T) {
 	n, lines := 4<<20, 1<<18
 	if testing.Short() {
@@ -156,14 +156,14 @@ func TestIPv4RowsGrows(t *testing.T) {
 	if got := len(e.rows.Table.Arena.Lines()); got != lines {
 		t.Errorf("%d lines for %d addresses, want %d", got, n, lines)
 	}
-	// 0.5 % spill at a load of 3/4; it is less here.
-	if spilled := spilledWords(&e.rows); spilled > n/200 {
-		t.Errorf("%d of %d addresses spilled", spilled, n)
+	// 0.5 % overflow at a load of 3/4; it is less here.
+	if overflow := spilledWords(&e.rows); overflow > n/200 {
+		t.Errorf("%d of %d addresses overflow", overflow, n)
 	}
 }
 
-// With the bitmap moved forward to small sizes, over addresses whose images lie
-// close together so that few of its pages are touched.
+// With the bitmap moved forward to small sizes, over addresses whose images lie close
+// together so that few of its pages are touched.
 func TestIPv4RowsBitmap(t *testing.T) {
 	e := newIPv4Rows(t, 0)
 	e.maxLines = 128
@@ -178,7 +178,7 @@ func TestIPv4RowsBitmap(t *testing.T) {
 		t.Fatalf("%d lines, want the bitmap", n)
 	}
 	if spilledWords(&e.rows) != 0 {
-		t.Error("addresses are spilled beside a bitmap")
+		t.Error("addresses are overflow beside a bitmap")
 	}
 	if got, want := e.Counts().MemoryBytes, 512<<20; got != want {
 		t.Errorf("%d bytes, want %d", got, want)
@@ -196,10 +196,10 @@ func TestIPv4RowsWithoutMemory(t *testing.T) {
 	}
 	known := map[uint32]bool{}
 	sameVerdicts(t, e, known, addrs, 512)
-	if spilled := spilledWords(&e.rows); spilled < 3000 {
-		t.Errorf("only %d addresses spilled", spilled)
+	if overflow := spilledWords(&e.rows); overflow < 3000 {
+		t.Errorf("only %d addresses overflow", overflow)
 	}
-	if want := 64*64 + 4*len(e.rows.Table.Overflow.Sets[0].Table); e.Counts().MemoryBytes != want {
+	if want := 64*64 + 4*8192; e.Counts().MemoryBytes != want {
 		t.Errorf("%d bytes, want %d", e.Counts().MemoryBytes, want)
 	}
 	e.rows.NewArena = layout.NewArena

@@ -9,9 +9,9 @@ import (
 )
 
 // RoaringIPv4 remembers IPv4 addresses in a Roaring bitmap (Lemire and others, Software:
-// Practice and Experience, 2018): exact, and the smallest where addresses lie in
-// dense networks. Addresses are not permuted, so an address that opens a new
-// network of 2^16 costs a search and a copy in a sorted list of networks.
+// Practice and Experience, 2018). It is exact, and the smallest where addresses lie in
+// dense networks. The first address of a network of 2^16 costs a search and a copy in a
+// sorted list of networks, as addresses are not permuted.
 type RoaringIPv4 struct {
 	bitmap *roaring.Bitmap
 	count  uint64
@@ -24,7 +24,7 @@ func NewRoaringIPv4() *RoaringIPv4 {
 	return &RoaringIPv4{bitmap: roaring.New()}
 }
 
-// TestAndSet is as Counter says.
+// TestAndSet is as engine.Counter says.
 func (s *RoaringIPv4) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))
 	for i, addr := range addrs {
@@ -36,19 +36,19 @@ func (s *RoaringIPv4) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as Counter says. The memory is that of the bitmap's containers.
+// Counts is as engine.Counter says. The memory is that of the bitmap's containers.
 func (s *RoaringIPv4) Counts() engine.Counts {
 	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
 }
 
-// Close is as Counter says.
+// Close is as engine.Counter says.
 func (s *RoaringIPv4) Close() error {
 	s.bitmap = nil
 	return nil
 }
 
-// DigestMap remembers digests in a map: exact up to collisions of 128 bits, and the
-// measure for ScalableBloom.
+// DigestMap remembers digests in a map. It is exact up to collisions of 128 bits, and the
+// reference for DigestRows and ScalableBloom.
 type DigestMap struct {
 	digests map[digest.Digest]struct{}
 }
@@ -60,7 +60,7 @@ func NewDigestMap() *DigestMap {
 	return &DigestMap{digests: map[digest.Digest]struct{}{}}
 }
 
-// TestAndSet is as Counter says.
+// TestAndSet is as engine.Counter says.
 func (s *DigestMap) TestAndSet(seen []uint64, digests []digest.Digest) {
 	bitset.Clear(seen, len(digests))
 	before := len(s.digests)
@@ -73,13 +73,13 @@ func (s *DigestMap) TestAndSet(seen []uint64, digests []digest.Digest) {
 	}
 }
 
-// Counts is as Counter says. The memory is an estimate.
+// Counts is as engine.Counter says. The memory is an estimate.
 func (s *DigestMap) Counts() engine.Counts {
 	n := len(s.digests)
 	return exactCounts(uint64(n), mem.MapBytes(n, 16))
 }
 
-// Close is as Counter says.
+// Close is as engine.Counter says.
 func (s *DigestMap) Close() error {
 	s.digests = nil
 	return nil

@@ -10,25 +10,24 @@ import (
 	"fmt"
 )
 
-// Secret is the key of a run, from which every digest's key is derived. Runs
-// with the same secret give the same digests on every machine; without it
-// nobody can make packets that meet in a filter on purpose.
+// Secret is the key of a run. The keys of all digests are derived from it. Runs with the
+// same secret have the same digests on every machine. Who does not know it cannot make
+// packets that collide in a filter on purpose.
 type Secret [32]byte
 
 // ErrSyntax is what errors about the text of a secret wrap.
 var ErrSyntax = errors.New("bad secret")
 
-// Random draws a secret from the system's random source.
+// Random returns a secret from the system's random source.
 func Random() (Secret, error) {
 	var s Secret
 	_, err := rand.Read(s[:])
 	return s, err
 }
 
-// Parse reads a secret of 64 hex digits. 32 hex digits, a key k of 16
-// bytes, stand for the 32 bytes E(0) || E(1), where E is AES-128 under k and
-// the numbers are blocks of 16 bytes, little-endian. Errors wrap ErrSyntax and
-// do not show the text.
+// Parse reads a secret of 64 hex digits. 32 hex digits are a key k of 16 bytes. They
+// stand for the 32 bytes E(0) || E(1), where E is AES-128 under k and the numbers are
+// blocks of 16 bytes, little-endian. Errors wrap ErrSyntax, and do not show the text.
 func Parse(text string) (Secret, error) {
 	b, err := hex.DecodeString(text)
 	switch {
@@ -47,12 +46,12 @@ func Parse(text string) (Secret, error) {
 // String hides the secret from logs.
 func (s Secret) String() string { return "secret" }
 
-// Use names what a derived key is for. Uses with keys of their own cannot
-// disturb each other: what an attacker learns of one tells nothing of another,
-// and equal bytes of two kinds have nothing in common.
+// Use names what a derived key is for. Each use has a key of its own, so that equal bytes
+// of two uses have different digests, and what an attacker learns of one use tells
+// nothing of another.
 type Use uint64
 
-// The uses of keys. Their numbers are part of what makes runs reproducible.
+// The uses of keys. Runs are reproducible only as long as their numbers stay.
 const (
 	Packets     Use = 1 // identities of packets
 	IPv4        Use = 2 // 16-byte keys with IPv4 addresses
@@ -63,17 +62,18 @@ const (
 	snapshots   Use = 7
 )
 
-// AESKey derives the key for a use: one AES-256 encryption, under the secret,
-// of the block LE64(use) || LE64(0).
+// AESKey derives the key for a use: one AES-256 encryption, under the secret, of the
+// block LE64(use) || LE64(0).
 func (s Secret) AESKey(use Use) [16]byte {
 	return counterBlock(newCipher(s[:]), uint64(use), 0)
 }
 
-// HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions,
-// under the secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
+// HighwayKey derives the key for HighwayHash digests: the AES-256 encryptions, under the
+// secret, of LE64(6) || LE64(0) and LE64(6) || LE64(1).
 func (s Secret) HighwayKey() [32]byte { return s.longKey(highway) }
 
-// SnapshotKey derives the key that snapshots are sealed with, in the same way from the use 7.
+// SnapshotKey derives the key that snapshots are sealed with, in the same way from the
+// use 7.
 func (s Secret) SnapshotKey() [32]byte { return s.longKey(snapshots) }
 
 // longKey derives 32 bytes for a use.
@@ -86,7 +86,7 @@ func (s Secret) longKey(use Use) [32]byte {
 func newCipher(key []byte) cipher.Block {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic("engine: " + err.Error()) // only for keys of a wrong size
+		panic("secret: " + err.Error()) // only for keys of a wrong size
 	}
 	return block
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 )
 
-// Map counts the distinct elements of the last W in a map of last sightings: exact up
-// to collisions of 128 bits at every instant, and the measure for Rows. It believes all
-// times. It is not safe for concurrent use.
+// Map counts the distinct elements of the last W in a map of last sightings. It is exact
+// at every instant up to collisions of 128 bits, and the reference for Rows. It believes
+// all times. It is not safe for concurrent use.
 type Map struct {
 	window int64
 	last   map[digest.Digest]int64
@@ -23,7 +23,8 @@ func NewMap(window time.Duration) *Map {
 	return &Map{int64(window), map[digest.Digest]int64{}}
 }
 
-// TestAndSet is as that of Rows. Elements without a time are not seen and not remembered.
+// TestAndSet is as Rows.TestAndSet. Elements without a time are neither seen nor
+// remembered.
 func (s *Map) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 	if seen != nil {
 		bitset.Clear(seen, len(d))
@@ -43,8 +44,7 @@ func (s *Map) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 }
 
 // Count returns the number of elements whose last sighting is within (now-W, now], and
-// forgets those before: now is not to go back. It takes a look at each element that is
-// remembered.
+// forgets those before: now must not go back. It looks at each element.
 func (s *Map) Count(now int64) engine.Counts {
 	n := uint64(0)
 	for d, t := range s.last {
@@ -59,13 +59,13 @@ func (s *Map) Count(now int64) engine.Counts {
 	return engine.Counts{Distinct: n, Low: n, High: n, MemoryBytes: mem.MapBytes(len(s.last), 24), Method: "exact"}
 }
 
-// Advance does nothing: see Count.
+// Advance does nothing, as Count forgets.
 func (s *Map) Advance(int64) {}
 
 // Reset forgets all elements.
 func (s *Map) Reset() { clear(s.last) }
 
-// Close gives the memory back.
+// Close returns the memory.
 func (s *Map) Close() error {
 	s.last = nil
 	return nil

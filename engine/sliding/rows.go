@@ -15,92 +15,92 @@ import (
 
 // Config configures New.
 type Config struct {
-	// Window is the longest span that is counted over, W.
+	// Window is the span that is counted over, W, up to 366 days.
 	Window time.Duration
-	// Step is how finely sightings are dated: windows whose bounds are multiples of it,
-	// counted from 1970 UTC, are counted exactly. W is at most 4096 of them. 0 stands
-	// for a thousandth of W, or up to twice that if only that divides W.
+	// Step is how finely sightings are dated. Counts of windows whose bounds are
+	// multiples of it, from 1970 UTC, are exact. W is at most 4096 steps. 0 stands for a
+	// thousandth of W, or up to twice that if only that divides W.
 	Step time.Duration
-	// Memory bounds what the rows take, in bytes: it is rounded down to a power of
-	// two, and at least 64 KiB. 0 stands for 64 MiB. Rows start with 64 KiB and double
-	// as they fill. Rows.Limit sets another bound.
+	// Memory bounds what the rows take, in bytes, rounded down to a power of two from 64
+	// KiB on. 0 stands for 64 MiB. Rows start with 64 KiB and double as they fill.
+	// Rows.Limit sets another bound.
 	Memory int
 }
 
 const (
-	// maxSteps keeps dates apart, which are compared up to four such windows: see
-	// Rows.sweep. One advance is no longer than a window.
+	// maxSteps keeps dates apart: they are compared over up to four such windows (see
+	// Rows.sweep). One advance is no longer than a window.
 	maxSteps     = 4096
 	maxWindow    = 366 * 24 * time.Hour
 	defaultSteps = 1000
-	// rowLoad is how many of the 8 elements that a line can hold it has on average
-	// when lines double.
+	// rowLoad is how many of the 8 elements that a line can hold it has on average when
+	// lines double.
 	rowLoad = 5
-	// sweepsInWindow is how often all lines are swept in a window, if enough elements come.
+	// sweepsInWindow is how often a window sweeps all lines, if enough elements come.
 	sweepsInWindow = 4
 	defaultMemory  = 64 << 20
 	dateMask       = layout.SlidingPresent - 1
 )
 
-// Rows counts the distinct elements of the last W, at every instant. It remembers of
-// each element when it was last seen, at one cache line an element, in rows of 48 bits of
-// its digest and a date (asm.TestAndSetSliding), and keeps a count of elements for each
-// date. So counting costs no look at the rows.
+// Rows counts the distinct elements of the last W, at every instant. It remembers when
+// each element was last seen, in rows of 48 bits of its digest and a date
+// (line.TestAndSetSliding). An element costs one cache line. Rows also keeps a count of
+// elements for each date, so Count does not look at the rows.
 //
-//   - Lines double when five of their eight cells are taken on average, up to the memory
-//     there is, without a pause: 512 lines move every 512 elements. At that load 2.4 % of the
-//     elements find eight cells taken, and go to small hash tables.
-//     Cells that are older than the window are swept out, some lines at a time. So a live
-//     element takes 13 to 32 bytes.
+//   - Lines double when five of their eight cells are taken on average, up to the bound
+//     of their memory. There is no pause, as 512 lines move every 512 elements. At that
+//     load 2.4 % of the elements find eight cells taken, and go to small hash tables.
+//     Sweeps remove cells older than the window, some lines at a time. So a live element
+//     takes 13 to 32 bytes.
 //   - Where there is no more memory, a sample is counted (Gibbons, Tirthapura, Estimating
-//     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by a bit of
-//     its digest, every fourth, and so on, and Counts tells an estimate with bounds. At 64
-//     MiB that begins at 5.2 million elements, and leaves errors of a tenth of a percent.
-//     When the rows empty, all elements are taken again.
-//   - Elements may be late, by up to W: an element's last sighting is the latest one, not
-//     the one that came last. What is later than that, and elements without a time
-//     or with one before 1824 or after 2115, are not counted.
-//   - A time that is more than W away from the latest one is not believed at once: one wild
-//     clock must not empty the window. Its element is quarantined by a calendar.Clock, which
-//     a quorum of them sets, forward or back. Until then they are counted as far as they lie
-//     in the span that is asked for.
+//     Simple Functions on the Union of Data Streams, SPAA 2001): every second element by
+//     a bit of its digest, then every fourth, and so on. Count returns an estimate with
+//     bounds. At 64 MiB that begins at 5.2 million elements, and the error is a tenth of
+//     a percent. When the rows empty, the sample becomes all elements again.
+//   - Elements may be late by up to W: an element's last sighting is the one with the
+//     latest time, not the one that came last. Rows does not count elements that are
+//     later than that, without a time, or with a time before 1824 or after 2115.
+//   - A time more than W away from the latest one is not believed at once, as one wild
+//     clock must not empty the window. A calendar.Clock quarantines such elements, and a
+//     quorum of them sets it, forward or back. Until then Count counts those that lie in
+//     its window.
 //
-// What it remembers depends on the stream alone, not on how it is cut into calls. Digests
-// must be keyed. Rows are not safe for concurrent use.
+// What Rows remembers depends on the stream alone, not on how it is cut into calls.
+// Digests must be keyed. Rows are not safe for concurrent use.
 type Rows struct {
 	rowsState
 	rows         rowtable.Rows[uint64]
 	sides        *rowtable.Sides[uint64] // nil before the first pass
 	clock        calendar.Clock
 	steps        int64               // in a window, rounded up
-	currentStart int64               // when the running step began
+	currentStart int64               // when the current step began
 	counts       []uint32            // of elements by the date of their last sighting
 	thinned      []uint32            // of those below the mark, while the sample is halved; else nil
 	levels       []uint8             // of the sample by date
-	recent       [recentSlots]uint64 // by slot: the last element entered in the running step
+	recent       [recentSlots]uint64 // by slot: the last element entered in the current step
 	quarantine   []datedElement      // in quarantine
 	pending      pendingElements
 }
 
-// rowsState are the books of Rows.
+// rowsState is the state of Rows that snapshots have.
 type rowsState struct {
 	window, step int64
 	maxLines     int // lines
 	started      bool
-	current      int64 // the running step
+	current      int64 // the current step
 	sweepDebt    int64 // of lines to be swept, in parts of a window
-	taken        int   // cells, and spilled ones
+	taken        int   // cells and overflow words that are not empty
 	level        uint  // 1 of 2^level elements is sampled
 	levelStep    int64 // the step in which that changed
 	ignored      uint64
 }
 
-// recentSlots is how many elements of the running step are known by their digests: those
-// that come most often, in a part of the first-level cache. There is nothing to be done about
-// them until the next step.
+// recentSlots is how many elements of the current step Rows knows by their digests, in a
+// part of the first-level cache. They are those that come most often, and need no further
+// work until the next step.
 const recentSlots = 1 << 10
 
-// recentSlot returns where an element is known.
+// recentSlot returns the slot of an element.
 func recentSlot(digest uint64) uint64 { return digest >> 33 % recentSlots }
 
 // datedElement is an element in quarantine.
@@ -109,8 +109,8 @@ type datedElement struct {
 	time   int64
 }
 
-// pendingElements are elements that go to the rows together. Where it ends, by its position
-// in the stream, the size of the rows is decided on.
+// pendingElements are elements that go to the rows together. They never cross a position
+// at which Rows decides on its size.
 type pendingElements struct {
 	count       int
 	position    int                   // of its first element, modulo Step
@@ -119,12 +119,12 @@ type pendingElements struct {
 	places      [rowtable.Step]uint32 // in the call
 	before      [rowtable.Step]uint16
 	overflowing [rowtable.Step]uint32
-	// Those on one side of the mark, while lines move.
+	// Scratch for the elements on one side of the mark, while lines move.
 	sideDates, sideBefore [rowtable.Step]uint16
 }
 
-// New returns an empty counter. Errors wrap ErrWindow, ErrMemory, or what
-// layout.NewArena says.
+// New returns an empty counter. Errors wrap engine.ErrWindow, engine.ErrMemory, or those
+// of layout.NewArena.
 func New(cfg Config) (*Rows, error) {
 	step, err := chooseStep(cfg.Window, cfg.Step)
 	if err != nil {
@@ -183,14 +183,13 @@ func chooseStep(window, step time.Duration) (time.Duration, error) {
 
 // TestAndSet remembers elements with their times, in nanoseconds since 1970 UTC or
 // math.MinInt64 for none. Unless seen is nil, it sets bit i of seen if element i was seen
-// within W, give or take a step, clears the bits of the others in the words that cover
-// len(d) elements, and panics if seen is too short; elements that are not in the sample, or
-// held, count as not seen. It panics if times is shorter than d. It allocates only when
-// the rows grow or spill.
+// within W, give or take a step, and clears the other bits of the words that cover len(d)
+// elements. Elements that are not in the sample, or in quarantine, count as not seen. It
+// panics if seen or times is too short. It allocates only when the rows grow or overflow.
 func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
-	mem.CheckOpen("Sliding.TestAndSet", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.TestAndSet", s.rows.Table.Arena)
 	if len(times) < len(d) {
-		panic("engine: Sliding.TestAndSet: times shorter than digests")
+		panic("sliding: Rows.TestAndSet: times shorter than digests")
 	}
 	m := marks{seen, seenWithin}
 	m.clear(len(d))
@@ -206,11 +205,11 @@ func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 	s.flush(m)
 }
 
-// TestAndSetStep does what TestAndSet does with elements of one step, of which t is the latest
-// time, but sets the bits of those alone that were seen in that step before: nothing has changed
-// about them. Elements of which the rows hold a later sighting count as not seen.
+// TestAndSetStep is TestAndSet for elements of one step, with t as the latest of their
+// times. It only sets the bits of elements that were seen in that step before, about
+// which nothing changes. Elements with a later sighting count as not seen.
 func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
-	mem.CheckOpen("Sliding.TestAndSetStep", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.TestAndSetStep", s.rows.Table.Arena)
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {
@@ -227,11 +226,11 @@ func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
 	s.flush(m)
 }
 
-// inCurrentStep reports whether t is in the running step.
+// inCurrentStep reports whether t is in the current step.
 func (s *Rows) inCurrentStep(t int64) bool { return uint64(t)-uint64(s.currentStart) < uint64(s.step) }
 
-// enqueueable counts the elements of the running step, of so many, up to where the size of the rows is
-// decided on, if they are all sampled and nobody asks for another clock: the usual case.
+// enqueueable returns how many of so many elements of the current step enqueueAll may
+// take: none while there is a sample or a quarantine, else those up to the next decision.
 func (s *Rows) enqueueable(elements int) int {
 	if !s.started || s.level > 0 || s.rows.Thinning || len(s.quarantine) > 0 {
 		return 0
@@ -239,8 +238,8 @@ func (s *Rows) enqueueable(elements int) int {
 	return min(elements, rowtable.Step-s.pending.position-s.pending.count)
 }
 
-// leading counts the elements up to the first of another step than the running one, as far as
-// they may be entered at once.
+// leading counts the elements up to the first of another step, as far as enqueueAll may
+// take them, and moves the clock.
 func (s *Rows) leading(times []int64) (n int) {
 	times = times[:s.enqueueable(len(times))]
 	latest := s.clock.Latest()
@@ -254,9 +253,9 @@ func (s *Rows) leading(times []int64) (n int) {
 	return n
 }
 
-// enqueueAll makes the elements that leading counted wait for their turn at the rows, but for
-// recent ones. It takes no branch on which these are: in the traffic of most networks
-// it is as good as random.
+// enqueueAll appends elements of the current step to those that go to the rows, but for
+// recent ones. It does not branch on which these are: in the traffic of most networks
+// that is as good as random.
 func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
 	p, date := &s.pending, uint16(s.current&dateMask)
 	n := p.count
@@ -278,14 +277,14 @@ func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
 	s.decideIfDue(m)
 }
 
-// forgetRecent makes no element a recent one: the slots hold what belongs to others.
+// forgetRecent empties the slots: it gives each a digest that belongs to another slot.
 func (s *Rows) forgetRecent() {
 	for i := range s.recent {
 		s.recent[i] = ^(uint64(i) << 33)
 	}
 }
 
-// enqueue makes an element wait for its turn at the rows, if it is sampled.
+// enqueue appends an element to those that go to the rows, if it is in the sample.
 func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
 	if s.rows.Thinning && d[0] < s.rows.Mark() {
@@ -300,7 +299,7 @@ func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
 	s.decideIfDue(m)
 }
 
-// decideIfDue decides on the size of the rows where the stream is at a multiple of Step.
+// decideIfDue decides on the size of the rows if the stream is at a multiple of Step.
 func (s *Rows) decideIfDue(m marks) {
 	if s.pending.position+s.pending.count == rowtable.Step {
 		s.flush(m)
@@ -309,85 +308,16 @@ func (s *Rows) decideIfDue(m marks) {
 	}
 }
 
-// sampleMask returns the bits that are 0 in the cells that belong to the sample of a level.
+// sampleMask returns the bits that are 0 in the cells that belong to the sample of a
+// level.
 func sampleMask(level uint) uint64 {
 	return (1<<level - 1) << (layout.SlidingDateBits + 1)
-}
-
-// flush enters the elements that wait.
-func (s *Rows) flush(m marks) {
-	p := &s.pending
-	n := p.count
-	if n == 0 {
-		return
-	}
-	if s.rows.Growing() {
-		s.lookupSides(n)
-	} else {
-		s.lookup(&s.rows.Table, p.before[:n], p.words[:n], p.dates[:n])
-	}
-	i := 0
-	for ; i+4 <= n; i += 4 {
-		before, dates := (*[4]uint16)(p.before[i:]), (*[4]uint16)(p.dates[i:])
-		if sameDates(before, dates) && m.mark4(p.places[i:i+4], seenInStep) {
-			continue
-		}
-		for k := range before {
-			m.mark(p.places[i+k], s.record(p.words[i+k], before[k], dates[k]))
-		}
-	}
-	for ; i < n; i++ {
-		m.mark(p.places[i], s.record(p.words[i], p.before[i], p.dates[i]))
-	}
-	p.count, p.position = 0, p.position+n
-}
-
-// sameDates reports whether elements have come in the same steps before.
-func sameDates(before, dates *[4]uint16) bool {
-	const known = layout.SlidingPresent
-	return (before[0]^dates[0]^known)|(before[1]^dates[1]^known)|(before[2]^dates[2]^known)|(before[3]^dates[3]^known) == 0
-}
-
-// record counts an element of the given date, and tells how lately it was seen before.
-func (s *Rows) record(word uint64, before, date uint16) recency {
-	if before == date|layout.SlidingPresent {
-		return seenInStep
-	}
-	counts, mask := s.counts, len(s.counts)-1
-	if s.rows.Thinning && word < s.rows.Mark() {
-		counts = s.thinned
-	}
-	if before == 0 {
-		counts[int(date)&mask]++
-		s.taken++
-		return unseen
-	}
-	old := before & dateMask
-	if s.age(old) > s.steps {
-		counts[int(date)&mask]++ // as if it had been swept out
-		return unseen
-	}
-	since := (date - old) & dateMask
-	if since >= layout.SlidingPresent/2 {
-		return seenWithin // it was late
-	}
-	counts[int(old)&mask]--
-	counts[int(date)&mask]++
-	if int64(since) > s.steps {
-		return unseen
-	}
-	return seenWithin
-}
-
-// age returns how many steps ago a date was.
-func (s *Rows) age(date uint16) int64 {
-	return (s.current - int64(date)) & dateMask
 }
 
 // Step returns how finely sightings are dated: see Config.
 func (s *Rows) Step() time.Duration { return time.Duration(s.step) }
 
-// Reset forgets everything and gives back what the counter grew by.
+// Reset forgets everything, and returns the memory that the counter grew by.
 func (s *Rows) Reset() {
 	s.empty()
 	s.level, s.started, s.ignored, s.pending.position = 0, false, 0, 0
@@ -397,7 +327,7 @@ func (s *Rows) Reset() {
 	s.quarantine = s.quarantine[:0]
 }
 
-// empty forgets all elements that are not held, and gives back what they took.
+// empty forgets all elements that are not in quarantine, and returns their memory.
 func (s *Rows) empty() {
 	s.rows.Restart(layout.SlidingLines)
 	clear(s.counts)
@@ -409,5 +339,5 @@ func (s *Rows) empty() {
 // Ignored returns how many elements had no time, or one that was not believed in the end.
 func (s *Rows) Ignored() uint64 { return s.ignored }
 
-// Close gives the memory back. Nothing may be called afterwards.
+// Close returns the memory. No method may be called afterwards.
 func (s *Rows) Close() error { return s.rows.Close() }

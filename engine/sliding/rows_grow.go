@@ -9,78 +9,31 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// sweptAtOnce is how many lines a new step has swept at once, if so many are owed: the others
-// wait for the elements to come.
+// sweptAtOnce is how many lines a new step sweeps at once, if so many are owed. The
+// others wait for elements.
 const sweptAtOnce = 1 << 12
 
 // growAt is the number of cells at which lines double.
 func (s *Rows) growAt() int { return rowLoad * s.rows.Lines() }
 
-// Limit is as Bounded says: bytes are rounded down to a power of two, and at least 64 KiB.
+// Limit is as engine.Bounded says. bytes is rounded down to a power of two from 64 KiB
+// on.
 func (s *Rows) Limit(bytes int) {
 	lines := max(min(int64(bytes)/layout.LineSize, rowtable.MaxLines), layout.SlidingLines)
 	s.maxLines = 1 << (bits.Len64(uint64(lines)) - 1)
 }
 
-// Needs is as Bounded says.
+// Needs is as engine.Bounded says.
 func (s *Rows) Needs(more int) int {
 	lines := s.rows.Final()
 	for more > 0 && rowLoad*lines <= s.taken+more {
 		lines *= 2
 	}
-	return lines*layout.LineSize + s.rows.Table.Overflow.Bytes + s.rows.Wider.Overflow.Bytes
+	return s.rows.BytesWith(lines)
 }
 
-// lookup tests and sets words in one table.
-func (s *Rows) lookup(table *rowtable.Table[uint64], before []uint16, words []uint64, dates []uint16) {
-	p := &s.pending
-	lines := table.Arena.Lines()
-	rowtable.KeepWords(table.Copying, words, wordOf, s.rows.Shift(len(lines)))
-	spills := line.TestAndSetSliding(lines, before, words, dates, p.overflowing[:])
-	for _, i := range p.overflowing[:spills] {
-		before[i] = overflowDated(&table.Overflow, words[i], dates[i])
-	}
-}
-
-// wordOf is the word of an element, itself.
-func wordOf(word uint64) uint64 { return word }
-
-// lookupSides tests and sets the first n elements that wait, while some lines have moved.
-func (s *Rows) lookupSides(n int) {
-	p := &s.pending
-	sides := rowtable.Split(s.sides, p.words[:n], wordOf, s.rows.Mark(), [2]uint64{})
-	for side, table := range []*rowtable.Table[uint64]{&s.rows.Table, &s.rows.Wider} {
-		at := s.sides.At[side][:sides[side]]
-		for i, place := range at {
-			p.sideDates[i] = p.dates[place]
-		}
-		s.lookup(table, p.sideBefore[:len(at)], s.sides.Elements[side][:len(at)], p.sideDates[:len(at)])
-		for i, place := range at {
-			p.before[place] = p.sideBefore[i]
-		}
-	}
-}
-
-// overflowDated remembers an element of a line that is full, and returns what
-// asm.TestAndSetSliding would have.
-func overflowDated(spilled *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
-	last, known := spilled.DateOf(overflowWord(word))
-	if !known {
-		*last = date
-		return 0
-	}
-	before = *last | layout.SlidingPresent
-	if (date-*last)&dateMask < layout.SlidingPresent/2 {
-		*last = date
-	}
-	return before
-}
-
-// overflowWord is what is remembered of a word: what cells hold and lines say of it. It is not 0.
-func overflowWord(word uint64) uint64 { return word | 63 }
-
-// place puts an element that is nowhere into its line, or to those spilled. Lines that have
-// spilled elements are full: passes fill them up.
+// place enters an element that is nowhere yet into its line, or into the overflow if the
+// line is full.
 func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
 	lines := table.Arena.Lines()
 	row := &lines[word>>s.rows.Shift(len(lines))]
@@ -91,8 +44,7 @@ func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
 	overflowDated(&table.Overflow, word, date)
 }
 
-// decide begins a pass if the lines are full, which doubles them or, where there is no memory for
-// more, halves the sample; and goes on with that, or with sweeping.
+// decide begins a pass if the lines are full. It continues a pass, or sweeps.
 func (s *Rows) decide() {
 	if !s.rows.Passing() && s.taken >= s.growAt() {
 		s.begin()
@@ -102,7 +54,8 @@ func (s *Rows) decide() {
 	}
 }
 
-// begin begins to grow, or to halve the sample. Lines that were to be swept are handled, too.
+// begin begins to grow or, without memory for that, to halve the sample. Such a pass
+// sweeps, too.
 func (s *Rows) begin() {
 	if next := 2 * s.rows.Lines(); next > s.maxLines || s.rows.Grow(next) != nil {
 		s.rows.Thin()
@@ -113,9 +66,9 @@ func (s *Rows) begin() {
 	}
 }
 
-// work handles the next lines: those of the pass, or those that are swept next.
+// work handles the next lines of the pass or of the sweep.
 func (s *Rows) work() {
-	from, to, spilled := s.rows.Next()
+	from, to, overflow := s.rows.Next()
 	s.sweepDebt = max(0, s.sweepDebt-int64(to-from)*s.steps)
 	if s.rows.Thinning {
 		s.recount(from, to)
@@ -124,7 +77,7 @@ func (s *Rows) work() {
 	if s.rows.Growing() {
 		line.SplitSlidingRows(s.rows.Wider.Arena.Lines(), s.rows.Table.Arena.Lines(), from, to)
 	}
-	s.placeOverflow(spilled)
+	s.placeOverflow(overflow)
 	thinned := s.rows.Thinning
 	if s.rows.Finish(from, to) && thinned {
 		s.halved()
@@ -140,8 +93,8 @@ func (s *Rows) halved() {
 	s.counts, s.thinned = s.thinned, nil
 }
 
-// recount takes the elements of lines from to to-1 from one count to the other, those that stay
-// in the sample.
+// recount moves the elements of lines from to to-1 that stay in the sample from one count
+// to the other.
 func (s *Rows) recount(from, to int) {
 	for i := range s.rows.Table.Arena.Lines()[from:to] {
 		for _, cell := range s.rows.Table.Arena.Lines()[from+i] {
@@ -155,7 +108,7 @@ func (s *Rows) recount(from, to int) {
 func (s *Rows) recountCell(cell uint64) {
 	term, slot := s.expiry(), cell&uint64(len(s.counts)-1)
 	if term.expired(cell) != 0 {
-		return // its date is another one's now
+		return // another step has its date now
 	}
 	s.counts[slot]--
 	if term.drops(cell) == 0 {
@@ -163,12 +116,12 @@ func (s *Rows) recountCell(cell uint64) {
 	}
 }
 
-// owed returns how many lines are to be swept.
+// owed returns how many lines are still to be swept.
 func (s *Rows) owed() int64 { return s.sweepDebt / s.steps }
 
-// sweep has lines swept as so many steps ask for: some now, and at least as many as keep dates
-// apart. Those are compared up to SlidingKnown/2 steps, and a line may wait for two sweeps if a
-// pass begins meanwhile.
+// sweep adds the lines that so many steps ask for to what is owed, and sweeps some now:
+// at least as many as keep dates apart. Dates are compared over up to SlidingPresent/2
+// steps, and a line may wait for two sweeps if a pass begins meanwhile.
 func (s *Rows) sweep(steps int64) {
 	lines := int64(s.rows.Lines())
 	s.sweepDebt = min(s.sweepDebt+steps*sweepsInWindow*lines, lines*s.steps)
@@ -201,8 +154,8 @@ func (t expiry) drops(cell uint64) uint64 {
 	return t.expired(cell) | unsampled
 }
 
-// purge takes the cells that are out from lines from to to-1. It has no branch for a cell:
-// nobody could guess which ones go.
+// purge removes expired cells, and those out of the sample, from lines from to to-1. It
+// does not branch on cells, as no branch predictor could guess which ones go.
 func (s *Rows) purge(from, to int) {
 	s.rows.Table.Copying.KeepRange(from, to)
 	lines, term := s.rows.Table.Arena.Lines()[from:to], s.expiry()
@@ -218,11 +171,11 @@ func (s *Rows) purge(from, to int) {
 	s.taken -= int(freed)
 }
 
-// placeOverflow gives spilled elements their places where those of their lines have theirs, but for
-// those that are out.
-func (s *Rows) placeOverflow(spilled rowtable.OverflowSet[uint64]) {
+// placeOverflow enters overflow elements where the pass puts their lines, without those
+// that purge would remove.
+func (s *Rows) placeOverflow(overflow rowtable.OverflowSet[uint64]) {
 	term, table := s.expiry(), s.rows.Target()
-	for word, date := range spilled.All {
+	for word, date := range overflow.All {
 		cell := layout.SlidingCell(word) | uint64(date)
 		if s.rows.Thinning {
 			s.recountCell(cell)

@@ -98,8 +98,8 @@ func b64(b bool) int64 {
 	return 0
 }
 
-// TestEqualsMap compares counts with the reference, at the bounds of steps and
-// anywhere, over all of the window and parts of it.
+// TestEqualsMap compares counts with the reference, at the bounds of steps and anywhere,
+// over all of the window and parts of it.
 func TestEqualsMap(t *testing.T) {
 	for _, window := range []time.Duration{time.Second, time.Minute, time.Hour} {
 		for name, stream := range slidingStreams(1, 10_000, window) {
@@ -229,8 +229,8 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// Dates are told apart however long few elements come: those that a flood left behind are gone, or known
-// to be old, when their dates could be taken for others.
+// Dates are told apart however long few elements come: those that a flood left behind are
+// gone, or known to be old, when their dates could be taken for others.
 func TestDatesApart(t *testing.T) {
 	const steps = maxSteps
 	s, want := mustSliding(t, Config{Window: steps, Step: 1}), lastSightings{}
@@ -362,7 +362,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Elements of one line spill, and are swept out and counted as others.
+// Elements of one line overflow, and are swept out and counted as others.
 func TestSpills(t *testing.T) {
 	const window = time.Second
 	stream := &slidingStream{}

@@ -12,20 +12,20 @@ import (
 )
 
 // Copy takes the snapshots of filters as of one moment, and copies them while the filters
-// go on: Snapshot methods that are given one as their writer return at once. Then
+// go on. It is the writer that Snapshot methods are given, which then return at once.
+// After that
 //
-//   - Start begins to copy. What the filters remember later is not in the copy: a filter keeps
-//     each line for it that it is about to change.
-//   - Copy copies on for a while, between two calls of the filters. Filters may be closed
+//   - Start begins to copy. The copy has nothing that the filters remember later: before
+//     a filter changes a line, the line is copied.
+//   - Copy continues for a while, between two calls of the filters. Filters may be closed
 //     meanwhile.
-//   - WriteTo writes the snapshots when all is copied, from any goroutine.
+//   - WriteTo writes the snapshots once all is copied. Any goroutine may call it.
 //
-// Without Start, WriteTo writes what the filters hold, and nobody may use these meanwhile. The
-// zero value is empty. The memory of a copy, as much as the lines of the filters, is kept for the
-// next one until Close.
+// Without Start, WriteTo writes what the filters hold, and no goroutine may use these
+// meanwhile. The zero value is empty. The memory of a copy, as much as the lines of the
+// filters, serves the next one until Close.
 //
-// A filter is in it once at most. The lines of a Landmark, and what has spilled from rows, are copied
-// at once.
+// A filter is in a Copy once at most. What overflows from rows is copied at once.
 type Copy struct {
 	steps []func(out *Writer) // that write the snapshots
 	all   []*LineCopy
@@ -34,21 +34,21 @@ type Copy struct {
 	kept  []uint64      // room for LineCopy.kept
 }
 
-// wordsAtOnce is how many words of LineCopy.kept are between two looks at the clock: 256 KiB of
-// lines.
+// wordsAtOnce is how many words of LineCopy.kept Copy handles between two looks at the
+// clock: those of 256 KiB of lines.
 const wordsAtOnce = 64
 
-// reservedLines are those that are populated between two looks at whether that is stopped: 64 MiB.
+// reservedLines is how many lines Reserve populates between two calls of stopped: 64 MiB.
 const reservedLines = 1 << 20
 
 func (c *Copy) add(step func(out *Writer)) { c.steps = append(c.steps, step) }
 
-func (c *Copy) lines(l *LineCopy) {
+func (c *Copy) addLines(l *LineCopy) {
 	c.all = append(c.all, l)
-	c.add(func(out *Writer) { out.Lines(l.lines) })
+	c.add(func(out *Writer) { out.writeLines(l.lines) })
 }
 
-// Write has bytes stand between the snapshots. It never fails.
+// Write puts bytes between the snapshots. It never fails.
 func (c *Copy) Write(b []byte) (int, error) {
 	whole := bytes.Clone(b)
 	c.add(func(out *Writer) { out.write(whole) })
@@ -63,9 +63,10 @@ func (c *Copy) Lines() (sum int) {
 	return sum
 }
 
-// Reserve makes room for so many lines, and an eighth more, unless it is stopped. It takes 100 ms for
-// a gigabyte, and may be called by another goroutine than other methods if these wait for it, and
-// not after Start and before Reset. The error is that of layout.NewArena.
+// Reserve makes room for so many lines and an eighth more, until stopped returns true. It
+// takes 100 ms for a gigabyte. Another goroutine may call it than the one that calls
+// other methods, if these wait for it. It must not be called between Start and Reset. The
+// error is that of layout.NewArena.
 func (c *Copy) Reserve(lines int, stopped func() bool) error {
 	if c.arena != nil && len(c.arena.Lines()) >= lines {
 		return nil
@@ -85,7 +86,8 @@ func (c *Copy) Reserve(lines int, stopped func() bool) error {
 	return nil
 }
 
-// Start begins to copy, and reports whether there is room for it: see Reserve.
+// Start begins to copy. It reports false, and does nothing, where Reserve has not made
+// enough room.
 func (c *Copy) Start() bool {
 	lines := c.Lines()
 	if lines > 0 && (c.arena == nil || len(c.arena.Lines()) < lines) {
@@ -107,8 +109,8 @@ func (c *Copy) Start() bool {
 	return true
 }
 
-// Copy copies on for about as long as is said, at least 256 KiB, and reports whether all is
-// copied.
+// Copy copies for about as long as during says, at least 256 KiB, and reports whether all
+// is copied.
 func (c *Copy) Copy(during time.Duration) (done bool) {
 	for begin := time.Now(); c.done < len(c.all); {
 		if c.all[c.done].copyWords(wordsAtOnce) {
@@ -153,7 +155,7 @@ func (c *Copy) closeArena() error {
 	return room.Close()
 }
 
-// LineCopy is the lines of a filter in a Copy. Nil is none.
+// LineCopy is the lines of a filter in a Copy. A nil LineCopy has no lines to keep.
 type LineCopy struct {
 	lines []layout.Line // what is written: those of the filter, or their copy
 	arena *layout.Arena // that the lines are of, nil for a filter that keeps nothing
@@ -166,19 +168,13 @@ type LineCopy struct {
 // words returns the size of kept.
 func (l *LineCopy) words() int { return (len(l.lines) + 63) / 64 }
 
-// start begins to copy the lines to others, of which as many words tell whether they have come
-// there: none has.
+// start begins to copy the lines to others. kept has a clear bit for each.
 func (l *LineCopy) start(to []layout.Line, kept []uint64) {
-	if l.arena == nil {
-		copy(to, l.lines)
-		l.lines = to
-		return
-	}
 	l.from, l.lines, l.kept = l.arena.Pin()[l.first:][:len(to)], to, kept
 }
 
-// Keep copies the lines of elements that are about to be entered in an arena, line
-// floor(d[1] * lines / 2^64) each.
+// Keep copies the lines that elements are about to change, line floor(d[1] * lines /
+// 2^64) for each.
 func (l *LineCopy) Keep(d []digest.Digest) {
 	if !l.Copying() {
 		return
@@ -189,11 +185,11 @@ func (l *LineCopy) Keep(d []digest.Digest) {
 	}
 }
 
-// Copying reports whether there are lines to be kept.
+// Copying reports whether lines must be kept before they change.
 func (l *LineCopy) Copying() bool { return l != nil && l.from != nil }
 
-// KeepLine copies a line of the arena that is about to change, if it is one of those. There must be
-// lines to be kept.
+// KeepLine copies a line of the arena that is about to change, if the Copy has it.
+// Copying must report true.
 func (l *LineCopy) KeepLine(line uint64) {
 	line -= uint64(l.first)
 	if line >= uint64(len(l.from)) {
@@ -206,7 +202,7 @@ func (l *LineCopy) KeepLine(line uint64) {
 	}
 }
 
-// KeepRange copies lines from to to-1 of the arena, which are about to change.
+// KeepRange copies lines from to to-1 of the arena before they change.
 func (l *LineCopy) KeepRange(from, to int) {
 	if !l.Copying() {
 		return
@@ -243,6 +239,7 @@ func (l *LineCopy) release() {
 		return
 	}
 	l.from, l.kept, l.next = nil, nil, 0
-	// The filter has closed its memory if that fails, and nobody waits for it any more.
+	// Drop fails where the filter has closed its memory, which nothing waits for any
+	// more.
 	_ = l.arena.Unpin()
 }

@@ -19,13 +19,12 @@ import (
 
 // RestoreConfig says what the functions that read snapshots accept.
 type RestoreConfig struct {
-	// Secret is what the snapshot was made under: that of the elements in it, and
-	// of those to come.
+	// Secret is what the digests in the snapshot were made under, and those to come will
+	// be.
 	Secret secret.Secret
 	// Label is that which the snapshot must have.
 	Label string
-	// Memory is what the filter's lines may take at most, in bytes; 0 stands for
-	// 256 MiB.
+	// Memory bounds what the filter's lines take, in bytes; 0 stands for 256 MiB.
 	Memory int
 }
 
@@ -36,7 +35,8 @@ func (c RestoreConfig) memory() uint64 {
 	return uint64(max(0, c.Memory))
 }
 
-// Allow returns an error if so many lines take more than is allowed.
+// Allow returns an error, which wraps engine.ErrMemory, if so many lines take more than
+// Memory.
 func (c RestoreConfig) Allow(lines uint64) error {
 	if lines > c.memory()/layout.LineSize {
 		return fmt.Errorf("%w: the snapshot holds %d lines of %d bytes, at most %d bytes are allowed", engine.ErrMemory, lines, layout.LineSize, c.memory())
@@ -44,14 +44,15 @@ func (c RestoreConfig) Allow(lines uint64) error {
 	return nil
 }
 
-// Reader reads a snapshot. It reads no byte beyond its end.
+// Reader reads a snapshot, and no byte beyond its end.
 type Reader struct {
 	from io.Reader
 	seal hash.Hash
 	buf  []byte
 }
 
-// NewReader reads all that comes before the lines, and sets the fields.
+// NewReader reads all that comes before the lines, and sets the fields. Errors wrap
+// ErrInvalid, or are those of r.
 func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader, error) {
 	if err := checkLabel(c.Label); err != nil {
 		return nil, err
@@ -72,25 +73,29 @@ func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader,
 	case !bytes.Equal(head[24:40], keyCheck(c.Secret)):
 		return nil, fmt.Errorf("%w: made under another key", ErrInvalid)
 	}
-	count := word(headSize/8 - 1)
-	least, most := fields.count()
-	if count < uint64(least) || count > uint64(most) {
-		return nil, fmt.Errorf("%w: %d fields, must be from %d to %d", ErrInvalid, count, least, most)
+	numbers := fields.numbers()
+	if count := word(headSize/8 - 1); count != uint64(len(numbers)) {
+		return nil, fmt.Errorf("%w: %d fields, must be %d", ErrInvalid, count, len(numbers))
 	}
-	words := make([]uint64, count)
+	words := make([]uint64, len(numbers))
 	if err := s.Words(len(words), "header", func(i int, word uint64) { words[i] = word }); err != nil {
 		return nil, err
 	}
-	if err := s.CheckSeal("header"); err != nil {
+	if err := s.checkSeal("header"); err != nil {
 		return nil, err
 	}
 	if label := strings.TrimRight(string(head[40:40+MaxLabel]), "\x00"); label != c.Label {
 		return nil, fmt.Errorf("%w: of elements labelled %q, must be %q", ErrInvalid, label, c.Label)
 	}
-	return s, fields.set(words)
+	for i, word := range words {
+		if !setNumber(numbers[i], word) {
+			return nil, ErrInconsistent
+		}
+	}
+	return s, nil
 }
 
-// read fills b. part names what it reads, for errors.
+// read fills b. part names what b is, for errors.
 func (s *Reader) read(b []byte, part string) error {
 	switch _, err := io.ReadFull(s.from, b); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -139,8 +144,22 @@ func (s *Reader) Lines(lines []layout.Line) error {
 	return nil
 }
 
-// CheckSeal reads a seal, and compares it with that of all that was read.
-func (s *Reader) CheckSeal(part string) error {
+// Load calls read, which reads the rest of a snapshot into f, and then checks the last
+// seal. It returns f, or closes f and returns the error.
+func Load[F io.Closer](in *Reader, f F, read func() error) (F, error) {
+	err := read()
+	if err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
+		f.Close()
+		return *new(F), err
+	}
+	return f, nil
+}
+
+// checkSeal reads a seal, and compares it with that of all that was read.
+func (s *Reader) checkSeal(part string) error {
 	want := s.seal.Sum(nil)
 	got := make([]byte, len(want))
 	if err := s.read(got, "seal of the "+part); err != nil {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/minio/highwayhash"
-
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
+	"github.com/minio/highwayhash"
 )
 
 // A snapshot is a sequence of 64-bit words, little-endian:
@@ -26,28 +26,29 @@ import (
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
 //	2 words: seal of all before
-//	the lines, and what else the filter remembers; of 4096 lines each a bit for each that is
-//	not zero, and these
+//	the lines, 4096 at a time: a bit for each that is not zero, and these
+//	what else the filter remembers
 //	2 words: seal of all before
 //
-// Seals are HighwayHash-128 under a key derived from the secret, and the key check
-// value is that of the word FLOWSNAP alone. So nothing that a snapshot says of lengths
-// is believed before it is known to come from a holder of the secret.
+// A seal is a HighwayHash-128 under a key derived from the secret. The key check value is
+// the seal of the word FLOWSNAP alone. So a reader knows that a snapshot comes from a
+// holder of the secret before it relies on any length in it.
 //
-// The label says what the elements are. A filter knows digests only: restored with those
-// of another key or hash it would silently never match.
+// The label says what the elements are. A filter knows digests only: under another key or
+// hash, a restored filter would silently never match.
 const (
 	magic   = "FLOWSNAP"
 	version = 3
 	// headSize is the size of all before the fields.
 	headSize = 5*8 + MaxLabel + 8
-	// partWords is how many words are turned to bytes at a time.
+	// partWords is how many words are encoded at a time.
 	partWords = 2048
-	// partLines is how many lines go by their bits together.
+	// partLines is how many lines share one run of bits that says which of them are not
+	// zero.
 	partLines = 4096
 )
 
-// MaxLabel is the most bytes that the label of a snapshot has.
+// MaxLabel is the length of the longest label, in bytes.
 const MaxLabel = 64
 
 // checkLabel returns an error if a label does not fit into a snapshot.
@@ -65,7 +66,7 @@ const (
 	Stream Kind = 1 + iota
 	Timed
 	IPv4Rows
-	ScalableBloom
+	_
 	DigestRows
 	SlidingRows
 	Timers
@@ -76,7 +77,7 @@ func newSeal(s secret.Secret) hash.Hash {
 	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
-		panic("engine: " + err.Error()) // only for keys of a wrong size
+		panic("snapshot: " + err.Error()) // only for keys of a wrong size
 	}
 	return h
 }
@@ -88,7 +89,8 @@ func keyCheck(s secret.Secret) []byte {
 	return h.Sum(nil)
 }
 
-// Writer writes a snapshot. After an error it writes nothing more.
+// Writer writes a snapshot, or has a Copy write it later. After an error it writes
+// nothing more.
 type Writer struct {
 	to      io.Writer
 	copy    *Copy // in place of to, if that is one
@@ -98,7 +100,7 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter writes all that comes before the lines.
+// NewWriter writes all that comes before the lines. Errors come from End.
 func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
 	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
 	if s.copy, _ = w.(*Copy); s.copy != nil {
@@ -108,9 +110,9 @@ func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, field
 	head = binary.LittleEndian.AppendUint64(head, uint64(kind))
 	head = append(head, keyCheck(secret)...)
 	head = append(append(head, label...), make([]byte, max(0, MaxLabel-len(label)))...)
-	words := fields.words()
-	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(words))))
-	s.Words(len(words), func(i int) uint64 { return words[i] })
+	numbers := fields.numbers()
+	s.write(binary.LittleEndian.AppendUint64(head, uint64(len(numbers))))
+	s.Words(len(numbers), func(i int) uint64 { return numberWord(numbers[i]) })
 	s.writeSeal()
 	return s
 }
@@ -150,11 +152,20 @@ func (s *Writer) Words(n int, at func(i int) uint64) {
 	}
 }
 
-func (s *Writer) Lines(lines []layout.Line) {
-	if s.copy != nil {
-		s.copy.lines(&LineCopy{lines: lines})
-		return
+// Lines writes lines from to to-1 of an arena. A Copy takes them later, while the filter
+// goes on: then the filter calls the LineCopy before it changes a line. Else that is nil.
+func (s *Writer) Lines(a *layout.Arena, from, to int) *LineCopy {
+	lines := a.Lines()[from:to]
+	if s.copy == nil {
+		s.writeLines(lines)
+		return nil
 	}
+	c := &LineCopy{lines: lines, arena: a, first: from}
+	s.copy.addLines(c)
+	return c
+}
+
+func (s *Writer) writeLines(lines []layout.Line) {
 	for part := range slices.Chunk(lines, partLines) {
 		var used usedLines
 		for i := range part {
@@ -180,23 +191,62 @@ func (u *usedLines) add(line int) {
 	u.count++
 }
 
-// SharedLines writes lines from to to-1 of a filter that keeps those it is about to change for the copy
-// that is returned, nil for none: so they can be copied while the filter goes on.
-func (s *Writer) SharedLines(a *layout.Arena, from, to int) *LineCopy {
-	if s.copy == nil {
-		s.Lines(a.Lines()[from:to])
-		return nil
-	}
-	c := &LineCopy{lines: a.Lines()[from:to], arena: a, first: from}
-	s.copy.lines(c)
-	return c
-}
-
 // End writes the last seal, and returns the first error.
 func (s *Writer) End() error {
 	s.writeSeal()
 	return s.err
 }
 
-// ErrInvalid is what errors about the content of a snapshot, and its label, wrap.
+// ErrInvalid is what errors about the content or the label of a snapshot wrap.
 var ErrInvalid = errors.New("bad snapshot")
+
+// Fields lists the numbers that a filter saves beside its lines, in the order of the
+// file: pointers to integers and flags, and slices of integers. Each number takes a word.
+// One list serves for writing and for reading, so the two cannot differ.
+type Fields []any
+
+// ErrInconsistent is what errors wrap about numbers that no filter has at the same time.
+// It wraps ErrInvalid.
+var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
+
+// numbers returns the numbers one by one.
+func (f Fields) numbers() (all []reflect.Value) {
+	for _, field := range f {
+		v := reflect.Indirect(reflect.ValueOf(field))
+		if v.Kind() != reflect.Slice {
+			all = append(all, v)
+			continue
+		}
+		for i := range v.Len() {
+			all = append(all, v.Index(i))
+		}
+	}
+	return all
+}
+
+func numberWord(v reflect.Value) uint64 {
+	switch {
+	case v.CanInt():
+		return uint64(v.Int())
+	case v.CanUint():
+		return v.Uint()
+	case v.Bool():
+		return 1
+	}
+	return 0
+}
+
+// setNumber reports whether v can hold what was saved.
+func setNumber(v reflect.Value, word uint64) bool {
+	switch {
+	case v.CanInt():
+		v.SetInt(int64(word))
+		return !v.OverflowInt(int64(word))
+	case v.CanUint():
+		v.SetUint(word)
+		return !v.OverflowUint(word)
+	default:
+		v.SetBool(word != 0)
+	}
+	return true
+}

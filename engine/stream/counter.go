@@ -1,16 +1,21 @@
 package stream
 
 import (
+	"context"
+	"io"
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Counter is a Filter as a counter of distinct digests, in a fixed amount of
-// memory however many there are: what was forgotten counts again when it returns.
+// Counter is a Filter as a counter of distinct digests. Its memory is fixed, however many
+// there are: what it forgot counts again when it returns.
 type Counter struct{ filter *Filter }
 
 var _ engine.Counter[digest.Digest] = (*Counter)(nil)
@@ -24,14 +29,14 @@ func NewCounter(c Config) (*Counter, error) {
 	return &Counter{s}, nil
 }
 
-// TestAndSet is as Counter says, up to the filter's errors.
+// TestAndSet is as engine.Counter says, up to the filter's errors.
 func (c *Counter) TestAndSet(seen []uint64, d []digest.Digest) { c.filter.TestAndSet(seen, d) }
 
-// Counts is as Counter says. Low is how many elements the cells that are occupied must
-// come from, of which queues have any number for one. High is how many were not taken for seen, as each distinct one was once,
-// and how many may have been taken for it wrongly, at FPRBound for all of the stream.
-// Distinct is that at the present rate, which is too high by what was forgotten and
-// returned; with rows nothing was while Evicted is 0.
+// Counts is as engine.Counter says. Low is how many elements the occupied cells must come
+// from; with queues an element may have any number of cells. High is how many elements
+// were not taken for seen, and how many more may have been taken for seen wrongly at
+// FPRBound. Distinct adds those at the present rate. It is too high by what was forgotten
+// and returned; with rows that is nothing while Evicted is 0.
 func (c *Counter) Counts() engine.Counts {
 	s := c.filter.Stats()
 	noticed := s.Elements - s.Seen
@@ -43,10 +48,10 @@ func (c *Counter) Counts() engine.Counts {
 	}
 }
 
-// MemoryFor is as Sized says: it does not depend on the number.
+// MemoryFor is as engine.Sized says. It does not depend on the number.
 func (c *Counter) MemoryFor(uint64) int { return c.filter.Stats().MemoryBytes }
 
-// Populate is as Sized says.
+// Populate is as engine.Sized says.
 func (c *Counter) Populate() {
 	arena := c.filter.arena
 	arena.Populate(0, len(arena.Lines()))
@@ -64,8 +69,8 @@ func (c *Counter) least(s Stats) uint64 {
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
 }
 
-// missedBeside returns how many distinct elements are taken for seen beside so many
-// that are not, at a false positive rate, and seen at most.
+// missedBeside returns how many distinct elements are taken for seen beside so many that
+// are not, at a false positive rate, and seen at most.
 func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 	if rate >= 1 {
 		return float64(seen)
@@ -75,3 +80,56 @@ func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 
 // Close is as Counter says.
 func (c *Counter) Close() error { return c.filter.Close() }
+
+// Packets is a Filter as a packet filter without a window. It ignores the times and the
+// points of packets.
+type Packets struct{ filter *Filter }
+
+var _ engine.PacketFilter = (*Packets)(nil)
+
+// NewPackets makes the filter. With the methods of rows an FPR of 0 stands for
+// engine.DefaultFPR, as with other packet filters, unless a Shape is given. With the
+// other methods it stands for what Config says. Errors are those of New.
+func NewPackets(c Config) (*Packets, error) {
+	if i := methodIndex(c.Method); c.FPR == 0 && c.Shape == "" && i >= 0 && methodTable[i].rows {
+		c.FPR = engine.DefaultFPR
+	}
+	s, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Packets{s}, nil
+}
+
+// TestAndSet implements engine.PacketFilter.
+func (f *Packets) TestAndSet(seen []uint64, d []digest.Digest, _ []int64, _ []uint32) {
+	f.filter.TestAndSet(seen, d)
+}
+
+// Stats implements engine.PacketFilter. It suggests no memory, as these filters forget in
+// any memory.
+func (f *Packets) Stats() engine.PacketStats {
+	s := f.filter.Stats()
+	return engine.PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
+}
+
+// Populate has the system back all memory now. It returns the error of ctx, if that ends
+// before.
+func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx, f.filter.arena) }
+
+// Close implements engine.PacketFilter.
+func (f *Packets) Close() error { return f.filter.Close() }
+
+// Snapshot is as Filter.Snapshot.
+func (f *Packets) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	return f.filter.Snapshot(w, secret, label)
+}
+
+// RestorePackets is as Restore, for what Packets.Snapshot wrote.
+func RestorePackets(r io.Reader, c snapshot.RestoreConfig) (*Packets, error) {
+	s, err := Restore(r, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Packets{s}, nil
+}

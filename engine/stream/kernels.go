@@ -10,8 +10,8 @@ import (
 
 // methodKernel is a method's kernel.
 type methodKernel interface {
-	// test handles elements, of which the first has the number position in the stream.
-	// It sets the words of seen that cover them.
+	// testAndSet handles elements, the first of which has the number position in the
+	// stream. It sets the words of seen that cover them.
 	testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64)
 	// bytes returns the size of what the kernel holds.
 	bytes() int

@@ -22,7 +22,7 @@ const (
 	familyCells
 )
 
-// methodTable are the methods of a Filter. Their places are what snapshots have.
+// methodTable are the methods of a Filter. Snapshots have their places here.
 var methodTable = []struct {
 	name     string
 	eviction line.Eviction     // of rows
@@ -48,11 +48,11 @@ func Methods() []string {
 	return names
 }
 
-// IsMethod says whether New knows a method of that name.
+// IsMethod reports whether New knows a method of that name.
 func IsMethod(name string) bool { return name != "" && methodIndex(name) >= 0 }
 
-// methodIndex returns the place of a method in methodTable, or -1 if there is none
-// of that name. "" stands for the first.
+// methodIndex returns the place of a method in methodTable, or -1 if there is none of
+// that name. "" stands for the first.
 func methodIndex(name string) int {
 	if name == "" {
 		return 0
@@ -66,13 +66,13 @@ type Shape struct {
 	layout.RowShape
 }
 
-// FPR returns what an element that never came is taken for seen with at most, in such a
-// row: c / (2^w - 1) for c cells of w bits.
+// FPR bounds the probability that such a row takes an element that never came for seen: c
+// / (2^w - 1) for c cells of w bits.
 func (s Shape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
 
-// Shapes returns the shapes of rows, those that miss fewest elements at equal
-// memory first, and so with falling bounds of the false positive rate. New takes
-// the first one that keeps the rate asked for.
+// Shapes returns the shapes of rows. Those that miss fewest elements at equal memory come
+// first, so the bounds of the false positive rate fall. New takes the first shape that
+// keeps the rate.
 func Shapes() []Shape { return slices.Clone(shapeTable) }
 
 var shapeTable = []Shape{
@@ -87,12 +87,12 @@ const (
 	// defaultRowFPR chooses rows of 4x16.
 	defaultRowFPR    = 1e-4
 	defaultStableFPR = 0.01
-	// defaultParts is what the papers find best for the filters of bits that keep
-	// no chosen rate.
+	// defaultParts is the K that the papers find best for filters of bits that keep no
+	// chosen rate.
 	defaultParts = 2
 )
 
-// parameters is all that makes a filter what it is, but the number of workers.
+// parameters is all that makes a filter what it is.
 type parameters struct {
 	method int // of methodTable
 	shape  layout.RowShape
@@ -132,8 +132,8 @@ func chooseParameters(c Config) (parameters, error) {
 	return p, err
 }
 
-// Complete returns the configuration with all that New chooses, and the rate that the
-// filter never exceeds as its FPR. Errors are those of New, without the workers'.
+// Complete returns the configuration with all that New chooses. Its FPR is the rate that
+// the filter never exceeds. Errors are those of New, without layout.NewArena's.
 func (c Config) Complete() (Config, error) {
 	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
 	p, err := chooseParameters(c)
@@ -153,7 +153,7 @@ func (c Config) Complete() (Config, error) {
 	return c, nil
 }
 
-// refuseForeign returns an error about a parameter that the method does not have.
+// refuseForeign returns an error if a parameter is set that the method does not have.
 func (p *parameters) refuseForeign(c Config) error {
 	rows, stable := p.family() == familyRows, c.Method == "sbf"
 	for _, v := range []struct {
@@ -172,8 +172,7 @@ func (p *parameters) refuseForeign(c Config) error {
 	return nil
 }
 
-// chooseShape takes the shape that misses fewest elements among those that keep the
-// rate.
+// chooseShape takes the first shape that keeps the rate.
 func (p *parameters) chooseShape(c Config) error {
 	limit := c.FPR
 	if limit == 0 && c.Shape == "" {
@@ -246,8 +245,8 @@ func (p *parameters) cellBits() int {
 	return 4
 }
 
-// lineCells returns how many cells a line has: of bits, those that its K equal parts
-// take.
+// lineCells returns how many cells a line has. Bits that its K equal parts leave over do
+// not count.
 func (p *parameters) lineCells() int {
 	cells := 8 * layout.LineSize / p.cellBits()
 	switch p.family() {
@@ -259,7 +258,7 @@ func (p *parameters) lineCells() int {
 	return cells
 }
 
-// newKernel makes a worker's kernel.
+// newKernel makes the kernel of the method.
 func (p *parameters) newKernel() methodKernel {
 	method := methodTable[p.method]
 	switch p.family() {
@@ -270,14 +269,14 @@ func (p *parameters) newKernel() methodKernel {
 	default:
 		rule, err := line.NewCellRule(p.cells())
 		if err != nil {
-			panic("engine: " + err.Error()) // only for parameters that check lets through
+			panic("stream: " + err.Error()) // chooseParameters has checked them
 		}
 		return &cellKernel{rule: *rule}
 	}
 }
 
-// cells returns the parameters of cell lines. Hits decrement as misses do, as the
-// bound is one for all streams only so.
+// cells returns the parameters of cell lines. Hits decrement as misses do: else the bound
+// would not hold for all streams.
 func (p *parameters) cells() line.CellParams {
 	return line.CellParams{Bits: p.cellBits(), Max: p.max, K: p.k, MissP: p.p, HitP: p.p}
 }

@@ -23,24 +23,23 @@ func (s *savedState) fields() snapshot.Fields {
 	}
 }
 
-// Snapshot writes all that the filter remembers. A filter that Restore makes of it
-// goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. The label says what the elements are, as their key and
-// digest ("flow, aes"), in MaxLabel bytes at most; a filter can only
-// be restored with the same label. Errors are those of w, or wrap ErrInvalid for a label
-// that does not fit. It panics after Close.
+// Snapshot writes all that the filter remembers. The filter that Restore returns
+// continues with the same verdicts. secret is what the digests were made under; it seals
+// the snapshot. label says what the elements are, such as "flow, aes", in at most
+// snapshot.MaxLabel bytes. A filter can only be restored with the same label. Errors are
+// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("Stream.Snapshot", s.arena)
+	mem.CheckOpen("stream: Filter.Snapshot", s.arena)
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
-	s.copying = out.SharedLines(s.arena, 0, s.params.lines)
+	s.copying = out.Lines(s.arena, 0, s.params.lines)
 	return out.End()
 }
 
-// Restore makes the filter that Snapshot wrote. It reads nothing behind the
-// snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another version,
-// kind or label or made under another key, ErrMemory if it takes more memory than c
-// allows, or are those of r and of layout.NewArena.
+// Restore reads the filter that Filter.Snapshot wrote, and nothing behind it. Errors wrap
+// snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version, kind or
+// label, or made under another key. They wrap engine.ErrMemory if it takes more memory
+// than c allows. Others are those of r and of layout.NewArena.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 	var saved savedState
 	in, err := snapshot.NewReader(r, snapshot.Stream, c, saved.fields())
@@ -54,22 +53,15 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.Lines(s.arena.Lines())
-	if err == nil {
-		err = in.CheckSeal("lines")
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
 	s.elements, s.seen = saved.elements, saved.seen
 	s.kernel.restore(saved.kernelCounts)
-	return s, nil
+	return snapshot.Load(in, s, func() error { return in.Lines(s.arena.Lines()) })
 }
 
-// check returns an error unless there is a filter with such fields, which c allows.
+// check returns an error unless New could have made a filter with such fields, and c
+// allows it.
 func (s *savedState) check(c snapshot.RestoreConfig) error {
-	// What chooseParameters never chooses does not fit one of these.
+	// The largest value that chooseParameters chooses for K, P or Max.
 	const most = layout.MaxCellK * 64
 	for _, v := range []struct {
 		name        string
@@ -98,8 +90,8 @@ func (s *savedState) check(c snapshot.RestoreConfig) error {
 	return nil
 }
 
-// config returns the configuration of which chooseParameters makes the parameters again, if it
-// can: so they are checked as those of New are.
+// config returns the configuration from which chooseParameters makes the parameters
+// again. So they are checked as those of New are.
 func (s *savedState) config() Config {
 	c := Config{Method: methodTable[s.method].name, Memory: s.lines * layout.LineSize}
 	switch {

@@ -12,44 +12,42 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ExactConfig configures NewExact; the fields are those of
-// TimedConfig.
+// ExactConfig configures NewExact. The fields are those of TimedConfig.
 type ExactConfig struct {
 	Window  Window
 	Refresh bool
 	Across  bool
-	// Memory is how many bytes all elements may take before those that lie back are
-	// forgotten; 0 stands for layout.MemoryBudget.
-	Memory int
+	// memory is how many bytes all elements may take before old ones are forgotten. 0
+	// stands for layout.MemoryBudget.
+	memory int
 }
 
 const (
-	// pruneSpan is how many stream positions an element is remembered for at
-	// least, however its time looks. Pruning looks back twice as far.
+	// pruneSpan is for how many stream positions an element is remembered at least,
+	// whatever its time. Pruning samples twice as many.
 	pruneSpan   = 1 << 16
 	sampleEvery = 1 << 8
 	samples     = 2 * pruneSpan / sampleEvery
 )
 
-// Exact is the packet filter that remembers whole digests: method exact,
-// and the measure for Timed. Its memory follows the traffic.
+// Exact is the packet filter that remembers whole digests: method exact, and the
+// reference for Timed. Its memory follows the traffic.
 //
-// It holds, for each digest, the time and the point of the element that was
-// kept last, and takes an element for a copy if that one is at most the window
-// away, before or after (time windows), or at most so many positions back
-// (count windows), or there at all (no window); with Across, only if it was
-// seen at another point. A copy leaves it as it is; with Refresh the later of
-// both times is kept. Elements without a time are neither copies nor
-// remembered in a time window.
+// It holds the time and the point of the element of each digest that was kept last. An
+// element is a copy if that one is at most the window away, before or after (windows of
+// time), at most so many positions back (windows of packets), or there at all (no
+// window). With Across it must also have been seen at another point. A copy changes
+// nothing; with Refresh the later of both times is kept. In a window of time, elements
+// without a time are neither copies nor remembered.
 //
-// In time windows nothing is forgotten while all takes less than Memory, so it is exact
-// whatever the order of times. Beyond, whenever the number of elements has doubled, those
-// are forgotten that are not likely to be copied any more. That is judged by the times of every 256th
-// of the last 131,072 elements, without the sixteenth part that is earliest and the one
-// that is latest: what lies more than twice the window outside of these times, and more
-// than 65,536 elements back, is forgotten. Elements whose times go back to before that are
-// counted (PacketStats). In count windows it is certain what can no longer be copied.
-// Without a window nothing is ever forgotten.
+// In windows of time nothing is forgotten while all fits into layout.MemoryBudget, so the
+// filter is exact whatever the order of times. Beyond that, whenever the number of
+// elements has doubled, it forgets those that are not likely to be copied any more. It
+// samples the times of every 256th of the last 131,072 elements, and leaves out the
+// earliest and the latest sixteenth. What lies more than two windows outside of these
+// times, and more than 65,536 elements back, is forgotten. PacketStats counts elements
+// whose times go back to before that. In windows of packets it forgets only what can no
+// longer be copied. Without a window it forgets nothing.
 type Exact struct {
 	cfg      ExactConfig
 	kept     map[digest.Digest]keptElement
@@ -75,11 +73,11 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
 	}
-	if cfg.Memory == 0 {
-		cfg.Memory = layout.MemoryBudget()
+	if cfg.memory == 0 {
+		cfg.memory = layout.MemoryBudget()
 	}
 	e := &Exact{cfg: cfg, kept: make(map[digest.Digest]keptElement), budget: 4 * pruneSpan}
-	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.Memory {
+	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.memory {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget
@@ -87,12 +85,13 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	return e, nil
 }
 
-// exactEntry is what an element takes in the map: its digest, and what is remembered of it.
+// exactEntry is what an element takes in the map: its digest, and what is remembered of
+// it.
 const exactEntry = 16 + 24
 
-// TestAndSet implements PacketFilter.
+// TestAndSet implements engine.PacketFilter.
 func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	checkPacketArguments("ExactWindow.TestAndSet", seen, d, times, points, e.cfg.Across)
+	checkPacketArguments("Exact.TestAndSet", seen, d, times, points, e.cfg.Across)
 	clear(seen[:(len(d)+63)/64])
 	for i := range d {
 		now := keptElement{time: times[i], position: e.position}
@@ -136,7 +135,7 @@ func (e *Exact) testAndSetOne(d digest.Digest, now keptElement) (isCopy bool) {
 	return isCopy
 }
 
-// within says whether two times are at most the window apart.
+// within reports whether two times are at most the window apart.
 func (e *Exact) within(a, b int64) bool {
 	if e.cfg.Window.None {
 		return true
@@ -149,7 +148,7 @@ func (e *Exact) windowSize() int64 {
 	return max(int64(e.cfg.Window.Duration), e.cfg.Window.Packets)
 }
 
-// prune forgets what no element is likely to copy any more.
+// prune forgets elements that are not likely to be copied any more.
 func (e *Exact) prune() {
 	e.peak = max(e.peak, len(e.kept))
 	switch {
@@ -164,8 +163,8 @@ func (e *Exact) prune() {
 	e.pruneAt = max(2*len(e.kept), e.budget)
 }
 
-// pruneTimes forgets elements by their times. What lies earlier than most of the stream is
-// forgotten up to there, and if time went back, as far as it had come before.
+// pruneTimes forgets elements by their times, and notes up to which time: that of the
+// earliest usual element, or how far time had come before it went back.
 func (e *Exact) pruneTimes() {
 	first, last := e.timesWorthKeeping()
 	earlier, later := false, false
@@ -185,8 +184,8 @@ func (e *Exact) pruneTimes() {
 	}
 }
 
-// timesWorthKeeping returns between which times elements are worth keeping: those that most
-// of the stream has now, and two windows more on both sides, as far as times go.
+// timesWorthKeeping returns between which times elements are kept: the usual ones, and
+// two windows more on both sides, without overflow.
 func (e *Exact) timesWorthKeeping() (first, last int64) {
 	first, last = e.usualTimes()
 	for range 2 {
@@ -196,7 +195,8 @@ func (e *Exact) timesWorthKeeping() (first, last int64) {
 	return first, last
 }
 
-// usualTimes returns between which times most of the last elements are.
+// usualTimes returns between which times the last elements lie, without the earliest and
+// the latest sixteenth.
 func (e *Exact) usualTimes() (first, last int64) {
 	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
 	if len(times) == 0 {
@@ -206,20 +206,21 @@ func (e *Exact) usualTimes() (first, last int64) {
 	return times[outer], times[len(times)-1-outer]
 }
 
-// usualEnd returns a time that the last elements do not go beyond, but for clocks that are
-// wrong: where they are evenly spread, the part that most leaves out takes half as long.
+// usualEnd returns a time after the last elements whose clocks are right. Where they are
+// evenly spread, the sixteenth that usualTimes leaves out takes half as long as what is
+// added.
 func (e *Exact) usualEnd() int64 {
 	first, last := e.usualTimes()
 	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))
 }
 
-// Stats implements PacketFilter. MemoryBytes is an estimate, for the greatest
-// number of elements. It suggests no memory: none can be given to a run.
+// Stats implements engine.PacketFilter. MemoryBytes is an estimate, for the greatest
+// number of elements. Stats suggests no memory, as none can be configured.
 func (e *Exact) Stats() engine.PacketStats {
 	return engine.PacketStats{Method: "exact", MemoryBytes: mem.MapBytes(max(e.peak, len(e.kept)), exactEntry), Late: e.late.stats(1, 1)}
 }
 
-// Close implements PacketFilter.
+// Close implements engine.PacketFilter.
 func (e *Exact) Close() error {
 	e.peak = max(e.peak, len(e.kept))
 	e.kept = nil

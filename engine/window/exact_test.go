@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestExactWindowPrunes compares a filter that prunes with one that never
-// does, on a stream that is out of order by twice the window.
+// TestExactWindowPrunes compares a filter that prunes with one that never does, on a
+// stream that is out of order by twice the window.
 func TestExactWindowPrunes(t *testing.T) {
 	for _, text := range []string{"1ms", "n:5000"} {
 		rng := rand.New(rand.NewPCG(17, 17))
@@ -43,8 +43,8 @@ func TestExactWindowPrunes(t *testing.T) {
 	}
 }
 
-// Where time goes back, nothing is forgotten as long as there is memory. Beyond that what was
-// forgotten is counted, and nothing else is missed.
+// Where time goes back, nothing is forgotten as long as there is memory. Beyond that what
+// was forgotten is counted, and nothing else is missed.
 func TestExactWindowGoesBack(t *testing.T) {
 	const n = 6 * pruneSpan
 	s := uniquePackets(n, 1000)

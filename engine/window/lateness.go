@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// lateSegments is how many parts lateness divides as many kept elements into as a filter has
-	// lines. When so many were kept after it, an element is forgotten with a probability of
-	// 6e-4 (theory.PoissonTail), and more after more.
+	// lateSegments is how many parts lateness looks back on. Together they have as many
+	// kept elements as the filter has lines. An element is forgotten after so many with a
+	// probability of 6e-4 (theory.PoissonTail), which rises from there.
 	lateSegments = 16
 	// leastSegment is the shortest part.
 	leastSegment = 64
-	// lateElement is the memory for each element, in bytes, in which few are forgotten however
-	// late the others are: two lines.
+	// lateElement is the memory for each element, in bytes, that forgets few however late
+	// others are: two lines.
 	lateElement = 2 * layout.LineSize
-	// lateSample is how many elements one is looked at of.
+	// lateSample is how many elements one sample stands for.
 	lateSample = 64
 )
 
-// lateness tells which elements come so late that what they could be copies of is
-// forgotten: time went back, as it does where a file holds two captures one behind the other.
+// lateness tells which elements come so late that their originals may be forgotten. Time
+// goes back so where a file holds two captures one behind the other.
 //
-// It keeps the least time of each of the last parts of the stream. What was kept before
-// them is forgotten up to the greatest of their least times: one clock that is wrong makes
-// the least time of a part wrong at most in the direction that does no harm.
+// It keeps the least time of each of the last parts of the stream. Elements up to the
+// greatest least time of the parts before them count as forgotten. One wrong clock can
+// only make the least time of a part too low, which does no harm.
 type lateness struct {
 	window    int64
 	length    uint64 // of a part, in kept elements
@@ -71,13 +71,13 @@ func (l *lateness) sample(tick int64, kept uint64) {
 	l.low, l.kept = math.MaxInt64, 0
 }
 
-// forget enters that elements up to a time are forgotten.
+// forget notes that elements up to a time are forgotten.
 func (l *lateness) forget(t int64) { l.forgotten = max(l.forgotten, t) }
 
-// before returns the time before which all is more than the window before t.
+// before returns t minus the window, without overflow.
 func (l *lateness) before(t int64) int64 { return max(t, layout.NoTick+l.window) - l.window }
 
-// grow makes parts longer by a factor, for as many more lines.
+// grow makes parts longer by the factor by which the lines became more.
 func (l *lateness) grow(factor int) {
 	l.length *= uint64(factor)
 	n := 0
@@ -92,8 +92,7 @@ func (l *lateness) grow(factor int) {
 	l.closed = n
 }
 
-// count counts the late ones of some elements, from number position on, of those that were
-// kept.
+// count counts the late ones among kept elements. The first element has number position.
 func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	before := l.before(l.forgotten)
 	for i, tick := range ticks {
@@ -107,13 +106,13 @@ func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	}
 }
 
-// passed reports whether all of a part was later than a time by more than three windows.
+// passed reports whether a whole part was later than t by more than three windows.
 func (l *lateness) passed(t int64) bool {
 	return l.reached > t && (uint64(l.reached)-uint64(t))/3 > uint64(l.window)
 }
 
-// stats returns what was found of late elements, with ticks of so many nanoseconds. Enough
-// memory is what gives each element that was kept so many bytes.
+// stats describes the late elements, for ticks of so many nanoseconds. It suggests so
+// many bytes for each kept element.
 func (l *lateness) stats(tick uint64, element int) engine.LateStats {
 	if l.late == 0 {
 		return engine.LateStats{}

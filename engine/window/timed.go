@@ -17,18 +17,18 @@ import (
 type TimedConfig struct {
 	Window Window
 	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
-	// takes DefaultMemory for the window, and layout.MemoryBudget as Limit.
+	// stands for DefaultMemory of the window, with layout.MemoryBudget as Limit.
 	Memory int
-	// Limit is up to how many bytes the filter may grow where the traffic wants more than
-	// Memory. What is not more than that keeps it as it is, as does a filter without a window.
+	// Limit is how many bytes the filter may grow to where the traffic needs more than
+	// Memory. A filter whose Limit is not above its Memory, or without a window, does not
+	// grow.
 	Limit int
-	// FPR bounds the probability that an element without a twin is taken for a
-	// copy; 0 stands for 1e-9. It buys bits of the fingerprint with bits of the
-	// time where the usual 40 (36 with Across) are not enough.
+	// FPR bounds the probability that an element without a twin is taken for a copy; 0
+	// stands for engine.DefaultFPR. Where the usual 40 bits of fingerprint (36 with
+	// Across) are not enough, the time gives up bits for it.
 	FPR float64
-	// Refresh makes a copy renew the memory of the element that it copies, so
-	// the window slides: a repeat that comes often enough is never let through
-	// again.
+	// Refresh makes a copy renew the memory of the element that it copies. So the window
+	// slides: a repeat that comes often enough is never let through again.
 	Refresh bool
 	// Across makes only elements seen at another point copies.
 	Across bool
@@ -40,41 +40,36 @@ const (
 	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
-	// chunkElements is how many elements are turned to ticks at a time: whole words of verdicts,
-	// and a buffer that stays in the first-level cache.
+	// chunkElements is how many elements are turned into ticks at a time: whole words of
+	// verdicts, and a buffer that stays in the first-level cache.
 	chunkElements = 1024
 )
 
-// Timed is the packet filter of bounded memory: rows of fingerprints with the
-// times at which they were kept, all that an element touches in one 64-byte
-// line (asm.TestAndSetTimed has the layout). It answers what Exact
-// answers, with these differences:
+// Timed is the packet filter of bounded memory: rows of fingerprints with the times at
+// which they were kept. All that an element touches is in one line of 64 bytes (see
+// line.TestAndSetTimed). It answers what Exact answers, with these differences:
 //
-//   - A line holds 6 elements. A seventh pushes the oldest out: PacketStats
-//     says how often that was too early. Such an element's copies are let
-//     through, never the other way round. A filter that may grow does so before
-//     that.
-//   - What lies longer back than the window is forgotten sooner or later. Where
-//     time goes back to before that, copies are let through: PacketStats says
-//     how many elements came so late.
-//   - Two elements with the same line and fingerprint are taken for equal: an
-//     element without a twin is taken for a copy with a probability of at
-//     most 6 * 2^-40 = 5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across, if the
-//     window covers all that its line holds.
-//   - Time runs in ticks of a millionth of the window, but 1 to 256 ns, or up
-//     to twice that if only that divides the window. Windows to 1 ms are
-//     exact. With others an element at the window's edge may be a copy up to
-//     one tick too late where the window is a whole number of ticks, as those
-//     that people write are, and up to two ticks in others. Never is one
-//     within the window missed for that. Times that are multiples of a longer
-//     unit, as the microseconds of most files, are compared exactly. Count
-//     windows are exact.
+//   - A line holds 6 elements. A seventh evicts the oldest: PacketStats says how often
+//     that was too early. Copies of such an element are let through; no other element is
+//     removed for it. A filter that may grow does so before that.
+//   - What is older than the window is forgotten sooner or later. Where time goes back to
+//     before that, copies are let through: PacketStats says how many elements came so
+//     late.
+//   - Two elements with the same line and fingerprint are taken for equal. So an element
+//     without a twin is taken for a copy with a probability of at most 6 * 2^-40 =
+//     5.5e-12, or 6 * 2^-36 = 8.7e-11 with Across.
+//   - Time runs in ticks of a millionth of the window, from 1 to 256 ns, or up to twice
+//     that if only that divides the window. Windows up to 1 ms and windows of packets are
+//     exact. Longer windows may be up to one tick too long where they are a whole number
+//     of ticks, as those that people write are, and else up to two. They are never too
+//     short. Times that are multiples of a longer unit, such as the microseconds of most
+//     files, are compared exactly.
 //
-// Elements may come in any order, and wild times cost nothing: each is judged
-// by its own distance to its twin. Elements without a time are neither copies
-// nor remembered in a time window, and elements like all others in the other
-// two. Without a window (None) all that fits is remembered, and what was seen
-// least recently is what makes room.
+// Elements may come in any order, and wild times cost nothing, as only the distance
+// between an element and its twin counts. In a window of time, elements without a time
+// are neither copies nor remembered. In a window of packets and without a window (None)
+// they are elements like all others. Without a window the filter remembers all that fits,
+// and evicts what was seen least recently.
 type Timed struct {
 	arena      *layout.Arena
 	lines      int
@@ -136,12 +131,11 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	return t, nil
 }
 
-// Populate has the system hand over all memory now, which it otherwise does a page
-// at a time when they are first used. It returns the error of ctx, if that ends before.
+// Populate has the system back all memory now. Otherwise it does so page by page, at the
+// first use of each. It returns the error of ctx, if that ends before.
 func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.arena) }
 
-// ticksOf returns the length of a tick, in the window's unit, and the window in
-// ticks.
+// ticksOf returns the length of a tick, in the window's unit, and the window in ticks.
 func ticksOf(w Window, tickBits uint) (tick, window int64) {
 	if w.Packets > 0 {
 		return tickLength(w.Packets, tickBits, 1)
@@ -150,9 +144,9 @@ func ticksOf(w Window, tickBits uint) (tick, window int64) {
 	return tickLength(size, tickBits, leastTick(size))
 }
 
-// cellShape divides the bits of a cell so that the false positive rate is
-// kept. Without a window a copy always moves to the front, which changes no
-// verdict and lets what is seen again stay.
+// cellShape divides the bits of a cell so that the filter keeps its false positive rate.
+// Without a window a copy always moves to the front: that changes no verdict, and what is
+// seen again stays.
 func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 	p := line.TimedParams{FPBits: fpBits, Refresh: cfg.Refresh || cfg.Window.None, Across: cfg.Across}
 	if cfg.Across {
@@ -173,15 +167,15 @@ func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 	return p, nil
 }
 
-// timedFPR bounds the probability that one of the cells of a line holds the
-// fingerprint of an element that was never seen.
+// timedFPR bounds the probability that one of the cells of a line holds the fingerprint
+// of an element that was never seen.
 func timedFPR(bits uint) float64 {
 	return layout.TimedCells / float64(uint64(1)<<bits)
 }
 
-// TestAndSet implements PacketFilter. It does not allocate.
+// TestAndSet implements engine.PacketFilter. It does not allocate.
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("Timed.TestAndSet", t.arena)
+	mem.CheckOpen("window: Timed.TestAndSet", t.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
 	t.copying.Keep(d)
 	for from, n := 0, 0; from < len(d); from += n {
@@ -202,7 +196,7 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 	}
 }
 
-// test handles a piece of the stream.
+// testAndSetChunk handles a chunk of the stream.
 func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64, points []uint32) {
 	if !t.started {
 		t.start(ticks)
@@ -220,7 +214,8 @@ func (t *Timed) testAndSetChunk(seen []uint64, d []digest.Digest, ticks []int64,
 	}
 }
 
-// start puts the first element that has a time into the middle of its era.
+// start chooses the origin so that the first element with a time lies in the middle of
+// its era.
 func (t *Timed) start(ticks []int64) {
 	for _, tick := range ticks {
 		if tick != layout.NoTick {
@@ -249,7 +244,7 @@ func (t *Timed) toTicks(times []int64) []int64 {
 	return ticks
 }
 
-// Stats implements PacketFilter.
+// Stats implements engine.PacketFilter.
 func (t *Timed) Stats() engine.PacketStats {
 	s := engine.PacketStats{
 		Method:       "timed",
@@ -265,7 +260,7 @@ func (t *Timed) Stats() engine.PacketStats {
 	return s
 }
 
-// Close implements PacketFilter.
+// Close implements engine.PacketFilter.
 func (t *Timed) Close() error {
 	return errors.Join(t.arena.Close(), t.growth.close())
 }

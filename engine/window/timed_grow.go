@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// growLoad is how many live elements a line may have on average, as 1/growLoad, before
-	// there is a reason to grow, and growLead on how many elements a line come until it does: at a
-	// quarter, one element in four million pushes out a live one (see spareLoad).
+	// A filter decides to grow when it holds more than 1/growLoad live elements a line,
+	// and grows growLead elements later. At a quarter, one element in four million evicts
+	// a live one (see spareLoad).
 	growLoad = 8
-	// growFactor is by how much a filter grows that is small. A large one, from largeLines on,
-	// is doubled: it fills more slowly, and its memory costs more.
+	// growFactor is the factor by which a small filter grows. A large one, from
+	// largeLines on, doubles: it fills more slowly, and its memory costs more.
 	growFactor = 4
 	largeLines = 32 << 20 / layout.LineSize
-	// maxOlder bounds how many filters may stand beside the present one.
+	// maxOlder bounds how many older filters there are beside the current one.
 	maxOlder = 12
 )
 
-// growth is how a filter without a fixed memory follows the traffic. When an eighth of an
-// element a line is live, a larger filter begins, and the one before stands beside it, to be
-// looked up only, until all in it lies windows back, or so much was kept since that it
-// counts as forgotten (lateness). See asm.TestAndSetTimedAround.
+// growth lets a filter follow the traffic. When an eighth of an element a line is live, a
+// larger arena takes its place. The older one is only looked up
+// (line.TestAndSetTimedAround), until all in it is windows old, or until so much was kept
+// since that it counts as forgotten (lateness).
 //
-// Both happen at positions in the stream, some elements after their reason is known: so
-// neither batches nor workers change verdicts, and the memory is populated meanwhile.
+// Both happen at positions in the stream, some elements after the decision. So verdicts
+// do not depend on batches or workers, and the memory is populated meanwhile.
 type growth struct {
 	limit int    // what all lines may take, in bytes; 0 for a filter that does not grow
 	at    uint64 // where the next filter begins, or 0
@@ -40,14 +40,15 @@ type growth struct {
 	whenReady bool
 }
 
-// olderArena is the memory of a filter before the present one.
+// olderArena is an arena before the current one.
 type olderArena struct {
 	arena *layout.Arena
 	since int64  // the time that the stream had reached when it became older
 	kept  uint64 // how many elements had been kept by then
 }
 
-// preparedArena is memory that is being prepared: arena and err are for when done is closed.
+// preparedArena is memory that is being prepared. arena and err are valid once done is
+// closed.
 type preparedArena struct {
 	stop  context.CancelFunc
 	done  chan struct{}
@@ -55,7 +56,7 @@ type preparedArena struct {
 	err   error
 }
 
-// prepareArena has memory made and populated.
+// prepareArena allocates and populates memory in the background.
 func prepareArena(lines int) *preparedArena {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &preparedArena{stop: stop, done: make(chan struct{})}
@@ -68,7 +69,7 @@ func prepareArena(lines int) *preparedArena {
 	return n
 }
 
-// ready reports whether nobody has to wait for the memory.
+// ready reports whether the memory is prepared.
 func (n *preparedArena) ready() bool {
 	select {
 	case <-n.done:
@@ -91,17 +92,18 @@ func (n *preparedArena) close() error {
 	return n.arena.Close()
 }
 
-// GrowWhenReady has the filter grow when the larger memory is there, where it would
-// otherwise wait for that at a certain element. What it forgets then depends on how fast
-// memory comes, so this is for streams that do not wait either.
+// GrowWhenReady has the filter grow once the larger memory is prepared. Without it, the
+// filter grows at a fixed element, and waits there for the memory. What it forgets then
+// depends on how fast the system gives memory, so this is for streams that cannot wait,
+// such as live traffic.
 func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
 
-// growLead returns how many elements a filter of so many lines takes between the reason to
-// grow and growing: a multiple of 64. At two million elements a second that is as long as
-// populating twice the memory takes, at 4 GB/s.
+// growLead returns how many elements a filter of so many lines takes between the decision
+// to grow and growing, a multiple of 64. At two million elements a second that is as long
+// as it takes to populate twice the memory at 4 GB/s.
 func growLead(lines int) int { return max(64, lines/8) &^ 63 }
 
-// close gives all memory back that is not that of the present filter.
+// close returns all memory but that of the current arena.
 func (g *growth) close() error {
 	err := g.next.close()
 	for i := range g.older {
@@ -131,7 +133,8 @@ func (t *Timed) factor() int {
 	return max(1, min(most, (g.limit-g.bytes()-now)/now))
 }
 
-// planGrowth notes where the filter grows, and where the oldest ends, once there is a reason.
+// planGrowth notes where the filter grows, and where the oldest arena ends, once there is
+// a reason.
 func (t *Timed) planGrowth() {
 	g, m := &t.growth, &t.workingSet
 	lead := uint64(growLead(t.lines))
@@ -148,8 +151,8 @@ func (t *Timed) planGrowth() {
 	}
 }
 
-// nextChunk returns how many of the next n elements are handled at a time: not more than there
-// are lines (see unusual), and none behind a change of the filter.
+// nextChunk returns how many of the next n elements are handled at a time: no more than
+// there are lines (see unusual), and none beyond a change of the arenas.
 func (t *Timed) nextChunk(n int) int {
 	g := &t.growth
 	if g.limit == 0 {
@@ -173,7 +176,8 @@ func (t *Timed) nextChunk(n int) int {
 	return min(n, growLead(t.lines))
 }
 
-// grow makes the larger filter the present one. If there is no memory it stays as it is.
+// grow makes the larger arena the current one. The filter stays as it is if there is no
+// memory.
 func (t *Timed) grow() {
 	g := &t.growth
 	next := g.next
@@ -194,19 +198,19 @@ func (t *Timed) grow() {
 	t.olderChanged()
 }
 
-// endOldest gives the memory of the oldest filter back. What is in it, and was not
-// looked up since, is forgotten.
+// endOldest returns the memory of the oldest arena. What is in it, and came no more
+// since, is forgotten.
 func (t *Timed) endOldest() {
 	g := &t.growth
 	last := len(g.older) - 1
 	g.endAt = 0
 	t.workingSet.late.forget(g.older[last].since)
-	go g.older[last].arena.Close() // packets need not wait for that; it does not fail
+	go g.older[last].arena.Close() // packets do not wait for that; it does not fail
 	g.older = g.older[:last]
 	t.olderChanged()
 }
 
-// olderChanged sets what follows from the older filters.
+// olderChanged sets what follows from the older arenas.
 func (t *Timed) olderChanged() {
 	g := &t.growth
 	g.lines = g.lines[:0]
@@ -219,8 +223,8 @@ func (t *Timed) olderChanged() {
 	t.workingSet.watch(t.oldest())
 }
 
-// oldest returns when the oldest filter ends: where the stream lies windows behind a time, NoTick
-// if there is none, or after so many elements were kept.
+// oldest returns when the oldest arena ends: when the stream is windows past a time,
+// NoTick if there is no such arena, or when so many elements were kept.
 func (t *Timed) oldest() (since int64, kept uint64) {
 	g := &t.growth
 	if len(g.older) == 0 {

@@ -45,8 +45,8 @@ func growing(t *testing.T, text string) TimedConfig {
 	return TimedConfig{Window: mustWindow(t, text), Memory: 1024 * layout.LineSize, Limit: 16 << 20}
 }
 
-// TestTimedGrows compares a filter that grows, several times within a window, with one that
-// was large from the beginning: it forgets nothing, and stays alone.
+// TestTimedGrows compares a filter that grows, several times within a window, with one
+// that was large from the beginning: it forgets nothing, and stays alone.
 func TestTimedGrows(t *testing.T) {
 	for _, text := range []string{"50ms", "1s", "n:20000"} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
@@ -67,8 +67,8 @@ func TestTimedGrows(t *testing.T) {
 	}
 }
 
-// TestTimedGrowsWhenReady holds the larger memory back: the filter goes on, and grows some
-// elements after it is there.
+// TestTimedGrowsWhenReady holds the larger memory back: the filter goes on, and grows
+// some elements after it is there.
 func TestTimedGrowsWhenReady(t *testing.T) {
 	cfg := growing(t, "1s")
 	s := burstStream(200_000, int64(time.Second), int64(time.Second)/2500)
@@ -211,8 +211,9 @@ func TestTimedLate(t *testing.T) {
 	}
 }
 
-// checkLate compares what a filter tells of the second half of a stream with what it missed
-// there: all but what came within its memory's length from the end, and the window.
+// checkLate compares what a filter tells of the second half of a stream with what it
+// missed there: all but what came within its memory's length from the end, and the
+// window.
 func checkLate(t *testing.T, st engine.PacketStats, missed uint64, n, lines int) {
 	t.Helper()
 	late := st.Late
@@ -233,8 +234,8 @@ func checkLate(t *testing.T, st engine.PacketStats, missed uint64, n, lines int)
 	}
 }
 
-// Clocks that are wrong for a moment, and times out of order within the window, are not late
-// behind what was forgotten, nor make others so.
+// Clocks that are wrong for a moment, and times out of order within the window, are not
+// late behind what was forgotten, nor make others so.
 func TestTimedNotLate(t *testing.T) {
 	s := uniquePackets(50_000, 100_000)
 	rng := rand.New(rand.NewPCG(53, 53))
@@ -251,7 +252,8 @@ func TestTimedNotLate(t *testing.T) {
 	}
 }
 
-// Where time stands still, older filters end when as much was kept as the present one holds.
+// Where time stands still, older filters end when as much was kept as the present one
+// holds.
 func TestTimedGrowsTimeless(t *testing.T) {
 	cfg := growing(t, "1s")
 	cfg.Limit = 1 << 20
@@ -262,3 +264,30 @@ func TestTimedGrowsTimeless(t *testing.T) {
 		t.Errorf("%d older filters beside %d lines, %+v", len(f.growth.older), f.lines, f.Stats())
 	}
 }
+
+// BenchmarkPauseTimed is BenchmarkPause for a filter of packets that grows from 512 KiB
+// until it holds 8 million elements of a window.
+func BenchmarkPauseTimed(b *testing.B) {
+	check.MeasurePause(b, func() engine.Counter[digest.Digest] {
+		cfg := TimedConfig{Window: Window{Duration: time.Hour}, Memory: 512 << 10, Limit: 1 << 30}
+		return &timedCounter{filter: newTimed(b, cfg), times: make([]int64, check.PauseBatch)}
+	}, func(rng *rand.PCG) digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} })
+}
+
+// timedCounter has a packet every 100 µs.
+type timedCounter struct {
+	filter *Timed
+	times  []int64
+	now    int64
+}
+
+func (c *timedCounter) TestAndSet(seen []uint64, d []digest.Digest) {
+	for i := range d {
+		c.now += 100_000
+		c.times[i] = c.now
+	}
+	c.filter.TestAndSet(seen, d, c.times, nil)
+}
+
+func (c *timedCounter) Counts() engine.Counts { return engine.Counts{} }
+func (c *timedCounter) Close() error          { return c.filter.Close() }

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedState is what is saved of a filter beside its lines. Numbers that may be anything when
-// they are read are wider than those of the filter.
+// timedState is what is saved of a filter beside its lines. Its numbers are wider than
+// those of the filter where a file could hold anything.
 type timedState struct {
 	window          Window
 	lines, fpBits   uint64
@@ -29,7 +29,7 @@ type timedState struct {
 	arenas          [maxOlder]olderState
 }
 
-// olderState is what is saved of older lines.
+// olderState is what is saved of an older arena.
 type olderState struct {
 	lines uint64
 	since int64
@@ -82,27 +82,26 @@ func (t *Timed) state() *timedState {
 	return s
 }
 
-// Snapshot writes all that the filter remembers. A filter that RestoreTimed makes of it
-// goes on with the same verdicts. The secret is what the digests were made under; the
-// snapshot is sealed with it. The label says what the elements are, as their key and
-// digest ("flow, aes"), in MaxLabel bytes at most; a filter can only
-// be restored with the same label. Errors are those of w, or wrap ErrInvalid for a label
-// that does not fit. It panics after Close.
+// Snapshot writes all that the filter remembers. The filter that RestoreTimed returns
+// continues with the same verdicts. secret is what the digests were made under; it seals
+// the snapshot. label says what the elements are, such as "flow, aes", in at most
+// snapshot.MaxLabel bytes. A filter can only be restored with the same label. Errors are
+// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("Timed.Snapshot", t.arena)
+	mem.CheckOpen("window: Timed.Snapshot", t.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
-	t.copying = out.SharedLines(t.arena, 0, t.lines)
+	t.copying = out.Lines(t.arena, 0, t.lines)
 	for i := range t.growth.older { // which do not change
 		arena := t.growth.older[i].arena
-		out.SharedLines(arena, 0, len(arena.Lines()))
+		out.Lines(arena, 0, len(arena.Lines()))
 	}
 	return out.End()
 }
 
-// RestoreTimed makes the filter that Timed.Snapshot wrote. It reads nothing behind
-// the snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another
-// version, kind or label or made under another key, ErrMemory if it takes more memory
-// than c allows, or are those of r and of layout.NewArena.
+// RestoreTimed reads the filter that Timed.Snapshot wrote, and nothing behind it. Errors
+// wrap snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version,
+// kind or label, or made under another key. They wrap engine.ErrMemory if it takes more
+// memory than c allows. Others are those of r and of layout.NewArena.
 func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	var s timedState
 	in, err := snapshot.NewReader(r, snapshot.Timed, c, s.fields())
@@ -113,21 +112,16 @@ func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.Lines(t.arena.Lines())
-	for i := 0; err == nil && i < len(t.growth.lines); i++ {
-		err = in.Lines(t.growth.lines[i])
-	}
-	if err == nil {
-		err = in.CheckSeal("lines")
-	}
-	if err != nil {
-		t.Close()
-		return nil, err
-	}
-	return t, nil
+	return snapshot.Load(in, t, func() error {
+		err := in.Lines(t.arena.Lines())
+		for i := 0; err == nil && i < len(t.growth.lines); i++ {
+			err = in.Lines(t.growth.lines[i])
+		}
+		return err
+	})
 }
 
-// filter makes the filter that was saved, without what its lines hold.
+// filter makes the filter that was saved, with empty lines.
 func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	if err := c.Allow(s.all); err != nil {
 		return nil, err
@@ -160,7 +154,7 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	return t, nil
 }
 
-// resume takes over what was known of the stream, and makes older lines.
+// resume takes over what was known of the stream, and makes the older arenas.
 func (t *Timed) resume(s *timedState) error {
 	if uint64(t.params.FPBits) != s.fpBits || !t.workingSet.resume(&s.workingSet) {
 		return snapshot.ErrInconsistent
@@ -170,7 +164,7 @@ func (t *Timed) resume(s *timedState) error {
 	return t.resumeGrowth(s)
 }
 
-// resume takes over what was saved, and reports whether that is possible.
+// resume takes over what was saved. It reports false if no working set is like that.
 func (m *workingSet) resume(saved *workingSet) bool {
 	l := &saved.late
 	if saved.length != m.length || saved.slice < 0 || saved.slice > windowSlices || saved.size < 0 || saved.size >= groupElements ||
@@ -182,7 +176,7 @@ func (m *workingSet) resume(saved *workingSet) bool {
 	return true
 }
 
-// resumeGrowth makes older lines.
+// resumeGrowth makes the older arenas.
 func (t *Timed) resumeGrowth(s *timedState) error {
 	g := &t.growth
 	rest := s.all - uint64(t.lines)

@@ -50,8 +50,8 @@ func FuzzRestoreTimed(f *testing.F) {
 	}, smallTimed(f))
 }
 
-// TestTimedCopy copies filters while they go on: what comes out is what they held at the start,
-// to the last bit, whenever it is written.
+// TestTimedCopy copies filters while they go on: what comes out is what they held at the
+// start, to the last bit, whenever it is written.
 func TestTimedCopy(t *testing.T) {
 	const memory = 1<<20 + 64 // more than one part, and no whole words
 	for name, cfg := range map[string]TimedConfig{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -12,34 +13,36 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TimersConfig configures NewTimers. Fields that are zero take what their comment says.
+// TimersConfig configures NewTimers. Fields that are zero stand for what their comments
+// say.
 type TimersConfig struct {
 	// Window is a time or a number of elements.
 	Window Window
 	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
 	// stands for DefaultMemory.
 	Memory int
-	// K is how many timers an element has, from 1 to 8; 0 stands for 8, the best up to
-	// some eight elements in a line.
+	// K is how many timers an element has, from 1 to 8; 0 stands for 8, the best for up
+	// to some eight elements a line.
 	K int
 	// TimerBits is the width of a timer: 8, which divides a window into 126 ticks, or 16,
 	// which divides it into 32,766; 0 stands for 8.
 	TimerBits int
-	// Equal is how many of an element's timers must be equal for it to be a copy, from
-	// 1, which asks for nothing, to K; 0 stands for 1. It lowers the false positive
-	// rate, and misses copies of elements whose timers others have set.
+	// Equal is how many of an element's timers must be equal for it to be a copy, from 1,
+	// which demands nothing, to K; 0 stands for 1. More lower the false positive rate,
+	// but miss copies of elements whose timers others have set.
 	Equal int
 	// Refresh makes a copy set the timers again.
 	Refresh bool
 }
 
-// ErrTimers is what errors about the parameters of Timers wrap, unless they wrap ErrWindow
-// or ErrMemory.
+// ErrTimers is what errors about the parameters of Timers wrap, unless they wrap
+// ErrWindow or ErrMemory.
 var ErrTimers = errors.New("parameter of timers out of range")
 
 const (
@@ -55,19 +58,19 @@ const (
 
 // Timers is the sliding Bloom filter of Koloniari, Ntarmos, Pitoura and Souravlias ("One
 // is Enough: Distributed Filtering for Duplicate Elimination", CIKM 2011, section 4),
-// with the K timers of an element in one line: see asm.TestAndSetTimers. An element is a
-// copy if all its timers run. It forgets nothing within its window, but its false
-// positive rate grows with the number of elements in the window; Timed is better in
-// every way, and Timers is there to be compared.
+// with the K timers of an element in one line (line.TestAndSetTimers). An element is a
+// copy if all its timers run. The filter forgets nothing within its window, but its false
+// positive rate grows with the number of elements in the window. Timed is better in every
+// way; Timers is for comparison.
 //
-// Time is cut into ticks, of which the window has 126 with timers of 8 bits. A copy is
-// found up to a window after the element that it copies, and at most a tick after that.
-// It is not found before it: an element that is late by less than a window counts as one
-// of the present. One that is late by more is no copy and is not remembered, until 32 in
-// a row are: then the clock has gone back, and the filter starts again. An element
-// without a time is never a copy in a window of time.
+// Time is cut into ticks, 126 to a window with timers of 8 bits. A copy is found up to a
+// window after the element that it copies, and at most a tick later than that. An element
+// that is late by less than a window counts as if it came now. One that is late by more
+// is no copy and is not remembered. After 32 of these in a row the clock has gone back,
+// and the filter starts again. In a window of time, an element without a time is never a
+// copy.
 //
-// The comment of PacketFilter says how it may be used.
+// Timers implements engine.PacketFilter.
 type Timers struct {
 	config        TimersConfig
 	arena         *layout.Arena
@@ -103,8 +106,8 @@ type timedBatch struct {
 	seen    [timerBatch / 64]uint64
 }
 
-// NewTimers makes an empty filter. Errors wrap ErrTimers, ErrWindow, ErrMemory or what
-// layout.NewArena says.
+// NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow,
+// engine.ErrMemory or those of layout.NewArena.
 func NewTimers(c TimersConfig) (*Timers, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -129,7 +132,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	return f, nil
 }
 
-// complete chooses what is left open, and checks the rest.
+// complete fills in the defaults, and checks the rest.
 func (c *TimersConfig) complete() error {
 	if err := c.Window.check(); err != nil {
 		return err
@@ -165,9 +168,9 @@ func (c *TimersConfig) complete() error {
 // Check returns the error of NewTimers about the configuration, without making a filter.
 func (c TimersConfig) Check() error { return c.complete() }
 
-// TestAndSet implements PacketFilter.
+// TestAndSet implements engine.PacketFilter.
 func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("Timers.TestAndSet", f.arena)
+	mem.CheckOpen("window: Timers.TestAndSet", f.arena)
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	bitset.Clear(seen, len(d))
 	f.copying.Keep(d)
@@ -185,8 +188,8 @@ func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	f.flush(seen)
 }
 
-// clock makes the tick of the next element the present, or returns false for one that is
-// let through.
+// clock advances to the tick of the next element, or returns false for one that is let
+// through.
 func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
 	if f.config.Window.Packets > 0 {
 		tick = f.tick.divide(f.position)
@@ -206,7 +209,7 @@ func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
 		}
 		f.flush(seen)
 		f.sweep(f.now)
-		f.sweep(f.now + f.window) // none runs that long
+		f.sweep(f.now + f.window) // no timer runs that long
 		f.now, f.swept = tick, tick
 	case tick > f.now:
 		f.advance(seen, tick)
@@ -215,7 +218,7 @@ func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
 	return f.now, true
 }
 
-// advance moves the present on, and sweeps as often as the kernel demands.
+// advance moves the clock forward, and sweeps as often as the kernel demands.
 func (f *Timers) advance(seen []uint64, tick uint64) {
 	if tick-f.swept > f.sweepInterval {
 		f.flush(seen)
@@ -251,9 +254,9 @@ func (f *Timers) flush(seen []uint64) {
 	b.n = 0
 }
 
-// Stats implements PacketFilter. The false positive rate is that of the fullest window, as
-// sweeps found it, without what Equal takes off it; with K = 2 the true one is up to half
-// higher.
+// Stats implements engine.PacketFilter. The false positive rate is that of the fullest
+// window that a sweep found, without what Equal saves. With K = 2 the true rate is up to
+// half higher.
 func (f *Timers) Stats() engine.PacketStats {
 	timers := float64(f.timers())
 	peak := f.peak
@@ -272,8 +275,75 @@ func (f *Timers) Stats() engine.PacketStats {
 // timers returns how many timers all lines have.
 func (f *Timers) timers() uint64 { return uint64(f.bytes) * 8 / uint64(f.config.TimerBits) }
 
-// Populate is that of Timed.
+// Populate is as Timed.Populate.
 func (f *Timers) Populate(ctx context.Context) error { return mem.Populate(ctx, f.arena) }
 
-// Close implements PacketFilter.
+// Close implements engine.PacketFilter.
 func (f *Timers) Close() error { return f.arena.Close() }
+
+// timersState is what is saved of a filter beside its lines.
+type timersState struct {
+	config TimersConfig
+	lines  uint64
+	timersClock
+	counts line.TimerCounts
+}
+
+func (s *timersState) fields() snapshot.Fields {
+	c := &s.config
+	return snapshot.Fields{
+		&c.Window.Duration, &c.Window.Packets, &s.lines, &c.K, &c.TimerBits, &c.Equal, &c.Refresh,
+		&s.position, &s.started, &s.now, &s.swept, &s.votes, &s.peak, &s.counts.NonZero, &s.counts.Missed,
+	}
+}
+
+// Snapshot writes all that the filter remembers, for RestoreTimers. Arguments and errors
+// are those of Timed.Snapshot.
+func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+	mem.CheckOpen("window: Timers.Snapshot", f.arena)
+	lines := len(f.arena.Lines())
+	state := timersState{f.config, uint64(lines), f.timersClock, f.counts}
+	out := snapshot.NewWriter(w, snapshot.Timers, secret, label, state.fields())
+	f.copying = out.Lines(f.arena, 0, lines)
+	return out.End()
+}
+
+// RestoreTimers reads the filter that Timers.Snapshot wrote, and nothing behind it.
+// Errors are those of RestoreTimed.
+func RestoreTimers(r io.Reader, c snapshot.RestoreConfig) (*Timers, error) {
+	var s timersState
+	in, err := snapshot.NewReader(r, snapshot.Timers, c, s.fields())
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.filter(c)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
+}
+
+// filter makes the filter that was saved, with empty lines.
+func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {
+	if err := c.Allow(s.lines); err != nil {
+		return nil, err
+	}
+	config := s.config
+	config.Memory = int(s.lines) * layout.LineSize
+	if s.lines == 0 || config.K == 0 || config.TimerBits == 0 || config.Equal == 0 {
+		return nil, fmt.Errorf("%w: %d lines, %d timers of %d bits", snapshot.ErrInvalid, s.lines, config.K, config.TimerBits)
+	}
+	if err := config.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
+	}
+	f, err := NewTimers(config)
+	if err != nil {
+		return nil, err
+	}
+	f.timersClock, f.counts = s.timersClock, s.counts
+	if timers := f.timers(); f.swept > f.now || f.now-f.swept > f.sweepInterval || f.votes >= timerVotes || f.peak > timers || f.counts.NonZero > timers {
+		f.Close()
+		return nil, snapshot.ErrInconsistent
+	}
+	return f, nil
+}

@@ -2,27 +2,30 @@ package window
 
 import (
 	"fmt"
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Default is the usual window for packets: copies made by a switch, a
-// tap or a router on the way arrive within it.
+// Default is the usual window for packets: copies that a switch, a tap or a router makes
+// arrive within it.
 const Default = time.Millisecond
 
-// Window says how far a copy may be from the element that it copies. Exactly
-// one field is set.
+// Window says how far a copy may be from the element that it copies. Exactly one field is
+// set.
 type Window struct {
 	Duration time.Duration // at most this far in packet time, before or after
 	Packets  int64         // at most this many stream positions later
 	None     bool          // however far
 }
 
-// Parse reads a duration as time.ParseDuration does ("1ms", "1h30m"),
-// "n:" and a number of packets ("n:1000000"), or "none". Errors wrap ErrWindow.
+// Parse reads a duration as time.ParseDuration does ("1ms", "1h30m"), "n:" and a number
+// of packets ("n:1000000"), or "none". Errors wrap ErrWindow.
 func Parse(text string) (Window, error) {
 	if text == "none" {
 		return Window{None: true}, nil
@@ -44,8 +47,8 @@ func Parse(text string) (Window, error) {
 	return Window{Duration: d}, nil
 }
 
-// String returns the window as Parse reads it, without the zero minutes
-// and seconds of time.Duration: "1h", not "1h0m0s".
+// String returns the window as Parse reads it, without the zero minutes and seconds of
+// time.Duration: "1h", not "1h0m0s".
 func (w Window) String() string {
 	switch {
 	case w.None:
@@ -82,10 +85,47 @@ func checkPacketArguments(method string, seen []uint64, d []digest.Digest, times
 	n := len(d)
 	switch {
 	case len(seen) < (n+63)/64:
-		panic("engine: " + method + ": seen shorter than digests")
+		panic("window: " + method + ": seen shorter than digests")
 	case len(times) < n:
-		panic("engine: " + method + ": times shorter than digests")
+		panic("window: " + method + ": times shorter than digests")
 	case across && len(points) < n:
-		panic("engine: " + method + ": points shorter than digests")
+		panic("window: " + method + ": points shorter than digests")
 	}
+}
+
+const (
+	// linesForPacket keeps a line's load at a quarter of a live packet. Then one packet
+	// in four million finds its line full.
+	linesForPacket = 4
+	// packetRate is the packet rate that a default carries at that load. For windows up
+	// to shortWindow, half of a usual second-level cache carries as much.
+	packetRate  = 250_000 // packets a second
+	shortWindow = 8 * time.Millisecond
+	// minRecordSize is what the smallest usual packet takes in a file, in bytes.
+	minRecordSize = 64
+)
+
+// DefaultMemory returns the memory that a packet filter begins with where the user names
+// none, in bytes. Windows of some milliseconds take half of the second-level cache: 512
+// KiB carry 2 million packets a second at 1 ms, and twice as many with one in 70,000
+// forgotten. Longer windows take four lines for each packet that they hold at a quarter
+// of a million packets a second, and 256 MiB at most. Windows without an end take 256
+// MiB. An input of a known size, inputBytes, caps that at four lines for each packet that
+// it can hold, which is enough to forget none. 0 stands for an unknown size.
+func DefaultMemory(w Window, inputBytes int64) int {
+	const packet = linesForPacket * layout.LineSize
+	floor := layout.Caches().L2 / 2
+	want := mem.MaxDefault
+	switch {
+	case w.Packets > 0:
+		want = int(min(w.Packets, mem.MaxDefault/packet)) * packet
+	case !w.None && w.Duration <= shortWindow:
+		want = floor
+	case !w.None && w.Duration < mem.MaxDefault/packet*time.Second/packetRate:
+		want = int(w.Duration.Seconds()*packetRate) * packet
+	}
+	if inputBytes > 0 {
+		want = min(want, int(min(inputBytes/minRecordSize, mem.MaxDefault/packet))*packet)
+	}
+	return max(want, floor)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// windowSlices is how many slices of a window demand counts in, and groupElements how
-// many elements it takes at a time, as if all came with the last one.
+// windowSlices is how many slices a window is counted in. groupElements is how many
+// elements are counted at a time, as if all came with the last one.
 const (
 	windowSlices  = 8
 	groupElements = 8
 )
 
-// workingSet measures how many elements a window asks a filter to remember: those
-// kept in the last eight slices of an eighth of the window and in the running
-// one. It is at most an eighth and a group too high for a steady stream. A clock that
-// jumps starts the count again; the peak stays.
+// workingSet measures how many elements a window asks a filter to remember: those kept in
+// the last eight slices, each an eighth of the window, and in the current one. For a
+// steady stream it is too high by an eighth and a group at most. A clock that jumps
+// starts the count again; the peak stays.
 type workingSet struct {
 	length uint64 // of a slice, in ticks
 	start  int64  // of the running slice
@@ -35,8 +35,9 @@ type workingSet struct {
 	groups    uint64 // that were counted
 	unsampled uint64 // elements kept since late saw the last sample
 
-	// What growth waits for: more live elements than most, and time to have passed since, or
-	// so many elements to be kept. Both are noted once, as the number of elements before.
+	// Growth waits for more live elements than limit. The end of the oldest arena waits
+	// for the stream to be windows past since, or for until kept elements. overAt and
+	// pastAt are the number of elements before that.
 	limit  uint64
 	overAt uint64 // 0 for not yet
 	since  int64  // or NoTick
@@ -44,7 +45,8 @@ type workingSet struct {
 	pastAt uint64 // 0 for not yet
 }
 
-// newWorkingSet makes the demand of a window, in ticks, on a filter of so many lines.
+// newWorkingSet returns the empty set of a window, in ticks, for a filter of so many
+// lines.
 func newWorkingSet(window int64, lines int) workingSet {
 	return workingSet{
 		length: max(1, (uint64(window)+windowSlices-1)/windowSlices), late: newLateness(window, lines),
@@ -52,15 +54,15 @@ func newWorkingSet(window int64, lines int) workingSet {
 	}
 }
 
-// setLimit waits for more live elements than most, or no more.
+// setLimit waits for more live elements than limit.
 func (m *workingSet) setLimit(most uint64) { m.limit, m.overAt = most, 0 }
 
-// watch waits for the stream to be windows behind a time, or for so many elements to be kept,
-// or no more where the time is NoTick.
+// watch waits for the stream to be windows past since, or for until kept elements. With
+// NoTick it waits for neither.
 func (m *workingSet) watch(since int64, until uint64) { m.since, m.until, m.pastAt = since, until, 0 }
 
-// observe counts the elements that seen does not mark as copies, and those that are late if
-// there may be such. Groups go on from call to call, so that the sizes of calls do not
+// observe counts the elements that seen does not mark as copies, and the late ones if
+// there may be any. Groups continue from call to call, so that the sizes of calls do not
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	for at := 0; at < len(ticks); {
@@ -82,7 +84,7 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	}
 }
 
-// add counts a group of which so many were kept.
+// add counts a group of which so many elements were kept.
 func (m *workingSet) add(kept uint64, first, last int64) {
 	m.groups++
 	m.unsampled += kept
@@ -90,11 +92,11 @@ func (m *workingSet) add(kept uint64, first, last int64) {
 		m.sample(last)
 	}
 	if last == layout.NoTick {
-		return // so are the others, or else it is few that are left out
+		return // most of the group has no time, or few elements are left out
 	}
 	if last < m.start || uint64(last)-uint64(m.start) >= m.length {
 		m.advance(last)
-		// Of a group that takes longer than a window, not all are live at its end.
+		// If a group takes longer than a window, not all of it is live at its end.
 		window, span := windowSlices*m.length, uint64(last)-uint64(first)
 		if last > first && span > window {
 			kept = min(kept, uint64(float64(kept)*float64(window)/float64(span))+1)
@@ -107,7 +109,7 @@ func (m *workingSet) add(kept uint64, first, last int64) {
 	}
 }
 
-// sample tells late of an element.
+// sample hands every lateSample-th element to late.
 func (m *workingSet) sample(tick int64) {
 	m.late.sample(tick, m.unsampled)
 	m.unsampled = 0
@@ -116,8 +118,8 @@ func (m *workingSet) sample(tick int64) {
 	}
 }
 
-// advance makes t's slice the running one. Elements that are late by less than a
-// window are remembered as long as the others and counted with them.
+// advance makes the slice of t the current one. Elements that are late by less than a
+// window count with the others, as they are remembered as long.
 func (m *workingSet) advance(t int64) {
 	if t < m.start && uint64(m.start)-uint64(t) < windowSlices*m.length {
 		return
@@ -137,20 +139,20 @@ func (m *workingSet) advance(t int64) {
 	}
 }
 
-// memory returns the bytes in which a stream that inserted so many elements
-// would have been remembered to the end of its windows, at its peak.
+// memory returns how many bytes would have remembered a stream of so many inserted
+// elements to the end of its windows, at its peak.
 func (m *workingSet) memory(inserted uint64) int {
 	lines := float64(max(m.peak, m.live+m.fresh)) / spareLoad(inserted)
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 
-// spareLoad returns how many live elements a line may have on average so that
-// inserted elements push out less than one of them, or less than one in a
-// million where inserted is more than that.
+// spareLoad returns how many live elements a line may have on average so that the
+// inserted elements evict fewer than one live element. The load is at least 1/4, where
+// one element in four million evicts one.
 //
-// Digests spread evenly, so a line's load is a Poisson variable, and an element
-// pushes a live one out if it finds six: with a probability of 2.7e-7 at a mean
-// of 1/4, 1.4e-5 at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
+// Digests spread evenly, so the load of a line is a Poisson variable. An element that
+// finds six live ones evicts one: with a probability of 2.7e-7 at a mean of 1/4, 1.4e-5
+// at 1/2, 5.9e-4 at 1, 4.5e-3 at 1.5 and 8.4e-2 at 3.
 func spareLoad(inserted uint64) float64 {
 	const least, most, step = 0.25, 3.0, 1.0 / 16
 	load := most

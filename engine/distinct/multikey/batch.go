@@ -9,20 +9,19 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Batch holds the elements of a batch of packets on their way into a Counter. Batches are
-// filled side by side, each by one goroutine. A Batch keeps its memory from use to use.
+// Batch holds the elements of a batch of packets on their way into a Counter. Several
+// goroutines may fill one Batch each. A Batch keeps its memory from use to use.
 //
-// Elements of the keys that Direct lists are added for all packets before Count. Those of
-// Derived are added when Derive asks for them.
+// The caller adds the elements of the keys in Direct for all packets before Count, and
+// those of the keys in Derived when Derive asks for them.
 type Batch struct {
 	// Derive adds the elements that the given packets have of the keys of group i of
 	// Derived. It numbers packets by their place in the list. It is called within Count,
 	// and never if Derived is empty.
 	Derive func(i int, packets []uint32)
-	// FirstSeen takes the elements that the window beginning at start had not seen: packet
-	// by packet, and those of one packet in the order of the keys. start is math.MinInt64
-	// for a window over the whole stream. It is called within Count if Config.FirstSeen
-	// is set.
+	// FirstSeen takes the elements that the window from start on had not seen: packet by
+	// packet, and those of one packet in the order of the keys. start is math.MinInt64
+	// for the whole stream. It is called within Count if Config.FirstSeen is set.
 	FirstSeen func(start int64, first []FirstSeen) error
 
 	counter   *Counter
@@ -55,7 +54,7 @@ const (
 	MAC
 )
 
-// Group is a number of keys that another one implies.
+// Group is the keys that another key implies.
 type Group struct {
 	By   int
 	Keys []int
@@ -76,14 +75,14 @@ func (c *Counter) NewBatch() *Batch {
 	return b
 }
 
-// Direct returns the keys whose elements are added for all packets.
+// Direct returns the keys whose elements the caller adds for all packets.
 func (b *Batch) Direct() []int { return b.counter.direct }
 
-// Derived returns the keys whose elements are added when Derive asks for them.
+// Derived returns the keys whose elements the caller adds when Derive asks for them.
 func (b *Batch) Derived() []Group { return b.derived }
 
 // Reset begins a batch of packets with the given times, in nanoseconds since 1970 UTC
-// (math.MinInt64: none). Count reads them; until then they may still change.
+// (math.MinInt64: none). Count reads them, so until then they may change.
 func (b *Batch) Reset(times []int64) {
 	b.times = times
 	for i := range b.keys {
@@ -91,10 +90,10 @@ func (b *Batch) Reset(times []int64) {
 	}
 }
 
-// Elements returns where the elements of a key are added.
+// Elements returns the series to which the caller adds the elements of a key.
 func (b *Batch) Elements(key int) *Elements { return &b.keys[key] }
 
-// skip passes over the elements of the packets before to.
+// skip leaves out the elements of the packets before to.
 func (b *Batch) skip(to uint32) {
 	for i := range b.keys {
 		b.keys[i].skip(to)
@@ -114,7 +113,7 @@ func (e *Elements) reset() {
 	e.MAC.reset()
 }
 
-// renumber replaces the packets of the elements by those that are listed.
+// renumber replaces packet number n of each element by packets[n].
 func (e *Elements) renumber(packets []uint32) {
 	for _, numbers := range [][]uint32{e.Addr4.packets, e.V4.packets, e.V6.packets, e.MAC.packets} {
 		for i, n := range numbers {
@@ -141,8 +140,8 @@ type Series[E any] struct {
 
 func (s *Series[E]) reset() { s.items, s.packets, s.at = s.items[:0], s.packets[:0], 0 }
 
-// Add makes room for elements and returns it for the caller to fill. packets says which
-// packet each is of, ascending and counted from base on.
+// Add makes room for elements, and returns it for the caller to fill. Element i is of
+// packet base+packets[i]; packets ascend.
 func (s *Series[E]) Add(packets []uint32, base int) []E {
 	n := len(s.items)
 	s.items = slices.Grow(s.items, len(packets))[:n+len(packets)]
@@ -154,7 +153,8 @@ func (s *Series[E]) Add(packets []uint32, base int) []E {
 	return s.items[n:]
 }
 
-// next returns the range of elements of packets before to that it did not return before.
+// next returns the range of elements, of packets before to, that it did not return
+// before.
 func (s *Series[E]) next(to uint32) (from, end int) {
 	from, end = s.at, len(s.packets)
 	if end > from && s.packets[end-1] >= to {
@@ -174,7 +174,7 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 	return s.picked
 }
 
-// countKey enters the elements of one key, without those of implied packets.
+// countKey counts the elements of one key, without those of implied packets.
 func (b *Batch) countKey(w *window, key int, to uint32, known *implied) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
 	f := seriesRun{key: key, to: to, implied: known}
@@ -232,8 +232,8 @@ func countSeries[E any](
 	return nil
 }
 
-// addFirstSeen enters the elements whose bit in b.seen is clear, given the packets of all
-// and what is to be said of the first.
+// addFirstSeen notes the elements whose bit in b.seen is clear. packets are those of all
+// elements, and first describes the first one.
 func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	b.numbers = appendUnset(b.numbers[:0], b.seen, len(packets))
 	for _, i := range b.numbers {
@@ -243,8 +243,8 @@ func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	}
 }
 
-// emitFirstSeen tells what countKey has entered. Elements are counted key by key, and
-// told in the order of the stream, which does not depend on where batches end.
+// emitFirstSeen reports what countKey has noted. Elements are counted key by key, but
+// reported in the order of the stream, which does not depend on where batches end.
 func (b *Batch) emitFirstSeen(w *window) error {
 	if len(b.first) == 0 {
 		return nil
@@ -252,7 +252,7 @@ func (b *Batch) emitFirstSeen(w *window) error {
 	slices.SortStableFunc(b.first, func(a, b FirstSeen) int { return cmp.Compare(a.Packet, b.Packet) })
 	start := w.start
 	if w.whole {
-		start = noTime // not known before the end
+		start = noTime // its start is not known before the end
 	}
 	err := b.FirstSeen(start, b.first)
 	b.first = b.first[:0]
@@ -262,7 +262,7 @@ func (b *Batch) emitFirstSeen(w *window) error {
 // maxPerPacket is how many elements of any key a packet has at most.
 const maxPerPacket = 2
 
-// packetsOf counts how many packets elements come from, without those in uncounted: equal
+// packetsOf counts the packets that elements come from, without those in uncounted. Equal
 // packet numbers follow each other.
 func packetsOf(packets []uint32, uncounted []uint64, perPacket int) uint64 {
 	n := uint64(len(packets))

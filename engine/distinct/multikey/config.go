@@ -11,38 +11,38 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// Config says what a Counter counts. The caller has checked all of it.
+// Config configures New. The caller has checked all of it.
 type Config struct {
 	Keys []Key
 	// Implies reports whether packets with the same element of key i have the same one of
 	// key j. With nil no key implies another.
 	Implies func(i, j int) bool
 
-	// Calendar cuts time into windows. Its zero value makes one window of the whole
+	// Calendar cuts time into windows. The zero value makes one window of the whole
 	// stream.
 	Calendar calendar.Calendar
-	// Slide makes windows slide instead: counts are emitted at each multiple of it, over
-	// the Window before that, which holds MaxSlides slides at most. The method is auto or
-	// exact then, and there are no first sightings.
+	// Slide makes windows slide instead. Counts are emitted at each multiple of Slide,
+	// over the Window before that, which has MaxSlides slides at most. Then Method is
+	// auto or exact, and FirstSeen is false.
 	Slide, Window time.Duration
-	// Past is the span that Counter.Past counts over, beside the windows of the calendar;
-	// 0 for none.
+	// Past is the span that Counter.Past counts over, beside the windows of the calendar.
+	// 0 stands for none.
 	Past time.Duration
 
 	Method string // one of Methods
-	// Memory is what each Bloom filter starts with, or what rows that forget or slide have
-	// at most, in bytes; 0 for the default.
+	// Memory is what each Bloom filter starts with, or the bound of rows that forget or
+	// slide, in bytes. 0 stands for the default.
 	Memory int
-	// Budget is what the exact rows of all windows and of the past have together at most,
-	// in bytes. Where that is not enough, samples are counted. 0 stands for no bound.
+	// Budget bounds the exact rows of all windows and of the past together, in bytes.
+	// Where it is not enough, samples are counted. 0 stands for no bound.
 	Budget int
 	FPR    float64 // of Bloom filters and of rows that forget, at most
 	Secret secret.Secret
 
-	// FirstSeen has each Batch tell the elements that their window had not seen before.
+	// FirstSeen has each Batch report the elements that their window had not seen before.
 	FirstSeen bool
-	// Emit takes the counts of a window that closed, in the order of Keys. The bounds are
-	// in nanoseconds since 1970 UTC, the end excluded. Over the whole stream they are the
+	// Emit takes the counts of a closed window, in the order of Keys. The bounds are in
+	// nanoseconds since 1970 UTC, without the end. For the whole stream they are the
 	// times of the earliest and of the latest packet. Both are math.MinInt64 for packets
 	// without a time.
 	Emit func(start, end int64, counts []Count) error
@@ -66,8 +66,8 @@ const (
 	methodLRU   = "lru"
 )
 
-// Methods returns what Config.Method may be, the default first. "lru" remembers recent
-// keys in a fixed amount of memory, and counts those again that it forgot.
+// Methods returns the values of Config.Method, the default first. "lru" remembers recent
+// keys in a fixed amount of memory, and counts those that it forgot again.
 func Methods() []string { return []string{methodAuto, methodBloom, methodExact, methodLRU} }
 
 // digestRowsFPR is the lowest rate that rows of digests keep: for up to 1.8e9 of them,
@@ -76,9 +76,9 @@ const digestRowsFPR = 1e-10
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
-// newDigests makes a counter of digests. It starts with the given number of bytes if it
-// can grow, and a Bloom filter with c.Memory at least. A nil pointer is no nil interface,
-// so none is returned as one.
+// newDigests makes a counter of digests. If it can grow it starts with memory bytes, and
+// a Bloom filter with at least c.Memory. A nil pointer in an interface is not nil, so
+// errors return early.
 func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {
 	case c.Method == methodExact:
@@ -103,7 +103,7 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	return l, nil
 }
 
-// newAddresses makes a counter of IPv4 addresses that starts with so many bytes.
+// newAddresses makes a counter of IPv4 addresses that starts with memory bytes.
 func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	if c.Method == methodExact {
 		return distinct.NewRoaringIPv4(), nil

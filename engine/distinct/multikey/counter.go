@@ -13,7 +13,7 @@ import (
 const noTime = math.MinInt64
 
 // Counter counts the distinct elements of several keys. It is not safe for concurrent
-// use; only batches are filled side by side.
+// use, but several goroutines may fill a Batch each.
 type Counter struct {
 	cfg       *Config
 	emit      func(start, end int64, counts []Count) error
@@ -63,8 +63,8 @@ func New(cfg *Config) *Counter {
 func (c *Counter) Packets() uint64 { return c.packets }
 
 // Late returns how many packets came after their window had closed. With Config.Slide it
-// is those that came after the counts of their slide had been emitted, and those that
-// have no time or one that was not believed.
+// returns how many came after the counts of their slide were emitted, had no time, or had
+// one that was not believed.
 func (c *Counter) Late() uint64 {
 	if c.slides != nil {
 		return c.slides.late
@@ -72,10 +72,10 @@ func (c *Counter) Late() uint64 {
 	return c.windows.Late()
 }
 
-// Count counts the elements of a batch, window by window. Packets whose bit in uncounted
-// is set are left out of Count.Packets, but their elements are counted: a copy shows
-// that its addresses were there just as well. A nil uncounted leaves none out. Batches
-// are counted in the order of their stream. The error is the first failure of all.
+// Count counts the elements of a batch, window by window. Count.Packets leaves out
+// packets whose bit in uncounted is set, but their elements count: a copy shows just as
+// well that its addresses were there. A nil uncounted leaves none out. Batches must come
+// in the order of their stream. The error is the first failure of all.
 func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 	b.uncounted = uncounted
 	if c.slides != nil {
@@ -103,8 +103,8 @@ func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 	return c.err
 }
 
-// countWindow enters the elements of the packets before to that were neither counted nor
-// skipped, under every key.
+// countWindow counts the elements, under every key, of the packets before to that were
+// neither counted nor skipped.
 func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 	for _, key := range c.direct {
 		if err := b.countKey(w, key, to, b.implied[key]); err != nil {
@@ -122,7 +122,7 @@ func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 	return b.emitFirstSeen(w)
 }
 
-// openWindow makes a window, of the counters that were made for it if there are any.
+// openWindow makes a window, with the preallocated counters if there are any.
 func (c *Counter) openWindow(start, end int64) *window {
 	w := newWindow(start, end, c.cfg)
 	c.takePreallocated(w)
@@ -155,16 +155,16 @@ func (c *Counter) counts(w *window) []Count {
 	return all
 }
 
-// Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC: see
-// calendar.Stream.Expire. The error is the first failure of all.
+// Expire closes the windows that end at or before t, in nanoseconds since 1970 UTC, as
+// calendar.Stream.Expire does. The error is the first failure of all.
 func (c *Counter) Expire(t int64) error {
 	c.windows.Expire(t)
 	return c.err
 }
 
-// Current returns the bounds of the latest window that is open, and its counts in the
-// order of Config.Keys. Without one, as before the first packet, the bounds are 0 and so
-// are the counts. It must not be called while a batch is counted.
+// Current returns the bounds of the latest open window, and its counts in the order of
+// Config.Keys. Before the first packet bounds and counts are 0. It must not be called
+// during Count.
 func (c *Counter) Current() (start, end int64, counts []Count) {
 	latest := newWindow(0, 0, c.cfg)
 	c.windows.Each(func(from, to, _ int64, w *window) {
@@ -175,8 +175,8 @@ func (c *Counter) Current() (start, end int64, counts []Count) {
 	return start, end, c.counts(latest)
 }
 
-// Close emits the counts of all windows that are open, and returns their memory. The
-// error is the first failure of all, which Count may have returned before.
+// Close emits the counts of all open windows, and returns their memory. The error is the
+// first failure of all, which Count may have returned before.
 func (c *Counter) Close() error {
 	c.windows.Close()
 	c.dropPreallocated()

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
 // packet is what a stream of a test has: a time and the number of a flow, which implies
@@ -75,8 +77,8 @@ func fill(b *Batch, packets []packet) {
 	}
 }
 
-// run counts packets in batches of random sizes. It has another Counter go on in the middle,
-// if that is asked for, and returns what was emitted, and the past at the end.
+// run counts packets in batches of random sizes. It has another Counter go on in the
+// middle, if that is asked for, and returns what was emitted, and the past at the end.
 func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -124,8 +126,8 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	return next
 }
 
-// TestImpliedAlike emits the same counts of windows and of the past whether keys imply each
-// other or not, and whether a Counter went on from another one.
+// TestImpliedAlike emits the same counts of windows and of the past whether keys imply
+// each other or not, and whether a Counter went on from another one.
 func TestImpliedAlike(t *testing.T) {
 	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
 		packets := newPackets(3000, int64(100*time.Hour), each)
@@ -233,5 +235,104 @@ func TestEmitFails(t *testing.T) {
 		if end := c.Close(); !errors.Is(end, full) || name == "slides" && !errors.Is(err, full) || calls != 1 {
 			t.Errorf("%s: %v, then %v, after %d calls", name, err, end, calls)
 		}
+	}
+}
+
+// TestImpliedBy chooses for each key the one that implies most, and none that has several
+// elements a packet.
+func TestImpliedBy(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		implies [][]int // the keys that each one implies, itself among them
+		double  []int   // keys of two elements a packet
+		want    impliedBy
+		direct  []int
+	}{
+		{"one implies all", [][]int{{0}, {1}, {0, 1, 2}}, nil, impliedBy{2, 2, 2}, []int{2}},
+		{"each implies itself", [][]int{{0}, {1}}, nil, impliedBy{0, 1}, []int{0, 1}},
+		{"two elements", [][]int{{0}, {1}}, []int{0, 1}, impliedBy{-1, -1}, []int{0, 1}},
+		{"some imply some", [][]int{{0}, {0, 1}, {2}}, []int{0}, impliedBy{1, 1, 2}, []int{1, 2}},
+		{"the one of most", [][]int{{0}, {0, 1, 2}, {0, 2}}, nil, impliedBy{1, 1, 1}, []int{1}},
+	} {
+		cfg := &Config{
+			Keys:    make([]Key, len(c.implies)),
+			Implies: func(i, j int) bool { return slices.Contains(c.implies[i], j) },
+		}
+		for i := range cfg.Keys {
+			cfg.Keys[i].PerPacket = 1
+			if slices.Contains(c.double, i) {
+				cfg.Keys[i].PerPacket = 2
+			}
+		}
+		if got := newImpliedBy(cfg); !slices.Equal(got, c.want) || !slices.Equal(got.direct(), c.direct) {
+			t.Errorf("%s: %v, direct %v, want %v, direct %v", c.name, got, got.direct(), c.want, c.direct)
+		}
+	}
+}
+
+// TestImplied leaves out the elements of implied packets, whether each packet has one
+// element or not, and none of a batch for which that does not hold.
+func TestImplied(t *testing.T) {
+	for _, c := range []struct {
+		packets []uint32 // of the elements
+		seen    uint64
+		valid   bool
+		rest    []uint32 // packets
+		want    []uint32 // elements from 1 on
+	}{
+		{[]uint32{0, 1, 2, 3}, 0b0110, true, []uint32{0, 3}, []uint32{3}},
+		{[]uint32{0, 1, 2, 3}, 0b0110, false, []uint32{0, 1, 2, 3}, []uint32{1, 2, 3}},
+		{[]uint32{1, 3}, 0b01, true, []uint32{0, 2, 3}, []uint32{1}},
+		{[]uint32{1, 3}, 0b10, true, []uint32{0, 1, 2}, nil},
+	} {
+		var s implied
+		s.reset(4)
+		s.add([]uint64{c.seen}, c.packets)
+		s.finish(c.valid)
+		if got := s.without(nil, c.packets, 1, len(c.packets)); !slices.Equal(s.notImplied, c.rest) || !slices.Equal(got, c.want) {
+			t.Errorf("%+v: rest %v, elements %v", c, s.notImplied, got)
+		}
+	}
+}
+
+// counterOfCounts counts how often it is asked for its count.
+type counterOfCounts struct {
+	slidingCounter
+	asked int
+}
+
+func (c *counterOfCounts) Count(now int64) engine.Counts {
+	c.asked++
+	return c.slidingCounter.Count(now)
+}
+
+// TestSilentSlides emits counts at each slide of a silent stretch without counting anew,
+// as nothing enters or leaves the window.
+func TestSilentSlides(t *testing.T) {
+	const window = 4096 // slides
+	var packets []uint64
+	emit := func(_, _ int64, counts []Count) error {
+		if packets = append(packets, counts[0].Packets); len(counts) != 1 || counts[0].Distinct != 1 {
+			t.Errorf("slide %d: %+v", len(packets), counts)
+		}
+		return nil
+	}
+	s := newSlides(&Config{
+		Keys: []Key{{Name: "mac", MAC: true, PerPacket: 2}}, Window: window * time.Second, Slide: time.Second, Method: methodExact,
+	}, emit)
+	counter := &counterOfCounts{slidingCounter: sliding.NewMap(window * time.Second)}
+	family := &s.keys[0].mac
+	family.counter, family.packets.bySlide = counter, make([]uint64, window)
+	for _, second := range []int64{0, 4000, 8095} {
+		at := second * int64(time.Second)
+		s.advance(at)
+		s.addQuarantined(quarantinedPacket{time: at, counted: 1, elements: []quarantinedElements{{family, []digest.Digest{{1, 2}}}}})
+	}
+	want := slices.Concat(slices.Repeat([]uint64{1}, 4000), slices.Repeat([]uint64{2}, 96), slices.Repeat([]uint64{1}, 3999), []uint64{2})
+	if err := s.close(); err != nil || !slices.Equal(packets, want) {
+		t.Errorf("%d counts, want %d, %v", len(packets), len(want), err)
+	}
+	if counter.asked > 8 {
+		t.Errorf("counted %d times for %d slides", counter.asked, len(packets))
 	}
 }

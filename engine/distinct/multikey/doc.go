@@ -2,9 +2,10 @@
 // destinations and flows of the same packets, say. It counts them in the windows of a
 // calendar, over a span before any moment, or in windows that slide.
 //
-// A Counter takes elements in batches, with the time of each packet that they come
-// from. All decisions are taken at positions of the stream and by packet times. So counts
-// depend neither on how the stream is cut into batches nor on the wall clock.
+// A Counter takes elements in batches, with the times of their packets. It takes all
+// decisions at positions of the stream and by packet times. So counts depend neither on
+// how the stream is cut into batches nor on the wall clock. It does not read packets:
+// package flow of capture makes the keys.
 //
 // Memory is that of the current window, and
 //
@@ -12,6 +13,7 @@
 //     this one's counters need, and at most 1 GiB (see preallocate);
 //   - of windows that wait for packets out of order, at most 1 GiB.
 //
-// The memory of a window that closes is returned in the background. Config.Budget
-// bounds all of it, and that of Config.Past: what does not fit is counted by samples.
+// A Counter returns the memory of closed windows in the background. Config.Budget bounds
+// all memory, with that of Config.Past. What does not fit is counted by samples. Errors
+// are about memory, those of Config.Emit, ErrNoSnapshot, or those of snapshots.
 package multikey

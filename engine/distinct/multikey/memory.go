@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// budgetCheck is the number of packets after which memory is shared out anew, and the
-	// counters of the next window may be made. evictCheck, a multiple of it, is that
-	// after which windows are closed for want of memory.
+	// budgetCheck is the number of packets after which the budget is shared anew, and the
+	// counters of the next window may be preallocated. evictCheck, a multiple of it, is
+	// the number after which windows may close for want of memory.
 	budgetCheck = 1 << 12
 	evictCheck  = 1 << 16
-	// othersLimit is what windows besides the current one may hold.
+	// othersLimit bounds what windows besides the current one hold.
 	othersLimit = 1 << 30
 
-	// preallocatePart is the part of a window's time that is left when the counters of the
-	// next one are made.
+	// The counters of the next window are preallocated when 1/preallocatePart of a
+	// window's time is left.
 	preallocatePart = 8
-	// preallocateLeast is the memory from which that is worth it. From there on closing
-	// takes long enough to be done in the background.
+	// preallocateLeast is the memory from which preallocating pays. From there on closing
+	// takes so long that it is done in the background.
 	preallocateLeast = 256 << 10
 
-	// budgetAhead is how many elements a counter may get within budgetCheck packets. It
-	// must not reach its bound while there is memory.
+	// budgetAhead is how many elements a counter may get within budgetCheck packets. A
+	// counter must not reach its bound while there is memory.
 	budgetAhead = 1 << 15
 )
 
 // checkMemory does what is due at this position of the stream, after a packet of window w
-// with the given time; w is nil after a late one. Runs of packets end at all multiples of
-// a power of two that both checks divide, so this does not depend on batches.
+// with time t. w is nil after a late packet. Runs of packets end at all multiples of both
+// checks, so this does not depend on batches.
 func (c *Counter) checkMemory(w *window, t int64) {
 	if c.packets%evictCheck == 0 {
 		c.evictWindows(w)
@@ -58,8 +58,8 @@ func (c *Counter) evictWindows(current *window) {
 	}
 }
 
-// preallocated is the counters of the window to come. They are made in the background, of a
-// size at which they need not grow if that window has as many elements as the one before.
+// preallocated is the counters of the next window. They are made in the background, of a
+// size at which they need not grow if that window has as many elements as this one.
 type preallocated struct {
 	start  int64 // of the window
 	keys   []keyCounters
@@ -67,9 +67,9 @@ type preallocated struct {
 	ready  chan struct{} // closed when all are made
 }
 
-// preallocate makes the counters for the window after w, once. It is called at a position
-// of the stream, and their size follows from what w holds there. So the memory that is
-// reported depends neither on batches nor on how fast they come.
+// preallocate makes the counters for the window after w, once. Its position in the stream
+// is fixed, and the sizes follow from what w holds there. So the memory that is reported
+// depends neither on batches nor on how fast they come.
 //
 // Without it the first packets of a window of 2 million wait for 2 ms instead of 0.3, and
 // counting takes 94 ns a packet instead of 55 (BenchmarkPause).
@@ -99,9 +99,8 @@ func (c *Counter) preallocate(w *window) {
 	})
 }
 
-// successor returns what makes a counter for the window after that of now, and adds its
-// size to memory. It does nothing where that is not worth it, or fails: then the first
-// element makes one.
+// successor returns a function that makes the counter that follows now, and adds its size
+// to memory. Where that does not pay, or fails, the first element makes the counter.
 func successor[E any](
 	now, next *familyCounter[E], create func(memory int) (engine.Counter[E], error), memory *int,
 ) func() {
@@ -109,7 +108,7 @@ func successor[E any](
 	if !ok {
 		return func() {}
 	}
-	// As many as there would be when the window ends if all went on as it did.
+	// As many elements as the window will have at its end if it continues like this.
 	size := sized.MemoryFor(now.Counts().Distinct / (preallocatePart - 1) * preallocatePart)
 	if size < preallocateLeast {
 		return func() {}
@@ -125,7 +124,7 @@ func successor[E any](
 	}
 }
 
-// takePreallocated gives a new window the counters that were made for it, if any were.
+// takePreallocated gives a new window its preallocated counters, if there are any.
 func (c *Counter) takePreallocated(w *window) {
 	if p := c.preallocated; p != nil && p.start == w.start {
 		<-p.ready
@@ -133,7 +132,7 @@ func (c *Counter) takePreallocated(w *window) {
 	}
 }
 
-// dropPreallocated closes counters that no window came for.
+// dropPreallocated closes preallocated counters whose window never came.
 func (c *Counter) dropPreallocated() {
 	p := c.preallocated
 	if p == nil {
@@ -146,10 +145,10 @@ func (c *Counter) dropPreallocated() {
 	})
 }
 
-// budget is the memory that all counters have together. A quarter of it is kept in equal
-// shares for the counters that there may be: those of the current window, of the one
-// before it, which waits for late packets, and of the past. So a new window finds memory
-// whatever the others hold. The rest is for those that need it first.
+// budget is the memory that all counters have together. A quarter of it is reserved in
+// equal shares for the counters that there may be: those of the current window, of the
+// one before it, which waits for late packets, and of the past. So a new window finds
+// memory whatever the others hold. The rest goes to those that need it first.
 type budget struct {
 	total int // bytes; 0 for no bound
 	slots int // counters that there may be
@@ -171,8 +170,8 @@ func newBudget(cfg *Config) budget {
 // share is what each counter may have whatever the others hold.
 func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
 
-// spread bounds counters, each of which keeps what it has. reserved bytes belong to none
-// of them.
+// spread sets the bounds of counters. Each keeps what it has. reserved bytes belong to
+// none of them.
 func (b *budget) spread(counters []engine.Bounded, reserved int) {
 	share := b.share()
 	held := reserved + max(0, b.slots-len(counters))*share
@@ -198,8 +197,8 @@ func (b *budget) othersLimit() int {
 	return min(othersLimit, b.total/4)
 }
 
-// shareBudget bounds all counters. It is called at positions of the stream that do not
-// depend on batches, when all keys have come as far.
+// shareBudget sets the bounds of all counters. It is called at positions that do not
+// depend on batches, when all keys are equally far in the stream.
 func (c *Counter) shareBudget() {
 	if c.budget.total == 0 {
 		return
@@ -212,8 +211,8 @@ func (c *Counter) shareBudget() {
 	c.budget.spread(c.bounded, reserved)
 }
 
-// appendBounded appends the counters that can be bounded: those of windows in their order,
-// then those of the past.
+// appendBounded appends the counters that can be bounded: those of windows in their
+// order, then those of the past.
 func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
 	add := func(counter any) {
 		if b, ok := counter.(engine.Bounded); ok {

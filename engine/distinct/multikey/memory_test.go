@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// TestPreallocate makes counters of the right size for the next window, once, gives them to
-// it alone, and closes those that no window comes for.
+// TestPreallocate makes counters of the right size for the next window, once, gives them
+// to it alone, and closes those that no window comes for.
 func TestPreallocate(t *testing.T) {
 	const hour, packets = int64(time.Hour), 100_000
 	c := New(&Config{
@@ -73,8 +73,8 @@ func (g *greedy) Needs(more int) int {
 	return g.has
 }
 
-// TestBudgetSpread has counters that take all they may: they never have more than there is, the
-// first that ask get most, and each that comes later gets its share.
+// TestBudgetSpread has counters that take all they may: they never have more than there
+// is, the first that ask get most, and each that comes later gets its share.
 func TestBudgetSpread(t *testing.T) {
 	const total = 64 << 20
 	b := budget{total: total, slots: 8}
@@ -101,8 +101,8 @@ func TestBudgetSpread(t *testing.T) {
 	}
 }
 
-// randomBatch fills a batch with one random element of each key a packet: bare addresses of
-// the keys named "src" and "dst", digests of the others.
+// randomBatch fills a batch with one random element of each key a packet: bare addresses
+// of the keys named "src" and "dst", digests of the others.
 func randomBatch(b *Batch, rng *rand.Rand, times []int64) {
 	b.Reset(times)
 	addRandom(b, rng, b.Direct(), len(times))
@@ -163,8 +163,8 @@ func currentOf(c *Counter) []Count {
 	return counts
 }
 
-// checkBudget adds up what all counters hold. Beside rows that is what has spilled, and small
-// change.
+// checkBudget adds up what all counters hold. Beside rows that is what has overflow, and
+// small change.
 func checkBudget(t *testing.T, c *Counter, total int) {
 	t.Helper()
 	sum := 0
@@ -180,7 +180,8 @@ func checkBudget(t *testing.T, c *Counter, total int) {
 	}
 }
 
-// checkFlood wants bounds that hold of keys that are all different but for a few random sources.
+// checkFlood wants bounds that hold of keys that are all different but for a few random
+// sources.
 func checkFlood(t *testing.T, counts []Count, packets uint64) {
 	t.Helper()
 	for _, one := range counts {

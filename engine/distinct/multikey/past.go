@@ -13,8 +13,8 @@ import (
 )
 
 // pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
-// that counts at full minutes are exact; with more steps each element would be looked
-// up more often.
+// that counts at full minutes are exact; with more steps each element would be looked up
+// more often.
 const pastSteps = 120
 
 // past counts keys over the span before any moment, beside the windows.
@@ -42,12 +42,11 @@ func newPast(cfg *Config, memory int) *past {
 	}
 }
 
-// pastStep returns the step of a span: short ones, and those that pastSteps does not divide,
-// are rounded up.
+// pastStep returns the step of a span, rounded up to whole nanoseconds.
 func pastStep(span time.Duration) time.Duration { return (span-1)/pastSteps + 1 }
 
-// countPast enters the elements of a batch into the past, and has the elements of implied
-// keys made for the packets that need them.
+// countPast counts the elements of a batch in the past. It has the caller add those of
+// implied keys for the packets that need them.
 func (c *Counter) countPast(b *Batch) error {
 	valid := c.past.begin(b.times)
 	for _, key := range c.direct {
@@ -75,8 +74,8 @@ func (c *Counter) countPast(b *Batch) error {
 	return nil
 }
 
-// begin reads the times of a batch. It reports whether elements that come again imply others: all
-// are of one step, and that is part of one window.
+// begin reads the times of a batch. It reports whether elements that come again imply
+// others: if all times are of one step, and that is part of one window.
 func (s *past) begin(times []int64) bool {
 	first, last := times[0], times[0]
 	for _, t := range times {
@@ -91,8 +90,8 @@ func (s *past) begin(times []int64) bool {
 	return s.sameStep && step >= start && step <= end-s.step
 }
 
-// count takes the elements of a key in a batch. Unless known is nil, it enters the packets
-// there whose elements have come in the same step before.
+// count counts the elements of a key in a batch. Unless known is nil, it adds the packets
+// to it whose elements came before in the same step.
 func (s *past) count(b *Batch, key int, known *implied) error {
 	e, k := &b.keys[key], &s.keys[key]
 	s.digests = resize(s.digests, len(e.Addr4.items))
@@ -103,7 +102,7 @@ func (s *past) count(b *Batch, key int, known *implied) error {
 	)
 }
 
-// countFamily takes elements of one family.
+// countFamily counts elements of one family.
 func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []uint32, b *Batch, known *implied) error {
 	if len(digests) == 0 {
 		return nil
@@ -141,8 +140,8 @@ func (b *Batch) appendTimes(times []int64, packets []uint32) []int64 {
 }
 
 // Past returns the counts over Config.Past before now, in nanoseconds since 1970 UTC, in
-// the order of Current; nil without Config.Past. Count.Packets is 0. It must not be called
-// while a batch is counted.
+// the order of Current. Count.Packets is 0. Without Config.Past it returns nil. It must
+// not be called during Count.
 func (c *Counter) Past(now int64) (counts []Count) {
 	if c.past == nil {
 		return nil
@@ -159,8 +158,8 @@ func (c *Counter) Past(now int64) (counts []Count) {
 	return counts
 }
 
-// impliedFPR is the rate of a key, or that at which packets are taken for implied falsely: an
-// element that is only seen in these is missing.
+// impliedFPR returns the higher one of fpr and the rate at which packets are falsely
+// taken for implied: elements that only these have are missing.
 func (c *Counter) impliedFPR(key int, fpr float64) float64 {
 	if by := c.impliedBy[key]; by >= 0 && by != key {
 		for _, counter := range c.past.keys[by].families() {

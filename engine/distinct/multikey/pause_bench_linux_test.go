@@ -40,11 +40,11 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// BenchmarkPause counts sources, destinations and flows in windows of 2 million packets, all
-// of them new. It reports the CPU time that counting a batch takes at most: in the first
-// window, when nothing is known of the size of windows, and in the others. The variants
-// count over the past as well, and with a bound that makes all counters go over to
-// samples.
+// BenchmarkPause counts sources, destinations and flows in windows of 2 million packets,
+// all of them new. It reports the CPU time that counting a batch takes at most: in the
+// first window, when nothing is known of the size of windows, and in the others. The
+// variants count over the past as well, and with a bound that makes all counters go over
+// to samples.
 func BenchmarkPause(b *testing.B) {
 	b.Run("windows", func(b *testing.B) { measurePause(b, 0, 0) })
 	b.Run("past", func(b *testing.B) { measurePause(b, time.Hour, 0) })

@@ -14,13 +14,14 @@ import (
 // MaxSlides is the most slides that a window has.
 const MaxSlides = 4096
 
-// slides counts the keys of a stream in windows that slide: at each multiple of the slide,
-// counted from 1970 UTC in the time of packets, over the window before it.
+// slides counts the keys of a stream in windows that slide: at each multiple of the
+// slide, counted from 1970 UTC in the time of packets, over the window before it.
 //
-// Counts are emitted when the first packet of a later slide comes. A packet that comes even
-// later is missing from them, and is counted as late; windows to come have it, if it is in
-// them. A packet whose time is more than a window away from the latest one is an outlier,
-// and is held until the clock believes it: one wild clock must not end all windows.
+// Counts are emitted when the first packet of a later slide comes. A packet of the slide
+// that comes after that is missing from them, and counts as late; later windows that hold
+// its time have it. A packet whose time is more than a window away from the latest one is
+// an outlier. It is in quarantine until the clock believes it, as one wild clock must not
+// end all windows.
 type slides struct {
 	cfg        *Config
 	emitCounts func(start, end int64, counts []Count) error
@@ -51,7 +52,7 @@ func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *s
 	return s
 }
 
-// count takes the packets of a batch, in the order of the stream.
+// count counts the packets of a batch, in the order of the stream.
 func (s *slides) count(b *Batch) error {
 	for at := 0; at < len(b.times) && s.err == nil; {
 		n := s.leading(b.times[at:])
@@ -66,7 +67,8 @@ func (s *slides) count(b *Batch) error {
 	return s.err
 }
 
-// leading counts the packets of the current slide, up to the first of another time.
+// leading returns how many packets at the begin of times are of the current slide, and
+// moves the clock.
 func (s *slides) leading(times []int64) (n int) {
 	if !s.started || len(s.quarantine) > 0 {
 		return 0
@@ -81,7 +83,7 @@ func (s *slides) leading(times []int64) (n int) {
 	return n
 }
 
-// observe takes a packet that time may go on with.
+// observe takes a packet whose time may move the clock.
 func (s *slides) observe(b *Batch, at int) {
 	t := b.times[at]
 	if !calendar.InRange(t) {
@@ -105,7 +107,7 @@ func (s *slides) observe(b *Batch, at int) {
 	}
 }
 
-// advance lets time go on to a packet that is believed.
+// advance moves time to that of a believed packet, and emits the counts that are due.
 func (s *slides) advance(t int64) {
 	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
 		s.restart(t)
@@ -113,14 +115,14 @@ func (s *slides) advance(t int64) {
 	for s.next <= t && s.packets.sum > 0 && s.err == nil {
 		s.emit()
 	}
-	s.next = max(s.next, s.endOf(t)) // windows without packets are not emitted
+	s.next = max(s.next, s.endOf(t)) // windows without packets have no counts
 	if t < s.next-s.slide {
 		s.late++
 	}
 	s.latest = max(s.latest, t)
 }
 
-// restart ends the windows before a clock was set, and begins time with t.
+// restart ends the windows before a clock was set, and makes t the first time.
 func (s *slides) restart(t int64) {
 	for s.packets.sum > 0 && s.err == nil {
 		s.emit()
@@ -138,7 +140,7 @@ func (s *slides) restart(t int64) {
 // endOf returns the end of the slide that holds t.
 func (s *slides) endOf(t int64) int64 { return t - calendar.Phase(t, s.slide) + s.slide }
 
-// adoptClock counts the packets that are held, which are believed now.
+// adoptClock counts the packets in quarantine, which are believed now.
 func (s *slides) adoptClock() {
 	held := s.quarantine
 	s.quarantine = nil
@@ -149,8 +151,8 @@ func (s *slides) adoptClock() {
 	s.clock.Pass(s.latest)
 }
 
-// close counts what is held, emits the counts of the current slide, and returns the memory.
-// The error is the first failure of all.
+// close counts the quarantine, emits the counts of the current slide, and returns the
+// memory. The error is the first failure of all.
 func (s *slides) close() error {
 	s.adoptClock()
 	if s.packets.sum > 0 && s.err == nil {
@@ -179,11 +181,11 @@ func (k *slidingKey) families() [3]*slidingFamily { return [...]*slidingFamily{&
 type slidingFamily struct {
 	counter slidingCounter
 	packets slidePackets
-	counts  engine.Counts // emitted last
+	counts  engine.Counts // that were emitted last
 	current bool          // counts are those of the next slide too
 }
 
-// slidingCounter is an sliding.Rows or an sliding.Map.
+// slidingCounter is a sliding.Rows or a sliding.Map.
 type slidingCounter interface {
 	TestAndSet(seen []uint64, d []digest.Digest, times []int64)
 	Advance(now int64)
@@ -235,8 +237,8 @@ func (s *slides) add(b *Batch, at, to int) {
 	})
 }
 
-// each calls do for the elements of the packets before to that were not taken yet, family by
-// family.
+// each calls do, family by family, for the elements of the packets before to that it has
+// not handled yet.
 func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []digest.Digest, packets []uint32)) {
 	for i := range b.keys {
 		e, k := &b.keys[i], &s.keys[i]
@@ -253,7 +255,7 @@ func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []dige
 	}
 }
 
-// quarantinePacket takes a packet out of its batch.
+// quarantinePacket copies a packet out of its batch.
 func (s *slides) quarantinePacket(b *Batch, at int) quarantinedPacket {
 	h := quarantinedPacket{time: b.times[at], counted: packetsOf([]uint32{uint32(at)}, b.uncounted, 1)}
 	s.each(b, at+1, func(f *slidingFamily, digests []digest.Digest, _ []uint32) {
@@ -262,7 +264,7 @@ func (s *slides) quarantinePacket(b *Batch, at int) quarantinedPacket {
 	return h
 }
 
-// addQuarantined counts a packet that was held.
+// addQuarantined counts a packet that was in quarantine.
 func (s *slides) addQuarantined(h quarantinedPacket) {
 	slot := s.slot(h.time)
 	s.packets.add(slot, 1)
@@ -281,7 +283,7 @@ func (s *slides) addFamily(f *slidingFamily, digests []digest.Digest, times []in
 		}
 		f.packets.bySlide = make([]uint64, len(s.packets.bySlide))
 	}
-	f.counter.Advance(s.latest) // no clock of its own: the family may have been silent
+	f.counter.Advance(s.latest) // the family may have been silent until now
 	f.counter.TestAndSet(nil, digests, times)
 	f.current = false
 	f.packets.add(slot, packets)
@@ -307,8 +309,8 @@ func (c *Config) newSliding() (slidingCounter, error) {
 	return s, nil
 }
 
-// emit emits the counts of the window before the next multiple of the slide, and lets time go
-// on to it.
+// emit emits the counts of the window before the next multiple of the slide, and moves
+// time there.
 func (s *slides) emit() {
 	end := s.next
 	s.err = s.emitCounts(end-s.window, end, s.counts(end))
@@ -337,8 +339,8 @@ func (s *slides) counts(end int64) (all []Count) {
 	return all
 }
 
-// count returns the counts of the window before end. Those of a family of which nothing was
-// seen are zero, and exact.
+// count returns the counts of the window before end. Those of a family of which nothing
+// was seen are zero, and exact.
 func (f *slidingFamily) count(end int64) Count {
 	if f.counter == nil {
 		return Count{Counts: engine.Counts{Method: methodExact}}

@@ -15,13 +15,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// Saved describes what is open of a Counter; the counters themselves are written by Save.
+// Saved describes what is open of a Counter. Save writes the counters themselves.
 type Saved struct {
 	Windows []SavedWindow
 	Past    []SavedCounter
 }
 
-// SavedWindow describes an open window that another Counter can go on with.
+// SavedWindow describes an open window that another Counter can continue.
 type SavedWindow struct {
 	Start, End, Packets int64
 	Counters            []SavedCounter // those that there are, key by key
@@ -48,9 +48,9 @@ var pastFamilies = [...]string{familyV4, familyV6, familyMAC}
 // ErrNoSnapshot is returned for counters that cannot be saved.
 var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
 
-// Save writes the counters of all open windows for Resume, without that of packets that have
-// no time, and returns what describes them. It must not be called while a batch is
-// counted. Errors are those of w, or ErrNoSnapshot.
+// Save writes the counters of all open windows for Resume, but not that of packets
+// without a time, and returns what describes them. It must not be called during Count.
+// Errors are those of w, or ErrNoSnapshot.
 func (c *Counter) Save(w io.Writer) (saved Saved, err error) {
 	c.windows.Each(func(start, end, packets int64, content *window) {
 		if start == noTime || err != nil {
@@ -113,9 +113,10 @@ func (c *Counter) restoreConfig(key int, family string) snapshot.RestoreConfig {
 	return snapshot.RestoreConfig{Secret: c.cfg.Secret, Label: c.label(key, family), Memory: math.MaxInt}
 }
 
-// Resume opens the windows that another Counter has saved, before the first packet. now, in
-// nanoseconds since 1970 UTC, is the time by which elements have left the past. It reads
-// nothing behind what Save wrote. Errors are those of r and of the engine.
+// Resume opens the windows that another Counter has saved. It must be called before the
+// first packet. Elements that have left the past by now, in nanoseconds since 1970 UTC,
+// are forgotten. Resume reads nothing behind what Save wrote. Errors wrap
+// snapshot.ErrInvalid, or are those of r and of the counters.
 func (c *Counter) Resume(r io.Reader, saved *Saved, now int64) error {
 	for i := range saved.Windows {
 		s := &saved.Windows[i]

@@ -108,7 +108,7 @@ func closeKeys(keys []keyCounters) error {
 	return errors.Join(errs...)
 }
 
-// takePackets takes the numbers of packets over from another key of the same ones.
+// takePackets copies the numbers of packets from a key that has the same packets.
 func (k *keyCounters) takePackets(from *keyCounters) {
 	v4 := from.addr4.packets + from.v4.packets // one of them is 0
 	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
@@ -123,7 +123,7 @@ func (k *keyCounters) appendCounts(all []Count, key *Key) []Count {
 	return appendFamilies(all, key, v4, k.v6.count(), k.mac.count())
 }
 
-// count of a family of which nothing was seen is zero, and exact.
+// count returns the count of a family. Without an element it is 0, and exact.
 func (c *familyCounter[E]) count() Count {
 	if c.Counter == nil {
 		return Count{Packets: c.packets, Counts: engine.Counts{Method: methodExact}}
@@ -143,8 +143,8 @@ func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 	return append(all, v4, v6, Count{key.Name, "all", v4.Packets + v6.Packets, sum(v4.Counts, v6.Counts)})
 }
 
-// sum adds two families up. Adding the bounds keeps at least their confidence; of the
-// false positive rates it keeps the worse one, with its method.
+// sum adds up two families. The sum of the bounds has at least their confidence. The
+// false positive rate is the higher one, with its method.
 func sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
 		Distinct: a.Distinct + b.Distinct, Low: a.Low + b.Low, High: a.High + b.High,

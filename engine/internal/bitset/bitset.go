@@ -1,7 +1,7 @@
 package bitset
 
-// Or ors the first n bits of src into dst from bit at on. Bits of src above
-// those must be clear.
+// Or ors the first n bits of src into dst from bit at on. The other bits of src must be
+// clear.
 func Or(dst []uint64, at int, src []uint64, n int) {
 	shift := uint(at) % 64
 	for i := range (n + 63) / 64 {
@@ -18,7 +18,7 @@ func Or(dst []uint64, at int, src []uint64, n int) {
 func Clear(seen []uint64, n int) {
 	words := (n + 63) / 64
 	if len(seen) < words {
-		panic("engine: seen holds fewer bits than there are elements")
+		panic("bitset: seen holds fewer bits than there are elements")
 	}
 	clear(seen[:words])
 }

@@ -15,17 +15,17 @@ import (
 // BenchBatch is how many elements a call gets.
 const BenchBatch = 1024
 
-// BenchSizes runs a benchmark for filters of each size. The name of the size comes
-// first in that of a benchmark, so that the largest can be left out.
+// BenchSizes runs a benchmark for filters of each size. The name of the size comes first
+// in that of a benchmark, so that the largest can be left out.
 func BenchSizes(b *testing.B, run func(b *testing.B, memory int)) {
 	for _, kib := range []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10} {
 		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, kib<<10) })
 	}
 }
 
-// Measure times call, which takes so many elements, and calls prepare before each
-// without timing it. It reports the median, which other work on the machine, at
-// moments, does not change.
+// Measure times call, which takes so many elements, and calls prepare before each without
+// timing it. It reports the median, which other work on the machine, at moments, does not
+// change.
 func Measure(b *testing.B, elements int, prepare, call func()) {
 	var times []time.Duration
 	for b.Loop() {
@@ -51,8 +51,8 @@ func NewBenchStream() *benchStream {
 	return &benchStream{rng: rand.New(rand.NewPCG(1, 2)), Batch: make([]digest.Digest, BenchBatch)}
 }
 
-// Next replaces the batch by the one after it. So many of 256 elements are new,
-// the others repeat one of the last few thousand new ones.
+// Next replaces the batch by the one after it. So many of 256 elements are new, the
+// others repeat one of the last few thousand new ones.
 func (s *benchStream) Next(fresh uint64) {
 	for i := range s.Batch {
 		if d := s.rng.Uint64(); s.At > 0 && d>>56 >= fresh {
@@ -65,8 +65,8 @@ func (s *benchStream) Next(fresh uint64) {
 	}
 }
 
-// MeasureCounter measures a counter while it holds from half of the most elements
-// to all of them, and then another one. key makes keys of a stream's digests.
+// MeasureCounter measures a counter while it holds from half of the most elements to all
+// of them, and then another one. key makes keys of a stream's digests.
 func MeasureCounter[K any](b *testing.B, empty func() engine.Counter[K], most int, key func(digest.Digest) K) {
 	s, keys, seen := NewBenchStream(), make([]K, BenchBatch), make([]uint64, BenchBatch/64)
 	next := func(fresh uint64) {
@@ -99,7 +99,8 @@ const (
 	PauseElements = 8 << 20
 )
 
-// MeasurePause has counters that create makes take random keys, and tells how long calls take.
+// MeasurePause has counters that create makes take random keys, and tells how long calls
+// take.
 func MeasurePause[K any](b *testing.B, create func() engine.Counter[K], key func(*rand.PCG) K) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

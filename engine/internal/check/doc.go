@@ -1,3 +1,3 @@
-// Package check holds what tests of filters share: streams of elements, clocks, benchmarks, and
-// checks of what filters save.
+// Package check has what tests of filters share: streams of elements, clocks, benchmarks,
+// and checks of snapshots.
 package check

@@ -1,3 +1,3 @@
-// Package mem has what filters share that lie in arenas: checks, sizes, and memory that is handed
-// over before it is used.
+// Package mem has what filters in arenas share: checks, sizes, and populating memory
+// before its use.
 package mem

@@ -9,14 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// MaxDefault is what a filter takes at most that is not told how much, in bytes.
+// MaxDefault is the most that a filter takes by default, in bytes.
 const MaxDefault = 256 << 20
 
-// MaxCellLines is the most lines of a filter with a kernel of cell lines, 256 GiB: what these can
-// address.
+// MaxCellLines is the most lines that kernels of cell lines can address, 256 GiB.
 const MaxCellLines = 1<<32 - 1
 
-// CellLines returns how many lines fit memory. The error wraps ErrMemory.
+// CellLines returns how many lines memory holds, given in bytes. The error wraps
+// engine.ErrMemory.
 func CellLines(memory int) (int, error) {
 	const most = uint64(MaxCellLines) * layout.LineSize
 	if memory < layout.LineSize || uint64(memory) >= most+layout.LineSize {
@@ -25,10 +25,10 @@ func CellLines(memory int) (int, error) {
 	return memory / layout.LineSize, nil
 }
 
-// populateStep is how many lines the system is asked for at a time: 64 MiB.
+// populateStep is how many lines are populated between two looks at the context: 64 MiB.
 const populateStep = 1 << 20
 
-// Populate has the system hand over an arena's memory now. It returns the error of ctx, if
+// Populate has the system back an arena's memory now. It returns the error of ctx, if
 // that ends before.
 func Populate(ctx context.Context, a *layout.Arena) error {
 	n := len(a.Lines())
@@ -41,16 +41,16 @@ func Populate(ctx context.Context, a *layout.Arena) error {
 	return nil
 }
 
-// CheckOpen panics if the arena is closed.
+// CheckOpen panics, with the name of the method, if the arena is closed.
 func CheckOpen(method string, a *layout.Arena) {
 	if a.Lines() == nil {
-		panic("engine: " + method + " after Close")
+		panic(method + " after Close")
 	}
 }
 
-// MapBytes estimates the size of a Go map of n keys and values of entry bytes
-// together, since maps do not tell: slots have a byte of control beside them,
-// come in groups of eight, and double when more than 7 of 8 are taken.
+// MapBytes estimates the size of a Go map of n keys and values of entry bytes together.
+// Slots have a byte of control beside them, come in groups of eight, and double when more
+// than 7 of 8 are taken.
 func MapBytes(n, entry int) int {
 	slots := 8
 	if n > slots {

@@ -1,3 +1,4 @@
-// Package rowtable has tables of rows that are doubled or thinned without a pause, sets for the
-// few elements that find their row full, and estimates by what is sampled.
+// Package rowtable has what counters in exact rows and in sliding rows share: tables that
+// grow or are thinned without a pause (Rows), sets for the few words that find their line
+// full (Overflow), and estimates from samples (SampleSum).
 package rowtable

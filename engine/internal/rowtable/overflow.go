@@ -6,15 +6,14 @@ import (
 	"unsafe"
 )
 
-// Word is what is left of an element where rows are exact.
+// Word is what rows store of an element.
 type Word interface{ uint32 | uint64 }
 
 // OverflowSet is an exact set of words: a hash table with linear probing, at most half
-// full. It holds the few words that find their row full, so it is built to be
-// simple and its memory to be known. Its methods take an odd factor, always the same,
-// that spreads words which share their top bits.
+// full. It holds few words, so it is simple, and its memory is known. Its methods take an
+// odd factor, always the same, which spreads words that share their top bits.
 type OverflowSet[W Word] struct {
-	Table []W      // length 0 or a power of two; 0 is empty
+	table []W      // length 0 or a power of two; 0 is empty
 	dates []uint16 // beside the table, where words have dates; else nil
 	count int      // words in the table
 	zero  bool     // the word 0 is in the set; it has no date
@@ -23,17 +22,17 @@ type OverflowSet[W Word] struct {
 // minOverflowTable is the smallest table.
 const minOverflowTable = 16
 
-// GoldenFactor is 2^64 divided by the golden ratio: keys with few bits set, as examples
-// have them, spread words as well as others.
+// GoldenFactor is 2^64 divided by the golden ratio. It spreads words without a key, and
+// makes keys with few bits set as good as others.
 const GoldenFactor = 0x9e3779b97f4a7c15
 
-// KeyedFactor takes the factor from the key, so that places cannot be foreseen.
+// KeyedFactor derives the factor from a key, so that places cannot be foreseen.
 func KeyedFactor(key [16]byte) uint64 {
 	folded := binary.LittleEndian.Uint64(key[:]) ^ binary.LittleEndian.Uint64(key[8:])
 	return (folded*2 + 1) * GoldenFactor
 }
 
-// test adds a word without a date, and reports whether it was there.
+// testAndSet adds a word without a date, and reports whether it was there.
 func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 	if y == 0 {
 		before := s.zero
@@ -44,29 +43,29 @@ func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 	return known
 }
 
-// insert adds a word other than 0 unless it is there, and returns its place. The size of the table
-// is that for the number of words, whatever came before.
+// insert adds a word other than 0 unless it is there, and returns its place. The size of
+// the table depends on the number of words alone.
 func (s *OverflowSet[W]) insert(y W, factor uint64, dated bool) (place uint64, known bool) {
-	if len(s.Table) > 0 {
+	if len(s.table) > 0 {
 		place = s.find(y, factor)
-		if s.Table[place] == y {
+		if s.table[place] == y {
 			return place, true
 		}
 	}
-	if 2*s.count >= len(s.Table) {
+	if 2*s.count >= len(s.table) {
 		s.double(factor, dated)
 		place = s.find(y, factor)
 	}
-	s.Table[place] = y
+	s.table[place] = y
 	s.count++
 	return place, false
 }
 
 // find returns where y is, or where it belongs.
 func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
-	mask := uint64(len(s.Table) - 1)
-	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.Table))))
-	for s.Table[place] != 0 && s.Table[place] != y {
+	mask := uint64(len(s.table) - 1)
+	place := uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
+	for s.table[place] != 0 && s.table[place] != y {
 		place = (place + 1) & mask
 	}
 	return place
@@ -74,9 +73,9 @@ func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
 
 // double doubles the table.
 func (s *OverflowSet[W]) double(factor uint64, dated bool) {
-	table, dates := s.Table, s.dates
+	table, dates := s.table, s.dates
 	size := max(minOverflowTable, 2*len(table))
-	s.Table = make([]W, size)
+	s.table = make([]W, size)
 	if dated {
 		s.dates = make([]uint16, size)
 	}
@@ -85,19 +84,19 @@ func (s *OverflowSet[W]) double(factor uint64, dated bool) {
 			continue
 		}
 		place := s.find(y, factor)
-		s.Table[place] = y
+		s.table[place] = y
 		if dated {
 			s.dates[place] = dates[i]
 		}
 	}
 }
 
-// All yields the words of the set with their dates, 0 where there are none.
+// All yields the words of the set with their dates, which are 0 for words without dates.
 func (s *OverflowSet[W]) All(yield func(W, uint16) bool) {
 	if s.zero && !yield(0, 0) {
 		return
 	}
-	for i, y := range s.Table {
+	for i, y := range s.table {
 		date := uint16(0)
 		if s.dates != nil {
 			date = s.dates[i]
@@ -110,5 +109,63 @@ func (s *OverflowSet[W]) All(yield func(W, uint16) bool) {
 
 func (s *OverflowSet[W]) bytes() int {
 	var y W
-	return int(unsafe.Sizeof(y))*len(s.Table) + 2*len(s.dates)
+	return int(unsafe.Sizeof(y))*len(s.table) + 2*len(s.dates)
+}
+
+// Overflow is the words that found their line full, in one set for each group of lines
+// that a pass handles together.
+type Overflow[W Word] struct {
+	sets   []OverflowSet[W]
+	shift  uint // leaves the number of a word's set
+	factor uint64
+	dated  bool // words have dates
+	bytes  int  // that the sets' tables take
+}
+
+// newOverflow makes so many sets, a power of two, for words of width bits.
+func newOverflow[W Word](groups int, width uint, factor uint64, dated bool) Overflow[W] {
+	return Overflow[W]{
+		sets: make([]OverflowSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor, dated: dated,
+	}
+}
+
+// testAndSet adds a word without a date, and reports whether it was there.
+func (g *Overflow[W]) TestAndSet(y W) bool {
+	set := &g.sets[y>>g.shift]
+	before := set.bytes()
+	known := set.testAndSet(y, g.factor)
+	g.bytes += set.bytes() - before
+	return known
+}
+
+// DateOf adds a word other than 0. It returns where its date is, and whether the word was
+// there. The words of the Overflow must have dates.
+func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
+	set := &g.sets[y>>g.shift]
+	before := set.bytes()
+	place, known := set.insert(y, g.factor, true)
+	g.bytes += set.bytes() - before
+	return &set.dates[place], known
+}
+
+// remove removes a set, and returns it.
+func (g *Overflow[W]) remove(group int) OverflowSet[W] {
+	set := g.sets[group]
+	g.bytes -= set.bytes()
+	g.sets[group] = OverflowSet[W]{}
+	return set
+}
+
+// words returns the words of all sets. Each is followed by its date if words have dates.
+func (g *Overflow[W]) words() []W {
+	var words []W
+	for i := range g.sets {
+		for y, date := range g.sets[i].All {
+			words = append(words, y)
+			if g.dated {
+				words = append(words, W(date))
+			}
+		}
+	}
+	return words
 }

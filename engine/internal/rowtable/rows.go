@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Table is lines, and the words that found theirs full.
+// Table is lines, and the words that found their line full.
 type Table[W Word] struct {
 	Arena    *layout.Arena // nil: no table
 	Overflow Overflow[W]
@@ -23,19 +23,20 @@ type Shape struct {
 	Name   string              // for errors
 	Width  uint                // bits of a word; the top bits are the number of its line
 	Cells  func(lines int) int // that each of so many lines has
-	Dated  bool                // spilled words have dates
-	Factor uint64              // of the sets of what has spilled
+	Dated  bool                // overflow words have dates
+	Factor uint64              // of the sets of overflow words
 }
 
-// MaxLines is the most lines that rows have: 128 GiB, where so much can be addressed.
+// MaxLines is the most lines that rows have: 128 GiB, or what can be addressed.
 const MaxLines = min(1<<31, math.MaxInt/layout.LineSize/2)
 
-// Rows is a table of rows that is changed as a whole without a pause: from one decision to
-// the next a pass handles some lines, and what has spilled from these. A pass doubles the
-// lines: they move to a wider table. Or it thins them: they lose what is not in a sample.
+// Rows is a table of rows that changes as a whole without a pause: from one decision to
+// the next a pass handles some lines and their overflow. A pass that grows moves the
+// lines to a wider table. A pass that thins removes what is not in a sample.
 //
-// Words below a mark, which rises, have their place in the lines that the pass is through with, and
-// the others in those as they were before, so each element is looked up in one place as always.
+// The pass has handled the words below a mark, which rises. Those have their place where
+// the pass puts them, and the others where they were before. So each element is still
+// looked up in one place.
 type Rows[W Word] struct {
 	Shape
 	NewArena func(lines int) (*layout.Arena, error)
@@ -43,19 +44,19 @@ type Rows[W Word] struct {
 	Table    Table[W]
 	Wider    Table[W] // that the table grows to, while it does
 	Thinning bool
-	Passed   int // lines of the table that the pass is through with
+	passed   int // lines of the table that the pass is through with
 	// backing is what backs lines of the wider table with memory.
 	backing sync.WaitGroup
 }
 
-// Step is the number of elements between two decisions about the size of
-// a counter. They are taken at multiples of it in the counter's own stream,
-// so they do not depend on batches.
+// Step is the number of elements between two decisions about the size of a counter.
+// Decisions are at multiples of it in the counter's own stream, so they do not depend on
+// batches.
 const Step = 512
 
-// passCells is how many cells a pass handles between two decisions. So it ends when as many
-// elements have come as an eighth of the cells: until then the last lines must hold their share
-// of these, and more of it spills than usual.
+// passCells is how many cells a pass handles between two decisions. So a pass takes as
+// many elements as an eighth of the cells. Until it ends, the last lines must hold their
+// share of these, and more of them overflow than usual.
 const passCells = 8 * Step
 
 // Open makes the first lines, a power of two.
@@ -77,8 +78,7 @@ func (p *Rows[W]) newTable(lines int) (Table[W], error) {
 	return Table[W]{Arena: arena, Overflow: p.overflowOf(lines)}, nil
 }
 
-// overflowOf makes the sets of what spills from so many lines, one for those that a pass handles
-// together.
+// overflowOf makes the sets for the overflow of so many lines.
 func (p *Rows[W]) overflowOf(lines int) Overflow[W] {
 	return newOverflow[W](max(1, lines/p.Group(lines)), p.Width, p.Factor, p.Dated)
 }
@@ -89,7 +89,7 @@ func (p *Rows[W]) Group(lines int) int { return passCells / p.Cells(lines) }
 // Lines returns how many lines the table has.
 func (p *Rows[W]) Lines() int { return len(p.Table.Arena.Lines()) }
 
-// Final returns how many lines the table has when the pass ends.
+// Final returns how many lines the table will have when the pass ends.
 func (p *Rows[W]) Final() int {
 	if p.Growing() {
 		return len(p.Wider.Arena.Lines())
@@ -108,21 +108,22 @@ func (p *Rows[W]) Grow(lines int) error {
 	if err != nil {
 		return err
 	}
-	p.Wider, p.Passed = wider, 0
+	p.Wider, p.passed = wider, 0
 	p.populate(0, (backedAhead+1)*backedLines)
 	return nil
 }
 
 const (
-	// backedLines is how many lines are backed with memory at a time, before a pass comes to
-	// them: those of a huge page, which may take the system milliseconds to find.
+	// backedLines is how many lines are populated at a time before a pass reaches them:
+	// those of a huge page, which the system may take milliseconds to find.
 	backedLines = 2 << 20 / layout.LineSize
-	// backedAhead is how many such parts are backed before the one that the pass is in.
+	// backedAhead is how many such parts are populated ahead of the one that the pass is
+	// in.
 	backedAhead = 2
 )
 
-// populateAhead has the memory of the lines backed that the pass comes to next, where it has
-// reached others of those that were backed before.
+// populateAhead populates the next part of the wider table when the pass has reached
+// another one.
 func (p *Rows[W]) populateAhead(from, to int) {
 	factor := p.Final() / p.Lines()
 	if now := to * factor / backedLines; now != from*factor/backedLines {
@@ -130,7 +131,7 @@ func (p *Rows[W]) populateAhead(from, to int) {
 	}
 }
 
-// populate backs lines of the wider table in the background, unless that is small.
+// populate populates lines of the wider table in the background, unless that is small.
 func (p *Rows[W]) populate(from, to int) {
 	arena, lines := p.Wider.Arena, len(p.Wider.Arena.Lines())
 	if to = min(to, lines); from >= to || lines < backedLines {
@@ -140,9 +141,9 @@ func (p *Rows[W]) populate(from, to int) {
 }
 
 // Thin begins a pass that thins.
-func (p *Rows[W]) Thin() { p.Thinning, p.Passed = true, 0 }
+func (p *Rows[W]) Thin() { p.Thinning, p.passed = true, 0 }
 
-// Target is where what a pass handles belongs from then on.
+// Target returns the table where the pass puts what it handles.
 func (p *Rows[W]) Target() *Table[W] {
 	if p.Growing() {
 		return &p.Wider
@@ -150,27 +151,28 @@ func (p *Rows[W]) Target() *Table[W] {
 	return &p.Table
 }
 
-// Mark returns the first word that a pass is not through with, 0 if there is none under way.
+// Mark returns the first word that the pass has not handled, 0 without a pass.
 func (p *Rows[W]) Mark() W {
 	if !p.Passing() {
 		return 0
 	}
-	return W(p.Passed) << p.Shift(p.Lines())
+	return W(p.passed) << p.Shift(p.Lines())
 }
 
-// Shift leaves the number of a word's line, of so many.
+// Shift returns by how many bits a word is shifted to leave the number of its line, of so
+// many.
 func (p *Rows[W]) Shift(lines int) uint { return p.Width + 1 - uint(bits.Len(uint(lines))) }
 
-// Next goes on to the next lines, and removes what has spilled from them.
-func (p *Rows[W]) Next() (from, to int, spilled OverflowSet[W]) {
+// Next moves the pass to the next lines, from to to-1, and removes their overflow.
+func (p *Rows[W]) Next() (from, to int, overflow OverflowSet[W]) {
 	group := p.Group(p.Lines())
-	from, to = p.Passed, min(p.Passed+group, p.Lines())
-	p.Passed = to
+	from, to = p.passed, min(p.passed+group, p.Lines())
+	p.passed = to
 	return from, to, p.Table.Overflow.remove(from / group)
 }
 
-// Finish gives the memory of lines that have moved back, and ends the pass with the last ones,
-// which it reports.
+// Finish returns the memory of lines that have moved. After the last lines it ends the
+// pass, and reports true.
 func (p *Rows[W]) Finish(from, to int) bool {
 	if to < p.Lines() {
 		if p.Growing() {
@@ -184,18 +186,18 @@ func (p *Rows[W]) Finish(from, to int) bool {
 		p.Table.Arena.Close()
 		p.Table, p.Wider = p.Wider, Table[W]{}
 	}
-	p.Thinning, p.Passed = false, 0
+	p.Thinning, p.passed = false, 0
 	return true
 }
 
-// Restart forgets everything, and goes back to so many lines if it can have them.
+// Restart forgets everything, and returns to so many lines if there is memory for them.
 func (p *Rows[W]) Restart(lines int) {
 	p.backing.Wait()
 	if p.Growing() {
 		p.Wider.Arena.Close()
 		p.Wider = Table[W]{}
 	}
-	p.Thinning, p.Passed = false, 0
+	p.Thinning, p.passed = false, 0
 	if p.Lines() != lines {
 		if table, err := p.newTable(lines); err == nil {
 			p.Table.Arena.Close()
@@ -209,16 +211,21 @@ func (p *Rows[W]) Restart(lines int) {
 }
 
 // Bytes returns the memory that is in use. While rows grow, that is the lines that have
-// not moved, and two for each that has.
+// not moved, and the new ones of those that have.
 func (p *Rows[W]) Bytes() int {
 	lines := p.Lines()
 	if p.Growing() {
-		lines += p.Passed * (p.Final()/lines - 1)
+		lines += p.passed * (p.Final()/lines - 1)
 	}
-	return lines*layout.LineSize + p.Table.Overflow.Bytes + p.Wider.Overflow.Bytes
+	return p.BytesWith(lines)
 }
 
-// Close gives the memory back. Nothing may be called afterwards.
+// BytesWith returns what so many lines take with all words that overflow now, in bytes.
+func (p *Rows[W]) BytesWith(lines int) int {
+	return lines*layout.LineSize + p.Table.Overflow.bytes + p.Wider.Overflow.bytes
+}
+
+// Close returns the memory. No method may be called afterwards.
 func (p *Rows[W]) Close() error {
 	p.backing.Wait()
 	err := p.Table.Arena.Close()
@@ -228,14 +235,15 @@ func (p *Rows[W]) Close() error {
 	return err
 }
 
-// Sides is room to take the elements of a step apart by the side of a mark that they lie on.
+// Sides holds the elements of a step by the side of the mark that they lie on: first
+// those from the mark on, then those below it.
 type Sides[E any] struct {
 	Elements [2][Step]E
 	At       [2][Step]uint32 // where in the step each is
 }
 
-// Split takes elements apart: those from the mark on, and those below it. Elements that have one
-// of a side's bits are left out.
+// Split puts elements on their sides, and returns how many each has. It leaves out
+// elements that have one of the bits of out for their side.
 func Split[E any, W Word](a *Sides[E], elements []E, word func(E) W, mark W, out [2]W) (n [2]int) {
 	for i, e := range elements {
 		y, side := word(e), 0
@@ -251,7 +259,8 @@ func Split[E any, W Word](a *Sides[E], elements []E, word func(E) W, mark W, out
 	return n
 }
 
-// KeepWords copies the lines that words are looked up in: their numbers are what shift leaves.
+// KeepWords has a copy keep the lines in which elements are about to be looked up. See
+// Rows.Shift.
 func KeepWords[E any, W Word](l *snapshot.LineCopy, elements []E, word func(E) W, shift uint) {
 	if !l.Copying() {
 		return

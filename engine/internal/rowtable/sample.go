@@ -2,8 +2,7 @@ package rowtable
 
 import "math"
 
-// SampleSum adds numbers of elements up that were sampled at different levels: those of steps, or all that
-// one level had.
+// SampleSum adds up numbers of elements that were sampled at different levels.
 type SampleSum struct {
 	Mean, low, high float64
 	variance        float64
@@ -11,8 +10,9 @@ type SampleSum struct {
 	Weight          float64
 }
 
-// Add adds a step of which so many elements are known, each for 2^level. share of them are
-// within the span; all of them certainly if least is 1, none if 0.
+// Add adds count elements of a sample, each of which stands for 2^level. share is the
+// share of them that is expected to count. least is 1 if all of them certainly do, else
+// 0.
 func (a *SampleSum) Add(count uint64, level uint8, share, least float64) {
 	if count == 0 {
 		return
@@ -29,8 +29,9 @@ func (a *SampleSum) Add(count uint64, level uint8, share, least float64) {
 	}
 }
 
-// Bounds returns the bounds of the number. 4 elements of the sample are what it misses
-// at most where it has none, and more than the normal approximation lacks elsewhere.
+// Bounds returns the bounds of the number, with 95 % confidence. The upper one has 4
+// elements of the sample more than the normal approximation. That covers samples without
+// an element.
 func (a *SampleSum) Bounds() (low, high uint64) {
 	spread := 1.96 * math.Sqrt(a.variance)
 	low = max(a.seen, uint64(max(0, math.Floor(a.low-spread))))

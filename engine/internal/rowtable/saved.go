@@ -5,8 +5,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// Saved are the fields of Rows in a snapshot. Rows are saved as they are, also in the
-// middle of a pass: so who goes on with them goes on at the same places.
+// Saved is the fields of Rows in a snapshot. Rows are saved as they are, also in the
+// middle of a pass, so that it continues at the same lines.
 type Saved struct {
 	Lines, Wider            uint64 // 0 for no wider table
 	Thinning                bool
@@ -18,48 +18,48 @@ func (s *Saved) Fields() snapshot.Fields {
 	return snapshot.Fields{&s.Lines, &s.Wider, &s.Thinning, &s.Passed, &s.Overflow, &s.OverflowWider}
 }
 
-// state returns the fields of the rows, and the words that spilled from either table.
-func (p *Rows[W]) State() (s Saved, spilled [2][]W) {
-	spilled = [2][]W{p.Table.Overflow.words(), p.Wider.Overflow.words()}
+// State returns the fields of the rows, and the overflow words of both tables.
+func (p *Rows[W]) State() (s Saved, overflow [2][]W) {
+	overflow = [2][]W{p.Table.Overflow.words(), p.Wider.Overflow.words()}
 	s = Saved{
-		Lines: uint64(p.Lines()), Thinning: p.Thinning, Passed: uint64(p.Passed),
-		Overflow: uint64(len(spilled[0])), OverflowWider: uint64(len(spilled[1])),
+		Lines: uint64(p.Lines()), Thinning: p.Thinning, Passed: uint64(p.passed),
+		Overflow: uint64(len(overflow[0])), OverflowWider: uint64(len(overflow[1])),
 	}
 	if p.Growing() {
 		s.Wider = uint64(p.Final())
 	}
-	return s, spilled
+	return s, overflow
 }
 
 // moved returns how many lines of the wider table hold something.
-func (p *Rows[W]) moved() int { return p.Passed * (p.Final() / p.Lines()) }
+func (p *Rows[W]) moved() int { return p.passed * (p.Final() / p.Lines()) }
 
-// Save writes the lines of both tables that hold something, and spilled words.
-func (p *Rows[W]) Save(out *snapshot.Writer, spilled [2][]W) {
+// Save writes the lines of both tables that hold something, and the overflow words.
+func (p *Rows[W]) Save(out *snapshot.Writer, overflow [2][]W) {
 	if p.Growing() {
-		p.Table.Copying = out.SharedLines(p.Table.Arena, p.Passed, p.Lines())
-		p.Wider.Copying = out.SharedLines(p.Wider.Arena, 0, p.moved())
+		p.Table.Copying = out.Lines(p.Table.Arena, p.passed, p.Lines())
+		p.Wider.Copying = out.Lines(p.Wider.Arena, 0, p.moved())
 	} else {
-		p.Table.Copying = out.SharedLines(p.Table.Arena, 0, p.Lines())
+		p.Table.Copying = out.Lines(p.Table.Arena, 0, p.Lines())
 	}
-	for _, words := range spilled {
+	for _, words := range overflow {
 		out.Words(len(words), func(i int) uint64 { return uint64(words[i]) })
 	}
 }
 
-// loadLines reads them.
+// loadLines reads the lines that Save wrote.
 func (p *Rows[W]) loadLines(in *snapshot.Reader) error {
 	if !p.Growing() {
 		return in.Lines(p.Table.Arena.Lines())
 	}
-	if err := in.Lines(p.Table.Arena.Lines()[p.Passed:]); err != nil {
+	if err := in.Lines(p.Table.Arena.Lines()[p.passed:]); err != nil {
 		return err
 	}
 	return in.Lines(p.Wider.Arena.Lines()[:p.moved()])
 }
 
-// Check returns an error unless there are from least to most lines, which may grow to
-// another number than twice as many, next, if that is not 0, and all fits together.
+// Check returns an error unless there are from least to most lines, and all fits
+// together. Lines grow to twice as many, or to next.
 func (s *Saved) Check(least, most, next uint64) error {
 	if n := s.Lines; n < least || n > most || n&(n-1) != 0 {
 		return fmt.Errorf("%w: rows of %d lines, must be a power of two from %d to %d", snapshot.ErrInvalid, n, least, most)
@@ -73,13 +73,13 @@ func (s *Saved) Check(least, most, next uint64) error {
 	return nil
 }
 
-// Allow returns an error if the rows take more than is allowed. Tables of what has spilled are at
-// most a quarter as large as that many lines.
+// Allow returns an error if the rows take more than c allows. Overflow words count as
+// half a line each.
 func (s *Saved) Allow(c snapshot.RestoreConfig) error {
 	return c.Allow(s.Lines + s.Wider + (s.Overflow+s.OverflowWider)/2)
 }
 
-// Load reads the rows.
+// Load reads the rows that Save wrote.
 func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 	if s.Passed%uint64(p.Group(int(s.Lines))) != 0 {
 		return snapshot.ErrInconsistent
@@ -97,7 +97,7 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 			return err
 		}
 	}
-	p.Thinning, p.Passed = s.Thinning, int(s.Passed)
+	p.Thinning, p.passed = s.Thinning, int(s.Passed)
 	if err := p.loadLines(in); err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 	return p.Wider.loadOverflow(in, int(s.OverflowWider))
 }
 
-// loadOverflow reads so many spilled words and dates.
+// loadOverflow reads so many overflow words and dates.
 func (t *Table[W]) loadOverflow(in *snapshot.Reader, words int) error {
 	var last W
-	return in.Words(words, "spilled words", func(i int, word uint64) {
+	return in.Words(words, "overflow words", func(i int, word uint64) {
 		switch {
 		case !t.Overflow.dated:
 			t.Overflow.TestAndSet(W(word))

@@ -25,9 +25,9 @@ func hotAndNew(n int, window time.Duration) *slidingStream {
 	return s
 }
 
-// Sliding counters that are saved and restored at random moments, while they grow, halve their sample or
-// take all elements again, decide at the same places as one that was not: elements of the
-// running step that rows were not asked for again are known to both.
+// Sliding counters that are saved and restored at random moments, while they grow, halve
+// their sample or take all elements again, decide at the same places as one that was not:
+// elements of the running step that rows were not asked for again are known to both.
 func TestSampledSnapshot(t *testing.T) {
 	const window = time.Minute
 	const busy = 60_000
@@ -109,8 +109,8 @@ func FuzzRestoreSliding(f *testing.F) {
 	}, smallSliding(f))
 }
 
-// TestCopy copies counters while they grow, are thinned and swept: what comes out is
-// what they held at the start.
+// TestCopy copies counters while they grow, are thinned and swept: what comes out is what
+// they held at the start.
 func TestCopy(t *testing.T) {
 	const n = 400_000
 	digests, times := check.Digests(71, n), steady(n, 20*time.Microsecond)

@@ -12,23 +12,23 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Count is countSpan over the window.
+// Count returns the number of elements whose last sighting is within (now-W, now]: see
+// countSpan.
 func (s *Rows) Count(now int64) engine.Counts { return s.countSpan(now, time.Duration(s.window)) }
 
 // countSpan returns the number of elements whose last sighting is within (now-span, now].
-// span is cut to W. It costs a look at one number for each step of the span.
+// span is cut to W. It takes time in proportion to the steps of the span.
 //
-// It is exact where now+1 and span are multiples of the step, so that no step lies
-// across the edge: then Distinct, Low and High are equal. Else the oldest step
-// counts in part, Low has none of it and High all. now is to be that of the latest element or
-// later; elements that were seen after it are missing from Distinct and Low, which know only
-// of last sightings, and High has all of them.
+// It is exact where now+1 and span are multiples of the step: then Distinct, Low and High
+// are equal. Else the oldest step counts in part, Low has none of it and High all. now
+// must not be before the latest element. Elements that were seen after it are missing
+// from Distinct and Low, as only last sightings are known, and High has all of them.
 //
-// Where the rows were sampled, Low and High bound the number with 95 % confidence, by the
-// normal approximation of what one of 2^level elements says of all. False positives, n/2^58
-// of n elements, are accounted for as DigestRows does.
+// Where the rows are a sample, Low and High bound the number with 95 % confidence, by the
+// normal approximation of samples of one in 2^level. False positives, n/2^58 of n
+// elements, are added as in distinct.DigestRows.
 func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
-	mem.CheckOpen("Sliding.countSpan", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.Count", s.rows.Table.Arena)
 	c := engine.Counts{MemoryBytes: s.rows.Bytes() + 5*len(s.counts), FPR: math.Ldexp(s.live(), -58), Method: "sliding-rows"}
 	now = max(-calendar.Farthest, min(now, calendar.Farthest))
 	from := now - max(0, min(int64(span), s.window)) + 1 // the first instant of the span
@@ -56,7 +56,7 @@ func (s *Rows) live() (sum float64) {
 	return sum
 }
 
-// sum adds the steps of a span up.
+// sum adds up the steps of a span.
 func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
 	if !s.started {
 		return
@@ -72,8 +72,8 @@ func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
 	}
 }
 
-// share returns how much of a step a span from its first to its last instant covers, and 1 if
-// it certainly covers all that was seen in it, else 0.
+// share returns how much of a step the instants from to to cover. least is 1 if they
+// certainly cover all that was seen in it, else 0.
 func (s *Rows) share(step, from, to int64) (share, least float64) {
 	first := step * s.step
 	last := first + s.step - 1

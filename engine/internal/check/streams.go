@@ -1,11 +1,13 @@
 package check
 
 import (
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 )
 
 // Packets is input for packet filters.
@@ -26,8 +28,8 @@ func (s *Packets) Part(from, to int) *Packets {
 	return &Packets{s.Digests[from:to], s.Times[from:to], s.Points[from:to]}
 }
 
-// Round makes times multiples of unit, as times of files with a coarser clock
-// are: then ticks of that length lose nothing.
+// Round makes times multiples of unit, as times of files with a coarser clock are: then
+// ticks of that length lose nothing.
 func (s *Packets) Round(unit int64) {
 	for i, t := range s.Times {
 		if t != calendar.NoTime {
@@ -56,8 +58,8 @@ func (s *Packets) Verdicts(f engine.PacketFilter, batch int) []bool {
 // clock makes the times of a random stream.
 type clock func(rng *rand.Rand, now int64) int64
 
-// Clocks are the ways of time, for a window of the given size. None steps
-// back by more than the window while it runs out of order.
+// Clocks are the ways of time, for a window of the given size. None steps back by more
+// than the window while it runs out of order.
 func Clocks(window int64) map[string]clock {
 	return map[string]clock{
 		"in order": func(rng *rand.Rand, now int64) int64 { return now + rng.Int64N(window/20+2) },
@@ -74,8 +76,8 @@ func Clocks(window int64) map[string]clock {
 	}
 }
 
-// RandomPackets makes a stream in which a third of the packets repeat one of
-// the last 40, every hundredth has no time, and one beacon is constant.
+// RandomPackets makes a stream in which a third of the packets repeat one of the last 40,
+// every hundredth has no time, and one beacon is constant.
 func RandomPackets(seed uint64, n int, next clock) *Packets {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &Packets{}
@@ -96,4 +98,46 @@ func RandomPackets(seed uint64, n int, next clock) *Packets {
 		s.Add(d, t, uint32(rng.IntN(3)))
 	}
 	return s
+}
+
+func Digests(seed uint64, n int) []digest.Digest {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	digests := make([]digest.Digest, n)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+	}
+	return digests
+}
+
+func CountBits(seen []uint64) (n int) {
+	for _, word := range seen {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// Feed returns all verdicts, as bits.
+func Feed(c engine.Counter[digest.Digest], digests []digest.Digest, batch int) []uint64 {
+	verdicts := make([]uint64, len(digests)/64+1)
+	seen := make([]uint64, batch/64+1)
+	for at := 0; at < len(digests); at += batch {
+		part := digests[at:min(at+batch, len(digests))]
+		c.TestAndSet(seen, part)
+		bitset.Or(verdicts, at, seen, len(part))
+	}
+	return verdicts
+}
+
+// Repeating returns digests of which about half are new, and the others came up to 3000
+// elements before.
+func Repeating(seed uint64, n int) []digest.Digest {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	digests := make([]digest.Digest, n)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+		if back := 1 + rng.IntN(1+rng.IntN(3000)); back <= i && rng.IntN(2) == 0 {
+			digests[i] = digests[i-back]
+		}
+	}
+	return digests
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 )
 
-// observe takes an element that time may go on with.
+// observe takes an element whose time may move the clock.
 func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
 	if !calendar.InRange(t) {
 		s.ignored++
@@ -28,21 +28,21 @@ func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
 	}
 }
 
-// advanceTo makes the step of t the running one, if it is later, and returns it. t is near the
-// time before it, if there is one.
+// advanceTo makes the step of t the current one if it is later, and returns it. The clock
+// has believed t.
 func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	step = calendar.Index(t, s.step)
 	switch {
 	case !s.started:
 		s.start(step)
 	case step > s.current:
-		s.flush(m) // what waits came before
+		s.flush(m) // pending elements came before
 		s.advance(step)
 	}
 	return step
 }
 
-// start begins time with a step.
+// start makes step the first one.
 func (s *Rows) start(step int64) {
 	s.started, s.current, s.currentStart = true, step, step*s.step
 	s.levelStep = step
@@ -51,8 +51,8 @@ func (s *Rows) start(step int64) {
 	}
 }
 
-// adoptClock forgets the time before the clock was set, and enters the elements that were
-// quarantined, as far as they are within a window of the new time.
+// adoptClock forgets what came before the clock was set, and takes the elements out of
+// quarantine that are within a window of the new time.
 func (s *Rows) adoptClock() {
 	held := s.quarantine
 	s.quarantine = s.quarantine[:0]
@@ -66,13 +66,13 @@ func (s *Rows) adoptClock() {
 	s.flush(marks{})
 }
 
-// restartAt forgets all elements, and begins time with the step of t.
+// restartAt forgets all elements, and makes the step of t the first one.
 func (s *Rows) restartAt(t int64) {
 	s.empty()
 	s.start(calendar.Index(t, s.step))
 }
 
-// advance makes a later step the running one, at most a window ahead.
+// advance makes a later step the current one, at most a window ahead.
 func (s *Rows) advance(step int64) {
 	by := step - s.current
 	mask := int64(len(s.counts) - 1)
@@ -90,11 +90,11 @@ func (s *Rows) advance(step int64) {
 	s.sweep(by)
 }
 
-// Advance tells the counter that time has gone on to now without elements, as the caller
-// knows for sure: memory of what left the window is free for others, and elements in
-// quarantine are forgotten. It does nothing if now is not later than all elements.
+// Advance moves the clock to now, which the caller knows to be right. Elements that left
+// the window make room for others, and those in quarantine are forgotten. It does nothing
+// if now is not later than all elements.
 func (s *Rows) Advance(now int64) {
-	mem.CheckOpen("Sliding.Advance", s.rows.Table.Arena)
+	mem.CheckOpen("sliding: Rows.Advance", s.rows.Table.Arena)
 	now = min(now, calendar.Farthest)
 	if !s.started || calendar.Index(now, s.step) <= s.current {
 		return

@@ -32,20 +32,20 @@ func (s *savedRows) fields() snapshot.Fields {
 	)
 }
 
-// Snapshot writes all elements that the counter remembers. A counter that Restore
-// makes of it goes on with the same counts. The secret is what the digests were
-// made under; the snapshot is sealed with it. The label says what the elements are ("flow"), in
-// MaxLabel bytes at most; a counter can only be restored with the same label. Errors are
-// those of w, or wrap ErrInvalid for a label that does not fit. It panics after Close.
+// Snapshot writes all elements that the counter remembers. The counter that Restore
+// returns continues with the same counts. secret is what the digests were made under; it
+// seals the snapshot. label says what the elements are, such as "flow", in at most
+// snapshot.MaxLabel bytes. A counter can only be restored with the same label. Errors are
+// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("Sliding.Snapshot", s.rows.Table.Arena)
-	rows, spilled := s.rows.State()
+	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
+	rows, overflow := s.rows.State()
 	saved := savedRows{
 		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),
 		position: s.pending.position, ring: len(s.levels), quarantined: len(s.quarantine),
 	}
 	out := snapshot.NewWriter(w, snapshot.SlidingRows, secret, label, saved.fields())
-	s.rows.Save(out, spilled)
+	s.rows.Save(out, overflow)
 	out.Words(len(s.levels), func(i int) uint64 { return uint64(s.levels[i]) })
 	out.Words(len(s.counts), func(i int) uint64 { return uint64(s.counts[i]) })
 	out.Words(len(s.thinned), func(i int) uint64 { return uint64(s.thinned[i]) })
@@ -57,11 +57,12 @@ func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	return out.End()
 }
 
-// Restore makes the counter that Rows.Snapshot wrote. It reads nothing behind the
-// snapshot. Errors wrap ErrInvalid if it is damaged, cut short, of another version, kind
-// or label or made under another key, ErrMemory if it takes more memory than c allows, or
-// are those of r and of layout.NewArena. c bounds what the counter takes now, not what it
-// grows to. Rows.Advance lets what has left the window meanwhile go.
+// Restore reads the counter that Rows.Snapshot wrote, and nothing behind it. Errors wrap
+// snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version, kind or
+// label, or made under another key. They wrap engine.ErrMemory if it takes more memory
+// than c allows. Others are those of r and of layout.NewArena. c bounds what the counter
+// takes now, not what it grows to. Rows.Advance forgets what has left the window
+// meanwhile.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	var saved savedRows
 	in, err := snapshot.NewReader(r, snapshot.SlidingRows, c, saved.fields())
@@ -78,14 +79,10 @@ func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(in, &saved); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return snapshot.Load(in, s, func() error { return s.load(in, &saved) })
 }
 
-// counter makes the counter that was saved, without its elements.
+// counter makes the counter that was saved, without elements.
 func (s *savedRows) counter() (*Rows, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -154,5 +151,5 @@ func (s *Rows) load(in *snapshot.Reader, saved *savedRows) error {
 	if s.started && !s.clock.Resume(max(saved.latest, s.currentStart), times, saved.votes) {
 		return snapshot.ErrInconsistent
 	}
-	return in.CheckSeal("lines")
+	return nil
 }

@@ -1,0 +1,160 @@
+package stream
+
+import (
+	"cmp"
+	"errors"
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/internal/bitset"
+	"github.com/flowdedup/flowdedup/engine/internal/mem"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// Config configures New. Fields that are zero stand for what their comments say.
+type Config struct {
+	// Method is one of Methods; "" stands for "lru".
+	Method string
+	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// stands for 256 MiB.
+	Memory int
+	// FPR bounds the probability that an element that never came is taken for seen,
+	// however long the stream. New chooses the other parameters to keep it, and returns
+	// an error if those that are given do not. 0 stands for 1e-4 with rows, for 0.01 with
+	// "sbf", and for no bound with the others.
+	FPR float64
+	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times bits:
+	// "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
+	Shape string
+	// K is how many bits or cells an element has with the other methods, from 1 to 4, or
+	// to 8 for "sbf" with Max above 1; 0 chooses.
+	K int
+	// P is how many cells "sbf" decrements for an element, from 1 to 64, or to the cells
+	// of a line for Max above 1; 0 chooses by FPR.
+	P int
+	// Max is what "sbf" sets cells to: 1 (cells of one bit), 3 (two bits), 7 or 15 (four
+	// bits); 0 stands for 1.
+	Max int
+}
+
+// ErrParameter is what errors about parameters of a Filter wrap, unless they wrap
+// engine.ErrFPR or engine.ErrMemory.
+var ErrParameter = errors.New("parameter of a stream filter out of range")
+
+// Filter is the filter of unbounded streams. It remembers recent elements in a fixed
+// amount of memory, and forgets others for them. All that an element touches is in one
+// line of 64 bytes.
+//
+//	lru     rows of fingerprints, the one that was not seen for longest leaves
+//	qht     rows as quotient hash tables have them: a random one leaves
+//	qqhtd   the queued ones: every element comes in, copies too, the oldest leaves
+//	sbf     stable Bloom filter: new elements decrement cells of their line
+//	rsbf    reservoir sampling based Bloom filter
+//	bsbf    biased sampling based Bloom filter
+//	bsbfsd  the same with single deletion
+//	rlbsbf  the same with load balancing, by the load of the line's parts
+//
+// line.TestAndSetRows, line.TestAndSetStable and line.TestAndSetCells define each method.
+// Verdicts depend on the digests and their order alone, and neither on how the stream is
+// cut into calls nor on the machine. A Filter is not safe for concurrent use.
+type Filter struct {
+	params   parameters
+	arena    *layout.Arena
+	bytes    int
+	kernel   methodKernel
+	elements uint64 // so far; an element's number in the stream is from 1 on
+	seen     uint64
+	copying  *snapshot.LineCopy // of the arena
+}
+
+// New makes an empty filter. Errors wrap ErrParameter, engine.ErrFPR, engine.ErrMemory or
+// those of layout.NewArena.
+func New(c Config) (*Filter, error) {
+	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
+	p, err := chooseParameters(c)
+	if err != nil {
+		return nil, err
+	}
+	return newFilter(p)
+}
+
+// newFilter makes a filter of valid parameters.
+func newFilter(p parameters) (*Filter, error) {
+	arena, err := layout.NewArena(p.lines)
+	if err != nil {
+		return nil, err
+	}
+	k := p.newKernel()
+	return &Filter{params: p, arena: arena, kernel: k, bytes: arena.Bytes() + k.bytes()}, nil
+}
+
+// TestAndSet sets bit i of seen if it takes d[i] for an element that came before, in an
+// earlier call or earlier in d, and remembers what the method asks for. It clears the
+// other bits of the words that cover len(d) elements. It panics if seen is shorter than
+// that, or after Close. It does not allocate.
+func (s *Filter) TestAndSet(seen []uint64, d []digest.Digest) {
+	bitset.Clear(seen, len(d))
+	mem.CheckOpen("stream: Filter.TestAndSet", s.arena)
+	s.copying.Keep(d)
+	s.kernel.testAndSet(s.arena.Lines(), seen, d, s.elements+1)
+	for _, word := range seen[:(len(d)+63)/64] {
+		s.seen += uint64(bits.OnesCount64(word))
+	}
+	s.elements += uint64(len(d))
+}
+
+// Populate has the system back all memory now. Otherwise it does so page by page, at the
+// first use of each.
+func (s *Filter) Populate() { s.arena.Populate(0, len(s.arena.Lines())) }
+
+// Close returns the filter's memory. Stats still works. Further calls do nothing.
+func (s *Filter) Close() error { return s.arena.Close() }
+
+// Stats describes a Filter and its work so far.
+type Stats struct {
+	Method string
+	// Elements is how many elements came, and Seen how many of them were taken for seen.
+	Elements, Seen uint64
+	// Evicted counts fingerprints that made room for another one in their row. It is 0
+	// with filters of bits and cells.
+	Evicted uint64
+	// Cells is how many cells the lines have, and Occupied how many of them are not
+	// empty.
+	Cells, Occupied uint64
+	// Fill is Occupied over Cells.
+	Fill float64
+	// Load is how many cells were written for elements that were not seen, over Cells.
+	// From about 1 on, memory is overwritten.
+	Load float64
+	// FPR estimates the probability that an element that never came is taken for seen,
+	// now.
+	FPR float64
+	// FPRBound is what FPR never exceeds. With methods that keep no chosen rate it is
+	// what FPR comes to on a long stream.
+	FPRBound float64
+	// MemoryBytes is the size of the lines and of the kernel's tables.
+	MemoryBytes int
+}
+
+// Stats returns what the filter did so far, in constant time: cells are counted as they
+// change.
+func (s *Filter) Stats() Stats {
+	c := s.kernel.counts()
+	cells := uint64(s.params.lines) * uint64(s.params.lineCells())
+	fill := float64(c.occupied) / float64(cells)
+	bound := s.params.bound()
+	return Stats{
+		Method:      methodTable[s.params.method].name,
+		Elements:    s.elements,
+		Seen:        s.seen,
+		Evicted:     c.evicted,
+		Cells:       cells,
+		Occupied:    c.occupied,
+		Fill:        fill,
+		Load:        float64(s.elements-s.seen) * float64(s.params.k) / float64(cells),
+		FPR:         min(bound, s.params.estimate(fill)),
+		FPRBound:    bound,
+		MemoryBytes: s.bytes,
+	}
+}
