@@ -76,8 +76,8 @@ func allKeys() (all []KeyConfig) {
 	return all
 }
 
-// TestKeyer checks that both methods of a Keyer return the keys that Keyers of one kind
-// make, with and without a kind that needs more of the frames than the others.
+// TestKeyer checks that both methods of a Keyer return the keys that a Keyer of one kind
+// makes, with and without a kind that needs more of the frames than the others.
 func TestKeyer(t *testing.T) {
 	var ip []KeyConfig
 	all := allKeys()
