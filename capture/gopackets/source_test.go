@@ -96,7 +96,7 @@ func TestDescriptions(t *testing.T) {
 	s := script{
 		gopacket.CaptureInfo{Timestamp: at, Length: 1500, InterfaceIndex: 7}, []byte("cut"),
 		gopacket.CaptureInfo{Length: -1, InterfaceIndex: 3}, []byte("untimed"),
-		gopacket.CaptureInfo{Timestamp: time.Unix(1<<40, 0), Length: math.MaxInt64, InterfaceIndex: 7}, []byte("wild"),
+		gopacket.CaptureInfo{Timestamp: time.Unix(1<<40, 0), Length: math.MaxInt, InterfaceIndex: 7}, []byte("wild"),
 		gopacket.CaptureInfo{Timestamp: time.Unix(-1<<40, 0), InterfaceIndex: 7, AncillaryData: []any{layers.LinkTypeIPv4}}, []byte("raw"),
 		gopacket.CaptureInfo{Timestamp: at, InterfaceIndex: 7, AncillaryData: []any{"other"}}, []byte{},
 	}
@@ -107,7 +107,7 @@ func TestDescriptions(t *testing.T) {
 	for i, want := range []packet{
 		{"cut", at.UnixNano(), 1500, capture.LinkEthernet, "interface 7"},
 		{"untimed", capture.NoTime, 7, capture.LinkEthernet, "interface 3"},
-		{"wild", math.MaxInt64, math.MaxUint32, capture.LinkEthernet, "interface 7"},
+		{"wild", math.MaxInt64, min(math.MaxInt, math.MaxUint32), capture.LinkEthernet, "interface 7"},
 		{"raw", math.MinInt64 + 1, 3, capture.LinkIPv4, "interface 7"},
 		{"", at.UnixNano(), 0, capture.LinkEthernet, "interface 7"},
 	} {

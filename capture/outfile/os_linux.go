@@ -47,7 +47,7 @@ func stdoutOpen() error {
 		return ErrStdoutClosed
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	null := st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3)
+	null := st.Mode&unix.S_IFMT == unix.S_IFCHR && uint64(st.Rdev) == unix.Mkdev(1, 3)
 	if err == nil && null && flags&unix.O_ACCMODE == unix.O_RDWR {
 		return ErrStdoutClosed
 	}
