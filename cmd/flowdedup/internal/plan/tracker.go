@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -47,7 +46,7 @@ func newTracker(window window.Window, landmark bool, limit int) *tracker {
 // add takes the next element of the stream. A window of time ignores elements without a
 // time.
 func (t *tracker) add(d digest.Digest, at int64) {
-	if t.window.Duration > 0 && at == capture.NoTime {
+	if t.window.Duration > 0 && at == calendar.NoTime {
 		return
 	}
 	t.position++
@@ -60,7 +59,7 @@ func (t *tracker) add(d digest.Digest, at int64) {
 	if before, found := t.seen[d]; found && t.within(before, now) {
 		t.repeats += weight
 		t.gaps.Add(float64(now.position-before.position), weight)
-		if now.time != capture.NoTime && before.time != capture.NoTime {
+		if now.time != calendar.NoTime && before.time != calendar.NoTime {
 			t.times.Add(float64(calendar.Distance(before.time, now.time)), weight)
 		}
 	} else {
@@ -208,12 +207,12 @@ type span struct {
 }
 
 func newSpan() span {
-	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: capture.NoTime, last: capture.NoTime}
+	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: calendar.NoTime, last: calendar.NoTime}
 }
 
 // add takes the time of the next packet.
 func (s *span) add(t int64) {
-	if t == capture.NoTime {
+	if t == calendar.NoTime {
 		return
 	}
 	confirmed := s.clock.Count() == calendar.Quorum
@@ -236,7 +235,7 @@ func (s *span) finish() {
 // adopt includes times of a new clock. It drops earlier ones unless they are confirmed.
 func (s *span) adopt(times []int64, confirmed bool) {
 	if !confirmed {
-		s.first, s.last = capture.NoTime, capture.NoTime
+		s.first, s.last = calendar.NoTime, calendar.NoTime
 	}
 	for _, t := range times {
 		s.include(t)
@@ -244,7 +243,7 @@ func (s *span) adopt(times []int64, confirmed bool) {
 }
 
 func (s *span) include(t int64) {
-	if s.first == capture.NoTime || t < s.first {
+	if s.first == calendar.NoTime || t < s.first {
 		s.first = t
 	}
 	s.last = max(s.last, t)

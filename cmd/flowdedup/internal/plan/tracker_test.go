@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -57,7 +56,7 @@ func TestTrackerWindows(t *testing.T) {
 		at int64
 	}
 	ms := int64(time.Millisecond)
-	stream := []event{{a, 0}, {b, ms}, {a, 9 * ms}, {b, 12 * ms}, {a, 21 * ms}, {a, capture.NoTime}}
+	stream := []event{{a, 0}, {b, ms}, {a, 9 * ms}, {b, 12 * ms}, {a, 21 * ms}, {a, calendar.NoTime}}
 	for _, c := range []struct {
 		window   window.Window
 		landmark bool
@@ -113,7 +112,7 @@ func TestPeak(t *testing.T) {
 		}
 	}
 	p := newPeak(window.Window{None: true}, false)
-	p.add(capture.NoTime)
+	p.add(calendar.NoTime)
 	p.add(5)
 	if p.highest != 2 {
 		t.Errorf("without a window: %d elements", p.highest)
@@ -138,7 +137,7 @@ func TestSpan(t *testing.T) {
 		want  float64
 	}{
 		{"nothing", nil, 0},
-		{"no time", []int64{capture.NoTime, 0, capture.NoTime, 9 * s}, 9},
+		{"no time", []int64{calendar.NoTime, 0, calendar.NoTime, 9 * s}, 9},
 		{"in order", steady(50*year, 100), 99},
 		{"a false time among others", slices.Concat(steady(50*year, 50), []int64{0}, steady(50*year+50*s, 50)), 99},
 		{"a false time first", slices.Concat([]int64{0}, steady(50*year, 100)), 99},
