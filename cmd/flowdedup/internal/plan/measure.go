@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -89,6 +90,7 @@ type meter struct {
 	decoder *flow.Decoder
 	source  elements
 	track   *tracker
+	window  time.Duration // 0 unless it is one of time
 	packets uint64
 	span    span
 	headers [step]flow.Header
@@ -99,6 +101,7 @@ func newMeter(c *Config, kind sizing.Kind) *meter {
 		decoder: flow.NewDecoder(flow.DecoderConfig{}),
 		source:  newElements(c),
 		track:   newTracker(c.Window, kind == sizing.Landmark, maxTracked),
+		window:  c.Window.Duration,
 		span:    newSpan(),
 	}
 }
@@ -120,18 +123,18 @@ func (m *meter) batch(b *capture.Batch) {
 func (m *meter) result() *Measurement {
 	t := m.track
 	r := &Measurement{
-		Packets: m.packets, Elements: t.position,
-		DistinctShare: t.distinctShare(), SampledShare: math.Exp2(-float64(t.shift)),
+		Packets: m.packets, Elements: t.elements(),
+		DistinctShare: t.distinctShare(), SampledShare: t.sampledShare(),
 		gaps: t.gaps.Gaps(),
 	}
 	r.Gaps = bins(r.gaps, 1)
 	r.GapSeconds = bins(t.times.Gaps(), 1e-9)
 	m.span.finish()
 	if r.Seconds = m.span.seconds(); r.Seconds > 0 {
-		r.Rate = float64(t.position) / r.Seconds
+		r.Rate = float64(r.Elements) / r.Seconds
 	}
 	r.WindowElements = t.windowElements(r.gaps)
-	if w := t.window.Duration.Seconds(); w > r.Seconds && r.Rate > 0 {
+	if w := m.window.Seconds(); w > r.Seconds && r.Rate > 0 {
 		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
 	}
 	return r

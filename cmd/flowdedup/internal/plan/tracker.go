@@ -26,8 +26,9 @@ type tracker struct {
 	position uint64
 
 	distinct, repeats float64
-	gaps, times       sizing.Histogram // in elements and nanoseconds
-	peak              peak
+	// Repeats come so many elements, and so many nanoseconds, after the one before.
+	gaps, times sizing.Histogram
+	peak        peak
 }
 
 // occurrence is the latest one of an element.
@@ -96,6 +97,12 @@ func (t *tracker) halveSample(now occurrence) {
 		maps.DeleteFunc(t.seen, func(d digest.Digest, _ occurrence) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
 }
+
+// elements returns how many elements came, without those that the window ignores.
+func (t *tracker) elements() uint64 { return t.position }
+
+// sampledShare returns the share of the elements that is tracked now.
+func (t *tracker) sampledShare() float64 { return 1 / float64(uint64(1)<<t.shift) }
 
 // distinctShare returns the share of new elements, 1 without elements.
 func (t *tracker) distinctShare() float64 {
@@ -210,7 +217,7 @@ func newSpan() span {
 	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: calendar.NoTime, last: calendar.NoTime}
 }
 
-// add takes the time of the next packet.
+// add takes the time of the next packet, or NoTime, which counts for nothing.
 func (s *span) add(t int64) {
 	if t == calendar.NoTime {
 		return
