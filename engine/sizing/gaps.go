@@ -68,9 +68,9 @@ func (g Gaps) check(q Question) error {
 	return nil
 }
 
-// Histogram counts gaps, four bins for each power of two and one for each of the
+// histogram counts gaps, four bins for each power of two and one for each of the
 // smallest numbers. Its zero value is empty. It takes at most 2 KiB.
-type Histogram struct {
+type histogram struct {
 	counts []float64
 }
 
@@ -86,8 +86,8 @@ var edges = func() []float64 {
 	return all
 }()
 
-// Add counts a gap, clamped to 1 to 2^60, with a weight.
-func (h *Histogram) Add(gap, weight float64) {
+// add counts a gap, clamped to 1 to 2^60, with a weight.
+func (h *histogram) add(gap, weight float64) {
 	i, _ := slices.BinarySearch(edges, math.Min(gap, maxElements))
 	for len(h.counts) <= i {
 		h.counts = append(h.counts, 0)
@@ -95,8 +95,8 @@ func (h *Histogram) Add(gap, weight float64) {
 	h.counts[i] += weight
 }
 
-// Gaps returns the distribution, nil if nothing was counted.
-func (h *Histogram) Gaps() Gaps {
+// result returns the distribution, nil if nothing was counted.
+func (h *histogram) result() Gaps {
 	sum := 0.0
 	for _, n := range h.counts {
 		sum += n
@@ -126,11 +126,11 @@ func (g Gaps) Quantile(share float64) float64 {
 
 // Times returns the distribution of gaps factor times as long, but at least 1.
 func (g Gaps) Times(factor float64) Gaps {
-	var h Histogram
+	var h histogram
 	low := 0.0
 	for _, b := range g {
-		h.Add(math.Ceil((low+b.Upto+1)/2*factor), b.Share)
+		h.add(math.Ceil((low+b.Upto+1)/2*factor), b.Share)
 		low = b.Upto
 	}
-	return h.Gaps()
+	return h.result()
 }

@@ -38,16 +38,16 @@ func newTestStream(n int, fresh float64, longest float64, seed uint64) testStrea
 
 // load measures the stream from the given element on.
 func (s testStream) load(from int) (distinct float64, gaps Gaps) {
-	var h Histogram
+	var h histogram
 	fresh := 0
 	for _, g := range s.gap[from:] {
 		if g == 0 {
 			fresh++
 		} else {
-			h.Add(float64(g), 1)
+			h.add(float64(g), 1)
 		}
 	}
-	return float64(fresh) / float64(len(s.gap)-from), h.Gaps()
+	return float64(fresh) / float64(len(s.gap)-from), h.result()
 }
 
 // rates returns the error rates of a filter from the given element on.

@@ -220,14 +220,14 @@ func TestFixed(t *testing.T) {
 }
 
 func TestHistogram(t *testing.T) {
-	var h Histogram
-	if h.Gaps() != nil {
+	var h histogram
+	if h.result() != nil {
 		t.Error("an empty histogram has gaps")
 	}
-	h.Add(1, 1)
-	h.Add(2, 1)
-	h.Add(1000, 2)
-	g := h.Gaps()
+	h.add(1, 1)
+	h.add(2, 1)
+	h.add(1000, 2)
+	g := h.result()
 	if err := g.check(Question{}); err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +240,9 @@ func TestHistogram(t *testing.T) {
 	if q := g.Times(10).Quantile(0.9); q < 8500 || q > 12_000 {
 		t.Errorf("90 %% within %g, ten times as long", q)
 	}
-	h.Add(math.Inf(1), 1)
-	h.Add(-3, 1)
-	if err := h.Gaps().check(Question{}); err != nil {
+	h.add(math.Inf(1), 1)
+	h.add(-3, 1)
+	if err := h.result().check(Question{}); err != nil {
 		t.Error(err)
 	}
 }

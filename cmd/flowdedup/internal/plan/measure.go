@@ -89,10 +89,10 @@ const step = 512
 type meter struct {
 	decoder *flow.Decoder
 	source  elements
-	track   *tracker
+	track   *sizing.Tracker
 	window  time.Duration // 0 unless it is one of time
 	packets uint64
-	span    span
+	span    sizing.TimeSpan
 	headers [step]flow.Header
 }
 
@@ -100,9 +100,9 @@ func newMeter(c *Config, kind sizing.Kind) *meter {
 	return &meter{
 		decoder: flow.NewDecoder(flow.DecoderConfig{}),
 		source:  newElements(c),
-		track:   newTracker(c.Window, kind == sizing.Landmark, maxTracked),
+		track:   sizing.NewTracker(c.Window, kind == sizing.Landmark, sizing.MaxTracked),
 		window:  c.Window.Duration,
-		span:    newSpan(),
+		span:    sizing.NewTimeSpan(),
 	}
 }
 
@@ -111,11 +111,11 @@ func (m *meter) batch(b *capture.Batch) {
 		n := min(step, len(b.Frames)-from)
 		m.decoder.Decode(m.headers[:n], b, from)
 		for i := range n {
-			m.span.add(calendar.Usable(b.Frames[from+i].Time))
+			m.span.Add(calendar.Usable(b.Frames[from+i].Time))
 		}
 		m.packets += uint64(n)
 		m.source.each(b, from, m.headers[:n], func(d digest.Digest, frame int) {
-			m.track.add(d, calendar.Usable(b.Frames[from+frame].Time))
+			m.track.Add(d, calendar.Usable(b.Frames[from+frame].Time))
 		})
 	}
 }
@@ -123,17 +123,17 @@ func (m *meter) batch(b *capture.Batch) {
 func (m *meter) result() *Measurement {
 	t := m.track
 	r := &Measurement{
-		Packets: m.packets, Elements: t.elements(),
-		DistinctShare: t.distinctShare(), SampledShare: t.sampledShare(),
-		gaps: t.gaps.Gaps(),
+		Packets: m.packets, Elements: t.Elements(),
+		DistinctShare: t.DistinctShare(), SampledShare: t.SampledShare(),
+		gaps: t.Gaps(),
 	}
 	r.Gaps = bins(r.gaps, 1)
-	r.GapSeconds = bins(t.times.Gaps(), 1e-9)
-	m.span.finish()
-	if r.Seconds = m.span.seconds(); r.Seconds > 0 {
+	r.GapSeconds = bins(t.TimeGaps(), 1e-9)
+	m.span.Finish()
+	if r.Seconds = m.span.Seconds(); r.Seconds > 0 {
 		r.Rate = float64(r.Elements) / r.Seconds
 	}
-	r.WindowElements = t.windowElements(r.gaps)
+	r.WindowElements = t.WindowElements(r.gaps)
 	if w := m.window.Seconds(); w > r.Seconds && r.Rate > 0 {
 		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
 	}

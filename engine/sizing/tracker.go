@@ -1,4 +1,4 @@
-package plan
+package sizing
 
 import (
 	"maps"
@@ -6,18 +6,19 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// maxTracked is how many distinct elements are tracked at a time, in about 64 MiB.
-const maxTracked = 1 << 20
+// MaxTracked is a good limit for a Tracker: it takes about 64 MiB.
+const MaxTracked = 1 << 20
 
-// tracker finds repeats in bounded memory. It tracks the elements whose digests fall into
-// a share of 2^-shift, each with all its repeats. When there are too many elements it
-// halves the share. Each counted event has weight 2^shift, so shares are right even
-// though the shift changes.
-type tracker struct {
+// Tracker measures a stream for a plan, in bounded memory: which share of its elements is
+// distinct, how far apart repeats are, and how many elements a window holds.
+//
+// It tracks the elements whose digests fall into a share of 2^-shift, each with all its
+// repeats. When there are too many elements it halves the share. Each counted event has
+// weight 2^shift, so shares are right even though the shift changes.
+type Tracker struct {
 	window   window.Window
 	landmark bool
 	limit    int
@@ -27,7 +28,7 @@ type tracker struct {
 
 	distinct, repeats float64
 	// Repeats come so many elements, and so many nanoseconds, after the one before.
-	gaps, times sizing.Histogram
+	gaps, times histogram
 	peak        peak
 }
 
@@ -37,16 +38,18 @@ type occurrence struct {
 	time     int64
 }
 
-func newTracker(window window.Window, landmark bool, limit int) *tracker {
-	return &tracker{
+// NewTracker makes a Tracker of elements within a window, or since a landmark. It tracks at
+// most limit distinct elements at a time.
+func NewTracker(window window.Window, landmark bool, limit int) *Tracker {
+	return &Tracker{
 		window: window, landmark: landmark, limit: limit,
 		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
 	}
 }
 
-// add takes the next element of the stream. A window of time ignores elements without a
+// Add takes the next element of the stream. A window of time ignores elements without a
 // time.
-func (t *tracker) add(d digest.Digest, at int64) {
+func (t *Tracker) Add(d digest.Digest, at int64) {
 	if t.window.Duration > 0 && at == calendar.NoTime {
 		return
 	}
@@ -59,9 +62,9 @@ func (t *tracker) add(d digest.Digest, at int64) {
 	weight := float64(uint64(1) << t.shift)
 	if before, found := t.seen[d]; found && t.within(before, now) {
 		t.repeats += weight
-		t.gaps.Add(float64(now.position-before.position), weight)
+		t.gaps.add(float64(now.position-before.position), weight)
 		if now.time != calendar.NoTime && before.time != calendar.NoTime {
-			t.times.Add(float64(calendar.Distance(before.time, now.time)), weight)
+			t.times.add(float64(calendar.Distance(before.time, now.time)), weight)
 		}
 	} else {
 		t.distinct += weight
@@ -73,7 +76,7 @@ func (t *tracker) add(d digest.Digest, at int64) {
 }
 
 // within reports whether the second occurrence lies in the window of the first.
-func (t *tracker) within(before, now occurrence) bool {
+func (t *Tracker) within(before, now occurrence) bool {
 	switch {
 	case t.window.Packets > 0 && t.landmark:
 		n := uint64(t.window.Packets)
@@ -90,7 +93,7 @@ func (t *tracker) within(before, now occurrence) bool {
 
 // halveSample forgets elements that can no longer be repeated. If that is not enough it
 // forgets half of the others.
-func (t *tracker) halveSample(now occurrence) {
+func (t *Tracker) halveSample(now occurrence) {
 	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
@@ -98,23 +101,30 @@ func (t *tracker) halveSample(now occurrence) {
 	}
 }
 
-// elements returns how many elements came, without those that the window ignores.
-func (t *tracker) elements() uint64 { return t.position }
+// Gaps returns how many elements repeats come after the one before.
+func (t *Tracker) Gaps() Gaps { return t.gaps.result() }
 
-// sampledShare returns the share of the elements that is tracked now.
-func (t *tracker) sampledShare() float64 { return 1 / float64(uint64(1)<<t.shift) }
+// TimeGaps returns how many nanoseconds repeats come after the one before, as far as both
+// have a time.
+func (t *Tracker) TimeGaps() Gaps { return t.times.result() }
 
-// distinctShare returns the share of new elements, 1 without elements.
-func (t *tracker) distinctShare() float64 {
+// Elements returns how many elements came, without those that the window ignores.
+func (t *Tracker) Elements() uint64 { return t.position }
+
+// SampledShare returns the share of the elements that is tracked now.
+func (t *Tracker) SampledShare() float64 { return 1 / float64(uint64(1)<<t.shift) }
+
+// DistinctShare returns the share of new elements, 1 without elements.
+func (t *Tracker) DistinctShare() float64 {
 	if t.distinct == 0 {
 		return 1
 	}
 	return t.distinct / (t.distinct + t.repeats)
 }
 
-// windowElements returns the largest number of elements in a window. If elements are out
+// WindowElements returns the largest number of elements in a window. If elements are out
 // of order, the longest gap may be larger than what the clock shows.
-func (t *tracker) windowElements(gaps sizing.Gaps) float64 {
+func (t *Tracker) WindowElements(gaps Gaps) float64 {
 	if t.window.Packets > 0 {
 		return float64(t.window.Packets)
 	}
@@ -205,20 +215,20 @@ func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(
 // maxPause is the longest pause of a stream that the clock accepts at once.
 const maxPause = time.Hour
 
-// span measures the duration of a stream from its earliest to its latest packet, without
+// TimeSpan measures the duration of a stream from its earliest to its latest packet, without
 // false times. A clock that was set by fewer times than a quorum may itself be false,
 // such as one that was set by the first packet.
-type span struct {
+type TimeSpan struct {
 	clock       calendar.Clock
 	first, last int64 // NoTime before the first packet
 }
 
-func newSpan() span {
-	return span{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: calendar.NoTime, last: calendar.NoTime}
+func NewTimeSpan() TimeSpan {
+	return TimeSpan{clock: calendar.Clock{Ahead: maxPause, Behind: maxPause}, first: calendar.NoTime, last: calendar.NoTime}
 }
 
-// add takes the time of the next packet, or NoTime, which counts for nothing.
-func (s *span) add(t int64) {
+// Add takes the time of the next packet, or NoTime, which counts for nothing.
+func (s *TimeSpan) Add(t int64) {
 	if t == calendar.NoTime {
 		return
 	}
@@ -231,16 +241,16 @@ func (s *span) add(t int64) {
 	}
 }
 
-// finish decides about the last times, which the clock still holds back: the majority is
+// Finish decides about the last times, which the clock still holds back: the majority is
 // right.
-func (s *span) finish() {
+func (s *TimeSpan) Finish() {
 	if held, n := s.clock.Quarantine(), s.clock.Count(); len(held) >= n {
 		s.adopt(held, len(held) == n)
 	}
 }
 
 // adopt includes times of a new clock. It drops earlier ones unless they are confirmed.
-func (s *span) adopt(times []int64, confirmed bool) {
+func (s *TimeSpan) adopt(times []int64, confirmed bool) {
 	if !confirmed {
 		s.first, s.last = calendar.NoTime, calendar.NoTime
 	}
@@ -249,15 +259,15 @@ func (s *span) adopt(times []int64, confirmed bool) {
 	}
 }
 
-func (s *span) include(t int64) {
+func (s *TimeSpan) include(t int64) {
 	if s.first == calendar.NoTime || t < s.first {
 		s.first = t
 	}
 	s.last = max(s.last, t)
 }
 
-// seconds returns the length of the span.
-func (s *span) seconds() float64 {
+// Seconds returns the length of the span.
+func (s *TimeSpan) Seconds() float64 {
 	if s.last <= s.first {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package plan
+package sizing
 
 import (
 	"math"
@@ -21,11 +21,11 @@ func TestTrackerSamples(t *testing.T) {
 		for i := range digests {
 			digests[i] = digest.Digest{random.Uint64(), random.Uint64()}
 		}
-		all, some := newTracker(window, false, math.MaxInt), newTracker(window, false, limit)
+		all, some := NewTracker(window, false, math.MaxInt), NewTracker(window, false, limit)
 		for i := range n {
 			d := digests[int(math.Sqrt(random.Float64())*ids)]
-			for _, tracker := range []*tracker{all, some} {
-				tracker.add(d, int64(i)*1000)
+			for _, tracker := range []*Tracker{all, some} {
+				tracker.Add(d, int64(i)*1000)
 				if len(tracker.seen) > tracker.limit {
 					t.Fatalf("%d elements followed", len(tracker.seen))
 				}
@@ -34,13 +34,13 @@ func TestTrackerSamples(t *testing.T) {
 		if all.shift != 0 || some.shift == 0 {
 			t.Fatalf("shares of 2^-%d and 2^-%d followed", all.shift, some.shift)
 		}
-		want, got := all.distinctShare(), some.distinctShare()
+		want, got := all.DistinctShare(), some.DistinctShare()
 		// Some hundreds of elements are followed, so the share has an error of about 5 %.
 		if math.Abs(got/want-1) > 0.25 {
 			t.Errorf("%v: share of new elements %.4g, by a sample %.4g", window, want, got)
 		}
 		for _, q := range []float64{0.25, 0.5, 0.75} {
-			want, got := all.gaps.Gaps().Quantile(q), some.gaps.Gaps().Quantile(q)
+			want, got := all.Gaps().Quantile(q), some.Gaps().Quantile(q)
 			if math.Abs(math.Log2(got/want)) > 0.5 { // two bins
 				t.Errorf("%v: %g of the gaps within %g, by a sample within %g", window, q, want, got)
 			}
@@ -72,9 +72,9 @@ func TestTrackerWindows(t *testing.T) {
 		{window.Window{Packets: 2}, false, 4, 6},
 		{window.Window{Packets: 3}, true, 2, 6},
 	} {
-		tracker := newTracker(c.window, c.landmark, 100)
+		tracker := NewTracker(c.window, c.landmark, 100)
 		for _, e := range stream {
-			tracker.add(e.d, e.at)
+			tracker.Add(e.d, e.at)
 		}
 		if tracker.repeats != c.repeats || tracker.position != c.elements {
 			t.Errorf("%v, landmark %v: %g repeats of %d elements, want %g of %d",
@@ -148,12 +148,12 @@ func TestSpan(t *testing.T) {
 		{"a pause", slices.Concat(steady(0, 100), steady(year, 100)), float64(year/s) + 99},
 		{"a clock that was set back", slices.Concat(steady(year, 100), steady(0, 100)), float64(year/s) + 99},
 	} {
-		m := newSpan()
+		m := NewTimeSpan()
 		for _, at := range c.times {
-			m.add(at)
+			m.Add(at)
 		}
-		m.finish()
-		if got := m.seconds(); math.Abs(got-c.want) > 1e-3 {
+		m.Finish()
+		if got := m.Seconds(); math.Abs(got-c.want) > 1e-3 {
 			t.Errorf("%s: %g s, want %g", c.name, got, c.want)
 		}
 	}
