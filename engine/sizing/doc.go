@@ -14,6 +14,9 @@
 //
 //	D(g) = sum for i < g of (share of new + share of repeats * P(gap > i))
 //
+// A [Tracker] measures both on a stream in bounded memory, and a [TimeSpan] how long the
+// stream takes.
+//
 // What a filter forgets depends on D, not on g: only distinct elements displace each
 // other. The model assumes that streams are stationary and that unbounded ones are long.
 // The rates are those of a filter in its steady state, which are its worst.
