@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// NoTime is the Time of a frame that carries no timestamp (a pcapng simple
-// packet block).
+// NoTime is the Time of a frame that carries no timestamp (of a pcapng simple packet block,
+// for instance).
 const NoTime = math.MinInt64
 
 // Batch is a run of consecutive records of a Source, in stream order.

@@ -36,7 +36,8 @@ type TimedCounts struct {
 // remember. If it is not, it remembers the element and clears the bit; it clears the bits
 // after the last element in the last word. It takes elements in order, so elements of one
 // call can be copies of each other. ticks[i] is the time of element i, and points[i] the
-// point where it was seen. Points are not read if PointBits is 0.
+// point where it was seen. Points are not read if PointBits is 0. An element whose tick is
+// layout.NoTick is no copy, and lines do not remember it.
 //
 // Element i lives in line floor(digests[i][1] * len(lines) / 2^64). Its fingerprint is
 // the top FPBits bits of digests[i][0] XOR era * 0x9e3779b97f4a7c15, where era is

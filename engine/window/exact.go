@@ -53,7 +53,7 @@ type Exact struct {
 	kept     map[digest.Digest]keptElement
 	position int64 // of the next element
 
-	budget  int // the number of elements that Memory is enough for
+	budget  int // the number of elements that memory is enough for
 	pruneAt int // number of elements that calls for pruning
 	peak    int // the greatest number of elements
 	late    lateness

@@ -6,8 +6,8 @@ import "slices"
 // Level is an instruction set that kernels are written for.
 type Level int
 
-// Kernels of lines, headers, HighwayHash and the permutation exist for the first four
-// levels, those of AES for Generic and the last three.
+// Kernels of lines, HighwayHash and the permutation exist for the first four levels, those
+// of headers for Generic and AVX512, those of AES for Generic and the last three.
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT

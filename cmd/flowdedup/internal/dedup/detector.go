@@ -103,7 +103,7 @@ func (d *Detector) Close() error { return d.copies.Close() }
 func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 
 // Packets are the packets of one batch on their way to verdicts (see
-// capture/dedup.Packets), with their counts.
+// capture/dedup.BatchDetector), with their counts.
 type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
