@@ -169,13 +169,13 @@ func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	bitset.Clear(seen, len(d))
 	f.copying.Keep(d)
-	for i := range d {
-		if f.config.Window.Packets > 0 {
-			f.goTo(seen, f.tick.divide(f.position+uint64(i)))
-		} else if !f.observe(seen, &d[i], times[i], i) {
-			continue
+	for i := 0; i < len(d); {
+		n := f.leading(times[i:len(d)], i)
+		f.enqueue(seen, d[i:i+n], i)
+		if i += n; n == 0 {
+			f.observe(seen, &d[i], times[i], i)
+			i++
 		}
-		f.enqueue(seen, &d[i], i)
 	}
 	f.flush(seen)
 	f.position += uint64(len(d))
@@ -231,11 +231,15 @@ func (f *Timers) empty() {
 	}
 }
 
-// enqueue appends an element to the batch. Its verdict belongs to place at of seen.
-func (f *Timers) enqueue(seen []uint64, d *digest.Digest, at int) {
+// enqueue appends elements to the batch, whose ticks are there. Their verdicts belong to
+// places at and up of seen.
+func (f *Timers) enqueue(seen []uint64, d []digest.Digest, at int) {
 	b := &f.batch
-	b.digests[b.n], b.ticks[b.n], b.at[b.n] = *d, f.now, at
-	if b.n++; b.n == timerBatch {
+	n := copy(b.digests[b.n:], d)
+	for i := range b.at[b.n:][:n] {
+		b.at[b.n+i] = at + i
+	}
+	if b.n += n; b.n == timerBatch {
 		f.flush(seen)
 	}
 }

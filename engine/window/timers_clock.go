@@ -49,23 +49,76 @@ func (f *Timers) startClock(tick uint64) {
 // tickOf returns the tick of a time.
 func (f *Timers) tickOf(t int64) uint64 { return f.tick.divide(uint64(t) ^ 1<<63) }
 
-// observe moves the clock with an element of time t, whose verdict belongs to place at of
-// seen. It returns false if the lines do not get the element.
-func (f *Timers) observe(seen []uint64, d *digest.Digest, t int64, at int) bool {
-	latest := f.clock.Latest()
-	inOrder := f.started && t >= latest && uint64(t)-uint64(latest) <= uint64(f.clock.Ahead)
-	if inOrder && t > f.forgotten && f.waiting == 0 { // as usual
-		f.clock.Pass(t)
-		f.goTo(seen, f.tickOf(t))
-		return true
+// leading moves the clock with the elements up to the first that needs observe, and
+// counts them. It gives the batch their ticks, as far as there is room. The verdict of the
+// first belongs to place at of seen.
+func (f *Timers) leading(times []int64, at int) int {
+	ticks := f.batch.ticks[f.batch.n:]
+	ticks = ticks[:min(len(ticks), len(times))]
+	switch {
+	case !f.started || f.waiting > 0:
+		return 0
+	case f.config.Window.Packets > 0:
+		return f.leadingPositions(ticks, f.position+uint64(at))
+	}
+	return f.leadingTimes(ticks, times)
+}
+
+// leadingPositions is leading for the positions of the latest tick.
+func (f *Timers) leadingPositions(ticks []uint64, position uint64) int {
+	past := position - f.now*f.tick.by
+	n := int(min(f.tick.by-min(past, f.tick.by), uint64(len(ticks))))
+	for i := range ticks[:n] {
+		ticks[i] = f.now
+	}
+	return n
+}
+
+// leadingTimes is leading for times that are in order or in the latest tick, up to a
+// sweep.
+func (f *Timers) leadingTimes(ticks []uint64, times []int64) (n int) {
+	latest, now, start := f.clock.Latest(), f.now, f.now*f.tick.by
+	for ; n < len(ticks); n++ {
+		t := times[n]
+		u := uint64(t) ^ 1<<63
+		if t <= f.forgotten {
+			break
+		}
+		if u-start >= f.tick.by {
+			if t < latest || uint64(t)-uint64(latest) > uint64(f.clock.Ahead) {
+				break
+			}
+			tick := f.tick.divide(u)
+			if tick-f.swept > f.sweepInterval {
+				break
+			}
+			now, start = tick, tick*f.tick.by
+		}
+		latest = max(latest, t)
+		ticks[n] = now
+	}
+	if n > 0 {
+		f.clock.Pass(latest)
+		f.now = now
+	}
+	return n
+}
+
+// observe takes an element of time t, whose verdict belongs to place at of seen.
+func (f *Timers) observe(seen []uint64, d *digest.Digest, t int64, at int) {
+	if f.config.Window.Packets > 0 {
+		f.goTo(seen, f.tick.divide(f.position+uint64(at)))
+		f.add(seen, d, at)
+		return
 	}
 	if t == calendar.NoTime {
-		return false
+		return
 	}
 	isCopy := f.copiesHeld(d, t)
 	if isCopy {
 		seen[at/64] |= 1 << (at % 64)
 	}
+	latest := f.clock.Latest()
 	verdict, dropped := f.clock.Observe(t)
 	if dropped > 0 {
 		f.dropHeld(t, at)
@@ -74,14 +127,20 @@ func (f *Timers) observe(seen []uint64, d *digest.Digest, t int64, at int) bool 
 		f.goTo(seen, f.tickOf(t))
 		if !isCopy {
 			f.expectLate(t)
+			f.add(seen, d, at)
 		}
-		return !isCopy
+		return
 	}
 	f.hold(&heldElement{digest: *d, time: t, isCopy: isCopy}, latest, at)
 	if verdict == calendar.Adopted {
 		f.adopt(seen, latest, at)
 	}
-	return false
+}
+
+// add enqueues an element in the latest tick.
+func (f *Timers) add(seen []uint64, d *digest.Digest, at int) {
+	f.batch.ticks[f.batch.n] = f.now
+	f.enqueue(seen, []digest.Digest{*d}, at)
 }
 
 // copiesHeld reports whether an element copies one in quarantine.
@@ -191,7 +250,7 @@ func (f *Timers) enter(known []uint64, h *heldElement, at int) {
 		f.clock.Pass(h.time)
 		f.goTo(known, f.tickOf(h.time))
 		if !h.isCopy || f.config.Refresh {
-			f.enqueue(known, &h.digest, 0)
+			f.add(known, &h.digest, 0)
 		}
 	case h.time > latest:
 		f.drop(h, latest, at)
