@@ -204,8 +204,8 @@ func (f *Timers) advance(seen []uint64, tick uint64) {
 	for tick-f.swept > f.sweepInterval {
 		f.swept += f.sweepInterval
 		f.sweep(f.swept)
-		if f.counts.NonZero == 0 {
-			f.swept = tick
+		if f.counts.NonZero == 0 || f.swept > f.now && f.swept-f.now >= f.window {
+			f.swept = tick // no timer runs any more
 		}
 	}
 	f.now = tick

@@ -189,6 +189,15 @@ func TestTimersLate(t *testing.T) {
 	}
 }
 
+// TestTimersCountSaved has a saved number of timers that is wrong. A pause must not be
+// swept to its end for that.
+func TestTimersCountSaved(t *testing.T) {
+	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 6400})
+	f.counts.NonZero = 1
+	f = check.Restart(t, f, RestoreTimers)
+	stepping(10, 6000, 400*24*time.Hour).Verdicts(f, 1000)
+}
+
 // TestTimersQuarantineSaved refuses clocks that cannot be.
 func TestTimersQuarantineSaved(t *testing.T) {
 	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 6400})
