@@ -148,6 +148,9 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
+		if s.Method == dedup.MethodTimers { // whatever its memory
+			aboutTime = append(aboutTime, "use --method timed")
+		}
 		e.warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
@@ -164,8 +167,12 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
 	}
+	precision := time.Millisecond
+	if l.By < precision {
+		precision = time.Microsecond
+	}
 	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
-		l.By.Round(time.Millisecond), l.First, l.Elements)
+		l.By.Round(precision), l.First, l.Elements)
 	if len(advice) > 0 {
 		text += ": " + strings.Join(advice, ", or ")
 	}
