@@ -1,0 +1,107 @@
+package split
+
+import (
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// Config says what a Counter looks at.
+type Config struct {
+	// Inner opens tunnels: conversations are those of the innermost IP headers.
+	Inner bool
+	// Tags are the headers whose change splits a conversation: flow.PointVLAN,
+	// flow.PointVNI, both or none. What is taken off before packets are written does not
+	// split any.
+	Tags flow.PointFields
+	// Seed keys the sample. Who does not know it cannot choose conversations that are in
+	// it.
+	Seed uint64
+}
+
+// Counts say how many conversations were kept in parts.
+type Counts struct {
+	// Sampled counts conversations of which at least two packets of the sample were kept.
+	// A conversation that goes on counts once in each period of 2^24 packets.
+	Sampled uint64
+	// Split counts those of them whose kept packets came from more than one point. A point
+	// is the tags of Config, and the interface. Where only interfaces differ the
+	// conversation counts if copies of it were removed: without copies each interface had
+	// its own part from the start, as with a tap that has one for each direction.
+	Split uint64
+	// Tagged counts those of Split whose kept packets differ in tags.
+	Tagged uint64
+}
+
+// Counter counts conversations. One goroutine at a time may add; Counts may be called at
+// the same time.
+type Counter struct {
+	tags, places *flow.SightingReader
+	seen         uint64 // packets of the stream
+	table        table
+
+	sampled, split, tagged atomic.Uint64
+}
+
+// NewCounter returns a counter that goes on with earlier counts, after as many packets of
+// the stream. It takes 200 KiB.
+func NewCounter(cfg Config, counts Counts, packets uint64) *Counter {
+	c := &Counter{
+		tags:   flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Inner, Fields: cfg.Tags, Seed: cfg.Seed}),
+		places: flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointInterface, Seed: cfg.Seed}),
+		seen:   packets,
+	}
+	c.sampled.Store(counts.Sampled)
+	c.split.Store(counts.Split)
+	c.tagged.Store(counts.Tagged)
+	return c
+}
+
+// Counts returns the counts so far.
+func (c *Counter) Counts() Counts {
+	return Counts{Sampled: c.sampled.Load(), Split: c.split.Load(), Tagged: c.tagged.Load()}
+}
+
+// Add counts the next packets of the stream. A set bit in drop marks a packet that is not
+// kept. Of most packets Add reads nothing.
+func (c *Counter) Add(b *capture.Batch, drop []uint64) {
+	end := c.seen + uint64(len(b.Frames))
+	for at := c.seen; ; {
+		from, to := nextBurst(at)
+		if from >= end {
+			break
+		}
+		if from%period == 0 {
+			c.table.clear()
+		}
+		at = min(to, end, from+burst) // a run of that length stays in the first-level cache
+		c.add(b, int(from-c.seen), int(at-from), drop)
+	}
+	c.seen = end
+}
+
+// add counts the n frames of b from number from on.
+func (c *Counter) add(b *capture.Batch, from, n int, drop []uint64) {
+	s, places := c.tags.Read(b, from, n), c.places.Points(b, from, n)
+	for i, id := range s.Conversation {
+		if id == 0 {
+			continue
+		}
+		k := c.table.find(id)
+		if k == nil {
+			continue
+		}
+		before := k.traits
+		if f := from + i; drop[f/64]>>(f%64)&1 != 0 {
+			k.traits |= copied
+		} else {
+			k.keep(uint16(s.Point[i]), uint16(places[i]))
+		}
+		if k.traits != before {
+			c.sampled.Add(k.traits.sampled() - before.sampled())
+			c.split.Add(k.traits.split() - before.split())
+			c.tagged.Add(k.traits.tagged() - before.tagged())
+		}
+	}
+}
