@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -86,14 +87,14 @@ func (m *Matcher) Compile(ctx context.Context, link capture.LinkType) error {
 // link type of the very first packet: then it wraps bpf.ErrExpression. No later packet of
 // such a link type matches, which Warn gets to know once.
 func (m *Matcher) Admit(ctx context.Context, b *capture.Batch) error {
-	if m.err != nil {
-		return m.err
-	}
 	m.followIndex(b)
 	tests := *m.tests.Load()
 	if missing := len(b.Interfaces) - len(tests); missing > 0 {
 		tests = append(tests, make([]*test, missing)...)
 		m.tests.Store(&tests)
+	}
+	if m.err != nil {
+		return m.err
 	}
 	for i := range b.Frames {
 		at := b.Frames[i].Interface
@@ -229,22 +230,21 @@ func (m *Matcher) compile(ctx context.Context, t *test) error {
 
 // Match sets bit i of chosen, counted from from, for each packet of from to to-1 that
 // matches, and clears the other bits of these words. The batch was admitted, and from is a
-// multiple of 64. An expression takes some 10 ns a packet.
+// multiple of 64. An expression takes some 10 ns a packet. No packet matches if Admit
+// failed.
 func (m *Matcher) Match(chosen []uint64, b *capture.Batch, from, to int) {
 	tests := *m.tests.Load()
-	known, t := uint32(0), none
-	if from < to {
-		known = b.Frames[from].Interface
-		t = tests[known]
-	}
+	known, t := uint32(math.MaxUint32), none
 	any := uint64(0)
 	for w := 0; from < to; w++ {
 		word, end := uint64(0), min(from+64, to)
 		for i := from; i < end; i++ {
 			frame := &b.Frames[i]
 			if frame.Interface != known {
-				known = frame.Interface
-				t = tests[known]
+				known, t = frame.Interface, none
+				if admitted := tests[known]; admitted != nil {
+					t = admitted
+				}
 			}
 			if t.all || t.machine != nil && t.machine.Run(b.Data(i), frame.WireLen) != 0 {
 				word |= 1 << (i - from)
