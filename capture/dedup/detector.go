@@ -22,6 +22,16 @@ type Config struct {
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
+	// Within says at which points equal packets are copies of each other: where one of
+	// these fields differs they are not. 0 is at all points.
+	Within flow.PointFields
+	// Only chooses the packets that are judged, nil for all. Others are kept, and not
+	// remembered: no packet is a copy of one of them, and a window of packets does not
+	// count them.
+	Only Chooser
+	// Protect chooses packets that are never removed, nil for none. They are remembered:
+	// other packets can be copies of them.
+	Protect Chooser
 }
 
 // Detector judges the packets of one stream, in their order. It is for one goroutine, but
@@ -32,6 +42,9 @@ type Detector struct {
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.CapturePoints
+	within   flow.SightingConfig
+	only     Chooser
+	protect  Chooser
 	single   *BatchDetector // of Copies
 }
 
@@ -52,6 +65,7 @@ func New(cfg Config) (*Detector, error) {
 	}
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 	}), nil
 }
@@ -63,6 +77,9 @@ type Parts struct {
 	Filter   engine.PacketFilter
 	Across   bool                // the filter compares capture points
 	Points   *flow.CapturePoints // of packets before; nil for none
+	Within   flow.SightingConfig // the result of Within; without fields for all points
+	// Only and Protect are those of Config.
+	Only, Protect Chooser
 }
 
 // NewWith makes a Detector of parts, which it then owns.
@@ -70,7 +87,7 @@ func NewWith(p Parts) *Detector {
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
 	}
-	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
+	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points, within: p.Within, only: p.Only, protect: p.Protect}
 	d.single = d.NewBatchDetector()
 	return d
 }
