@@ -7,28 +7,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// Config says what a Counter looks at.
-type Config struct {
-	// Inner opens tunnels: conversations are those of the innermost IP headers.
-	Inner bool
-	// Tags are the headers whose change splits a conversation: flow.PointVLAN,
-	// flow.PointVNI, both or none. What is taken off before packets are written does not
-	// split any.
-	Tags flow.PointFields
-	// Seed keys the sample. Who does not know it cannot choose conversations that are in
-	// it.
-	Seed uint64
-}
-
 // Counts say how many conversations were kept in parts.
 type Counts struct {
 	// Sampled counts conversations of which at least two packets of the sample were kept.
 	// A conversation that goes on counts once in each period of 2^24 packets.
 	Sampled uint64
-	// Split counts those of them whose kept packets came from more than one point. A point
-	// is the tags of Config, and the interface. Where only interfaces differ the
-	// conversation counts if copies of it were removed: without copies each interface had
-	// its own part from the start, as with a tap that has one for each direction.
+	// Split counts those of them whose kept packets differ in tags, or in interfaces. If
+	// in interfaces alone, copies of them must have been removed. Without copies each
+	// interface had its own part from the start, as with a tap that has one for each
+	// direction.
 	Split uint64
 	// Tagged counts those of Split whose kept packets differ in tags.
 	Tagged uint64
@@ -45,10 +32,12 @@ type Counter struct {
 }
 
 // NewCounter returns a counter that goes on with earlier counts, after as many packets of
-// the stream. It takes 200 KiB.
-func NewCounter(cfg Config, counts Counts, packets uint64) *Counter {
+// the stream. The tags of packets are the fields of cfg, which must be of their headers:
+// what is taken off before packets are written splits no conversation. A seed that nobody
+// knows keeps others from choosing what is in the sample. A counter takes 200 KiB.
+func NewCounter(cfg flow.SightingConfig, counts Counts, packets uint64) *Counter {
 	c := &Counter{
-		tags:   flow.NewSightingReader(flow.SightingConfig{Inner: cfg.Inner, Fields: cfg.Tags, Seed: cfg.Seed}),
+		tags:   flow.NewSightingReader(cfg),
 		places: flow.NewSightingReader(flow.SightingConfig{Fields: flow.PointInterface, Seed: cfg.Seed}),
 		seen:   packets,
 	}

@@ -59,7 +59,7 @@ func batchOf(packets []packet) (b *capture.Batch, drop []uint64) {
 
 const bothTags = flow.PointVLAN | flow.PointVNI
 
-func countsOf(cfg Config, packets []packet) Counts {
+func countsOf(cfg flow.SightingConfig, packets []packet) Counts {
 	c := NewCounter(cfg, Counts{}, 0)
 	c.Add(batchOf(packets))
 	return c.Counts()
@@ -86,12 +86,12 @@ func TestCounts(t *testing.T) {
 		{"two conversations", []packet{{vlan: 10}, {conversation: 1, vlan: 20}, {vlan: 10}, {conversation: 1, vlan: 30}}, Counts{2, 1, 1}},
 		{"without IP", []packet{{arp: true, vlan: 10}, {arp: true, vlan: 20}}, Counts{}},
 	} {
-		if got := countsOf(Config{Tags: bothTags}, c.packets); got != c.want {
+		if got := countsOf(flow.SightingConfig{Fields: bothTags}, c.packets); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	vlans := []packet{{vlan: 10}, {vlan: 20, answer: true}}
-	if got, want := countsOf(Config{}, vlans), (Counts{Sampled: 1}); got != want {
+	if got, want := countsOf(flow.SightingConfig{}, vlans), (Counts{Sampled: 1}); got != want {
 		t.Errorf("tags that do not count: %+v, want %+v", got, want)
 	}
 }
@@ -187,7 +187,7 @@ func TestModel(t *testing.T) {
 			t.Fatalf("the model counts %+v", want)
 		}
 		for _, most := range []int{len(packets), 5000, 130} {
-			c := NewCounter(Config{Tags: bothTags, Seed: uint64(most)}, Counts{}, 0)
+			c := NewCounter(flow.SightingConfig{Fields: bothTags, Seed: uint64(most)}, Counts{}, 0)
 			for rest := packets; len(rest) > 0; {
 				n := min(1+r.IntN(most), len(rest))
 				c.Add(batchOf(rest[:n]))
@@ -205,7 +205,7 @@ func TestModel(t *testing.T) {
 func TestFull(t *testing.T) {
 	packets := stream(rand.New(rand.NewPCG(3, 4)), 300_000, 20_000)
 	want := model(packets)
-	whole := countsOf(Config{Tags: bothTags, Seed: 5}, packets)
+	whole := countsOf(flow.SightingConfig{Fields: bothTags, Seed: 5}, packets)
 	if whole.Sampled < 1000 || whole.Sampled >= want.Sampled {
 		t.Errorf("%d of %d conversations", whole.Sampled, want.Sampled)
 	}
@@ -213,7 +213,7 @@ func TestFull(t *testing.T) {
 	if share < exact*0.8 || share > exact*1.2 {
 		t.Errorf("%.3f of the conversations are split, want %.3f", share, exact)
 	}
-	c := NewCounter(Config{Tags: bothTags, Seed: 5}, Counts{}, 0)
+	c := NewCounter(flow.SightingConfig{Fields: bothTags, Seed: 5}, Counts{}, 0)
 	for at := 0; at < len(packets); at += 777 {
 		c.Add(batchOf(packets[at:min(at+777, len(packets))]))
 	}
@@ -226,14 +226,14 @@ func TestFull(t *testing.T) {
 // counter goes on where another one ended.
 func TestPeriods(t *testing.T) {
 	pair := []packet{{vlan: 10}, {vlan: 20}}
-	c := NewCounter(Config{Tags: bothTags}, Counts{7, 6, 5}, period-2)
+	c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{7, 6, 5}, period-2)
 	c.Add(batchOf(pair)) // between two bursts
 	c.Add(batchOf(pair))
 	c.Add(batchOf(pair))
 	if got, want := c.Counts(), (Counts{8, 7, 6}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	c = NewCounter(Config{Tags: bothTags}, c.Counts(), period)
+	c = NewCounter(flow.SightingConfig{Fields: bothTags}, c.Counts(), period)
 	c.Add(batchOf(pair))
 	if got, want := c.Counts(), (Counts{9, 8, 7}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -269,7 +269,7 @@ func TestTable(t *testing.T) {
 
 func TestSteadyState(t *testing.T) {
 	b, drop := batchOf(stream(rand.New(rand.NewPCG(7, 8)), 4096, 2000))
-	c := NewCounter(Config{Tags: bothTags}, Counts{}, 0)
+	c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{}, 0)
 	if n := testing.AllocsPerRun(100, func() { c.Add(b, drop) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -280,7 +280,7 @@ func BenchmarkAdd(b *testing.B) {
 	batch, drop := batchOf(stream(rand.New(rand.NewPCG(9, 10)), 16_384, 5000))
 	const batches = 256
 	for b.Loop() {
-		c := NewCounter(Config{Tags: bothTags}, Counts{}, 0)
+		c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{}, 0)
 		for range batches {
 			c.Add(batch, drop)
 		}

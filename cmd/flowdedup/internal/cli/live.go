@@ -198,6 +198,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
+		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}

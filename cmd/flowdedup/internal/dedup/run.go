@@ -143,4 +143,7 @@ func (t *task) Apply(b *capture.Batch) (err error) {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error {
+	t.run.detector.Kept(b, t.drop)
+	return t.run.outputs.Write(b, t.drop)
+}

@@ -45,6 +45,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// SplitConversations counts, among SampledConversations, those whose kept packets came
+	// from more than one VLAN, tunnel or interface: see split.Counts.
+	SplitConversations   uint64 `json:"split_conversations"`
+	SampledConversations uint64 `json:"sampled_conversations"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -64,6 +68,8 @@ type Summary struct {
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Conversations details SplitConversations.
+	Conversations Conversations `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
 }

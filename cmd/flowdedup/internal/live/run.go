@@ -296,7 +296,10 @@ func (t *task) Apply(b *capture.Batch) (err error) {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error {
+	t.run.detector.Kept(b, t.drop)
+	return t.run.outputs.Write(b, t.drop)
+}
 
 // stoppable is a capture.Source that can be stopped.
 type stoppable interface {

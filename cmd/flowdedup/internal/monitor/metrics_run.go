@@ -42,6 +42,10 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
+	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Split) })},
 }
 
 var ringLabels = []string{"interface", "ring"}

@@ -60,6 +60,9 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
 	}
+	if n := s.Conversations.String(); n != "" {
+		fmt.Fprintf(&t, "  split       %s\n", n)
+	}
 	if s.Files != nil {
 		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
 	}
