@@ -75,22 +75,24 @@ func TestCounts(t *testing.T) {
 		{"a packet and its copy", []packet{{vlan: 10}, {vlan: 20, dropped: true}}, Counts{}},
 		{"two packets", []packet{{vlan: 10}, {vlan: 10, answer: true}}, Counts{Sampled: 1}},
 		{"more packets", []packet{{}, {answer: true}, {}, {}}, Counts{Sampled: 1}},
-		{"a VLAN for each direction", []packet{{vlan: 10}, {vlan: 20, answer: true}, {vlan: 10}}, Counts{1, 1, 1}},
-		{"tagged and not", []packet{{vlan: 10}, {}}, Counts{1, 1, 1}},
+		{"a VLAN for each direction", []packet{{vlan: 10}, {vlan: 20, answer: true}, {vlan: 10}}, Counts{Sampled: 1}},
+		{"tagged and not", []packet{{vlan: 10}, {dropped: true}, {}}, Counts{1, 1, 1}},
+		{"a copy of another conversation", []packet{{vlan: 10}, {}, {conversation: 1, dropped: true}}, Counts{Sampled: 1}},
+		{"nothing removed", []packet{{vlan: 10}, {vlan: 20}, {vlan: 20, answer: true}, {vlan: 10, answer: true}}, Counts{Sampled: 1}},
 		{"a router", []packet{{vlan: 10}, {vlan: 20, dropped: true}, {vlan: 20, answer: true}, {vlan: 10, answer: true, dropped: true}}, Counts{1, 1, 1}},
 		{"kept from one VLAN", []packet{{vlan: 10}, {vlan: 20, dropped: true}, {vlan: 20, answer: true, dropped: true}, {vlan: 10, answer: true}}, Counts{Sampled: 1}},
 		{"a tap", []packet{{}, {at: 1, answer: true}, {}, {at: 1, answer: true}}, Counts{Sampled: 1}},
 		{"two interfaces", []packet{{}, {at: 1, dropped: true}, {at: 1, answer: true}, {answer: true, dropped: true}}, Counts{1, 1, 0}},
 		{"two interfaces, a copy first", []packet{{dropped: true}, {}, {at: 1, answer: true}}, Counts{1, 1, 0}},
 		{"interfaces and VLANs", []packet{{vlan: 10}, {vlan: 20, at: 1}, {dropped: true}}, Counts{1, 1, 1}},
-		{"two conversations", []packet{{vlan: 10}, {conversation: 1, vlan: 20}, {vlan: 10}, {conversation: 1, vlan: 30}}, Counts{2, 1, 1}},
+		{"two conversations", []packet{{vlan: 10}, {conversation: 1, vlan: 20}, {vlan: 10}, {conversation: 1, vlan: 30}, {conversation: 1, dropped: true}}, Counts{2, 1, 1}},
 		{"without IP", []packet{{arp: true, vlan: 10}, {arp: true, vlan: 20}}, Counts{}},
 	} {
 		if got := countsOf(flow.SightingConfig{Fields: bothTags}, c.packets); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	vlans := []packet{{vlan: 10}, {vlan: 20, answer: true}}
+	vlans := []packet{{vlan: 10}, {vlan: 20, answer: true}, {dropped: true}}
 	if got, want := countsOf(flow.SightingConfig{}, vlans), (Counts{Sampled: 1}); got != want {
 		t.Errorf("tags that do not count: %+v, want %+v", got, want)
 	}
@@ -141,10 +143,10 @@ func model(packets []packet) (want Counts) {
 			continue
 		}
 		want.Sampled++
-		if len(k.vlans) > 1 || len(k.places) > 1 && k.copies > 0 {
+		if k.copies > 0 && (len(k.vlans) > 1 || len(k.places) > 1) {
 			want.Split++
 		}
-		if len(k.vlans) > 1 {
+		if k.copies > 0 && len(k.vlans) > 1 {
 			want.Tagged++
 		}
 	}
@@ -200,8 +202,9 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull checks that the shares stay right when there are too many conversations, and
-// that they do not depend on batches.
+// TestFull checks that the share stays of use when there are too many conversations, some
+// of which leave the sample before a second point is seen, and that it does not depend on
+// batches.
 func TestFull(t *testing.T) {
 	packets := stream(rand.New(rand.NewPCG(3, 4)), 300_000, 20_000)
 	want := model(packets)
@@ -210,7 +213,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("%d of %d conversations", whole.Sampled, want.Sampled)
 	}
 	share, exact := float64(whole.Tagged)/float64(whole.Sampled), float64(want.Tagged)/float64(want.Sampled)
-	if share < exact*0.8 || share > exact*1.2 {
+	if share < exact*0.6 || share > exact*1.2 {
 		t.Errorf("%.3f of the conversations are split, want %.3f", share, exact)
 	}
 	c := NewCounter(flow.SightingConfig{Fields: bothTags, Seed: 5}, Counts{}, 0)
@@ -225,8 +228,8 @@ func TestFull(t *testing.T) {
 // TestPeriods checks that a conversation counts again in the next period, and that a
 // counter goes on where another one ended.
 func TestPeriods(t *testing.T) {
-	pair := []packet{{vlan: 10}, {vlan: 20}}
-	c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{7, 6, 5}, period-2)
+	pair := []packet{{vlan: 10}, {vlan: 20, dropped: true}, {vlan: 20}}
+	c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{7, 6, 5}, period-3)
 	c.Add(batchOf(pair)) // between two bursts
 	c.Add(batchOf(pair))
 	c.Add(batchOf(pair))

@@ -14,12 +14,8 @@ const (
 
 // sampled, split and tagged return what a conversation adds to Counts: 0 or 1.
 func (t traits) sampled() uint64 { return count(t&again != 0) }
-
-func (t traits) split() uint64 {
-	return count(t&tagsDiffer != 0 || t&(placesDiffer|copied) == placesDiffer|copied)
-}
-
-func (t traits) tagged() uint64 { return count(t&tagsDiffer != 0) }
+func (t traits) split() uint64   { return count(t&copied != 0 && t&(tagsDiffer|placesDiffer) != 0) }
+func (t traits) tagged() uint64  { return count(t&copied != 0 && t&tagsDiffer != 0) }
 
 func count(is bool) uint64 {
 	if is {
