@@ -157,7 +157,7 @@ func model(packets []packet) (want Counts) {
 func isSampled(number uint64) bool {
 	in := number % (1 << 24)
 	spacing := uint64(1)
-	for end := uint64(1 << 14); in >= end && spacing < 64; end *= 2 {
+	for end := uint64(1 << 14); in >= end && spacing < 128; end *= 2 {
 		spacing *= 2
 	}
 	return in/512%spacing == 0

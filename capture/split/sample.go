@@ -4,13 +4,13 @@ import "math/bits"
 
 // Every packet of the first 2^14 is sampled, then bursts of 512 packets in a row: one
 // burst in 2 of the next 2^14 packets, one in 4 of the next 2^15, and so on, at last one
-// in 64. That starts anew every 2^24 packets, so that the conversations of today count.
+// in 128. That starts anew every 2^24 packets, so that the conversations of today count.
 // Bursts show both directions of a conversation where single packets seldom would. What
 // is sampled depends on the numbers of packets in the stream alone.
 const (
 	burst      = 512
 	denseBits  = 14 // log2 of how many packets are sampled at the start
-	maxSpacing = 6  // log2 of bursts per burst that is sampled
+	maxSpacing = 7  // log2 of bursts per burst that is sampled
 	period     = 1 << 24
 )
 
