@@ -107,3 +107,27 @@ func ExampleDetector_Copies() {
 	fmt.Println(copies)
 	// Output: map[trunk0:37 trunk1:274 vlan10:281 vlan20:286]
 }
+
+// A program judges only what it is sure about, and passes all else.
+func ExampleChooser() {
+	large := func(chosen []uint64, b *capture.Batch, from, to int) {
+		clear(chosen[:(to-from+63)/64])
+		for i := from; i < to; i++ {
+			if b.Frames[i].WireLen >= 4 {
+				chosen[(i-from)/64] |= 1 << ((i - from) % 64)
+			}
+		}
+	}
+	detector, err := dedup.New(dedup.Config{Only: large})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer detector.Close()
+	var b capture.Batch
+	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for i, text := range []string{"word", "one", "word", "one"} {
+		b.Append(capture.Frame{Interface: at, Time: int64(i)}, []byte(text))
+	}
+	fmt.Printf("%04b", detector.Copies(&b)[0])
+	// Output: 0100
+}
