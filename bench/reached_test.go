@@ -32,7 +32,6 @@ var unreached = map[string]string{
 	"capture/flow.FlagVLAN":                    headerFlag,
 	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Identity":            "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Only":                "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Protect":             "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
