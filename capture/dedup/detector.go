@@ -25,6 +25,16 @@ type Config struct {
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
+	// Within says at which points equal packets are copies of each other: where one of
+	// these fields differs they are not. 0 is at all points.
+	Within flow.PointFields
+	// Only chooses the packets that are judged, nil for all. Others are kept, and not
+	// remembered: no packet is a copy of one of them, and a window of packets does not
+	// count them.
+	Only Chooser
+	// Protect chooses packets that are never removed, nil for none. They are remembered:
+	// other packets can be copies of them.
+	Protect Chooser
 	// Keep says which of equal packets Tasks write. With KeepFlow, packets wait for better
 	// copies as a Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
 	Keep Keep
@@ -49,7 +59,7 @@ func (c *Config) hold() (*Hold, error) {
 	if c.Filter.Refresh {
 		w = 0
 	}
-	return NewHold(HoldConfig{Keep: c.Keep, Hold: c.Hold, Window: w, Inner: c.Identity.Kind == flow.Inner, Secret: c.Secret})
+	return NewHold(HoldConfig{Keep: c.Keep, Hold: c.Hold, Window: w, Identity: c.Identity.Kind, Secret: c.Secret})
 }
 
 // Detector judges the packets of one stream, in their order. It is for one goroutine, but
@@ -60,6 +70,9 @@ type Detector struct {
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.CapturePoints
+	within   flow.SightingConfig
+	only     Chooser
+	protect  Chooser
 	single   *BatchDetector // of Copies
 	hold     *Hold          // of Tasks; nil for none
 }
@@ -86,6 +99,7 @@ func New(cfg Config) (*Detector, error) {
 	}
 	d := NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 	})
 	d.hold = hold
@@ -99,6 +113,9 @@ type Parts struct {
 	Filter   engine.PacketFilter
 	Across   bool                // the filter compares capture points
 	Points   *flow.CapturePoints // of packets before; nil for none
+	Within   flow.SightingConfig // the result of Within; without fields for all points
+	// Only and Protect are those of Config.
+	Only, Protect Chooser
 }
 
 // NewWith makes a Detector of parts, which it then owns.
@@ -106,7 +123,7 @@ func NewWith(p Parts) *Detector {
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
 	}
-	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
+	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points, within: p.Within, only: p.Only, protect: p.Protect}
 	d.single = d.NewBatchDetector()
 	return d
 }
@@ -179,7 +196,8 @@ func (t *holdTask) Prepare(b *capture.Batch) {
 
 // Apply judges the packets, and settles what waits.
 func (t *holdTask) Apply(b *capture.Batch) error {
-	t.held.Apply(b, t.packets, t.packets.Judge(b), Choice{})
+	t.packets.Judge(b)
+	t.held.Apply(b, t.packets, nil)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"sync"
 	"time"
@@ -34,8 +33,8 @@ type HoldConfig struct {
 	// Window is the window of the filter, if copies further apart do not exist: a longer
 	// Hold is cut to it. Else it is 0.
 	Window time.Duration
-	// Inner tells conversations and points by the innermost headers.
-	Inner bool
+	// Identity says whether conversations and points are those of the innermost headers.
+	Identity flow.IdentityKind
 	// Secret keys conversations and points.
 	Secret secret.Secret
 	// Clock makes packets wait by their arrival, for Wait, and not by their times. It
@@ -48,6 +47,10 @@ type HoldConfig struct {
 	Swapped func(b *capture.Batch, out, in *capture.Frame)
 }
 
+// homeFields make two homes different. TEIDs do not: both directions of a conversation have
+// their own.
+const homeFields = flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.PointInput
+
 // heldLimit bounds the packets that wait, in bytes.
 const heldLimit = 256 << 20
 
@@ -56,8 +59,9 @@ const heldLimit = 256 << 20
 // Hold exchanges the first for a better copy that comes within HoldConfig.Hold. So exactly
 // as many packets stay as without, each in its place in the stream.
 //
-// Of equal packets the best is the one of the lowest rank (Choice.Rank). Among those it is
-// one from home, with KeepFlow. Among those it is the first.
+// Of equal packets the best is the one of the lowest rank, which the caller gives. Among
+// those it is one from home, with KeepFlow. Among those it is the first. The verdicts of
+// BatchDetector.Fixed stay as they are.
 //
 // Packets wait by their times, and as much longer as the times of the stream were seen to
 // step back, up to a second. What waits is settled at once where the clock steps back
@@ -145,29 +149,17 @@ type HoldBatch struct {
 func (h *Hold) NewBatch() *HoldBatch {
 	x := &HoldBatch{hold: h}
 	if h.homes != nil {
-		key := h.cfg.Secret.AESKey(secret.Sightings)
-		x.sightings = flow.NewSightingReader(flow.SightingConfig{
-			Inner: h.cfg.Inner, Seed: binary.LittleEndian.Uint64(key[:]),
-			Fields: flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.PointInput,
-		})
+		x.sightings = flow.NewSightingReader(Within(homeFields, h.cfg.Identity, h.cfg.Secret))
 	}
 	return x
 }
 
-// Choice is what the user says about the packets of a batch.
-type Choice struct {
-	// Rank is how good each packet is, 0 being best. Nil is 0 for all.
-	Rank []uint8
-	// Fixed has a bit for each packet whose verdict stays as it is. Nil has none.
-	Fixed []uint64
-}
-
 // verdicts is what Apply gets about the packets of a batch.
 type verdicts struct {
-	digests []digest.Digest
-	times   []int64
-	drop    []uint64
-	Choice
+	digests     []digest.Digest
+	times       []int64
+	drop, fixed []uint64
+	ranks       []uint8
 }
 
 // Prepare reads what is needed of a batch, which needs no other batch.
@@ -177,18 +169,18 @@ func (x *HoldBatch) Prepare(b *capture.Batch) {
 	}
 }
 
-// Apply takes the verdicts on a prepared batch: drop is what p.Judge returned, and Apply
-// does not keep it. Calls must come for one batch after another, in the order of the
-// stream.
-func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, drop []uint64, choice Choice) {
-	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: drop, Choice: choice}
+// Apply takes the verdicts on a prepared batch, which p has judged, and changes some of
+// them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
+// for all. Calls must come for one batch after another, in the order of the stream.
+func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
+	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, fixed: p.fixed, ranks: ranks}
 	h := x.hold
 	h.arrive()
 	x.accept(b)
-	x.home = resize(x.home, len(drop))
+	x.home = resize(x.home, len(p.drop))
 	if h.homes != nil {
 		h.homes.AtHome(x.home, affinity.Sightings{
-			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: drop,
+			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.drop,
 		})
 	}
 	x.choose(b)
@@ -223,15 +215,15 @@ func (x *HoldBatch) choose(b *capture.Batch) {
 // end the choice between earlier packets that it equals, unless it is too late for them.
 func (x *HoldBatch) undecided(w int) uint64 {
 	h, v := x.hold, &x.verdicts
-	if v.Rank != nil {
+	if len(v.ranks) > 0 {
 		return ^uint64(0)
 	}
 	open := v.drop[w]
 	if h.homes != nil {
 		open ^= ^x.home[w]
 	}
-	if v.Fixed != nil {
-		open &^= v.Fixed[w]
+	if v.fixed != nil {
+		open &^= v.fixed[w]
 	}
 	if h.cfg.Window == 0 {
 		open |= ^v.drop[w]
@@ -243,7 +235,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 // be one.
 func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	h, v := x.hold, &x.verdicts
-	quality, fixed, first := x.quality(i), isSet(v.Fixed, i), !isSet(v.drop, i)
+	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.drop, i)
 	number := x.own.first + uint64(i)
 	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
 	switch {
@@ -261,8 +253,8 @@ func (x *HoldBatch) decide(b *capture.Batch, i int) {
 // quality returns how good a packet is, 0 being best.
 func (x *HoldBatch) quality(i int) uint64 {
 	quality := uint64(0)
-	if x.verdicts.Rank != nil {
-		quality = uint64(x.verdicts.Rank[i]) << 1
+	if len(x.verdicts.ranks) > 0 {
+		quality = uint64(x.verdicts.ranks[i]) << 1
 	}
 	if x.hold.homes != nil && !isSet(x.home, i) {
 		quality++

@@ -236,25 +236,26 @@ func (r *heldRun) batch(b *capture.Batch, from, to int) {
 
 // apply takes a batch of the packets from to to-1 through Apply.
 func (r *heldRun) apply(x *HoldBatch, b *capture.Batch, from, to int, ranks bool) {
-	p, c := &BatchDetector{}, Choice{Fixed: make([]uint64, (to-from+63)/64)}
+	words := (to - from + 63) / 64
+	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
 	x.seen = &flow.Sightings{}
-	drop := make([]uint64, (to-from+63)/64)
+	var rank []uint8
 	for i, s := range r.all[from:to] {
 		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)
 		x.seen.Conversation = append(x.seen.Conversation, s.conversation)
 		x.seen.Fragment = append(x.seen.Fragment, s.fragment)
 		x.seen.Point = append(x.seen.Point, s.point)
 		if ranks {
-			c.Rank = append(c.Rank, s.rank)
+			rank = append(rank, s.rank)
 		}
 		if s.fixed {
-			c.Fixed[i/64] |= 1 << (i % 64)
+			p.fixed[i/64] |= 1 << (i % 64)
 		}
 		if r.drop[from+i] {
-			drop[i/64] |= 1 << (i % 64)
+			p.drop[i/64] |= 1 << (i % 64)
 		}
 	}
-	x.Apply(b, p, drop, c)
+	x.Apply(b, p, rank)
 }
 
 // run takes the stream through in batches of sizes that next returns, and returns which
