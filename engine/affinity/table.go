@@ -102,13 +102,18 @@ func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
 		at := bits.TrailingZeros64(cells) * 2 & 6
 		row := line[at|1]
 		home := isZero(line[at]&math.MaxUint32 ^ points[i]&math.MaxUint32)
-		first := ^copies >> i & 1
-		if cells == 0 || int64(row) >= 0 || first&^home|fragments[i] != 0 || conversation == 0 || now == calendar.NoTime {
+		switch first := ^copies >> i & 1; {
+		case cells == 0 || int64(row) >= 0 || fragments[i] != 0 || conversation == 0 || now == calendar.NoTime:
 			home = 0
 			if t.see(s, from+i, first != 0) {
 				home = 1
 			}
-		} else {
+		case first&^home != 0:
+			if c := (cell{line, at}); t.miss(c, now) {
+				c.fill(conversation, uint32(points[i]), now)
+				home = 1
+			}
+		default:
 			line[at|1] = row ^ (row^newRow(0, now))&-home
 		}
 		atHome |= home << i
