@@ -24,6 +24,7 @@ func TestSplitConversations(t *testing.T) {
 		{"interfaces", "router-plain.pcapng", nil, true, []string{"from more than one interface: use --keep flow\n"}, nil},
 		{"inner", "router-vlan.pcapng", []string{"--identity", "inner"}, true, []string{"VLAN, tunnel or interface: use --keep flow or --strip vlan,tunnel\n"},
 			[]string{"flows by VLAN or tunnel see"}},
+		{"one home", "router-plain.pcapng", []string{"--keep", "flow"}, true, nil, nil},
 		{"nothing removed", "router-vlan.pcapng", []string{"--window", "n:1"}, true, nil, nil},
 		{"one point", "loopback-twice.pcap", nil, true, nil, nil},
 	} {

@@ -3,7 +3,6 @@ package dedup
 import (
 	"context"
 	"errors"
-	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
@@ -101,10 +100,9 @@ func (s *conditions) rank(ranks []uint8, matched []uint64, b *capture.Batch, fro
 	}
 	for number := len(s.prefer) - 1; number >= 0; number-- {
 		s.prefer[number].Match(matched, b, from, from+len(ranks))
-		for w, word := range matched[:(len(ranks)+63)/64] {
-			for ; word != 0; word &= word - 1 {
-				ranks[w*64+bits.TrailingZeros64(word)] = uint8(number)
-			}
+		for i := range ranks {
+			bit := uint8(matched[i/64]>>(i%64)) & 1
+			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
 		}
 	}
 }

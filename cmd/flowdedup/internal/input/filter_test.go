@@ -44,9 +44,7 @@ func sift(t *testing.T, m *Matcher, b *capture.Batch) int {
 	if err := m.Admit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	drop := make([]uint64, (len(b.Frames)+63)/64)
-	m.Match(drop, b, 0, len(b.Frames))
-	return remove(b, capture.Complement(drop, drop, len(b.Frames)))
+	return keep(b, m, make([]uint64, (len(b.Frames)+63)/64))
 }
 
 // TestRemove checks that blocks stay between the frames that surrounded them.
@@ -76,23 +74,23 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveModel compares remove with a plain loop, for random batches.
+// TestRemoveModel compares filtering with a plain loop, for random batches.
 func TestRemoveModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	m := matcher(evenBytes, nil)
 	for range 500 {
-		n := rng.IntN(200)
+		n := rng.IntN(2000)
 		var before []uint32
 		for range rng.IntN(5) {
 			before = append(before, uint32(rng.IntN(n+1)))
 		}
 		slices.Sort(before)
-		b, drop := octets(n, before...), make([]uint64, (n+63)/64)
-		density := rng.IntN(4)
+		b, odd := octets(n, before...), rng.IntN(4)
 		var want []uint32
 		moved := make([]uint32, len(before))
 		for i := range n {
-			if rng.IntN(4) < density {
-				drop[i/64] |= 1 << (i % 64)
+			if b.Buf[i] = 2; rng.IntN(4) < odd {
+				b.Buf[i] = 1
 				continue
 			}
 			want = append(want, uint32(i))
@@ -102,7 +100,7 @@ func TestRemoveModel(t *testing.T) {
 				}
 			}
 		}
-		removed := remove(b, drop)
+		removed := sift(t, m, b)
 		var left, blocks []uint32
 		for _, f := range b.Frames {
 			left = append(left, f.Data)

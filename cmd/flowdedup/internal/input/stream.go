@@ -39,8 +39,8 @@ type filteredTask struct {
 	ctx     context.Context
 	stream  *Stream
 	err     error    // why the batch cannot be filtered
-	drop    []uint64 // a bit for each packet that is not wanted
-	removed int      // how many they are
+	wanted  []uint64 // a bit for each packet that is
+	removed int      // how many are not
 }
 
 // Admit prepares to filter a batch, and shows it to the other task.
@@ -61,9 +61,8 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	}
 	if f := t.stream.filter; f != nil {
 		n := len(b.Frames)
-		t.drop = slices.Grow(t.drop[:0], (n+63)/64)[:(n+63)/64]
-		f.Match(t.drop, b, 0, n)
-		t.removed = remove(b, capture.Complement(t.drop, t.drop, n))
+		t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
+		t.removed = keep(b, f, t.wanted)
 	}
 	t.Task.Prepare(b)
 }
@@ -77,6 +76,14 @@ func (t *filteredTask) Apply(b *capture.Batch) error {
 		return err
 	}
 	t.stream.count(len(b.Frames), t.removed)
+	return nil
+}
+
+// Finish finishes the other task.
+func (t *filteredTask) Finish() error {
+	if f, ok := t.Task.(pipeline.Finisher); ok {
+		return f.Finish()
+	}
 	return nil
 }
 
