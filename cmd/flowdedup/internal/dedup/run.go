@@ -35,7 +35,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	defer r.detector.Close()
 
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{run: r, packets: r.detector.NewPackets()}
+		return &task{ctx: ctx, run: r, packets: r.detector.NewPackets()}
 	})
 	err = r.end(err, in)
 	s := r.detector.Summary(time.Since(begin))
@@ -89,6 +89,7 @@ type runner struct {
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
+	cfg.conditions = newConditions(cfg, in.Inputs())
 	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
@@ -105,7 +106,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
+	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
+	detector.swapped = r.inputs.swap
+	return r, nil
 }
 
 // step is how many packets are decoded and digested at a time. The arrays in between then
@@ -114,10 +117,13 @@ const step = 512
 
 // task is the work on one batch.
 type task struct {
+	ctx     context.Context
 	run     *runner
 	packets *Packets
-	drop    []uint64
 }
+
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(t.ctx, b) }
 
 // Prepare decodes and digests the packets.
 func (t *task) Prepare(b *capture.Batch) {
@@ -130,10 +136,23 @@ func (t *task) Prepare(b *capture.Batch) {
 
 // Apply finds the copies.
 func (t *task) Apply(b *capture.Batch) error {
-	t.drop = t.packets.Verdicts(b)
-	t.run.inputs.add(b, t.drop)
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
+		return err
+	}
+	t.run.inputs.add(b, drop)
+	t.packets.Choose(b)
 	return nil
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+
+// write takes batches whose verdicts are final.
+func (r *runner) write(b *capture.Batch, drop []uint64) error {
+	r.detector.Kept(b, drop)
+	return r.outputs.Write(b, drop)
+}

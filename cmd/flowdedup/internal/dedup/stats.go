@@ -41,6 +41,18 @@ type Summary struct {
 	LateForgotten    uint64  `json:"late_forgotten"`
 	Seconds          float64 `json:"seconds"`
 	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Unjudged counts packets that --only left out: they were kept. Protected counts
+	// duplicates that --protect kept. Each is nil without its flag.
+	Unjudged  *uint64 `json:"unjudged,omitempty"`
+	Protected *uint64 `json:"protected,omitempty"`
+	// SplitConversations counts, among SampledConversations, those whose kept packets came
+	// from more than one VLAN, tunnel or interface: see split.Counts.
+	SplitConversations   uint64 `json:"split_conversations"`
+	SampledConversations uint64 `json:"sampled_conversations"`
+	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
+	// packets that no longer could for want of memory. Both are nil if no packet waits.
+	HeldBytes *int    `json:"held_bytes,omitempty"`
+	HeldEarly *uint64 `json:"held_early,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -60,6 +72,10 @@ type Summary struct {
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Conversations details SplitConversations.
+	Conversations Conversations `json:"-"`
+	// Unmatched are the conditions that no packet matched, with their flags.
+	Unmatched []string `json:"-"`
 }
 
 // runStats keeps the running counts of a Summary.
@@ -67,6 +83,8 @@ type runStats struct {
 	Summary
 	batches    batchStats
 	removed    uint64 // captured bytes of the duplicates
+	unjudged   uint64
+	protected  uint64
 	duplicates [flow.ProtocolCount]uint64
 }
 
@@ -83,6 +101,12 @@ func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow
 			k.duplicates[protocols[i]]++
 		}
 	}
+}
+
+// spare adds the packets of a batch that conditions left alone.
+func (k *runStats) spare(unjudged, protected uint64) {
+	k.unjudged += unjudged
+	k.protected += protected
 }
 
 // close returns the finished summary.
@@ -238,7 +262,18 @@ func (c byInput) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
+// swap corrects the counts when a packet is kept in the place of another.
+func (c byInput) swap(b *capture.Batch, out, in *capture.Frame) {
+	if c != nil {
+		c[inputOfFrame(b, out)].Duplicates++
+		c[inputOfFrame(b, in)].Duplicates--
+	}
+}
+
 // inputOf returns the number of the input of frame i.
-func inputOf(b *capture.Batch, i int) int {
-	return b.Sections[b.Interfaces[b.Frames[i].Interface].Section].Input
+func inputOf(b *capture.Batch, i int) int { return inputOfFrame(b, &b.Frames[i]) }
+
+// inputOfFrame returns the number of the input of a frame, which has an interface of b.
+func inputOfFrame(b *capture.Batch, f *capture.Frame) int {
+	return b.Sections[b.Interfaces[f.Interface].Section].Input
 }

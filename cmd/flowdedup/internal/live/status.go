@@ -19,9 +19,11 @@ type Status struct {
 	Rings                []ring.Stats // one for each ring
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
-	BytesOut             uint64 // of the packets kept
+	BytesOut             uint64  // of the packets kept
+	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
+	Conversations        dedup.Conversations
 
 	Filter   Filter
 	Distinct []Distinct // by key and family, in the order of the command line
@@ -123,7 +125,8 @@ func (r *runner) status(now time.Time) Status {
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: sum.BytesOut,
-		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
+		Unjudged: sum.Unjudged, Protected: sum.Protected,
+		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,
