@@ -41,6 +41,10 @@ type Summary struct {
 	LateForgotten    uint64  `json:"late_forgotten"`
 	Seconds          float64 `json:"seconds"`
 	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Unjudged counts packets that --only left out: they were kept. Protected counts
+	// duplicates that --protect kept. Each is nil without its flag.
+	Unjudged  *uint64 `json:"unjudged,omitempty"`
+	Protected *uint64 `json:"protected,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -60,6 +64,8 @@ type Summary struct {
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Unmatched are the conditions that no packet matched, with their flags.
+	Unmatched []string `json:"-"`
 }
 
 // runStats keeps the running counts of a Summary.
@@ -67,6 +73,8 @@ type runStats struct {
 	Summary
 	batches    batchStats
 	removed    uint64 // captured bytes of the duplicates
+	unjudged   uint64
+	protected  uint64
 	duplicates [flow.ProtocolCount]uint64
 }
 
@@ -83,6 +91,12 @@ func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow
 			k.duplicates[protocols[i]]++
 		}
 	}
+}
+
+// spare adds the packets of a batch that conditions left alone.
+func (k *runStats) spare(unjudged, protected uint64) {
+	k.unjudged += unjudged
+	k.protected += protected
 }
 
 // close returns the finished summary.

@@ -19,7 +19,8 @@ type Status struct {
 	Rings                []ring.Stats // one for each ring
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
-	BytesOut             uint64 // of the packets kept
+	BytesOut             uint64  // of the packets kept
+	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
 
@@ -123,6 +124,7 @@ func (r *runner) status(now time.Time) Status {
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: sum.BytesOut,
+		Unjudged: sum.Unjudged, Protected: sum.Protected,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,

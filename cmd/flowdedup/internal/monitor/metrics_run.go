@@ -34,6 +34,10 @@ var trafficMetrics = []metric{
 				}
 			}
 		}},
+	{"unjudged_total", "Packets that --only leaves out, and that are kept.", counter, nil,
+		optionalValue(func(s *live.Status) *uint64 { return s.Unjudged })},
+	{"protected_total", "Duplicates that --protect keeps.", counter, nil,
+		optionalValue(func(s *live.Status) *uint64 { return s.Protected })},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
 	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
@@ -42,6 +46,15 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+}
+
+// optionalValue gives a value unless it is nil.
+func optionalValue(of func(s *live.Status) *uint64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if n := of(s); n != nil {
+			give(float64(*n))
+		}
+	}
 }
 
 var ringLabels = []string{"interface", "ring"}
