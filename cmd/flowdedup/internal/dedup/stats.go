@@ -7,6 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -45,6 +46,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// Stripped counts written packets that lost headers, Unstripped those that still have
+	// one that --strip was to take off. Both are nil without it.
+	Stripped   *uint64 `json:"stripped,omitempty"`
+	Unstripped *uint64 `json:"unstripped,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -66,6 +71,13 @@ type Summary struct {
 	Tunnels   []flow.Tunnel `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
+}
+
+// SetStripped adds what outputs took off packets.
+func (s *Summary) SetStripped(outputs *sink.Set) {
+	if n := outputs.Stripped(); n != nil {
+		s.Stripped, s.Unstripped = &n.Stripped, &n.Left
+	}
 }
 
 // runStats keeps the running counts of a Summary.

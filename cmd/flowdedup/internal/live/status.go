@@ -112,6 +112,7 @@ func (r *runner) summary() Summary {
 		Diffs:      r.diffs.Counts,
 		Forward:    r.outputs.Forwarded(),
 	}
+	s.SetStripped(r.outputs)
 	if r.counter != nil {
 		s.Late = r.counter.Late()
 	}

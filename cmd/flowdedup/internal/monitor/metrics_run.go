@@ -204,6 +204,9 @@ var outputMetrics = []metric{
 				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
+				if f.NotEthernet > 0 {
+					give(float64(f.NotEthernet), f.Interface, "not_ethernet")
+				}
 				give(float64(f.Lost), f.Interface, "lost")
 			}
 		}},
