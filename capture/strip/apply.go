@@ -46,6 +46,34 @@ func (p *plan) apply(b *capture.Batch, i int) {
 	}
 }
 
+// untag is the fast path for a frame from which nothing but tags is to be taken: it moves
+// the addresses, and the head of the record, up to the last type field. It does nothing if
+// the record has options, or is of a rare kind.
+func untag(b *capture.Batch, i int, typeAt uint32) bool {
+	f := &b.Frames[i]
+	it := &b.Interfaces[f.Interface]
+	section := &b.Sections[it.Section]
+	r := record{buf: b.Buf, f: f, big: section.BigEndian}
+	switch {
+	case it.FCSLen != 0:
+		return false
+	case section.Format == capture.FormatPcap:
+	case f.Data-f.Record != encoding.PacketHead || f.RecordLen != encoding.MinPacketLen+pad4(f.CapLen):
+		return false
+	}
+	n, wire := typeAt-firstType, f.WireLen
+	copy(b.Buf[f.Data+n:], b.Buf[f.Data:f.Data+firstType])
+	if section.Format == capture.FormatPcap {
+		r.pcap(n, f.CapLen-n, wire-min(n, wire))
+		return true
+	}
+	length := f.RecordLen - n // tags are whole words, so the padding stays
+	r.begin(f.Data+n, f.CapLen-n, wire-min(n, wire))
+	f.RecordLen = length
+	r.lengths()
+	return true
+}
+
 // isChecked reports whether a frame was captured whole, with a check sequence that is right
 // and lies behind the headers, which end at offset headers.
 func isChecked(d []byte, headers, wire uint32) bool {
@@ -134,15 +162,20 @@ func (r *record) pcapng(at, n, wire uint32, carried bool) {
 	clear(r.buf[data+n : end])
 	head := r.begin(data, n, wire)
 	r.f.RecordLen = head + pad4(n) + size
-	record := r.f.Record
-	r.put(record+4, r.f.RecordLen)
-	r.put(record+r.f.RecordLen-4, r.f.RecordLen)
-	if kind == capture.BlockSimplePacket {
-		r.put(record+8, wire)
+	r.lengths()
+}
+
+// lengths writes the lengths of a packet block.
+func (r *record) lengths() {
+	f := r.f
+	r.put(f.Record+4, f.RecordLen)
+	r.put(f.Record+f.RecordLen-4, f.RecordLen)
+	if f.Data-f.Record == encoding.SimpleHead {
+		r.put(f.Record+8, f.WireLen)
 		return
 	}
-	r.put(record+20, n)
-	r.put(record+24, wire)
+	r.put(f.Record+20, f.CapLen)
+	r.put(f.Record+24, f.WireLen)
 }
 
 // options removes from the tail of a packet what is no longer true of it: a hash, and with

@@ -63,10 +63,10 @@ type field struct {
 
 // reset begins the plan of a frame.
 func (p *plan) reset(d []byte, link capture.LinkType, wire uint32) {
-	*p = plan{
-		d: d, layers: p.layers, cuts: p.cuts[:0], words: p.words[:0], counts: p.counts[:0],
-		end: uint32(len(d)), ends: wire, link: link,
-	}
+	p.d, p.end, p.ends, p.link = d, uint32(len(d)), wire, link
+	p.cuts, p.words, p.counts = p.cuts[:0], p.words[:0], p.counts[:0]
+	p.carried, p.unread, p.failed = false, false, false
+	p.slot, p.next, p.typ, p.sizable = 0, 0, 0, false
 }
 
 // set has a field set.

@@ -117,6 +117,9 @@ func (s *Stripper) frame(b *capture.Batch, i int) {
 	switch {
 	case typeAt == firstType, typeAt > 0 && s.headers&VLAN == 0:
 		return
+	case typeAt > 0 && untag(b, i, uint32(typeAt)):
+		s.stats.Stripped++
+		return
 	case typeAt > 0:
 		p.reset(d, link, f.WireLen)
 		p.set(firstType, be16(d[typeAt:]))
