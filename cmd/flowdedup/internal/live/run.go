@@ -57,6 +57,7 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
+	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
