@@ -35,8 +35,9 @@ type Config struct {
 	// Protect chooses packets that are never removed, nil for none. They are remembered:
 	// other packets can be copies of them.
 	Protect Chooser
-	// Keep says which of equal packets Tasks write. With KeepFlow, packets wait for better
-	// copies as a Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
+	// Keep says which of equal packets Tasks write; the verdicts of Copies and of a
+	// BatchDetector do not depend on it. With KeepFlow, packets wait for better copies as a
+	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
 	Keep Keep
 	Hold time.Duration
 }
@@ -191,7 +192,11 @@ type holdTask struct {
 // Prepare reads conversations and points too.
 func (t *holdTask) Prepare(b *capture.Batch) {
 	t.task.Prepare(b)
-	t.held.Prepare(b)
+	n := len(b.Frames)
+	t.held.Reset(n)
+	for from := 0; from < n; from += groupSize {
+		t.held.Read(b, from, min(from+groupSize, n))
+	}
 }
 
 // Apply judges the packets, and settles what waits.

@@ -94,6 +94,7 @@ type Hold struct {
 
 // HoldStats says what a Hold did.
 type HoldStats struct {
+	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
 }
@@ -115,7 +116,11 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 }
 
 // Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *Hold) Stats() HoldStats { return h.stats }
+func (h *Hold) Stats() HoldStats {
+	s := h.stats
+	s.Bytes = h.bytes
+	return s
+}
 
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {
@@ -137,7 +142,7 @@ func (h *Hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 type HoldBatch struct {
 	hold      *Hold
 	sightings *flow.SightingReader // nil without KeepFlow
-	seen      *flow.Sightings
+	seen      flow.Sightings
 	home      []uint64
 	verdicts  verdicts
 	own       *heldBatch
@@ -162,14 +167,25 @@ type verdicts struct {
 	ranks       []uint8
 }
 
-// Prepare reads what is needed of a batch, which needs no other batch.
-func (x *HoldBatch) Prepare(b *capture.Batch) {
+// Reset makes room for a batch of n packets, which Read then takes part by part.
+func (x *HoldBatch) Reset(n int) {
+	s := &x.seen
+	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
+	x.home = resize(x.home, (n+63)/64)
+}
+
+// Read reads the conversations and points of the packets from to to-1 of a batch.
+// Meanwhile, other HoldBatches may read theirs.
+func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
 	if x.sightings != nil {
-		x.seen = x.sightings.Read(b, 0, len(b.Frames))
+		s := x.sightings.Read(b, from, to-from)
+		copy(x.seen.Conversation[from:], s.Conversation)
+		copy(x.seen.Fragment[from:], s.Fragment)
+		copy(x.seen.Point[from:], s.Point)
 	}
 }
 
-// Apply takes the verdicts on a prepared batch, which p has judged, and changes some of
+// Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
 func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
@@ -177,7 +193,6 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	h := x.hold
 	h.arrive()
 	x.accept(b)
-	x.home = resize(x.home, len(p.drop))
 	if h.homes != nil {
 		h.homes.AtHome(x.home, affinity.Sightings{
 			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.drop,
@@ -193,7 +208,14 @@ func (x *HoldBatch) choose(b *capture.Batch) {
 	h, v, blocks := x.hold, &x.verdicts, b.Blocks
 	for from := 0; from < len(b.Frames); from += 64 {
 		to := min(from+64, len(b.Frames))
-		open := x.undecided(from / 64)
+		open := x.undecided(from/64) & (^uint64(0) >> (64 - (to - from)))
+		h.candidates.load(v.digests[from:to], open)
+		if (len(blocks) == 0 || int(blocks[0].Before) >= to) && h.passAll(v.times[from:to], b.Frames[from:to]) {
+			for ; open != 0; open &= open - 1 {
+				x.decide(b, from+bits.TrailingZeros64(open))
+			}
+			continue
+		}
 		for i := from; i < to; i++ {
 			for len(blocks) > 0 && int(blocks[0].Before) <= i {
 				h.passBlock(int(blocks[0].Len))

@@ -112,7 +112,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
+	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
+	detector.swapped = r.inputs.swap
+	return r, nil
 }
 
 // step is how many packets are decoded and digested at a time. The arrays in between then
@@ -124,7 +126,6 @@ type task struct {
 	ctx     context.Context
 	run     *runner
 	packets *Packets
-	drop    []uint64
 }
 
 // Admit prepares for the conditions of the run.
@@ -140,13 +141,18 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply finds the copies.
-func (t *task) Apply(b *capture.Batch) (err error) {
-	if t.drop, err = t.packets.Verdicts(b); err != nil {
+func (t *task) Apply(b *capture.Batch) error {
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
 		return err
 	}
-	t.run.inputs.add(b, t.drop)
+	t.run.inputs.add(b, drop)
+	t.packets.Choose(b)
 	return nil
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.outputs.Write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.outputs.Write) }
