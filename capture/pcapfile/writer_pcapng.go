@@ -143,7 +143,7 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 		for i := lo; i < hi; i++ {
 			f := &b.Frames[i]
 			t := &w.targets[f.Interface]
-			if w.describes(b, i) {
+			if !t.known && b.Interfaces[f.Interface].Derived {
 				w.describe(t, appendDerived(w.scratch[:0], &b.Interfaces[f.Interface]))
 			}
 			if !t.known {

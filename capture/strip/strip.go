@@ -85,7 +85,7 @@ func (s *Stripper) Stats() Stats { return s.stats }
 // With Tunnel, what a tunnel carried comes from an interface of its own, which the result
 // describes: its link type is Ethernet or RAW, and its name is that of the interface that
 // captured the packet and the tunnel with its VNI, endpoint, key or session, such as "eth0
-// vxlan:1234". Beyond MaxInterfaces the name is "eth0 tunnel". Writers need to know of such
+// vxlan:1234". Beyond 4096 tunnels the name is "eth0 tunnel". Writers need to know of such
 // interfaces: see Derived of pcapfile.WriterOptions.
 //
 // Strip takes time linear in the length of frames, and allocates for new interfaces alone.

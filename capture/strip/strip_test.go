@@ -292,7 +292,7 @@ func TestInterfaces(t *testing.T) {
 	}
 	// An interface of the source that comes later than a derived one.
 	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: eth, Name: "late"})
-	for from := 0; from < MaxInterfaces+10; from += 100 {
+	for from := 0; from < maxInterfaces+10; from += 100 {
 		b.Reset()
 		for id := from; id < from+100; id++ {
 			b.Append(capture.Frame{Interface: 2}, vxlan(id))
@@ -302,7 +302,7 @@ func TestInterfaces(t *testing.T) {
 		out := s.Strip(b, nil)
 		for i := range 100 {
 			want := fmt.Sprintf("late vxlan:%d ETHERNETtrue", from+i)
-			if from+i+3 >= MaxInterfaces {
+			if from+i+3 >= maxInterfaces {
 				want = "late tunnel ETHERNETtrue"
 			}
 			if got := name(out, i); got != want {
@@ -316,7 +316,7 @@ func TestInterfaces(t *testing.T) {
 			t.Fatal("earlier interfaces changed")
 		}
 	}
-	if n := len(s.tables.all); n != 3+MaxInterfaces+1 {
+	if n := len(s.tables.all); n != 3+maxInterfaces+1 {
 		t.Errorf("%d interfaces", n)
 	}
 }

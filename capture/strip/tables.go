@@ -7,9 +7,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/flow"
 )
 
-// MaxInterfaces is how many tunnels get an interface of their own. Further ones share one
+// maxInterfaces is how many tunnels get an interface of their own. Further ones share one
 // for each interface that captured and each link type.
-const MaxInterfaces = 4096
+const maxInterfaces = 4096
 
 // tables hold the interfaces of the source and those of tunnels, in the order in which they
 // came. They are only appended to, so earlier batches stay valid.
@@ -64,7 +64,7 @@ func (t *tables) find(at origin) uint32 {
 	if ok {
 		return n
 	}
-	if t.own >= MaxInterfaces && at.kind != 0 {
+	if t.own >= maxInterfaces && at.kind != 0 {
 		return t.find(origin{iface: at.iface, link: at.link})
 	}
 	n = uint32(len(t.all))
