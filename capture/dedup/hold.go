@@ -94,6 +94,7 @@ type Hold struct {
 
 // HoldStats says what a Hold did.
 type HoldStats struct {
+	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
 }
@@ -115,7 +116,11 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 }
 
 // Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *Hold) Stats() HoldStats { return h.stats }
+func (h *Hold) Stats() HoldStats {
+	s := h.stats
+	s.Bytes = h.bytes
+	return s
+}
 
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -57,6 +58,7 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
+	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -80,14 +82,18 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	cfg.Dedup.Live = true
 	hold := &cfg.Dedup.Choice
 	if hold.Hold > 0 {
-		cfg.Ring.Idle = min(max(hold.Hold/2, time.Millisecond), idle)
 		hold.Delay = cfg.Ring.BlockTimeout
+		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
 	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
+	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
+	if err != nil {
+		return r, err
+	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several

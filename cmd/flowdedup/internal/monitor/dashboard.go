@@ -329,7 +329,8 @@ func outputsOf(s *live.Status) table {
 		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
 	}
 	if f := s.Forward; f != nil {
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"})
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"},
+			show.Note{Count: f.NotEthernet, What: "without Ethernet"})
 		if lost != "" {
 			lost = "not sent: " + lost
 		}
