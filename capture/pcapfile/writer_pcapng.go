@@ -75,9 +75,9 @@ func (w *sectionWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 func (w *sectionWriter) frameLen(b *capture.Batch, i int, timed bool) int64 {
 	f := &b.Frames[i]
 	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == capture.FormatPcapNG {
-		return int64(w.blockLen(f, b.Record(i), s.BigEndian, timed))
+		return int64(w.blockLen(b, i, s.BigEndian, timed))
 	}
-	return int64(encoding.MinPacketLen + pad4(f.CapLen))
+	return int64(encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(w.commentList(b.Comments.Of(i)))))
 }
 
 // grow follows the tables of the batch. It describes interfaces of pcap inputs, for which
@@ -141,8 +141,12 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// pcapFrame writes frame i as an enhanced packet block without options.
+// pcapFrame writes frame i as an enhanced packet block without options but a comment.
 func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint64) {
+	if comment := b.Comments.Of(i); len(comment) > 0 {
+		w.packet(b, i, id, ticks, w.commentList(comment))
+		return
+	}
 	f := &b.Frames[i]
 	w.enhanced(f, encoding.MinPacketLen+pad4(f.CapLen), id, ticks)
 	w.out.write(b.Data(i))
