@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"capture/bpf":       {"capture"},
 	"capture/flow":      {"capture", "asm"},
 	"capture/diffs":     {"capture", "capture/flow", "asm"},
+	"capture/mark":      {"capture", "capture/flow", "capture/diffs", "asm"},
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},
