@@ -30,8 +30,11 @@ type Marker struct {
 }
 
 // New returns a Marker at the start of a stream.
-func New(cfg Config) *Marker {
-	return &Marker{inputs: cfg.Inputs, reader: diffs.NewReader(cfg.Decoder), kept: newMemory(remembered)}
+func New(cfg Config) *Marker { return newMarker(cfg, remembered) }
+
+// newMarker returns a Marker that remembers so many packets.
+func newMarker(cfg Config, packets int) *Marker {
+	return &Marker{inputs: cfg.Inputs, reader: diffs.NewReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
 // Later says that a packet is kept in place of a copy that comes before it.

@@ -1,19 +1,20 @@
 package mark
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"math/bits"
 
-const (
-	// remembered is how many packets a Marker remembers: 31 MiB of them.
-	remembered = 200_000
-	chains     = 1 << 18 // a power of two
+	"github.com/flowdedup/flowdedup/asm/digest"
 )
+
+// remembered is how many packets a Marker remembers: 31 MiB of them.
+const remembered = 200_000
 
 // memory remembers the packets that were kept last. Those whose digests agree in some bits
 // are a chain, from the newest to the oldest. The oldest packet of all makes room for each
 // new one. Nothing removes it from its chain: a chain ends at a place that is too old.
 type memory struct {
 	rows    []row
-	newest  []uint64 // of each chain: its place plus 1
+	newest  []uint64 // of each chain, whose number is a power of two: its place plus 1
 	entered uint64   // rows so far; row number n is at place n modulo len(rows)
 }
 
@@ -25,12 +26,15 @@ type row struct {
 }
 
 func newMemory(rows int) memory {
-	return memory{rows: make([]row, rows), newest: make([]uint64, chains)}
+	return memory{rows: make([]row, rows), newest: make([]uint64, 1<<bits.Len(uint(rows)))}
 }
+
+// chain returns the newest of the chain of a digest.
+func (m *memory) chain(d digest.Digest) *uint64 { return &m.newest[d[0]&uint64(len(m.newest)-1)] }
 
 // enter remembers a packet that was kept.
 func (m *memory) enter(d digest.Digest, p *packet) {
-	first := &m.newest[d[0]%chains]
+	first := m.chain(d)
 	m.rows[m.entered%uint64(len(m.rows))] = row{digest: d, before: *first, packet: *p}
 	m.entered++
 	*first = m.entered
@@ -38,7 +42,7 @@ func (m *memory) enter(d digest.Digest, p *packet) {
 
 // find returns the packet with this digest that was entered last, or nil.
 func (m *memory) find(d digest.Digest) *packet {
-	for n := m.newest[d[0]%chains]; n > 0 && m.entered-n < uint64(len(m.rows)); {
+	for n := *m.chain(d); n > 0 && m.entered-n < uint64(len(m.rows)); {
 		r := &m.rows[(n-1)%uint64(len(m.rows))]
 		if r.digest == d {
 			return &r.packet
