@@ -24,6 +24,10 @@ type BatchDetector struct {
 	protocols []flow.Protocol
 	points    []uint32 // empty unless points matter
 	drop      []uint64 // a bit for each packet that is a copy
+
+	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
+	chosen          chosen
+	spared          uint64 // copies of the last batch that are protected
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
@@ -46,16 +50,25 @@ func (p *BatchDetector) Reset(n int) {
 	p.digests = resize(p.digests, n)
 	p.times = resize(p.times, n)
 	p.protocols = resize(p.protocols, n)
-	p.drop = resize(p.drop, (n+63)/64)
+	words := (n + 63) / 64
+	p.drop = resize(p.drop, words)
+	if p.detector.only != nil {
+		p.only = resize(p.only, words)
+	}
+	if p.detector.protect != nil {
+		p.protected = resize(p.protected, words)
+	}
 }
 
-// Read prepares the packets from to to-1 of a batch, and returns their digests.
+// Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
+// multiple of 64.
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {
 		times[i] = calendar.Usable(frames[i].Time)
 	}
+	p.choose(b, from, to)
 	return p.digests[from:to]
 }
 
@@ -78,7 +91,12 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 		p.points = resize(p.points, len(b.Frames))
 		d.points.Number(p.points, b, 0)
 	}
-	d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	if d.only != nil {
+		p.judgeChosen()
+	} else {
+		d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	}
+	p.spare()
 	return p.drop
 }
 

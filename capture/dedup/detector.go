@@ -22,6 +22,13 @@ type Config struct {
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
+	// Only chooses the packets that are judged, nil for all. Others are kept, and not
+	// remembered: no packet is a copy of one of them, and a window of packets does not
+	// count them.
+	Only Chooser
+	// Protect chooses packets that are never removed, nil for none. They are remembered:
+	// other packets can be copies of them.
+	Protect Chooser
 }
 
 // Detector judges the packets of one stream, in their order. It is for one goroutine, but
@@ -32,6 +39,8 @@ type Detector struct {
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.CapturePoints
+	only     Chooser
+	protect  Chooser
 	single   *BatchDetector // of Copies
 }
 
@@ -51,7 +60,7 @@ func New(cfg Config) (*Detector, error) {
 		return nil, err
 	}
 	return NewWith(Parts{
-		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across, Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 	}), nil
 }
@@ -63,6 +72,8 @@ type Parts struct {
 	Filter   engine.PacketFilter
 	Across   bool                // the filter compares capture points
 	Points   *flow.CapturePoints // of packets before; nil for none
+	// Only and Protect are those of Config.
+	Only, Protect Chooser
 }
 
 // NewWith makes a Detector of parts, which it then owns.
@@ -70,7 +81,7 @@ func NewWith(p Parts) *Detector {
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
 	}
-	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
+	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points, only: p.Only, protect: p.Protect}
 	d.single = d.NewBatchDetector()
 	return d
 }

@@ -41,6 +41,7 @@ const (
 	// LayerIPinIP is a tunnel without a header of its own (RFC 2003, RFC 2473).
 	LayerIPinIP
 	LayerGRE
+	LayerPPTP // GRE of version 1 (RFC 2637)
 	// LayerNVGRE is GRE that carries Ethernet and has a key of which the upper 24 bits are
 	// a virtual subnet (RFC 7637). Other keys, whose upper bits are below the range of
 	// virtual subnets, are LayerGRE.
@@ -59,7 +60,7 @@ const (
 )
 
 var layerNames = [layerKinds]string{
-	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "nvgre", "erspan", "vxlan", "geneve", "gtp", "unread",
+	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp", "unread",
 }
 
 // String returns the name of the protocol in lower case.

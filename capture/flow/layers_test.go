@@ -71,7 +71,7 @@ func TestLayers(t *testing.T) {
 		{"nvgre", 101, gre4("\x20\x00", be16(typeBridging), "\x00\x10\x01\xff", ether(typeIPv4, packet4)),
 			"ip@0-78 nvgre:4097@20-28 ethernet@28-78 ip@42-78"},
 		{"pptp", 101, gre4("\x30\x81", be16(typePPP), be16(4+len(packet4)), "\x00\x07", "seq!", "ack!", "\xff\x03\x00\x21", packet4),
-			"ip@0-76 gre:7@20-36 ip@40-76"},
+			"ip@0-76 pptp:7@20-36 ip@40-76"},
 		{"erspan I", 101, gre4("\x00\x00", be16(typeERSPAN2), ether(typeIPv4, packet4)), "ip@0-74 erspan@20-24 ethernet@24-74 ip@38-74"},
 		{"erspan II", 101, gre4("\x10\x00", be16(typeERSPAN2), "seq!", "\x10\x64\xfc\x09\x00\x00\x00\x05", ether(typeIPv4, packet4)),
 			"ip@0-86 erspan:9@20-36 ethernet@36-86 ip@50-86"},

@@ -322,7 +322,7 @@ func (w *walk) pptp(flags, typ uint16) (s step, length int) {
 		return stop, -1
 	}
 	length = header + int(w.be16(4))
-	w.note(LayerGRE, 0, header, uint32(w.be16(6)))
+	w.note(LayerPPTP, 0, header, uint32(w.be16(6)))
 	return w.goTo(header, atPPP), length
 }
 

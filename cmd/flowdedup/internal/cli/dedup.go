@@ -155,6 +155,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
+	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }

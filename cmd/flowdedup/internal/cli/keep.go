@@ -94,6 +94,8 @@ func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output strin
 	written := output != "" || others
 	var err error
 	switch {
+	case len(f.prefer) > dedup.MaxPreferences:
+		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
 	case fs.Changed("hold") && !f.chooses():
 		err = errors.New("--hold needs --keep flow or --prefer: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
@@ -189,6 +191,16 @@ func holdOf(hold time.Duration, w window.Window) time.Duration {
 func (f *keepFlags) warnHold(e *env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
 		e.warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
+	}
+}
+
+// warnUnmatched reports conditions that no packet matched.
+func warnUnmatched(e *env, s *dedup.Summary) {
+	if s.PacketsIn == 0 {
+		return
+	}
+	for _, condition := range s.Unmatched {
+		e.warn(fmt.Errorf("no packet matched %s", condition))
 	}
 }
 

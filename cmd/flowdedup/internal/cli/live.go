@@ -196,6 +196,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	summary, err := live.Run(cmd.Context(), cfg)
 	show.close()
 	if summary.Method != "" {
+		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))

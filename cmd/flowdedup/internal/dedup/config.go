@@ -47,6 +47,9 @@ type Config struct {
 	// remembered. Protect says which are never removed; they are remembered.
 	Only, Protect input.Condition
 	Choice        Choice
+	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
+	InterfaceIndex func(name string) uint32
+	conditions     *conditions // nil before Compile or New
 
 	// Live says that packets cannot wait: a filter grows when its memory is ready, and
 	// not at a fixed packet.

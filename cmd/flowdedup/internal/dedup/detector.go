@@ -30,7 +30,8 @@ type Detector struct {
 }
 
 // New makes the filter that cfg asks for. inputBytes helps to choose its size; 0 is
-// unknown. New ignores the inputs and outputs of cfg, which must not change afterwards.
+// unknown. New ignores the inputs and outputs of cfg, which must not change afterwards. It
+// takes conditions that Compile has made.
 // Errors are those of the engine.
 func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	filter, err := cfg.filter(inputBytes)
@@ -43,8 +44,12 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 // newDetector makes a detector around a filter that may remember packets of these points.
 func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
 	cfg.prepareFilter(filter)
+	if cfg.conditions == nil {
+		cfg.conditions = newConditions(cfg, nil)
+	}
 	copies := dedup.NewWith(dedup.Parts{
 		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
+		Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
@@ -92,6 +97,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
 	s.SharedPoints = d.copies.Points().Shared()
+	d.cfg.conditions.summarize(&s, d.stats.unjudged, d.stats.protected)
 	return s
 }
 
@@ -108,35 +114,60 @@ type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
 	stats    batchStats
+	err      error    // why conditions cannot be matched
+	ranks    []uint8  // empty without preferences
+	matched  []uint64 // for ranks
+}
+
+// Admit prepares for the conditions of the run. It must be called for each batch before
+// Read, in the order of the stream, as that of pipeline.Admitter.
+func (p *Packets) Admit(ctx context.Context, b *capture.Batch) {
+	p.err = p.detector.cfg.conditions.admit(ctx, b)
 }
 
 // Reset prepares for a batch of n packets.
 func (p *Packets) Reset(n int) {
 	p.packets.Reset(n)
 	p.stats = newBatchStats()
+	if len(p.detector.cfg.conditions.prefer) > 0 {
+		p.ranks = slices.Grow(p.ranks[:0], n)[:n]
+		p.matched = slices.Grow(p.matched[:0], (n+63)/64)[:(n+63)/64]
+	}
 }
 
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
-// packets must be read, in order.
+// packets must be read, in order, and from is a multiple of 64.
 func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	digests := p.packets.Read(b, from, to)
 	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
+	if len(p.ranks) > 0 {
+		p.detector.cfg.conditions.rank(p.ranks[from:to], p.matched, b, from)
+	}
 	return digests
 }
 
 // Times returns the usable times of the packets that were read.
 func (p *Packets) Times() []int64 { return p.packets.Times() }
 
+// Ranks returns the number of the first preference of Choice that each packet matches, or
+// how many preferences there are. It is empty without preferences.
+func (p *Packets) Ranks() []uint8 { return p.ranks }
+
 // Verdicts returns a bitmap of the packets that are copies, valid until the next Reset.
-// Batches must come one after another, in the order of their stream.
-func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
+// Batches must come one after another, in the order of their stream. The error is about
+// conditions: see input.Matcher.Admit.
+func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
+	if p.err != nil {
+		return nil, p.err
+	}
 	d := p.detector
 	drop = p.packets.Judge(b)
 	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), drop)
+	d.stats.spare(len(b.Frames), p.packets)
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
 	}
-	return drop
+	return drop, nil
 }
 
 // ErrNoSnapshot is returned for a filter that cannot be saved.
@@ -149,6 +180,7 @@ type SavedStats struct {
 	First, Last                         int64
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
+	Unjudged, Protected                 uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points []flow.CapturePoint
 }
@@ -170,6 +202,7 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected,
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -190,6 +223,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
+	b.unjudged, b.protected = saved.Unjudged, saved.Protected
 	copy(b.duplicates[:], saved.ByProtocol)
 	return d, nil
 }

@@ -35,7 +35,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	defer r.detector.Close()
 
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{run: r, packets: r.detector.NewPackets()}
+		return &task{ctx: ctx, run: r, packets: r.detector.NewPackets()}
 	})
 	err = r.end(err, in)
 	s := r.detector.Summary(time.Since(begin))
@@ -89,6 +89,7 @@ type runner struct {
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
+	cfg.conditions = newConditions(cfg, in.Inputs())
 	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
@@ -114,10 +115,14 @@ const step = 512
 
 // task is the work on one batch.
 type task struct {
+	ctx     context.Context
 	run     *runner
 	packets *Packets
 	drop    []uint64
 }
+
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(t.ctx, b) }
 
 // Prepare decodes and digests the packets.
 func (t *task) Prepare(b *capture.Batch) {
@@ -129,8 +134,10 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply finds the copies.
-func (t *task) Apply(b *capture.Batch) error {
-	t.drop = t.packets.Verdicts(b)
+func (t *task) Apply(b *capture.Batch) (err error) {
+	if t.drop, err = t.packets.Verdicts(b); err != nil {
+		return err
+	}
 	t.run.inputs.add(b, t.drop)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -41,6 +42,10 @@ type Summary struct {
 	LateForgotten    uint64  `json:"late_forgotten"`
 	Seconds          float64 `json:"seconds"`
 	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Unjudged counts packets that --only left out: they were kept. Protected counts
+	// duplicates that --protect kept. Each is nil without its flag.
+	Unjudged  *uint64 `json:"unjudged,omitempty"`
+	Protected *uint64 `json:"protected,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -60,6 +65,8 @@ type Summary struct {
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Unmatched are the conditions that no packet matched, with their flags.
+	Unmatched []string `json:"-"`
 }
 
 // runStats keeps the running counts of a Summary.
@@ -67,6 +74,8 @@ type runStats struct {
 	Summary
 	batches    batchStats
 	removed    uint64 // captured bytes of the duplicates
+	unjudged   uint64
+	protected  uint64
 	duplicates [flow.ProtocolCount]uint64
 }
 
@@ -81,6 +90,17 @@ func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow
 			k.Duplicates++
 			k.removed += uint64(frames[i].CapLen)
 			k.duplicates[protocols[i]]++
+		}
+	}
+}
+
+// spare adds the packets of a batch of n that conditions left alone.
+func (k *runStats) spare(n int, p *dedup.BatchDetector) {
+	k.protected += p.Spared()
+	if judged := p.Judged(); judged != nil {
+		k.unjudged += uint64(n)
+		for _, word := range judged {
+			k.unjudged -= uint64(bits.OnesCount64(word))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -77,6 +78,9 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}()
 	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
+	if err = r.compile(ctx); err != nil {
+		return r, err
+	}
 	outputs := sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
@@ -114,6 +118,48 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	r.ticker = newTicker(r)
 	return r, nil
+}
+
+// compile compiles the conditions for the interfaces. The compiler is a program, which
+// another user may not be able to start.
+func (r *runner) compile(ctx context.Context) error {
+	cfg := &r.cfg.Dedup
+	cfg.InterfaceIndex = cachedIndex()
+	cfg.Input.Warn = func(err error) { r.log.Warn("a condition has no meaning", "error", err) }
+	if !cfg.HasConditions() {
+		return nil
+	}
+	var links []capture.LinkType
+	for _, name := range r.cfg.Ring.Interfaces {
+		link, err := ring.LinkTypeOf(name)
+		if err != nil {
+			return err
+		}
+		links = append(links, link)
+	}
+	return cfg.Compile(ctx, links)
+}
+
+// cachedIndex returns what looks up the index of an interface, 0 for none, at most once a
+// second.
+func cachedIndex() func(name string) uint32 {
+	type found struct {
+		index uint32
+		until time.Time
+	}
+	known := map[string]found{}
+	return func(name string) uint32 {
+		now := time.Now()
+		f := known[name]
+		if now.After(f.until) {
+			f = found{until: now.Add(every)}
+			if i, err := net.InterfaceByName(name); err == nil {
+				f.index = uint32(i.Index)
+			}
+			known[name] = f
+		}
+		return f.index
+	}
 }
 
 // openFilter makes the filter and the counters, from a state if h is not nil.
@@ -210,6 +256,9 @@ func newTask(r *runner) *task {
 	return t
 }
 
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(context.Background(), b) }
+
 // Prepare decodes the packets, and digests them and their keys.
 func (t *task) Prepare(b *capture.Batch) {
 	n := len(b.Frames)
@@ -228,9 +277,11 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply finds the copies and counts keys.
-func (t *task) Apply(b *capture.Batch) error {
+func (t *task) Apply(b *capture.Batch) (err error) {
 	r := t.run
-	t.drop = t.packets.Verdicts(b)
+	if t.drop, err = t.packets.Verdicts(b); err != nil {
+		return err
+	}
 	r.diffs.Add(t.sampler, t.drop)
 	if t.keys != nil {
 		if err := t.keys.Count(b, t.drop); err != nil {

@@ -49,6 +49,12 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
+	if s.Unjudged != nil {
+		fmt.Fprintf(&t, "  unjudged    %s packets, which did not match --only and stay\n", show.Count(*s.Unjudged))
+	}
+	if s.Protected != nil {
+		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
+	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {

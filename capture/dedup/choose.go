@@ -1,0 +1,100 @@
+package dedup
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Chooser sets bit i of chosen, counted from from, for each packet of from to to-1 of b
+// that it chooses, and clears the other bits of these words. from is a multiple of 64.
+// Several goroutines call it at once, each with a batch of its own.
+type Chooser func(chosen []uint64, b *capture.Batch, from, to int)
+
+// choose asks the choosers about the packets from to to-1.
+func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
+	d := p.detector
+	if d.only != nil {
+		d.only(p.only[from/64:], b, from, to)
+	}
+	if d.protect != nil {
+		d.protect(p.protected[from/64:], b, from, to)
+	}
+}
+
+// chosen holds the packets of a batch that Only has chosen, without gaps.
+type chosen struct {
+	digests []digest.Digest
+	times   []int64
+	points  []uint32
+	drop    []uint64
+}
+
+// gather copies the packets whose bit in only is set. points may be empty.
+func (c *chosen) gather(only []uint64, digests []digest.Digest, times []int64, points []uint32) {
+	c.digests, c.times, c.points = c.digests[:0], c.times[:0], c.points[:0]
+	for w, word := range only {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			c.digests = append(c.digests, digests[i])
+			c.times = append(c.times, times[i])
+			if len(points) > 0 {
+				c.points = append(c.points, points[i])
+			}
+		}
+	}
+	c.drop = resize(c.drop, (len(c.digests)+63)/64)
+}
+
+// scatter sets the bits of drop that the verdicts on the chosen packets set, and clears
+// all others.
+func (c *chosen) scatter(drop, only []uint64) {
+	n := 0
+	for w, word := range only {
+		verdicts := uint64(0)
+		for ; word != 0; word &= word - 1 {
+			verdicts |= (c.drop[n/64] >> (n % 64) & 1) << bits.TrailingZeros64(word)
+			n++
+		}
+		drop[w] = verdicts
+	}
+}
+
+// judgeChosen judges the packets that Only has chosen.
+func (p *BatchDetector) judgeChosen() {
+	c := &p.chosen
+	c.gather(p.only, p.digests, p.times, p.points)
+	p.detector.filter.TestAndSet(c.drop, c.digests, c.times, c.points)
+	c.scatter(p.drop, p.only)
+}
+
+// spare keeps the protected packets.
+func (p *BatchDetector) spare() {
+	p.spared = 0
+	for w, word := range p.protected {
+		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
+		p.drop[w] &^= word
+	}
+}
+
+// Judged returns a bitmap of the packets that Config.Only has chosen, nil without it.
+func (p *BatchDetector) Judged() []uint64 {
+	if p.detector.only == nil {
+		return nil
+	}
+	return p.only
+}
+
+// Protected returns a bitmap of the packets that Config.Protect has chosen, nil without
+// it.
+func (p *BatchDetector) Protected() []uint64 {
+	if p.detector.protect == nil {
+		return nil
+	}
+	return p.protected
+}
+
+// Spared returns how many copies of the last batch that was judged were kept because they
+// are protected.
+func (p *BatchDetector) Spared() uint64 { return p.spared }
