@@ -90,6 +90,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Identity = d.cfg.Identity.Kind.String()
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	s.Digest = d.cfg.Digest
+	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
 	s.PredictedFPR = stats.PredictedFPR

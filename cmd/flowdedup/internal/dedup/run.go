@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -84,6 +85,7 @@ func (r *runner) end(err error, in *input.Stream) error {
 // runner is what the batches of a run share.
 type runner struct {
 	detector *Detector
+	marker   *mark.Marker // nil without --mark
 	outputs  *sink.Set
 	inputs   byInput
 }
@@ -99,6 +101,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
+	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
@@ -106,7 +109,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
+	return &runner{
+		detector: detector, marker: detector.NewMarker(in.Inputs()), outputs: outputs, inputs: newByInput(in.Inputs()),
+	}, nil
 }
 
 // step is how many packets are decoded and digested at a time. The arrays in between then
@@ -143,4 +148,6 @@ func (t *task) Apply(b *capture.Batch) (err error) {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error {
+	return t.run.outputs.Write(t.packets.Mark(t.run.marker, b, t.drop))
+}

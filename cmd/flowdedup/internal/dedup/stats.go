@@ -58,13 +58,15 @@ type Summary struct {
 	// SharedPoints counts packets whose capture point shares its number with others,
 	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
-	// SkippedBlocks counts pcapng blocks that could not be copied into a file of merged
-	// inputs.
+	// SkippedBlocks counts pcapng blocks that could not be converted for a file of merged
+	// inputs, or of marked packets.
 	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 does not open.
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Marked says that the output has the duplicates too, with comments.
+	Marked bool `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
 }

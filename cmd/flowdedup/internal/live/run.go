@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -57,6 +58,7 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
+	marker   *mark.Marker // nil without --mark
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -78,6 +80,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}()
 	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
+	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
@@ -107,6 +110,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.detector.Populate(ctx); err != nil {
 		return r, err
 	}
+	r.marker = r.detector.NewMarker(nil)
 	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return r, err
 	}
@@ -296,7 +300,9 @@ func (t *task) Apply(b *capture.Batch) (err error) {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error {
+	return t.run.outputs.Write(t.packets.Mark(t.run.marker, b, t.drop))
+}
 
 // stoppable is a capture.Source that can be stopped.
 type stoppable interface {
