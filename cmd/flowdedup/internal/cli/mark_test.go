@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// commentsOf returns the comment on each packet of a little-endian pcapng file, "" for
+// none.
+func commentsOf(t *testing.T, name string) (all []string) {
+	t.Helper()
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	for len(file) > 0 {
+		n := le.Uint32(file[4:])
+		block := file[:n]
+		file = file[n:]
+		if le.Uint32(block) != 6 {
+			continue
+		}
+		comment := ""
+		for options := block[28+(le.Uint32(block[20:])+3)&^3 : n-4]; len(options) >= 4 && le.Uint16(options) != 0; {
+			size := le.Uint16(options[2:])
+			if le.Uint16(options) == 1 {
+				comment += string(options[4:][:size])
+			}
+			options = options[4+(int(size)+3)&^3:]
+		}
+		all = append(all, comment)
+	}
+	return all
+}
+
+// TestMark marks captures whose copies are known. The output has all packets, and comments
+// on the copies, which name packets that stay. It does not depend on the workers.
+func TestMark(t *testing.T) {
+	names, err := filepath.Glob(bundled("*.truth.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no truth: %v", err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			var want truth
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &want); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"--mark", "--identity", want.Identity, "--window", time.Duration(want.WindowNS).String()}
+			if want.Across {
+				args = append(args, "--across")
+			}
+			var inputs []string
+			for _, f := range want.Files {
+				inputs = append(inputs, bundled(f))
+			}
+			checkMark(t, &want, args, inputs)
+		})
+	}
+}
+
+func checkMark(t *testing.T, want *truth, args, inputs []string) {
+	t.Helper()
+	args = append(args, inputs...)
+	file := filepath.Join(t.TempDir(), "marked")
+	var first []byte
+	for _, workers := range []string{"1", "2", "5"} {
+		if r := runDedup(t, exitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
+			t.Errorf("%d packets, %d duplicates", r.PacketsIn, r.Duplicates)
+		}
+		written, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != nil && !bytes.Equal(first, written) {
+			t.Errorf("%s workers write something else", workers)
+		}
+		first = written
+	}
+	compareRecords(t, "marked", readAll(t, file), readAll(t, inputs...))
+	comments := commentsOf(t, file)
+	var copies []int
+	for i, c := range comments {
+		if c == "" {
+			continue
+		}
+		copies = append(copies, i)
+		var of int
+		if _, err := fmt.Sscanf(c, "copy of packet %d, ", &of); err != nil || of < 1 || of > i || comments[of-1] != "" {
+			t.Errorf("packet %d: %q", i+1, c)
+		}
+	}
+	if !slices.Equal(copies, want.Removed) {
+		t.Errorf("%d packets have comments, want %d", len(copies), len(want.Removed))
+	}
+	checkByTshark(t, file, comments)
+	checkRotatedMarks(t, args, comments)
+}
+
+// checkByTshark checks the numbers and comments that Wireshark shows.
+func checkByTshark(t *testing.T, file string, comments []string) {
+	t.Helper()
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		return
+	}
+	out, err := exec.Command(tshark, "-n", "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.comment").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for i, c := range comments {
+		fmt.Fprintf(&want, "%d\t%s\n", i+1, c)
+	}
+	if string(out) != want.String() {
+		t.Errorf("tshark shows %.300q, want %.300q", out, want.String())
+	}
+}
+
+// checkRotatedMarks checks that several files have the comments of one.
+func checkRotatedMarks(t *testing.T, args, comments []string) {
+	t.Helper()
+	dir := t.TempDir()
+	runDedup(t, exitDone, append(args, "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "16KiB")...)
+	var got []string
+	files := rotatedFiles(t, dir, "out")
+	for _, name := range files {
+		got = append(got, commentsOf(t, name)...)
+		if size := fileSize(t, name); size > 16<<10 {
+			t.Errorf("%s has %d bytes", name, size)
+		}
+	}
+	if len(files) < 2 || !slices.Equal(got, comments) {
+		t.Errorf("%d files with %d packets, want %d", len(files), len(got), len(comments))
+	}
+}
