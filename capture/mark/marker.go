@@ -37,22 +37,17 @@ func newMarker(cfg Config, packets int) *Marker {
 	return &Marker{inputs: cfg.Inputs, reader: diffs.NewReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
-// Later says that a packet is kept in place of a copy that comes before it.
-type Later struct {
-	Copy  uint32 // the frame that is the copy
-	After uint64 // how many packets after it the one comes that is kept
-}
-
 // Mark returns b with a comment on each packet whose bit in drop is set. digests are those
 // of all packets of b. Batches come in the order of their stream, each once.
 //
-// later lists the copies of b that come before what is kept, in the order of their frames,
-// and next the batches of the stream after b, as far as later names packets of them. Of
-// other copies the packet is named that was kept last of those with their digest.
+// A copy may come before what is kept. Then later says how many packets after it that
+// comes. It is 0 for all other packets, and nil if there are no such copies. next are the
+// batches of the stream after b, as far as later leads to them. Of other copies the packet
+// is named that was kept last of those with their digest.
 //
 // The result shares the memory of b but for the comments, and is valid until the next
 // call. b itself stays as it is.
-func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []Later, next []*capture.Batch) *capture.Batch {
+func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
 	comments := m.out.Comments
 	comments.Reset()
 	block := 0
@@ -66,9 +61,8 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		switch {
 		case drop == nil || drop[i/64]>>(i%64)&1 == 0:
 			m.kept.enter(digests[i], &p)
-		case len(later) > 0 && int(later[0].Copy) == i:
-			m.enterLater(b, digests[i], later[0], next)
-			later = later[1:]
+		case later != nil && later[i] > 0:
+			m.enterLater(b, i, digests[i], later[i], next)
 			fallthrough
 		default:
 			m.text = m.comment(m.text, m.kept.find(digests[i]), &p)
@@ -83,18 +77,18 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	return &m.out
 }
 
-// enterLater enters the packet that is kept in place of a copy of b.
-func (m *Marker) enterLater(b *capture.Batch, d digest.Digest, l Later, next []*capture.Batch) {
-	at, number := uint64(l.Copy)+l.After, m.number-shown(b, int(l.Copy))
-	for at >= uint64(len(b.Frames)) {
+// enterLater enters the packet that is kept in place of frame i of b, which comes after it.
+func (m *Marker) enterLater(b *capture.Batch, i int, d digest.Digest, after uint32, next []*capture.Batch) {
+	at, number := i+int(after), m.number-shown(b, i)
+	for at >= len(b.Frames) {
 		if len(next) == 0 {
 			return
 		}
-		at -= uint64(len(b.Frames))
+		at -= len(b.Frames)
 		number += shown(b, len(b.Frames))
 		b, next = next[0], next[1:]
 	}
-	p := m.describe(b, int(at), number+shown(b, int(at)))
+	p := m.describe(b, at, number+shown(b, at))
 	m.kept.enter(d, &p)
 }
 

@@ -82,7 +82,7 @@ type cut struct {
 	batch   *capture.Batch
 	digests []digest.Digest
 	drop    []uint64
-	later   []Later
+	later   []uint32
 }
 
 // cuts cuts a stream into batches of at most so many packets and blocks.
@@ -107,14 +107,13 @@ func cuts(t *testing.T, all []judged, most func() int) (out []cut) {
 			if p.copied {
 				c.drop[n/64] |= 1 << (n % 64)
 			}
+			c.later = append(c.later, 0)
 			if p.instead > 0 {
-				after := 0
 				for _, between := range all[i+1 : p.instead+1] {
 					if !between.block {
-						after++
+						c.later[n]++
 					}
 				}
-				c.later = append(c.later, Later{Copy: uint32(n), After: uint64(after)})
 			}
 		}
 		out, from = append(out, c), to
@@ -174,7 +173,7 @@ func TestLater(t *testing.T) {
 	(&sighting{time: 5_000_001, payload: "another packet"}).appendTo(t, first)
 	(&sighting{time: 5_210_000, iface: eth1, ttl: 1}).appendTo(t, second)
 	m := New(plain)
-	b := m.Mark(first, []digest.Digest{{1, 1}, {2, 2}}, []uint64{1}, []Later{{Copy: 0, After: 2}}, []*capture.Batch{second})
+	b := m.Mark(first, []digest.Digest{{1, 1}, {2, 2}}, []uint64{1}, []uint32{2, 0}, []*capture.Batch{second})
 	const want = "copy of packet 3, 0.210 ms earlier, TTL 1 -> 0, interface eth1 -> eth0"
 	if got := string(b.Comments.Of(0)); got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -183,7 +182,7 @@ func TestLater(t *testing.T) {
 		t.Errorf("%q on what is kept", b.Comments.Of(0))
 	}
 	// What is announced may not come.
-	b = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []Later{{Copy: 0, After: 2}}, nil)
+	b = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []uint32{2, 0}, nil)
 	if got := string(b.Comments.Of(0)); !strings.Contains(got, "no longer remembered") {
 		t.Errorf("%q", got)
 	}

@@ -16,9 +16,11 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -189,5 +191,62 @@ func checkTshark(t *testing.T, file []byte, all []marked) {
 	}
 	if string(out) != want.String() {
 		t.Errorf("tshark shows %.300q, want %.300q", out, want.String())
+	}
+}
+
+// TestTsharkNumbers marks every second packet of a capture with blocks that Wireshark shows
+// among the packets. Each comment names the packet before, by the number that Wireshark
+// shows.
+func TestTsharkNumbers(t *testing.T) {
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		t.Skip("no tshark here")
+	}
+	src, err := pcapfile.NewReader(bytes.NewReader(capturetest.NG(binary.LittleEndian, 20).Bytes()), "all kinds", pcapfile.Options{ChunkSize: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var out bytes.Buffer
+	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Commented: true})
+	marker := mark.New(mark.Config{Decoder: flow.NewDecoder(flow.DecoderConfig{})})
+	n := uint64(0)
+	var b capture.Batch
+	for src.Next(&b) == nil {
+		digests, drop := make([]digest.Digest, len(b.Frames)), make([]uint64, len(b.Frames)/64+1)
+		for i := range b.Frames {
+			digests[i][0] = n / 2
+			drop[i/64] |= n % 2 << (i % 64)
+			n++
+		}
+		if err := w.Write(marker.Mark(&b, digests, drop, nil, nil), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(tshark, "-n", "-r", "-", "-T", "fields", "-e", "frame.number", "-e", "frame.encap_type", "-e", "frame.comment")
+	cmd.Stdin = &out
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, marks := "", 0
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if fields[1] != "1" {
+			continue // a block that is no packet
+		}
+		if _, comment, ok := strings.Cut(line, "copy of packet "); ok {
+			marks++
+			if of, _, _ := strings.Cut(comment, ","); of != before {
+				t.Errorf("packet %s is a copy of packet %s, want %s", fields[0], of, before)
+			}
+		}
+		before = fields[0]
+	}
+	if marks != int(n/2) {
+		t.Errorf("%d comments, want %d", marks, n/2)
 	}
 }
