@@ -18,6 +18,7 @@ type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
 	digester digest.MessageDigester
+	within   *flow.SightingReader // nil without Within
 
 	digests   []digest.Digest
 	times     []int64
@@ -27,12 +28,18 @@ type BatchDetector struct {
 
 	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
 	chosen          chosen
-	spared          uint64 // copies of the last batch that are protected
+	fixed           []uint64
+	unjudged        uint64 // packets of the last batch
+	spared          uint64 // copies of it that are protected
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
-	return &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+	if d.within.Fields != 0 {
+		p.within = flow.NewSightingReader(d.within)
+	}
+	return p
 }
 
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
@@ -64,6 +71,9 @@ func (p *BatchDetector) Reset(n int) {
 // multiple of 64.
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	if p.within != nil {
+		separate(p.digests[from:to], p.within.Points(b, from, to-from))
+	}
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {
 		times[i] = calendar.Usable(frames[i].Time)
@@ -96,7 +106,7 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	} else {
 		d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	}
-	p.spare()
+	p.fix()
 	return p.drop
 }
 

@@ -69,32 +69,31 @@ func (p *BatchDetector) judgeChosen() {
 	c.scatter(p.drop, p.only)
 }
 
-// spare keeps the protected packets.
-func (p *BatchDetector) spare() {
-	p.spared = 0
+// fix keeps the protected packets, and notes which packets conditions have chosen.
+func (p *BatchDetector) fix() {
+	d, n := p.detector, len(p.digests)
+	if d.only == nil && d.protect == nil {
+		return
+	}
+	if d.only != nil {
+		p.fixed = capture.Complement(p.fixed, p.only, n)
+	} else {
+		p.fixed = resize(p.fixed, len(p.drop))
+		clear(p.fixed)
+	}
+	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	for w, word := range p.protected {
 		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
 		p.drop[w] &^= word
+		p.fixed[w] |= word
 	}
 }
 
-// Judged returns a bitmap of the packets that Config.Only has chosen, nil without it.
-func (p *BatchDetector) Judged() []uint64 {
-	if p.detector.only == nil {
-		return nil
-	}
-	return p.only
-}
+// Fixed returns a bitmap of the packets of the judged batch whose verdict does not depend
+// on others: those that Only has not chosen, and those that Protect has chosen. It is nil
+// without both.
+func (p *BatchDetector) Fixed() []uint64 { return p.fixed }
 
-// Protected returns a bitmap of the packets that Config.Protect has chosen, nil without
-// it.
-func (p *BatchDetector) Protected() []uint64 {
-	if p.detector.protect == nil {
-		return nil
-	}
-	return p.protected
-}
-
-// Spared returns how many copies of the last batch that was judged were kept because they
-// are protected.
-func (p *BatchDetector) Spared() uint64 { return p.spared }
+// Spared returns how many packets of the judged batch Only has not chosen, and how many
+// copies Protect has chosen.
+func (p *BatchDetector) Spared() (unjudged, protected uint64) { return p.unjudged, p.spared }

@@ -166,7 +166,7 @@ func (f *keepFlags) checkInterfaces(captured []string) error {
 
 // complete adds the choice of packets to the configuration of the filter.
 func (f *keepFlags) complete(c *dedup.Config) {
-	c.Within, c.Only, c.Protect = f.within, f.only, f.protect
+	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
 	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Strip: f.strip, Mark: f.mark}
 	if f.decap && !slices.Contains(f.strip, "tunnel") {
 		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")

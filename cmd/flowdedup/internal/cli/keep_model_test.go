@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,4 +154,142 @@ func vlansOf(p *seen) string {
 		words = append(words, fmt.Sprint(binary.BigEndian.Uint16([]byte(p.data)[14+4*i:])&0xfff))
 	}
 	return strings.Join(words, ".")
+}
+
+// groups are fields of --within and what they mean for the frames of the model.
+var groups = map[string]func(*seen) string{
+	"vlan":           vlansOf,
+	"interface":      func(p *seen) string { return fmt.Sprint(p.iface) },
+	"input":          func(*seen) string { return "" },
+	"vlan,interface": func(p *seen) string { return fmt.Sprint(p.iface, " ", vlansOf(p)) },
+}
+
+// TestWithinModel compares --within with the model. Another input holds nothing but one
+// more packet.
+func TestWithinModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for within, group := range groups {
+		for range 12 {
+			m := dedupModel{identity: []string{"l3", "frame"}[rng.IntN(2)], ignore: "vlan", group: group, flags: []string{"--within", within}}
+			if m.across = rng.IntN(3) == 0 && !strings.Contains(within, "interface"); rng.IntN(2) == 0 {
+				m.packets = 1 + rng.IntN(40)
+			} else {
+				m.duration = time.Duration(1+rng.IntN(1000)) * time.Microsecond
+			}
+			m.flags = append(m.flags, "--workers", fmt.Sprint(1+rng.IntN(3)))
+			stream := randomStream(rng, 300, 3, 100*time.Microsecond)
+			name := writeStream(t, stream, 3)
+			if within == "input" { // only several have any
+				m.flags = append(m.flags, "--no-merge", bundled("router-out.pcap"))
+				checkInputModel(t, &m, name, stream)
+				continue
+			}
+			checkModel(t, &m, name, stream)
+		}
+	}
+}
+
+// checkInputModel counts the copies in the second of two inputs.
+func checkInputModel(t *testing.T, m *dedupModel, name string, stream []seen) {
+	t.Helper()
+	_, copies := m.split(stream)
+	var s struct{ Inputs []struct{ Duplicates uint64 } }
+	out, errs, code := run(append(append([]string{"dedup", "--json"}, m.args()...), name)...)
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone {
+		t.Fatal(err, errs)
+	}
+	if got := s.Inputs[1].Duplicates; got != uint64(len(copies)) {
+		t.Errorf("%v: %d copies, want %d", m.args(), got, len(copies))
+	}
+}
+
+// TestWithinBundled counts the copies in captures of a router with the same frames on
+// trunks and VLAN interfaces, without the model: by the bytes of the frames.
+func TestWithinBundled(t *testing.T) {
+	for _, file := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-plain.pcapng"} {
+		name := bundled(file)
+		all := runDedup(t, exitDone, name)
+		across := runDedup(t, exitDone, name, "--across")
+		same := runDedup(t, exitDone, name, "--within", "interface")
+		// The router's interfaces get no packet twice within a millisecond, so all copies
+		// come from other interfaces.
+		if same.Duplicates != 0 || across.Duplicates != all.Duplicates || all.Duplicates == 0 {
+			t.Errorf("%s: %d copies within an interface, %d across, %d in all", file, same.Duplicates, across.Duplicates, all.Duplicates)
+		}
+		stream := readStream(t, name)
+		m := dedupModel{identity: "l3", duration: time.Millisecond, group: vlansOf, flags: []string{"--within", "vlan"}}
+		checkModel(t, &m, name, stream)
+		_, copies := m.split(stream)
+		if tagged := strings.Contains(file, "plain"); tagged != (uint64(len(copies)) == all.Duplicates) {
+			t.Errorf("%s: %d of %d copies on one VLAN", file, len(copies), all.Duplicates)
+		}
+	}
+}
+
+// vxlan returns an Ethernet frame with a frame in VXLAN (RFC 7348).
+func vxlan(vni byte, id byte, inner []byte) []byte {
+	udp := append([]byte{0x30, 0x39, 0x12, 0xb5, 0, byte(16 + len(inner)), 0, 0, 8, 0, 0, 0, 0, 0, vni, 0}, inner...)
+	ip := append([]byte{0x45, 0, 0, byte(20 + len(udp)), id, id, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2}, udp...)
+	return append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0}, ip...)
+}
+
+// TestWithinTenants checks two tenants with equal addresses: equal packets of both are
+// copies only without --within vni.
+func TestWithinTenants(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	at := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC).UnixNano()
+	var stream []seen
+	type sent struct {
+		vni   byte
+		inner string
+	}
+	perTenant, inAll := map[sent]bool{}, map[string]bool{}
+	wantWithin, wantAll := 0, 0
+	for i := range 500 {
+		s := shape{kind: kindUDP, load: uint8(rng.IntN(60)), port: uint8(rng.IntN(3))}
+		inner := s.bytes()
+		vni := byte(1 + rng.IntN(2))
+		if inAll[string(inner)] {
+			wantAll++
+		}
+		if key := (sent{vni, string(inner)}); perTenant[key] {
+			wantWithin++
+		} else {
+			perTenant[key] = true
+		}
+		inAll[string(inner)] = true
+		data := vxlan(vni, byte(i), inner)
+		stream = append(stream, seen{record{at + int64(i), uint32(len(data)), string(data)}, 0})
+	}
+	name := writeStream(t, stream, 1)
+	for _, workers := range []string{"1", "3"} {
+		for _, digest := range []string{"aes", "highway"} {
+			flags := []string{name, "--identity", "inner", "--workers", workers, "--digest", digest, "--window", "1s"}
+			all := runDedup(t, exitDone, flags...)
+			within := runDedup(t, exitDone, append(flags, "--within", "vni")...)
+			both := runDedup(t, exitDone, append(flags, "--within", "vni,vlan,interface")...)
+			if all.Duplicates != uint64(wantAll) || within.Duplicates != uint64(wantWithin) || both != within || wantAll == wantWithin {
+				t.Errorf("%d and %d copies within a tenant, want %d; %d in all, want %d", within.Duplicates, both.Duplicates, wantWithin, all.Duplicates, wantAll)
+			}
+		}
+	}
+}
+
+// TestWithinInput gives a capture twice: each of the two has only its own copies.
+func TestWithinInput(t *testing.T) {
+	name := bundled("loopback-twice.pcap")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "again.pcap")
+	if err := os.WriteFile(again, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alone, all := runDedup(t, exitDone, name), runDedup(t, exitDone, name, again)
+	for _, within := range []string{"input", "interface"} {
+		if got := runDedup(t, exitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
+			t.Errorf("%s: %d copies, want 2 x %d; %d in all", within, got.Duplicates, alone.Duplicates, all.Duplicates)
+		}
+	}
 }

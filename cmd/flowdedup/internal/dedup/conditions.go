@@ -7,11 +7,24 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // MaxPreferences is how many preferences a run may have.
 const MaxPreferences = 255
+
+// pointFields returns the fields of Within.
+func (c *Config) pointFields() (all flow.PointFields) {
+	for _, name := range c.Within {
+		f, err := flow.ParsePointField(name)
+		if err != nil {
+			panic("dedup: " + err.Error()) // the caller has checked the names
+		}
+		all |= f
+	}
+	return all
+}
 
 // conditions are what a run looks for in packets. Those that it has none of are nil.
 type conditions struct {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -49,7 +50,7 @@ func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CaptureP
 	}
 	copies := dedup.NewWith(dedup.Parts{
 		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
-		Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
+		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
 	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
 }
@@ -150,9 +151,12 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 // Times returns the usable times of the packets that were read.
 func (p *Packets) Times() []int64 { return p.packets.Times() }
 
-// Ranks returns the number of the first preference of Choice that each packet matches, or
-// how many preferences there are. It is empty without preferences.
+// Ranks returns the number of the first preference that each packet matches, or how many
+// preferences there are. It is empty without preferences.
 func (p *Packets) Ranks() []uint8 { return p.ranks }
+
+// Fixed is that of capture/dedup.BatchDetector.
+func (p *Packets) Fixed() []uint64 { return p.packets.Fixed() }
 
 // Verdicts returns a bitmap of the packets that are copies, valid until the next Reset.
 // Batches must come one after another, in the order of their stream. The error is about
@@ -164,7 +168,7 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
 	d := p.detector
 	drop = p.packets.Judge(b)
 	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), drop)
-	d.stats.spare(len(b.Frames), p.packets)
+	d.stats.spare(p.packets.Spared())
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
 	}
@@ -187,7 +191,13 @@ type SavedStats struct {
 }
 
 // label identifies the elements of the filter in its snapshot.
-func (c *Config) label() string { return "packets, " + c.Digest }
+func (c *Config) label() string {
+	label := "packets, " + c.Digest
+	if len(c.Within) > 0 {
+		label += ", within " + strings.Join(c.Within, ",")
+	}
+	return label
+}
 
 // Save writes the filter for Resume, and returns the counts. It must not be called
 // concurrently with Verdicts. Errors are those of w, or ErrNoSnapshot.

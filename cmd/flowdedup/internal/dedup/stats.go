@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -96,15 +95,10 @@ func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow
 	}
 }
 
-// spare adds the packets of a batch of n that conditions left alone.
-func (k *runStats) spare(n int, p *dedup.BatchDetector) {
-	k.protected += p.Spared()
-	if judged := p.Judged(); judged != nil {
-		k.unjudged += uint64(n)
-		for _, word := range judged {
-			k.unjudged -= uint64(bits.OnesCount64(word))
-		}
-	}
+// spare adds the packets of a batch that conditions left alone.
+func (k *runStats) spare(unjudged, protected uint64) {
+	k.unjudged += unjudged
+	k.protected += protected
 }
 
 // close returns the finished summary.

@@ -80,6 +80,14 @@ func (t *filteredTask) Apply(b *capture.Batch) error {
 	return nil
 }
 
+// Finish finishes the other task.
+func (t *filteredTask) Finish() error {
+	if f, ok := t.Task.(pipeline.Finisher); ok {
+		return f.Finish()
+	}
+	return nil
+}
+
 // count adds the packets of a batch, and reports progress.
 func (s *Stream) count(kept, filtered int) {
 	s.read += uint64(kept + filtered)

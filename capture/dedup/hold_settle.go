@@ -1,0 +1,130 @@
+package dedup
+
+import (
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+const (
+	// maxSlack is how far times may step back for packets to wait so much longer. Several
+	// interfaces step back so in captures of dumpcap, by up to a quarter of a second.
+	maxSlack = uint64(time.Second)
+	// partPackets and partBytes bound a part. What waits is known to a part.
+	partPackets = 256
+	partBytes   = 1 << 20
+	// partShare is the share of the hold that a part may span, so that few packets wait
+	// for many.
+	partShare = 4
+)
+
+// part is consecutive packets that are settled together. Where it ends depends on the
+// packets alone, and not on batches.
+type part struct {
+	first, end uint64 // numbers of its first packet, and after the last
+	from       int64  // the clock at its start, or NoTime
+	clock      int64  // at its end
+	bytes      int
+	timed      bool // it has a packet with a time
+}
+
+// begin makes the part one that starts with a packet.
+func (p *part) begin(first uint64, clock int64) { *p = part{first: first, from: clock} }
+
+// pass takes note of the next packet.
+func (h *Hold) pass(time int64, bytes int) {
+	if time != calendar.NoTime && h.cfg.Clock == nil {
+		if time > h.clock {
+			if distance(time, h.part.from) > h.within/partShare {
+				h.turn(time)
+			}
+			h.clock = time
+		} else if distance(h.clock, time) > h.slack {
+			h.stepBack(time)
+		}
+		h.part.timed = true
+	}
+	h.next++
+	h.part.bytes += bytes
+	if h.next-h.part.first >= partPackets || h.part.bytes >= partBytes {
+		h.closePart()
+	}
+}
+
+// passBlock takes note of a block.
+func (h *Hold) passBlock(bytes int) {
+	if h.part.bytes += bytes; h.part.bytes >= partBytes {
+		h.closePart()
+	}
+}
+
+// turn begins a new part with the next packet, at whose time it has lasted too long.
+func (h *Hold) turn(time int64) {
+	if h.next > h.part.first {
+		h.endPart()
+	}
+	h.part.from, h.clock = time, time
+	h.settle()
+}
+
+// stepBack handles a time before the clock.
+func (h *Hold) stepBack(time int64) {
+	if step := distance(h.clock, time); step <= maxSlack {
+		h.slack = step
+		return
+	}
+	h.settleAll()
+	h.clock, h.part.from = time, time
+}
+
+// closePart ends a part, and settles what has waited long enough.
+func (h *Hold) closePart() {
+	if h.cfg.Clock == nil && !h.part.timed && h.next > h.part.first {
+		h.settleAll() // the clock may stand still for long
+		return
+	}
+	h.endPart()
+	h.settle()
+}
+
+// endPart adds the part to those that wait, and begins another.
+func (h *Hold) endPart() {
+	h.part.end, h.part.clock = h.next, h.clock
+	h.parts.push(h.part)
+	h.bytes += h.part.bytes
+	h.part.begin(h.next, h.clock)
+}
+
+// settle settles the parts that have waited long enough, and early those for which there
+// is no memory.
+func (h *Hold) settle() {
+	for h.parts.len() > 0 && h.due(h.parts.front()) {
+		p := h.parts.front()
+		h.settled = max(h.settled, p.end)
+		h.bytes -= p.bytes
+		h.parts.pop()
+	}
+	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
+}
+
+// due reports whether a part is to be settled.
+func (h *Hold) due(p *part) bool {
+	switch {
+	case p.end <= h.settled, h.cfg.Clock == nil && distance(h.clock, p.clock) > h.within+h.slack:
+		return true
+	case h.bytes > h.limit:
+		h.stats.Early += p.end - max(p.first, h.settled)
+		return true
+	}
+	return false
+}
+
+// settleAll settles all packets before the next.
+func (h *Hold) settleAll() {
+	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes+h.part.bytes)
+	for h.parts.len() > 0 {
+		h.parts.pop()
+	}
+	h.settled, h.bytes = h.next, 0
+	h.part.begin(h.next, h.clock)
+}
