@@ -191,7 +191,11 @@ type holdTask struct {
 // Prepare reads conversations and points too.
 func (t *holdTask) Prepare(b *capture.Batch) {
 	t.task.Prepare(b)
-	t.held.Prepare(b)
+	n := len(b.Frames)
+	t.held.Reset(n)
+	for from := 0; from < n; from += groupSize {
+		t.held.Read(b, from, min(from+groupSize, n))
+	}
 }
 
 // Apply judges the packets, and settles what waits.

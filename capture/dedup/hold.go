@@ -142,7 +142,7 @@ func (h *Hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 type HoldBatch struct {
 	hold      *Hold
 	sightings *flow.SightingReader // nil without KeepFlow
-	seen      *flow.Sightings
+	seen      flow.Sightings
 	home      []uint64
 	verdicts  verdicts
 	own       *heldBatch
@@ -167,14 +167,25 @@ type verdicts struct {
 	ranks       []uint8
 }
 
-// Prepare reads what is needed of a batch, which needs no other batch.
-func (x *HoldBatch) Prepare(b *capture.Batch) {
+// Reset makes room for a batch of n packets, which Read then takes part by part.
+func (x *HoldBatch) Reset(n int) {
+	s := &x.seen
+	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
+	x.home = resize(x.home, (n+63)/64)
+}
+
+// Read reads the conversations and points of the packets from to to-1 of a batch.
+// Meanwhile, other HoldBatches may read theirs.
+func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
 	if x.sightings != nil {
-		x.seen = x.sightings.Read(b, 0, len(b.Frames))
+		s := x.sightings.Read(b, from, to-from)
+		copy(x.seen.Conversation[from:], s.Conversation)
+		copy(x.seen.Fragment[from:], s.Fragment)
+		copy(x.seen.Point[from:], s.Point)
 	}
 }
 
-// Apply takes the verdicts on a prepared batch, which p has judged, and changes some of
+// Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
 func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
@@ -182,7 +193,6 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	h := x.hold
 	h.arrive()
 	x.accept(b)
-	x.home = resize(x.home, len(p.drop))
 	if h.homes != nil {
 		h.homes.AtHome(x.home, affinity.Sightings{
 			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.drop,

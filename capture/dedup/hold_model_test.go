@@ -238,7 +238,8 @@ func (r *heldRun) batch(b *capture.Batch, from, to int) {
 func (r *heldRun) apply(x *HoldBatch, b *capture.Batch, from, to int, ranks bool) {
 	words := (to - from + 63) / 64
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
-	x.seen = &flow.Sightings{}
+	x.Reset(to - from)
+	x.seen = flow.Sightings{}
 	var rank []uint8
 	for i, s := range r.all[from:to] {
 		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)

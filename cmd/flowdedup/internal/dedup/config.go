@@ -50,6 +50,7 @@ type Config struct {
 	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
 	InterfaceIndex func(name string) uint32
 	conditions     *conditions // nil before Compile or New
+	opened         []string    // names by capture.Section.Input
 
 	// Live says that packets cannot wait: a filter grows when its memory is ready, and
 	// not at a fixed packet.
@@ -64,7 +65,10 @@ type Choice struct {
 	Prefer []input.Condition // the best one first
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
 	// Flow and Prefer.
-	Hold  time.Duration
+	Hold time.Duration
+	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
+	// long as others may take to arrive.
+	Delay time.Duration
 	Strip []string // headers that are taken off, as --strip names them
 	Mark  bool     // all packets are written, and copies get a comment
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -28,6 +29,10 @@ type Detector struct {
 	copies  *dedup.Detector
 	stats   *runStats
 	tunnels flow.TunnelSample
+	marker  *mark.Marker // nil if copies are not marked
+	hold    *dedup.Hold  // nil if no packet waits
+	// swapped, if not nil, is told that a packet is kept in the place of another.
+	swapped func(b *capture.Batch, out, in *capture.Frame)
 }
 
 // New makes the filter that cfg asks for. inputBytes helps to choose its size; 0 is
@@ -39,11 +44,11 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDetector(cfg, filter, nil), nil
+	return newDetector(cfg, filter, nil)
 }
 
 // newDetector makes a detector around a filter that may remember packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
+func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) (*Detector, error) {
 	cfg.prepareFilter(filter)
 	if cfg.conditions == nil {
 		cfg.conditions = newConditions(cfg, nil)
@@ -52,7 +57,15 @@ func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CaptureP
 		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
 		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
-	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
+	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
+	if cfg.Choice.Mark {
+		d.marker = mark.New(mark.Config{Decoder: d.NewDecoder(), Inputs: cfg.opened})
+	}
+	var err error
+	if d.hold, err = d.newHold(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -74,7 +87,11 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // NewPackets returns what one batch at a time needs.
 func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
+	p := &Packets{detector: d, packets: d.copies.NewBatchDetector()}
+	if d.hold != nil {
+		p.held = d.hold.NewBatch()
+	}
+	return p
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
@@ -100,11 +117,20 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
 	s.SharedPoints = d.copies.Points().Shared()
 	d.cfg.conditions.summarize(&s, d.stats.unjudged, d.stats.protected)
+	if d.hold != nil {
+		held := d.hold.Stats()
+		s.HeldBytes, s.HeldEarly = &held.HeldBytes, &held.Early
+	}
 	return s
 }
 
 // Close frees the filter's memory. Summary still works.
-func (d *Detector) Close() error { return d.copies.Close() }
+func (d *Detector) Close() error {
+	if d.hold == nil {
+		return d.copies.Close()
+	}
+	return errors.Join(d.hold.Close(), d.copies.Close())
+}
 
 // Fill returns the share of the filter's memory that is in use: see
 // engine.PacketStats.
@@ -115,6 +141,8 @@ func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
+	held     *dedup.HoldBatch // nil if no packet waits
+	drop     []uint64
 	stats    batchStats
 	err      error    // why conditions cannot be matched
 	ranks    []uint8  // empty without preferences
@@ -131,6 +159,9 @@ func (p *Packets) Admit(ctx context.Context, b *capture.Batch) {
 func (p *Packets) Reset(n int) {
 	p.packets.Reset(n)
 	p.stats = newBatchStats()
+	if p.held != nil {
+		p.held.Reset(n)
+	}
 	if len(p.detector.cfg.conditions.prefer) > 0 {
 		p.ranks = slices.Grow(p.ranks[:0], n)[:n]
 		p.matched = slices.Grow(p.matched[:0], (n+63)/64)[:(n+63)/64]
@@ -145,18 +176,14 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	if len(p.ranks) > 0 {
 		p.detector.cfg.conditions.rank(p.ranks[from:to], p.matched, b, from)
 	}
+	if p.held != nil {
+		p.held.Read(b, from, to)
+	}
 	return digests
 }
 
 // Times returns the usable times of the packets that were read.
 func (p *Packets) Times() []int64 { return p.packets.Times() }
-
-// Ranks returns the number of the first preference that each packet matches, or how many
-// preferences there are. It is empty without preferences.
-func (p *Packets) Ranks() []uint8 { return p.ranks }
-
-// Fixed is that of capture/dedup.BatchDetector.
-func (p *Packets) Fixed() []uint64 { return p.packets.Fixed() }
 
 // Verdicts returns a bitmap of the packets that are copies, valid until the next Reset.
 // Batches must come one after another, in the order of their stream. The error is about
@@ -166,13 +193,21 @@ func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
 		return nil, p.err
 	}
 	d := p.detector
-	drop = p.packets.Judge(b)
-	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), drop)
+	p.drop = p.packets.Judge(b)
+	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), p.drop)
 	d.stats.spare(p.packets.Spared())
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
 	}
-	return drop, nil
+	return p.drop, nil
+}
+
+// Choose decides which of equal packets are kept, once all else is done with the verdicts.
+// Batches must come in the order of their stream.
+func (p *Packets) Choose(b *capture.Batch) {
+	if p.held != nil {
+		p.held.Apply(b, p.packets, p.ranks)
+	}
 }
 
 // ErrNoSnapshot is returned for a filter that cannot be saved.
@@ -227,7 +262,10 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
-	d := newDetector(cfg, filter, saved.Points)
+	d, err := newDetector(cfg, filter, saved.Points)
+	if err != nil {
+		return nil, err
+	}
 	b := d.stats
 	b.batches = batchStats{
 		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,

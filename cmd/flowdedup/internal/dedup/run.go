@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -85,13 +84,12 @@ func (r *runner) end(err error, in *input.Stream) error {
 // runner is what the batches of a run share.
 type runner struct {
 	detector *Detector
-	marker   *mark.Marker // nil without --mark
 	outputs  *sink.Set
 	inputs   byInput
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
-	cfg.conditions = newConditions(cfg, in.Inputs())
+	cfg.conditions, cfg.opened = newConditions(cfg, in.Inputs()), in.Inputs()
 	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
@@ -109,9 +107,9 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{
-		detector: detector, marker: detector.NewMarker(in.Inputs()), outputs: outputs, inputs: newByInput(in.Inputs()),
-	}, nil
+	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
+	detector.swapped = r.inputs.swap
+	return r, nil
 }
 
 // step is how many packets are decoded and digested at a time. The arrays in between then
@@ -123,7 +121,6 @@ type task struct {
 	ctx     context.Context
 	run     *runner
 	packets *Packets
-	drop    []uint64
 }
 
 // Admit prepares for the conditions of the run.
@@ -139,15 +136,18 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply finds the copies.
-func (t *task) Apply(b *capture.Batch) (err error) {
-	if t.drop, err = t.packets.Verdicts(b); err != nil {
+func (t *task) Apply(b *capture.Batch) error {
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
 		return err
 	}
-	t.run.inputs.add(b, t.drop)
+	t.run.inputs.add(b, drop)
+	t.packets.Choose(b)
 	return nil
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error {
-	return t.run.outputs.Write(t.packets.Mark(t.run.marker, b, t.drop))
-}
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.outputs.Write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.outputs.Write) }

@@ -45,6 +45,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
+	// packets that no longer could for want of memory. Both are nil if no packet waits.
+	HeldBytes *int    `json:"held_bytes,omitempty"`
+	HeldEarly *uint64 `json:"held_early,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -254,7 +258,18 @@ func (c byInput) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
+// swap corrects the counts when a packet is kept in the place of another.
+func (c byInput) swap(b *capture.Batch, out, in *capture.Frame) {
+	if c != nil {
+		c[inputOfFrame(b, out)].Duplicates++
+		c[inputOfFrame(b, in)].Duplicates--
+	}
+}
+
 // inputOf returns the number of the input of frame i.
-func inputOf(b *capture.Batch, i int) int {
-	return b.Sections[b.Interfaces[b.Frames[i].Interface].Section].Input
+func inputOf(b *capture.Batch, i int) int { return inputOfFrame(b, &b.Frames[i]) }
+
+// inputOfFrame returns the number of the input of a frame, which has an interface of b.
+func inputOfFrame(b *capture.Batch, f *capture.Frame) int {
+	return b.Sections[b.Interfaces[f.Interface].Section].Input
 }

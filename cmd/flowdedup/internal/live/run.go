@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/flow"
-	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
@@ -58,7 +57,6 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
-	marker   *mark.Marker // nil without --mark
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -81,6 +79,11 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
 	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
+	hold := &cfg.Dedup.Choice
+	if hold.Hold > 0 {
+		cfg.Ring.Idle = min(max(hold.Hold/2, time.Millisecond), idle)
+		hold.Delay = cfg.Ring.BlockTimeout
+	}
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
@@ -89,8 +92,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
-	// workers hold several batches at a time.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None()
+	// workers hold several batches at a time, as does who waits for better copies.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
@@ -110,7 +113,6 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.detector.Populate(ctx); err != nil {
 		return r, err
 	}
-	r.marker = r.detector.NewMarker(nil)
 	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return r, err
 	}
@@ -249,7 +251,6 @@ type task struct {
 	packets *dedup.Packets
 	keys    *distinct.Packets // nil where nothing is counted
 	sampler *diffs.Sampler
-	drop    []uint64
 }
 
 func newTask(r *runner) *task {
@@ -281,17 +282,19 @@ func (t *task) Prepare(b *capture.Batch) {
 }
 
 // Apply finds the copies and counts keys.
-func (t *task) Apply(b *capture.Batch) (err error) {
+func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
-	if t.drop, err = t.packets.Verdicts(b); err != nil {
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
 		return err
 	}
-	r.diffs.Add(t.sampler, t.drop)
+	r.diffs.Add(t.sampler, drop)
 	if t.keys != nil {
-		if err := t.keys.Count(b, t.drop); err != nil {
+		if err := t.keys.Count(b, drop); err != nil {
 			return err
 		}
 	}
+	t.packets.Choose(b)
 	now := time.Now()
 	if err := r.state.tick(now); err != nil {
 		return err
@@ -300,9 +303,10 @@ func (t *task) Apply(b *capture.Batch) (err error) {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error {
-	return t.run.outputs.Write(t.packets.Mark(t.run.marker, b, t.drop))
-}
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.outputs.Write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.outputs.Write) }
 
 // stoppable is a capture.Source that can be stopped.
 type stoppable interface {

@@ -96,12 +96,13 @@ func fill(b *capture.Batch, number uint64, packets int) uint64 {
 func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	t.Prepare(batch)
 	var err error
-	if t.drop, err = t.packets.Verdicts(batch); err != nil {
+	drop, err := t.packets.Verdicts(batch)
+	if err != nil {
 		b.Fatal(err)
 	}
-	r.diffs.Add(t.sampler, t.drop)
+	r.diffs.Add(t.sampler, drop)
 	if t.keys != nil {
-		if err := t.keys.Count(batch, t.drop); err != nil {
+		if err := t.keys.Count(batch, drop); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -57,6 +57,9 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Protected != nil {
 		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
+	if s.HeldBytes != nil {
+		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
+	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {
@@ -71,6 +74,14 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	fmt.Fprintf(&t, "  %s\n", rate)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// heldEarly returns how many packets could not be held as long as they should.
+func heldEarly(s *dedup.Summary) uint64 {
+	if s.HeldEarly == nil {
+		return 0
+	}
+	return *s.HeldEarly
 }
 
 // maxInputs is how many inputs get a line.
@@ -133,6 +144,7 @@ func anomalies(s *dedup.Summary) string {
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
 		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
+		show.Note{Count: heldEarly(s), What: "settled before better copies could come"},
 	)
 	if s.Damaged {
 		notes = strings.TrimPrefix(notes+", damaged input", ", ")
