@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/workload"
 )
 
 // commentsOf returns the comment on each packet of a little-endian pcapng file, "" for
@@ -148,4 +150,53 @@ func checkRotatedMarks(t *testing.T, args, comments []string) {
 	if len(files) < 2 || !slices.Equal(got, comments) {
 		t.Errorf("%d files with %d packets, want %d", len(files), len(got), len(comments))
 	}
+}
+
+// TestMarkGenerated marks a generated stream. Each comment names the packet that the
+// generator copied, and says what the generator changed.
+func TestMarkGenerated(t *testing.T) {
+	c := workload.Default()
+	var stream, copies bytes.Buffer
+	c.Packets, c.Duplicates, c.Repeats, c.Copies = 20_000, 0.4, 0, &copies
+	if _, err := workload.Generate(&stream, c); err != nil {
+		t.Fatal(err)
+	}
+	in, out := filepath.Join(t.TempDir(), "in.pcap"), filepath.Join(t.TempDir(), "out.pcapng")
+	if err := os.WriteFile(in, stream.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runDedup(t, exitDone, in, "--mark", "--window", c.Window.String(), "-w", out)
+	comments := commentsOf(t, out)
+	lines := strings.Split(strings.TrimSpace(copies.String()), "\n")[1:]
+	for _, line := range lines {
+		var number, of int
+		var kind string
+		if _, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "%d %d %s", &number, &of, &kind); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		comment := comments[number]
+		if !strings.HasPrefix(comment, fmt.Sprintf("copy of packet %d, ", of+1)) || !saysKind(comment, kind) {
+			t.Errorf("packet %d is a copy (%s) of packet %d: %q", number+1, kind, of+1, comment)
+		}
+	}
+	if marked := len(slices.DeleteFunc(comments, func(c string) bool { return c == "" })); marked != len(lines) || marked == 0 {
+		t.Errorf("%d packets have comments, want %d", marked, len(lines))
+	}
+}
+
+// saysKind reports whether a comment names what the generator changed, and nothing else.
+func saysKind(comment, kind string) bool {
+	parts := strings.Split(comment, ", ")[2:]
+	begins := map[string][]string{
+		"exact": {"identical"}, "vlan": {"VLAN none -> "}, "routed": {"TTL |hop limit ", "MAC"}, "dscp": {"ToS |traffic class "},
+	}[kind]
+	if len(parts) != len(begins) {
+		return false
+	}
+	for i, words := range begins {
+		if !slices.ContainsFunc(strings.Split(words, "|"), func(word string) bool { return strings.HasPrefix(parts[i], word) }) {
+			return false
+		}
+	}
+	return true
 }
