@@ -99,6 +99,7 @@ type Hold struct {
 
 // HoldStats says what a Hold did.
 type HoldStats struct {
+	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
 }
@@ -120,7 +121,11 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 }
 
 // Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *Hold) Stats() HoldStats { return h.stats }
+func (h *Hold) Stats() HoldStats {
+	s := h.stats
+	s.Bytes = h.bytes
+	return s
+}
 
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {
@@ -208,7 +213,14 @@ func (x *HoldBatch) choose(b *capture.Batch) {
 	h, v, blocks := x.hold, &x.verdicts, b.Blocks
 	for from := 0; from < len(b.Frames); from += 64 {
 		to := min(from+64, len(b.Frames))
-		open := x.undecided(from / 64)
+		open := x.undecided(from/64) & (^uint64(0) >> (64 - (to - from)))
+		h.candidates.load(v.digests[from:to], open)
+		if (len(blocks) == 0 || int(blocks[0].Before) >= to) && h.passAll(v.times[from:to], b.Frames[from:to]) {
+			for ; open != 0; open &= open - 1 {
+				x.decide(b, from+bits.TrailingZeros64(open))
+			}
+			continue
+		}
 		for i := from; i < to; i++ {
 			for len(blocks) > 0 && int(blocks[0].Before) <= i {
 				h.passBlock(int(blocks[0].Len))

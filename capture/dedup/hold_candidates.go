@@ -1,6 +1,10 @@
 package dedup
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
 
 const (
 	candidateCells = 4
@@ -30,25 +34,44 @@ func (c *candidate) set(number, quality uint64) { c.value = (number+1)<<qualityB
 // as long as it may.
 type candidates struct {
 	lines [][candidateCells]candidate // a power of two
+	touch uint64                      // keeps the compiler from leaving out reads
 }
 
 func newCandidates() candidates {
-	return candidates{make([][candidateCells]candidate, leastCandidateLines)}
+	return candidates{lines: make([][candidateCells]candidate, leastCandidateLines)}
 }
 
 func (t *candidates) line(tag uint64) *[candidateCells]candidate {
 	return &t.lines[tag&uint64(len(t.lines)-1)]
 }
 
-// find returns the candidate with a digest, or nil.
+// load reads the lines of the digests whose bits are set. The reads do not wait for each
+// other, so the lines are in the cache when it is their turn.
+func (t *candidates) load(digests []digest.Digest, set uint64) {
+	read := uint64(0)
+	for ; set != 0; set &= set - 1 {
+		read |= t.line(digests[bits.TrailingZeros64(set)][1])[0].value
+	}
+	t.touch = read
+}
+
+// find returns the candidate with a digest, or nil. Which cell that is, is hard to foresee,
+// so nothing branches on it.
 func (t *candidates) find(d digest.Digest) *candidate {
 	line := t.line(d[1])
+	cells := uint(0)
 	for i := range line {
-		if c := &line[i]; c.tag == d[1] && c.value != 0 {
-			return c
-		}
+		differ := line[i].tag ^ d[1]
+		cells |= uint((differ|-differ)>>63) << i
 	}
-	return nil
+	if cells == 1<<candidateCells-1 {
+		return nil
+	}
+	c := &line[bits.TrailingZeros(^cells)%candidateCells]
+	if c.value == 0 {
+		return nil
+	}
+	return c
 }
 
 // forget removes the candidate with a digest.

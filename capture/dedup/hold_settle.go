@@ -3,6 +3,7 @@ package dedup
 import (
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -49,6 +50,27 @@ func (h *Hold) pass(time int64, bytes int) {
 	if h.next-h.part.first >= partPackets || h.part.bytes >= partBytes {
 		h.closePart()
 	}
+}
+
+// passAll is pass for several packets, of which none ends a part or steps back too far. If
+// one does, or has no time, it returns false and has done nothing.
+func (h *Hold) passAll(times []int64, frames []capture.Frame) bool {
+	clock, back, bytes := h.clock, uint64(0), len(frames)*frameBytes
+	times = times[:len(frames)]
+	for i := range frames {
+		clock = max(clock, times[i])
+		back = max(back, uint64(clock)-uint64(times[i])) // NoTime is very far back
+		bytes += int(frames[i].RecordLen)
+	}
+	p := &h.part
+	if h.cfg.Clock == nil && (p.from == calendar.NoTime || back > h.slack || distance(clock, p.from) > h.within/partShare) ||
+		h.next+uint64(len(frames))-p.first >= partPackets || p.bytes+bytes >= partBytes {
+		return false
+	}
+	h.clock, p.timed = clock, true
+	h.next += uint64(len(frames))
+	p.bytes += bytes
+	return true
 }
 
 // passBlock takes note of a block.

@@ -98,17 +98,22 @@ func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
 	fragments, points, times := s.Fragment[from:to][:n], s.Point[from:to][:n], s.Times[from:to][:n]
 	for i, conversation := range conversations {
 		line, now := &lines[conversation&t.mask], times[i]
-		cells := match(line, conversation)
+		cells := match(line, conversation>>32)
 		at := bits.TrailingZeros64(cells) * 2 & 6
 		row := line[at|1]
 		home := isZero(line[at]&math.MaxUint32 ^ points[i]&math.MaxUint32)
-		first := ^copies >> i & 1
-		if cells == 0 || int64(row) >= 0 || first&^home|fragments[i] != 0 || conversation == 0 || now == calendar.NoTime {
+		switch first := ^copies >> i & 1; {
+		case cells == 0 || int64(row) >= 0 || fragments[i] != 0 || conversation == 0 || now == calendar.NoTime:
 			home = 0
 			if t.see(s, from+i, first != 0) {
 				home = 1
 			}
-		} else {
+		case first&^home != 0:
+			if c := (cell{line, at}); t.miss(c, now) {
+				c.fill(conversation, uint32(points[i]), now)
+				home = 1
+			}
+		default:
 			line[at|1] = row ^ (row^newRow(0, now))&-home
 		}
 		atHome |= home << i
@@ -116,9 +121,8 @@ func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
 	return atHome
 }
 
-// match returns a bit for each cell that has the tag of a conversation. It may be empty.
-func match(line *layout.Line, conversation uint64) uint64 {
-	tag := conversation >> 32
+// match returns a bit for each cell that has a tag. It may be empty.
+func match(line *layout.Line, tag uint64) uint64 {
 	return isZero(line[0]>>32^tag) | isZero(line[2]>>32^tag)<<1 | isZero(line[4]>>32^tag)<<2 | isZero(line[6]>>32^tag)<<3
 }
 
@@ -172,7 +176,7 @@ func (t *Table) miss(c cell, now int64) bool {
 // one whose time is the farthest from now.
 func (t *Table) cell(conversation uint64, now int64) (c cell, known bool) {
 	line := &t.arena.Lines()[conversation&t.mask]
-	for cells := match(line, conversation); cells != 0; cells &= cells - 1 {
+	for cells := match(line, conversation>>32); cells != 0; cells &= cells - 1 {
 		if at := bits.TrailingZeros64(cells) * 2; line[at+1] != 0 {
 			return cell{line, at}, true
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
@@ -70,6 +71,8 @@ type Summary struct {
 	Tunnels   []flow.Tunnel `json:"-"`
 	// Marked says that the output has the duplicates too, with comments.
 	Marked bool `json:"-"`
+	// Held says what waits for better copies; nil if no packet does.
+	Held *dedup.HoldStats `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
 }
