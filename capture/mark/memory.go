@@ -6,7 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// remembered is how many packets a Marker remembers: 31 MiB of them.
+// remembered is how many packets a Marker remembers: 33 MiB of them.
 const remembered = 200_000
 
 // memory remembers the packets that were kept last. Those whose digests agree in some bits
