@@ -49,6 +49,7 @@ var layers = map[string][]string{
 	"capture/diffs":     {"capture", "capture/flow", "asm"},
 	"capture/split":     {"capture", "capture/flow"},
 	"capture/strip":     {"capture"},
+	"capture/mark":      {"capture", "capture/flow", "capture/diffs", "asm"},
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},

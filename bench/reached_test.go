@@ -28,7 +28,6 @@ var unreached = map[string]string{
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
 	"capture/flow.FlagFragment":                headerFlag,
-	"capture/flow.FlagInner":                   headerFlag,
 	"capture/flow.FlagVLAN":                    headerFlag,
 	"capture/flow.KeyConfig.Validate":          "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Identity":            "is for programs; flowdedup takes its own to a Detector",

@@ -86,6 +86,9 @@ func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
+// Digests returns the digests of the packets that were read.
+func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
+
 // Protocols returns the protocols of the packets that were read.
 func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
 

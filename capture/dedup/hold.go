@@ -45,6 +45,9 @@ type HoldConfig struct {
 	// Swapped, if not nil, is told that packet in is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from HoldBatch.Apply.
 	Swapped func(b *capture.Batch, out, in *capture.Frame)
+	// Mark, if not nil, is how all packets of a batch are written, and not only those that
+	// are kept: see mark.Marker.Mark. Calls come from HoldBatch.Write and Finish.
+	Mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
@@ -87,6 +90,8 @@ type Hold struct {
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
 	waiting ring[*heldBatch] // to be written; for Write
+	// following are the batches that wait behind the one that is marked; for Write.
+	following []*capture.Batch
 
 	mu   sync.Mutex
 	free []*heldBatch
@@ -302,6 +307,9 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 	from.drop[at/64] |= 1 << (at % 64)
 	x.own.drop[i/64] &^= 1 << (i % 64)
+	if h.cfg.Mark != nil {
+		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
+	}
 	c.set(x.own.first+uint64(i), quality)
 	if h.cfg.Swapped != nil {
 		h.cfg.Swapped(b, &from.frames[at], &x.own.frames[i])

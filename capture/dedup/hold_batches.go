@@ -24,6 +24,7 @@ type heldBatch struct {
 	drop       []uint64
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
+	marks                    // empty without HoldConfig.Mark
 }
 
 // accept makes a batch one of those that wait.
@@ -39,6 +40,9 @@ func (x *HoldBatch) accept(b *capture.Batch) {
 	if x.copied = len(b.Buf) < copyBelow; x.copied {
 		k.copy(b)
 		k.frames = k.batch.Frames
+	}
+	if h.cfg.Mark != nil {
+		k.marks.begin(x.verdicts.digests)
 	}
 	x.own = k
 	h.open.push(k)
@@ -72,7 +76,7 @@ func (h *Hold) write(settled uint64, write func(b *capture.Batch, drop []uint64)
 	for h.waiting.len() > 0 && (*h.waiting.front()).end <= settled {
 		k := *h.waiting.front()
 		h.waiting.pop()
-		if err := write(&k.batch, k.drop); err != nil {
+		if err := write(h.written(k)); err != nil {
 			return err
 		}
 		h.recycle(k)

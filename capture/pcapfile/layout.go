@@ -51,6 +51,9 @@ const (
 // chooseLayout chooses how to write the inputs known by b. It warns if that is not in the
 // requested format.
 func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
+	if opt.Commented {
+		return oneSection
+	}
 	natural, written := opt.naturalLayout(b), capture.FormatPcapNG
 	if natural == onePcap || natural == copied && b.Sections[0].Format == capture.FormatPcap {
 		written = capture.FormatPcap

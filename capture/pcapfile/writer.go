@@ -21,6 +21,10 @@ type WriterOptions struct {
 	// holds all but link types above 65535. If the format cannot hold the packets, or is
 	// 0, it follows from the inputs.
 	Format capture.Format
+	// Commented says that the comments of batches go to the options of packets. Then one
+	// little-endian pcapng section is written, whatever the inputs and Format. A packet
+	// block that cannot hold a comment becomes an enhanced one.
+	Commented bool
 	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
 	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
 	// hold.

@@ -79,9 +79,9 @@ func (w *sectionWriter) frameLen(b *capture.Batch, i int, timed bool) int64 {
 		head = int64(len(w.scratch))
 	}
 	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == capture.FormatPcapNG {
-		return head + int64(w.blockLen(f, b.Record(i), s.BigEndian, timed))
+		return head + int64(w.blockLen(b, i, s.BigEndian, timed))
 	}
-	return head + int64(encoding.MinPacketLen+pad4(f.CapLen))
+	return head + int64(encoding.MinPacketLen+pad4(f.CapLen)+uint32(len(w.commentList(b.Comments.Of(i)))))
 }
 
 // describes reports whether frame i is the first of an interface that was derived.
@@ -167,8 +167,12 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// pcapFrame writes frame i as an enhanced packet block without options.
+// pcapFrame writes frame i as an enhanced packet block without options but a comment.
 func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint64) {
+	if comment := b.Comments.Of(i); len(comment) > 0 {
+		w.packet(b, i, id, ticks, w.commentList(comment))
+		return
+	}
 	f := &b.Frames[i]
 	w.enhanced(f, encoding.MinPacketLen+pad4(f.CapLen), id, ticks)
 	w.out.write(b.Data(i))

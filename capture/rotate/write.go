@@ -21,7 +21,10 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 		if len(b.Sections) == 0 {
 			return nil
 		}
-		opt := pcapfile.WriterOptions{Merged: r.opt.Merged, Derived: r.opt.Derived, Format: pcapfile.FormatOf(r.name), Warn: r.warn}
+		opt := pcapfile.WriterOptions{
+			Merged: r.opt.Merged, Derived: r.opt.Derived, Commented: r.opt.Commented,
+			Format: pcapfile.FormatOf(r.name), Warn: r.warn,
+		}
 		r.splitter = pcapfile.NewSplitter(b, opt)
 	}
 	if r.fits(b) {
@@ -43,13 +46,14 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	return r.err
 }
 
-// maxOverhead is more than the bytes that a packet can take in a file beyond its record.
+// maxOverhead is more than the bytes that a packet can take in a file beyond its record and
+// the text of its comment.
 const maxOverhead = 512
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *File) fits(b *capture.Batch) bool {
-	return r.file != nil && r.file.enc.Size()+int64(len(b.Buf))+maxOverhead*int64(len(b.Frames)) <= r.file.limit &&
-		!r.intervals.mayEnd(b.Frames)
+	most := int64(len(b.Buf)+b.Comments.Size()) + maxOverhead*int64(len(b.Frames))
+	return r.file != nil && r.file.enc.Size()+most <= r.file.limit && !r.intervals.mayEnd(b.Frames)
 }
 
 // note finds the first time of the file being written, if all of b goes to it.

@@ -123,7 +123,7 @@ func EndBlock(p []byte, start int) []byte {
 
 // AppendOption appends one option with its padding; a value that is too long is
 // truncated.
-func AppendOption(p []byte, code uint16, value string) []byte {
+func AppendOption[Value string | []byte](p []byte, code uint16, value Value) []byte {
 	value = value[:min(len(value), maxOption)]
 	p = binary.LittleEndian.AppendUint16(p, code)
 	p = binary.LittleEndian.AppendUint16(p, uint16(len(value)))

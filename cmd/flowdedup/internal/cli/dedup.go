@@ -191,7 +191,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			flow.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
-		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))
+		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
 	}
 }
 

@@ -50,6 +50,7 @@ type Config struct {
 	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
 	InterfaceIndex func(name string) uint32
 	conditions     *conditions // nil before Compile or New
+	opened         []string    // names by capture.Section.Input
 
 	// Live says that packets cannot wait: a filter grows when its memory is ready, and
 	// not at a fixed packet.

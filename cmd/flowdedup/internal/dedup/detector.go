@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
 	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -29,7 +30,8 @@ type Detector struct {
 	copies  *dedup.Detector
 	stats   *runStats
 	tunnels flow.TunnelSample
-	hold    *dedup.Hold // nil if no packet waits
+	marker  *mark.Marker // nil if copies are not marked
+	hold    *dedup.Hold  // nil if no packet waits
 	// swapped, if not nil, is told that a packet is kept in the place of another.
 	swapped       func(b *capture.Batch, out, in *capture.Frame)
 	conversations *split.Counter
@@ -59,6 +61,9 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*D
 		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
 	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats(), conversations: newConversations(cfg, saved)}
+	if cfg.Choice.Mark {
+		d.marker = mark.New(mark.Config{Decoder: d.NewDecoder(), Inputs: cfg.opened})
+	}
 	var err error
 	if d.hold, err = d.newHold(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -106,6 +111,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.Identity = d.cfg.Identity.Kind.String()
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	s.Digest = d.cfg.Digest
+	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
 	s.PredictedFPR = stats.PredictedFPR

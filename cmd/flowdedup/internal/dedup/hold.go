@@ -20,6 +20,9 @@ func (d *Detector) newHold() (*dedup.Hold, error) {
 	if !d.cfg.Refresh {
 		hold.Window = d.cfg.Window.Duration
 	}
+	if d.marker != nil {
+		hold.Mark = d.marker.Mark
+	}
 	if d.cfg.Live {
 		begin := time.Now()
 		hold.Clock = func() time.Duration { return time.Since(begin) }
@@ -37,12 +40,16 @@ func (d *Detector) swap(b *capture.Batch, out, in *capture.Frame) {
 }
 
 // Write passes a judged batch to write with the packets that are not to be kept, or
-// batches before it that wait no longer. Then the batch has no content.
+// batches before it that wait no longer. Then the batch has no content. With Choice.Mark
+// it passes all packets on, and copies have comments.
 func (p *Packets) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
-	if p.held == nil {
-		return write(b, p.drop)
+	switch marker := p.detector.marker; {
+	case p.held != nil:
+		return p.held.Write(b, write)
+	case marker != nil:
+		return write(marker.Mark(b, p.packets.Digests(), p.drop, nil, nil), nil)
 	}
-	return p.held.Write(b, write)
+	return write(b, p.drop)
 }
 
 // Finish passes on what waits. It must be called after the last Write.

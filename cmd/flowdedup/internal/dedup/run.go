@@ -91,7 +91,7 @@ type runner struct {
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
-	cfg.conditions = newConditions(cfg, in.Inputs())
+	cfg.conditions, cfg.opened = newConditions(cfg, in.Inputs()), in.Inputs()
 	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
@@ -105,6 +105,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
+	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
 		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,

@@ -71,8 +71,8 @@ type Summary struct {
 	// SharedPoints counts packets whose capture point shares its number with others,
 	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
-	// SkippedBlocks counts pcapng blocks that could not be copied into a file of merged
-	// inputs.
+	// SkippedBlocks counts pcapng blocks that could not be converted for a file of merged
+	// inputs, or of marked packets.
 	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 does not open.
 	// Tunnels are their kinds, the most frequent one first.
@@ -80,6 +80,8 @@ type Summary struct {
 	Tunnels   []flow.Tunnel `json:"-"`
 	// Conversations details SplitConversations.
 	Conversations Conversations `json:"-"`
+	// Marked says that the output has the duplicates too, with comments.
+	Marked bool `json:"-"`
 	// Held says what waits for better copies; nil if no packet does.
 	Held *dedup.HoldStats `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.

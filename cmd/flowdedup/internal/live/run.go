@@ -80,6 +80,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}()
 	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
+	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
 	hold := &cfg.Dedup.Choice
 	if hold.Hold > 0 {
 		hold.Delay = cfg.Ring.BlockTimeout

@@ -35,13 +35,15 @@ func elapsed(s *dedup.Summary) time.Duration {
 // dedupText writes the summary; rate is its last line.
 func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	var t strings.Builder
-	verb := "found"
-	if written {
-		verb = "removed"
+	verb, place := "found", "left"
+	switch {
+	case s.Marked:
+		verb = "marked"
+	case written:
+		verb, place = "removed", "written"
 	}
 	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
-		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut),
-		map[bool]string{true: "written", false: "left"}[written])
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}

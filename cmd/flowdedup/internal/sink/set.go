@@ -129,7 +129,7 @@ func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
 	writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{
-		Merged: s.cfg.Rotate.Merged, Derived: derived, Format: pcapfile.FormatOf(name),
+		Merged: s.cfg.Rotate.Merged, Derived: derived, Format: pcapfile.FormatOf(name), Commented: s.cfg.Rotate.Commented,
 		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
 	})
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
