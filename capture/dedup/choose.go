@@ -73,6 +73,7 @@ func (p *BatchDetector) judgeChosen() {
 func (p *BatchDetector) fix() {
 	d, n := p.detector, len(p.digests)
 	if d.only == nil && d.protect == nil {
+		p.copies = p.drop
 		return
 	}
 	if d.only != nil {
@@ -82,6 +83,10 @@ func (p *BatchDetector) fix() {
 		clear(p.fixed)
 	}
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
+	p.copies = resize(p.copies, len(p.drop))
+	for w := range p.copies {
+		p.copies[w] = p.drop[w] | p.fixed[w]
+	}
 	for w, word := range p.protected {
 		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
 		p.drop[w] &^= word

@@ -156,10 +156,10 @@ func (h *Hold) NewBatch() *HoldBatch {
 
 // verdicts is what Apply gets about the packets of a batch.
 type verdicts struct {
-	digests     []digest.Digest
-	times       []int64
-	drop, fixed []uint64
-	ranks       []uint8
+	digests             []digest.Digest
+	times               []int64
+	drop, copies, fixed []uint64 // those of BatchDetector
+	ranks               []uint8
 }
 
 // Reset makes room for a batch of n packets, which Read then takes part by part.
@@ -184,13 +184,13 @@ func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
 func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
-	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, fixed: p.fixed, ranks: ranks}
+	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
 	h.arrive()
 	x.accept(b)
 	if h.homes != nil {
 		h.homes.AtHome(x.home, affinity.Sightings{
-			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.drop,
+			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
 		})
 	}
 	x.choose(b)
@@ -235,7 +235,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 	if len(v.ranks) > 0 {
 		return ^uint64(0)
 	}
-	open := v.drop[w]
+	open := v.copies[w]
 	if h.homes != nil {
 		open ^= ^x.home[w]
 	}
@@ -243,7 +243,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 		open &^= v.fixed[w]
 	}
 	if h.cfg.Window == 0 {
-		open |= ^v.drop[w]
+		open |= ^v.copies[w]
 	}
 	return open
 }
@@ -252,7 +252,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 // be one.
 func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	h, v := x.hold, &x.verdicts
-	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.drop, i)
+	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.copies, i)
 	number := x.own.first + uint64(i)
 	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
 	switch {
