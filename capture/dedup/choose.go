@@ -94,11 +94,6 @@ func (p *BatchDetector) fix() {
 	}
 }
 
-// Fixed returns a bitmap of the packets of the judged batch whose verdict does not depend
-// on others: those that Only has not chosen, and those that Protect has chosen. It is nil
-// without both.
-func (p *BatchDetector) Fixed() []uint64 { return p.fixed }
-
 // Spared returns how many packets of the judged batch Only has not chosen, and how many
 // copies Protect has chosen.
 func (p *BatchDetector) Spared() (unjudged, protected uint64) { return p.unjudged, p.spared }
