@@ -35,8 +35,9 @@ type Config struct {
 	// Protect chooses packets that are never removed, nil for none. They are remembered:
 	// other packets can be copies of them.
 	Protect Chooser
-	// Keep says which of equal packets Tasks write. With KeepFlow, packets wait for better
-	// copies as a Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
+	// Keep says which of equal packets Tasks write; the verdicts of Copies and of a
+	// BatchDetector do not depend on it. With KeepFlow, packets wait for better copies as a
+	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
 	Keep Keep
 	Hold time.Duration
 }

@@ -60,8 +60,8 @@ const heldLimit = 256 << 20
 // as many packets stay as without, each in its place in the stream.
 //
 // Of equal packets the best is the one of the lowest rank, which the caller gives. Among
-// those it is one from home, with KeepFlow. Among those it is the first. The verdicts of
-// BatchDetector.Fixed stay as they are.
+// those it is one from home, with KeepFlow. Among those it is the first. Packets that
+// Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
 //
 // Packets wait by their times, and as much longer as the times of the stream were seen to
 // step back, up to a second. What waits is settled at once where the clock steps back
@@ -94,6 +94,7 @@ type Hold struct {
 
 // HoldStats says what a Hold did.
 type HoldStats struct {
+	Bytes     int    // that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
 }
@@ -115,7 +116,11 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 }
 
 // Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *Hold) Stats() HoldStats { return h.stats }
+func (h *Hold) Stats() HoldStats {
+	s := h.stats
+	s.Bytes = h.bytes
+	return s
+}
 
 // Close gives the memory back. Stats still works.
 func (h *Hold) Close() error {

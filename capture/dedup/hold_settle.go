@@ -63,7 +63,7 @@ func (h *Hold) passAll(times []int64, frames []capture.Frame) bool {
 		bytes += int(frames[i].RecordLen)
 	}
 	p := &h.part
-	if p.from == calendar.NoTime || back > h.slack || distance(clock, p.from) > h.within/partShare || h.cfg.Clock != nil ||
+	if h.cfg.Clock == nil && (p.from == calendar.NoTime || back > h.slack || distance(clock, p.from) > h.within/partShare) ||
 		h.next+uint64(len(frames))-p.first >= partPackets || p.bytes+bytes >= partBytes {
 		return false
 	}

@@ -207,6 +207,31 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestFinishCancelled finishes what was applied before the end of a context.
+func TestFinishCancelled(t *testing.T) {
+	never := func(int) error { return nil }
+	for _, workers := range []int{1, 4} {
+		ctx, cancel := context.WithCancel(context.Background())
+		hang, finished := make(chan struct{}), 0
+		applied := record{stage: "apply", fail: func(n int) error {
+			if n == 4 {
+				cancel()
+			}
+			return nil
+		}}
+		written := record{stage: "write", fail: never}
+		p := New(&numbered{n: 5, err: io.EOF, hang: hang})
+		err := p.Run(ctx, workers, func() Task {
+			return &finishing{recorder{t: t, applied: &applied, written: &written}, &finished, nil}
+		})
+		if !errors.Is(err, context.Canceled) || finished != 5 {
+			t.Errorf("%d workers: finished after %d batches: %v", workers, finished, err)
+		}
+		close(hang)
+		<-p.ended
+	}
+}
+
 // TestRunCancelled leaves a source that is silent: all that came before
 // was applied, and nothing is afterwards.
 func TestRunCancelled(t *testing.T) {

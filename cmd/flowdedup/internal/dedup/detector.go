@@ -113,7 +113,7 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	d.cfg.conditions.summarize(&s, d.stats.unjudged, d.stats.protected)
 	if d.hold != nil {
 		held := d.hold.Stats()
-		s.HeldBytes, s.HeldEarly = &held.HeldBytes, &held.Early
+		s.Held, s.HeldBytes, s.HeldEarly = &held, &held.HeldBytes, &held.Early
 	}
 	return s
 }

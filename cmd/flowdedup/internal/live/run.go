@@ -57,6 +57,7 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
+	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -80,8 +81,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	cfg.Dedup.Live = true
 	hold := &cfg.Dedup.Choice
 	if hold.Hold > 0 {
-		cfg.Ring.Idle = min(max(hold.Hold/2, time.Millisecond), idle)
 		hold.Delay = cfg.Ring.BlockTimeout
+		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
 	}
 	if err = r.compile(ctx); err != nil {
 		return r, err

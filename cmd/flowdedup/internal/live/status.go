@@ -3,6 +3,7 @@ package live
 import (
 	"time"
 
+	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -25,7 +26,8 @@ type Status struct {
 	Diffs                diffs.Counts // of the duplicates sampled
 
 	Filter   Filter
-	Distinct []Distinct // by key and family, in the order of the command line
+	Held     *copies.HoldStats // nil if no packet waits for better copies
+	Distinct []Distinct        // by key and family, in the order of the command line
 	Outputs  []sink.Output
 	Forward  *sink.Forward // nil without
 	State    *State        // nil without
@@ -121,9 +123,11 @@ func (r *runner) summary() Summary {
 // status returns the state of the run. It must not be called while a batch is processed.
 func (r *runner) status(now time.Time) Status {
 	sum := r.summary()
+	// A packet may be kept in the place of a longer one. Counters only grow.
+	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
-		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: sum.BytesOut,
+		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unjudged: sum.Unjudged, Protected: sum.Protected,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
 		Filter: Filter{
@@ -131,7 +135,7 @@ func (r *runner) status(now time.Time) Status {
 			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
+		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counter != nil {
 		s.Distinct = r.currentCounts(now)

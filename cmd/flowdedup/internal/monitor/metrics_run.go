@@ -3,6 +3,7 @@ package monitor
 import (
 	"strconv"
 
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -114,6 +115,19 @@ var filterMetrics = []metric{
 		singleValue(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,
+		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
+	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
+		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
+}
+
+// whileHeld gives a value if packets wait for better copies.
+func whileHeld(of func(h *dedup.HoldStats) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Held != nil {
+			give(of(s.Held))
+		}
+	}
 }
 
 // eachDistinct gives a value per count, or per count that slides.
