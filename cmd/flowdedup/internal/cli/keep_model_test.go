@@ -269,6 +269,10 @@ func TestWithinTenants(t *testing.T) {
 			all := runDedup(t, exitDone, flags...)
 			within := runDedup(t, exitDone, append(flags, "--within", "vni")...)
 			both := runDedup(t, exitDone, append(flags, "--within", "vni,vlan,interface")...)
+			text, _, _ := run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
+			if !strings.Contains(text, "inner identity within 1s, with the same vlan, vni\n") {
+				t.Error(text)
+			}
 			if all.Duplicates != uint64(wantAll) || within.Duplicates != uint64(wantWithin) || both != within || wantAll == wantWithin {
 				t.Errorf("%d and %d copies within a tenant, want %d; %d in all, want %d", within.Duplicates, both.Duplicates, wantWithin, all.Duplicates, wantAll)
 			}

@@ -58,7 +58,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.HeldBytes != nil {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
-	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
+	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
@@ -110,6 +110,14 @@ func within(window string) string {
 		return "within " + n + " packets"
 	}
 	return "within " + window
+}
+
+// groups describes what copies had in common.
+func groups(within []string) string {
+	if len(within) == 0 {
+		return ""
+	}
+	return ", with the same " + strings.Join(within, ", ")
 }
 
 // risk describes the rate of false positives in words.
