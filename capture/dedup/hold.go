@@ -80,9 +80,9 @@ type Hold struct {
 	settled uint64 // of the first packet that is not settled
 	clock   int64  // the latest time, or NoTime
 	slack   uint64 // how far times step back
-	part    part   // that the next packet belongs to
 	parts   ring[part]
-	bytes   int // of parts
+	bytes   int      // of parts
+	part    lastPart // after them
 	stats   HoldStats
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
@@ -105,7 +105,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
 	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, candidates: newCandidates()}
-	h.part.begin(0, calendar.NoTime)
+	h.part.from = calendar.NoTime
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = affinity.New(cfg.Hold); err != nil {
