@@ -28,9 +28,10 @@ type BatchDetector struct {
 
 	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
 	chosen          chosen
-	fixed           []uint64
-	unjudged        uint64 // packets of the last batch
-	spared          uint64 // copies of it that are protected
+	fixed           []uint64 // a bit for each packet that is unjudged or protected
+	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
+	unjudged        uint64   // packets of the last batch
+	spared          uint64   // copies of it that are protected
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.

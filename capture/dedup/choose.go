@@ -73,6 +73,7 @@ func (p *BatchDetector) judgeChosen() {
 func (p *BatchDetector) fix() {
 	d, n := p.detector, len(p.digests)
 	if d.only == nil && d.protect == nil {
+		p.copies = p.drop
 		return
 	}
 	if d.only != nil {
@@ -82,17 +83,16 @@ func (p *BatchDetector) fix() {
 		clear(p.fixed)
 	}
 	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
+	p.copies = resize(p.copies, len(p.drop))
+	for w := range p.copies {
+		p.copies[w] = p.drop[w] | p.fixed[w]
+	}
 	for w, word := range p.protected {
 		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
 		p.drop[w] &^= word
 		p.fixed[w] |= word
 	}
 }
-
-// Fixed returns a bitmap of the packets of the judged batch whose verdict does not depend
-// on others: those that Only has not chosen, and those that Protect has chosen. It is nil
-// without both.
-func (p *BatchDetector) Fixed() []uint64 { return p.fixed }
 
 // Spared returns how many packets of the judged batch Only has not chosen, and how many
 // copies Protect has chosen.

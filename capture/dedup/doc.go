@@ -17,6 +17,9 @@
 // of a Detector have one. Pipelines of other tasks use [Hold.NewBatch], and call
 // [Hold.Finish] when no batch is left, as a pipeline.Finisher does.
 //
+// [Config] also says within which groups copies are found, which packets are left alone,
+// and which of equal packets stays.
+//
 // Verdicts have no errors. New returns those of window.NewTimed and of the random
 // generator.
 package dedup

@@ -63,8 +63,8 @@ const heldLimit = 256 << 20
 // as many packets stay as without, each in its place in the stream.
 //
 // Of equal packets the best is the one of the lowest rank, which the caller gives. Among
-// those it is one from home, with KeepFlow. Among those it is the first. The verdicts of
-// BatchDetector.Fixed stay as they are.
+// those it is one from home, with KeepFlow. Among those it is the first. Packets that
+// Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
 //
 // Packets wait by their times, and as much longer as the times of the stream were seen to
 // step back, up to a second. What waits is settled at once where the clock steps back
@@ -83,9 +83,9 @@ type Hold struct {
 	settled uint64 // of the first packet that is not settled
 	clock   int64  // the latest time, or NoTime
 	slack   uint64 // how far times step back
-	part    part   // that the next packet belongs to
 	parts   ring[part]
-	bytes   int // of parts
+	bytes   int      // of parts
+	part    lastPart // after them
 	stats   HoldStats
 
 	open    ring[*heldBatch] // whose packets are not settled; for Apply
@@ -110,7 +110,7 @@ func NewHold(cfg HoldConfig) (*Hold, error) {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
 	}
 	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, candidates: newCandidates()}
-	h.part.begin(0, calendar.NoTime)
+	h.part.from = calendar.NoTime
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = affinity.New(cfg.Hold); err != nil {
@@ -166,10 +166,10 @@ func (h *Hold) NewBatch() *HoldBatch {
 
 // verdicts is what Apply gets about the packets of a batch.
 type verdicts struct {
-	digests     []digest.Digest
-	times       []int64
-	drop, fixed []uint64
-	ranks       []uint8
+	digests             []digest.Digest
+	times               []int64
+	drop, copies, fixed []uint64 // those of BatchDetector
+	ranks               []uint8
 }
 
 // Reset makes room for a batch of n packets, which Read then takes part by part.
@@ -194,13 +194,13 @@ func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
 // them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
 // for all. Calls must come for one batch after another, in the order of the stream.
 func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
-	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, fixed: p.fixed, ranks: ranks}
+	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
 	h.arrive()
 	x.accept(b)
 	if h.homes != nil {
 		h.homes.AtHome(x.home, affinity.Sightings{
-			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.drop,
+			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
 		})
 	}
 	x.choose(b)
@@ -245,7 +245,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 	if len(v.ranks) > 0 {
 		return ^uint64(0)
 	}
-	open := v.drop[w]
+	open := v.copies[w]
 	if h.homes != nil {
 		open ^= ^x.home[w]
 	}
@@ -253,7 +253,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 		open &^= v.fixed[w]
 	}
 	if h.cfg.Window == 0 {
-		open |= ^v.drop[w]
+		open |= ^v.copies[w]
 	}
 	return open
 }
@@ -262,7 +262,7 @@ func (x *HoldBatch) undecided(w int) uint64 {
 // be one.
 func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	h, v := x.hold, &x.verdicts
-	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.drop, i)
+	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.copies, i)
 	number := x.own.first + uint64(i)
 	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
 	switch {

@@ -238,6 +238,7 @@ func (r *heldRun) batch(b *capture.Batch, from, to int) {
 func (r *heldRun) apply(x *HoldBatch, b *capture.Batch, from, to int, ranks bool) {
 	words := (to - from + 63) / 64
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
+	p.copies = p.drop
 	x.Reset(to - from)
 	x.seen = flow.Sightings{}
 	var rank []uint8

@@ -16,21 +16,24 @@ const (
 	partBytes   = 1 << 20
 	// partShare is the share of the hold that a part may span, so that few packets wait
 	// for many.
-	partShare = 4
+	partShare = 2
 )
 
-// part is consecutive packets that are settled together. Where it ends depends on the
-// packets alone, and not on batches.
+// part is consecutive packets that are settled together, behind those of the part before.
+// Where it ends depends on the packets alone, and not on batches.
 type part struct {
-	first, end uint64 // numbers of its first packet, and after the last
-	from       int64  // the clock at its start, or NoTime
-	clock      int64  // at its end
-	bytes      int
-	timed      bool // it has a packet with a time
+	end   uint64 // number after its last packet
+	clock int64  // at its end
+	bytes int
 }
 
-// begin makes the part one that starts with a packet.
-func (p *part) begin(first uint64, clock int64) { *p = part{first: first, from: clock} }
+// lastPart is the part that the next packet belongs to.
+type lastPart struct {
+	first uint64 // number of its first packet
+	from  int64  // the clock at its start, or NoTime
+	bytes int
+	timed bool // it has a packet with a time
+}
 
 // pass takes note of the next packet.
 func (h *Hold) pass(time int64, bytes int) {
@@ -80,9 +83,12 @@ func (h *Hold) passBlock(bytes int) {
 	}
 }
 
-// turn begins a new part with the next packet, at whose time it has lasted too long.
+// turn begins a new part with the next packet, at whose time the last one has lasted too
+// long.
 func (h *Hold) turn(time int64) {
-	if h.next > h.part.first {
+	if distance(time, h.clock) > h.within+h.slack {
+		h.settleAll()
+	} else if h.next > h.part.first {
 		h.endPart()
 	}
 	h.part.from, h.clock = time, time
@@ -111,10 +117,9 @@ func (h *Hold) closePart() {
 
 // endPart adds the part to those that wait, and begins another.
 func (h *Hold) endPart() {
-	h.part.end, h.part.clock = h.next, h.clock
-	h.parts.push(h.part)
+	h.parts.push(part{end: h.next, clock: h.clock, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
-	h.part.begin(h.next, h.clock)
+	h.part = lastPart{first: h.next, from: h.clock}
 }
 
 // settle settles the parts that have waited long enough, and early those for which there
@@ -135,7 +140,7 @@ func (h *Hold) due(p *part) bool {
 	case p.end <= h.settled, h.cfg.Clock == nil && distance(h.clock, p.clock) > h.within+h.slack:
 		return true
 	case h.bytes > h.limit:
-		h.stats.Early += p.end - max(p.first, h.settled)
+		h.stats.Early += p.end - h.settled
 		return true
 	}
 	return false
@@ -148,5 +153,5 @@ func (h *Hold) settleAll() {
 		h.parts.pop()
 	}
 	h.settled, h.bytes = h.next, 0
-	h.part.begin(h.next, h.clock)
+	h.part = lastPart{first: h.next, from: h.clock}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -268,6 +269,10 @@ func TestWithinTenants(t *testing.T) {
 			all := runDedup(t, exitDone, flags...)
 			within := runDedup(t, exitDone, append(flags, "--within", "vni")...)
 			both := runDedup(t, exitDone, append(flags, "--within", "vni,vlan,interface")...)
+			text, _, _ := run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
+			if !strings.Contains(text, "inner identity within 1s, with the same vlan, vni\n") {
+				t.Error(text)
+			}
 			if all.Duplicates != uint64(wantAll) || within.Duplicates != uint64(wantWithin) || both != within || wantAll == wantWithin {
 				t.Errorf("%d and %d copies within a tenant, want %d; %d in all, want %d", within.Duplicates, both.Duplicates, wantWithin, all.Duplicates, wantAll)
 			}
@@ -290,6 +295,119 @@ func TestWithinInput(t *testing.T) {
 	for _, within := range []string{"input", "interface"} {
 		if got := runDedup(t, exitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
 			t.Errorf("%s: %d copies, want 2 x %d; %d in all", within, got.Duplicates, alone.Duplicates, all.Duplicates)
+		}
+	}
+}
+
+// preferred returns what stays if each first sighting is exchanged for the copy of the
+// lowest rank, of several the first. All copies come within the hold. Protected packets
+// are not exchanged.
+func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []record) {
+	stays := make([]bool, len(stream))
+	for i := range stays {
+		stays[i] = true
+	}
+	best := map[string]int{} // of equal packets so far
+	judged := m.judged(stream)
+	for i, isCopy := range m.verdicts(stream, judged) {
+		at := judged[i]
+		p := &stream[at]
+		id := m.of(&seen{p.record, p.iface})
+		switch old := best[id]; {
+		case !isCopy:
+			best[id] = at
+		case m.protects(p):
+		case !m.protects(&stream[old]) && rank(p) < rank(&stream[old]):
+			stays[old], best[id] = false, at
+		default:
+			stays[at] = false
+		}
+	}
+	for i := range stream {
+		if stays[i] {
+			kept = append(kept, stream[i].record)
+		}
+	}
+	return kept
+}
+
+// TestPreferModel compares --prefer with the model, also beside --only and --protect.
+func TestPreferModel(t *testing.T) {
+	needTcpdump(t)
+	rng := rand.New(rand.NewPCG(11, 12))
+	texts := slices.Sorted(maps.Keys(meanings))
+	dir := t.TempDir()
+	exchanged := 0
+	for round := range 50 {
+		m := dedupModel{identity: "l3", duration: time.Duration(100+rng.IntN(2000)) * time.Microsecond}
+		var wanted []string
+		for range 1 + rng.IntN(3) {
+			wanted = append(wanted, texts[rng.IntN(len(texts))])
+			m.flags = append(m.flags, "--prefer", wanted[len(wanted)-1])
+		}
+		if rng.IntN(3) == 0 {
+			text := texts[rng.IntN(len(texts))]
+			m.only, m.flags = meanings[text], append(m.flags, "--only", text)
+		}
+		if rng.IntN(3) == 0 {
+			text := texts[rng.IntN(len(texts))]
+			m.protect, m.flags = meanings[text], append(m.flags, "--protect", text)
+		}
+		rank := func(p *seen) int {
+			at := slices.IndexFunc(wanted, func(text string) bool { return meanings[text](p) })
+			if at < 0 {
+				at = len(wanted)
+			}
+			return at
+		}
+		stream := randomStream(rng, 400, 3, 100*time.Microsecond)
+		want := m.preferred(stream, rank)
+		first, _ := m.split(stream)
+		for i := range want {
+			if want[i] != first[i] {
+				exchanged++
+			}
+		}
+		name, out := writeStream(t, stream, 3), filepath.Join(dir, fmt.Sprint(round))
+		for _, workers := range []string{"1", "3"} {
+			r := runDedup(t, exitDone, append(m.args(), "--hold", m.duration.String(), "--workers", workers, "-w", out, name)...)
+			if r.PacketsOut != uint64(len(want)) {
+				t.Errorf("%v: %+v, want %d kept", m.flags, r, len(want))
+			}
+			compareRecords(t, strings.Join(m.args(), " "), readAll(t, out), want)
+		}
+	}
+	if exchanged < 500 {
+		t.Errorf("%d packets exchanged: the streams test little", exchanged)
+	}
+}
+
+// TestPreferBundled asks for one side of a router, then for the other: all packets that
+// were seen there are from there.
+func TestPreferBundled(t *testing.T) {
+	name, out := bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
+	stream := readStream(t, name)
+	m := dedupModel{identity: "l3", duration: time.Millisecond}
+	for side, iface := range []string{"eth0", "eth1"} {
+		want := m.preferred(stream, func(p *seen) int { return (p.iface + side) % 2 })
+		r := runDedup(t, exitDone, "--prefer", "interface "+iface, "-w", out, name)
+		if r.PacketsOut != uint64(len(want)) {
+			t.Errorf("%s: %+v, want %d kept", iface, r, len(want))
+		}
+		compareRecords(t, iface, readAll(t, out), want)
+	}
+	in, other := bundled("router-in.pcap"), bundled("router-out.pcap")
+	for _, prefer := range []string{in, other} {
+		var s struct {
+			Inputs []struct{ Packets, Duplicates uint64 }
+		}
+		text, errs, code := run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || errs != "" {
+			t.Fatal(err, errs)
+		}
+		at := slices.Index([]string{in, other}, prefer)
+		if s.Inputs[at].Duplicates != 0 || s.Inputs[1-at].Duplicates != 308 {
+			t.Errorf("--prefer input %s: %+v", prefer, s)
 		}
 	}
 }

@@ -137,3 +137,17 @@ func TestKeepConfig(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, dedup.Choice{})
 	}
 }
+
+// TestKeepCompletion completes the words of these flags.
+func TestKeepCompletion(t *testing.T) {
+	for flag, want := range map[string]string{
+		"--keep": "first\nflow\n", "--within": "vlan\nvni\ninterface\ninput\n", "--strip": "vlan\nmpls\npppoe\ntunnel\n",
+		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "interface\ninput\narp\n",
+	} {
+		for _, command := range []string{"dedup", "live"} {
+			if out, _, code := run("__complete", command, flag, ""); code != exitDone || !strings.HasPrefix(out, want) {
+				t.Errorf("%s %s: %q", command, flag, out)
+			}
+		}
+	}
+}

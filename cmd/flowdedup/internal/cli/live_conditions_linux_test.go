@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -135,6 +136,38 @@ func TestLiveWithin(t *testing.T) {
 		text, err := program(t, all...).CombinedOutput()
 		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
 			t.Errorf("%v: exit code %d: %s", all, code, text)
+		}
+	}
+}
+
+// TestLivePrefer keeps the packets of the interface that delivers them last, in the order
+// in which they came from there.
+func TestLivePrefer(t *testing.T) {
+	lab(t)
+	pair(t, "left1", "right1")
+	pair(t, "left2", "right2")
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	const n = 50
+	var first, last []liveFrame
+	for i := range n {
+		first = append(first, liveFrame{id: uint16(i), ttl: 64})
+		last = append(last, liveFrame{id: uint16(i), ttl: 63})
+	}
+	r := startLive(t, "-i", "left1", "-i", "left2", "--prefer", "interface left2", "--hold", "5s", "--window", "1h", "-w", out, "--json")
+	sendTo(t, "right1", first...)
+	sendTo(t, "right2", last...)
+	alone := liveFrame{id: n, ttl: 64}
+	sendTo(t, "right1", alone)
+	if s := r.stopAfter(2*n + 1); s.Duplicates != n || s.PacketsOut != n+1 {
+		t.Errorf("%+v", s)
+	}
+	got := framesOf(t, out)
+	if len(got) != n+1 || !slices.Contains(got, string(alone.bytes())) {
+		t.Fatalf("%d packets", len(got))
+	}
+	for i, f := range last {
+		if got[i] != string(f.bytes()) && (i == 0 || got[i] != string(last[i-1].bytes())) {
+			t.Fatalf("packet %d: %x", i, got[i])
 		}
 	}
 }

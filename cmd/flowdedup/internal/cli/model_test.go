@@ -57,16 +57,10 @@ func (m *dedupModel) ignores(field string) bool {
 
 // split says which packets stay and which go.
 func (m *dedupModel) split(stream []seen) (kept, copies []record) {
-	var judged []int // their numbers
-	for i := range stream {
-		if m.only == nil || m.only(&stream[i]) {
-			judged = append(judged, i)
-		}
-	}
+	judged := m.judged(stream)
 	isCopy := make([]bool, len(stream))
 	for i, verdict := range m.verdicts(stream, judged) {
-		at := judged[i]
-		isCopy[at] = verdict && (m.protect == nil || !m.protect(&stream[at]))
+		isCopy[judged[i]] = verdict && !m.protects(&stream[judged[i]])
 	}
 	for i := range stream {
 		if isCopy[i] {
@@ -77,6 +71,18 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 	}
 	return kept, copies
 }
+
+// judged returns the numbers of the packets that are judged.
+func (m *dedupModel) judged(stream []seen) (numbers []int) {
+	for i := range stream {
+		if m.only == nil || m.only(&stream[i]) {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
+func (m *dedupModel) protects(p *seen) bool { return m.protect != nil && m.protect(p) }
 
 // verdicts says which of the packets with these numbers are copies of others of them.
 func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {

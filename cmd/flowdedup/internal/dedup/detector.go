@@ -107,7 +107,7 @@ func (d *Detector) NewDecoder() *flow.Decoder {
 func (d *Detector) Summary(elapsed time.Duration) Summary {
 	stats := d.copies.Stats()
 	s := d.stats.close(elapsed)
-	s.Window = d.cfg.Window.String()
+	s.Window, s.Within = d.cfg.Window.String(), d.cfg.Within
 	s.Identity = d.cfg.Identity.Kind.String()
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	s.Digest = d.cfg.Digest

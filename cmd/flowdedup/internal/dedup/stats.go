@@ -32,6 +32,7 @@ type Summary struct {
 	LastTimestamp        *string           `json:"last_timestamp"`
 	DuplicatesByProtocol map[string]uint64 `json:"duplicates_by_protocol"`
 	Window               string            `json:"window"`
+	Within               []string          `json:"within,omitempty"` // what copies had in common, as --within names it
 	Identity             string            `json:"identity"`
 	Digest               string            `json:"digest"`
 	Method               string            `json:"method"`

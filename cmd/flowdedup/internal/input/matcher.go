@@ -49,14 +49,14 @@ type Matcher struct {
 // test says whether packets of an interface match.
 type test struct {
 	link    capture.LinkType
-	all     bool         // all packets match
-	machine *bpf.Machine // those match that it accepts; nil for none
+	machine *bpf.Machine // those match that it accepts
+	all     uint64       // without a machine: all bits set if all packets match, else none
 	refused error        // why the expression has no meaning
 	told    bool         // a warning says so
 }
 
 // all and none match all packets, and none.
-var all, none = &test{all: true}, &test{}
+var all, none = &test{all: math.MaxUint64}, &test{}
 
 // NewMatcher makes a Matcher for a condition, which is not None.
 func NewMatcher(cfg MatcherConfig) *Matcher {
@@ -237,7 +237,8 @@ func (m *Matcher) Match(chosen []uint64, b *capture.Batch, from, to int) {
 	known, t := uint32(math.MaxUint32), none
 	any := uint64(0)
 	for w := 0; from < to; w++ {
-		word, end := uint64(0), min(from+64, to)
+		end := min(from+64, to)
+		word, bit := uint64(0), uint64(1)
 		for i := from; i < end; i++ {
 			frame := &b.Frames[i]
 			if frame.Interface != known {
@@ -246,9 +247,13 @@ func (m *Matcher) Match(chosen []uint64, b *capture.Batch, from, to int) {
 					t = admitted
 				}
 			}
-			if t.all || t.machine != nil && t.machine.Run(b.Data(i), frame.WireLen) != 0 {
-				word |= 1 << (i - from)
+			switch {
+			case t.machine == nil:
+				word |= bit & t.all
+			case t.machine.Run(b.Data(i), frame.WireLen) != 0:
+				word |= bit
 			}
+			bit <<= 1
 		}
 		chosen[w] = word
 		any |= word

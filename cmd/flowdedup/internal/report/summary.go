@@ -63,7 +63,7 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Stripped != nil {
 		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
-	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
+	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
@@ -118,6 +118,14 @@ func within(window string) string {
 		return "within " + n + " packets"
 	}
 	return "within " + window
+}
+
+// groups describes what copies had in common.
+func groups(within []string) string {
+	if len(within) == 0 {
+		return ""
+	}
+	return ", with the same " + strings.Join(within, ", ")
 }
 
 // risk describes the rate of false positives in words.
