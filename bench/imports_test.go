@@ -47,6 +47,8 @@ var layers = map[string][]string{
 	"capture/bpf":       {"capture"},
 	"capture/flow":      {"capture", "asm"},
 	"capture/diffs":     {"capture", "capture/flow", "asm"},
+	"capture/split":     {"capture", "capture/flow"},
+	"capture/strip":     {"capture"},
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},

@@ -51,12 +51,13 @@ type PacketStats struct {
 
 // LateStats describes elements that came late: time went back by more than the window, to
 // before what the filter had forgotten. The filter kept them, whether they are copies or
-// not.
+// not. Filters that forget by the latest time count elements that are less late, too.
 type LateStats struct {
 	Elements uint64        // 0 without any; then the others are 0 too
 	First    uint64        // the number of the first of them, from 1
 	By       time.Duration // how far it lay behind the elements before it, about
-	// SuggestedMemory is how many bytes would have been enough to forget nothing.
+	// SuggestedMemory is how many bytes would have been enough to forget nothing. It is 0
+	// where memory does not help.
 	SuggestedMemory int
 }
 

@@ -98,6 +98,9 @@ func (w *walk) etherType() step {
 		}
 		w.o += 2
 	}
+	if isVLAN(w.typ) {
+		w.noteUnread(LayerVLAN)
+	}
 	return stop
 }
 

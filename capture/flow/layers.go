@@ -54,7 +54,8 @@ const (
 	LayerGENEVE
 	LayerGTPU
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
-	// followed: it was cut short, is in a fragment, or carries what is not known here.
+	// followed: it was cut short, is in a fragment, carries what is not known here, or is one
+	// too many.
 	LayerUnread
 	layerKinds int = iota + 1
 )
@@ -159,15 +160,8 @@ func (h *Header) announces() LayerKind {
 		return LayerIPinIP
 	case protoGRE:
 		return LayerGRE
-	}
-	switch {
-	case h.Proto != protoUDP:
-	case h.DstPort == portVXLAN, h.DstPort == portVXLANOld, h.DstPort == portVXLANGPE:
-		return LayerVXLAN
-	case h.DstPort == portGENEVE:
-		return LayerGENEVE
-	case h.DstPort == portGTPU:
-		return LayerGTPU
+	case protoUDP:
+		return tunnelOfPort(h.DstPort)
 	}
 	return 0
 }

@@ -17,6 +17,22 @@ const (
 	udpHeaderSize = 8
 )
 
+// IsTunnelPort reports whether UDP packets to a port are taken for those of a tunnel.
+func IsTunnelPort(port uint16) bool { return tunnelOfPort(port) != 0 }
+
+// tunnelOfPort returns the tunnel that a UDP port stands for, or 0.
+func tunnelOfPort(port uint16) LayerKind {
+	switch port {
+	case portVXLAN, portVXLANOld, portVXLANGPE:
+		return LayerVXLAN
+	case portGENEVE:
+		return LayerGENEVE
+	case portGTPU:
+		return LayerGTPU
+	}
+	return 0
+}
+
 // mayTunnel marks the protocols that can carry other packets.
 var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
 

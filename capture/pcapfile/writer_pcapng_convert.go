@@ -25,7 +25,7 @@ const (
 func (w *sectionWriter) blockLen(f *capture.Frame, record []byte, big, timed bool) uint32 {
 	kind, n := encoding.Uint32(record, big), encoding.MinPacketLen+pad4(f.CapLen)
 	switch {
-	case kind == capture.BlockSimplePacket && w.targets[f.Interface].id != 0:
+	case kind == capture.BlockSimplePacket && w.isTimed(f.Interface):
 		return n + 4 + pad4(uint32(len(timeComment(timed)))) + 4
 	case kind != capture.BlockPacket:
 		return f.RecordLen
@@ -38,6 +38,12 @@ func (w *sectionWriter) blockLen(f *capture.Frame, record []byte, big, timed boo
 		}
 	}
 	return f.RecordLen + added
+}
+
+// isTimed reports whether simple packet blocks of an interface become enhanced ones: it is
+// not number 0, as no derived interface is.
+func (w *sectionWriter) isTimed(at uint32) bool {
+	return int(at) >= len(w.targets) || !w.targets[at].known || w.targets[at].id != 0
 }
 
 // timeComment returns the comment for a packet that had no time.

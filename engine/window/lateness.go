@@ -39,9 +39,29 @@ type lateness struct {
 	reached   int64  // the greatest of all parts' least times, or NoTick
 	forgotten int64  // up to this time, or NoTick for nothing
 
+	lateElements
+}
+
+// lateElements counts those that come late.
+type lateElements struct {
 	late  uint64
 	first uint64 // the number of the first late element, from 1
-	by    uint64 // how far it lay behind reached, in ticks
+	by    uint64 // how far it lay behind those before it, in ticks
+}
+
+// add counts the element with a number. Numbers need not rise.
+func (l *lateElements) add(number, by uint64) {
+	if l.late == 0 || number < l.first {
+		l.first, l.by = number, by
+	}
+	l.late++
+}
+
+// stats describes the late elements, for ticks of so many nanoseconds.
+func (l *lateElements) stats(tick uint64) engine.LateStats {
+	return engine.LateStats{
+		Elements: l.late, First: l.first, By: time.Duration(min(l.by, math.MaxInt64/tick) * tick),
+	}
 }
 
 func newLateness(window int64, lines int) lateness {
@@ -99,10 +119,7 @@ func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 		if tick >= before || tick == layout.NoTick || kept>>i&1 == 0 {
 			continue
 		}
-		if l.late == 0 {
-			l.first, l.by = position+uint64(i)+1, uint64(max(l.reached, l.forgotten))-uint64(tick)
-		}
-		l.late++
+		l.add(position+uint64(i)+1, uint64(max(l.reached, l.forgotten))-uint64(tick))
 	}
 }
 
@@ -114,11 +131,9 @@ func (l *lateness) passed(t int64) bool {
 // stats describes the late elements, for ticks of so many nanoseconds. It suggests so
 // many bytes for each kept element.
 func (l *lateness) stats(tick uint64, element int) engine.LateStats {
-	if l.late == 0 {
-		return engine.LateStats{}
+	s := l.lateElements.stats(tick)
+	if l.late > 0 {
+		s.SuggestedMemory = int(min(l.total, uint64(math.MaxInt/element))) * element
 	}
-	return engine.LateStats{
-		Elements: l.late, First: l.first, By: time.Duration(min(l.by, math.MaxInt64/tick) * tick),
-		SuggestedMemory: int(min(l.total, uint64(math.MaxInt/element))) * element,
-	}
+	return s
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -13,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -48,9 +46,6 @@ var ErrTimers = errors.New("parameter of timers out of range")
 const (
 	defaultTimers    = 8 // of an element
 	defaultTimerBits = 8
-	// timerVotes is how many elements in a row must come from more than a window ago
-	// before the clock goes back to them.
-	timerVotes = 32
 	// timerBatch is how many elements go to the kernel at a time: they stay in the
 	// first-level cache.
 	timerBatch = 1024
@@ -64,11 +59,18 @@ const (
 // way; Timers is for comparison.
 //
 // Time is cut into ticks, 126 to a window with timers of 8 bits. A copy is found up to a
-// window after the element that it copies, and at most a tick later than that. An element
-// that is late by less than a window counts as if it came now. One that is late by more
-// is no copy and is not remembered. After 32 of these in a row the clock has gone back,
-// and the filter starts again. In a window of time, an element without a time is never a
-// copy.
+// window after the element that it copies, and at most a tick later than that. In a
+// window of time, an element without a time is never a copy.
+//
+// An element that is late by up to a window and a tick counts as if it came now. Others
+// that lie further from the latest time, before or after it, are quarantined until a
+// calendar.Clock believes them. They are compared with each other only. So a pause loses
+// no copies, and a false time empties nothing. A clock that was set forward keeps the
+// filter, in which all has run down. One that was set back empties it. In both cases the
+// filter then remembers the elements that were quarantined.
+//
+// Timers that ran down cannot be looked up for late elements. PacketStats counts the
+// elements that may be copies of what was forgotten so.
 //
 // Timers implements engine.PacketFilter.
 type Timers struct {
@@ -81,20 +83,11 @@ type Timers struct {
 	window        uint64 // in ticks, the present one included
 	sweepInterval uint64 // ticks between two sweeps
 
+	clock calendar.Clock // of windows of time
 	timersClock
 
 	batch   timedBatch
 	copying *snapshot.LineCopy // of the arena
-}
-
-// timersClock is where a filter is in its stream.
-type timersClock struct {
-	position uint64 // of the next element
-	started  bool
-	now      uint64 // the latest tick
-	swept    uint64 // the tick of the last sweep
-	votes    uint64 // elements in a row that came from more than a window ago
-	peak     uint64 // timers that ran, the most at a sweep
 }
 
 // timedBatch is elements for the kernel, and where their verdicts belong.
@@ -104,6 +97,7 @@ type timedBatch struct {
 	ticks   [timerBatch]uint64
 	at      [timerBatch]int
 	seen    [timerBatch / 64]uint64
+	late    []lateTimer
 }
 
 // NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow,
@@ -120,6 +114,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of them is 0
 	tick := (size-1)/(most-1) + 1
 	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
+	f.startClock(tick)
 	params := line.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
 	if f.rule, err = line.NewTimerRule(params); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
@@ -174,51 +169,34 @@ func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	bitset.Clear(seen, len(d))
 	f.copying.Keep(d)
-	for i := range d {
-		tick, ok := f.clock(seen, times[i])
-		if !ok {
-			continue
-		}
-		b := &f.batch
-		b.digests[b.n], b.ticks[b.n], b.at[b.n] = d[i], tick, i
-		if b.n++; b.n == timerBatch {
-			f.flush(seen)
+	for i := 0; i < len(d); {
+		n := f.leading(times[i:len(d)], i)
+		f.enqueue(seen, d[i:i+n], i)
+		if i += n; n == 0 {
+			f.observe(seen, &d[i], times[i], i)
+			i++
 		}
 	}
 	f.flush(seen)
+	f.position += uint64(len(d))
 }
 
-// clock advances to the tick of the next element, or returns false for one that is let
-// through.
-func (f *Timers) clock(seen []uint64, time int64) (tick uint64, ok bool) {
-	if f.config.Window.Packets > 0 {
-		tick = f.tick.divide(f.position)
-		f.position++
-	} else {
-		tick = f.tick.divide(uint64(time) ^ 1<<63)
-		if time == calendar.NoTime {
-			return 0, false
-		}
-	}
+// goTo makes tick the latest one, if it is later.
+func (f *Timers) goTo(seen []uint64, tick uint64) {
 	switch {
 	case !f.started:
-		f.started, f.now, f.swept = true, tick, tick
-	case tick+f.window <= f.now:
-		if f.votes++; f.votes < timerVotes {
-			return 0, false
-		}
-		f.flush(seen)
-		f.sweep(f.now)
-		f.sweep(f.now + f.window) // no timer runs that long
-		f.now, f.swept = tick, tick
+		f.startAt(tick)
 	case tick > f.now:
 		f.advance(seen, tick)
 	}
-	f.votes = 0
-	return f.now, true
 }
 
-// advance moves the clock forward, and sweeps as often as the kernel demands.
+// startAt makes tick the latest one. The filter must be empty.
+func (f *Timers) startAt(tick uint64) {
+	f.started, f.began, f.now, f.swept = true, tick, tick, tick
+}
+
+// advance moves on to a later tick, and sweeps as often as the kernel demands.
 func (f *Timers) advance(seen []uint64, tick uint64) {
 	if tick-f.swept > f.sweepInterval {
 		f.flush(seen)
@@ -226,8 +204,8 @@ func (f *Timers) advance(seen []uint64, tick uint64) {
 	for tick-f.swept > f.sweepInterval {
 		f.swept += f.sweepInterval
 		f.sweep(f.swept)
-		if f.counts.NonZero == 0 {
-			f.swept = tick
+		if f.counts.NonZero == 0 || f.swept > f.now && f.swept-f.now >= f.window {
+			f.swept = tick // no timer runs any more
 		}
 	}
 	f.now = tick
@@ -244,6 +222,28 @@ func (f *Timers) sweep(tick uint64) {
 	f.peak = max(f.peak, f.counts.NonZero)
 }
 
+// empty clears all timers.
+func (f *Timers) empty() {
+	f.sweep(f.now) // counts those that ran
+	if f.counts.NonZero > 0 {
+		clear(f.arena.Lines())
+		f.counts.NonZero = 0
+	}
+}
+
+// enqueue appends elements to the batch, whose ticks are there. Their verdicts belong to
+// places at and up of seen.
+func (f *Timers) enqueue(seen []uint64, d []digest.Digest, at int) {
+	b := &f.batch
+	n := copy(b.digests[b.n:], d)
+	for i := range b.at[b.n:][:n] {
+		b.at[b.n+i] = at + i
+	}
+	if b.n += n; b.n == timerBatch {
+		f.flush(seen)
+	}
+}
+
 // flush hands the elements of the batch to the kernel.
 func (f *Timers) flush(seen []uint64) {
 	b := &f.batch
@@ -251,6 +251,7 @@ func (f *Timers) flush(seen []uint64) {
 	for i, at := range b.at[:b.n] {
 		seen[at/64] |= b.seen[i/64] >> (i % 64) & 1 << (at % 64)
 	}
+	f.countLate()
 	b.n = 0
 }
 
@@ -269,6 +270,7 @@ func (f *Timers) Stats() engine.PacketStats {
 		MemoryBytes:  f.bytes,
 		Fill:         float64(f.counts.NonZero) / timers,
 		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
+		Late:         f.late.stats(1),
 	}
 }
 
@@ -280,70 +282,3 @@ func (f *Timers) Populate(ctx context.Context) error { return mem.Populate(ctx, 
 
 // Close implements engine.PacketFilter.
 func (f *Timers) Close() error { return f.arena.Close() }
-
-// timersState is what is saved of a filter beside its lines.
-type timersState struct {
-	config TimersConfig
-	lines  uint64
-	timersClock
-	counts line.TimerCounts
-}
-
-func (s *timersState) fields() snapshot.Fields {
-	c := &s.config
-	return snapshot.Fields{
-		&c.Window.Duration, &c.Window.Packets, &s.lines, &c.K, &c.TimerBits, &c.Equal, &c.Refresh,
-		&s.position, &s.started, &s.now, &s.swept, &s.votes, &s.peak, &s.counts.NonZero, &s.counts.Missed,
-	}
-}
-
-// Snapshot writes all that the filter remembers, for RestoreTimers. Arguments and errors
-// are those of Timed.Snapshot.
-func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error {
-	mem.CheckOpen("window: Timers.Snapshot", f.arena)
-	lines := len(f.arena.Lines())
-	state := timersState{f.config, uint64(lines), f.timersClock, f.counts}
-	out := snapshot.NewWriter(w, snapshot.Timers, secret, label, state.fields())
-	f.copying = out.Lines(f.arena, 0, lines)
-	return out.End()
-}
-
-// RestoreTimers reads the filter that Timers.Snapshot wrote, and nothing behind it.
-// Errors are those of RestoreTimed.
-func RestoreTimers(r io.Reader, c snapshot.RestoreConfig) (*Timers, error) {
-	var s timersState
-	in, err := snapshot.NewReader(r, snapshot.Timers, c, s.fields())
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.filter(c)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
-}
-
-// filter makes the filter that was saved, with empty lines.
-func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {
-	if err := c.Allow(s.lines); err != nil {
-		return nil, err
-	}
-	config := s.config
-	config.Memory = int(s.lines) * layout.LineSize
-	if s.lines == 0 || config.K == 0 || config.TimerBits == 0 || config.Equal == 0 {
-		return nil, fmt.Errorf("%w: %d lines, %d timers of %d bits", snapshot.ErrInvalid, s.lines, config.K, config.TimerBits)
-	}
-	if err := config.Check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
-	}
-	f, err := NewTimers(config)
-	if err != nil {
-		return nil, err
-	}
-	f.timersClock, f.counts = s.timersClock, s.counts
-	if timers := f.timers(); f.swept > f.now || f.now-f.swept > f.sweepInterval || f.votes >= timerVotes || f.peak > timers || f.counts.NonZero > timers {
-		f.Close()
-		return nil, snapshot.ErrInconsistent
-	}
-	return f, nil
-}

@@ -91,41 +91,6 @@ func TestTimersWindow(t *testing.T) {
 	}
 }
 
-// TestTimersClocks has packets come late, and clocks go back.
-func TestTimersClocks(t *testing.T) {
-	const ms = int64(time.Millisecond)
-	f := newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
-	s, want := &check.Packets{}, []bool{}
-	add := func(id uint64, at int64, isCopy bool) {
-		s.Add(digest.Digest{id * 0x9e3779b97f4a7c15, id << 62}, at, 0)
-		want = append(want, isCopy)
-	}
-	add(1, calendar.NoTime, false)
-	add(1, calendar.NoTime, false)
-	add(1, 100*ms, false)
-	add(1, 100*ms-ms/2, true) // late, within the window
-	add(2, 99*ms-ms/2, false) // late by more
-	add(2, 99*ms-ms/2, false)
-	add(2, 100*ms, false)
-	add(2, 100*ms, true)
-	for i := range uint64(timerVotes - 1) {
-		add(3, int64(i), false)
-	}
-	add(3, 50, false) // the clock goes back
-	add(3, 60, true)
-	add(1, 100*ms, false) // and forward again
-	add(3, 100*ms, false)
-	for _, batch := range []int{1, 7, len(want)} {
-		f := f
-		if batch > 1 {
-			f = newTimers(t, TimersConfig{Window: mustWindow(t, "1ms"), Memory: 1 << 16})
-		}
-		if got := s.Verdicts(f, batch); !slices.Equal(got, want) {
-			t.Errorf("batches of %d: %v, want %v", batch, got, want)
-		}
-	}
-}
-
 // TestTimersBatches cuts a stream into calls, and restarts the filter between them.
 func TestTimersBatches(t *testing.T) {
 	for _, c := range []TimersConfig{
@@ -232,4 +197,27 @@ func FuzzRestoreTimers(f *testing.F) {
 	}, smallTimers(f))
 }
 
-func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "989deab75812cc7a") }
+func TestTimersState(t *testing.T) { check.State(t, "in order", smallTimers(t), "0d6a5ea80dc68073") }
+
+// BenchmarkTimers has windows that hold what is repeated: the last 16,384 elements.
+func BenchmarkTimers(b *testing.B) {
+	check.BenchSizes(b, func(b *testing.B, memory int) {
+		for _, text := range []string{"1ms", "1s"} {
+			b.Run("window="+text, func(b *testing.B) {
+				w := mustWindow(b, text)
+				f := newTimers(b, TimersConfig{Window: w, Memory: memory})
+				interval := w.Duration.Nanoseconds() / 16384
+				s, now := check.NewBenchStream(), int64(1_700_000_000_000_000_000)
+				times, seen := make([]int64, check.BenchBatch), make([]uint64, check.BenchBatch/64)
+				next := func() {
+					s.Next(128)
+					for i := range times {
+						now += interval
+						times[i] = now
+					}
+				}
+				check.Measure(b, check.BenchBatch, next, func() { f.TestAndSet(seen, s.Batch, times, nil) })
+			})
+		}
+	})
+}

@@ -65,6 +65,7 @@ const (
 	OptRxSpeed  = 17
 
 	OptFlags     = 2 // packets
+	OptHash      = 3
 	OptDropCount = 4
 	OptPacketID  = 5
 	OptQueue     = 6

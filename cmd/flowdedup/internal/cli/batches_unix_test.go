@@ -184,6 +184,7 @@ var cutCommands = []string{
 	"dedup --json --window none --method exact --across --duplicates OUT2.pcapng",
 	"dedup --json --window none --memory 64KiB -w OUT1.pcapng",
 	"dedup --json --window n:1000 -w OUT1.pcapng --rotate-every 20m",
+	"dedup --json --window 50ms --strip vlan,tunnel -w OUT1.pcapng --duplicates OUT2.pcapng",
 	"dedup --json --window 50ms --only udp --within vlan,interface -w OUT1.pcapng --duplicates OUT2.pcapng",
 	"dedup --json --window n:1000 --filter ip --only tcp --protect udp --across -w OUT1.pcapng",
 	"dedup --json --window none --only tcp --protect ip6 --prefer arp --duplicates OUT2.pcapng",

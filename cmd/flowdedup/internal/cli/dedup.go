@@ -157,6 +157,7 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	bar.close()
 	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
+	warnSplit(e, &summary.Conversations, f.output != "")
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
@@ -180,6 +181,9 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
+		if s.Method == dedup.MethodTimers { // whatever its memory
+			aboutTime = append(aboutTime, "use --method timed")
+		}
 		e.warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
@@ -191,13 +195,42 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 	}
 }
 
+// muchSplit is the share of sampled conversations that may be kept in parts without a
+// warning. Few are on any network: hosts move, and ports are used again.
+const muchSplit = 0.01
+
+// warnSplit says what to do where packets were written for an analyser that would see one
+// side of each conversation. Tags alone have that effect: interfaces are not seen in what
+// is written.
+func warnSplit(e *env, n *dedup.Conversations, written bool) {
+	if !written || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
+		return
+	}
+	tags := n.Tags()
+	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s: analysers that track flows by %[3]s see one side of each; "+
+		"%sturn that off there (Suricata: vlan.use-for-tracking: false; Zeek: do not load policy/frameworks/conn_key/vlan_fivetuple; Arkime: sessionIdTracking=none)",
+		n.Tagged, n.Sampled, tags, adviceOr(n.Advice)))
+}
+
+// adviceOr joins flags to use, with what else can be done to follow.
+func adviceOr(flags []string) string {
+	if len(flags) == 0 {
+		return ""
+	}
+	return "use " + strings.Join(flags, " or ") + ", or "
+}
+
 // lateWarning says how far time went back, and what the user can do.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
 	}
+	precision := time.Millisecond
+	if l.By < precision {
+		precision = time.Microsecond
+	}
 	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
-		l.By.Round(time.Millisecond), l.First, l.Elements)
+		l.By.Round(precision), l.First, l.Elements)
 	if len(advice) > 0 {
 		text += ": " + strings.Join(advice, ", or ")
 	}

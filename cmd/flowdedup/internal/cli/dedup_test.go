@@ -251,6 +251,35 @@ func TestMethodParams(t *testing.T) {
 	}
 }
 
+// TestTimersWarn reads captures whose interfaces come in blocks, and one in order. What
+// timers miss of the former is counted, and the warning says what finds it.
+func TestTimersWarn(t *testing.T) {
+	for _, c := range []struct {
+		name, window string
+		late         bool
+	}{
+		{"router-vlan.pcapng", "1ms", true}, {"router-vlan.pcapng", "10ms", true}, {"router-vlan.pcapng", "100ms", true},
+		{"router-vlan.pcapng", "1h", false}, {"router-in.pcap", "1ms", false}, {"loopback-twice.pcap", "1ms", false},
+	} {
+		want := runDedup(t, exitDone, "--window", c.window, bundled(c.name))
+		var got struct {
+			Duplicates uint64
+			Late       uint64 `json:"late_forgotten"`
+		}
+		out, errs, _ := run("dedup", "--json", "--method", "timers", "--window", c.window, bundled(c.name))
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if missed := want.Duplicates - got.Duplicates; got.Duplicates > want.Duplicates || missed > got.Late || (got.Late > 0) != c.late {
+			t.Errorf("%s within %s: %d of %d copies, %d late", c.name, c.window, got.Duplicates, want.Duplicates, got.Late)
+		}
+		warned := strings.Contains(errs, "time goes back by about") && strings.Contains(errs, "or use --method timed")
+		if warned != c.late || strings.Contains(errs, "--memory") {
+			t.Errorf("%s within %s: %q", c.name, c.window, errs)
+		}
+	}
+}
+
 func TestMethodParamsRefused(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--method sbf --window none --param Max=4", "Max is 4, must be 1, 3, 7 or 15"},

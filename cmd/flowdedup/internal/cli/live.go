@@ -198,6 +198,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	if summary.Method != "" {
 		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
+		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
@@ -249,7 +250,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 		}
 	}
 	if n := s.Forward; n != nil {
-		if lost := n.Truncated + n.TooLong + n.Refused + n.Lost; lost > 0 {
+		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -30,7 +31,8 @@ type Detector struct {
 	tunnels flow.TunnelSample
 	hold    *dedup.Hold // nil if no packet waits
 	// swapped, if not nil, is told that a packet is kept in the place of another.
-	swapped func(b *capture.Batch, out, in *capture.Frame)
+	swapped       func(b *capture.Batch, out, in *capture.Frame)
+	conversations *split.Counter
 }
 
 // New makes the filter that cfg asks for. inputBytes helps to choose its size; 0 is
@@ -42,20 +44,21 @@ func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDetector(cfg, filter, nil)
+	return newDetector(cfg, filter, &SavedStats{})
 }
 
-// newDetector makes a detector around a filter that may remember packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) (*Detector, error) {
+// newDetector makes a detector around a filter that may remember packets of the points of
+// an earlier run.
+func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*Detector, error) {
 	cfg.prepareFilter(filter)
 	if cfg.conditions == nil {
 		cfg.conditions = newConditions(cfg, nil)
 	}
 	copies := dedup.NewWith(dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(saved.Points),
 		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
-	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
+	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats(), conversations: newConversations(cfg, saved)}
 	var err error
 	if d.hold, err = d.newHold(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -110,6 +113,8 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
 	s.SharedPoints = d.copies.Points().Shared()
+	s.Conversations = d.Conversations()
+	s.SplitConversations, s.SampledConversations = s.Conversations.Split, s.Conversations.Sampled
 	d.cfg.conditions.summarize(&s, d.stats.unjudged, d.stats.protected)
 	if d.hold != nil {
 		held := d.hold.Stats()
@@ -216,7 +221,8 @@ type SavedStats struct {
 	ByProtocol                          []uint64
 	Unjudged, Protected                 uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
-	Points []flow.CapturePoint
+	Points        []flow.CapturePoint
+	Conversations split.Counts
 }
 
 // label identifies the elements of the filter in its snapshot.
@@ -242,7 +248,7 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
-		Unjudged: d.stats.unjudged, Protected: d.stats.protected,
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -256,7 +262,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
-	d, err := newDetector(cfg, filter, saved.Points)
+	d, err := newDetector(cfg, filter, saved)
 	if err != nil {
 		return nil, err
 	}

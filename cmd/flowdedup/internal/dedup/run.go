@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -41,6 +42,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s := r.detector.Summary(time.Since(begin))
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
+	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
 	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
@@ -97,11 +99,15 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := detector.prepare(ctx, in.Size()); err != nil {
 		return nil, errors.Join(err, detector.Close())
 	}
+	headers, err := strip.ParseHeaders(cfg.Choice.Strip)
+	if err != nil {
+		return nil, errors.Join(err, detector.Close())
+	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 	})
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
@@ -146,7 +152,13 @@ func (t *task) Apply(b *capture.Batch) error {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.outputs.Write) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
 
 // Finish writes the packets that wait.
-func (t *task) Finish() error { return t.run.detector.Finish(t.run.outputs.Write) }
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+
+// write takes batches whose verdicts are final.
+func (r *runner) write(b *capture.Batch, drop []uint64) error {
+	r.detector.Kept(b, drop)
+	return r.outputs.Write(b, drop)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -47,6 +48,14 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
+	// SplitConversations counts, among SampledConversations, those whose kept packets came
+	// from more than one VLAN, tunnel or interface: see split.Counts.
+	SplitConversations   uint64 `json:"split_conversations"`
+	SampledConversations uint64 `json:"sampled_conversations"`
+	// Stripped counts written packets that lost headers, Unstripped those that still have
+	// one that --strip was to take off. Both are nil without it.
+	Stripped   *uint64 `json:"stripped,omitempty"`
+	Unstripped *uint64 `json:"unstripped,omitempty"`
 	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
 	// packets that no longer could for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
@@ -70,10 +79,19 @@ type Summary struct {
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Conversations details SplitConversations.
+	Conversations Conversations `json:"-"`
 	// Held says what waits for better copies; nil if no packet does.
 	Held *dedup.HoldStats `json:"-"`
 	// Unmatched are the conditions that no packet matched, with their flags.
 	Unmatched []string `json:"-"`
+}
+
+// SetStripped adds what outputs took off packets.
+func (s *Summary) SetStripped(outputs *sink.Set) {
+	if n := outputs.Stripped(); n != nil {
+		s.Stripped, s.Unstripped = &n.Stripped, &n.Left
+	}
 }
 
 // runStats keeps the running counts of a Summary.

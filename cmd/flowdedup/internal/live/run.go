@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -87,8 +88,12 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
+	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
+	if err != nil {
+		return r, err
+	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
@@ -303,10 +308,16 @@ func (t *task) Apply(b *capture.Batch) error {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.outputs.Write) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
 
 // Finish writes the packets that wait.
-func (t *task) Finish() error { return t.run.detector.Finish(t.run.outputs.Write) }
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+
+// write takes batches whose verdicts are final.
+func (r *runner) write(b *capture.Batch, drop []uint64) error {
+	r.detector.Kept(b, drop)
+	return r.outputs.Write(b, drop)
+}
 
 // stoppable is a capture.Source that can be stopped.
 type stoppable interface {

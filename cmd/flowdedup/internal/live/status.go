@@ -24,6 +24,7 @@ type Status struct {
 	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
+	Conversations        dedup.Conversations
 
 	Filter   Filter
 	Held     *copies.HoldStats // nil if no packet waits for better copies
@@ -114,6 +115,7 @@ func (r *runner) summary() Summary {
 		Diffs:      r.diffs.Counts,
 		Forward:    r.outputs.Forwarded(),
 	}
+	s.SetStripped(r.outputs)
 	if r.counter != nil {
 		s.Late = r.counter.Late()
 	}
@@ -129,7 +131,7 @@ func (r *runner) status(now time.Time) Status {
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
 		Unjudged: sum.Unjudged, Protected: sum.Protected,
-		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
+		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,

@@ -47,6 +47,10 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
+	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Split) })},
 }
 
 // optionalValue gives a value unless it is nil.
@@ -218,6 +222,9 @@ var outputMetrics = []metric{
 				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
+				if f.NotEthernet > 0 {
+					give(float64(f.NotEthernet), f.Interface, "not_ethernet")
+				}
 				give(float64(f.Lost), f.Interface, "lost")
 			}
 		}},

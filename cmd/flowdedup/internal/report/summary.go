@@ -58,10 +58,16 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.HeldBytes != nil {
 		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
+	if s.Stripped != nil {
+		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if n := s.Conversations.String(); n != "" {
+		fmt.Fprintf(&t, "  split       %s\n", n)
 	}
 	if s.Files != nil {
 		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
@@ -181,7 +187,8 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
