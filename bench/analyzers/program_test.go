@@ -64,3 +64,13 @@ func ask(t *testing.T, answer any, args ...string) {
 		t.Fatalf("%v in %s", err, out)
 	}
 }
+
+// absolute returns a path that holds in every folder.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
