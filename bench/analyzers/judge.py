@@ -93,6 +93,14 @@ class Truth:
         homes = self.homes()
         return sum(self.conversation(n) is not None and self.point(n) != homes[self.conversation(n)] for n in numbers)
 
+    def torn(self, numbers):
+        """Returns how many datagrams have fragments among these records from several points."""
+        points = defaultdict(set)
+        for number in numbers:
+            points[self.seen[number].datagram].add(self.point(number))
+        points.pop((), None)
+        return sum(len(of) > 1 for of in points.values())
+
 
 def kept(truth, path, read, strip):
     """Looks each kept packet up among the records that were read."""
@@ -120,7 +128,7 @@ def kept(truth, path, read, strip):
     return {"packets": len(found) + unknown, "unknown": unknown, "backwards": backwards,
             "missing": sum(count == 0 for count in counts.values()),
             "twice": sum(count > 1 for count in counts.values()),
-            "away": truth.away(found)}
+            "away": truth.away(found), "torn": truth.torn(found)}
 
 
 def thin(truth, path, every):

@@ -41,6 +41,7 @@ type keptPackets struct {
 	Twice     int `json:"twice"`
 	Backwards int `json:"backwards"` // records that are older than one before
 	Away      int `json:"away"`      // records that are not from the home of their conversation
+	Torn      int `json:"torn"`      // datagrams whose fragments are from several points
 }
 
 // scene is a capture in which the first copies of the two directions of a conversation
@@ -152,7 +153,7 @@ func TestKeep(t *testing.T) {
 				t.Errorf("--strip %s: %+v, want %+v", s.strip, got, want)
 			}
 			stripped := s.kept(t, alike, "--strip", s.strip)
-			if stripped.Away = 0; stripped != (keptPackets{Packets: n}) {
+			if stripped.Away, stripped.Torn = 0, 0; stripped != (keptPackets{Packets: n}) {
 				t.Errorf("--strip %s: %+v, want %d packets", s.strip, stripped, n)
 			}
 		})
@@ -177,6 +178,39 @@ func TestKeepLossy(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 		})
+	}
+}
+
+// TestKeepAll keeps as many packets of all captures as without these flags, also where
+// copies are too far away in the file to choose between them.
+func TestKeepAll(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(capturesDir, "*.truth.json"))
+	if err != nil || len(names) < 10 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		truth := readTruth(t, strings.TrimSuffix(filepath.Base(name), ".truth.json"))
+		args := []string{"dedup", "--json", "--identity", truth.Identity, "-w", filepath.Join(t.TempDir(), "kept.pcapng")}
+		if truth.Ignore != nil {
+			args = append(args, "--ignore", strings.Join(truth.Ignore, ","))
+		}
+		if truth.Across {
+			args = append(args, "--across")
+		}
+		for _, file := range truth.Files {
+			args = append(args, filepath.Join(capturesDir, file))
+		}
+		for _, flags := range [][]string{{"--keep", "first"}, {"--keep", "flow"}, {"--keep", "flow", "--strip", "vlan,mpls,pppoe,tunnel"}, {"--keep", "flow", "--hold", "1s"}} {
+			var summary struct {
+				Kept int `json:"packets_out"`
+			}
+			if err := json.Unmarshal(command(t, flowdedup, append(args, flags...)...), &summary); err != nil {
+				t.Fatal(err)
+			}
+			if want := truth.Packets - truth.Duplicates; summary.Kept != want {
+				t.Errorf("%s %s: %d packets are kept, want %d", filepath.Base(name), strings.Join(flags, " "), summary.Kept, want)
+			}
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ class Sighting(NamedTuple):
     protocol: int = 0
     source: tuple = ()
     target: tuple = ()
+    datagram: tuple = ()  # of a fragment, by the reader of this file: which one it is a part of
 
 
 def records(path):
@@ -126,7 +127,10 @@ def carried(datagram):
 
 
 def with_ends(seen, datagram):
-    ports = datagram and captures.ports(datagram)
+    if not datagram:
+        return seen
+    seen = seen._replace(datagram=whole(datagram))
+    ports = captures.ports(datagram)
     if not ports:
         return seen
     family = datagram[0] >> 4
@@ -134,6 +138,14 @@ def with_ends(seen, datagram):
     addresses = [datagram[begin + i * size:][:size] for i in range(2)]
     return seen._replace(family=family, protocol=ports[0], source=(text(addresses[0]), ports[1]),
                          target=(text(addresses[1]), ports[2]))
+
+
+def whole(datagram):
+    """Returns what all fragments of a datagram have in common, () if this is none."""
+    if datagram[0] >> 4 == 4:
+        part, = struct.unpack_from(">H", datagram, 6)
+        return (datagram[12:20], datagram[9], datagram[4:6]) if part & 0x3FFF else ()
+    return (datagram[8:40], datagram[44:48]) if datagram[6] == 44 else ()
 
 
 def text(address):
