@@ -157,7 +157,7 @@ func TestWireshark(t *testing.T) {
 			}
 		}
 		if len(kept) != 1 || len(named) > 1 || len(named) == 1 && !named[kept[0]] {
-			t.Errorf("of the packets from %d on %v have no mark, and the others name %v", packet[0]+1, kept, named)
+			t.Fatalf("of the packets from %d on %v have no mark, and the others name %v", packet[0]+1, kept, named)
 		}
 	}
 	kept := captureOf(t, k.path("kept.pcapng"))
