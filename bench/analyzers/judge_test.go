@@ -218,6 +218,42 @@ func TestKeepAll(t *testing.T) {
 	}
 }
 
+// TestWithin keeps each packet once for each VLAN or VNI, so that the analyzer has all the
+// flows that were captured.
+func TestWithin(t *testing.T) {
+	for _, s := range scenes {
+		output, split := s.dedup(t, s.capture(), "--keep", "first", "--within", s.key)
+		before, after := s.flows(t, s.capture(), s.key), s.flows(t, output, s.key)
+		if after.Packets >= before.Packets && s.key == "vlan" {
+			t.Errorf("%s: %d packets are left of %d", s.name, after.Packets, before.Packets)
+		}
+		if after.Packets = before.Packets; after != before {
+			t.Errorf("%s: %+v, want %+v; %d are split", s.name, after, before, split)
+		}
+		if kept := s.kept(t, output); kept.Missing != 0 || kept.Unknown != 0 || kept.Twice == 0 {
+			t.Errorf("%s: %+v", s.name, kept)
+		}
+	}
+}
+
+// TestPrefer takes all packets from VLAN 20, where none of the conversations began.
+func TestPrefer(t *testing.T) {
+	s := scenes[0]
+	truth, ported := readTruth(t, s.name), 0
+	for _, c := range truth.Conversations {
+		ported += c.Packets
+	}
+	output, _ := s.dedup(t, s.capture(), "--prefer", "vlan 20")
+	want := s.flows(t, s.capture(), "")
+	want.Packets = truth.Packets - truth.Duplicates
+	if got := s.flows(t, output, s.key); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := s.kept(t, output); got != (keptPackets{Packets: want.Packets, Away: ported}) {
+		t.Errorf("%+v, want %d packets, %d of them away from home", got, want.Packets, ported)
+	}
+}
+
 // TestStripNames finds the VNI of what came out of a tunnel in the names of interfaces.
 func TestStripNames(t *testing.T) {
 	need(t, "tshark")
