@@ -268,6 +268,11 @@ func TestClouds(t *testing.T) {
 		if got := s.flows(t, k.path(name), s.key); got != whole {
 			t.Errorf("%s: %+v, want %+v", name, got, whole)
 		}
+		if _, err := exec.LookPath("tcpdump"); err != nil {
+			t.Log("skipped: libpcap: ", err)
+		} else if n := strings.Count(k.cook("tcpdump -n -t -r "+name+" 2>/dev/null"), "\n"); n < whole.Packets {
+			t.Errorf("%s: libpcap reads %d packets of %d", name, n, whole.Packets)
+		}
 	}
 	var summary struct{ Duplicates int }
 	out := k.cook("flowdedup dedup --json --identity inner mirror.pcap 2>/dev/null")
