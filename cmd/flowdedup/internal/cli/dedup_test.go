@@ -21,6 +21,7 @@ import (
 type truth struct {
 	Files      []string
 	Identity   string
+	Ignore     []string
 	WindowNS   int64 `json:"window_ns"`
 	Across     bool
 	Packets    uint64
@@ -65,6 +66,9 @@ func checkTruth(t *testing.T, want *truth, method string) {
 	args := []string{
 		"--method", method, "--identity", want.Identity, "--window", time.Duration(want.WindowNS).String(),
 		"-w", kept, "--duplicates", copies,
+	}
+	if want.Ignore != nil {
+		args = append(args, "--ignore", strings.Join(want.Ignore, ","))
 	}
 	if want.Across {
 		args = append(args, "--across")
