@@ -54,7 +54,7 @@ func (c *Counter) Counts() Counts {
 }
 
 // Add counts the next packets of the stream. A set bit in drop marks a packet that is not
-// kept; without drop all are kept. Of most packets Add reads nothing.
+// kept; a nil drop keeps all. Of most packets Add reads nothing.
 func (c *Counter) Add(b *capture.Batch, drop []uint64) {
 	end := c.seen + uint64(len(b.Frames))
 	for at := c.seen; ; {
