@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -20,7 +22,7 @@ func (c *Config) command(from *sizing.Candidate) *string {
 	}
 	var words []string
 	switch {
-	case c.Element.Packets && (kind == sizing.Sliding || kind == sizing.Count || kind == sizing.Unbounded):
+	case c.Element.Packets && kind != sizing.Landmark: // a window that slides finds all that jumps find
 		words = c.dedup(from)
 	case !c.Element.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
 		words = c.sliding(from)
@@ -36,6 +38,9 @@ func (c *Config) command(from *sizing.Candidate) *string {
 
 func (c *Config) dedup(from *sizing.Candidate) []string {
 	words := []string{"dedup", "--window", c.Window.String()}
+	if c.Refresh {
+		words = append(words, "--refresh")
+	}
 	switch from.Method.Name {
 	case "timed":
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
@@ -48,7 +53,7 @@ func (c *Config) dedup(from *sizing.Candidate) []string {
 	case "exact":
 		return append(words, "--method", "exact")
 	}
-	if !from.InLines {
+	if from.Method.Name != dedup.MethodTimers && !stream.IsMethod(from.Method.Name) {
 		return nil
 	}
 	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
@@ -78,7 +83,8 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 		return words
 	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
 		words = append(words, "--method", "bloom")
-		return append(words, c.bounds(from, c.FPR != 0)...)
+		words = append(words, c.bounds(from, false)...)
+		return append(words, "--fpr", fmt.Sprintf("%.3g", sizing.ScalableBloomFPR(cmp.Or(c.FPR, engine.DefaultFPR))))
 	case from.Method.Name == "lru" && c.key() == sizing.Other && c.Fixed == (sizing.Parameters{}):
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
