@@ -12,30 +12,35 @@ const (
 	leastRoom = 0.05
 )
 
-// newFiniteLoad is the load of a stream of so many elements. Gaps and the share of new
-// elements are those counted in it. A gap can only end at positions that lie further back
-// than it is long, so an endless stream of the same kind has more of the long ones.
-func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
-	endless, sum := make(Gaps, len(gaps)), 0.0
+// endless returns the share of new elements and the gaps of an endless stream of the kind
+// of one of so many elements, in which they were counted. A gap can only end at positions
+// that lie further back than it is long, so an endless stream has more of the long ones,
+// and fewer new elements.
+func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
+	all, sum := make(Gaps, len(gaps)), 0.0
 	low := 0.0
 	for i, b := range gaps {
 		room := math.Max(leastRoom, 1-(low+b.Upto)/2/length)
-		endless[i] = Bin{Upto: b.Upto, Share: (1 - fresh) * b.Share / room}
-		sum += endless[i].Share
+		all[i] = Bin{Upto: b.Upto, Share: (1 - fresh) * b.Share / room}
+		sum += all[i].Share
 		low = b.Upto
 	}
-	scale := 1 / math.Max(sum, 1)
-	repeats := math.Max(leastFresh, sum*scale)
-	for i := range endless {
-		endless[i].Share *= scale / repeats
-	}
 	if sum == 0 {
-		endless = gaps
+		return fresh, gaps
 	}
-	l := newLoad(math.Max(leastFresh, 1-repeats), endless)
+	for i := range all {
+		all[i].Share /= sum
+	}
+	return math.Max(leastFresh, 1-sum), all
+}
+
+// newFiniteLoad is the load of a stream of so many elements.
+func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
+	endlessFresh, endlessGaps := endless(fresh, gaps, length)
+	l := newLoad(endlessFresh, endlessGaps)
 	l.length, l.repeatsAt = length, make([]float64, len(gaps))
 	for i := range gaps {
-		l.repeatsAt[i] = endless[i].Share * repeats
+		l.repeatsAt[i] = endlessGaps[i].Share * (1 - endlessFresh)
 		l.bins[i].share = gaps[i].Share
 	}
 	l.fresh = fresh

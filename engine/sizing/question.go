@@ -83,8 +83,9 @@ type Question struct {
 	// window, and for log-uniform gaps over an unbounded stream (nearly those of the web
 	// crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
-	// Length is the number of elements in the whole of an unbounded stream, over which
-	// rates are means. 0 stands for no end, and the rates of the steady state.
+	// Length is the number of elements of the stream in which Distinct and Gaps were
+	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands for
+	// no end, and the rates of the steady state. Windows are those of a stream that goes on.
 	Length float64
 	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key    Key
@@ -121,6 +122,9 @@ func (q Question) complete() (Question, error) {
 	q.fill()
 	if err := q.check(); err != nil {
 		return q, err
+	}
+	if q.Length > 0 && q.Gaps != nil && q.Kind != Unbounded && q.Kind != Landmark {
+		q.Distinct, q.Gaps = endless(q.Distinct, q.Gaps, q.Length)
 	}
 	if q.Different > 0 {
 		q.fitDifferent()

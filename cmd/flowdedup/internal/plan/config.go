@@ -151,9 +151,7 @@ func (c *Config) question(m *Measurement) (sizing.Question, error) {
 	if m != nil {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
-	}
-	if m != nil && kind == sizing.Unbounded {
-		q.Length = float64(m.Elements)
+		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}
 	switch {
 	case c.Distinct.Share > 0 && (kind == sizing.Unbounded || c.Distinct.Share == 1):

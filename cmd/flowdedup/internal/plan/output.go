@@ -129,7 +129,10 @@ func (c *Candidate) parameterText() string {
 // asked returns the lines that state the request.
 func (r *Result) asked() []string {
 	load := fmt.Sprintf("unbounded stream: repeats up to %s elements back, %s of the elements new", show.Short(r.Elements), show.Rate(r.DistinctShare))
-	if r.Kind != sizing.Unbounded.String() {
+	switch {
+	case r.Kind == sizing.Unbounded.String() && r.Measured != nil:
+		load = fmt.Sprintf("stream of %s elements without a window, %s of them new; rates are means over it", show.Short(r.Elements), show.Rate(r.DistinctShare))
+	case r.Kind != sizing.Unbounded.String():
 		length := " of " + r.Window
 		if r.Window == "none" {
 			length = " over all"
