@@ -318,6 +318,13 @@ func TestAnyQuestion(t *testing.T) {
 		if random.IntN(4) > 0 {
 			q.MemoryBits = int(power(46))
 		}
+		switch random.IntN(3) {
+		case 0:
+			q.Different = q.Elements / power(40)
+		case 1:
+			q.Length = power(60)
+		}
+		q.Refresh = random.IntN(2) == 0
 		a, err := Plan(q)
 		if err != nil {
 			continue

@@ -46,21 +46,28 @@ type explanation struct {
 	Units
 }
 
-// comparable returns the leading candidates of the sort of c.
-func comparable(c *Candidate, all []Candidate) []Candidate {
-	n := 0
-	for n < len(all) && all[n].Meets && all[n].Runs == c.Runs && !all[n].Method.yardstick {
-		n++
+// comparable returns the candidates of the sort of c in their order: those that run here if
+// it does, and without those that are there to be measured unless it is one.
+func comparable(c *Candidate, all []Candidate) []*Candidate {
+	var rivals []*Candidate
+	for i := range all {
+		other := &all[i]
+		if other.Meets && other.Runs == c.Runs && !other.Method.yardstick && (c.Method.measured || !other.Method.measured) {
+			rivals = append(rivals, other)
+		}
 	}
-	return all[:n]
+	return rivals
 }
 
 // merit says why a candidate is better than others of its sort.
-func (e explanation) merit(c *Candidate, rivals []Candidate) string {
+func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 	misses := e.missing(c.FNR)
 	who := "method"
-	if c.Runs {
+	switch {
+	case c.Runs && c.Method.measured:
 		who += " that runs here"
+	case c.Runs:
+		who += " for use that runs here"
 	}
 	switch {
 	case e.Method != "":
@@ -71,11 +78,9 @@ func (e explanation) merit(c *Candidate, rivals []Candidate) string {
 		if c.FNR > 0 {
 			misses += ", which is as good as none"
 		}
-		return misses + ", and " + e.cheaper(c, &rivals[0])
+		return misses + ", and " + e.cheaper(c, rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:
-		return fmt.Sprintf("%s, as few misses as with any %s that keeps the FPR, and %s", misses, who, e.cheaper(c, &rivals[0]))
-	case c.Method.measured != rivals[0].Method.measured:
-		return fmt.Sprintf("%s; others that run here are for measurements", misses)
+		return fmt.Sprintf("%s, as few misses as with any %s that keeps the FPR, and %s", misses, who, e.cheaper(c, rivals[0]))
 	case c.FNR == 0:
 		return fmt.Sprintf("no misses (%s, the next, has %s)", rivals[0].Method.Name, e.missing(rivals[0].FNR))
 	}
@@ -120,8 +125,6 @@ func (m *Method) where() string {
 // cheaper says what decides between two candidates with equal misses.
 func (e explanation) cheaper(c, next *Candidate) string {
 	switch {
-	case c.Method.measured != next.Method.measured:
-		return fmt.Sprintf("%s, the next, is for measurements", next.Method.Name)
 	case c.Lines < next.Lines:
 		return fmt.Sprintf("%s for each element (%s, the next, touches %.3g)", lines(c.Lines), next.Method.Name, next.Lines)
 	case e.memory(c) < e.memory(next):
