@@ -125,7 +125,7 @@ func TestPlanCommandsRun(t *testing.T) {
 	ran := map[string]bool{}
 	for _, args := range []string{
 		"--window 10ms", "--window n:100", "--window none --memory 1MiB", "--window 10ms --fpr 1e-12",
-		"--of src --window 1h", "--of ip --window none --kind landmark", "--of flow --window 1h --fpr 0.1%", "--of mac --window 1h",
+		"--of src --window 1h", "--of ip --window none --kind landmark", "--of flow --window 1h --fpr 0.1%", "--of mac --window 1h", "--of src --window 7s --kind sliding",
 		"--of flow --memory 64KiB --fpr 1%", "--of mac --memory 1MiB", "--fpr 3% --memory 8KiB",
 		"--fpr 30% --memory 64KiB", "--window n:200 --fpr 1% --memory 64KiB", "--method sbf --k 3 --p 10 --cell-bits 2 --memory 64KiB --fpr 20%",
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -92,15 +93,16 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	return nil
 }
 
-// defaultSlides is how many rows a sliding window has by default.
-const defaultSlides = 60
+// mostSlides is how many rows a window that slides has, or fewer if they do not divide it.
+const mostSlides = 60
 
 // sliding returns the arguments for a window of time that slides.
 func (c *Config) sliding(from *sizing.Candidate) []string {
-	slide := c.Window.Duration
-	if slide%defaultSlides == 0 {
-		slide /= defaultSlides
+	slides := time.Duration(mostSlides)
+	for c.Window.Duration%slides != 0 {
+		slides--
 	}
+	slide := c.Window.Duration / slides
 	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
 	switch from.Method.Name {
 	case "sliding-rows":
