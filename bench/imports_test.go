@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"engine/internal/rowtable": {"engine/internal/bitset", "engine/snapshot", "layout", "asm"},
 	// Both sides of a run follow times: the calendar knows of neither.
 	"engine/calendar": {},
+	"engine/affinity": {"engine/calendar", "engine/internal/mem", "layout"},
 	"engine/paper":    {"engine/theory", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},
@@ -46,6 +47,9 @@ var layers = map[string][]string{
 	"capture/bpf":       {"capture"},
 	"capture/flow":      {"capture", "asm"},
 	"capture/diffs":     {"capture", "capture/flow", "asm"},
+	"capture/split":     {"capture", "capture/flow"},
+	"capture/strip":     {"capture"},
+	"capture/mark":      {"capture", "capture/flow", "capture/diffs", "asm"},
 	junction:            {"capture", "engine", "asm"},
 	"capture/gopackets": {"capture"},
 	"capture/pipeline":  {"capture"},

@@ -16,8 +16,9 @@
 // without packets, for a Source that makes batches itself.
 //
 // The other packages build on these contracts: pipeline shares the batches of a source
-// among workers, flow finds headers and identities, dedup finds copies, and outfile makes
-// files that appear whole or not at all. The example of dedup is a whole program.
+// among workers, flow finds headers and identities, dedup finds copies, strip takes
+// headers off, and outfile makes files that appear whole or not at all. The example of
+// dedup is a whole program.
 //
 // The package does no input or output, and starts no goroutines.
 package capture

@@ -64,6 +64,10 @@ type Interface struct {
 	// 1<<63. OffsetSeconds (if_tsoffset) is added to each.
 	TicksPerSecond uint64
 	OffsetSeconds  int64
+	// Derived says that no block and no file header describes the interface: package
+	// strip made it, for packets that came through another one. A pcapng writer describes
+	// it when its first packet comes. ID means nothing then.
+	Derived bool
 }
 
 // The flags of a pcapng packet (draft-ietf-opsawg-pcapng, section 4.3.1): four bits are

@@ -12,6 +12,7 @@
 //	bits of a stable Bloom filter                  stable.go
 //	cells of a stable Bloom filter                 cells.go
 //	timers of a sliding Bloom filter               timers.go
+//	homes of conversations                         affinity.go
 //
 // Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
 // the sizes of caches (cache.go), [MemoryBudget] and [MemoryAvailable] those of memory

@@ -3,6 +3,7 @@
     captures.py DIRECTORY [NAME...]    as root; without names, all captures
 """
 
+import contextlib
 import functools
 import gzip
 import os
@@ -13,6 +14,7 @@ import sys
 import time
 from typing import NamedTuple
 
+import mirror
 import records
 import traffic
 import truth
@@ -20,8 +22,8 @@ from lab import Lab, mac, stop, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ATTEMPTS = 8
-HOST4, HOST6 = "10.10.0.2", "fd00:10::2"
-SERVER4, SERVER6 = "10.20.0.2", "fd00:20::2"
+HOSTS = HOST4, HOST6 = "10.10.0.2", "fd00:10::2"
+SERVERS = SERVER4, SERVER6 = "10.20.0.2", "fd00:20::2"
 ROUTER = ["10.10.0.1", "fd00:10::1", "10.20.0.1", "fd00:20::1"]
 ROUTER_MACS = [mac(10, 1), mac(20, 1)]
 TAGGED = {10: [(0x8100, 10)], 20: [(0x8100, 20)]}
@@ -37,6 +39,8 @@ class Made(NamedTuple):
     kinds: dict
     comment: str
     across: bool = False
+    packets: list = ()  # where they are told: lists of (record, side)
+    ignore: list = ()   # where the packets are those inside tunnels
 
 
 def network(lab, tags=None):
@@ -109,7 +113,7 @@ def tcpdump(interface, path, *options):
     return ["tcpdump", "-Z", "root", "-U", "-i", interface, *options, "-w", path]
 
 
-def router_pcapng(lab, name, comment, tags=None, snaplen=None, ordered=False):
+def router_pcapng(lab, name, comment, tags=None, snaplen=None, ordered=False, told=False):
     """All interfaces of the router in one pcapng file.
 
     dumpcap writes the packets of one interface after those of another, up to a
@@ -128,7 +132,7 @@ def router_pcapng(lab, name, comment, tags=None, snaplen=None, ordered=False):
     records.anonymize(raw)
     captured = records.read(raw)
     packets = truth.Router(sides, ROUTER_MACS, ROUTER).sightings(captured)
-    return Made([name], captured, truth.removed_records(packets), comment)
+    return Made([name], captured, truth.removed_records(packets), comment, packets=packets if told else ())
 
 
 def router_files(lab, names, comment):
@@ -144,6 +148,26 @@ def router_files(lab, names, comment):
     sides = [[name.split(".")[0]] for name in names]
     packets = truth.Router(sides, ROUTER_MACS, ROUTER).sightings(captured)
     return Made(names, captured, truth.removed_records(packets), comment, across=True)
+
+
+def mirrored(lab, name, comment, tunnel, converse, jitter=0):
+    """Both ends of conversations as the mirror of a cloud sends them to its target.
+
+    The ends leave the checksums of what they send to their network cards.
+    """
+    network(lab)
+    ends, files = ("host", "server"), {}
+    with contextlib.ExitStack() as capturing:
+        for end in ends:
+            lab.run(end, ["ethtool", "-K", "eth0", "tx", "on", "tso", "off", "gso", "off"], stdout=subprocess.DEVNULL)
+            files[end] = lab.path(end + ".pcap")
+            command = tcpdump("eth0", files[end], "--time-stamp-precision=nano")
+            capturing.enter_context(Capturing(lab, end, command))
+        conversation(lab, converse)
+    taps = {end: records.read(path) for end, path in files.items()}
+    captured = mirror.write(lab.path(name), taps, ends, tunnel, jitter)
+    packets = truth.Ends({"host": HOSTS, "server": SERVERS}, ROUTER_MACS).sightings(captured)
+    return Made([name], captured, truth.removed_records(packets), comment, packets=packets, ignore=["l4-checksum"])
 
 
 def any_device(lab, name, comment, link, precision):
@@ -223,6 +247,10 @@ MERGED = ("records are numbered as merged by time, equal times in the order of t
 CAPTURES = {
     "router-vlan": functools.partial(
         router_pcapng, name="router-vlan.pcapng", comment=UNSORTED + "; 802.1Q", tags=TAGGED),
+    "router-ordered": functools.partial(
+        router_pcapng, name="router-ordered.pcapng",
+        comment="trunks and VLAN interfaces on both sides of a router, sorted by time; 802.1Q",
+        tags=TAGGED, ordered=True, told=True),
     "router-qinq": functools.partial(
         router_pcapng, name="router-qinq.pcapng", comment=UNSORTED + "; 802.1Q in 802.1ad", tags=STACKED),
     "router-plain": functools.partial(
@@ -239,6 +267,13 @@ CAPTURES = {
     "router-any-sll": functools.partial(
         any_device, name="router-any-sll.pcap.gz", comment="a router's any device, microseconds, gzip",
         link="LINUX_SLL", precision="micro"),
+    "mirror-vxlan": functools.partial(
+        mirrored, name="mirror-vxlan.pcap", tunnel=mirror.VXLAN, converse=traffic.converse,
+        comment="both ends of conversations, mirrored in VXLAN, cut to the MTU of the target"),
+    "mirror-geneve": functools.partial(
+        mirrored, name="mirror-geneve.pcap", tunnel=mirror.GENEVE, converse=traffic.converse_briefly, jitter=250_000,
+        comment="both ends of conversations, mirrored in GENEVE, cut to the MTU of the target, "
+                "and put out of order by a balancer"),
     "tunnel-raw": functools.partial(
         tunnel, name="tunnel-raw.pcap", comment="a tun device: raw IP, no copies"),
     "loopback": functools.partial(

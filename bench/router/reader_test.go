@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -114,21 +116,86 @@ type sighting struct {
 	point    int    // where it was seen: an interface of a file, or a file
 	identity string // the datagram without hop limit, DSCP, ECN and checksum, else the frame without tags
 	frame    string
-	hops     int // TTL or hop limit, -1 without IP
-	tags     int // VLAN tags
+	hops     int       // TTL or hop limit, -1 without IP
+	tags     int       // VLAN tags
+	ends     [3]string // protocol, and addresses with ports, of TCP and UDP
 }
 
-// readCapture reads a file's records; point numbers the file.
-func readCapture(t *testing.T, path string, point int) []sighting {
+// readCapture reads a file's records; point numbers the file. With inner it returns what
+// VXLAN and GENEVE carry, without the checksums of TCP and UDP.
+func readCapture(t *testing.T, path string, point int, inner bool) []sighting {
 	t.Helper()
 	var all []sighting
 	for _, r := range readRecords(t, path) {
+		if inner {
+			r.data = insideOf(t, r.data)
+		}
 		one := dissect(r.data, r.link)
+		if inner {
+			one.identity = withoutChecksum(one.identity)
+		}
 		one.time = r.time
 		one.point = point + r.point
 		all = append(all, one)
 	}
 	return all
+}
+
+// insideOf returns the frame that a tunnel carries.
+func insideOf(t *testing.T, data []byte) []byte {
+	t.Helper()
+	packet := decode(data, layers.LinkTypeEthernet)
+	for _, kind := range []gopacket.LayerType{layers.LayerTypeVXLAN, layers.LayerTypeGeneve} {
+		if tunnel := packet.Layer(kind); tunnel != nil {
+			return tunnel.LayerPayload()
+		}
+	}
+	t.Fatalf("no tunnel: %x", data)
+	return nil
+}
+
+// checksumAt is where TCP and UDP have their checksum.
+var checksumAt = map[layers.IPProtocol]int{layers.IPProtocolTCP: 16, layers.IPProtocolUDP: 6}
+
+// withoutChecksum masks the checksum of a datagram's TCP or UDP header, if it has one.
+func withoutChecksum(datagram string) string {
+	masked := []byte(datagram)
+	if protocol, header := transport(masked); header != nil {
+		clear(header[checksumAt[protocol]:][:2])
+	}
+	return string(masked)
+}
+
+// transport returns the TCP or UDP header of a datagram and what follows.
+func transport(datagram []byte) (protocol layers.IPProtocol, header []byte) {
+	first := 0
+	switch datagram[0] >> 4 {
+	case 4:
+		ip := gopacket.NewPacket(datagram, layers.LayerTypeIPv4, gopacket.NoCopy).Layer(layers.LayerTypeIPv4).(*layers.IPv4)
+		protocol, header, first = ip.Protocol, ip.Payload, int(ip.FragOffset)
+	case 6:
+		packet := gopacket.NewPacket(datagram, layers.LayerTypeIPv6, gopacket.NoCopy)
+		ip := packet.Layer(layers.LayerTypeIPv6).(*layers.IPv6)
+		protocol, header = ip.NextHeader, ip.Payload
+		if fragment, ok := packet.Layer(layers.LayerTypeIPv6Fragment).(*layers.IPv6Fragment); ok {
+			protocol, header, first = fragment.NextHeader, fragment.Payload, int(fragment.FragmentOffset)
+		}
+	}
+	if checksumAt[protocol] == 0 || first != 0 {
+		return 0, nil
+	}
+	return protocol, header
+}
+
+// endsOf returns the protocol and the ends of a TCP or UDP datagram.
+func endsOf(datagram string, from, to net.IP) [3]string {
+	protocol, header := transport([]byte(datagram))
+	if header == nil {
+		return [3]string{}
+	}
+	port := func(at int) uint16 { return binary.BigEndian.Uint16(header[at:]) }
+	one, other := fmt.Sprint(from, " ", port(0)), fmt.Sprint(to, " ", port(2))
+	return [3]string{fmt.Sprint(int(protocol)), min(one, other), max(one, other)}
 }
 
 func dissect(data []byte, link layers.LinkType) sighting {
@@ -142,10 +209,12 @@ func dissect(data []byte, link layers.LinkType) sighting {
 		case *layers.IPv4:
 			one.hops = int(header.TTL)
 			one.identity = maskIPv4(header)
+			one.ends = endsOf(one.identity, header.SrcIP, header.DstIP)
 			return one
 		case *layers.IPv6:
 			one.hops = int(header.HopLimit)
 			one.identity = maskIPv6(header)
+			one.ends = endsOf(one.identity, header.SrcIP, header.DstIP)
 			return one
 		}
 	}

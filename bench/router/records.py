@@ -7,6 +7,7 @@ from typing import NamedTuple
 ETHERNET, RAW, SLL, SLL2 = 1, 101, 113, 276
 OUTGOING = 4  # PACKET_OUTGOING of linux/if_packet.h
 TAGS = (0x8100, 0x88A8)
+CHECKSUMS = {6: 16, 17: 6}  # of TCP and UDP, from the start of their header
 
 
 class Record(NamedTuple):
@@ -15,6 +16,7 @@ class Record(NamedTuple):
     interface: str  # if_name in pcapng, else the file's stem
     link: int
     data: bytes
+    sent: int = 0   # of a mirrored frame: nanoseconds since 1970 at the end that saw it
 
 
 def read(path):
@@ -138,3 +140,33 @@ def masked(datagram):
         datagram[0], datagram[1] = 0x60, datagram[1] & 0x0F
         datagram[7] = 0
     return bytes(datagram[:end])
+
+
+def transport(datagram):
+    """Returns the protocol and the offset of the transport header, which later fragments have not."""
+    if datagram[0] >> 4 == 4:
+        fragment, = struct.unpack_from(">H", datagram, 6)
+        return (datagram[9], (datagram[0] & 15) * 4) if fragment & 0x1FFF == 0 else (None, 0)
+    protocol, offset = datagram[6], 40
+    if protocol == 44:
+        fragment, = struct.unpack_from(">H", datagram, 42)
+        protocol, offset = (datagram[40], 48) if fragment >> 3 == 0 else (None, 0)
+    return protocol, offset
+
+
+def ports(datagram):
+    """Returns the protocol and the ports of TCP and UDP, else None."""
+    protocol, offset = transport(datagram)
+    if protocol not in CHECKSUMS:
+        return None
+    return protocol, *struct.unpack_from(">HH", datagram, offset)
+
+
+def masked_checksum(datagram):
+    """What two sightings share where a network card fills in the checksum between them."""
+    protocol, offset = transport(datagram)
+    datagram = bytearray(masked(datagram))
+    if protocol in CHECKSUMS:
+        at = offset + CHECKSUMS[protocol]
+        datagram[at:at + 2] = bytes(2)
+    return bytes(datagram)

@@ -14,6 +14,7 @@ late, or equal packets so close together, that the window decides by chance.
 """
 
 import ipaddress
+import itertools
 import json
 from collections import defaultdict
 
@@ -84,6 +85,40 @@ class Router:
         return packets.lists()
 
 
+class Ends:
+    """What is known of two ends with a router between them, captured at the ends.
+
+    addresses: of each end its IP addresses, by the name that its records have. macs: the
+    link addresses of the router.
+    """
+
+    def __init__(self, ends, macs):
+        self.ends = {name: {ipaddress.ip_address(ip) for ip in ips} for name, ips in ends.items()}
+        self.macs = {bytes.fromhex(mac.replace(":", "")) for mac in macs}
+
+    def crosses(self, record, source, target):
+        """Reports whether a frame has a packet that crosses the router from one end to the other."""
+        datagram = records.ip_datagram(record)
+        if datagram is None:
+            return False
+        sender, destination, hops = addresses(datagram)
+        passed = records.sender(record) in self.macs
+        return sender in self.ends[source] and destination in self.ends[target] and (passed or hops > 1)
+
+    def sightings(self, captured):
+        """Groups records into packets: lists of (record, end)."""
+        packets = Groups()
+        for end in self.ends:
+            packets.place([r for r in captured if r.interface == end], end)
+        for source, target in itertools.permutations(self.ends):
+            crossing = [r for r in captured if self.crosses(r, source, target)]
+            # The order of the capture may be that of a balancer, the numbers at the end are not.
+            crossing.sort(key=lambda record: record.sent)
+            packets.join([r for r in crossing if r.interface == source],
+                         [r for r in crossing if r.interface == target])
+        return packets.lists()
+
+
 class Groups:
     """Sightings joined into packets, by record number."""
 
@@ -117,7 +152,7 @@ def removed_records(packets):
     return kinds
 
 
-def check(captured, kinds, across=False):
+def check(captured, kinds, across=False, masked=records.masked):
     """Finds the removed records again by content and time, and compares.
 
     The latest kept equal record and the nearest one must agree on every
@@ -127,7 +162,7 @@ def check(captured, kinds, across=False):
     removed = set()
     for record in captured:
         datagram = records.ip_datagram(record)
-        identity = records.untagged(record) if datagram is None else records.masked(datagram)
+        identity = records.untagged(record) if datagram is None else masked(datagram)
         distances = [abs(record.time - k.time) for k in kept[identity]
                      if not across or k.interface != record.interface]
         nearest, latest = (min(distances), distances[-1]) if distances else (NEVER, NEVER)
@@ -152,13 +187,39 @@ def backwards(captured):
     return worst
 
 
-def write(path, files, captured, kinds, comment, across=False):
-    """Checks the answer and writes it as JSON."""
-    check(captured, kinds, across)
+def conversations(packets):
+    """Returns the TCP and UDP conversations of packets that are told, each packet counted once."""
+    counts = defaultdict(int)
+    for group in packets:
+        datagram = records.ip_datagram(group[0][0])
+        ports = datagram and records.ports(datagram)
+        if ports:
+            source, destination, _ = addresses(datagram)
+            ends = sorted([(str(source), ports[1]), (str(destination), ports[2])])
+            counts[(ports[0], *ends)] += 1
+    return [{"protocol": protocol, "ends": [one, other], "packets": count}
+            for (protocol, one, other), count in sorted(counts.items())]
+
+
+def write(path, files, captured, kinds, comment, across=False, packets=(), ignore=()):
+    """Checks the answer and writes it as JSON, with one line for each list of numbers."""
+    check(captured, kinds, across, records.masked_checksum if ignore else records.masked)
     counts = {kind: list(kinds.values()).count(kind) for kind in sorted(set(kinds.values()))}
-    answer = {"comment": comment, "files": files, "identity": "l3", "window_ns": WINDOW,
-              "across": across, "packets": len(captured), "duplicates": len(kinds),
-              "kinds": counts, "most_backwards_ns": backwards(captured), "removed": sorted(kinds)}
+    answer = {"comment": comment, "files": files, "identity": "inner" if ignore else "l3"}
+    if ignore:
+        answer["ignore"] = list(ignore)
+    answer |= {"window_ns": WINDOW, "across": across, "packets": len(captured), "duplicates": len(kinds),
+               "kinds": counts, "most_backwards_ns": backwards(captured)}
+    lines = [("removed", json.dumps(sorted(kinds)))]
+    if packets:
+        told = sorted(sorted(record.number for record, _ in group) for group in packets)
+        lines += [("sightings", json.dumps(told)),
+                  ("conversations", json_lines(conversations(packets)))]
     with open(path, "w", encoding="utf-8") as file:
-        head = json.dumps({k: v for k, v in answer.items() if k != "removed"}, indent=2)
-        file.write(head[:-2] + ',\n  "removed": ' + json.dumps(answer["removed"]) + "\n}\n")
+        head = json.dumps(answer, indent=2)[:-2]
+        file.write(head + "".join(f',\n  "{name}": {text}' for name, text in lines) + "\n}\n")
+
+
+def json_lines(values):
+    """Returns a JSON array with a line for each value."""
+    return "[\n    " + ",\n    ".join(json.dumps(value) for value in values) + "\n  ]"

@@ -3,6 +3,8 @@ package router_test
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ type truth struct {
 	Comment    string         `json:"comment"`
 	Files      []string       `json:"files"`
 	Identity   string         `json:"identity"`
+	Ignore     []string       `json:"ignore"`
 	WindowNS   int64          `json:"window_ns"`
 	Across     bool           `json:"across"`
 	Packets    int            `json:"packets"`
@@ -27,7 +30,14 @@ type truth struct {
 	Kinds      map[string]int `json:"kinds"`
 	Backwards  int64          `json:"most_backwards_ns"`
 	Removed    []int          `json:"removed"`
+	// Of a part of the captures: the records that show each packet, and who talks.
+	Sightings     [][]int        `json:"sightings"`
+	Conversations []conversation `json:"conversations"`
 }
+
+// inner reports whether packets inside tunnels are compared, without checksums that
+// network cards fill in.
+func (want *truth) inner() bool { return want.Identity == "inner" }
 
 func readTruth(t *testing.T, path string) truth {
 	t.Helper()
@@ -44,11 +54,12 @@ func readTruth(t *testing.T, path string) truth {
 
 // readAll reads the files of a capture as one. It merges them by time, and equal times in
 // the order of the files.
-func readAll(t *testing.T, dir string, files []string) []sighting {
+func readAll(t *testing.T, dir string, want truth) []sighting {
 	t.Helper()
 	var all []sighting
+	files := want.Files
 	for point, name := range files {
-		all = append(all, readCapture(t, filepath.Join(dir, name), point)...)
+		all = append(all, readCapture(t, filepath.Join(dir, name), point, want.inner())...)
 	}
 	if len(files) > 1 {
 		slices.SortStableFunc(all, func(a, b sighting) int { return cmp.Compare(a.time, b.time) })
@@ -72,15 +83,16 @@ func TestTruth(t *testing.T) {
 
 func checkTruth(t *testing.T, dir string, want truth) {
 	t.Helper()
-	all := readAll(t, dir, want.Files)
+	all := readAll(t, dir, want)
 	if len(all) != want.Packets {
 		t.Errorf("%d records, want %d", len(all), want.Packets)
 	}
 	if len(want.Removed) != want.Duplicates {
 		t.Errorf("%d removed records listed, want %d", len(want.Removed), want.Duplicates)
 	}
-	if want.Identity != "l3" || want.WindowNS != int64(time.Millisecond) {
-		t.Fatalf("identity %s within %d ns: this test knows l3 within 1 ms", want.Identity, want.WindowNS)
+	known := want.Identity == "l3" && want.Ignore == nil || want.inner() && slices.Equal(want.Ignore, []string{"l4-checksum"})
+	if !known || want.WindowNS != int64(time.Millisecond) {
+		t.Fatalf("identity %s without %s within %d ns is unknown to this test", want.Identity, want.Ignore, want.WindowNS)
 	}
 	if got := mostBackwards(all); got != want.Backwards {
 		t.Errorf("a record lies %d ns behind an earlier one, want %d", got, want.Backwards)
@@ -94,6 +106,54 @@ func checkTruth(t *testing.T, dir string, want truth) {
 			t.Errorf("%d copies of kind %s, want %d", kinds[kind], kind, count)
 		}
 	}
+	if want.Sightings != nil {
+		checkSightings(t, all, want)
+	}
+}
+
+// checkSightings checks that the sightings hold every record once, that all but the first
+// of each packet are removed, and that the packets belong to the conversations.
+func checkSightings(t *testing.T, all []sighting, want truth) {
+	t.Helper()
+	seen := make([]bool, len(all))
+	var removed []int
+	packets := map[[3]string]int{}
+	for _, packet := range want.Sightings {
+		for _, number := range packet {
+			if seen[number] || all[number].identity != all[packet[0]].identity {
+				t.Fatalf("record %d of packet %d", number, packet)
+			}
+			seen[number] = true
+		}
+		removed = append(removed, packet[1:]...)
+		if ends := all[packet[0]].ends; ends != [3]string{} {
+			packets[ends]++
+		}
+	}
+	slices.Sort(removed)
+	if slices.Contains(seen, false) || !slices.Equal(removed, want.Removed) {
+		t.Error("the sightings are not those of all records")
+	}
+	told := map[[3]string]int{}
+	for _, c := range want.Conversations {
+		told[c.ends()] = c.Packets
+	}
+	if !maps.Equal(packets, told) {
+		t.Errorf("conversations %v, want %v", packets, told)
+	}
+}
+
+// conversation is one of TCP or UDP, both directions together.
+type conversation struct {
+	Protocol int      `json:"protocol"`
+	Ends     [][2]any `json:"ends"` // address and port
+	Packets  int      `json:"packets"`
+}
+
+// ends returns the conversation as a sighting has it.
+func (c conversation) ends() [3]string {
+	end := func(i int) string { return fmt.Sprintf("%v %v", c.Ends[i][0], c.Ends[i][1]) }
+	return [3]string{fmt.Sprint(c.Protocol), min(end(0), end(1)), max(end(0), end(1))}
 }
 
 // findCopies returns the records with an equal kept datagram within the

@@ -18,17 +18,29 @@ type BatchDetector struct {
 	detector *Detector
 	identity *flow.Identity
 	digester digest.MessageDigester
+	within   *flow.SightingReader // nil without Within
 
 	digests   []digest.Digest
 	times     []int64
 	protocols []flow.Protocol
 	points    []uint32 // empty unless points matter
 	drop      []uint64 // a bit for each packet that is a copy
+
+	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
+	chosen          chosen
+	fixed           []uint64 // a bit for each packet that is unjudged or protected
+	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
+	unjudged        uint64   // packets of the last batch
+	spared          uint64   // copies of it that are protected
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
 func (d *Detector) NewBatchDetector() *BatchDetector {
-	return &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+	p := &BatchDetector{detector: d, identity: flow.NewIdentity(d.identity), digester: d.digester()}
+	if d.within.Fields != 0 {
+		p.within = flow.NewSightingReader(d.within)
+	}
+	return p
 }
 
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
@@ -46,22 +58,37 @@ func (p *BatchDetector) Reset(n int) {
 	p.digests = resize(p.digests, n)
 	p.times = resize(p.times, n)
 	p.protocols = resize(p.protocols, n)
-	p.drop = resize(p.drop, (n+63)/64)
+	words := (n + 63) / 64
+	p.drop = resize(p.drop, words)
+	if p.detector.only != nil {
+		p.only = resize(p.only, words)
+	}
+	if p.detector.protect != nil {
+		p.protected = resize(p.protected, words)
+	}
 }
 
-// Read prepares the packets from to to-1 of a batch, and returns their digests.
+// Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
+// multiple of 64.
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
 	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	if p.within != nil {
+		separate(p.digests[from:to], p.within.Points(b, from, to-from))
+	}
 	times, frames := p.times[from:to], b.Frames[from:to]
 	for i := range times {
 		times[i] = calendar.Usable(frames[i].Time)
 	}
+	p.choose(b, from, to)
 	return p.digests[from:to]
 }
 
 // Times returns the times of the packets that were read, or calendar.NoTime for times that
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
+
+// Digests returns the digests of the packets that were read.
+func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Protocols returns the protocols of the packets that were read.
 func (p *BatchDetector) Protocols() []flow.Protocol { return p.protocols }
@@ -75,7 +102,12 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 		p.points = resize(p.points, len(b.Frames))
 		d.points.Number(p.points, b, 0)
 	}
-	d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	if d.only != nil {
+		p.judgeChosen()
+	} else {
+		d.filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	}
+	p.fix()
 	return p.drop
 }
 

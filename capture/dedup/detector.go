@@ -1,6 +1,9 @@
 package dedup
 
 import (
+	"errors"
+	"time"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -22,6 +25,42 @@ type Config struct {
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
+	// Within says at which points equal packets are copies of each other: where one of
+	// these fields differs they are not. 0 is at all points.
+	Within flow.PointFields
+	// Only chooses the packets that are judged, nil for all. Others are kept, and not
+	// remembered: no packet is a copy of one of them, and a window of packets does not
+	// count them.
+	Only Chooser
+	// Protect chooses packets that are never removed, nil for none. They are remembered:
+	// other packets can be copies of them.
+	Protect Chooser
+	// Keep says which of equal packets Tasks write; the verdicts of Copies and of a
+	// BatchDetector do not depend on it. With KeepFlow, packets wait for better copies as a
+	// Hold says, of at most Hold; 0 stands for the window, at most 10 ms.
+	Keep Keep
+	Hold time.Duration
+}
+
+// maxHold bounds holds by default.
+const maxHold = 10 * time.Millisecond
+
+// hold makes the Hold of a configuration, which is nil without KeepFlow.
+func (c *Config) hold() (*Hold, error) {
+	if c.Keep != KeepFlow {
+		return nil, nil
+	}
+	w := c.Filter.Window.Duration
+	if c.Hold == 0 {
+		c.Hold = maxHold
+		if w > 0 {
+			c.Hold = min(w, maxHold)
+		}
+	}
+	if c.Filter.Refresh {
+		w = 0
+	}
+	return NewHold(HoldConfig{Keep: c.Keep, Hold: c.Hold, Window: w, Identity: c.Identity.Kind, Secret: c.Secret})
 }
 
 // Detector judges the packets of one stream, in their order. It is for one goroutine, but
@@ -32,10 +71,15 @@ type Detector struct {
 	filter   engine.PacketFilter
 	across   bool
 	points   *flow.CapturePoints
+	within   flow.SightingConfig
+	only     Chooser
+	protect  Chooser
 	single   *BatchDetector // of Copies
+	hold     *Hold          // of Tasks; nil for none
 }
 
-// New makes a Detector. Errors are those of window.NewTimed and secret.Random.
+// New makes a Detector. Errors are those of window.NewTimed, secret.Random and
+// NewHold.
 func New(cfg Config) (*Detector, error) {
 	var err error
 	if cfg.Secret == (secret.Secret{}) {
@@ -50,10 +94,17 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewWith(Parts{
+	hold, err := cfg.hold()
+	if err != nil {
+		return nil, errors.Join(err, filter.Close())
+	}
+	d := NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-	}), nil
+	})
+	d.hold = hold
+	return d, nil
 }
 
 // Parts are the parts of a Detector, for other filters and digests than those of New.
@@ -63,6 +114,9 @@ type Parts struct {
 	Filter   engine.PacketFilter
 	Across   bool                // the filter compares capture points
 	Points   *flow.CapturePoints // of packets before; nil for none
+	Within   flow.SightingConfig // the result of Within; without fields for all points
+	// Only and Protect are those of Config.
+	Only, Protect Chooser
 }
 
 // NewWith makes a Detector of parts, which it then owns.
@@ -70,7 +124,7 @@ func NewWith(p Parts) *Detector {
 	if p.Points == nil {
 		p.Points = flow.NewCapturePoints(nil)
 	}
-	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points}
+	d := &Detector{identity: p.Identity, digester: p.Digester, filter: p.Filter, across: p.Across, points: p.Points, within: p.Within, only: p.Only, protect: p.Protect}
 	d.single = d.NewBatchDetector()
 	return d
 }
@@ -93,12 +147,21 @@ func (d *Detector) Points() *flow.CapturePoints { return d.points }
 func (d *Detector) Stats() engine.PacketStats { return d.filter.Stats() }
 
 // Close releases the filter's memory. Stats still works.
-func (d *Detector) Close() error { return d.filter.Close() }
+func (d *Detector) Close() error {
+	if d.hold == nil {
+		return d.filter.Close()
+	}
+	return errors.Join(d.filter.Close(), d.hold.Close())
+}
 
 // Tasks returns what makes the tasks of a pipeline. They write the packets that are not
-// copies to w.
+// copies to w. With KeepFlow packets wait for better copies. When Pipeline.Run returns,
+// all that was applied has been written.
 func (d *Detector) Tasks(w capture.Writer) func() pipeline.Task {
-	return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }
+	if d.hold == nil {
+		return func() pipeline.Task { return &task{packets: d.NewBatchDetector(), to: w} }
+	}
+	return func() pipeline.Task { return &holdTask{task{packets: d.NewBatchDetector(), to: w}, d.hold.NewBatch()} }
 }
 
 // task is the work on one batch.
@@ -119,3 +182,32 @@ func (t *task) Apply(b *capture.Batch) error {
 
 // Write writes the packets that stay.
 func (t *task) Write(b *capture.Batch) error { return t.to.Write(b, t.drop) }
+
+// holdTask is a task whose packets wait.
+type holdTask struct {
+	task
+	held *HoldBatch
+}
+
+// Prepare reads conversations and points too.
+func (t *holdTask) Prepare(b *capture.Batch) {
+	t.task.Prepare(b)
+	n := len(b.Frames)
+	t.held.Reset(n)
+	for from := 0; from < n; from += groupSize {
+		t.held.Read(b, from, min(from+groupSize, n))
+	}
+}
+
+// Apply judges the packets, and settles what waits.
+func (t *holdTask) Apply(b *capture.Batch) error {
+	t.packets.Judge(b)
+	t.held.Apply(b, t.packets, nil)
+	return nil
+}
+
+// Write writes what no longer waits.
+func (t *holdTask) Write(b *capture.Batch) error { return t.held.Write(b, t.to.Write) }
+
+// Finish writes what waits.
+func (t *holdTask) Finish() error { return t.held.hold.Finish(t.to.Write) }

@@ -25,15 +25,24 @@ const pcaps = "../../testdata/pcaps/"
 
 // truth says which records of captures are copies.
 type truth struct {
-	Files   []string
-	Window  time.Duration `json:"window_ns"`
-	Across  bool
-	Removed []int
+	Files    []string
+	Identity string
+	Ignore   []string
+	Window   time.Duration `json:"window_ns"`
+	Across   bool
+	Removed  []int
 }
 
 // config returns what finds the copies.
 func (want *truth) config() dedup.Config {
-	return dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
+	var identity flow.IdentityConfig
+	if want.Identity == "inner" {
+		identity.Kind = flow.Inner
+	}
+	if want.Ignore != nil {
+		identity.Ignore = flow.IgnoreAlso(flow.L4Checksum)
+	}
+	return dedup.Config{Identity: identity, Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
 }
 
 // open returns the captures, merged.

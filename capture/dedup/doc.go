@@ -10,6 +10,16 @@
 // work, and a writer gets the packets that stay. The package example removes the
 // duplicates of a file. A [BatchDetector] is for pipelines with other work on a batch.
 //
+// The first of equal packets is the one that stays. For analyzers that tell conversations
+// apart by VLAN or interface too, that mixes the points of a conversation. With [KeepFlow]
+// all packets of a conversation are written as one point saw them, as far as it saw them. A
+// [Hold] does that: it keeps batches back until better copies can no longer come. The tasks
+// of a Detector have one. Pipelines of other tasks use [Hold.NewBatch], and call
+// [Hold.Finish] when no batch is left, as a pipeline.Finisher does.
+//
+// [Config] also says within which groups copies are found, which packets are left alone,
+// and which of equal packets stays.
+//
 // Verdicts have no errors. New returns those of window.NewTimed and of the random
 // generator.
 package dedup

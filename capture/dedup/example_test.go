@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -58,6 +59,72 @@ func Example() {
 	}
 	fmt.Println(count(out), "of 612 packets stay")
 	// Output: 319 of 612 packets stay
+}
+
+// A router sees each packet at two interfaces. With KeepFlow all packets of a conversation
+// are those of one interface.
+func ExampleConfig_keepFlow() {
+	for _, keep := range []dedup.Keep{dedup.KeepFirst, dedup.KeepFlow} {
+		src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		packets := pipeline.New(src)
+		detector, err := dedup.New(dedup.Config{Keep: keep})
+		if err != nil {
+			log.Fatal(err)
+		}
+		var w interfaces
+		if err := packets.Run(context.Background(), runtime.NumCPU(), detector.Tasks(&w)); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(w.packets, "packets,", w.split(), "conversations of several interfaces")
+		if err := errors.Join(packets.Close(), detector.Close()); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 319 packets, 28 conversations of several interfaces
+	// 319 packets, 0 conversations of several interfaces
+}
+
+// interfaces is a writer that notes which interfaces the packets of conversations are from.
+type interfaces struct {
+	capture.Writer
+	packets int
+	from    map[uint64]map[uint32]bool
+}
+
+// Write is called while other batches are prepared and judged, but never twice at a time.
+func (w *interfaces) Write(b *capture.Batch, drop []uint64) error {
+	if w.from == nil {
+		w.from = map[uint64]map[uint32]bool{}
+	}
+	seen := flow.NewSightingReader(flow.SightingConfig{}).Read(b, 0, len(b.Frames))
+	for i, conversation := range seen.Conversation {
+		if drop[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		w.packets++
+		if conversation == 0 {
+			continue // ARP
+		}
+		if w.from[conversation] == nil {
+			w.from[conversation] = map[uint32]bool{}
+		}
+		w.from[conversation][b.Frames[i].Interface] = true
+	}
+	return nil
+}
+
+// split returns how many conversations have packets from several interfaces.
+func (w *interfaces) split() (n int) {
+	for _, from := range w.from {
+		if len(from) > 1 {
+			n++
+		}
+	}
+	return n
 }
 
 // count returns how many packets a capture has.
@@ -106,4 +173,28 @@ func ExampleDetector_Copies() {
 	}
 	fmt.Println(copies)
 	// Output: map[trunk0:37 trunk1:274 vlan10:281 vlan20:286]
+}
+
+// A program judges only what it is sure about, and passes all else.
+func ExampleChooser() {
+	large := func(chosen []uint64, b *capture.Batch, from, to int) {
+		clear(chosen[:(to-from+63)/64])
+		for i := from; i < to; i++ {
+			if b.Frames[i].WireLen >= 4 {
+				chosen[(i-from)/64] |= 1 << ((i - from) % 64)
+			}
+		}
+	}
+	detector, err := dedup.New(dedup.Config{Only: large})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer detector.Close()
+	var b capture.Batch
+	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for i, text := range []string{"word", "one", "word", "one"} {
+		b.Append(capture.Frame{Interface: at, Time: int64(i)}, []byte(text))
+	}
+	fmt.Printf("%04b", detector.Copies(&b)[0])
+	// Output: 0100
 }

@@ -3,9 +3,9 @@
 // capture has copies, such as a mirror of two ports, or taps on both sides of a router.
 // It looks at a sample of the packets. It does not decide what is a copy.
 //
-// A [Sampler] samples the packets of one batch, and may do so in any worker. A [Counter]
-// receives the samples of all batches in order, with the verdicts, and compares. Neither
-// returns errors.
+// A [Reader] finds the traits of packets that may differ between copies. A [Sampler]
+// samples the packets of one batch, and may do so in any worker. A [Counter] receives the
+// samples of all batches in order, with the verdicts, and compares. None returns errors.
 package diffs
 
 import "github.com/flowdedup/flowdedup/asm/digest"
@@ -35,7 +35,7 @@ type Counts struct {
 // Counter compares sampled copies with what they copy. The sample is chosen by digest, so
 // it has a packet and all its copies, or none of them. A copy is left out if another
 // packet has overwritten the one that it copies. The zero value is ready for use and
-// takes 300 KiB.
+// takes 400 KiB.
 type Counter struct {
 	Counts
 	kept [rememberedSamples]sample
@@ -45,15 +45,7 @@ type Counter struct {
 type sample struct {
 	digest digest.Digest
 	frame  uint32 // its number in the batch
-	traits
-}
-
-// traits are the parts of a packet that may differ between copies; long ones are hashed.
-type traits struct {
-	point     uint64 // capture point
-	vlan, mac uint64 // hashes of tags and hardware addresses
-	ttl       byte   // IPv4 time to live, or IPv6 hop limit
-	remainder uint64 // hash of the rest of the frame
+	Traits
 }
 
 // Add counts the sampled packets of a batch that are copies, and remembers the others. A
@@ -68,27 +60,33 @@ func (c *Counter) add(samples []sample, copies []uint64) {
 		case copies[s.frame/64]>>(s.frame%64)&1 == 0:
 			*k = *s
 		case k.digest == s.digest:
-			c.compare(&k.traits, &s.traits)
+			c.compare(k.Traits, s.Traits)
 		}
 	}
 }
 
 // compare counts the differences of one copy.
-func (c *Counts) compare(kept, copied *traits) {
+func (c *Counts) compare(kept, copied Traits) {
+	kept.Derived, copied.Derived = 0, 0
 	c.Sampled++
 	for _, r := range []struct {
 		differs bool
 		count   *uint64
 	}{
-		{kept.vlan != copied.vlan, &c.VLAN},
-		{kept.ttl != copied.ttl, &c.TTL},
-		{kept.mac != copied.mac, &c.MAC},
-		{kept.point != copied.point, &c.Interface},
-		{kept.remainder != copied.remainder, &c.Other},
-		{*kept == *copied, &c.Exact},
+		{kept.VLAN != copied.VLAN, &c.VLAN},
+		{kept.Hops != copied.Hops, &c.TTL},
+		{kept.MAC != copied.MAC, &c.MAC},
+		{kept.Point != copied.Point, &c.Interface},
+		{other(kept) != other(copied), &c.Other},
+		{kept == copied, &c.Exact},
 	} {
 		if r.differs {
 			*r.count++
 		}
 	}
+}
+
+// other returns t without what has a count of its own.
+func other(t Traits) Traits {
+	return Traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
 }

@@ -82,19 +82,18 @@ func newBatch() *capture.Batch {
 }
 
 // allTraits returns the traits of every packet of a batch.
-func allTraits(s *Sampler, b *capture.Batch) (all []traits) {
+func allTraits(r *Reader, b *capture.Batch) (all []Traits) {
 	for i := range b.Frames {
-		s.decoder.Decode(s.header[:], b, i)
-		all = append(all, s.traitsOf(b, i, &s.header[0]))
+		all = append(all, r.Read(b, i))
 	}
 	return all
 }
 
 // diffsOf returns how a copy differs from the packet that was kept.
 func diffsOf(b *capture.Batch) Counts {
-	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
+	both := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
 	var r Counts
-	r.compare(&both[0], &both[1])
+	r.compare(both[0], both[1])
 	return r
 }
 
@@ -167,7 +166,7 @@ func TestTraitsTruncated(t *testing.T) {
 			frame(b, p.at, whole[:n])
 		}
 		before := slices.Clone(b.Buf)
-		allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{})), b)
+		allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{})), b)
 		if !slices.Equal(b.Buf, before) {
 			t.Errorf("%+v: frames were changed", p)
 		}
@@ -184,9 +183,9 @@ func TestTraitsInner(t *testing.T) {
 		head[17], head[23] = byte(20+len(inner.datagram())), 4 // IP in IP
 		frame(b, 0, append(head, inner.datagram()...))
 	}
-	both := allTraits(NewSampler(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
+	both := allTraits(NewReader(flow.NewDecoder(flow.DecoderConfig{Inner: true})), b)
 	var r Counts
-	r.compare(&both[0], &both[1])
+	r.compare(both[0], both[1])
 	if want := (Counts{Sampled: 1, Other: 1}); r != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
@@ -197,9 +196,9 @@ func TestTraitsInner(t *testing.T) {
 func TestCounter(t *testing.T) {
 	r := new(Counter)
 	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }
-	kept := sample{digest: digest(5, 16), traits: traits{ttl: 64}}
-	routed := sample{digest: digest(5, 16), frame: 1, traits: traits{ttl: 63}}
-	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{ttl: 63}}
+	kept := sample{digest: digest(5, 16), Traits: Traits{Hops: 64}}
+	routed := sample{digest: digest(5, 16), frame: 1, Traits: Traits{Hops: 63}}
+	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, Traits: Traits{Hops: 63}}
 	enter := func(drop uint64, samples ...sample) { r.add(samples, []uint64{drop}) }
 
 	enter(0b010, kept, routed)

@@ -72,6 +72,12 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 // beyond MaxCapturePoints share one.
 func (p *CapturePoints) Shared() uint64 { return p.shared }
 
+// CapturePointOf returns where frame i of b was seen. It panics if b has no frame i.
+func CapturePointOf(b *capture.Batch, i int) CapturePoint {
+	at, _ := capturePointOf(b, i)
+	return at
+}
+
 // capturePointOf returns where frame i was seen, and whether all frames of its interface
 // were seen there.
 func capturePointOf(b *capture.Batch, i int) (at CapturePoint, all bool) {

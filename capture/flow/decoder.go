@@ -46,19 +46,24 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	}
 	for i := range h {
 		if mayTunnel[h[i].Proto] {
-			openTunnels(&h[i], b.Data(from+i), frames[i].WireLen)
+			openTunnels(&h[i], b.Data(from+i), frames[i].WireLen, nil)
 		}
 	}
 }
 
 // decodeSlow decodes frame i of b on the slow path: any link type, and anything between
 // the link header and IP.
-func decodeSlow(h *Header, b *capture.Batch, i int) {
+func decodeSlow(h *Header, b *capture.Batch, i int) { decodeNoting(h, b, i, nil) }
+
+// decodeNoting is decodeSlow that notes the headers, unless n is nil.
+func decodeNoting(h *Header, b *capture.Batch, i int, n *notes) {
 	f := &b.Frames[i]
 	iface, data := &b.Interfaces[f.Interface], b.Data(i)
 	*h = Header{}
-	w := walk{d: data, h: h, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1}
+	w := walk{d: data, h: h, link: iface.LinkType, bigEndian: b.Sections[iface.Section].BigEndian, frame: -1, notes: n}
+	n.begin()
 	w.run(atLink)
+	n.end(&w, uint64(f.WireLen))
 	if h.Version == 0 {
 		h.Start, h.End, h.Wire = 0, f.CapLen, f.WireLen
 	}

@@ -8,7 +8,9 @@
 // through tunnels. An [Identity] collects the bytes that make two packets the same
 // packet, as [Messages] for a digester. A [Keyer] makes keys, of one or more kinds in
 // one pass, as records of fixed size.
-// [CapturePoints] numbers the places where frames were seen.
+// [CapturePoints] numbers the places where frames were seen. A [SightingReader] hashes, of
+// each frame, its conversation and the point where it was seen. [Decoder.Layers] lists the
+// headers of one frame.
 //
 // FromHeaders works on frames that are decoded already. FromFrames decodes by itself,
 // which is faster where nothing else needs a Header.

@@ -21,6 +21,7 @@ func (w *walk) ether() step {
 	if w.frame < 0 {
 		w.frame = w.o
 	}
+	w.note(LayerEthernet, 0, 14, 0)
 	d := w.d[w.o:]
 	t := binary.BigEndian.Uint16(d[12:])
 	if t <= maxLength && d[0]&^2 == 1 && d[1] == 0 && d[2] == 0x0c && d[3] == 0 && d[4] == 0 {
@@ -65,7 +66,7 @@ func (w *walk) etherType() step {
 		case typeMPLS, typeMPLSUp:
 			return atMPLS
 		case typePPPoE:
-			return w.goTo(6, atPPP)
+			return w.pppoe()
 		case typePBB:
 			return w.goTo(4, atEther)
 		case typeBridging:
@@ -76,9 +77,11 @@ func (w *walk) etherType() step {
 			return w.nsh()
 		case typeVLAN, typeQinQ, typeQinQOld:
 			if w.left() < 4 {
+				w.noteUnread(LayerVLAN)
 				return stop
 			}
 			w.tag()
+			w.note(LayerVLAN, 0, 4, uint32(w.be16(0)&0xfff))
 			w.o += 2
 		case typeVNTag, typeHSR:
 			w.o += 4
@@ -95,7 +98,21 @@ func (w *walk) etherType() step {
 		}
 		w.o += 2
 	}
+	if isVLAN(w.typ) {
+		w.noteUnread(LayerVLAN)
+	}
 	return stop
+}
+
+// pppoe reads the header of a PPPoE session (RFC 2516, section 4).
+func (w *walk) pppoe() step {
+	const header = 6
+	if w.left() < header {
+		w.noteUnread(LayerPPPoE)
+		return stop
+	}
+	w.note(LayerPPPoE, 0, header, uint32(w.be16(2)))
+	return w.goTo(header, atPPP)
 }
 
 // nsh reads a network service header (RFC 8300, section 2.2).
@@ -121,9 +138,11 @@ func (w *walk) nsh() step {
 func (w *walk) mpls() step {
 	for {
 		if w.left() < 4 {
+			w.noteUnread(LayerMPLS)
 			return stop
 		}
 		bottom := w.d[w.o+2]&1 != 0
+		w.note(LayerMPLS, 0, 4, binary.BigEndian.Uint32(w.d[w.o:])>>12)
 		w.o += 4
 		if bottom {
 			break

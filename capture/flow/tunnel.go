@@ -17,31 +17,52 @@ const (
 	udpHeaderSize = 8
 )
 
+// IsTunnelPort reports whether UDP packets to a port are taken for those of a tunnel.
+func IsTunnelPort(port uint16) bool { return tunnelOfPort(port) != 0 }
+
+// tunnelOfPort returns the tunnel that a UDP port stands for, or 0.
+func tunnelOfPort(port uint16) LayerKind {
+	switch port {
+	case portVXLAN, portVXLANOld, portVXLANGPE:
+		return LayerVXLAN
+	case portGENEVE:
+		return LayerGENEVE
+	case portGTPU:
+		return LayerGTPU
+	}
+	return 0
+}
+
 // mayTunnel marks the protocols that can carry other packets.
 var mayTunnel = [256]bool{protoIPv4: true, protoIPv6: true, protoUDP: true, protoGRE: true}
 
 // openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
 // does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
-// read.
-func openTunnels(h *Header, d []byte, wireLen uint32) {
+// read. It notes the headers, unless n is nil.
+func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	for range maxTunnels {
 		if !mayTunnel[h.Proto] || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+			n.begin()
+			n.closed(h)
 			return
 		}
 		end = min(end, h.wireEnd(d))
 		in := Header{}
-		w := walk{d: d[:h.End:h.End], o: int(h.L4), h: &in, frame: -1}
+		w := walk{d: d[:h.End:h.End], o: int(h.L4), h: &in, frame: -1, notes: n}
+		n.begin()
 		s, length := w.tunnel(h)
 		if length >= 0 {
 			end = min(end, uint64(h.L4)+uint64(length))
 			w.d = d[:min(end, uint64(h.End))]
 		}
 		w.run(s)
+		n.end(&w, end)
 		switch {
 		case in.Version != 0 && w.frame < 0:
 			h.inheritLink(&in)
 		case in.Version == 0 && w.frame < 0:
+			n.closed(h)
 			return
 		case in.Version == 0:
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
@@ -84,8 +105,10 @@ func (h *Header) inheritLink(in *Header) {
 func (w *walk) tunnel(h *Header) (s step, length int) {
 	switch h.Proto {
 	case protoIPv4:
+		w.note(LayerIPinIP, 0, 0, 0)
 		return atIP4, -1
 	case protoIPv6:
+		w.note(LayerIPinIP, 0, 0, 0)
 		return atIP6, -1
 	case protoGRE:
 		return w.gre()
@@ -129,8 +152,13 @@ func (w *walk) vxlan() step {
 	if w.left() < header || w.d[w.o]&validID == 0 {
 		return stop
 	}
+	w.note(LayerVXLAN, 0, header, w.id24())
 	return w.goTo(header, atEther)
 }
+
+// id24 returns the number in the upper 24 bits of the second word after the offset: the
+// VNI of VXLAN and GENEVE.
+func (w *walk) id24() uint32 { return binary.BigEndian.Uint32(w.d[w.o+4:]) >> 8 }
 
 // vxlanGPE reads the generic protocol extension of VXLAN
 // (draft-ietf-nvo3-vxlan-gpe).
@@ -139,6 +167,7 @@ func (w *walk) vxlanGPE() step {
 	if w.left() < header || w.d[w.o]&control != 0 {
 		return stop
 	}
+	w.note(LayerVXLAN, 0, header, w.id24())
 	if w.d[w.o]&hasProtocol == 0 {
 		return w.goTo(header, atEther)
 	}
@@ -166,7 +195,9 @@ func (w *walk) geneve() step {
 		return stop
 	}
 	w.typ = w.be16(2)
-	return w.goTo(header+4*int(w.d[w.o]&0x3f), atType)
+	length := header + 4*int(w.d[w.o]&0x3f)
+	w.note(LayerGENEVE, 0, min(length, w.left()), w.id24())
+	return w.goTo(length, atType)
 }
 
 // gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
@@ -179,8 +210,10 @@ func (w *walk) gtp() (s step, length int) {
 		return stop, 0
 	}
 	flags, length := w.d[w.o], header+int(w.be16(2))
+	start, id := w.o, binary.BigEndian.Uint32(w.d[w.o+4:])
 	w.o += header
 	if flags&anyOptional == 0 {
+		w.note(LayerGTPU, -header, header, id)
 		return atIP, length
 	}
 	if w.left() < optional {
@@ -199,6 +232,7 @@ func (w *walk) gtp() (s step, length int) {
 		next = w.d[w.o+n-1]
 		w.o += n
 	}
+	w.noteBehind(LayerGTPU, start, id)
 	return atIP, length
 }
 
@@ -229,6 +263,7 @@ func (w *walk) gre() (s step, length int) {
 }
 
 func (w *walk) gre0(flags, typ uint16) step {
+	start := w.o
 	w.o += 4
 	for _, field := range [...]uint16{greChecksum | greRouting, greKey, greSequence} {
 		if flags&field != 0 {
@@ -241,16 +276,40 @@ func (w *walk) gre0(flags, typ uint16) step {
 	switch typ {
 	case typeERSPAN2:
 		if flags&greSequence == 0 { // type I, which has no header
+			w.noteBehind(LayerERSPAN, start, 0)
 			return atEther
 		}
-		return w.goTo(8, atEther)
+		return w.erspan2(start)
 	case typeERSPAN3:
-		return w.erspan3()
-	case typePPP:
+		return w.erspan3(start)
+	}
+	kind, id := greKind(w.d[start:], flags, typ)
+	w.noteBehind(kind, start, id)
+	if typ == typePPP {
 		return atPPP
 	}
 	w.typ = typ
 	return atType
+}
+
+// minSubnet is the least virtual subnet of NVGRE (RFC 7637, section 3.2).
+const minSubnet = 0x1000
+
+// greKind tells NVGRE from GRE, and returns the key or the virtual subnet of a header of
+// version 0.
+func greKind(header []byte, flags, typ uint16) (LayerKind, uint32) {
+	at := 4
+	if flags&(greChecksum|greRouting) != 0 {
+		at = 8
+	}
+	if flags&greKey == 0 || len(header) < at+4 {
+		return LayerGRE, 0
+	}
+	key := binary.BigEndian.Uint32(header[at:])
+	if typ == typeBridging && flags&(greChecksum|greSequence) == 0 && key>>8 >= minSubnet {
+		return LayerNVGRE, key >> 8
+	}
+	return LayerGRE, key
 }
 
 // greRoutes skips the source route entries of RFC 1701. An empty entry ends them.
@@ -279,22 +338,41 @@ func (w *walk) pptp(flags, typ uint16) (s step, length int) {
 		return stop, -1
 	}
 	length = header + int(w.be16(4))
+	w.note(LayerPPTP, 0, header, uint32(w.be16(6)))
 	return w.goTo(header, atPPP), length
 }
 
+// erspan2 reads the header of ERSPAN type II (draft-foschiano-erspan) behind a GRE header
+// that begins at start.
+func (w *walk) erspan2(start int) step {
+	const header = 8
+	if w.left() < header {
+		return stop
+	}
+	session := w.erspanSession()
+	w.o += header
+	w.noteBehind(LayerERSPAN, start, session)
+	return atEther
+}
+
+// erspanSession returns the session that ERSPAN headers of types II and III have in their
+// first word.
+func (w *walk) erspanSession() uint32 { return uint32(w.be16(2) & 0x3ff) }
+
 // erspan3 reads the header of ERSPAN type III (draft-foschiano-erspan): twelve
 // bytes, and eight more with the last bit set.
-func (w *walk) erspan3() step {
+func (w *walk) erspan3(start int) step {
 	const header, subheader = 12, 8
 	const frameEthernet, frameIP = 0, 2
 	if w.left() < header {
 		return stop
 	}
-	last := w.be16(10)
+	last, session := w.be16(10), w.erspanSession()
 	w.o += header
 	if last&1 != 0 {
 		w.o += subheader
 	}
+	w.noteBehind(LayerERSPAN, start, session)
 	switch last >> 10 & 0x1f {
 	case frameEthernet:
 		return atEther

@@ -89,7 +89,7 @@ func tunnelOf(b *capture.Batch, i int) Tunnel {
 	var h Header
 	decodeSlow(&h, b, i)
 	outer, data := h, b.Data(i)
-	openTunnels(&h, data, b.Frames[i].WireLen)
+	openTunnels(&h, data, b.Frames[i].WireLen, nil)
 	if h.Flags&FlagInner == 0 {
 		return NoTunnel
 	}

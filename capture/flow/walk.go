@@ -34,9 +34,10 @@ type walk struct {
 	typ       uint16
 	frame     int // offset of the first Ethernet header, -1 if none was met
 	nonIP     nonIP
-	bigEndian bool // byte order of the machine that wrote the capture
-	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
-	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
+	bigEndian bool   // byte order of the machine that wrote the capture
+	bridgePad bool   // bridged frames in 802.2 are preceded by two bytes (ATM)
+	wifiPad   bool   // the 802.11 header is padded to a multiple of 4 bytes
+	notes     *notes // where headers are noted, or nil
 }
 
 // run takes steps until the Header describes an IP header or there is none.
@@ -148,6 +149,7 @@ func (w *walk) ip4() {
 	h := w.h
 	h.Version, h.Proto = 4, ip[9]
 	h.Start, h.End = uint32(w.o), uint32(w.o+total)
+	w.note(LayerIP, 0, total, 0)
 	fragment := binary.BigEndian.Uint16(ip[6:])
 	if fragment&0x3fff != 0 {
 		h.Flags |= FlagFragment
@@ -170,6 +172,7 @@ func (w *walk) ip6() {
 	h := w.h
 	h.Version = 6
 	h.Start, h.End = uint32(w.o), uint32(w.o+end)
+	w.note(LayerIP, 0, end, 0)
 	proto, o, found := h.extensions(ip[:end])
 	h.Proto = proto
 	if found {

@@ -24,6 +24,8 @@ type encoder interface {
 	// frameLen returns how many bytes encode writes for frame i of b if it is
 	// kept; timed says whether a packet with a time was written before.
 	frameLen(b *capture.Batch, i int, timed bool) int64
+	// describes reports whether these bytes begin with the description of an interface.
+	describes(b *capture.Batch, i int) bool
 	skippedBlocks() uint64
 }
 
@@ -54,6 +56,10 @@ func (e *Encoder) Encode(b *capture.Batch, drop []uint64, p Part) error {
 func (e *Encoder) FrameLen(b *capture.Batch, i int, timed bool) int64 {
 	return e.enc.frameLen(b, i, timed)
 }
+
+// Describes reports whether FrameLen counts the description of an interface that was
+// derived, which Encode writes before its first packet.
+func (e *Encoder) Describes(b *capture.Batch, i int) bool { return e.enc.describes(b, i) }
 
 // Timed reports whether FrameLen depends on timed and a packet with a time was encoded.
 func (e *Encoder) Timed() bool {
@@ -102,7 +108,8 @@ type Splitter struct {
 	opt          WriterOptions
 	layout       layout
 	preamble     preamble
-	last         int64 // of the sectionWriter of the file before
+	first        uint32 // see newEncoder
+	last         int64  // of the sectionWriter of the file before
 	skipped      uint64
 	lossReported bool
 }
@@ -110,7 +117,7 @@ type Splitter struct {
 // NewSplitter chooses the format of all files as NewWriter does, for the inputs known by b,
 // the first batch with a section. opt.Warn gets the first loss when a file ends.
 func NewSplitter(b *capture.Batch, opt WriterOptions) *Splitter {
-	return &Splitter{opt: opt, layout: opt.chooseLayout(b), last: capture.NoTime}
+	return &Splitter{opt: opt, layout: opt.chooseLayout(b), first: firstInterface(b, nil), last: capture.NoTime}
 }
 
 // Observe keeps block i of b, whether it was written or not, for the files that begin
@@ -127,7 +134,7 @@ func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
 	head := &s.preamble.Batch
 	head.Interfaces, head.Sections = b.Interfaces, b.Sections
 	out := newOutBuffer(w)
-	e := &Encoder{out: out, enc: s.layout.newEncoder(out, head)}
+	e := &Encoder{out: out, enc: s.layout.newEncoder(out, head, s.first)}
 	if section, ok := e.enc.(*sectionWriter); ok {
 		section.last = s.last
 	}

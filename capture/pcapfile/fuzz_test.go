@@ -149,6 +149,7 @@ func FuzzWriterRoundTrip(f *testing.F) {
 			}
 		}
 		fuzzPcap(t, data)
+		checkCommented(t, func() capture.Source { return source(t, data, "fuzz") })
 	})
 }
 

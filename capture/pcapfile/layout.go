@@ -51,7 +51,10 @@ const (
 // chooseLayout chooses how to write the inputs known by b. It warns if that is not in the
 // requested format.
 func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
-	natural, written := naturalLayout(b, opt.Merged), capture.FormatPcapNG
+	if opt.Commented {
+		return oneSection
+	}
+	natural, written := opt.naturalLayout(b), capture.FormatPcapNG
 	if natural == onePcap || natural == copied && b.Sections[0].Format == capture.FormatPcap {
 		written = capture.FormatPcap
 	}
@@ -73,9 +76,11 @@ func (opt *WriterOptions) chooseLayout(b *capture.Batch) layout {
 }
 
 // naturalLayout returns the layout for the inputs known by b, by the rules of NewWriter.
-func naturalLayout(b *capture.Batch, merged bool) layout {
+func (opt *WriterOptions) naturalLayout(b *capture.Batch) layout {
 	switch {
-	case oneInput(b.Sections), !merged && noPcap(b.Sections):
+	case opt.Derived:
+		return oneSection
+	case oneInput(b.Sections), !opt.Merged && noPcap(b.Sections):
 		return copied
 	case samePcap(b.Sections, b.Interfaces):
 		return onePcap
@@ -109,7 +114,7 @@ func samePcap(sections []capture.Section, interfaces []capture.Interface) bool {
 		}
 	}
 	for i := range interfaces {
-		if interfaces[i].LinkType != interfaces[0].LinkType || interfaces[i].FCSLen != interfaces[0].FCSLen {
+		if it := &interfaces[i]; !it.Derived && (it.LinkType != interfaces[0].LinkType || it.FCSLen != interfaces[0].FCSLen) {
 			return false
 		}
 	}
@@ -127,6 +132,7 @@ func fitsPcap(interfaces []capture.Interface) error {
 	}
 	for i := range interfaces {
 		switch it := &interfaces[i]; {
+		case it.Derived: // the first packet decides
 		case it.LinkType != first.LinkType:
 			return fmt.Errorf("pcap holds one link type, and there are %v and %v", first.LinkType, it.LinkType)
 		case it.FCSLen != first.FCSLen:
@@ -150,15 +156,24 @@ func fitsPcapNG(interfaces []capture.Interface) error {
 	return nil
 }
 
-// newEncoder returns the encoder for the inputs known by b.
-func (l layout) newEncoder(out *outBuffer, b *capture.Batch) encoder {
+// firstInterface returns the interface of the first packet that is kept, or 0.
+func firstInterface(b *capture.Batch, drop []uint64) uint32 {
+	if at, _ := capture.NextRun(drop, 0, len(b.Frames)); at < len(b.Frames) {
+		return b.Frames[at].Interface
+	}
+	return 0
+}
+
+// newEncoder returns the encoder for the inputs known by b. first is the interface of the
+// first packet.
+func (l layout) newEncoder(out *outBuffer, b *capture.Batch, first uint32) encoder {
 	switch l {
 	case copied:
 		return &copyWriter{out: out}
 	case onePcap:
 		return newPcapWriter(out, b)
 	case convertedPcap:
-		return newPcapConverter(out, b)
+		return newPcapConverter(out, b, first)
 	}
 	return newSectionWriter(out)
 }

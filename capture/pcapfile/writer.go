@@ -12,11 +12,19 @@ type WriterOptions struct {
 	// Merged says that the Source mixes the records of its inputs, as Merge does. Without
 	// it the inputs come one after the other.
 	Merged bool
+	// Derived says that packets may come from interfaces that package strip has made. A
+	// pcap file then has the link type of its first packet. Without a requested format,
+	// and for pcapng, one section is written.
+	Derived bool
 	// Format requests a format. A pcap file holds packets of one link type, with the same
 	// frame check sequence, whose interfaces are described before the first packet. pcapng
 	// holds all but link types above 65535. If the format cannot hold the packets, or is
 	// 0, it follows from the inputs.
 	Format capture.Format
+	// Commented says that the comments of batches go to the options of packets. Then one
+	// little-endian pcapng section is written, whatever the inputs and Format. A packet
+	// block that cannot hold a comment becomes an enhanced one.
+	Commented bool
 	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
 	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
 	// hold.
@@ -89,10 +97,10 @@ func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 		return nil
 	}
 	if w.enc == nil {
-		if w.hold(b) {
+		if w.hold(b, drop) {
 			return nil
 		}
-		w.err = w.begin(b)
+		w.err = w.begin(b, drop)
 	}
 	if w.err == nil {
 		w.err = w.Encode(b, drop, WholeOf(b))
@@ -119,7 +127,7 @@ func (w *lazyWriter) Close() error {
 	}
 	if w.enc == nil && len(w.held.Sections) > 0 {
 		held := w.held
-		w.err = w.begin(&held)
+		w.err = w.begin(&held, nil)
 	}
 	if w.enc == nil {
 		w.enc = newSectionWriter(w.out)
@@ -139,8 +147,11 @@ const maxHeld = 1 << 20
 // hold keeps the blocks of b for begin, and reports whether begin has to wait. A pcap file
 // begins with all interfaces that are known when the first packet comes, or when an empty
 // batch says that none comes soon.
-func (w *lazyWriter) hold(b *capture.Batch) bool {
-	if w.opt.Format != capture.FormatPcap || len(b.Frames) > 0 || len(b.Blocks) == 0 || len(w.held.Buf) > maxHeld {
+func (w *lazyWriter) hold(b *capture.Batch, drop []uint64) bool {
+	if w.opt.Format != capture.FormatPcap || len(b.Blocks) == 0 || len(w.held.Buf) > maxHeld {
+		return false
+	}
+	if n := len(b.Frames); n > 0 && (!w.opt.Derived || capture.CountKept(drop, 0, n) > 0) {
 		return false
 	}
 	for i := range b.Blocks {
@@ -154,8 +165,8 @@ func (w *lazyWriter) hold(b *capture.Batch) bool {
 }
 
 // begin chooses the format for the inputs known by b, and writes what was held.
-func (w *lazyWriter) begin(b *capture.Batch) error {
-	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b)
+func (w *lazyWriter) begin(b *capture.Batch, drop []uint64) error {
+	w.enc = w.opt.chooseLayout(b).newEncoder(w.out, b, firstInterface(b, drop))
 	if len(w.held.Blocks) == 0 {
 		return nil
 	}

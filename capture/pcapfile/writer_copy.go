@@ -28,6 +28,8 @@ func (w *copyWriter) frameLen(b *capture.Batch, i int, _ bool) int64 {
 	return int64(b.Frames[i].RecordLen)
 }
 
+func (w *copyWriter) describes(*capture.Batch, int) bool { return false }
+
 func (w *copyWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	for ; w.known < len(b.Sections); w.known++ {
 		s := &b.Sections[w.known]

@@ -44,7 +44,7 @@ func (w *pcapWriter) frameLen(b *capture.Batch, i int, _ bool) int64 {
 // encode writes the file header before the first batch and all kept frames.
 func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	if !w.began {
-		w.fileHeader(b.Interfaces)
+		w.fileHeader(b.Interfaces, &b.Interfaces[0])
 		w.out.mark(0)
 		w.began = true
 	}
@@ -78,7 +78,7 @@ func (w *pcapWriter) checkInputs(b *capture.Batch) error {
 	}
 	for ; w.inputs < len(b.Interfaces); w.inputs++ {
 		t, first := &b.Interfaces[w.inputs], &b.Interfaces[0]
-		if t.LinkType != first.LinkType || t.FCSLen != first.FCSLen {
+		if !t.Derived && (t.LinkType != first.LinkType || t.FCSLen != first.FCSLen) {
 			return fmt.Errorf("link types %v and %v in one pcap file: %w", first.LinkType, t.LinkType, capture.ErrNotSupported)
 		}
 	}
@@ -92,8 +92,8 @@ func (w *pcapWriter) isCopyable(s *capture.Section, header []byte) bool {
 		le.Uint16(header[4:]) == 2 && le.Uint16(header[6:]) == 4
 }
 
-// fileHeader writes a header that covers all interfaces.
-func (w *pcapWriter) fileHeader(interfaces []capture.Interface) {
+// fileHeader writes a header that covers all interfaces. The link type is that of first.
+func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.Interface) {
 	magic := uint32(magicMicroseconds)
 	if w.nanosecond {
 		magic = magicNanoseconds
@@ -106,8 +106,8 @@ func (w *pcapWriter) fileHeader(interfaces []capture.Interface) {
 			snapLen = max(snapLen, s)
 		}
 	}
-	link := uint32(interfaces[0].LinkType)
-	if n := uint32(interfaces[0].FCSLen); n > 0 {
+	link := uint32(first.LinkType)
+	if n := uint32(first.FCSLen); n > 0 {
 		link |= fcsLenPresent | n/2<<28
 	}
 	p := w.out.extend(pcapHeaderLen)
@@ -161,9 +161,10 @@ func (w *pcapWriter) record(f *capture.Frame) {
 // pcapConverter writes inputs, some of them pcapng, as one pcap file: see NewWriter.
 type pcapConverter struct {
 	pcapWriter
-	last int64        // time of the last packet that had one, or NoTime
-	from []pcapOrigin // by interface
-	loss formatLoss
+	first uint32       // the interface of the first packet
+	last  int64        // time of the last packet that had one, or NoTime
+	from  []pcapOrigin // by interface
+	loss  formatLoss
 }
 
 // pcapOrigin is what is known of an interface that packets may come from.
@@ -180,8 +181,8 @@ type formatLoss struct {
 	times      uint64 // that are finer, or beyond what 32 bits of seconds hold
 }
 
-func newPcapConverter(out *outBuffer, b *capture.Batch) *pcapConverter {
-	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: copyWriter{out: out}}, last: capture.NoTime}
+func newPcapConverter(out *outBuffer, b *capture.Batch, first uint32) *pcapConverter {
+	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: copyWriter{out: out}}, first: first, last: capture.NoTime}
 	for i := range b.Interfaces {
 		w.nanosecond = w.nanosecond || !inTicks(1e6, &b.Interfaces[i])
 	}
@@ -194,7 +195,7 @@ func inTicks(units uint64, it *capture.Interface) bool { return units%it.TicksPe
 // encode writes the file header before the first batch and all kept frames.
 func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
 	if !w.began {
-		w.fileHeader(b.Interfaces)
+		w.fileHeader(b.Interfaces, &b.Interfaces[w.first])
 		w.out.mark(0)
 		w.began = true
 	}
@@ -217,7 +218,7 @@ func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
 func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 	f := b.Frames[i]
 	it := &b.Interfaces[f.Interface]
-	if first := &b.Interfaces[0]; it.LinkType != first.LinkType || it.FCSLen != first.FCSLen {
+	if first := &b.Interfaces[w.first]; it.LinkType != first.LinkType || it.FCSLen != first.FCSLen {
 		return fmt.Errorf("packet of an interface of link type %v, described behind the first packet, in a pcap file of link type %v (a name that ends with .pcapng makes a file of both): %w",
 			it.LinkType, first.LinkType, capture.ErrNotSupported)
 	}

@@ -73,15 +73,25 @@ func (w *sectionWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 }
 
 func (w *sectionWriter) frameLen(b *capture.Batch, i int, timed bool) int64 {
-	f := &b.Frames[i]
-	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == capture.FormatPcapNG {
-		return int64(w.blockLen(f, b.Record(i), s.BigEndian, timed))
+	f, head := &b.Frames[i], int64(0)
+	if w.describes(b, i) {
+		w.scratch = appendDerived(w.scratch[:0], &b.Interfaces[f.Interface])
+		head = int64(len(w.scratch))
 	}
-	return int64(encoding.MinPacketLen + pad4(f.CapLen))
+	if s := &b.Sections[b.Interfaces[f.Interface].Section]; s.Format == capture.FormatPcapNG {
+		return head + int64(w.blockLen(b, i, s.BigEndian, timed))
+	}
+	return head + int64(encoding.MinPacketLen+pad4(f.CapLen)+uint32(len(w.commentList(b.Comments.Of(i)))))
+}
+
+// describes reports whether frame i is the first of an interface that was derived.
+func (w *sectionWriter) describes(b *capture.Batch, i int) bool {
+	at := b.Frames[i].Interface
+	return b.Interfaces[at].Derived && (int(at) >= len(w.targets) || !w.targets[at].known)
 }
 
 // grow follows the tables of the batch. It describes interfaces of pcap inputs, for which
-// no block comes.
+// no block comes. Derived interfaces wait for their first packet.
 func (w *sectionWriter) grow(b *capture.Batch) error {
 	for len(w.sections) < len(b.Sections) {
 		w.sections = append(w.sections, sectionMap{})
@@ -89,28 +99,41 @@ func (w *sectionWriter) grow(b *capture.Batch) error {
 	for g := len(w.targets); g < len(b.Interfaces); g++ {
 		it := &b.Interfaces[g]
 		s := &b.Sections[it.Section]
-		t := target{origin: fromLittle}
-		switch {
-		case s.Format == capture.FormatPcap:
+		t := target{origin: originOf(s)}
+		if s.Format == capture.FormatPcap && !it.Derived {
 			if it.LinkType > math.MaxUint16 {
 				return fmt.Errorf("link type %v in pcapng: %w", it.LinkType, capture.ErrNotSupported)
 			}
-			t = target{id: w.next, known: true, origin: fromPcapMicro}
-			if s.Nanosecond {
-				t.origin = fromPcapNano
-			}
-			w.next++
-			w.scratch = capture.AppendInterface(w.scratch[:0], it, s.Nanosecond)
-			w.out.write(w.scratch)
-			w.out.mark(0)
-		case s.BigEndian:
-			t.origin = fromBig
+			w.describe(&t, capture.AppendInterface(w.scratch[:0], it, s.Nanosecond))
 		}
 		w.targets = append(w.targets, t)
-		m := &w.sections[it.Section]
-		m.interfaces = append(m.interfaces, uint32(g))
+		if m := &w.sections[it.Section]; !it.Derived {
+			m.interfaces = append(m.interfaces, uint32(g))
+		}
 	}
 	return nil
+}
+
+// originOf returns the encoding of the frames of a section.
+func originOf(s *capture.Section) origin {
+	switch {
+	case s.Format == capture.FormatPcap && s.Nanosecond:
+		return fromPcapNano
+	case s.Format == capture.FormatPcap:
+		return fromPcapMicro
+	case s.BigEndian:
+		return fromBig
+	}
+	return fromLittle
+}
+
+// describe writes the description of an interface, and gives it a number.
+func (w *sectionWriter) describe(t *target, description []byte) {
+	t.id, t.known = w.next, true
+	w.next++
+	w.out.write(description)
+	w.out.mark(0)
+	w.scratch = description
 }
 
 // frames writes the kept ones of frames pos..end-1.
@@ -120,6 +143,9 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 		for i := lo; i < hi; i++ {
 			f := &b.Frames[i]
 			t := &w.targets[f.Interface]
+			if !t.known && b.Interfaces[f.Interface].Derived {
+				w.describe(t, appendDerived(w.scratch[:0], &b.Interfaces[f.Interface]))
+			}
 			if !t.known {
 				return fmt.Errorf("frame of interface %d, which no block describes: %w", f.Interface, capture.ErrDamaged)
 			}
@@ -141,8 +167,12 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	return nil
 }
 
-// pcapFrame writes frame i as an enhanced packet block without options.
+// pcapFrame writes frame i as an enhanced packet block without options but a comment.
 func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint64) {
+	if comment := b.Comments.Of(i); len(comment) > 0 {
+		w.packet(b, i, id, ticks, w.commentList(comment))
+		return
+	}
 	f := &b.Frames[i]
 	w.enhanced(f, encoding.MinPacketLen+pad4(f.CapLen), id, ticks)
 	w.out.write(b.Data(i))

@@ -9,109 +9,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// Comments on packets that got a time from another one.
-const (
-	commentTimeTaken = "no timestamp in the original (simple packet block): that of the preceding packet"
-	commentTimeZero  = "no timestamp in the original (simple packet block)"
-)
-
 // Where a pcapng block's body begins, and what it has beside its body.
 const (
 	blockHead  = 8
 	blockFrame = 12
 )
-
-// blockLen returns how long the block becomes that packetBlock writes for a record.
-func (w *sectionWriter) blockLen(f *capture.Frame, record []byte, big, timed bool) uint32 {
-	kind, n := encoding.Uint32(record, big), encoding.MinPacketLen+pad4(f.CapLen)
-	switch {
-	case kind == capture.BlockSimplePacket && w.targets[f.Interface].id != 0:
-		return n + 4 + pad4(uint32(len(timeComment(timed)))) + 4
-	case kind != capture.BlockPacket:
-		return f.RecordLen
-	}
-	added := uint32(0)
-	if encoding.Uint16(record[10:], big) != 0xFFFF {
-		added = 4 + 8
-		if f.RecordLen == n {
-			added += 4 // the end of a list that was not there
-		}
-	}
-	return f.RecordLen + added
-}
-
-// timeComment returns the comment for a packet that had no time.
-func timeComment(taken bool) string {
-	if taken {
-		return commentTimeTaken
-	}
-	return commentTimeZero
-}
-
-// packetBlock writes frame i of a pcapng input.
-func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
-	record := b.Record(i)
-	big := t.origin == fromBig
-	switch kind := encoding.Uint32(record, big); {
-	case kind == capture.BlockEnhancedPacket && !big:
-		p := w.out.extend(blockFrame)
-		copy(p, record[:blockHead])
-		le.PutUint32(p[blockHead:], t.id)
-		w.out.write(record[blockFrame:])
-	case kind == capture.BlockSimplePacket && t.id != 0:
-		w.timedPacket(b, i, t)
-	case kind == capture.BlockSimplePacket && big:
-		p := w.out.extend(encoding.SimpleHead)
-		le.PutUint32(p, capture.BlockSimplePacket)
-		le.PutUint32(p[4:], uint32(len(record)))
-		le.PutUint32(p[8:], b.Frames[i].WireLen)
-		w.out.write(record[encoding.SimpleHead : len(record)-4])
-		w.u32(uint32(len(record)))
-	case kind == capture.BlockSimplePacket:
-		w.out.write(record)
-	default:
-		w.rebuild(b, i, t, kind)
-	}
-}
-
-// rebuild writes an enhanced packet block from a big-endian one or from an
-// obsolete packet block: they share their layout but for the first word.
-func (w *sectionWriter) rebuild(b *capture.Batch, i int, t *target, kind uint32) {
-	f := &b.Frames[i]
-	record := b.Record(i)
-	big := t.origin == fromBig
-	ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
-	options := w.scratch[:0]
-	if kind == capture.BlockPacket {
-		// A count of -1 means that it is not known.
-		if drops := encoding.Uint16(record[10:], big); drops != 0xFFFF {
-			options = encoding.AppendCount(options, encoding.OptDropCount, uint64(drops))
-		}
-	}
-	added := len(options)
-	old := record[encoding.PacketHead+pad4(f.CapLen) : len(record)-4]
-	options = append(options, old...)
-	if big {
-		swapOptions(options[added:], capture.BlockEnhancedPacket)
-	}
-	if added > 0 && len(old) == 0 {
-		options = le.AppendUint32(options, encoding.OptEnd)
-	}
-	w.packet(b, i, t.id, ticks, options)
-	w.scratch = options
-}
-
-// timedPacket writes a frame without a timestamp where one is needed.
-func (w *sectionWriter) timedPacket(b *capture.Batch, i int, t *target) {
-	ticks, taken := uint64(0), w.last != capture.NoTime
-	if taken {
-		ticks = ticksAt(w.last, &b.Interfaces[b.Frames[i].Interface])
-	}
-	options := encoding.AppendOption(w.scratch[:0], encoding.OptComment, timeComment(taken))
-	options = le.AppendUint32(options, encoding.OptEnd)
-	w.packet(b, i, t.id, ticks, options)
-	w.scratch = options
-}
 
 // packet writes frame i as an enhanced packet block.
 func (w *sectionWriter) packet(b *capture.Batch, i int, id uint32, ticks uint64, options []byte) {

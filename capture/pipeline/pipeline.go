@@ -31,6 +31,14 @@ type Admitter interface {
 	Admit(b *capture.Batch)
 }
 
+// Finisher is a Task that keeps something back from batch to batch.
+type Finisher interface {
+	Task
+	// Finish passes on what is left. It is called on one of the tasks, after the last
+	// Write, however the stream ended, unless a Write failed.
+	Finish() error
+}
+
 // InOrder is a Task whose work is all in order.
 type InOrder func(b *capture.Batch) error
 
@@ -91,8 +99,8 @@ func New(src capture.Source) *Pipeline {
 // Run can be called once.
 //
 // It returns nil at the clean end of the stream, else the first error: of ctx, of the
-// source, of Apply or of Write. After it no task applies or writes anything. What was
-// applied has been written, unless Write failed. An error of the source that does not name
+// source, of Apply or of Write, and that of Finish. After it no task applies or writes
+// anything. What was applied has been written and finished, unless Write failed. An error of the source that does not name
 // its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
@@ -104,8 +112,10 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 	p.ctx = ctx
 	p.free = make(chan *slot, slots)
 	p.apply.ready, p.write.ready = make([]*slot, slots), make([]*slot, slots)
+	var one Task
 	for range slots {
-		p.free <- &slot{task: task()}
+		one = task()
+		p.free <- &slot{task: one}
 	}
 	var working sync.WaitGroup
 	for range workers {
@@ -122,7 +132,13 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 		p.stop(ctx.Err())
 		p.mu.Unlock()
 	}
-	return p.wait()
+	err := p.wait()
+	if f, ok := one.(Finisher); ok && !p.unwritable {
+		if failed := f.Finish(); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 // Close closes the source. It does not wait for a read that blocks after Run, on a silent

@@ -151,6 +151,87 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// finishing is a task that writes at the end.
+type finishing struct {
+	recorder
+	finished *int
+	err      error
+}
+
+func (f *finishing) Finish() error {
+	*f.finished += len(f.written.done)
+	return f.err
+}
+
+// TestFinish finishes once, when all that was applied has been written, however the stream
+// ended, unless nothing can be written.
+func TestFinish(t *testing.T) {
+	broken, full, never := errors.New("broken"), errors.New("full"), func(int) error { return nil }
+	fail := func(int) error { return full }
+	for name, c := range map[string]struct {
+		end, finish  error
+		apply, write func(int) error
+		want         []error
+		finished     int
+	}{
+		"whole":        {end: io.EOF, finished: 50},
+		"finish fails": {end: io.EOF, finish: full, want: []error{full}, finished: 50},
+		"both fail":    {end: broken, finish: full, want: []error{broken, full}, finished: 50},
+		"apply fails": {end: io.EOF, apply: func(n int) error {
+			if n == 20 {
+				return full
+			}
+			return nil
+		}, want: []error{full}, finished: 20},
+		"write fails": {end: io.EOF, finish: broken, write: fail, want: []error{full}},
+	} {
+		for _, workers := range []int{1, 4} {
+			applied, written, finished := record{stage: "apply", fail: c.apply}, record{stage: "write", fail: c.write}, 0
+			for _, r := range []*record{&applied, &written} {
+				if r.fail == nil {
+					r.fail = never
+				}
+			}
+			err := New(&numbered{n: 50, err: c.end}).Run(context.Background(), workers, func() Task {
+				return &finishing{recorder{t: t, applied: &applied, written: &written}, &finished, c.finish}
+			})
+			for _, want := range c.want {
+				if !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", name, err, want)
+				}
+			}
+			if finished != c.finished || (err == nil) != (c.want == nil) {
+				t.Errorf("%s: finished after %d batches: %v", name, finished, err)
+			}
+		}
+	}
+}
+
+// TestFinishCancelled finishes what was applied before the end of a context.
+func TestFinishCancelled(t *testing.T) {
+	never := func(int) error { return nil }
+	for _, workers := range []int{1, 4} {
+		ctx, cancel := context.WithCancel(context.Background())
+		hang, finished := make(chan struct{}), 0
+		applied := record{stage: "apply", fail: func(n int) error {
+			if n == 4 {
+				cancel()
+			}
+			return nil
+		}}
+		written := record{stage: "write", fail: never}
+		p := New(&numbered{n: 5, err: io.EOF, hang: hang})
+		err := p.Run(ctx, workers, func() Task {
+			return &finishing{recorder{t: t, applied: &applied, written: &written}, &finished, nil}
+		})
+		if !errors.Is(err, context.Canceled) || finished != 5 {
+			t.Errorf("%d workers: finished after %d batches: %v", workers, finished, err)
+		}
+		close(hang)
+		<-p.ended
+	}
+}
+
 // TestRunCancelled leaves a source that is silent: all that came before
 // was applied, and nothing is afterwards.
 func TestRunCancelled(t *testing.T) {

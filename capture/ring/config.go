@@ -169,7 +169,8 @@ type SenderConfig struct {
 	// means DefaultRetryTimeout.
 	RetryTimeout time.Duration
 	// Warn, if not nil, receives the first frame skipped for each reason, as an error
-	// that wraps ErrFrameTruncated, ErrFrameTooLong or ErrFrameRefused. Send calls it.
+	// that wraps ErrFrameTruncated, ErrFrameTooLong, ErrFrameRefused or ErrFrameLink. Send
+	// calls it.
 	Warn func(error)
 }
 
@@ -204,14 +205,19 @@ type SenderStats struct {
 	Bytes uint64 `json:"bytes"` // of them
 	// Frames that were not sent: captured in part, longer than the interface can carry,
 	// refused by a full queue until RetryTimeout, and lost while the interface was down
-	// or away.
-	Truncated uint64 `json:"cut"`
-	TooLong   uint64 `json:"too_long"`
-	Refused   uint64 `json:"refused"`
-	Lost      uint64 `json:"lost"`
+	// or away. NotEthernet are packets that a tunnel carried without Ethernet, and that
+	// were taken out of it.
+	Truncated   uint64 `json:"cut"`
+	TooLong     uint64 `json:"too_long"`
+	Refused     uint64 `json:"refused"`
+	NotEthernet uint64 `json:"not_ethernet,omitempty"`
+	Lost        uint64 `json:"lost"`
 	// Retries counts the pauses for a full queue to drain.
 	Retries uint64 `json:"retries"`
 }
+
+// Skipped returns how many frames could not be sent while the interface was there.
+func (s *SenderStats) Skipped() uint64 { return s.Truncated + s.TooLong + s.Refused + s.NotEthernet }
 
 // Why a capture cannot begin, or ends; test with errors.Is.
 var (
@@ -227,5 +233,6 @@ var (
 var (
 	ErrFrameTruncated = errors.New("frames captured in part are not sent")
 	ErrFrameTooLong   = errors.New("frames longer than the interface can carry are not sent")
+	ErrFrameLink      = errors.New("packets that a tunnel carried without Ethernet are not sent")
 	ErrFrameRefused   = errors.New("frames that the interface's queue keeps refusing are not sent")
 )

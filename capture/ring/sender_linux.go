@@ -46,7 +46,7 @@ type Sender struct {
 	stalled  bool // the queue refused the last frame until RetryTimeout
 	outage   outage
 
-	sent, bytes, truncated, tooLong, refused, lost, retries atomic.Uint64
+	sent, bytes, truncated, tooLong, refused, notEthernet, lost, retries atomic.Uint64
 }
 
 // OpenSender opens an interface to send to. The error is ErrNotPermitted without
@@ -103,8 +103,13 @@ func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 			continue
 		}
 		f := &b.Frames[i]
-		link := b.Interfaces[f.Interface].LinkType
+		it := &b.Interfaces[f.Interface]
+		link := it.LinkType
 		switch {
+		case link != capture.LinkEthernet && it.Derived:
+			s.skip(&s.notEthernet, func() error {
+				return fmt.Errorf("%s: %w: one of %s", s.conf.Interface, ErrFrameLink, it.Name)
+			})
 		case link != capture.LinkEthernet:
 			s.lost.Add(1)
 			foreign = fmt.Errorf("%s: %w: %v", s.conf.Interface, ErrLinkType, link)
@@ -204,7 +209,7 @@ func (s *Sender) count(from, n int) {
 func (s *Sender) Stats() SenderStats {
 	return SenderStats{
 		Sent: s.sent.Load(), Bytes: s.bytes.Load(),
-		Truncated: s.truncated.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), Lost: s.lost.Load(),
+		Truncated: s.truncated.Load(), TooLong: s.tooLong.Load(), Refused: s.refused.Load(), NotEthernet: s.notEthernet.Load(), Lost: s.lost.Load(),
 		Retries: s.retries.Load(),
 	}
 }

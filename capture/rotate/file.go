@@ -28,8 +28,8 @@ type Options struct {
 	// earlier runs with names of the same pattern, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
-	// Merged is as in pcapfile.WriterOptions.
-	Merged bool
+	// Merged, Derived and Commented are as in pcapfile.WriterOptions.
+	Merged, Derived, Commented bool
 	// Output is for each file.
 	Output outfile.Options
 	// Completed gets the name of each complete file, and Warn the problems with files that

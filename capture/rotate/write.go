@@ -21,7 +21,10 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 		if len(b.Sections) == 0 {
 			return nil
 		}
-		opt := pcapfile.WriterOptions{Merged: r.opt.Merged, Format: pcapfile.FormatOf(r.name), Warn: r.warn}
+		opt := pcapfile.WriterOptions{
+			Merged: r.opt.Merged, Derived: r.opt.Derived, Commented: r.opt.Commented,
+			Format: pcapfile.FormatOf(r.name), Warn: r.warn,
+		}
 		r.splitter = pcapfile.NewSplitter(b, opt)
 	}
 	if r.fits(b) {
@@ -43,13 +46,14 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 	return r.err
 }
 
-// maxOverhead is more than the bytes that a packet can take in a file beyond its record.
-const maxOverhead = 128
+// maxOverhead is more than the bytes that a packet can take in a file beyond its record and
+// the text of its comment.
+const maxOverhead = 512
 
 // fits reports whether all of b goes to the file being written, whatever is dropped.
 func (r *File) fits(b *capture.Batch) bool {
-	return r.file != nil && r.file.enc.Size()+int64(len(b.Buf))+maxOverhead*int64(len(b.Frames)) <= r.file.limit &&
-		!r.intervals.mayEnd(b.Frames)
+	most := int64(len(b.Buf)+b.Comments.Size()) + maxOverhead*int64(len(b.Frames))
+	return r.file != nil && r.file.enc.Size()+most <= r.file.limit && !r.intervals.mayEnd(b.Frames)
 }
 
 // note finds the first time of the file being written, if all of b goes to it.
@@ -70,9 +74,9 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 		if pos == end || !r.open(b) {
 			break
 		}
-		stop := r.fileEnd(b, drop, pos, end)
+		stop, full := r.fileEnd(b, drop, pos, end)
 		r.write(b, drop, pcapfile.Part{From: pos, To: stop})
-		if stop < end && r.err == nil {
+		if full && r.err == nil {
 			r.close()
 		}
 		pos = stop
@@ -82,9 +86,10 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 	}
 }
 
-// fileEnd returns the first kept frame of pos..end-1 that belongs to another file than
-// the one being written, or end.
-func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) int {
+// fileEnd returns up to where the frames of pos..end-1 can be written to the file being
+// written. full says that the next one belongs to another file. Without it the next one may
+// fit: what it takes is known once those before it are written.
+func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int, full bool) {
 	left, begun, packets := r.file.limit-r.file.enc.Size(), r.file.begun, r.file.packets > 0
 	timed := r.file.enc.Timed()
 	for pos < end {
@@ -93,7 +98,11 @@ func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) int {
 			left -= r.file.enc.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
 			if left < 0 && begun || r.intervals.ends(at) && packets {
-				return i
+				return i, true
+			}
+			if r.file.enc.Describes(b, i) {
+				r.file.note(&r.intervals, at)
+				return i + 1, false
 			}
 			r.file.note(&r.intervals, at)
 			begun, packets = true, true
@@ -101,7 +110,7 @@ func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) int {
 		}
 		pos = hi
 	}
-	return end
+	return end, false
 }
 
 // block writes block i of b. A section header or interface description that no packet

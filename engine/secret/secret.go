@@ -60,6 +60,7 @@ const (
 	Permutation Use = 5 // the permutation of IPv4 addresses in exact rows
 	highway     Use = 6
 	snapshots   Use = 7
+	Sightings   Use = 8 // conversations of packets, and points where they were seen
 )
 
 // AESKey derives the key for a use: one AES-256 encryption, under the secret, of the

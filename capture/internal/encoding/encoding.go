@@ -65,6 +65,7 @@ const (
 	OptRxSpeed  = 17
 
 	OptFlags     = 2 // packets
+	OptHash      = 3
 	OptDropCount = 4
 	OptPacketID  = 5
 	OptQueue     = 6
@@ -122,7 +123,7 @@ func EndBlock(p []byte, start int) []byte {
 
 // AppendOption appends one option with its padding; a value that is too long is
 // truncated.
-func AppendOption(p []byte, code uint16, value string) []byte {
+func AppendOption[Value string | []byte](p []byte, code uint16, value Value) []byte {
 	value = value[:min(len(value), maxOption)]
 	p = binary.LittleEndian.AppendUint16(p, code)
 	p = binary.LittleEndian.AppendUint16(p, uint16(len(value)))

@@ -184,6 +184,10 @@ var cutCommands = []string{
 	"dedup --json --window none --method exact --across --duplicates OUT2.pcapng",
 	"dedup --json --window none --memory 64KiB -w OUT1.pcapng",
 	"dedup --json --window n:1000 -w OUT1.pcapng --rotate-every 20m",
+	"dedup --json --window 50ms --strip vlan,tunnel -w OUT1.pcapng --duplicates OUT2.pcapng",
+	"dedup --json --window 50ms --only udp --within vlan,interface -w OUT1.pcapng --duplicates OUT2.pcapng",
+	"dedup --json --window n:1000 --filter ip --only tcp --protect udp --across -w OUT1.pcapng",
+	"dedup --json --window none --only tcp --protect ip6 --prefer arp --duplicates OUT2.pcapng",
 	"distinct",
 	"distinct --list --of mac,flow,ip --every 7m",
 	"distinct --json --list --of flow,src,ip,dst,mac --every 10m",
@@ -232,6 +236,9 @@ func TestBatchEnds(t *testing.T) {
 				continue
 			}
 			t.Run(kind+"/"+command, func(t *testing.T) {
+				if strings.Contains(command, "--only") {
+					needTcpdump(t)
+				}
 				want := cutOutputs(t, in, command, 0, 1)
 				if code := want[:len("exit code N")]; code != "exit code 0" && (kind != "damaged.pcapng" || code != "exit code 3") {
 					t.Fatalf("%.300s", want)

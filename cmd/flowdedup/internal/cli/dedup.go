@@ -25,6 +25,7 @@ type dedupFlags struct {
 	common
 	named inputFlags
 	compareFlags
+	keepFlags
 	output, duplicates string
 	rotate             rotateFlags
 }
@@ -59,6 +60,19 @@ Identities:
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP
 checksum. Segments that differ in nothing else become copies of each other.
 
+The first of equal packets is kept. With copies from several VLANs, tunnels or
+interfaces that tears conversations apart for analyzers to which a VLAN or an
+interface is part of a flow. --keep flow keeps the copies of one capture point
+for each conversation, and others where that point has none: each packet stays
+once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
+better copies. --strip writes packets without the headers that differ.
+
+--within finds copies in one VLAN, tunnel (vni, with --identity inner),
+interface or input only, for tenants with the same addresses. --only and
+--protect leave packets alone. EXPR is a filter expression, interface NAME, or
+input NAME. As in --filter, 'host 10.0.0.1' does not match behind a VLAN tag:
+write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
+
 The output keeps the format of the input, and in pcapng every block and option.
 A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
 format. --rotate-size and --rotate-every write several files. Each has the time
@@ -74,6 +88,19 @@ of its first packet in its name and can be read alone.`,
 
   # join two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
+
+  # for Suricata or Arkime: all packets of a connection with one VLAN
+  flowdedup dedup span.pcapng --keep flow -w clean.pcapng
+
+  # keep copies from the core, else from the edge; write them without tags
+  flowdedup dedup all.pcapng --prefer 'vlan 10' --prefer 'interface edge0' \
+    --strip vlan -w clean.pcapng
+
+  # two tenants with equal addresses, mirrored by VXLAN
+  flowdedup dedup mirror.pcap --identity inner --within vni -w clean.pcap
+
+  # show in Wireshark what would be removed (frame.comment)
+  flowdedup dedup span.pcapng --mark -w marked.pcapng
 
   # de-duplicate in a pipe
   zcat big.pcap.gz | flowdedup dedup - -w - | zeek -r -`,
@@ -93,6 +120,7 @@ func (f *dedupFlags) register(cmd *cobra.Command) {
 	groupOutput.add(fs, "write", "duplicates")
 	f.rotate.register(fs)
 	f.compareFlags.register(fs)
+	f.keepFlags.register(cmd)
 	f.common.register(fs, usualMethods, measuringMethods()...)
 	completeCompare(cmd)
 	completeWords(cmd, map[string][]string{"filter": filterWords})
@@ -102,7 +130,8 @@ func (f *dedupFlags) check(cmd *cobra.Command, inputs []string) error {
 	if err := checkNamed(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common)); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs)); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{{"-w", f.output}, {"--duplicates", f.duplicates}}, inputs: append(f.filter.files(), inputs...), inPlace: "-w"}
@@ -119,12 +148,16 @@ func (f *dedupFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	e.quiet = f.quiet
 	bar := newProgress(e, &f.common)
 	defer bar.close()
+	f.warnHold(e, f.window)
 	cfg := f.config(cmd, &f.common)
+	f.complete(&cfg)
 	cfg.Inputs, cfg.Input = args, f.inputs(e, bar)
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.options(), e.logger()
 	summary, err := dedup.Run(cmd.Context(), cfg)
 	bar.close()
+	warnUnmatched(e, &summary)
 	warnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
+	warnSplit(e, &summary.Conversations, f.output != "")
 	return errors.Join(markDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err))
 }
 
@@ -158,8 +191,33 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 			flow.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
-		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the merged output", s.SkippedBlocks))
+		e.warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
 	}
+}
+
+// muchSplit is the share of sampled conversations that may be kept in parts without a
+// warning. Few are on any network: hosts move, and ports are used again.
+const muchSplit = 0.01
+
+// warnSplit says what to do where packets were written for an analyzer that would see one
+// side of each conversation. Tags alone have that effect: interfaces are not seen in what
+// is written.
+func warnSplit(e *env, n *dedup.Conversations, written bool) {
+	if !written || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
+		return
+	}
+	tags := n.Tags()
+	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s: analyzers that track flows by %[3]s see one side of each; "+
+		"%sturn that off there (Suricata: vlan.use-for-tracking: false; Zeek: do not load policy/frameworks/conn_key/vlan_fivetuple; Arkime: sessionIdTracking=none)",
+		n.Tagged, n.Sampled, tags, adviceOr(n.Advice)))
+}
+
+// adviceOr joins flags to use, with what else can be done to follow.
+func adviceOr(flags []string) string {
+	if len(flags) == 0 {
+		return ""
+	}
+	return "use " + strings.Join(flags, " or ") + ", or "
 }
 
 // lateWarning says how far time went back, and what the user can do.

@@ -91,6 +91,7 @@ const (
 	groupInput    flagGroup = "Input"
 	groupLoad     flagGroup = "Load"
 	groupCompare  flagGroup = "Comparing"
+	groupKeep     flagGroup = "Keeping"
 	groupCount    flagGroup = "Counting"
 	groupGoal     flagGroup = "Requirements"
 	groupOutput   flagGroup = "Output"
@@ -99,7 +100,7 @@ const (
 )
 
 // flagGroups are the groups in the order of help.
-var flagGroups = []flagGroup{groupInput, groupLoad, groupCompare, groupCount, groupGoal, groupOutput, groupAdvanced, groupNone}
+var flagGroups = []flagGroup{groupInput, groupLoad, groupCompare, groupKeep, groupCount, groupGoal, groupOutput, groupAdvanced, groupNone}
 
 // groupKey is the annotation that holds the group of a flag.
 const groupKey = "flowdedup_group"

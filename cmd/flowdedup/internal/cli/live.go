@@ -22,6 +22,7 @@ import (
 type liveFlags struct {
 	common
 	compareFlags
+	keepFlags
 	keyFlags
 	ringFlags
 	output, duplicates, forward string
@@ -62,6 +63,12 @@ then are written, files are completed and the summary is printed. --count and
 --duration end it with 0. Without --wait an interface that goes down ends it
 with 1.
 
+--keep flow keeps the copies of one capture point for each conversation, for
+analyzers to which a VLAN or an interface is part of a flow. --prefer EXPR
+keeps the copy that matches; EXPR is a filter expression or interface NAME.
+Packets then leave up to --hold later, in order. flowdedup dedup --help says
+more about these flags, and about --within, --only, --protect and --strip.
+
 Live capture needs CAP_NET_RAW and nothing else. Run as root, with --user to
 become another user once interfaces are open, or give the program the
 capability: setcap cap_net_raw+ep.`,
@@ -73,6 +80,9 @@ capability: setcap cap_net_raw+ep.`,
 
   # join two taps of one link on the interface that a sensor listens to
   flowdedup live -i tap0 -i tap1 --across --window 50ms --forward mon0
+
+  # for Suricata on mon0: all packets of a connection with one VLAN
+  flowdedup live -i eth1 --keep flow --forward mon0
 
   # report addresses and flows per hour, as an unprivileged user
   flowdedup live -i eth1 --of src,dst,flow --reports counts.jsonl --user nobody`,
@@ -94,6 +104,7 @@ func (f *liveFlags) register(cmd *cobra.Command) {
 	f.rotate.register(fs)
 	fs.StringVar(&f.forward, "forward", "", "send kept packets out of `IFACE`")
 	f.compareFlags.register(fs)
+	f.keepFlags.register(cmd)
 	f.registerFilter(fs, usualMethods, measuringMethods()...)
 	f.keyFlags.register(fs)
 	fs.Var(newParsed(&f.distinctMemory, "", "size", parseMemory), "distinct-memory", "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)")
@@ -144,7 +155,9 @@ func (f *liveFlags) check(cmd *cobra.Command) error {
 	if err := f.checkTcpdump(cmd.Flags()); err != nil {
 		return err // the other checks would explain flags that were not typed
 	}
-	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common), f.keyFlags.check(), f.ringFlags.check()); err != nil {
+	if err := errors.Join(f.rotate.check(f.output, f.duplicates), f.compareFlags.check(cmd, &f.common),
+		f.keepFlags.check(cmd.Flags(), &f.compareFlags, f.output, f.duplicates != "" || f.forward != ""),
+		f.checkInterfaces(f.conf.Interfaces), f.keyFlags.check(), f.ringFlags.check()); err != nil {
 		return err
 	}
 	named := files{outputs: []namedFile{
@@ -165,6 +178,7 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	e.quiet = f.quiet
+	f.warnHold(e, f.window)
 	cfg := f.config(cmd)
 	var err error
 	if cfg.Ring.Filters, err = f.filter.programs(cmd.Context(), &f.conf); err != nil {
@@ -182,7 +196,9 @@ func (f *liveFlags) run(cmd *cobra.Command, e *env) error {
 	summary, err := live.Run(cmd.Context(), cfg)
 	show.close()
 	if summary.Method != "" {
+		warnUnmatched(e, &summary.Summary)
 		warnForgotten(e, &summary.Summary)
+		warnSplit(e, &summary.Conversations, f.output != "" || f.forward != "")
 		f.warnDropped(e, &summary)
 		err = errors.Join(err, f.print(e, &summary))
 	}
@@ -202,8 +218,10 @@ func (f *liveFlags) config(cmd *cobra.Command) live.Config {
 		f.workers = 1 // sending is one thread's, and what packets wait for
 	}
 	f.conf.Promiscuous = f.conf.Promiscuous && !f.notPromiscuous
+	filter := f.compareFlags.config(cmd, &f.common)
+	f.complete(&filter)
 	return live.Config{
-		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: f.compareFlags.config(cmd, &f.common),
+		Ring: f.ringConfig(cmd, f.forward != ""), Filter: f.filter.wanted, Dedup: filter,
 		Distinct: distinct.Config{
 			Keys: f.keys(), Calendar: f.calendar(), Method: "auto", FPR: defaultFPR, Secret: f.secret, Past: past,
 			Budget: f.budget(),
@@ -232,7 +250,7 @@ func (f *liveFlags) warnDropped(e *env, s *live.Summary) {
 		}
 	}
 	if n := s.Forward; n != nil {
-		if lost := n.Truncated + n.TooLong + n.Refused + n.Lost; lost > 0 {
+		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}

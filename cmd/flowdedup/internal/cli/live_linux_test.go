@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,6 +357,29 @@ func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, status)
 			}
+		}
+	}
+}
+
+// TestLiveMark writes all packets, and comments on the copies.
+func TestLiveMark(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	file := filepath.Join(t.TempDir(), "marked.pcapng")
+	const n = 300
+	r := startLive(t, "-i", "left", "-w", file, "--mark", "--json", "--window", "5s")
+	frames := burst(n, func(f *liveFrame) { f.vlan = 7 })
+	sendTo(t, "right", frames...)
+	if s := r.stopAfter(2 * n); s.Duplicates != n {
+		t.Errorf("%+v", s)
+	}
+	if got := framesOf(t, file); len(got) != len(frames) {
+		t.Errorf("%d packets, want %d", len(got), len(frames))
+	}
+	for i, c := range commentsOf(t, file) {
+		begin := fmt.Sprintf("copy of packet %d, ", i)
+		if i%2 == 0 && c != "" || i%2 == 1 && !(strings.HasPrefix(c, begin) && strings.HasSuffix(c, " later, VLAN none -> 7")) {
+			t.Errorf("packet %d: %q", i+1, c)
 		}
 	}
 }

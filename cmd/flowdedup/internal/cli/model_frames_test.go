@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -151,7 +152,7 @@ func randomStream(rng *rand.Rand, n, ifaces int, step time.Duration) []seen {
 	return out
 }
 
-// writeStream makes a pcapng file of a stream.
+// writeStream makes a pcapng file of a stream, with interfaces named point0 and up.
 func writeStream(t *testing.T, stream []seen, ifaces int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "in.pcapng")
@@ -160,10 +161,12 @@ func writeStream(t *testing.T, stream []seen, ifaces int) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	ether := pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet, TimestampResolution: 9}
-	w, err := pcapgo.NewNgWriterInterface(f, ether, pcapgo.NgWriterOptions{})
+	ether := func(i int) pcapgo.NgInterface {
+		return pcapgo.NgInterface{LinkType: layers.LinkTypeEthernet, TimestampResolution: 9, Name: fmt.Sprint("point", i)}
+	}
+	w, err := pcapgo.NewNgWriterInterface(f, ether(0), pcapgo.NgWriterOptions{})
 	for i := 1; i < ifaces && err == nil; i++ {
-		_, err = w.AddInterface(ether)
+		_, err = w.AddInterface(ether(i))
 	}
 	for i := 0; i < len(stream) && err == nil; i++ {
 		p := &stream[i]

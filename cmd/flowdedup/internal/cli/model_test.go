@@ -21,6 +21,10 @@ type dedupModel struct {
 	duration time.Duration // window of time; neither means none
 	across   bool
 	refresh  bool
+	// What these flags mean, and the flags. Nil is no flag.
+	only, protect func(*seen) bool
+	group         func(*seen) string // of packets that can be copies of each other
+	flags         []string
 }
 
 func (m *dedupModel) args() []string {
@@ -42,7 +46,7 @@ func (m *dedupModel) args() []string {
 	if m.refresh {
 		args = append(args, "--refresh")
 	}
-	return args
+	return append(args, m.flags...)
 }
 
 func (m *dedupModel) ignores(field string) bool {
@@ -53,14 +57,48 @@ func (m *dedupModel) ignores(field string) bool {
 
 // split says which packets stay and which go.
 func (m *dedupModel) split(stream []seen) (kept, copies []record) {
+	judged := m.judged(stream)
+	isCopy := make([]bool, len(stream))
+	for i, verdict := range m.verdicts(stream, judged) {
+		isCopy[judged[i]] = verdict && !m.protects(&stream[judged[i]])
+	}
+	for i := range stream {
+		if isCopy[i] {
+			copies = append(copies, stream[i].record)
+		} else {
+			kept = append(kept, stream[i].record)
+		}
+	}
+	return kept, copies
+}
+
+// judged returns the numbers of the packets that are judged.
+func (m *dedupModel) judged(stream []seen) (numbers []int) {
+	for i := range stream {
+		if m.only == nil || m.only(&stream[i]) {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
+func (m *dedupModel) protects(p *seen) bool { return m.protect != nil && m.protect(p) }
+
+// verdicts says which of the packets with these numbers are copies of others of them.
+func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 	type last struct {
 		position int
 		time     int64
 		iface    int
 	}
 	latest := map[string]last{}
-	for i, p := range stream {
+	verdicts := make([]bool, len(numbers))
+	for i, number := range numbers {
+		p := stream[number]
 		id := m.of(&p)
+		if m.group != nil {
+			id += " of " + m.group(&p)
+		}
 		old, ok := latest[id]
 		near := m.packets == 0 && m.duration == 0
 		if m.packets > 0 {
@@ -69,16 +107,15 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 			near = max(p.time-old.time, old.time-p.time) <= int64(m.duration)
 		}
 		if !ok || !near || m.across && old.iface == p.iface {
-			kept = append(kept, p.record)
 			latest[id] = last{i, p.time, p.iface}
 			continue
 		}
-		copies = append(copies, p.record)
+		verdicts[i] = true
 		if m.refresh {
 			latest[id] = last{i, max(p.time, old.time), old.iface}
 		}
 	}
-	return kept, copies
+	return verdicts
 }
 
 // of returns the identity of a packet: equal for two packets that are the same.

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -90,15 +89,11 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 		return &usageError{err}
 	}
 	typed := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
-	best, distance := "", 3 // farther names are not typing errors
-	if unknown.GetSpecifiedShortnames() != "" {
-		distance = 0 // every short name would be near to a letter
+	var names []string
+	if unknown.GetSpecifiedShortnames() == "" { // every short name would be near to a letter
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := levenshtein.ComputeDistance(typed, f.Name); d < distance {
-			best, distance = f.Name, d
-		}
-	})
+	best := nearest(typed, names)
 	if best == "" {
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	xbpf "golang.org/x/net/bpf"
+
 	"github.com/flowdedup/flowdedup/bench/workload"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -77,7 +79,7 @@ func TestWorkers(t *testing.T) {
 	for _, in := range workersInputs(t) {
 		t.Run(filepath.Base(in.names[0]), func(t *testing.T) {
 			for what, run := range map[string]func(*testing.T, workersInput, int) string{
-				"dedup": dedupText, "distinct": distinctText, "sliding": slidingText,
+				"dedup": dedupText, "conditions": conditionText, "distinct": distinctText, "sliding": slidingText,
 			} {
 				want := run(t, in, 1)
 				for _, workers := range []int{2, 3, 8} {
@@ -97,15 +99,34 @@ func (in workersInput) options(warnings *bytes.Buffer) input.Options {
 
 // dedupText returns everything that a run of dedup prints and writes.
 func dedupText(t *testing.T, in workersInput, workers int) string {
+	return dedupTextOf(t, in, workers, func(*dedup.Config) {})
+}
+
+// conditionText does the same with groups and conditions. They need no compiler, which
+// takes its time.
+func conditionText(t *testing.T, in workersInput, workers int) string {
+	return dedupTextOf(t, in, workers, func(c *dedup.Config) {
+		c.Within = []string{"vlan"}
+		c.Only.Filter.Program = []xbpf.RawInstruction{{Op: 0x80}, {Op: 0x54, K: 3}, {Op: 0x15, Jt: 1}, {Op: 6, K: 1}, {Op: 6}} // of a length that 4 does not divide
+		c.Protect.Input = in.names[0]
+		if len(in.names) == 1 {
+			c.Protect.Input, c.Protect.Interface = "", "eth0"
+		}
+	})
+}
+
+func dedupTextOf(t *testing.T, in workersInput, workers int, change func(*dedup.Config)) string {
 	t.Helper()
 	var warnings bytes.Buffer
 	output := filepath.Join(t.TempDir(), "out")
-	summary, err := dedup.Run(context.Background(), dedup.Config{
+	cfg := dedup.Config{
 		Inputs: in.names, Input: in.options(&warnings), Output: output,
 		Identity: flow.IdentityConfig{Kind: flow.L3},
 		Digest:   "aes", Method: "auto", Window: window.Window{Duration: time.Millisecond},
 		Across: len(in.names) > 1, Workers: workers, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	change(&cfg)
+	summary, err := dedup.Run(context.Background(), cfg)
 	summary.Seconds, summary.PacketsPerSecond = 0, 0
 	told, jsonErr := json.Marshal(summary)
 	if jsonErr != nil {

@@ -3,6 +3,7 @@ package dedup
 import (
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/flow"
@@ -39,12 +40,37 @@ type Config struct {
 	FPR     float64 // 0 is the method's own choice
 	Refresh bool
 	Across  bool
+	// Within are capture points, as --within names them: only packets of equal ones can be
+	// copies of each other.
+	Within []string
+	// Only says which packets are judged, all without a condition. Others are kept and not
+	// remembered. Protect says which are never removed; they are remembered.
+	Only, Protect input.Condition
+	Choice        Choice
+	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
+	InterfaceIndex func(name string) uint32
+	conditions     *conditions // nil before Compile or New
+	opened         []string    // names by capture.Section.Input
 
 	// Live says that packets cannot wait: a filter grows when its memory is ready, and
 	// not at a fixed packet.
 	Live bool
 
 	Workers int // goroutines that share the work, at least 1; the output does not depend on it
+}
+
+// Choice says which of equal packets is kept, and what is written of it.
+type Choice struct {
+	Flow   bool              // the packets of a conversation come from one capture point
+	Prefer []input.Condition // the best one first
+	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
+	// Flow and Prefer.
+	Hold time.Duration
+	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
+	// long as others may take to arrive.
+	Delay time.Duration
+	Strip []string // headers that are taken off, as --strip names them
+	Mark  bool     // all packets are written, and copies get a comment
 }
 
 func (c *Config) digester() digest.MessageDigester {

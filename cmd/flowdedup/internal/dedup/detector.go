@@ -7,12 +7,15 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/mark"
+	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -27,26 +30,45 @@ type Detector struct {
 	copies  *dedup.Detector
 	stats   *runStats
 	tunnels flow.TunnelSample
+	marker  *mark.Marker // nil if copies are not marked
+	hold    *dedup.Hold  // nil if no packet waits
+	// swapped, if not nil, is told that a packet is kept in the place of another.
+	swapped       func(b *capture.Batch, out, in *capture.Frame)
+	conversations *split.Counter
 }
 
 // New makes the filter that cfg asks for. inputBytes helps to choose its size; 0 is
-// unknown. New ignores the inputs and outputs of cfg, which must not change afterwards.
+// unknown. New ignores the inputs and outputs of cfg, which must not change afterwards. It
+// takes conditions that Compile has made.
 // Errors are those of the engine.
 func New(cfg *Config, inputBytes int64) (*Detector, error) {
 	filter, err := cfg.filter(inputBytes)
 	if err != nil {
 		return nil, err
 	}
-	return newDetector(cfg, filter, nil), nil
+	return newDetector(cfg, filter, &SavedStats{})
 }
 
-// newDetector makes a detector around a filter that may remember packets of these points.
-func newDetector(cfg *Config, filter engine.PacketFilter, points []flow.CapturePoint) *Detector {
+// newDetector makes a detector around a filter that may remember packets of the points of
+// an earlier run.
+func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats) (*Detector, error) {
 	cfg.prepareFilter(filter)
+	if cfg.conditions == nil {
+		cfg.conditions = newConditions(cfg, nil)
+	}
 	copies := dedup.NewWith(dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: flow.NewCapturePoints(saved.Points),
+		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: chooser(cfg.conditions.only), Protect: chooser(cfg.conditions.protect),
 	})
-	return &Detector{cfg: cfg, copies: copies, stats: newRunStats()}
+	d := &Detector{cfg: cfg, copies: copies, stats: newRunStats(), conversations: newConversations(cfg, saved)}
+	if cfg.Choice.Mark {
+		d.marker = mark.New(mark.Config{Decoder: d.NewDecoder(), Inputs: cfg.opened})
+	}
+	var err error
+	if d.hold, err = d.newHold(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
 }
 
 // prepareFilter sets the filter up for the kind of run.
@@ -68,7 +90,11 @@ func (d *Detector) Populate(ctx context.Context) error {
 
 // NewPackets returns what one batch at a time needs.
 func (d *Detector) NewPackets() *Packets {
-	return &Packets{detector: d, packets: d.copies.NewBatchDetector()}
+	p := &Packets{detector: d, packets: d.copies.NewBatchDetector()}
+	if d.hold != nil {
+		p.held = d.hold.NewBatch()
+	}
+	return p
 }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
@@ -81,10 +107,11 @@ func (d *Detector) NewDecoder() *flow.Decoder {
 func (d *Detector) Summary(elapsed time.Duration) Summary {
 	stats := d.copies.Stats()
 	s := d.stats.close(elapsed)
-	s.Window = d.cfg.Window.String()
+	s.Window, s.Within = d.cfg.Window.String(), d.cfg.Within
 	s.Identity = d.cfg.Identity.Kind.String()
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	s.Digest = d.cfg.Digest
+	s.Marked = d.cfg.Choice.Mark
 	s.Method = stats.Method
 	s.MemoryBytes = stats.MemoryBytes
 	s.PredictedFPR = stats.PredictedFPR
@@ -92,11 +119,23 @@ func (d *Detector) Summary(elapsed time.Duration) Summary {
 	s.SuggestedMemory = stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
 	s.SharedPoints = d.copies.Points().Shared()
+	s.Conversations = d.Conversations()
+	s.SplitConversations, s.SampledConversations = s.Conversations.Split, s.Conversations.Sampled
+	d.cfg.conditions.summarize(&s, d.stats.unjudged, d.stats.protected)
+	if d.hold != nil {
+		held := d.hold.Stats()
+		s.Held, s.HeldBytes, s.HeldEarly = &held, &held.HeldBytes, &held.Early
+	}
 	return s
 }
 
 // Close frees the filter's memory. Summary still works.
-func (d *Detector) Close() error { return d.copies.Close() }
+func (d *Detector) Close() error {
+	if d.hold == nil {
+		return d.copies.Close()
+	}
+	return errors.Join(d.hold.Close(), d.copies.Close())
+}
 
 // Fill returns the share of the filter's memory that is in use: see
 // engine.PacketStats.
@@ -107,20 +146,44 @@ func (d *Detector) Fill() float64 { return d.copies.Stats().Fill }
 type Packets struct {
 	detector *Detector
 	packets  *dedup.BatchDetector
+	held     *dedup.HoldBatch // nil if no packet waits
+	drop     []uint64
 	stats    batchStats
+	err      error    // why conditions cannot be matched
+	ranks    []uint8  // empty without preferences
+	matched  []uint64 // for ranks
+}
+
+// Admit prepares for the conditions of the run. It must be called for each batch before
+// Read, in the order of the stream, as that of pipeline.Admitter.
+func (p *Packets) Admit(ctx context.Context, b *capture.Batch) {
+	p.err = p.detector.cfg.conditions.admit(ctx, b)
 }
 
 // Reset prepares for a batch of n packets.
 func (p *Packets) Reset(n int) {
 	p.packets.Reset(n)
 	p.stats = newBatchStats()
+	if p.held != nil {
+		p.held.Reset(n)
+	}
+	if len(p.detector.cfg.conditions.prefer) > 0 {
+		p.ranks = slices.Grow(p.ranks[:0], n)[:n]
+		p.matched = slices.Grow(p.matched[:0], (n+63)/64)[:(n+63)/64]
+	}
 }
 
 // Read decodes and digests the packets from to to-1 of b, and returns the digests. All
-// packets must be read, in order.
+// packets must be read, in order, and from is a multiple of 64.
 func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 	digests := p.packets.Read(b, from, to)
 	p.stats.packets(b.Frames[from:to], p.packets.Protocols()[from:to])
+	if len(p.ranks) > 0 {
+		p.detector.cfg.conditions.rank(p.ranks[from:to], p.matched, b, from)
+	}
+	if p.held != nil {
+		p.held.Read(b, from, to)
+	}
 	return digests
 }
 
@@ -128,15 +191,28 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 func (p *Packets) Times() []int64 { return p.packets.Times() }
 
 // Verdicts returns a bitmap of the packets that are copies, valid until the next Reset.
-// Batches must come one after another, in the order of their stream.
-func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64) {
+// Batches must come one after another, in the order of their stream. The error is about
+// conditions: see input.Matcher.Admit.
+func (p *Packets) Verdicts(b *capture.Batch) (drop []uint64, err error) {
+	if p.err != nil {
+		return nil, p.err
+	}
 	d := p.detector
-	drop = p.packets.Judge(b)
-	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), drop)
+	p.drop = p.packets.Judge(b)
+	d.stats.batch(&p.stats, b.Frames, p.packets.Protocols(), p.drop)
+	d.stats.spare(p.packets.Spared())
 	if d.cfg.Identity.Kind == flow.L3 {
 		d.tunnels.Add(b)
 	}
-	return drop
+	return p.drop, nil
+}
+
+// Choose decides which of equal packets are kept, once all else is done with the verdicts.
+// Batches must come in the order of their stream.
+func (p *Packets) Choose(b *capture.Batch) {
+	if p.held != nil {
+		p.held.Apply(b, p.packets, p.ranks)
+	}
 }
 
 // ErrNoSnapshot is returned for a filter that cannot be saved.
@@ -149,12 +225,20 @@ type SavedStats struct {
 	First, Last                         int64
 	Duplicates, Removed                 uint64 // packets and their bytes
 	ByProtocol                          []uint64
+	Unjudged, Protected                 uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
-	Points []flow.CapturePoint
+	Points        []flow.CapturePoint
+	Conversations split.Counts
 }
 
 // label identifies the elements of the filter in its snapshot.
-func (c *Config) label() string { return "packets, " + c.Digest }
+func (c *Config) label() string {
+	label := "packets, " + c.Digest
+	if len(c.Within) > 0 {
+		label += ", within " + strings.Join(c.Within, ",")
+	}
+	return label
+}
 
 // Save writes the filter for Resume, and returns the counts. It must not be called
 // concurrently with Verdicts. Errors are those of w, or ErrNoSnapshot.
@@ -170,6 +254,7 @@ func (d *Detector) Save(w io.Writer) (SavedStats, error) {
 		Packets: t.count, Bytes: t.bytes, NonIP: t.nonIP, Snapped: t.snapped, OutOfOrder: t.outOfOrder, Untimed: t.untimed,
 		First: t.first, Last: t.last, Duplicates: d.stats.Duplicates, Removed: d.stats.removed,
 		ByProtocol: slices.Clone(d.stats.duplicates[:]), Points: d.copies.Points().List(),
+		Unjudged: d.stats.unjudged, Protected: d.stats.protected, Conversations: d.conversations.Counts(),
 	}, f.Snapshot(w, d.cfg.Secret, d.cfg.label())
 }
 
@@ -183,13 +268,17 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*Detector, error) {
 	if len(saved.ByProtocol) != int(flow.ProtocolCount) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
-	d := newDetector(cfg, filter, saved.Points)
+	d, err := newDetector(cfg, filter, saved)
+	if err != nil {
+		return nil, err
+	}
 	b := d.stats
 	b.batches = batchStats{
 		count: saved.Packets, bytes: saved.Bytes, nonIP: saved.NonIP, snapped: saved.Snapped,
 		outOfOrder: saved.OutOfOrder, untimed: saved.Untimed, first: saved.First, last: saved.Last,
 	}
 	b.Duplicates, b.removed = saved.Duplicates, saved.Removed
+	b.unjudged, b.protected = saved.Unjudged, saved.Protected
 	copy(b.duplicates[:], saved.ByProtocol)
 	return d, nil
 }

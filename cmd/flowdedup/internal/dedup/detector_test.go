@@ -35,7 +35,7 @@ func TestSavedStays(t *testing.T) {
 		p := d.NewPackets()
 		p.Reset(len(b.Frames))
 		p.Read(b, 0, len(b.Frames))
-		p.Verdicts(b)
+		judge(t, p, b)
 		return d.Summary(0)
 	}
 	find(first)
@@ -79,7 +79,7 @@ func TestSavedMethods(t *testing.T) {
 			p := d.NewPackets()
 			p.Reset(len(b.Frames))
 			p.Read(b, 0, len(b.Frames))
-			p.Verdicts(b)
+			judge(t, p, b)
 			return d.Summary(0)
 		}
 		first, err := New(cfg, 0)
@@ -102,6 +102,14 @@ func TestSavedMethods(t *testing.T) {
 		if got := find(second); !reflect.DeepEqual(got, want) || want.Duplicates == saved.Duplicates || want.Method != c.method {
 			t.Errorf("%s: %+v, want %+v", c.method, got, want)
 		}
+	}
+}
+
+// judge judges a batch that was read.
+func judge(t *testing.T, p *Packets, b *capture.Batch) {
+	t.Helper()
+	if _, err := p.Verdicts(b); err != nil {
+		t.Fatal(err)
 	}
 }
 

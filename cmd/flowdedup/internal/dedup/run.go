@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -35,12 +36,13 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	defer r.detector.Close()
 
 	err = in.Each(ctx, cfg.Workers, func() pipeline.Task {
-		return &task{run: r, packets: r.detector.NewPackets()}
+		return &task{ctx: ctx, run: r, packets: r.detector.NewPackets()}
 	})
 	err = r.end(err, in)
 	s := r.detector.Summary(time.Since(begin))
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
+	s.SetStripped(r.outputs)
 	s.Filtered = in.Filtered()
 	s.Inputs = r.inputs
 	s.Damaged = in.Damaged(err)
@@ -89,6 +91,7 @@ type runner struct {
 }
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, error) {
+	cfg.conditions, cfg.opened = newConditions(cfg, in.Inputs()), in.Inputs()
 	detector, err := New(cfg, in.Size())
 	if err != nil {
 		return nil, err
@@ -96,16 +99,23 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (*runner, err
 	if err := detector.prepare(ctx, in.Size()); err != nil {
 		return nil, errors.Join(err, detector.Close())
 	}
+	headers, err := strip.ParseHeaders(cfg.Choice.Strip)
+	if err != nil {
+		return nil, errors.Join(err, detector.Close())
+	}
 	rotate := cfg.Rotate
 	rotate.Merged = len(in.Inputs()) > 1 && !cfg.Input.NoMerge
+	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	outputs := sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 	})
 	if err := outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, outputs.Discard(), detector.Close())
 	}
-	return &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}, nil
+	r := &runner{detector: detector, outputs: outputs, inputs: newByInput(in.Inputs())}
+	detector.swapped = r.inputs.swap
+	return r, nil
 }
 
 // step is how many packets are decoded and digested at a time. The arrays in between then
@@ -114,10 +124,13 @@ const step = 512
 
 // task is the work on one batch.
 type task struct {
+	ctx     context.Context
 	run     *runner
 	packets *Packets
-	drop    []uint64
 }
+
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(t.ctx, b) }
 
 // Prepare decodes and digests the packets.
 func (t *task) Prepare(b *capture.Batch) {
@@ -130,10 +143,23 @@ func (t *task) Prepare(b *capture.Batch) {
 
 // Apply finds the copies.
 func (t *task) Apply(b *capture.Batch) error {
-	t.drop = t.packets.Verdicts(b)
-	t.run.inputs.add(b, t.drop)
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
+		return err
+	}
+	t.run.inputs.add(b, drop)
+	t.packets.Choose(b)
 	return nil
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+
+// write takes batches whose verdicts are final.
+func (r *runner) write(b *capture.Batch, drop []uint64) error {
+	r.detector.Kept(b, drop)
+	return r.outputs.Write(b, drop)
+}

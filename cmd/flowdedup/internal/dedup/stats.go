@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/flow"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -30,6 +32,7 @@ type Summary struct {
 	LastTimestamp        *string           `json:"last_timestamp"`
 	DuplicatesByProtocol map[string]uint64 `json:"duplicates_by_protocol"`
 	Window               string            `json:"window"`
+	Within               []string          `json:"within,omitempty"` // what copies had in common, as --within names it
 	Identity             string            `json:"identity"`
 	Digest               string            `json:"digest"`
 	Method               string            `json:"method"`
@@ -41,6 +44,22 @@ type Summary struct {
 	LateForgotten    uint64  `json:"late_forgotten"`
 	Seconds          float64 `json:"seconds"`
 	PacketsPerSecond float64 `json:"packets_per_second"`
+	// Unjudged counts packets that --only left out: they were kept. Protected counts
+	// duplicates that --protect kept. Each is nil without its flag.
+	Unjudged  *uint64 `json:"unjudged,omitempty"`
+	Protected *uint64 `json:"protected,omitempty"`
+	// SplitConversations counts, among SampledConversations, those whose kept packets came
+	// from more than one VLAN, tunnel or interface: see split.Counts.
+	SplitConversations   uint64 `json:"split_conversations"`
+	SampledConversations uint64 `json:"sampled_conversations"`
+	// Stripped counts written packets that lost headers, Unstripped those that still have
+	// one that --strip was to take off. Both are nil without it.
+	Stripped   *uint64 `json:"stripped,omitempty"`
+	Unstripped *uint64 `json:"unstripped,omitempty"`
+	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
+	// packets that no longer could for want of memory. Both are nil if no packet waits.
+	HeldBytes *int    `json:"held_bytes,omitempty"`
+	HeldEarly *uint64 `json:"held_early,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
 	Inputs []InputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
@@ -53,13 +72,28 @@ type Summary struct {
 	// SharedPoints counts packets whose capture point shares its number with others,
 	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
-	// SkippedBlocks counts pcapng blocks that could not be copied into a file of merged
-	// inputs.
+	// SkippedBlocks counts pcapng blocks that could not be converted for a file of merged
+	// inputs, or of marked packets.
 	SkippedBlocks uint64 `json:"-"`
 	// InTunnels is the share of packets in tunnels that identity l3 does not open.
 	// Tunnels are their kinds, the most frequent one first.
 	InTunnels float64       `json:"-"`
 	Tunnels   []flow.Tunnel `json:"-"`
+	// Conversations details SplitConversations.
+	Conversations Conversations `json:"-"`
+	// Marked says that the output has the duplicates too, with comments.
+	Marked bool `json:"-"`
+	// Held says what waits for better copies; nil if no packet does.
+	Held *dedup.HoldStats `json:"-"`
+	// Unmatched are the conditions that no packet matched, with their flags.
+	Unmatched []string `json:"-"`
+}
+
+// SetStripped adds what outputs took off packets.
+func (s *Summary) SetStripped(outputs *sink.Set) {
+	if n := outputs.Stripped(); n != nil {
+		s.Stripped, s.Unstripped = &n.Stripped, &n.Left
+	}
 }
 
 // runStats keeps the running counts of a Summary.
@@ -67,6 +101,8 @@ type runStats struct {
 	Summary
 	batches    batchStats
 	removed    uint64 // captured bytes of the duplicates
+	unjudged   uint64
+	protected  uint64
 	duplicates [flow.ProtocolCount]uint64
 }
 
@@ -83,6 +119,12 @@ func (k *runStats) batch(t *batchStats, frames []capture.Frame, protocols []flow
 			k.duplicates[protocols[i]]++
 		}
 	}
+}
+
+// spare adds the packets of a batch that conditions left alone.
+func (k *runStats) spare(unjudged, protected uint64) {
+	k.unjudged += unjudged
+	k.protected += protected
 }
 
 // close returns the finished summary.
@@ -238,7 +280,18 @@ func (c byInput) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
+// swap corrects the counts when a packet is kept in the place of another.
+func (c byInput) swap(b *capture.Batch, out, in *capture.Frame) {
+	if c != nil {
+		c[inputOfFrame(b, out)].Duplicates++
+		c[inputOfFrame(b, in)].Duplicates--
+	}
+}
+
 // inputOf returns the number of the input of frame i.
-func inputOf(b *capture.Batch, i int) int {
-	return b.Sections[b.Interfaces[b.Frames[i].Interface].Section].Input
+func inputOf(b *capture.Batch, i int) int { return inputOfFrame(b, &b.Frames[i]) }
+
+// inputOfFrame returns the number of the input of a frame, which has an interface of b.
+func inputOfFrame(b *capture.Batch, f *capture.Frame) int {
+	return b.Sections[b.Interfaces[f.Interface].Section].Input
 }

@@ -60,7 +60,11 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 			o.sources[i] = opt.Wrap(src)
 		}
 	}
-	s := newStream(join(o.sources, opt), newFilter(opt.Filter, warnings.note))
+	var filter *Matcher
+	if !opt.Filter.All() {
+		filter = NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: opt.Filter}, Warn: warnings.note})
+	}
+	s := newStream(join(o.sources, opt), filter)
 	s.failed, s.warnings, s.progress = o.failed, warnings, opt.Progress
 	return s, nil
 }

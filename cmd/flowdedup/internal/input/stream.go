@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -14,18 +15,18 @@ type Stream struct {
 	packets  *pipeline.Pipeline
 	failed   []error
 	warnings *warnings
-	filter   *filter
+	filter   *Matcher // nil for all packets
 	progress func(done, total int64, packets uint64)
 	read     uint64 // packets
 	filtered uint64 // those of them that were not wanted
 }
 
-func newStream(src capture.Source, filter *filter) *Stream {
+func newStream(src capture.Source, filter *Matcher) *Stream {
 	return &Stream{src: src, packets: pipeline.New(src), warnings: &warnings{}, filter: filter}
 }
 
-// Each is pipeline.Pipeline.Each for the wanted packets. It returns an error that wraps
-// ErrFilter if an expression cannot be compiled, or has no meaning for the first packet.
+// Each is pipeline.Pipeline.Run for the wanted packets. It returns an error of
+// Matcher.Admit if the filter has one.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
 	return s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
@@ -35,32 +36,54 @@ func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Tas
 // filteredTask filters a batch before another task.
 type filteredTask struct {
 	pipeline.Task
-	ctx    context.Context
-	stream *Stream
-	result filterResult
+	ctx     context.Context
+	stream  *Stream
+	err     error    // why the batch cannot be filtered
+	wanted  []uint64 // a bit for each packet that is
+	removed int      // how many are not
 }
 
-// Admit chooses the filters of a batch.
-func (t *filteredTask) Admit(b *capture.Batch) { t.result = t.stream.filter.admit(b) }
-
-// Prepare removes unwanted packets from a batch.
-func (t *filteredTask) Prepare(b *capture.Batch) {
-	t.stream.filter.keep(t.ctx, b, &t.result)
-	if t.result.err == nil {
-		t.Task.Prepare(b)
+// Admit prepares to filter a batch, and shows it to the other task.
+func (t *filteredTask) Admit(b *capture.Batch) {
+	t.err = nil
+	if f := t.stream.filter; f != nil {
+		t.err = f.Admit(t.ctx, b)
+	}
+	if next, ok := t.Task.(pipeline.Admitter); ok && t.err == nil {
+		next.Admit(b)
 	}
 }
 
-// Apply evaluates the result of the filter, and counts.
+// Prepare removes unwanted packets from a batch.
+func (t *filteredTask) Prepare(b *capture.Batch) {
+	if t.err != nil {
+		return
+	}
+	if f := t.stream.filter; f != nil {
+		n := len(b.Frames)
+		t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
+		t.removed = keep(b, f, t.wanted)
+	}
+	t.Task.Prepare(b)
+}
+
+// Apply passes the batch on, and counts.
 func (t *filteredTask) Apply(b *capture.Batch) error {
-	s := t.stream
-	if err := s.filter.check(&t.result, s.read); err != nil {
-		return err
+	if t.err != nil {
+		return t.err
 	}
 	if err := t.Task.Apply(b); err != nil {
 		return err
 	}
-	s.count(len(b.Frames), t.result.filtered)
+	t.stream.count(len(b.Frames), t.removed)
+	return nil
+}
+
+// Finish finishes the other task.
+func (t *filteredTask) Finish() error {
+	if f, ok := t.Task.(pipeline.Finisher); ok {
+		return f.Finish()
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -13,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -56,6 +58,7 @@ type runner struct {
 	detector *dedup.Detector
 	counter  *distinct.Counter // nil where nothing is counted
 	diffs    diffs.Counter
+	bytesOut uint64 // of the last status
 	outputs  *sink.Set
 	reports  *reports      // nil without
 	state    *state        // nil without
@@ -77,13 +80,26 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}()
 	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
+	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
+	hold := &cfg.Dedup.Choice
+	if hold.Hold > 0 {
+		hold.Delay = cfg.Ring.BlockTimeout
+		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
+	}
+	if err = r.compile(ctx); err != nil {
+		return r, err
+	}
+	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
+	if err != nil {
+		return r, err
+	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Retry: cfg.Ring.Wait,
 		Rotate: cfg.Rotate, Live: true, Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// Files get whole records, forwarded packets leave sooner from a copy, and several
-	// workers hold several batches at a time.
-	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None()
+	// workers hold several batches at a time, as does who waits for better copies.
+	cfg.Ring.InPlace = cfg.Dedup.Workers <= 1 && outputs.None() && hold.Hold == 0
 	if r.capture, err = ring.Open(cfg.Ring); err != nil {
 		return r, err
 	}
@@ -114,6 +130,48 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	r.ticker = newTicker(r)
 	return r, nil
+}
+
+// compile compiles the conditions for the interfaces. The compiler is a program, which
+// another user may not be able to start.
+func (r *runner) compile(ctx context.Context) error {
+	cfg := &r.cfg.Dedup
+	cfg.InterfaceIndex = cachedIndex()
+	cfg.Input.Warn = func(err error) { r.log.Warn("a condition has no meaning", "error", err) }
+	if !cfg.HasConditions() {
+		return nil
+	}
+	var links []capture.LinkType
+	for _, name := range r.cfg.Ring.Interfaces {
+		link, err := ring.LinkTypeOf(name)
+		if err != nil {
+			return err
+		}
+		links = append(links, link)
+	}
+	return cfg.Compile(ctx, links)
+}
+
+// cachedIndex returns what looks up the index of an interface, 0 for none, at most once a
+// second.
+func cachedIndex() func(name string) uint32 {
+	type found struct {
+		index uint32
+		until time.Time
+	}
+	known := map[string]found{}
+	return func(name string) uint32 {
+		now := time.Now()
+		f := known[name]
+		if now.After(f.until) {
+			f = found{until: now.Add(every)}
+			if i, err := net.InterfaceByName(name); err == nil {
+				f.index = uint32(i.Index)
+			}
+			known[name] = f
+		}
+		return f.index
+	}
 }
 
 // openFilter makes the filter and the counters, from a state if h is not nil.
@@ -199,7 +257,6 @@ type task struct {
 	packets *dedup.Packets
 	keys    *distinct.Packets // nil where nothing is counted
 	sampler *diffs.Sampler
-	drop    []uint64
 }
 
 func newTask(r *runner) *task {
@@ -209,6 +266,9 @@ func newTask(r *runner) *task {
 	}
 	return t
 }
+
+// Admit prepares for the conditions of the run.
+func (t *task) Admit(b *capture.Batch) { t.packets.Admit(context.Background(), b) }
 
 // Prepare decodes the packets, and digests them and their keys.
 func (t *task) Prepare(b *capture.Batch) {
@@ -230,13 +290,17 @@ func (t *task) Prepare(b *capture.Batch) {
 // Apply finds the copies and counts keys.
 func (t *task) Apply(b *capture.Batch) error {
 	r := t.run
-	t.drop = t.packets.Verdicts(b)
-	r.diffs.Add(t.sampler, t.drop)
+	drop, err := t.packets.Verdicts(b)
+	if err != nil {
+		return err
+	}
+	r.diffs.Add(t.sampler, drop)
 	if t.keys != nil {
-		if err := t.keys.Count(b, t.drop); err != nil {
+		if err := t.keys.Count(b, drop); err != nil {
 			return err
 		}
 	}
+	t.packets.Choose(b)
 	now := time.Now()
 	if err := r.state.tick(now); err != nil {
 		return err
@@ -245,7 +309,16 @@ func (t *task) Apply(b *capture.Batch) error {
 }
 
 // Write hands the packets to the outputs.
-func (t *task) Write(b *capture.Batch) error { return t.run.outputs.Write(b, t.drop) }
+func (t *task) Write(b *capture.Batch) error { return t.packets.Write(b, t.run.write) }
+
+// Finish writes the packets that wait.
+func (t *task) Finish() error { return t.run.detector.Finish(t.run.write) }
+
+// write takes batches whose verdicts are final.
+func (r *runner) write(b *capture.Batch, drop []uint64) error {
+	r.detector.Kept(b, drop)
+	return r.outputs.Write(b, drop)
+}
 
 // stoppable is a capture.Source that can be stopped.
 type stoppable interface {

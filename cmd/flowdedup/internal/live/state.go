@@ -79,7 +79,8 @@ func (c *Config) settings() []setting {
 	return append(all, setting{"--of", strings.Join(of, ",")},
 		setting{"--mask4", mask4}, setting{"--mask6", mask6}, setting{"--vlan", vlan},
 		setting{"--every", c.Distinct.Calendar.Every.String()},
-		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone})
+		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone},
+		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", d.Only.String()})
 }
 
 // programSum identifies a program of --bpf-file by its instructions, whatever the layout

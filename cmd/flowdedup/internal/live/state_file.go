@@ -139,11 +139,18 @@ func checkSum(file io.ReaderAt, size int64) error {
 // fits returns an error unless the state was saved with the same settings, and with the
 // given secret if there is one.
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
+	if len(h.Settings) > len(settings) {
+		return fmt.Errorf("%w: it is from another kind of run", ErrState)
+	}
 	for i, s := range settings {
-		if i >= len(h.Settings) || h.Settings[i].Flag != s.Flag {
-			return fmt.Errorf("%w: it is from another kind of run", ErrState)
+		was := "" // of a flag that the program which saved it did not have
+		if i < len(h.Settings) {
+			if h.Settings[i].Flag != s.Flag {
+				return fmt.Errorf("%w: it is from another kind of run", ErrState)
+			}
+			was = h.Settings[i].Value
 		}
-		if was := h.Settings[i].Value; was != s.Value {
+		if was != s.Value {
 			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", ErrState, s.Flag, orNone(was), orNone(s.Value))
 		}
 	}

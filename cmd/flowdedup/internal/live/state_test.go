@@ -18,7 +18,9 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/capture/diffs"
+	"github.com/flowdedup/flowdedup/capture/split"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/distinct/multikey"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -69,7 +71,7 @@ func testHeader() *stateHeader {
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
 		Secret:   bytes.Repeat([]byte{7}, len(secret.Secret{})),
-		Stats:    dedup.SavedStats{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62, ByProtocol: []uint64{1, 2}},
+		Stats:    dedup.SavedStats{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62, ByProtocol: []uint64{1, 2}, Conversations: split.Counts{Sampled: 9, Split: 8, Tagged: 7}},
 		Diffs:    diffs.Counts{Sampled: 5, Exact: 5},
 		Open:     multikey.Saved{Windows: []multikey.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []multikey.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
 	}
@@ -212,6 +214,8 @@ func TestSettings(t *testing.T) {
 		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
 		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
 		{func(c *Config) { c.Dedup.Params = dedup.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
+		{func(c *Config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
+		{func(c *Config) { c.Dedup.Only = input.Condition{Interface: "a"} }, "it was saved with --only none, and this run has interface a"},
 		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *Config) { c.Ring.Interfaces = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {
@@ -245,7 +249,9 @@ func TestStateFits(t *testing.T) {
 		{"another window", settings("1ms"), settings("2ms"), own[:], nil, "it was saved with --window 1ms, and this run has 2ms"},
 		{"counts", settings("1ms", "src"), settings("1ms", ""), own[:], nil, "it was saved with --of src, and this run has none"},
 		{"no counts", settings("1ms", ""), settings("1ms", "src"), own[:], nil, "it was saved with --of none, and this run has src"},
-		{"fewer settings", settings("1ms"), settings("1ms", "src"), own[:], nil, "it is from another kind of run"},
+		{"a new flag", settings("1ms"), settings("1ms", "src"), own[:], nil, "it was saved with --of none, and this run has src"},
+		{"a new flag without a value", settings("1ms"), settings("1ms", ""), own[:], nil, ""},
+		{"a flag that is no more", settings("1ms", "src"), settings("1ms"), own[:], nil, "it is from another kind of run"},
 		{"other settings", []setting{{"--refresh", "1ms"}}, settings("1ms"), own[:], nil, "it is from another kind of run"},
 		{"another key", settings("1ms"), settings("1ms"), own[:], &others, "it was saved under another key than --key"},
 		{"without the key", settings("1ms"), settings("1ms"), nil, nil, "it was saved with --key: give the same key"},

@@ -3,6 +3,7 @@ package live
 import (
 	"time"
 
+	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -19,12 +20,15 @@ type Status struct {
 	Rings                []ring.Stats // one for each ring
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
-	BytesOut             uint64 // of the packets kept
+	BytesOut             uint64  // of the packets kept
+	Unjudged, Protected  *uint64 // those of dedup.Summary
 	DuplicatesByProtocol map[string]uint64
 	Diffs                diffs.Counts // of the duplicates sampled
+	Conversations        dedup.Conversations
 
 	Filter   Filter
-	Distinct []Distinct // by key and family, in the order of the command line
+	Held     *copies.HoldStats // nil if no packet waits for better copies
+	Distinct []Distinct        // by key and family, in the order of the command line
 	Outputs  []sink.Output
 	Forward  *sink.Forward // nil without
 	State    *State        // nil without
@@ -111,6 +115,7 @@ func (r *runner) summary() Summary {
 		Diffs:      r.diffs.Counts,
 		Forward:    r.outputs.Forwarded(),
 	}
+	s.SetStripped(r.outputs)
 	if r.counter != nil {
 		s.Late = r.counter.Late()
 	}
@@ -120,16 +125,19 @@ func (r *runner) summary() Summary {
 // status returns the state of the run. It must not be called while a batch is processed.
 func (r *runner) status(now time.Time) Status {
 	sum := r.summary()
+	// A packet may be kept in the place of a longer one. Counters only grow.
+	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	s := Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(),
-		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: sum.BytesOut,
-		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs,
+		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
+		Unjudged: sum.Unjudged, Protected: sum.Protected,
+		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Conversations: sum.Conversations,
 		Filter: Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: r.detector.Fill(), PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
+		Held: sum.Held, Outputs: r.outputs.List(), Forward: sum.Forward, State: r.state.show(),
 	}
 	if r.counter != nil {
 		s.Distinct = r.currentCounts(now)

@@ -95,10 +95,14 @@ func fill(b *capture.Batch, number uint64, packets int) uint64 {
 // take does with a batch what Prepare and Apply do.
 func (r *runner) take(b *testing.B, t *task, batch *capture.Batch) {
 	t.Prepare(batch)
-	t.drop = t.packets.Verdicts(batch)
-	r.diffs.Add(t.sampler, t.drop)
+	var err error
+	drop, err := t.packets.Verdicts(batch)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.diffs.Add(t.sampler, drop)
 	if t.keys != nil {
-		if err := t.keys.Count(batch, t.drop); err != nil {
+		if err := t.keys.Count(batch, drop); err != nil {
 			b.Fatal(err)
 		}
 	}

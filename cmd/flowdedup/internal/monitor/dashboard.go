@@ -90,7 +90,7 @@ func newDashboard(h *history) *dashboard {
 		b.Up = "up " + show.Duration(age(s.Started, s.Now))
 	}
 	b.Tables = append(b.Tables, ratesOf(h))
-	for _, of := range []func(*live.Status) table{filterOf, ringsOf, outputsOf, distinctOf, diffsOf} {
+	for _, of := range []func(*live.Status) table{filterOf, ringsOf, outputsOf, distinctOf, diffsOf, conversationsOf} {
 		if p := of(s); len(p.Rows) > 0 {
 			b.Tables = append(b.Tables, p)
 		}
@@ -209,6 +209,25 @@ func diffsOf(s *live.Status) table {
 	return p
 }
 
+// conversationsOf returns how many conversations are kept in parts, if any are, and what
+// helps.
+func conversationsOf(s *live.Status) table {
+	n := &s.Conversations
+	if n.Split == 0 {
+		return table{}
+	}
+	advice := ""
+	if len(n.Advice) > 0 {
+		advice = "use " + strings.Join(n.Advice, " or ")
+	}
+	return table{
+		Columns: []show.Column{{Name: "conversations", Left: true}, {Name: "kept in parts"}, {}, {Name: "", Left: true}},
+		Rows: [][]cell{row(show.Count(n.Sampled)+" sampled", cell{Text: show.Count(n.Split), Severity: warn},
+			textCell(percent(float64(n.Split), float64(n.Sampled))), textCell(advice))},
+		Least: 1,
+	}
+}
+
 // diffCount is how many copies differ in one way.
 type diffCount struct {
 	name  string // in metrics
@@ -310,7 +329,8 @@ func outputsOf(s *live.Status) table {
 		p.Rows = append(p.Rows, row(o.Name, countCell(o.Packets), textCell(show.Bytes(o.Bytes)), state))
 	}
 	if f := s.Forward; f != nil {
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"})
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"},
+			show.Note{Count: f.NotEthernet, What: "without Ethernet"})
 		if lost != "" {
 			lost = "not sent: " + lost
 		}

@@ -109,7 +109,8 @@ func lossesOf(s *live.Status) []loss {
 			loss{where, "not sent while the interface was away", f.Lost},
 			loss{where, "longer than the interface can carry", f.TooLong},
 			loss{where, "refused by its queue", f.Refused},
-			loss{where, "captured in part and not sent", f.Truncated})
+			loss{where, "captured in part and not sent", f.Truncated},
+			loss{where, "carried by a tunnel without Ethernet and not sent", f.NotEthernet})
 	}
 	return all
 }

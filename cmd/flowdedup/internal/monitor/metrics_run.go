@@ -3,6 +3,7 @@ package monitor
 import (
 	"strconv"
 
+	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/ring"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -34,6 +35,10 @@ var trafficMetrics = []metric{
 				}
 			}
 		}},
+	{"unjudged_total", "Packets that --only leaves out, and that are kept.", counter, nil,
+		optionalValue(func(s *live.Status) *uint64 { return s.Unjudged })},
+	{"protected_total", "Duplicates that --protect keeps.", counter, nil,
+		optionalValue(func(s *live.Status) *uint64 { return s.Protected })},
 	{"duplicates_sampled_total", "Duplicates compared with what they copy, chosen by digest.", counter, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Diffs.Sampled) })},
 	{"duplicate_reasons_sampled_total", "Sampled duplicates by how they differ from what they copy; one may differ in several ways.", counter, []string{"reason"},
@@ -42,6 +47,19 @@ var trafficMetrics = []metric{
 				give(float64(r.count), r.name)
 			}
 		}},
+	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Sampled) })},
+	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
+		singleValue(func(s *live.Status) float64 { return float64(s.Conversations.Split) })},
+}
+
+// optionalValue gives a value unless it is nil.
+func optionalValue(of func(s *live.Status) *uint64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if n := of(s); n != nil {
+			give(float64(*n))
+		}
+	}
 }
 
 var ringLabels = []string{"interface", "ring"}
@@ -101,6 +119,19 @@ var filterMetrics = []metric{
 		singleValue(func(s *live.Status) float64 { return float64(s.Filter.EvictedLive) })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
 		singleValue(func(s *live.Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,
+		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
+	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
+		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
+}
+
+// whileHeld gives a value if packets wait for better copies.
+func whileHeld(of func(h *dedup.HoldStats) float64) func(*live.Status, func(float64, ...string)) {
+	return func(s *live.Status, give func(float64, ...string)) {
+		if s.Held != nil {
+			give(of(s.Held))
+		}
+	}
 }
 
 // eachDistinct gives a value per count, or per count that slides.
@@ -191,6 +222,9 @@ var outputMetrics = []metric{
 				give(float64(f.Truncated), f.Interface, "cut")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
+				if f.NotEthernet > 0 {
+					give(float64(f.NotEthernet), f.Interface, "not_ethernet")
+				}
 				give(float64(f.Lost), f.Interface, "lost")
 			}
 		}},

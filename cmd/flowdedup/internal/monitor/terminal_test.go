@@ -15,6 +15,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/diffs"
 	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -167,6 +169,9 @@ func sample(seconds int) *live.Status {
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
 		Diffs:                diffs.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
+		Conversations: dedup.Conversations{
+			Counts: split.Counts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
+		},
 		Filter: live.Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
 			PredictedFPR: 3.1e-12, EvictedLive: 42, SuggestedMemory: 16 << 20},
 		Distinct: distinctSample(now),

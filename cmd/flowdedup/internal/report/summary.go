@@ -35,13 +35,15 @@ func elapsed(s *dedup.Summary) time.Duration {
 // dedupText writes the summary; rate is its last line.
 func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	var t strings.Builder
-	verb := "found"
-	if written {
-		verb = "removed"
+	verb, place := "found", "left"
+	switch {
+	case s.Marked:
+		verb = "marked"
+	case written:
+		verb, place = "removed", "written"
 	}
 	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
-		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut),
-		map[bool]string{true: "written", false: "left"}[written])
+		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
 	if s.Duplicates > 0 {
 		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
@@ -49,10 +51,25 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
-	fmt.Fprintf(&t, "  compared    by %s identity %s\n", s.Identity, within(s.Window))
+	if s.Unjudged != nil {
+		fmt.Fprintf(&t, "  unjudged    %s packets, which did not match --only and stay\n", show.Count(*s.Unjudged))
+	}
+	if s.Protected != nil {
+		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
+	}
+	if s.HeldBytes != nil {
+		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
+	}
+	if s.Stripped != nil {
+		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+	}
+	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR))
 	if notes := anomalies(s); notes != "" {
 		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+	}
+	if n := s.Conversations.String(); n != "" {
+		fmt.Fprintf(&t, "  split       %s\n", n)
 	}
 	if s.Files != nil {
 		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
@@ -63,6 +80,14 @@ func dedupText(w io.Writer, s *dedup.Summary, written bool, rate string) error {
 	fmt.Fprintf(&t, "  %s\n", rate)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// heldEarly returns how many packets could not be held as long as they should.
+func heldEarly(s *dedup.Summary) uint64 {
+	if s.HeldEarly == nil {
+		return 0
+	}
+	return *s.HeldEarly
 }
 
 // maxInputs is how many inputs get a line.
@@ -95,6 +120,14 @@ func within(window string) string {
 	return "within " + window
 }
 
+// groups describes what copies had in common.
+func groups(within []string) string {
+	if len(within) == 0 {
+		return ""
+	}
+	return ", with the same " + strings.Join(within, ", ")
+}
+
 // risk describes the rate of false positives in words.
 func risk(fpr float64) string {
 	if fpr == 0 {
@@ -125,6 +158,7 @@ func anomalies(s *dedup.Summary) string {
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
 		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
+		show.Note{Count: heldEarly(s), What: "settled before better copies could come"},
 	)
 	if s.Damaged {
 		notes = strings.TrimPrefix(notes+", damaged input", ", ")
@@ -155,7 +189,8 @@ func LiveText(w io.Writer, s *live.Summary, written bool) error {
 	}
 	if f := s.Forward; f != nil {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"}))
+			also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))

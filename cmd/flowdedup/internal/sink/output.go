@@ -181,8 +181,9 @@ type rotating struct {
 	next  time.Time // of the next flush
 }
 
-func (s *Set) openRotation(name string) (destination, error) {
+func (s *Set) openRotation(name string, derived bool) (destination, error) {
 	opt := s.cfg.Rotate
+	opt.Derived = derived
 	opt.Warn = func(err error) { s.cfg.Log.Warn(name, "error", err) }
 	opt.Completed = func(file string, packets uint64) {
 		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
@@ -240,7 +241,7 @@ func (f *forwarding) retries() bool  { return f.retry }
 
 func (f *forwarding) counts() counts {
 	s := f.Stats()
-	return counts{written: s.Sent, lost: s.Truncated + s.TooLong + s.Refused + s.Lost}
+	return counts{written: s.Sent, lost: s.Skipped() + s.Lost}
 }
 
 // OpenForward opens the interface to send to, if there is one. It comes before OpenFiles

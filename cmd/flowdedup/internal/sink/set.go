@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/rotate"
+	"github.com/flowdedup/flowdedup/capture/strip"
 )
 
 // Config names the outputs of a run; "" is no output. The caller has checked the names.
@@ -24,6 +25,8 @@ type Config struct {
 	// while the interface is down or gone.
 	Forward string
 	Retry   bool
+	// Strip are headers that kept packets lose.
+	Strip strip.Headers
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Live is for runs without end. A file has its name from the start, and others can
@@ -56,10 +59,12 @@ const endTimeout = 300 * time.Millisecond
 type Set struct {
 	cfg      Config
 	outputs  []*output
+	stripper *strip.Stripper // nil if packets stay as they are
 	inverted []uint64
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 
-	mu sync.Mutex // guards what Write counts, for List
+	mu       sync.Mutex // guards what Write counts, for List
+	stripped strip.Stats
 }
 
 // New returns a set with nothing open. When ctx is done, the run is to end, and blocked
@@ -68,7 +73,11 @@ func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout)}
+	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout)}
+	if cfg.Strip != 0 {
+		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
+	}
+	return s
 }
 
 // OpenFiles opens the files, so that errors appear before any packet is read. It waits
@@ -100,15 +109,16 @@ func closedAfter(ctx context.Context, d time.Duration) <-chan struct{} {
 }
 
 // openFile opens the file, or the first file of a rotation.
-func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (destination, error) {
+func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination, error) {
+	derived := kept && s.cfg.Strip&strip.Tunnel != 0
 	if s.cfg.Rotate.Size > 0 || s.cfg.Rotate.Every > 0 {
-		return s.openRotation(name)
+		return s.openRotation(name, derived)
 	}
 	opt := s.cfg.Rotate.Output
 	open := outfile.Create
 	if s.cfg.Live {
 		open = outfile.CreateVisible
-	} else if mayReplace {
+	} else if kept { // which may replace an input
 		opt.Input = inputAt(name, s.cfg.Inputs)
 	}
 	file, err := open(ctx, name, opt)
@@ -119,7 +129,7 @@ func (s *Set) openFile(ctx context.Context, name string, mayReplace bool) (desti
 		s.cfg.Log.Warn("the file exists and stays as it is", "output", name, "written", file.Name())
 	}
 	writer := pcapfile.NewWriter(file, pcapfile.WriterOptions{
-		Merged: s.cfg.Rotate.Merged, Format: pcapfile.FormatOf(name),
+		Merged: s.cfg.Rotate.Merged, Derived: derived, Format: pcapfile.FormatOf(name), Commented: s.cfg.Rotate.Commented,
 		Warn: func(err error) { s.cfg.Log.Warn(name, "error", err) },
 	})
 	return &single{file: file, writer: writer, live: s.cfg.Live, log: s.cfg.Log}, nil
@@ -139,13 +149,15 @@ func inputAt(name string, inputs []string) os.FileInfo {
 	return nil
 }
 
-// Write hands a batch and its verdicts (a bit per packet that is a copy) to every output.
+// Write hands a batch and its verdicts (a bit per packet that is a copy) to every output,
+// without the headers that kept packets lose. It may change the content of b.
 // Its error ends the run: it comes from the first output that fails, in live runs from
 // the last one that is left.
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil
 	}
+	b = s.strip(b, drop)
 	s.inverted = capture.Complement(s.inverted, drop, len(b.Frames))
 	kept, removed := trafficOf(b, s.inverted), trafficOf(b, drop)
 	var errs []error
@@ -162,6 +174,18 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 		errs = append(errs, s.written(o, size, err))
 	}
 	return errors.Join(errs...)
+}
+
+// strip takes headers off the kept packets.
+func (s *Set) strip(b *capture.Batch, drop []uint64) *capture.Batch {
+	if s.stripper == nil {
+		return b
+	}
+	b = s.stripper.Strip(b, drop)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stripped = s.stripper.Stats()
+	return b
 }
 
 // addMissed counts packets for an output that takes none any more.

@@ -1,6 +1,9 @@
 package sink
 
-import "github.com/flowdedup/flowdedup/capture/ring"
+import (
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/capture/strip"
+)
 
 // Output is the state of a file.
 type Output struct {
@@ -44,7 +47,7 @@ func (s *Set) Forwarded() *Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Truncated - sent.TooLong - sent.Refused // includes what it was not given
+				sent.Lost = o.missing() - sent.Skipped() // includes what it was not given
 			}
 			return &Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()}
 		}
@@ -82,6 +85,17 @@ func (s *Set) Files() *uint64 {
 		}
 	}
 	return n
+}
+
+// Stripped returns how many packets lost headers, nil if none was to lose any.
+func (s *Set) Stripped() *strip.Stats {
+	if s.stripper == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stripped
+	return &stats
 }
 
 // Skipped returns how many pcapng blocks no output could copy.

@@ -1,0 +1,94 @@
+package analyzers_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
+)
+
+// TestForward runs the recipe for a sensor behind a pair of interfaces, in a network
+// namespace of its own. Captures are replayed into what is mirrored, and tcpdump is the
+// sensor. The window is so long that it does not matter when the machine lets programs run.
+func TestForward(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: it replays captures for seconds")
+	}
+	setup := blocks(t, "## Behind an interface")
+	for _, c := range []struct {
+		scene scene
+		iface string // that the recipe captures from
+		setup string
+		live  string
+	}{
+		{scenes[0], "eth1", setup[0], setup[1]},
+		{scenes[1], "eth0", strings.ReplaceAll(setup[0], "eth1", "eth0"), blocks(t, "## Mirrors of clouds")[1]},
+	} {
+		t.Run(c.scene.name, func(t *testing.T) {
+			k := newKitchen(t, "python3", "ip", "ethtool", "sysctl", "tcpdump", "tcpreplay")
+			if err := lab.Enter(); err != nil {
+				t.Skip("skipped: ", err)
+			}
+			if err := lab.Pair("wire", c.iface); err != nil {
+				t.Fatal(err)
+			}
+			k.cook(c.setup)
+			sensor := k.start("exec tcpdump -i mon1 --immediate-mode -U -w sensor.pcap", "listening on")
+			const patient = " --window 1s --hold 1s "
+			live := strings.Replace(c.live, "--window 10ms ", "", 1)
+			run := k.start("exec "+strings.Replace(live, " live ", " live"+patient, 1), "started")
+			k.cook("tcpdump -r " + absolute(t, c.scene.capture()) + " -w replay.pcap && tcpreplay -q -i wire replay.pcap")
+			time.Sleep(200 * time.Millisecond) // the kernel delivers the last packets
+			k.stop(run, 128+int(syscall.SIGINT))
+			k.stop(sensor, 0)
+			want := c.scene.flows(t, c.scene.capture(), "")
+			offline, _ := c.scene.dedup(t, c.scene.capture(), strings.Fields("--keep flow"+patient)...)
+			want.Packets = c.scene.flows(t, offline, "").Packets
+			if got := c.scene.flows(t, k.path("sensor.pcap"), c.scene.key); got != want {
+				t.Errorf("the sensor sees %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// start runs a script until it logs a word that says that it is ready.
+func (k *kitchen) start(script, ready string) *exec.Cmd {
+	k.t.Helper()
+	cmd := k.shell(script)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), ready) {
+			go func() { _, _ = io.Copy(io.Discard, log) }()
+			return cmd
+		}
+		k.t.Log(lines.Text())
+	}
+	k.t.Fatalf("%s ended", script)
+	return nil
+}
+
+// stop interrupts a program, and checks its exit code.
+func (k *kitchen) stop(cmd *exec.Cmd, code int) {
+	k.t.Helper()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		k.t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code says it
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		k.t.Errorf("%s: exit code %d, want %d", cmd.Args[len(cmd.Args)-1], got, code)
+	}
+}

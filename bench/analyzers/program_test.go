@@ -1,0 +1,76 @@
+package analyzers_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const capturesDir = "../../testdata/pcaps"
+
+// flowdedup is the command that is judged; TestMain builds it.
+var flowdedup string
+
+func TestMain(m *testing.M) {
+	os.Exit(withProgram(m.Run))
+}
+
+// withProgram runs tests while the built command is there.
+func withProgram(run func() int) int {
+	dir, err := os.MkdirTemp("", "flowdedup-analyzers-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	flowdedup = filepath.Join(dir, "flowdedup")
+	if text, err := exec.Command("go", "build", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
+		panic(string(text))
+	}
+	return run()
+}
+
+// need skips a test where a program is missing.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("skipped: ", err)
+		}
+	}
+}
+
+// command runs a program to its end and returns what it printed.
+func command(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var told strings.Builder
+	cmd.Stderr = &told
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, told.String())
+	}
+	return out
+}
+
+// ask runs judge.py and decodes its answer.
+func ask(t *testing.T, answer any, args ...string) {
+	t.Helper()
+	need(t, "python3")
+	out := command(t, "python3", append([]string{"-B", "judge.py"}, args...)...)
+	if err := json.Unmarshal(out, answer); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+}
+
+// absolute returns a path that holds in every folder.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

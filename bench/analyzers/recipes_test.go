@@ -1,0 +1,311 @@
+package analyzers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const manual = "../../cmd/flowdedup/doc"
+
+// page returns a page of the manual.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manual, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks returns the blocks of code in a section of the recipes.
+func blocks(t *testing.T, heading string) (all []string) {
+	t.Helper()
+	_, section, found := strings.Cut(page(t, "recipes.md"), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("no section %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n#")
+	for part := range strings.SplitSeq(section, "\n\n") {
+		if code, ok := strings.CutPrefix(strings.Trim(part, "\n"), "    "); ok {
+			all = append(all, strings.ReplaceAll(code, "\n    ", "\n"))
+		}
+	}
+	return all
+}
+
+// kitchen is a folder in which recipes run. Their captures are there.
+type kitchen struct {
+	t   *testing.T
+	dir string
+}
+
+func newKitchen(t *testing.T, programs ...string) *kitchen {
+	t.Helper()
+	need(t, append(programs, "bash")...)
+	k := &kitchen{t, t.TempDir()}
+	for name, capture := range map[string]string{"span.pcapng": "router-ordered.pcapng", "mirror.pcap": "mirror-vxlan.pcap"} {
+		content, err := os.ReadFile(filepath.Join(capturesDir, capture))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(k.path(name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+func (k *kitchen) path(name string) string { return filepath.Join(k.dir, name) }
+
+// shell prepares the run of a script.
+func (k *kitchen) shell(script string) *exec.Cmd {
+	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
+	cmd.Dir = k.dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(flowdedup)+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+// cook runs a script to its end, and returns what it printed.
+func (k *kitchen) cook(script string) string {
+	k.t.Helper()
+	var out, told strings.Builder
+	cmd := k.shell(script)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&told, &out)
+	if err := cmd.Run(); err != nil {
+		k.t.Fatalf("%s: %v\n%s", script, err, told.String())
+	}
+	return out.String()
+}
+
+// captureTruth is what truth files say of packets and conversations.
+type captureTruth struct {
+	Files               []string
+	Identity            string
+	Ignore              []string
+	Across              bool
+	Packets, Duplicates int
+	Sightings           [][]int
+	Conversations       []struct {
+		Protocol, Packets int
+		Ends              [][2]any
+	}
+}
+
+func readTruth(t *testing.T, name string) (truth captureTruth) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(capturesDir, name+".truth.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &truth); err != nil {
+		t.Fatal(err)
+	}
+	return truth
+}
+
+// tcp returns the number of packets of each TCP connection.
+func (truth *captureTruth) tcp() map[string]int {
+	packets := map[string]int{}
+	for _, c := range truth.Conversations {
+		if c.Protocol == 6 {
+			packets[connection(endText(c.Ends[0]), endText(c.Ends[1]))] = c.Packets
+		}
+	}
+	return packets
+}
+
+// endText returns an address and a port as the tests write them.
+func endText(end [2]any) string { return fmt.Sprintf("%v %v", end[0], end[1]) }
+
+// connection names one by its ends, in any order.
+func connection(one, other string) string { return min(one, other) + " " + max(one, other) }
+
+// comment is what --mark says of a copy.
+var comment = regexp.MustCompile(`^(\d+)\tcopy of packet (\d+)`)
+
+// TestWireshark runs the recipe, and looks up each mark: all sightings of a packet but one
+// are marked, and name that one.
+func TestWireshark(t *testing.T) {
+	k, recipe, truth := newKitchen(t, "tshark"), blocks(t, "## Wireshark"), readTruth(t, "router-ordered")
+	marked := map[string]string{}
+	for line := range strings.Lines(k.cook(recipe[0])) {
+		if m := comment.FindStringSubmatch(line); m != nil {
+			marked[m[1]] = m[2]
+		}
+	}
+	if len(marked) != truth.Duplicates {
+		t.Errorf("%d copies are marked, want %d", len(marked), truth.Duplicates)
+	}
+	for _, packet := range truth.Sightings {
+		var kept []string
+		named := map[string]bool{}
+		for _, number := range packet {
+			if name := strconv.Itoa(number + 1); marked[name] == "" {
+				kept = append(kept, name)
+			} else {
+				named[marked[name]] = true
+			}
+		}
+		if len(kept) != 1 || len(named) > 1 || len(named) == 1 && !named[kept[0]] {
+			t.Fatalf("of the packets from %d on %v have no mark, and the others name %v", packet[0]+1, kept, named)
+		}
+	}
+	kept := captureOf(t, k.path("kept.pcapng"))
+	if want := truth.Packets - truth.Duplicates; kept.Packets != want {
+		t.Errorf("%d packets have no mark, want %d", kept.Packets, want)
+	}
+	if problems := flagged(k.cook(recipe[1])); problems != 0 {
+		t.Errorf("%d packets look wrong without copies", problems)
+	}
+	problems := flagged(k.cook("tshark -r span.pcapng -Y tcp.analysis.flags"))
+	if said := fmt.Sprintf("flags %d packets", problems); problems == 0 || !strings.Contains(page(t, "recipes.md"), said) {
+		t.Errorf("the page does not say that Wireshark %s", said)
+	}
+}
+
+// flagged counts the packets that tshark prints.
+func flagged(printed string) (n int) {
+	for line := range strings.Lines(printed) {
+		if strings.Contains(line, " TCP ") || strings.Contains(line, "→") {
+			n++
+		}
+	}
+	return n
+}
+
+// captureOf counts the flows of a capture without regard to points.
+func captureOf(t *testing.T, file string) (answer flowCounts) {
+	t.Helper()
+	ask(t, &answer, "flows", file)
+	return answer
+}
+
+// TestWiresharkRouter reads all captures of the router, before and after. Copies look like
+// faults of TCP, and nothing is left of these.
+func TestWiresharkRouter(t *testing.T) {
+	k := newKitchen(t, "tshark")
+	names, err := filepath.Glob(filepath.Join(capturesDir, "router-*.pcap*"))
+	if err != nil || len(names) < 8 {
+		t.Fatal(names, err)
+	}
+	const faults = " -Y 'tcp.analysis.retransmission || tcp.analysis.duplicate_ack || tcp.analysis.out_of_order || tcp.analysis.lost_segment'"
+	for _, name := range names {
+		name := absolute(t, name)
+		before := flagged(k.cook("tshark -r " + name + faults))
+		k.cook("flowdedup dedup " + name + " -w clean.pcapng")
+		after := flagged(k.cook("tshark -r clean.pcapng" + faults))
+		oneSide := strings.HasSuffix(name, "-in.pcap") || strings.HasSuffix(name, "-out.pcap")
+		if t.Logf("%s: %d, then %d", filepath.Base(name), before, after); after != 0 || (before == 0) != oneSide {
+			t.Errorf("%s: %d packets look wrong before and %d after", filepath.Base(name), before, after)
+		}
+	}
+}
+
+// expired is a flow that softflowd prints, of TCP.
+var expired = regexp.MustCompile(`EXPIRED: \S+ \[(\S+)\]:(\d+) <> \[(\S+)\]:(\d+) proto:6 .* packets>:(\d+) .* packets<:(\d+) `)
+
+// TestSoftflowd counts the packets of each connection in the flows of softflowd.
+func TestSoftflowd(t *testing.T) {
+	k := newKitchen(t, "softflowd")
+	got := map[string]int{}
+	for line := range strings.Lines(k.cook(blocks(t, "## Flow exporters")[0])) {
+		if m := expired.FindStringSubmatch(line); m != nil {
+			got[connection(m[1]+" "+m[2], m[3]+" "+m[4])] += number(t, m[5]) + number(t, m[6])
+		}
+	}
+	truth := readTruth(t, "router-ordered")
+	if want := truth.tcp(); !maps.Equal(got, want) {
+		t.Errorf("softflowd counts %v, want %v", got, want)
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestNfpcapd counts them in the flows of nfpcapd, each of which is of one direction.
+func TestNfpcapd(t *testing.T) {
+	k := newKitchen(t, "nfpcapd", "nfdump")
+	if both := k.cook(blocks(t, "## Flow exporters")[1]); !strings.Contains(both, "<->") {
+		t.Errorf("no flows of both directions:\n%s", both)
+	}
+	got := map[string]int{}
+	for line := range strings.Lines(k.cook("nfdump -R flows -q -6 -o 'fmt:%sa,%sp,%da,%dp,%pkt' 'proto tcp'")) {
+		if f := strings.Split(strings.ReplaceAll(line, " ", ""), ","); len(f) == 5 {
+			got[connection(f[0]+" "+f[1], f[2]+" "+f[3])] += number(t, f[4])
+		}
+	}
+	truth := readTruth(t, "router-ordered")
+	if want := truth.tcp(); !maps.Equal(got, want) {
+		t.Errorf("nfpcapd counts %v, want %v", got, want)
+	}
+}
+
+// TestClouds counts the flows of mirrored conversations: whole ones in one tunnel, and
+// whole ones without a tunnel.
+func TestClouds(t *testing.T) {
+	k, s := newKitchen(t, "python3"), scenes[1]
+	k.cook(blocks(t, "## Mirrors of clouds")[0])
+	whole := s.flows(t, s.capture(), "")
+	truth := readTruth(t, s.name)
+	whole.Packets = truth.Packets - truth.Duplicates
+	for _, name := range []string{"clean.pcapng", "plain.pcapng"} {
+		if got := s.flows(t, k.path(name), s.key); got != whole {
+			t.Errorf("%s: %+v, want %+v", name, got, whole)
+		}
+		if _, err := exec.LookPath("tcpdump"); err != nil {
+			t.Log("skipped: libpcap: ", err)
+		} else if n := strings.Count(k.cook("tcpdump -n -t -r "+name+" 2>/dev/null"), "\n"); n < whole.Packets {
+			t.Errorf("%s: libpcap reads %d packets of %d", name, n, whole.Packets)
+		}
+	}
+	var summary struct{ Duplicates int }
+	out := k.cook("flowdedup dedup --json --identity inner mirror.pcap 2>/dev/null")
+	if err := json.Unmarshal([]byte(out), &summary); err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprintf("%d of %d copies are found", summary.Duplicates, truth.Duplicates)
+	if text := strings.Join(strings.Fields(page(t, "recipes.md")), " "); !strings.Contains(text, said) {
+		t.Errorf("the page does not say that with checksums compared %s", said)
+	}
+}
+
+// TestFigures looks up the numbers of the page on copies.
+func TestFigures(t *testing.T) {
+	s, text := scenes[0], page(t, "keep.md")
+	for _, row := range []struct {
+		written string
+		args    []string
+	}{
+		{"`--keep first`", []string{"--keep", "first"}},
+		{"`--keep flow`", []string{"--keep", "flow"}},
+		{"`--keep first --strip vlan`", []string{"--keep", "first", "--strip", "vlan"}},
+	} {
+		output, _ := s.dedup(t, s.capture(), row.args...)
+		checkRow(t, text, row.written, s.flows(t, output, s.key))
+	}
+	checkRow(t, text, "as captured", s.flows(t, s.capture(), s.key))
+}
+
+func checkRow(t *testing.T, text, written string, c flowCounts) {
+	t.Helper()
+	row := fmt.Sprintf("| %s | %d | %d | %d |", written, c.Packets, c.tcp().TwoSided, c.tcp().OneSided)
+	if !slices.Contains(strings.Split(text, "\n"), row) {
+		t.Errorf("keep.md does not have %s", row)
+	}
+}

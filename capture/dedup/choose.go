@@ -1,0 +1,99 @@
+package dedup
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// Chooser sets bit i of chosen, counted from from, for each packet of from to to-1 of b
+// that it chooses, and clears the other bits of these words. from is a multiple of 64.
+// Several goroutines call it at once, each with a batch of its own.
+type Chooser func(chosen []uint64, b *capture.Batch, from, to int)
+
+// choose asks the choosers about the packets from to to-1.
+func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
+	d := p.detector
+	if d.only != nil {
+		d.only(p.only[from/64:], b, from, to)
+	}
+	if d.protect != nil {
+		d.protect(p.protected[from/64:], b, from, to)
+	}
+}
+
+// chosen holds the packets of a batch that Only has chosen, without gaps.
+type chosen struct {
+	digests []digest.Digest
+	times   []int64
+	points  []uint32
+	drop    []uint64
+}
+
+// gather copies the packets whose bit in only is set. points may be empty.
+func (c *chosen) gather(only []uint64, digests []digest.Digest, times []int64, points []uint32) {
+	c.digests, c.times, c.points = c.digests[:0], c.times[:0], c.points[:0]
+	for w, word := range only {
+		for ; word != 0; word &= word - 1 {
+			i := w*64 + bits.TrailingZeros64(word)
+			c.digests = append(c.digests, digests[i])
+			c.times = append(c.times, times[i])
+			if len(points) > 0 {
+				c.points = append(c.points, points[i])
+			}
+		}
+	}
+	c.drop = resize(c.drop, (len(c.digests)+63)/64)
+}
+
+// scatter sets the bits of drop that the verdicts on the chosen packets set, and clears
+// all others.
+func (c *chosen) scatter(drop, only []uint64) {
+	n := 0
+	for w, word := range only {
+		verdicts := uint64(0)
+		for ; word != 0; word &= word - 1 {
+			verdicts |= (c.drop[n/64] >> (n % 64) & 1) << bits.TrailingZeros64(word)
+			n++
+		}
+		drop[w] = verdicts
+	}
+}
+
+// judgeChosen judges the packets that Only has chosen.
+func (p *BatchDetector) judgeChosen() {
+	c := &p.chosen
+	c.gather(p.only, p.digests, p.times, p.points)
+	p.detector.filter.TestAndSet(c.drop, c.digests, c.times, c.points)
+	c.scatter(p.drop, p.only)
+}
+
+// fix keeps the protected packets, and notes which packets conditions have chosen.
+func (p *BatchDetector) fix() {
+	d, n := p.detector, len(p.digests)
+	if d.only == nil && d.protect == nil {
+		p.copies = p.drop
+		return
+	}
+	if d.only != nil {
+		p.fixed = capture.Complement(p.fixed, p.only, n)
+	} else {
+		p.fixed = resize(p.fixed, len(p.drop))
+		clear(p.fixed)
+	}
+	p.unjudged, p.spared = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
+	p.copies = resize(p.copies, len(p.drop))
+	for w := range p.copies {
+		p.copies[w] = p.drop[w] | p.fixed[w]
+	}
+	for w, word := range p.protected {
+		p.spared += uint64(bits.OnesCount64(p.drop[w] & word))
+		p.drop[w] &^= word
+		p.fixed[w] |= word
+	}
+}
+
+// Spared returns how many packets of the judged batch Only has not chosen, and how many
+// copies Protect has chosen.
+func (p *BatchDetector) Spared() (unjudged, protected uint64) { return p.unjudged, p.spared }

@@ -1,0 +1,330 @@
+package dedup
+
+import (
+	"math/bits"
+	"sync"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/affinity"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+)
+
+// Keep says which of equal packets is kept.
+type Keep uint8
+
+const (
+	// KeepFirst keeps the one that came first.
+	KeepFirst Keep = iota
+	// KeepFlow keeps the one from the home of its conversation: the capture point (VLANs,
+	// tunnel, interface and input) of the conversation's first packet. Where none comes
+	// from there in time, it keeps the first.
+	KeepFlow
+)
+
+// HoldConfig configures NewHold.
+type HoldConfig struct {
+	Keep Keep
+	// Hold is how far apart, by their times, a packet and a better copy of it may be.
+	Hold time.Duration
+	// Window is the window of the filter, if copies further apart do not exist: a longer
+	// Hold is cut to it. Else it is 0.
+	Window time.Duration
+	// Identity says whether conversations and points are those of the innermost headers.
+	Identity flow.IdentityKind
+	// Secret keys conversations and points.
+	Secret secret.Secret
+	// Clock makes packets wait by their arrival, for Wait, and not by their times. It
+	// returns the time since some start. It is for live captures, whose packets must not
+	// wait for later ones, and whose order of times is that of several rings.
+	Clock func() time.Duration
+	Wait  time.Duration
+	// Swapped, if not nil, is told that packet in is kept in the place of packet out. Both
+	// have interfaces of b. Calls come from HoldBatch.Apply.
+	Swapped func(b *capture.Batch, out, in *capture.Frame)
+	// Mark, if not nil, is how all packets of a batch are written, and not only those that
+	// are kept: see mark.Marker.Mark. Calls come from HoldBatch.Write and Finish.
+	Mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
+}
+
+// homeFields make two homes different. TEIDs do not: both directions of a conversation have
+// their own.
+const homeFields = flow.PointVLAN | flow.PointVNI | flow.PointInterface | flow.PointInput
+
+// heldLimit bounds the packets that wait, in bytes.
+const heldLimit = 256 << 20
+
+// Hold keeps batches back until it is settled which of equal packets stays. The filter
+// decides what is a copy: the first of equal packets stays, and the others are copies. A
+// Hold exchanges the first for a better copy that comes within HoldConfig.Hold. So exactly
+// as many packets stay as without, each in its place in the stream.
+//
+// Of equal packets the best is the one of the lowest rank, which the caller gives. Among
+// those it is one from home, with KeepFlow. Among those it is the first. Packets that
+// Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
+//
+// Packets wait until the times of later packets say that no better copy can come: for up to
+// one and a half holds, and as much longer as times were seen to step back, up to a second.
+// What waits is settled at once where the clock steps back
+// further, and where a run of packets has no times. It is settled early where more than
+// 256 MiB would wait. Packets without a time are neither exchanged nor taken in exchange.
+// Which packets stay does not depend on how the stream is cut into batches, unless they
+// wait by their arrival.
+type Hold struct {
+	cfg        HoldConfig
+	within     uint64 // nanoseconds between a packet and a better copy
+	limit      int    // bytes
+	homes      *affinity.Table
+	candidates candidates
+
+	next    uint64 // number of the next packet
+	settled uint64 // of the first packet that is not settled
+	clock   int64  // the latest time, or NoTime
+	slack   uint64 // how far times step back
+	parts   ring[part]
+	bytes   int      // of parts
+	part    lastPart // after them
+	stats   HoldStats
+
+	open    ring[*heldBatch] // whose packets are not settled; for Apply
+	waiting ring[*heldBatch] // to be written; for Write
+	// following are the batches that wait behind the one that is marked; for Write.
+	following []*capture.Batch
+
+	mu   sync.Mutex
+	free []*heldBatch
+}
+
+// HoldStats says what a Hold did.
+type HoldStats struct {
+	Bytes     int    // that wait now, about
+	HeldBytes int    // the most that waited at a time
+	Early     uint64 // packets that were settled before their time, for want of memory
+}
+
+// NewHold makes a Hold. Errors are those of affinity.New.
+func NewHold(cfg HoldConfig) (*Hold, error) {
+	if cfg.Window > 0 {
+		cfg.Hold = min(cfg.Hold, cfg.Window)
+	}
+	h := &Hold{cfg: cfg, within: uint64(cfg.Hold), limit: heldLimit, clock: calendar.NoTime, candidates: newCandidates()}
+	h.part.from = calendar.NoTime
+	if cfg.Keep == KeepFlow {
+		var err error
+		if h.homes, err = affinity.New(cfg.Hold); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// Stats returns the counts so far. It must not be called while a batch is applied.
+func (h *Hold) Stats() HoldStats {
+	s := h.stats
+	s.Bytes = h.bytes
+	return s
+}
+
+// Close gives the memory back. Stats still works.
+func (h *Hold) Close() error {
+	if h.homes == nil {
+		return nil
+	}
+	return h.homes.Close()
+}
+
+// Finish writes what waits. It must be called after the last HoldBatch.Write. It returns
+// the first error of write, after which it writes no more.
+func (h *Hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+	h.closePart()
+	return h.write(h.next, write)
+}
+
+// HoldBatch takes one batch at a time through a Hold. A pipeline needs one for each batch in
+// flight.
+type HoldBatch struct {
+	hold      *Hold
+	sightings *flow.SightingReader // nil without KeepFlow
+	seen      flow.Sightings
+	home      []uint64
+	verdicts  verdicts
+	own       *heldBatch
+	copied    bool   // own has a copy of the batch
+	settled   uint64 // as of Apply
+}
+
+// NewBatch makes a HoldBatch.
+func (h *Hold) NewBatch() *HoldBatch {
+	x := &HoldBatch{hold: h}
+	if h.homes != nil {
+		x.sightings = flow.NewSightingReader(Within(homeFields, h.cfg.Identity, h.cfg.Secret))
+	}
+	return x
+}
+
+// verdicts is what Apply gets about the packets of a batch.
+type verdicts struct {
+	digests             []digest.Digest
+	times               []int64
+	drop, copies, fixed []uint64 // those of BatchDetector
+	ranks               []uint8
+}
+
+// Reset makes room for a batch of n packets, which Read then takes part by part.
+func (x *HoldBatch) Reset(n int) {
+	s := &x.seen
+	s.Conversation, s.Fragment, s.Point = resize(s.Conversation, n), resize(s.Fragment, n), resize(s.Point, n)
+	x.home = resize(x.home, (n+63)/64)
+}
+
+// Read reads the conversations and points of the packets from to to-1 of a batch.
+// Meanwhile, other HoldBatches may read theirs.
+func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
+	if x.sightings != nil {
+		s := x.sightings.Read(b, from, to-from)
+		copy(x.seen.Conversation[from:], s.Conversation)
+		copy(x.seen.Fragment[from:], s.Fragment)
+		copy(x.seen.Point[from:], s.Point)
+	}
+}
+
+// Apply takes the verdicts on a batch that was read, which p has judged, and changes some of
+// them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
+// for all. Calls must come for one batch after another, in the order of the stream.
+func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
+	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
+	h := x.hold
+	h.arrive()
+	x.accept(b)
+	if h.homes != nil {
+		h.homes.AtHome(x.home, affinity.Sightings{
+			Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
+		})
+	}
+	x.choose(b)
+	h.closeBatches()
+	x.settled = h.settled
+}
+
+// choose passes the packets one after another, and exchanges them for better copies.
+func (x *HoldBatch) choose(b *capture.Batch) {
+	h, v, blocks := x.hold, &x.verdicts, b.Blocks
+	for from := 0; from < len(b.Frames); from += 64 {
+		to := min(from+64, len(b.Frames))
+		open := x.undecided(from/64) & (^uint64(0) >> (64 - (to - from)))
+		h.candidates.load(v.digests[from:to], open)
+		if (len(blocks) == 0 || int(blocks[0].Before) >= to) && h.passAll(v.times[from:to], b.Frames[from:to]) {
+			for ; open != 0; open &= open - 1 {
+				x.decide(b, from+bits.TrailingZeros64(open))
+			}
+			continue
+		}
+		for i := from; i < to; i++ {
+			for len(blocks) > 0 && int(blocks[0].Before) <= i {
+				h.passBlock(int(blocks[0].Len))
+				blocks = blocks[1:]
+			}
+			h.pass(v.times[i], int(b.Frames[i].RecordLen)+frameBytes)
+			if open>>(i-from)&1 != 0 {
+				x.decide(b, i)
+			}
+		}
+	}
+	for i := range blocks {
+		h.passBlock(int(blocks[i].Len))
+	}
+}
+
+// undecided returns the packets of a word that decide has to look at. These are firsts from
+// elsewhere, and copies from home. With ranks, they are all packets. A first from home must
+// end the choice between earlier packets that it equals, unless it is too late for them.
+func (x *HoldBatch) undecided(w int) uint64 {
+	h, v := x.hold, &x.verdicts
+	if len(v.ranks) > 0 {
+		return ^uint64(0)
+	}
+	open := v.copies[w]
+	if h.homes != nil {
+		open ^= ^x.home[w]
+	}
+	if v.fixed != nil {
+		open &^= v.fixed[w]
+	}
+	if h.cfg.Window == 0 {
+		open |= ^v.copies[w]
+	}
+	return open
+}
+
+// decide handles a packet: the first of its group waits for a better copy, and a copy may
+// be one.
+func (x *HoldBatch) decide(b *capture.Batch, i int) {
+	h, v := x.hold, &x.verdicts
+	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.copies, i)
+	number := x.own.first + uint64(i)
+	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
+	switch {
+	case first && best:
+		h.candidates.forget(v.digests[i])
+	case first:
+		if h.candidates.enter(v.digests[i], number, quality, h.settled) {
+			h.stats.Early++
+		}
+	case !fixed:
+		x.improve(b, i, quality)
+	}
+}
+
+// quality returns how good a packet is, 0 being best.
+func (x *HoldBatch) quality(i int) uint64 {
+	quality := uint64(0)
+	if len(x.verdicts.ranks) > 0 {
+		quality = uint64(x.verdicts.ranks[i]) << 1
+	}
+	if x.hold.homes != nil && !isSet(x.home, i) {
+		quality++
+	}
+	return quality
+}
+
+// improve keeps copy i in the place of the packet of its group that is kept, if that is not
+// as good and not settled.
+func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
+	h, v := x.hold, &x.verdicts
+	c := h.candidates.find(v.digests[i])
+	if c == nil || quality >= c.quality() || c.number() < h.settled || v.times[i] == calendar.NoTime {
+		return
+	}
+	from := x.own
+	if c.number() < from.first {
+		from = h.holder(c.number())
+	}
+	at := c.number() - from.first
+	if distance(calendar.Usable(from.frames[at].Time), v.times[i]) > h.within {
+		return
+	}
+	from.drop[at/64] |= 1 << (at % 64)
+	x.own.drop[i/64] &^= 1 << (i % 64)
+	if h.cfg.Mark != nil {
+		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
+	}
+	c.set(x.own.first+uint64(i), quality)
+	if h.cfg.Swapped != nil {
+		h.cfg.Swapped(b, &from.frames[at], &x.own.frames[i])
+	}
+}
+
+// isSet returns a bit of a bitmap, which is nil if it has none.
+func isSet(bitmap []uint64, i int) bool { return bitmap != nil && bitmap[i/64]>>(i%64)&1 != 0 }
+
+// distance returns how far two times are apart.
+func distance(a, b int64) uint64 {
+	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)
+	if borrow != 0 {
+		return -hi
+	}
+	return hi
+}

@@ -1,0 +1,124 @@
+package dedup
+
+import (
+	"math/bits"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+)
+
+const (
+	candidateCells = 4
+	// A table begins with 64 KiB, and has room for a million candidates at last: as many
+	// as come in 10 ms at 100 million packets a second.
+	leastCandidateLines = 1 << 10
+	mostCandidateLines  = 1 << 18
+
+	qualityBits = 9
+)
+
+// candidate is a packet that is kept unless a better copy comes.
+type candidate struct {
+	tag   uint64 // half of its digest
+	value uint64 // 0 is empty
+}
+
+// number is that of the packet in the stream.
+func (c *candidate) number() uint64 { return c.value>>qualityBits - 1 }
+
+func (c *candidate) quality() uint64 { return c.value & (1<<qualityBits - 1) }
+
+func (c *candidate) set(number, quality uint64) { c.value = (number+1)<<qualityBits | quality }
+
+// candidates is a table of candidates by digest, in lines of 64 bytes. A full line drops the
+// candidate whose packet is the oldest. If that is not settled, the table doubles before,
+// as long as it may.
+type candidates struct {
+	lines [][candidateCells]candidate // a power of two
+	touch uint64                      // keeps the compiler from leaving out reads
+}
+
+func newCandidates() candidates {
+	return candidates{lines: make([][candidateCells]candidate, leastCandidateLines)}
+}
+
+func (t *candidates) line(tag uint64) *[candidateCells]candidate {
+	return &t.lines[tag&uint64(len(t.lines)-1)]
+}
+
+// load reads the lines of the digests whose bits are set. The reads do not wait for each
+// other, so the lines are in the cache when it is their turn.
+func (t *candidates) load(digests []digest.Digest, set uint64) {
+	read := uint64(0)
+	for ; set != 0; set &= set - 1 {
+		read |= t.line(digests[bits.TrailingZeros64(set)][1])[0].value
+	}
+	t.touch = read
+}
+
+// find returns the candidate with a digest, or nil. Which cell that is, is hard to foresee,
+// so nothing branches on it.
+func (t *candidates) find(d digest.Digest) *candidate {
+	line := t.line(d[1])
+	cells := uint(0)
+	for i := range line {
+		differ := line[i].tag ^ d[1]
+		cells |= uint((differ|-differ)>>63) << i
+	}
+	if cells == 1<<candidateCells-1 {
+		return nil
+	}
+	c := &line[bits.TrailingZeros(^cells)%candidateCells]
+	if c.value == 0 {
+		return nil
+	}
+	return c
+}
+
+// forget removes the candidate with a digest.
+func (t *candidates) forget(d digest.Digest) {
+	if c := t.find(d); c != nil {
+		c.value = 0
+	}
+}
+
+// enter adds a candidate, in the place of one with the same digest. Packets before
+// number settled are settled. It reports whether it had to drop a candidate that was not settled.
+func (t *candidates) enter(d digest.Digest, number, quality, settled uint64) (early bool) {
+	c := t.find(d)
+	if c == nil {
+		for c = t.oldest(d); c.open(settled) && len(t.lines) < mostCandidateLines; c = t.oldest(d) {
+			t.double(settled)
+		}
+		early = c.open(settled)
+	}
+	c.tag = d[1]
+	c.set(number, quality)
+	return early
+}
+
+func (c *candidate) open(settled uint64) bool { return c.value != 0 && c.number() >= settled }
+
+// oldest returns an empty cell of the line of a digest, or that of the oldest packet.
+func (t *candidates) oldest(d digest.Digest) *candidate {
+	line := t.line(d[1])
+	c := &line[0]
+	for i := range line {
+		if line[i].value < c.value {
+			c = &line[i]
+		}
+	}
+	return c
+}
+
+// double doubles the table, which leaves out what is settled.
+func (t *candidates) double(settled uint64) {
+	old := t.lines
+	t.lines = make([][candidateCells]candidate, 2*len(old))
+	for i := range old {
+		for _, c := range old[i] {
+			if c.open(settled) {
+				*t.oldest(digest.Digest{1: c.tag}) = c
+			}
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package dedup
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// marks is what HoldConfig.Mark gets of a batch that waits.
+type marks struct {
+	digests []digest.Digest
+	later   []uint32
+	// before says of each packet how many packets before it the one was in whose place it
+	// is kept; 0 for none.
+	before []uint32
+}
+
+// begin takes the digests of a batch.
+func (m *marks) begin(digests []digest.Digest) {
+	m.digests = append(m.digests[:0], digests...)
+	m.later, m.before = resize(m.later, len(digests)), resize(m.before, len(digests))
+	clear(m.later)
+	clear(m.before)
+}
+
+// notePlace notes that packet in of the newest batch is kept in the place of packet out,
+// and of those that out had taken the place of. What is settled may have been written.
+func (h *Hold) notePlace(own *heldBatch, out, in uint64) {
+	own.before[in-own.first] = uint32(in - out)
+	for out >= h.settled {
+		k := own
+		if out < k.first {
+			k = h.holder(out)
+		}
+		at := out - k.first
+		k.later[at] = uint32(in - out)
+		if k.before[at] == 0 {
+			return
+		}
+		out -= uint64(k.before[at])
+	}
+}
+
+// written returns what is to be written of a batch: the packets that are kept, or what
+// HoldConfig.Mark makes of all.
+func (h *Hold) written(k *heldBatch) (b *capture.Batch, drop []uint64) {
+	if h.cfg.Mark == nil {
+		return &k.batch, k.drop
+	}
+	h.following = h.following[:0]
+	for i := range h.waiting.len() {
+		h.following = append(h.following, &(*h.waiting.at(i)).batch)
+	}
+	return h.cfg.Mark(&k.batch, k.digests, k.drop, k.later, h.following), nil
+}

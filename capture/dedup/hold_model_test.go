@@ -1,0 +1,442 @@
+package dedup
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// sighted is a packet of a test.
+type sighted struct {
+	digest                        digest.Digest
+	conversation, fragment, point uint64
+	time                          int64
+	size                          int
+	rank                          uint8
+	fixed                         bool
+}
+
+// traffic makes random streams.
+type traffic struct {
+	rng                    *rand.Rand
+	points, conversations  int
+	loss                   float64       // of each sighting
+	delay                  time.Duration // at most, between sightings of a packet
+	disorder               time.Duration
+	jumps, untimed, wild   float64
+	size                   int
+	ranks, fixed, fragment bool
+}
+
+// stream returns about n packets. Its times begin with a step back by the disorder.
+func (g *traffic) stream(n int) (all []sighted) {
+	now := int64(1_600_000_000e9)
+	all = append(all, sighted{digest: g.digest(), time: now + int64(g.disorder)}, sighted{digest: g.digest(), time: now})
+	type event struct {
+		at int64
+		sighted
+	}
+	var events []event
+	for len(events) < n {
+		now += g.rng.Int64N(400) * 64
+		order := now
+		p := sighted{digest: g.digest(), conversation: hashOf(g.rng.IntN(g.conversations)), size: g.rng.IntN(g.size)}
+		if g.fragment && g.rng.IntN(4) == 0 {
+			if p.fragment = hashOf(10_000 + g.rng.IntN(g.conversations)); g.rng.IntN(2) == 0 {
+				p.conversation, p.fragment = p.fragment, 0
+			}
+		}
+		if g.rng.Float64() < g.wild {
+			p.conversation = 0
+		}
+		if g.rng.Float64() < g.jumps {
+			now += (g.rng.Int64N(40) - 20) * int64(time.Second)
+		}
+		for point := range g.points {
+			if g.rng.Float64() < g.loss {
+				continue
+			}
+			s, delay := p, g.rng.Int64N(int64(g.delay)/64)*64
+			s.point, s.time = hashOf(100+point), now+delay
+			if g.rng.Float64() < g.untimed {
+				s.time = calendar.NoTime
+			}
+			s.rank, s.fixed = uint8(g.rng.IntN(3)), g.fixed && g.rng.IntN(10) == 0
+			events = append(events, event{order + delay + g.rng.Int64N(int64(g.disorder)/2+1), s})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return int(max(min(a.at-b.at, 1), -1)) })
+	for i := range events {
+		all = append(all, events[i].sighted)
+	}
+	return all
+}
+
+func (g *traffic) digest() digest.Digest { return digest.Digest{g.rng.Uint64(), g.rng.Uint64()} }
+
+func hashOf(n int) uint64 { return uint64(n+1) * 0x9e3779b97f4a7c15 }
+
+// copies returns what a plain filter says of a stream.
+func copies(t *testing.T, all []sighted, cfg window.ExactConfig) []bool {
+	filter, err := window.NewExact(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer filter.Close()
+	var digests []digest.Digest
+	var times []int64
+	var points []uint32
+	for i := range all {
+		digests, times, points = append(digests, all[i].digest), append(times, all[i].time), append(points, uint32(all[i].point))
+	}
+	seen, drop := make([]uint64, (len(all)+63)/64), make([]bool, len(all))
+	filter.TestAndSet(seen, digests, times, points)
+	for i := range drop {
+		drop[i] = isSet(seen, i)
+	}
+	return drop
+}
+
+// model says which packets stay, with all packets and maps in memory, for streams that need
+// no memory, and whose times step back no further than at the start, or by many seconds.
+type model struct {
+	cfg   HoldConfig
+	ranks bool
+	homes map[uint64]*modelHome
+	kept  map[digest.Digest]*modelKept
+	clock int64
+	epoch int
+}
+
+type modelHome struct {
+	point  uint64
+	misses int
+	since  int64
+}
+
+type modelKept struct {
+	packet, quality, epoch int
+}
+
+// kept returns the packets that stay.
+func (m *model) run(all []sighted, drop []bool) (keep []bool) {
+	m.homes, m.kept, m.clock = map[uint64]*modelHome{}, map[digest.Digest]*modelKept{}, calendar.NoTime
+	for i := range all {
+		p, first := &all[i], !drop[i]
+		keep = append(keep, first)
+		timed := p.time != calendar.NoTime
+		if timed {
+			if p.time < m.clock-int64(time.Second) {
+				m.epoch, m.clock = m.epoch+1, p.time
+			}
+			m.clock = max(m.clock, p.time)
+		}
+		quality := 0
+		if m.ranks {
+			quality = 2 * int(p.rank)
+		}
+		if m.cfg.Keep == KeepFlow && timed && p.conversation != 0 && !m.atHome(p, first) {
+			quality++
+		}
+		c := m.kept[p.digest]
+		switch {
+		case first && (quality == 0 || p.fixed || !timed):
+			if m.cfg.Window == 0 || m.ranks {
+				delete(m.kept, p.digest)
+			}
+		case first:
+			m.kept[p.digest] = &modelKept{i, quality, m.epoch}
+		case p.fixed, !timed, c == nil, c.epoch != m.epoch, quality >= c.quality:
+		case max(p.time-all[c.packet].time, all[c.packet].time-p.time) <= int64(m.cfg.Hold):
+			keep[i], keep[c.packet] = true, false
+			c.packet, c.quality = i, quality
+		}
+	}
+	return keep
+}
+
+func (m *model) atHome(p *sighted, first bool) bool {
+	h := m.homes[p.conversation]
+	switch {
+	case h == nil:
+		h = &modelHome{point: p.point}
+		m.homes[p.conversation] = h
+	case h.point == p.point:
+		h.misses = 0
+	case first:
+		if h.misses == 0 || p.time < h.since {
+			h.misses, h.since = 0, p.time
+		}
+		h.misses++
+		if lasted := p.time - h.since; h.misses >= 16 && lasted > int64(m.cfg.Hold) || lasted >= int64(time.Minute) {
+			h.point, h.misses = p.point, 0
+		}
+	}
+	if p.fragment != 0 {
+		m.homes[p.fragment] = &modelHome{point: h.point}
+	}
+	return h.point == p.point
+}
+
+// heldRun is a stream on its way through a Hold.
+type heldRun struct {
+	t    *testing.T
+	hold *Hold
+	all  []sighted
+	drop []bool
+	keep []bool
+	n    int // written
+
+	before int // n when the stream ends
+}
+
+// newHold makes one that is closed with the test.
+func newHold(t *testing.T, cfg HoldConfig) *Hold {
+	h, err := NewHold(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
+// write checks that packets come whole and in order.
+func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
+	capture.CheckDrop(b, drop)
+	for i := range b.Frames {
+		if data := b.Data(i); len(data) != 8+r.all[r.n].size || binary.LittleEndian.Uint64(data) != uint64(r.n) {
+			r.t.Fatalf("packet %d has the content of another", r.n)
+		}
+		r.keep = append(r.keep, !isSet(drop, i))
+		r.n++
+	}
+	return nil
+}
+
+// batch fills a batch with the packets from to to-1.
+func (r *heldRun) batch(b *capture.Batch, from, to int) {
+	b.Reset()
+	if len(b.Interfaces) == 0 {
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	}
+	for i := from; i < to; i++ {
+		data := make([]byte, 8+r.all[i].size)
+		binary.LittleEndian.PutUint64(data, uint64(i))
+		b.Append(capture.Frame{Time: r.all[i].time}, data)
+	}
+}
+
+// apply takes a batch of the packets from to to-1 through Apply.
+func (r *heldRun) apply(x *HoldBatch, b *capture.Batch, from, to int, ranks bool) {
+	words := (to - from + 63) / 64
+	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
+	p.copies = p.drop
+	x.Reset(to - from)
+	x.seen = flow.Sightings{}
+	var rank []uint8
+	for i, s := range r.all[from:to] {
+		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)
+		x.seen.Conversation = append(x.seen.Conversation, s.conversation)
+		x.seen.Fragment = append(x.seen.Fragment, s.fragment)
+		x.seen.Point = append(x.seen.Point, s.point)
+		if ranks {
+			rank = append(rank, s.rank)
+		}
+		if s.fixed {
+			p.fixed[i/64] |= 1 << (i % 64)
+		}
+		if r.drop[from+i] {
+			p.drop[i/64] |= 1 << (i % 64)
+		}
+	}
+	x.Apply(b, p, rank)
+}
+
+// run takes the stream through in batches of sizes that next returns, and returns which
+// packets stay.
+func (r *heldRun) run(ranks bool, next func() int) []bool {
+	x := r.hold.NewBatch()
+	var b capture.Batch
+	for from := 0; from < len(r.all); {
+		to := min(from+next(), len(r.all))
+		r.batch(&b, from, to)
+		r.apply(x, &b, from, to, ranks)
+		if err := x.Write(&b, r.write); err != nil {
+			r.t.Fatal(err)
+		}
+		from = to
+	}
+	r.before = r.n
+	if err := r.hold.Finish(r.write); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.n != len(r.all) {
+		r.t.Fatalf("%d packets written of %d", r.n, len(r.all))
+	}
+	return r.keep
+}
+
+// checkOnce checks that of equal packets as many stay as the filter keeps.
+func checkOnce(t *testing.T, all []sighted, drop, keep []bool) {
+	t.Helper()
+	left := map[digest.Digest]int{}
+	for i := range all {
+		if !drop[i] {
+			left[all[i].digest]++
+		}
+		if keep[i] {
+			left[all[i].digest]--
+		}
+	}
+	for d, n := range left {
+		if n != 0 {
+			t.Fatalf("of packet %x %d copies too few stay", d, n)
+		}
+	}
+}
+
+// firstDifference returns where two runs differ, or -1.
+func firstDifference(a, b []bool) int {
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// TestHoldModel compares a Hold with the model, whatever the size of batches is.
+func TestHoldModel(t *testing.T) {
+	const us = time.Microsecond
+	cases := map[string]struct {
+		traffic traffic
+		cfg     HoldConfig
+		filter  window.ExactConfig
+	}{
+		"in order":          {traffic: traffic{loss: 0.1, delay: 300 * us}},
+		"many lost":         {traffic: traffic{loss: 0.6, delay: 300 * us}},
+		"one in ten lost":   {traffic: traffic{points: 2, loss: 0.1, delay: 300 * us}},
+		"disorder":          {traffic: traffic{loss: 0.2, delay: 300 * us, disorder: 3000 * us}},
+		"jumps":             {traffic: traffic{loss: 0.2, delay: 300 * us, jumps: 0.002}},
+		"without times":     {traffic: traffic{loss: 0.2, delay: 300 * us, untimed: 0.1, wild: 0.1}},
+		"fragments":         {traffic: traffic{loss: 0.2, delay: 300 * us, fragment: true}},
+		"beyond the window": {traffic: traffic{loss: 0.1, delay: 3000 * us}},
+		"short hold":        {traffic: traffic{loss: 0.1, delay: 600 * us}, cfg: HoldConfig{Hold: 100 * us}},
+		"refresh":           {traffic: traffic{loss: 0.1, delay: 3000 * us, points: 8}, filter: window.ExactConfig{Refresh: true}, cfg: HoldConfig{Hold: 2000 * us}},
+		"across":            {traffic: traffic{loss: 0.1, delay: 1500 * us, points: 5}, filter: window.ExactConfig{Across: true}},
+		"packets":           {traffic: traffic{loss: 0.1, delay: 300 * us, untimed: 0.1}, filter: window.ExactConfig{Window: window.Window{Packets: 50}}, cfg: HoldConfig{Hold: 1000 * us}},
+		"no window":         {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: HoldConfig{Hold: 1000 * us}},
+		"ranks":             {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true}, cfg: HoldConfig{Keep: KeepFirst}},
+		"ranks and homes":   {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, fragment: true}},
+		"fixed":             {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				g, cfg := c.traffic, c.cfg
+				if g.rng, g.conversations, g.size = rand.New(rand.NewPCG(seed, 1)), 30, 200; g.points == 0 {
+					g.points = 3
+				}
+				if name != "ranks" {
+					cfg.Keep = KeepFlow
+				}
+				if c.filter.Window == (window.Window{}) {
+					c.filter.Window.Duration = 1000 * us
+				}
+				if cfg.Hold == 0 {
+					cfg.Hold = 1000 * us
+				}
+				if !c.filter.Refresh {
+					cfg.Window = c.filter.Window.Duration
+				}
+				all := g.stream(6000)
+				drop := copies(t, all, c.filter)
+				want := (&model{cfg: cfg, ranks: g.ranks}).run(all, drop)
+				checkOnce(t, all, drop, want)
+				for i, next := range []func() int{
+					func() int { return 1 },
+					func() int { return g.rng.IntN(5) },
+					func() int { return g.rng.IntN(2000) },
+					func() int { return len(all) },
+				} {
+					h := newHold(t, cfg)
+					got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(g.ranks, next)
+					if at := firstDifference(got, want); at >= 0 {
+						t.Fatalf("seed %d, cut %d: packet %d: kept %v, want %v", seed, i, at, got[at], want[at])
+					}
+					if h.stats.Early != 0 || h.stats.HeldBytes == 0 {
+						t.Errorf("%+v", h.stats)
+					}
+				}
+				if swaps := firstDifference(want, invert(drop)); swaps < 0 {
+					t.Error("no packet was exchanged")
+				}
+			}
+		})
+	}
+}
+
+func invert(drop []bool) []bool {
+	keep := make([]bool, len(drop))
+	for i := range drop {
+		keep[i] = !drop[i]
+	}
+	return keep
+}
+
+// TestHoldWild takes streams with all kinds of times through a Hold that has hardly any
+// memory: as many of equal packets stay as without, and the result does not depend on the
+// size of batches.
+func TestHoldWild(t *testing.T) {
+	sum := uint64(0)
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		g := traffic{
+			rng: rng, points: 1 + rng.IntN(5), conversations: 1 + rng.IntN(100), size: 1 + rng.IntN(500), loss: rng.Float64() / 2, delay: 3 * time.Millisecond,
+			disorder: time.Duration(rng.IntN(20)) * time.Millisecond, jumps: 0.01, untimed: rng.Float64() / 3, fragment: true, fixed: true,
+		}
+		all := g.stream(5000)
+		for i := range all {
+			switch {
+			case i > 1000 && i < 2000:
+				all[i].time = calendar.NoTime
+			case rng.IntN(500) == 0:
+				all[i].time = int64(rng.Uint64())
+			}
+			if all[i].time = calendar.Usable(all[i].time); rng.IntN(50) == 0 {
+				all[i].digest = all[rng.IntN(len(all))].digest
+			}
+		}
+		cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Window: time.Duration(rng.IntN(2)) * time.Millisecond}
+		drop := copies(t, all, window.ExactConfig{Window: window.Window{Duration: time.Millisecond}})
+		var want []bool
+		early := uint64(0)
+		for i, next := range []func() int{func() int { return len(all) }, func() int { return 1 }, func() int { return rng.IntN(700) }} {
+			h := newHold(t, cfg)
+			h.limit = 100 << 10
+			got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, next)
+			checkOnce(t, all, drop, got)
+			if i == 0 {
+				want, early = got, h.stats.Early
+			}
+			if at := firstDifference(got, want); at >= 0 || h.stats.Early != early {
+				t.Fatalf("seed %d, cut %d: packet %d is another, or %d instead of %d were settled early", seed, i, at, h.stats.Early, early)
+			}
+			if h.stats.HeldBytes > h.limit+partBytes {
+				t.Errorf("seed %d: %+v", seed, h.stats)
+			}
+		}
+		sum += early
+	}
+	if sum == 0 {
+		t.Error("there was memory for all")
+	}
+}

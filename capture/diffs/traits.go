@@ -1,0 +1,178 @@
+package diffs
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// seed is the seed of all hashes, which are compared within one process only.
+var seed = maphash.MakeSeed()
+
+// Traits are the parts of a packet that may differ between copies. Long ones are hashes,
+// which mean something within one process only. Packets with equal traits have equal bytes.
+type Traits struct {
+	Point flow.CapturePoint
+	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
+	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
+	VLAN, Labels, MAC uint64
+	// Link is of what is left before the IP header, or of the frame if it has no IP.
+	Link uint64
+	// Rest is of the IP header and what follows, without the fields below.
+	Rest    uint64
+	Version uint8 // of IP; 0 without
+	Hops    uint8 // IPv4 time to live, or IPv6 hop limit
+	Class   uint8 // IPv4 type of service, or IPv6 traffic class
+	// Derived is what follows from the other traits, unless it is wrong: the checksum of
+	// an IPv4 header, and what a cooked header says of its interface.
+	Derived uint64
+}
+
+// Reader finds the traits of packets, one at a time. It keeps its memory from packet to
+// packet, and is for one goroutine at a time.
+type Reader struct {
+	decoder *flow.Decoder
+	header  [1]flow.Header
+	layers  []flow.Layer
+	scratch []byte // the bytes of a frame to hash
+	tags    []byte
+}
+
+// NewReader returns a Reader of packets whose identity begins with the IP header that d
+// finds.
+func NewReader(d *flow.Decoder) *Reader { return &Reader{decoder: d} }
+
+// Header describes the packet that was read last.
+func (r *Reader) Header() *flow.Header { return &r.header[0] }
+
+// Layers lists the VLAN tags of the packet that was read last, and the other headers that
+// flow.Decoder.Layers finds unless it is Ethernet and IP with nothing but tags between
+// them.
+func (r *Reader) Layers() []flow.Layer { return r.layers }
+
+// Offsets in the header of LINKTYPE_LINUX_SLL2.
+const (
+	cookedReserved = 2
+	cookedDevice   = 8 // its type, and how the packet passed it
+	cookedAddress  = 12
+	cookedLen      = 20
+)
+
+// Read returns the traits of frame i of b. It reads the whole frame, and allocates only
+// when a frame is larger than all before. It panics if b has no frame i.
+func (r *Reader) Read(b *capture.Batch, i int) Traits {
+	data, h := b.Data(i), &r.header[0]
+	r.decoder.Decode(r.header[:], b, i)
+	r.findLayers(b, i)
+	t := Traits{Point: flow.CapturePointOf(b, i), Labels: labels(r.layers), Version: h.Version}
+	start := h.Start
+	if h.Version == 0 {
+		start = h.End // without IP, all bytes count as link header
+	}
+	link := append(r.scratch[:0], data[:start]...)
+	if b.Interfaces[b.Frames[i].Interface].LinkType == capture.LinkLinuxSLL2 && len(link) >= cookedLen {
+		t.MAC = maphash.Bytes(seed, link[cookedAddress:cookedLen])
+		t.Derived = uint64(binary.BigEndian.Uint32(link[cookedDevice:])) | uint64(binary.BigEndian.Uint16(link[cookedReserved:]))<<48
+		// In other headers, the ethertype comes last, before what it announces. Moving it
+		// there makes tags look the same in all.
+		const protocolLen = 2
+		copy(link[cookedLen-protocolLen:], link[:protocolLen])
+		clear(link[:cookedLen-protocolLen])
+	}
+	t.MAC = clearAddresses(link, h, t.MAC)
+	link, t.VLAN = r.removeTags(link)
+	t.Link = maphash.Bytes(seed, link)
+	r.scratch = append(link[:0], data[start:]...)
+	t.clearFields(r.scratch[:h.End-start])
+	t.Rest = maphash.Bytes(seed, r.scratch)
+	return t
+}
+
+// findLayers lists the headers of a frame. It takes those of plain frames from what the
+// decoder has found.
+func (r *Reader) findLayers(b *capture.Batch, i int) {
+	const ethernet, tagLen = 14, 4
+	h := &r.header[0]
+	r.layers = r.layers[:0]
+	tagged := ethernet + tagLen*uint32(h.Tags)
+	if h.Version == 0 || h.Flags&flow.FlagInner != 0 || h.Start != tagged ||
+		b.Interfaces[b.Frames[i].Interface].LinkType != capture.LinkEthernet {
+		r.layers = r.decoder.Layers(r.layers, b, i)
+		return
+	}
+	data := b.Data(i)
+	for at := uint32(ethernet); at < tagged; at += tagLen {
+		id := uint32(binary.BigEndian.Uint16(data[at:])) & 0xfff
+		r.layers = append(r.layers, flow.Layer{Kind: flow.LayerVLAN, Start: at, End: at + tagLen, ID: id})
+	}
+}
+
+// HasLabel reports whether headers of a kind carry an identifier, apart from VLAN tags.
+func HasLabel(k flow.LayerKind) bool {
+	return k == flow.LayerMPLS || k == flow.LayerPPPoE || k.Tunnel() && k != flow.LayerIPinIP
+}
+
+// labels returns the hash of the identifiers of headers but VLAN tags, 0 without any.
+func labels(layers []flow.Layer) (sum uint64) {
+	for _, l := range layers {
+		if HasLabel(l.Kind) {
+			sum = maphash.Comparable(seed, [3]uint64{sum, uint64(l.Kind), uint64(l.ID)})
+		}
+	}
+	return sum
+}
+
+// clearAddresses clears the hardware addresses in a link header, and returns their hash.
+// Without any, the hash is others.
+func clearAddresses(link []byte, h *flow.Header, others uint64) uint64 {
+	const size = 6
+	sum := others
+	for _, a := range []struct {
+		flag uint8
+		at   uint16
+	}{{flow.FlagDst, h.Dst}, {flow.FlagSrc, h.Src}} {
+		if h.Flags&a.flag == 0 || int(a.at)+size > len(link) {
+			continue
+		}
+		address := link[a.at : a.at+size]
+		sum = maphash.Comparable(seed, [2]uint64{sum, maphash.Bytes(seed, address)})
+		clear(address)
+	}
+	return sum
+}
+
+// removeTags removes the VLAN tags from a link header, and returns their hash, 0 without
+// any.
+func (r *Reader) removeTags(link []byte) ([]byte, uint64) {
+	const typeLen = 2 // of the tag, in front of its layer
+	r.tags = r.tags[:0]
+	to, from := 0, 0 // link[:to] is done, link[from:] is left
+	for _, l := range r.layers {
+		at, end := int(l.Start)-typeLen, int(l.End)-typeLen
+		if l.Kind != flow.LayerVLAN || at < from || end > len(link) {
+			continue
+		}
+		r.tags = append(r.tags, link[at:end]...)
+		to += copy(link[to:], link[from:at])
+		from = end
+	}
+	if from == 0 {
+		return link, 0
+	}
+	return link[:to+copy(link[to:], link[from:])], maphash.Bytes(seed, r.tags)
+}
+
+// clearFields moves what routers change from an IP header to t.
+func (t *Traits) clearFields(ip []byte) {
+	switch {
+	case t.Version == 4 && len(ip) >= 20:
+		t.Hops, t.Class = ip[8], ip[1]
+		t.Derived |= uint64(binary.BigEndian.Uint16(ip[10:])) << 32
+		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
+	case t.Version == 6 && len(ip) >= 40:
+		t.Hops, t.Class = ip[7], ip[0]<<4|ip[1]>>4
+		ip[7], ip[0], ip[1] = 0, ip[0]&0xf0, ip[1]&0x0f
+	}
+}

@@ -1,0 +1,141 @@
+package flow
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// PointFields says what makes two capture points of packets different.
+type PointFields uint8
+
+// The fields of a point.
+const (
+	// PointVLAN is the stack of VLAN identifiers. Priorities, types of tags, and tags
+	// without an identifier (IEEE 802.1Q, table 9-2) do not count.
+	PointVLAN PointFields = 1 << iota
+	// PointVNI is the identifiers of the opened tunnels that both directions share: VNI,
+	// GRE key, ERSPAN session.
+	PointVNI
+	// pointTEID is the identifiers of the opened tunnels that each direction has its own
+	// of: the TEID of GTP-U, the call of PPTP. They tell tenants apart, but are no points
+	// of whole conversations.
+	pointTEID
+	// PointInterface is the interface of the capture, or that in a Linux cooked header.
+	PointInterface
+	// PointInput is the input of several.
+	PointInput
+
+	headerFields = PointVLAN | PointVNI | pointTEID
+)
+
+// pointFields has the names of fields, and what each stands for.
+var pointFields = []struct {
+	name   string
+	fields PointFields
+}{{"vlan", PointVLAN}, {"vni", PointVNI | pointTEID}, {"interface", PointInterface}, {"input", PointInput}}
+
+// layerFields has the field that the identifier of a layer is, or 0.
+var layerFields = [layerKinds]PointFields{
+	LayerVLAN: PointVLAN,
+	LayerGRE:  PointVNI, LayerNVGRE: PointVNI, LayerERSPAN: PointVNI, LayerVXLAN: PointVNI, LayerGENEVE: PointVNI,
+	LayerGTPU: pointTEID, LayerPPTP: pointTEID,
+}
+
+// ParsePointField returns the fields that a name stands for: "vlan", "interface" and
+// "input" are those above, and "vni" is PointVNI with the identifiers that each direction
+// has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation
+// has two of them.
+func ParsePointField(name string) (PointFields, error) {
+	for _, f := range pointFields {
+		if f.name == name {
+			return f.fields, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown field %q: must be of vlan, vni, interface, input", name)
+}
+
+// place is where the frames of an interface were seen.
+type place struct {
+	number uint32 // of the interface, or noInterface if each of its frames has its own place
+	plain  uint32 // where IP starts in frames that have no header that counts, or noStart
+	hash   uint64
+}
+
+const (
+	noInterface = math.MaxUint32
+	noStart     = math.MaxUint32
+	// plainStart is where IP starts in Ethernet frames without tags. No other way of
+	// walk, and no tunnel, leads to an IP header there.
+	plainStart = 14
+)
+
+// points fills Sightings.Point for n frames of b from number from on. Where headerFields
+// count, h describes them.
+func (r *SightingReader) points(b *capture.Batch, from, n int, h []Header) {
+	points, frames := resize(r.seen.Point, n), b.Frames[from:from+n]
+	headers := r.cfg.Fields&headerFields != 0
+	at := place{number: noInterface}
+	for i := range points {
+		if frames[i].Interface != at.number {
+			at = r.placeOf(b, from+i)
+		}
+		points[i] = at.hash
+		if headers && h[i].Start != at.plain {
+			points[i] = r.stack(&at, b, from+i, &h[i])
+		}
+	}
+	r.seen.Point = points
+}
+
+// placeOf returns where frame i of b was seen.
+func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
+	at := place{number: b.Frames[i].Interface, plain: noStart, hash: r.keys[6]}
+	iface := &b.Interfaces[at.number]
+	switch iface.LinkType {
+	case capture.LinkEthernet:
+		at.plain = plainStart
+	case capture.LinkRaw, capture.LinkIPv4, capture.LinkIPv6:
+		at.plain = 0
+	}
+	if r.cfg.Fields&PointInput != 0 {
+		at.hash = r.keys.then(at.hash, uint64(b.Sections[iface.Section].Input))
+	}
+	if r.cfg.Fields&PointInterface != 0 {
+		point, all := capturePointOf(b, i)
+		at.hash = r.keys.then(at.hash, uint64(point.Interface)<<32|uint64(point.Index))
+		if !all {
+			at.number = noInterface
+		}
+	}
+	return at
+}
+
+// stack returns the hash of a place and of the headers of frame i of b that count. Nearly
+// all frames are Ethernet, and have nothing but VLAN tags before IP.
+func (r *SightingReader) stack(at *place, b *capture.Batch, i int, h *Header) uint64 {
+	tagged := plainStart + 4*uint32(h.Tags)
+	if at.plain != plainStart || h.Start != tagged || h.Version == 0 || h.Flags&FlagInner != 0 {
+		return r.layered(at.hash, b, i)
+	}
+	hash := at.hash
+	if r.cfg.Fields&PointVLAN != 0 {
+		for tags := b.Data(i)[plainStart:tagged]; len(tags) > 0; tags = tags[4:] {
+			hash = r.keys.layer(hash, LayerVLAN, uint32(binary.BigEndian.Uint16(tags))&0xfff)
+		}
+	}
+	return hash
+}
+
+// layered does on the slow path what stack does on the fast one.
+func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
+	r.layers = r.decoder.Layers(r.layers[:0], b, i)
+	for _, l := range r.layers {
+		if layerFields[l.Kind]&r.cfg.Fields != 0 {
+			hash = r.keys.layer(hash, l.Kind, l.ID)
+		}
+	}
+	return hash
+}

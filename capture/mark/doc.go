@@ -1,0 +1,28 @@
+// Package mark says of each copy in a stream which packet it repeats, and in what the two
+// differ, as a comment that a pcapng writer adds to the copy. Nothing is removed: whoever
+// reads the output can check each verdict, in Wireshark by the field frame.comment:
+//
+//	copy of packet 1234, 0.210 ms later, VLAN 10 -> 20, TTL 64 -> 63, interface eth0 -> eth1, MAC
+//
+// The first value is that of the packet that was kept, the second that of the copy. Named
+// are, where they differ:
+//
+//   - VLAN with all identifiers, the outermost first ("10/20"), or "VLAN tag" if only
+//     priorities or types of tags differ
+//   - MPLS with all labels, PPPoE with the session, and each tunnel with its identifier
+//     (VNI, key, session, endpoint)
+//   - TTL or hop limit, ToS or traffic class
+//   - interface and input
+//   - MAC: hardware addresses
+//   - length on the wire, or the captured bytes, as far as no header above explains it
+//   - "headers before IP" and "other bytes" for all else
+//
+// Where nothing differs, the copy is "identical". A later or earlier time is that of the
+// timestamps. A packet without a timestamp has none.
+//
+// Packets are numbered as Wireshark numbers them in one file that holds the whole stream:
+// from 1 on, and with the custom and journal blocks of pcapng, which it shows among the
+// packets. Of several files that hold the stream one after the other, the numbers go
+// through all. A packet is kept in the memory of a [Marker] until 200,000 others were
+// kept; a copy that comes later is "copy of a packet no longer remembered".
+package mark

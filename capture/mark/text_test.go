@@ -1,0 +1,232 @@
+package mark
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// sighting is a UDP packet as one capture point saw it.
+type sighting struct {
+	iface    uint32
+	time     int64
+	src      byte // the last byte of the source's hardware address
+	vlans    []uint16
+	priority uint8
+	mpls     []uint32
+	pppoe    uint16
+	vni      uint32 // 0 is no tunnel
+	outerTTL uint8
+	ipv6     bool
+	ttl, tos uint8
+	arp      bool // in place of IP
+	payload  string
+	short    int // of 5 words of payload
+	padding  int
+	checksum byte // is added to that of the IPv4 header
+	capLen   int  // 0 is all
+}
+
+// Interfaces of the tests: two named ones of a section, one without a name, a second that
+// is called eth0, two pcap files, an interface of another pcapng file, and cooked headers.
+const (
+	eth0 = iota
+	eth1
+	unnamed
+	otherEth0
+	onePcap
+	otherPcap
+	otherInput
+	cooked
+)
+
+func newBatch() *capture.Batch {
+	b := &capture.Batch{
+		Sections: []capture.Section{
+			{Format: capture.FormatPcapNG}, {Input: 1, Format: capture.FormatPcap}, {Input: 2, Format: capture.FormatPcap},
+			{Input: 3, Format: capture.FormatPcapNG},
+		},
+		Interfaces: []capture.Interface{
+			{Name: "eth0"}, {Name: "eth1", ID: 1}, {ID: 2}, {Name: "eth0", ID: 3}, {Name: "one.pcap", Section: 1},
+			{Name: "other.pcap", Section: 2}, {Name: "eth0", Section: 3}, {Name: "any", ID: 4, LinkType: capture.LinkLinuxSLL2},
+		},
+	}
+	for i := range b.Interfaces {
+		it := &b.Interfaces[i]
+		it.CapturePoint = uint32(i)
+		if it.LinkType == 0 {
+			it.LinkType = capture.LinkEthernet
+		}
+	}
+	return b
+}
+
+// bytes returns the frame.
+func (s *sighting) bytes(t testing.TB) []byte {
+	t.Helper()
+	ethernet := &layers.Ethernet{DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 99}, SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, s.src}, EthernetType: layers.EthernetTypeIPv4}
+	var list []gopacket.SerializableLayer
+	if s.vni != 0 {
+		outer := &layers.Ethernet{DstMAC: make(net.HardwareAddr, 6), SrcMAC: make(net.HardwareAddr, 6), EthernetType: layers.EthernetTypeIPv4}
+		ip := &layers.IPv4{Version: 4, TTL: s.outerTTL, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{192, 0, 2, 1}, DstIP: net.IP{192, 0, 2, 2}}
+		list = append(list, outer, ip, &layers.UDP{SrcPort: 9999, DstPort: 4789}, &layers.VXLAN{ValidIDFlag: true, VNI: s.vni})
+	}
+	list = append(list, ethernet)
+	announce := &ethernet.EthernetType
+	for _, id := range s.vlans {
+		tag := &layers.Dot1Q{VLANIdentifier: id, Priority: s.priority, Type: layers.EthernetTypeIPv4}
+		*announce, announce = layers.EthernetTypeDot1Q, &tag.Type
+		list = append(list, tag)
+	}
+	for i, label := range s.mpls {
+		*announce = layers.EthernetTypeMPLSUnicast
+		list = append(list, &layers.MPLS{Label: label, TTL: 9, StackBottom: i == len(s.mpls)-1})
+	}
+	if s.pppoe != 0 {
+		*announce = layers.EthernetTypePPPoESession
+		list = append(list, &layers.PPPoE{Version: 1, Type: 1, SessionId: s.pppoe}, &layers.PPP{PPPType: layers.PPPTypeIPv4})
+	}
+	udp := &layers.UDP{SrcPort: 53, DstPort: 54}
+	switch {
+	case s.arp:
+		*announce = layers.EthernetTypeARP
+		list = append(list, gopacket.Payload("0123456789012345678901234567"))
+	case s.ipv6:
+		*announce = layers.EthernetTypeIPv6
+		ip := &layers.IPv6{Version: 6, HopLimit: s.ttl, TrafficClass: s.tos, NextHeader: layers.IPProtocolUDP, SrcIP: net.ParseIP("fd00::1"), DstIP: net.ParseIP("fd00::2")}
+		list = append(list, ip, udp)
+	default:
+		ip := &layers.IPv4{Version: 4, TTL: s.ttl, TOS: s.tos, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}}
+		list = append(list, ip, udp)
+	}
+	list = append(list, gopacket.Payload(strings.Repeat("payload ", 5-s.short)+s.payload))
+	buf := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: false}, list...); err != nil {
+		t.Fatal(err)
+	}
+	data := append(buf.Bytes(), make([]byte, s.padding)...)
+	if s.iface == cooked {
+		data = append([]byte{data[12], data[13], 0, 0, 0, 0, 0, s.src, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0}, data[14:]...)
+	}
+	if s.checksum != 0 {
+		data[14+10] += s.checksum
+	}
+	return data
+}
+
+// appendTo appends the packet to a batch.
+func (s *sighting) appendTo(t testing.TB, b *capture.Batch) {
+	t.Helper()
+	data := s.bytes(t)
+	f := capture.Frame{Time: s.time, Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data)), Interface: s.iface}
+	if s.capLen > 0 {
+		f.CapLen = uint32(s.capLen)
+	}
+	b.Buf = append(b.Buf, data...)
+	b.Frames = append(b.Frames, f)
+}
+
+// TestComments compares two sightings of a packet.
+func TestComments(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		kept   sighting
+		change func(s *sighting)
+		want   string // after the number
+	}{
+		{"identical", sighting{}, func(*sighting) {}, ", at the same time, identical"},
+		{"later", sighting{}, func(s *sighting) { s.time += 210_999 }, ", 0.210 ms later, identical"},
+		{"just later", sighting{}, func(s *sighting) { s.time++ }, ", 1 ns later, identical"},
+		{"much later", sighting{}, func(s *sighting) { s.time += 61_234_567_890 }, ", 61.234 s later, identical"},
+		{"earlier", sighting{}, func(s *sighting) { s.time -= 12_345_678 }, ", 12.345 ms earlier, identical"},
+		{"extreme times", sighting{time: 1<<63 - 1}, func(s *sighting) { s.time = -1<<63 + 1 }, ", 18446744073.709 s earlier, identical"},
+		{"copy without time", sighting{}, func(s *sighting) { s.time = capture.NoTime }, ", identical"},
+		{"nothing has a time", sighting{time: capture.NoTime}, func(*sighting) {}, ", identical"},
+
+		{"VLAN", sighting{vlans: []uint16{10}}, func(s *sighting) { s.vlans = []uint16{20} }, ", VLAN 10 -> 20"},
+		{"tagged", sighting{}, func(s *sighting) { s.vlans = []uint16{0} }, ", VLAN none -> 0"},
+		{"untagged", sighting{vlans: []uint16{4095, 20}}, func(s *sighting) { s.vlans = nil }, ", VLAN 4095/20 -> none"},
+		{"outer tag off", sighting{vlans: []uint16{30, 20}}, func(s *sighting) { s.vlans = s.vlans[1:] }, ", VLAN 30/20 -> 20"},
+		{"priority", sighting{vlans: []uint16{10}}, func(s *sighting) { s.priority = 5 }, ", VLAN tag"},
+		{"many tags", sighting{vlans: []uint16{1, 2, 3, 4, 5, 6, 7, 8}}, func(s *sighting) { s.vlans = []uint16{1, 2, 3, 4, 5, 6, 7, 9} }, ", VLAN tag"},
+		{"tagged, without IP", sighting{arp: true}, func(s *sighting) { s.vlans = []uint16{10} }, ", VLAN none -> 10"},
+		{"MPLS", sighting{mpls: []uint32{100, 200}}, func(s *sighting) { s.mpls = []uint32{300} }, ", MPLS 100/200 -> 300"},
+		{"MPLS off", sighting{mpls: []uint32{100}}, func(s *sighting) { s.mpls = nil }, ", MPLS 100 -> none"},
+		{"many labels", sighting{mpls: []uint32{1, 2, 3, 4, 5, 6, 7, 8}}, func(s *sighting) { s.mpls = []uint32{1, 2, 3, 4, 5, 6, 7, 9} }, ", headers before IP"},
+		{"session", sighting{pppoe: 7}, func(s *sighting) { s.pppoe = 8 }, ", PPPoE 7 -> 8"},
+		{"VNI", sighting{vni: 5000}, func(s *sighting) { s.vni = 6000 }, ", VXLAN 5000 -> 6000"},
+		{"outer header", sighting{vni: 5000, outerTTL: 9}, func(s *sighting) { s.outerTTL = 8 }, ", headers before IP"},
+		{"tunnel", sighting{}, func(s *sighting) { s.vni = 1 }, ", VXLAN none -> 1"},
+		{"VLAN in a tunnel", sighting{vni: 5, vlans: []uint16{10}}, func(s *sighting) { s.vlans = []uint16{20} }, ", VLAN 10 -> 20"},
+
+		{"TTL", sighting{ttl: 64}, func(s *sighting) { s.ttl = 63 }, ", TTL 64 -> 63"},
+		{"hop limit", sighting{ipv6: true, ttl: 64}, func(s *sighting) { s.ttl = 63 }, ", hop limit 64 -> 63"},
+		{"ToS", sighting{}, func(s *sighting) { s.tos = 0xb8 }, ", ToS 0x00 -> 0xb8"},
+		{"class", sighting{ipv6: true, tos: 0xb8}, func(s *sighting) { s.tos = 1 }, ", traffic class 0xb8 -> 0x01"},
+		{"checksum", sighting{}, func(s *sighting) { s.checksum = 1 }, ", other bytes"},
+		{"MAC", sighting{}, func(s *sighting) { s.src = 8 }, ", MAC"},
+		{"payload", sighting{}, func(s *sighting) { s.payload = "!" }, ", length 82 -> 83"},
+		{"other payload", sighting{payload: "a"}, func(s *sighting) { s.payload = "b" }, ", other bytes"},
+		{"other bytes, without IP", sighting{arp: true, payload: "a"}, func(s *sighting) { s.payload = "b" }, ", other bytes"},
+		{"padding", sighting{}, func(s *sighting) { s.padding = 11 }, ", length 82 -> 93"},
+		{"tagged, padded", sighting{short: 5}, func(s *sighting) { s.vlans = []uint16{10} }, ", VLAN none -> 10"},
+		{"padded, without IP", sighting{arp: true, short: 5}, func(s *sighting) { s.vlans = []uint16{10} }, ", VLAN none -> 10"},
+		{"truncated", sighting{}, func(s *sighting) { s.capLen = 45 }, ", captured 82 -> 45 bytes"},
+		{"truncated, tagged", sighting{capLen: 45}, func(s *sighting) { s.capLen, s.vlans = 49, []uint16{10} }, ", VLAN none -> 10"},
+		{"routed", sighting{vlans: []uint16{10}, ttl: 64}, func(s *sighting) {
+			*s = sighting{iface: eth1, time: 210_000, src: 1, vlans: []uint16{20}, ttl: 63}
+		}, ", 0.210 ms later, VLAN 10 -> 20, TTL 64 -> 63, interface eth0 -> eth1, MAC"},
+
+		{"interface", sighting{}, func(s *sighting) { s.iface = eth1 }, ", interface eth0 -> eth1"},
+		{"unnamed interface", sighting{}, func(s *sighting) { s.iface = unnamed }, ", interface eth0 -> #2"},
+		{"interface of the same name", sighting{}, func(s *sighting) { s.iface = otherEth0 }, ", interface eth0 #0 -> eth0 #3"},
+		{"pcap files", sighting{iface: onePcap}, func(s *sighting) { s.iface = otherPcap }, ", input one.pcap -> other.pcap"},
+		{"the same interface in two files", sighting{}, func(s *sighting) { s.iface = otherInput }, ", input all.pcapng -> #3"},
+		{"interfaces in two files", sighting{iface: eth1}, func(s *sighting) { s.iface = otherInput }, ", interface eth1 -> eth0, input all.pcapng -> #3"},
+		{"cooked", sighting{iface: cooked, src: 2}, func(s *sighting) { s.src = 3 }, ", interface 2 -> 3"},
+	} {
+		b, s := newBatch(), c.kept
+		s.appendTo(t, b)
+		c.change(&s)
+		s.appendTo(t, b)
+		m := New(Config{
+			Decoder: flow.NewDecoder(flow.DecoderConfig{Inner: c.kept.vni != 0 || s.vni != 0}),
+			Inputs:  []string{"all.pcapng", "one.pcap", "other.pcap"},
+		})
+		got := m.Mark(b, []digest.Digest{{1, 2}, {1, 2}}, []uint64{2}, nil, nil)
+		if len(got.Comments.Of(0)) != 0 {
+			t.Errorf("%s: %q on what is kept", c.name, got.Comments.Of(0))
+		}
+		want := "copy of packet 1" + c.want
+		if !strings.HasPrefix(c.want, ", ") || c.kept.time == s.time && s.time != capture.NoTime && !strings.Contains(c.want, "time") {
+			want = "copy of packet 1, at the same time" + c.want
+		}
+		if text := string(got.Comments.Of(1)); text != want {
+			t.Errorf("%s: %q, want %q", c.name, text, want)
+		}
+	}
+}
+
+// TestNames tells only what can be printed, and not too much of it.
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                       "",
+		"eth0":                   "eth0",
+		"Netzwerk ä":             "Netzwerk ä",
+		"a\nb\x00c\x1b[2J":       "a?b?c?[2J",
+		"\xff\xfe":               "\uFFFD\uFFFD",
+		strings.Repeat("x", 99):  strings.Repeat("x", 64) + "...",
+		strings.Repeat("ää", 40): strings.Repeat("ää", 16) + "...",
+	} {
+		if got := string(appendName(nil, name)); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

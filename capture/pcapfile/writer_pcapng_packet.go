@@ -1,0 +1,167 @@
+package pcapfile
+
+import (
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
+)
+
+// Comments on packets that got a time from another one.
+const (
+	commentTimeTaken = "no timestamp in the original (simple packet block): that of the preceding packet"
+	commentTimeZero  = "no timestamp in the original (simple packet block)"
+)
+
+// timeComment returns the comment for a packet that had no time.
+func timeComment(taken bool) string {
+	if taken {
+		return commentTimeTaken
+	}
+	return commentTimeZero
+}
+
+// conversion says what becomes of a packet block of a pcapng input.
+type conversion uint8
+
+const (
+	renumbered conversion = iota // the same block, of another interface
+	swapped                      // the same simple packet block in the other byte order
+	rebuilt                      // an enhanced packet block with a list of options made anew
+	givenTime                    // the same of a packet that has no time
+)
+
+// conversionOf chooses what becomes of a block. A simple packet block can neither name an
+// interface but 0 nor hold a comment.
+func (w *sectionWriter) conversionOf(b *capture.Batch, i int, big bool) conversion {
+	commented := len(b.Comments.Of(i)) > 0
+	switch kind := encoding.Uint32(b.Record(i), big); {
+	case kind == capture.BlockSimplePacket && (w.isTimed(b.Frames[i].Interface) || commented):
+		return givenTime
+	case kind == capture.BlockSimplePacket && big:
+		return swapped
+	case kind == capture.BlockPacket || kind == capture.BlockEnhancedPacket && (big || commented):
+		return rebuilt
+	}
+	return renumbered
+}
+
+// isTimed reports whether simple packet blocks of an interface become enhanced ones: it is
+// not number 0, as no derived interface is.
+func (w *sectionWriter) isTimed(at uint32) bool {
+	return int(at) >= len(w.targets) || !w.targets[at].known || w.targets[at].id != 0
+}
+
+// blockLen returns how long the block becomes that packetBlock writes for frame i.
+func (w *sectionWriter) blockLen(b *capture.Batch, i int, big, afterTimed bool) uint32 {
+	f := &b.Frames[i]
+	switch w.conversionOf(b, i, big) {
+	case rebuilt:
+		return encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(w.rebuiltList(b, i, big)))
+	case givenTime:
+		return encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(w.timedList(b, i, afterTimed)))
+	}
+	return f.RecordLen
+}
+
+// packetBlock writes frame i of a pcapng input.
+func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
+	record := b.Record(i)
+	big := t.origin == fromBig
+	switch w.conversionOf(b, i, big) {
+	case rebuilt:
+		// Obsolete packet blocks have the layout of enhanced ones but for the first word.
+		ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
+		w.packet(b, i, t.id, ticks, w.rebuiltList(b, i, big))
+	case givenTime:
+		w.timedPacket(b, i, t)
+	case swapped:
+		p := w.out.extend(encoding.SimpleHead)
+		le.PutUint32(p, capture.BlockSimplePacket)
+		le.PutUint32(p[4:], uint32(len(record)))
+		le.PutUint32(p[8:], b.Frames[i].WireLen)
+		w.out.write(record[encoding.SimpleHead : len(record)-4])
+		w.u32(uint32(len(record)))
+	default:
+		w.renumber(record, t)
+	}
+}
+
+// renumber writes the little-endian block of a packet, which names the interface unless it
+// is a simple one.
+func (w *sectionWriter) renumber(record []byte, t *target) {
+	if le.Uint32(record) == capture.BlockSimplePacket {
+		w.out.write(record)
+		return
+	}
+	p := w.out.extend(blockFrame)
+	copy(p, record[:blockHead])
+	le.PutUint32(p[blockHead:], t.id)
+	w.out.write(record[blockFrame:])
+}
+
+// timedPacket writes a frame without a timestamp where one is needed.
+func (w *sectionWriter) timedPacket(b *capture.Batch, i int, t *target) {
+	ticks, taken := uint64(0), w.last != capture.NoTime
+	if taken {
+		ticks = ticksAt(w.last, &b.Interfaces[b.Frames[i].Interface])
+	}
+	w.packet(b, i, t.id, ticks, w.timedList(b, i, taken))
+}
+
+// The lists of options are valid until the next one is made.
+
+// rebuiltList returns the options of a packet block, and its comment after them.
+func (w *sectionWriter) rebuiltList(b *capture.Batch, i int, big bool) []byte {
+	record := b.Record(i)
+	list := w.scratch[:0]
+	if encoding.Uint32(record, big) == capture.BlockPacket {
+		// A count of -1 means that it is not known.
+		if drops := encoding.Uint16(record[10:], big); drops != 0xFFFF {
+			list = encoding.AppendCount(list, encoding.OptDropCount, uint64(drops))
+		}
+	}
+	added := len(list)
+	old := record[encoding.PacketHead+pad4(b.Frames[i].CapLen) : len(record)-4]
+	list = append(list, old...)
+	if big {
+		swapOptions(list[added:], capture.BlockEnhancedPacket)
+	}
+	if comment := b.Comments.Of(i); len(comment) > 0 {
+		list = encoding.AppendOption(list[:added+optionsEnd(list[added:])], encoding.OptComment, comment)
+		old = nil
+	}
+	if len(list) > 0 && len(old) == 0 {
+		list = le.AppendUint32(list, encoding.OptEnd)
+	}
+	w.scratch = list
+	return list
+}
+
+// optionsEnd returns where the last whole option of a little-endian list ends.
+func optionsEnd(list []byte) int {
+	o := encoding.Options{Rest: list}
+	for {
+		if code, _, err := o.Next(); err != nil || code == encoding.OptEnd {
+			return len(list) - len(o.Rest)
+		}
+	}
+}
+
+// timedList returns the options of a packet that had no time.
+func (w *sectionWriter) timedList(b *capture.Batch, i int, taken bool) []byte {
+	w.scratch = encoding.AppendOption(w.scratch[:0], encoding.OptComment, timeComment(taken))
+	if comment := b.Comments.Of(i); len(comment) > 0 {
+		w.scratch = encoding.AppendOption(w.scratch, encoding.OptComment, comment)
+	}
+	w.scratch = le.AppendUint32(w.scratch, encoding.OptEnd)
+	return w.scratch
+}
+
+// commentList returns the options of a packet that has none but a comment, if any.
+func (w *sectionWriter) commentList(comment []byte) []byte {
+	w.scratch = w.scratch[:0]
+	if len(comment) > 0 {
+		w.scratch = encoding.AppendOption(w.scratch, encoding.OptComment, comment)
+		w.scratch = le.AppendUint32(w.scratch, encoding.OptEnd)
+	}
+	return w.scratch
+}

@@ -1,0 +1,13 @@
+// Package strip takes headers off packets that are about to be written: VLAN tags, MPLS
+// labels, PPPoE sessions, and whole tunnels. It is for readers of captures that see one
+// conversation as several when its packets differ in such headers. It is the only package
+// that changes packets.
+//
+// A [Stripper] changes the records of a batch where they lie. It moves the part of a record
+// before the header that is taken off, and the packet itself only where the padding of
+// pcapng demands it. Lengths, padding, options and a frame check sequence are those of the
+// packet that is left. Packets that the bitmap drops stay as they were.
+//
+// A packet from which a header cannot be taken stays as it was, and is counted: the header
+// was cut short, lies in a fragment, or carries what package flow does not know.
+package strip

@@ -1,0 +1,310 @@
+package strip
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// Ethertypes (IEEE registration authority) and PPP protocols (IANA).
+const (
+	typeIPv4    = 0x0800
+	typeIPv6    = 0x86dd
+	typeVLAN    = 0x8100
+	typeQinQ    = 0x88a8
+	typeQinQOld = 0x9100
+	typeMPLS    = 0x8847
+	typeMPLSUp  = 0x8848
+	typePPPoE   = 0x8864
+	pppIPv4     = 0x0021
+	pppIPv6     = 0x0057
+	pppMPLS     = 0x0281
+
+	// maxLength is the largest value of the type field of Ethernet that is a length
+	// (IEEE 802.3, 3.2.6).
+	maxLength = 1500
+	// cooked8022 is what a cooked capture has as the type of such frames.
+	cooked8022 = 4
+)
+
+func isVLAN(t uint16) bool { return t == typeVLAN || t == typeQinQ || t == typeQinQOld }
+
+// plan says how the bytes of one frame become those of what is left of it. Offsets are
+// from the first captured byte of the frame as it came.
+type plan struct {
+	d      []byte // captured bytes
+	layers []flow.Layer
+	cuts   []span  // bytes to take out, in order, with others between them
+	words  []field // fields to be set
+	counts []field // length fields that count what follows them, and what they come to
+	end    uint32  // of the frame that is left, as far as it was captured
+	ends   uint32  // where it ended on the wire
+	link   capture.LinkType
+	tunnel flow.Layer // that carried the frame
+	// carried says that the frame comes out of a tunnel, and unread that there was a
+	// tunnel which cannot be opened. failed says that the frame has to stay as it is.
+	carried, unread, failed bool
+
+	// The type field that announces the header at next, and the value that it has so far.
+	slot, next uint32
+	typ        uint16
+	sizable    bool // it may be a length instead (IEEE 802.3, 3.2.6)
+}
+
+type span struct{ from, to uint32 }
+
+// field is a 16-bit field and its value.
+type field struct {
+	at    uint32
+	value uint16
+}
+
+// reset begins the plan of a frame.
+func (p *plan) reset(d []byte, link capture.LinkType, wire uint32) {
+	p.d, p.end, p.ends, p.link = d, uint32(len(d)), wire, link
+	p.cuts, p.words, p.counts = p.cuts[:0], p.words[:0], p.counts[:0]
+	p.carried, p.unread, p.failed = false, false, false
+	p.slot, p.next, p.typ, p.sizable = 0, 0, 0, false
+}
+
+// set has a field set.
+func (p *plan) set(at uint32, value uint16) {
+	if n := len(p.words); n > 0 && p.words[n-1].at == at {
+		p.words[n-1].value = value
+		return
+	}
+	p.words = append(p.words, field{at, value})
+}
+
+// cut has bytes taken out that lie behind all that were before.
+func (p *plan) cut(from, to uint32) {
+	n := to - from
+	for i := range p.counts {
+		c := &p.counts[i]
+		c.value -= uint16(min(n, uint32(c.value)))
+	}
+	if last := len(p.cuts) - 1; last >= 0 && p.cuts[last].to == from {
+		p.cuts[last].to = to
+		return
+	}
+	p.cuts = append(p.cuts, span{from, to})
+}
+
+// begin has the frame begin at an Ethernet header, or at an IP header.
+func (p *plan) begin(at uint32) {
+	p.cuts, p.words, p.counts = p.cuts[:0], p.words[:0], p.counts[:0]
+	p.cut(0, at)
+}
+
+// make plans from the layers of the frame.
+func (p *plan) make(headers Headers) {
+	rest := p.layers
+	if headers&Tunnel != 0 {
+		rest = p.open()
+	}
+	if n := len(rest) - 1; n >= 0 && rest[n].Kind == flow.LayerUnread && p.isUnread(headers, rest[n]) {
+		return
+	}
+	p.firstType(rest)
+	for len(rest) > 0 && !p.failed {
+		l := rest[0]
+		switch l.Kind {
+		case flow.LayerEthernet:
+			p.follow(l.Start+12, l.Start+14)
+			rest = rest[1:]
+		case flow.LayerVLAN:
+			p.vlan(l, headers&VLAN != 0)
+			rest = rest[1:]
+		case flow.LayerMPLS:
+			n := labels(rest)
+			if headers&MPLS != 0 {
+				p.mpls(rest[:n], rest[n:])
+			}
+			rest = rest[n:]
+		case flow.LayerPPPoE:
+			p.pppoe(l, rest[1:], headers&PPPoE != 0)
+			rest = rest[1:]
+		default:
+			rest = nil
+		}
+	}
+	for _, c := range p.counts {
+		p.set(c.at, c.value)
+	}
+}
+
+// open has the frame begin with what the innermost tunnel carries, if there is one. It
+// returns the layers that are left.
+func (p *plan) open() []flow.Layer {
+	last := len(p.layers) - 1
+	for last >= 0 && !p.layers[last].Kind.Tunnel() {
+		last--
+	}
+	if last < 0 {
+		return p.layers
+	}
+	inside := p.layers[last+1:]
+	at := slices.IndexFunc(inside, func(l flow.Layer) bool { return l.Kind == flow.LayerEthernet })
+	link := capture.LinkEthernet
+	if at < 0 {
+		link = capture.LinkRaw
+		at = slices.IndexFunc(inside, func(l flow.Layer) bool { return l.Kind == flow.LayerIP })
+	}
+	p.tunnel, p.carried, p.link = p.layers[last], true, link
+	p.begin(inside[at].Start)
+	p.end, p.ends = inside[at].End, inside[at].Start+inside[at].Wire
+	return inside[at:]
+}
+
+// isUnread notes that a header was not followed, and reports whether the frame has to stay
+// as it is for that. It need not for a tunnel: the fragments of one packet all lose the
+// tags that they have.
+func (p *plan) isUnread(headers Headers, l flow.Layer) bool {
+	kind := flow.LayerKind(l.ID)
+	switch {
+	case kind.Tunnel():
+		p.unread = headers&Tunnel != 0
+	case kind == flow.LayerVLAN:
+		p.failed = headers&VLAN != 0
+	case kind == flow.LayerMPLS:
+		p.failed = headers&MPLS != 0
+	case kind == flow.LayerPPPoE:
+		p.failed = headers&PPPoE != 0
+	}
+	return p.failed
+}
+
+// Where cooked captures have the type field of the header behind.
+const (
+	sllType, sllEnd   = 14, 16
+	sll2Type, sll2End = 0, 20
+)
+
+// firstType finds the type field of a cooked header.
+func (p *plan) firstType(rest []flow.Layer) {
+	switch {
+	case len(rest) == 0:
+	case p.link == capture.LinkLinuxSLL && rest[0].Start >= sllEnd:
+		p.follow(sllType, sllEnd)
+	case p.link == capture.LinkLinuxSLL2 && rest[0].Start >= sll2End:
+		p.follow(sll2Type, sll2End)
+	}
+}
+
+// follow says that the type field at slot announces what lies at next.
+func (p *plan) follow(slot, next uint32) {
+	p.slot, p.next, p.typ, p.sizable = slot, next, be16(p.d[slot:]), true
+	if p.typ <= maxLength && !p.cooked() {
+		p.counts = append(p.counts, field{slot, p.typ})
+	}
+}
+
+// cooked reports whether the type field in use is that of a cooked header.
+func (p *plan) cooked() bool {
+	return p.link == capture.LinkLinuxSLL && p.slot == sllType || p.link == capture.LinkLinuxSLL2 && p.slot == sll2Type
+}
+
+// reach finds the type field that announces a header at offset at. Behind a header that is
+// not known here, it is the two bytes before.
+func (p *plan) reach(at uint32) bool {
+	if p.next == at {
+		return true
+	}
+	if at < p.next+2 {
+		return false
+	}
+	p.slot, p.next, p.typ, p.sizable = at-2, at, be16(p.d[at-2:]), false
+	return true
+}
+
+// announce has the type field announce another header, after all up to end is taken off.
+func (p *plan) announce(typ uint16, from, end uint32) {
+	p.set(p.slot, typ)
+	p.cut(from, end)
+	p.typ, p.next = typ, end
+}
+
+// vlan takes off a tag.
+func (p *plan) vlan(l flow.Layer, off bool) {
+	if !off {
+		p.follow(l.End-2, l.End)
+		return
+	}
+	if !p.reach(l.Start) || !isVLAN(p.typ) {
+		p.failed = true
+		return
+	}
+	typ := be16(p.d[l.End-2:])
+	sized := typ <= maxLength
+	switch {
+	case sized && p.cooked():
+		typ, sized = cooked8022, false
+	case sized && !p.sizable:
+		p.failed = true
+		return
+	}
+	p.announce(typ, l.Start, l.End)
+	if sized {
+		p.counts = append(p.counts, field{p.slot, typ})
+	}
+}
+
+// labels returns how many MPLS entries a list begins with.
+func labels(list []flow.Layer) int {
+	n := 0
+	for n < len(list) && list[n].Kind == flow.LayerMPLS {
+		n++
+	}
+	return n
+}
+
+// mpls takes off a label stack. Of a pseudowire (RFC 4448) the Ethernet frame is left that
+// it carries.
+func (p *plan) mpls(stack, behind []flow.Layer) {
+	from, end := stack[0].Start, stack[len(stack)-1].End
+	if len(behind) == 0 || !p.reach(from) {
+		p.failed = true
+		return
+	}
+	next, inPPP := behind[0], p.typ == pppMPLS
+	switch {
+	case p.typ != typeMPLS && p.typ != typeMPLSUp && !inPPP:
+		p.failed = true
+	case next.Kind == flow.LayerIP && next.Start == end && inPPP:
+		p.announce(p.version(next, pppIPv4, pppIPv6), from, end)
+	case next.Kind == flow.LayerIP && next.Start == end:
+		p.announce(p.version(next, typeIPv4, typeIPv6), from, end)
+	case next.Kind == flow.LayerEthernet && p.link == capture.LinkEthernet:
+		p.begin(next.Start)
+	default:
+		p.failed = true
+	}
+}
+
+// version returns four for IPv4 and six for IPv6.
+func (p *plan) version(ip flow.Layer, four, six uint16) uint16 {
+	if p.d[ip.Start]>>4 == 6 {
+		return six
+	}
+	return four
+}
+
+// pppoe takes off the header of a session, and the PPP protocol behind it. What is not IP
+// or MPLS belongs to the session itself, and stays.
+func (p *plan) pppoe(l flow.Layer, behind []flow.Layer, off bool) {
+	const length = 4 // where the header has the length of what follows it
+	switch {
+	case !off:
+		p.counts = append(p.counts, field{l.Start + length, binary.BigEndian.Uint16(p.d[l.Start+length:])})
+	case len(behind) == 0 || !p.reach(l.Start) || p.typ != typePPPoE:
+		p.failed = true
+	case behind[0].Kind == flow.LayerIP:
+		p.announce(p.version(behind[0], typeIPv4, typeIPv6), l.Start, behind[0].Start)
+	case behind[0].Kind == flow.LayerMPLS:
+		p.announce(typeMPLS, l.Start, behind[0].Start)
+	default:
+		p.failed = true
+	}
+}

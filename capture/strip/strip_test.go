@@ -1,0 +1,375 @@
+package strip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
+
+// The functions below build packets by hand, so that tests do not depend on what a library
+// believes about a protocol.
+
+func u16(v int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
+
+// concat concatenates; strings stand for their bytes.
+func concat(parts ...any) []byte {
+	var out []byte
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			out = append(out, p...)
+		case []byte:
+			out = append(out, p...)
+		}
+	}
+	return out
+}
+
+// ip4 is an IPv4 packet.
+func ip4(proto byte, payload ...any) []byte {
+	body := concat(payload...)
+	return concat("\x45\x00", u16(20+len(body)), "\x12\x34\x00\x00\x40", []byte{proto}, "\xab\xcd", "\x0a\x00\x00\x01\x0a\x00\x00\x02", body)
+}
+
+// ip6 is an IPv6 packet.
+func ip6(next byte, payload ...any) []byte {
+	body := concat(payload...)
+	return concat("\x60\x00\x00\x00", u16(len(body)), []byte{next, 64}, make([]byte, 15), "\x01", make([]byte, 15), "\x02", body)
+}
+
+func udp(port int, payload ...any) []byte {
+	body := concat(payload...)
+	return concat(u16(40000), u16(port), u16(8+len(body)), "\x00\x00", body)
+}
+
+const macs = "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02"
+
+// ether is an Ethernet frame with tags and the like before its last ethertype.
+func ether(parts ...any) []byte { return concat(append([]any{macs}, parts...)...) }
+
+var (
+	four = ip4(6, "four: a TCP header and more than this")
+	six  = ip6(17, udp(53, "six: a question"))
+	arp  = concat("\x00\x01\x08\x00\x06\x04\x00\x01", macs, make([]byte, 8))
+	all  = VLAN | MPLS | PPPoE | Tunnel
+)
+
+const (
+	t4, t6, tARP   = "\x08\x00", "\x86\xdd", "\x08\x06"
+	c10, s20, old3 = "\x81\x00\x20\x0a", "\x88\xa8\x00\x14", "\x91\x00\x00\x03"
+	label, bottom  = "\x00\x01\x00\x40", "\x00\x02\x01\x40"
+	snap           = "\xaa\xaa\x03\x00\x00\x00"
+	sll            = "\x00\x00\x00\x01\x00\x06\x02\x00\x00\x00\x00\x02\x00\x00"
+	sll2           = "\x00\x00\x00\x00\x00\x03\x00\x01\x00\x06\x02\x00\x00\x00\x00\x02\x00\x00"
+	vni            = "\x08\x00\x00\x00\x00\x04\xd2\x00" // 1234
+)
+
+func pppoe(proto string, payload []byte) []byte {
+	return concat("\x11\x00\x00\x05", u16(len(proto)+len(payload)), proto, payload)
+}
+
+// stripped is what is left of a packet.
+type stripped struct {
+	data []byte
+	link capture.LinkType
+	name string // of its interface
+	wire uint32
+}
+
+// stripOne strips a packet that was captured whole.
+func stripOne(headers Headers, link capture.LinkType, data []byte) (stripped, Stats) {
+	b := &capture.Batch{}
+	at := b.AppendInterface(capture.Interface{LinkType: link, Name: "eth0"})
+	b.Append(capture.Frame{Interface: at}, data)
+	s := New(Config{headers})
+	out := s.Strip(b, nil)
+	it := out.Interfaces[out.Frames[0].Interface]
+	return stripped{out.Data(0), it.LinkType, it.Name, out.Frames[0].WireLen}, s.Stats()
+}
+
+const (
+	eth  = capture.LinkEthernet
+	raw  = capture.LinkRaw
+	sll1 = capture.LinkLinuxSLL
+	slla = capture.LinkLinuxSLL2
+)
+
+// cases are packets before and after. Without after, nothing changes, and left says whether
+// a header stays that was to be taken off.
+var cases = []struct {
+	name    string
+	headers Headers
+	link    capture.LinkType
+	before  []byte
+	after   []byte
+	outLink capture.LinkType // 0 is that of before
+	from    string           // what is behind the name of the interface
+	left    bool
+}{
+	{"plain", all, eth, ether(t4, four), nil, 0, "", false},
+	{"vlan", VLAN, eth, ether(c10, t4, four), ether(t4, four), 0, "", false},
+	{"vlan not asked for", MPLS | Tunnel, eth, ether(c10, t4, four), nil, 0, "", false},
+	{"qinq", VLAN, eth, ether(s20, c10, t6, six), ether(t6, six), 0, "", false},
+	{"five tags", VLAN, eth, ether(s20, old3, c10, c10, c10, t6, six), ether(t6, six), 0, "", false},
+	{"vlan arp", VLAN, eth, ether(c10, tARP, arp), ether(tARP, arp), 0, "", false},
+	{"vlan padded", VLAN, eth, ether(c10, tARP, arp, make([]byte, 14)), ether(tARP, arp, make([]byte, 14)), 0, "", false},
+	{"vlan 802.2", VLAN, eth, ether(c10, u16(60), snap, t4, four), ether(u16(60), snap, t4, four), 0, "", false},
+	{"vlan in snap", VLAN, eth, ether(u16(70), snap, c10, t4, four), ether(u16(66), snap, t4, four), 0, "", false},
+	{"vlan behind hsr", VLAN, eth, ether("\x89\x2f\x00\x30\x00\x01", c10, t4, four), ether("\x89\x2f\x00\x30\x00\x01", t4, four), 0, "", false},
+	{"vlans around hsr", VLAN, eth, ether(s20, "\x89\x2f\x00\x30\x00\x01", c10, t4, four), ether("\x89\x2f\x00\x30\x00\x01", t4, four), 0, "", false},
+	{"vlan behind vntag", VLAN, eth, ether("\x89\x26\x00\x01\x00\x02", c10, t4, four), ether("\x89\x26\x00\x01\x00\x02", t4, four), 0, "", false},
+	{"vlans of pbb", VLAN, eth, ether(s20, "\x88\xe7\x00\x00\x00\x07", ether(c10, t4, four)), ether("\x88\xe7\x00\x00\x00\x07", ether(t4, four)), 0, "", false},
+	{"vlan cut", VLAN, eth, ether("\x81\x00\x00"), nil, 0, "", true},
+	{"second vlan cut", VLAN, eth, ether(s20, "\x81\x00\x00"), nil, 0, "", true},
+	{"vlan sll", VLAN, sll1, concat(sll, c10, t4, four), concat(sll, t4, four), 0, "", false},
+	{"vlan sll 802.2", VLAN, sll1, concat(sll, c10, u16(50), snap, t4, four), concat(sll, "\x00\x04", snap, t4, four), 0, "", false},
+	{"vlans sll2", VLAN, slla, concat("\x88\xa8", sll2, "\x00\x14", c10, t6, six), concat(t6, sll2, six), 0, "", false},
+	{"vlan hdlc", VLAN, capture.LinkCHDLC, concat("\x0f\x00", c10, t4, four), concat("\x0f\x00", t4, four), 0, "", false},
+	{"vlan ipoib", VLAN, capture.LinkIPoverIB, concat(make([]byte, 40), "\x81\x00", "\x00\x00", "\x00\x0a", t4, four), nil, 0, "", true},
+
+	{"mpls", MPLS, eth, ether("\x88\x47", label, bottom, four), ether(t4, four), 0, "", false},
+	{"mpls upstream", MPLS, eth, ether("\x88\x48", bottom, six), ether(t6, six), 0, "", false},
+	{"mpls behind vlan", MPLS, eth, ether(c10, "\x88\x47", bottom, six), ether(c10, t6, six), 0, "", false},
+	{"vlan before mpls", VLAN, eth, ether(c10, "\x88\x47", bottom, six), ether("\x88\x47", bottom, six), 0, "", false},
+	{"vlan and mpls", VLAN | MPLS, eth, ether(s20, c10, "\x88\x47", label, bottom, six), ether(t6, six), 0, "", false},
+	{"pseudowire", MPLS, eth, ether(c10, "\x88\x47", label, bottom, "\x00\x00\x00\x00", ether(s20, t4, four)), ether(s20, t4, four), 0, "", false},
+	{"vlan in pseudowire", VLAN | MPLS, eth, ether(c10, "\x88\x47", bottom, "\x00\x00\x00\x00", ether(s20, t4, four)), ether(t4, four), 0, "", false},
+	{"pseudowire sll", MPLS, sll1, concat(sll, "\x88\x47", bottom, "\x00\x00\x00\x00", ether(s20, t4, four)), nil, 0, "", true},
+	{"mpls of something", MPLS, eth, ether("\x88\x47", bottom, "\x10rest"), nil, 0, "", true},
+	{"mpls cut", MPLS, eth, ether("\x88\x47", label, "\x00\x02"), nil, 0, "", true},
+	{"mpls ppp", MPLS, capture.LinkPPP, concat("\xff\x03\x02\x81", bottom, six), concat("\xff\x03\x00\x57", six), 0, "", false},
+	{"mpls alone", MPLS, capture.LinkMPLS, concat(bottom, six), nil, 0, "", true},
+
+	{"pppoe", PPPoE, eth, ether("\x88\x64", pppoe("\x00\x21", four)), ether(t4, four), 0, "", false},
+	{"pppoe compressed", PPPoE, eth, ether("\x88\x64", pppoe("\x57", six)), ether(t6, six), 0, "", false},
+	{"pppoe framed", PPPoE, eth, ether("\x88\x64", pppoe("\xff\x03\x00\x21", four)), ether(t4, four), 0, "", false},
+	{"pppoe vlan", VLAN | PPPoE, eth, ether(s20, c10, "\x88\x64", pppoe("\x00\x21", four)), ether(t4, four), 0, "", false},
+	{"pppoe mpls", PPPoE, eth, ether("\x88\x64", pppoe("\x02\x81", concat(bottom, four))), ether("\x88\x47", bottom, four), 0, "", false},
+	{"pppoe and mpls", PPPoE | MPLS, eth, ether("\x88\x64", pppoe("\x02\x81", concat(bottom, four))), ether(t4, four), 0, "", false},
+	{"mpls in pppoe", MPLS, eth, ether("\x88\x64", pppoe("\x02\x81", concat(bottom, four))), ether("\x88\x64", pppoe("\x00\x21", four)), 0, "", false},
+	{"pppoe control", PPPoE, eth, ether("\x88\x64", pppoe("\xc0\x21", []byte("\x09\x01\x00\x08magi"))), nil, 0, "", true},
+	{"pppoe cut", PPPoE, eth, ether("\x88\x64\x11\x00"), nil, 0, "", true},
+	{"pppoe discovery", PPPoE, eth, ether("\x88\x63\x11\x09\x00\x00\x00\x00"), nil, 0, "", false},
+
+	{"vxlan", Tunnel, eth, ether(t4, ip4(17, udp(4789, vni, ether(c10, t4, four)))), ether(c10, t4, four), eth, " vxlan:1234", false},
+	{"vxlan and vlans", all, eth, ether(s20, t4, ip4(17, udp(4789, vni, ether(c10, t4, four)))), ether(t4, four), eth, " vxlan:1234", false},
+	{"vlan before vxlan", VLAN, eth, ether(s20, t4, ip4(17, udp(4789, vni, ether(c10, t4, four)))), ether(t4, ip4(17, udp(4789, vni, ether(c10, t4, four)))), 0, "", false},
+	{"vxlan, trailer", Tunnel, eth, ether(t4, ip4(17, udp(4789, vni, ether(t4, four))), "trailer"), ether(t4, four), eth, " vxlan:1234", false},
+	{"vxlan arp", Tunnel, eth, ether(t6, ip6(17, udp(4789, vni, ether(tARP, arp)))), ether(tARP, arp), eth, " vxlan:1234", false},
+	{"vxlan pppoe", all, eth, ether(t4, ip4(17, udp(4789, vni, ether("\x88\x64", pppoe("\x00\x21", four))))), ether(t4, four), eth, " vxlan:1234", false},
+	{"vxlan raw", Tunnel, raw, ip4(17, udp(4789, vni, ether(t4, four))), ether(t4, four), eth, " vxlan:1234", false},
+	{"vxlan sll2", Tunnel, slla, concat(t4, sll2, ip4(17, udp(4789, vni, ether(t4, four)))), ether(t4, four), eth, " vxlan:1234", false},
+	{"geneve ip", Tunnel, eth, ether(t4, ip4(17, udp(6081, "\x00\x00", t6, "\x00\x00\x07\x00", six))), six, raw, " geneve:7", false},
+	{"gtp", Tunnel, eth, ether(t4, ip4(17, udp(2152, "\x30\xff", u16(len(four)), "\x00\x00\x01\x00", four))), four, raw, " gtp:256", false},
+	{"gtp echo", Tunnel, eth, ether(t4, ip4(17, udp(2152, "\x32\x01\x00\x04\x00\x00\x00\x00\x00\x01\x00\x00"))), nil, 0, "", true},
+	{"gre", Tunnel, eth, ether(t4, ip4(47, "\x00\x00", t4, four)), four, raw, " gre", false},
+	{"gre key", Tunnel, raw, ip4(47, "\x20\x00", t4, "\x00\x00\x00\x09", four), four, raw, " gre:9", false},
+	{"gre mpls", Tunnel, raw, ip4(47, "\x00\x00", "\x88\x47", bottom, six), six, raw, " gre", false},
+	{"nvgre", Tunnel, raw, ip4(47, "\x20\x00", "\x65\x58", "\x00\x20\x00\x09", ether(t4, four)), ether(t4, four), eth, " nvgre:8192", false},
+	{"erspan II", Tunnel, eth, ether(t4, ip4(47, "\x10\x00", "\x88\xbe", "seq!", "\x10\x64\x00\x05\x00\x00\x00\x00", ether(c10, t4, four))), ether(c10, t4, four), eth, " erspan:5", false},
+	{"ip in ip", Tunnel, eth, ether(t4, ip4(41, six)), six, raw, " ipip", false},
+	{"ip in ip in vxlan", Tunnel, eth, ether(t4, ip4(17, udp(4789, vni, ether(t4, ip4(4, four))))), four, raw, " ipip", false},
+	{"fragment", all, eth, ether(c10, t4, concat("\x45\x00\x00\x24\x00\x01\x20\x00\x09\x2f\x00\x00", four[12:36])), ether(t4, concat("\x45\x00\x00\x24\x00\x01\x20\x00\x09\x2f\x00\x00", four[12:36])), 0, "", true},
+	{"vxlan of nothing", Tunnel, eth, ether(t4, ip4(17, udp(4789, vni, "nothing"))), nil, 0, "", true},
+	{"dns", Tunnel, eth, ether(t6, six), nil, 0, "", false},
+	{"icmp in vlan", all, eth, ether(c10, t4, ip4(1, "\x08\x00\x00\x00\x00\x01\x00\x01data of an echo")), ether(t4, ip4(1, "\x08\x00\x00\x00\x00\x01\x00\x01data of an echo")), 0, "", false},
+}
+
+func TestStrip(t *testing.T) {
+	for _, c := range cases {
+		got, stats := stripOne(c.headers, c.link, bytes.Clone(c.before))
+		want := stripped{c.after, c.outLink, "eth0" + c.from, uint32(len(c.after))}
+		counts := Stats{Stripped: 1}
+		if c.after == nil {
+			want.data, want.wire, counts.Stripped = c.before, uint32(len(c.before)), 0
+		}
+		if c.outLink == 0 {
+			want.link = c.link
+		}
+		if c.left {
+			counts.Left = 1
+		}
+		if !bytes.Equal(got.data, want.data) {
+			t.Errorf("%s:\ngot  %x\nwant %x", c.name, got.data, want.data)
+		}
+		if got.link != want.link || got.name != want.name || got.wire != want.wire || stats != counts {
+			t.Errorf("%s: got %v %q, %d bytes, %+v, want %v %q, %d bytes, %+v", c.name, got.link, got.name, got.wire, stats, want.link, want.name, want.wire, counts)
+		}
+	}
+}
+
+// TestTruncated checks that a packet cut anywhere stays as it is, or loses the same bytes as
+// the whole one.
+func TestTruncated(t *testing.T) {
+	for _, c := range cases {
+		whole, _ := stripOne(c.headers, c.link, bytes.Clone(c.before))
+		for n := range len(c.before) {
+			b := &capture.Batch{}
+			at := b.AppendInterface(capture.Interface{LinkType: c.link})
+			b.Append(capture.Frame{Interface: at, WireLen: uint32(len(c.before))}, bytes.Clone(c.before[:n]))
+			out := New(Config{c.headers}).Strip(b, nil)
+			data, wire := out.Data(0), out.Frames[0].WireLen
+			switch {
+			case bytes.Equal(data, c.before[:n]) && int(wire) == len(c.before): // as it was
+			case bytes.HasPrefix(whole.data, data) && wire == whole.wire:
+			case out.Interfaces[out.Frames[0].Interface].Derived: // another tunnel inside could not be opened
+			case c.headers&Tunnel != 0, strings.HasPrefix(c.name, "vlans "): // headers behind were not found
+			default:
+				t.Fatalf("%s, %d bytes: got %x, %d on the wire", c.name, n, data, wire)
+			}
+			if int(wire) < len(data) {
+				t.Fatalf("%s, %d bytes: %d left, %d on the wire", c.name, n, len(data), wire)
+			}
+		}
+	}
+}
+
+// TestCheckSequence checks that a right check sequence is right again, and a wrong one is
+// not mended.
+func TestCheckSequence(t *testing.T) {
+	withFCS := func(frame []byte) []byte {
+		return binary.LittleEndian.AppendUint32(bytes.Clone(frame), crc32.ChecksumIEEE(frame))
+	}
+	strip := func(data []byte, wire uint32) *capture.Batch {
+		b := &capture.Batch{}
+		at := b.AppendInterface(capture.Interface{LinkType: eth, FCSLen: 4})
+		b.Append(capture.Frame{Interface: at, WireLen: wire}, bytes.Clone(data))
+		return New(Config{all}).Strip(b, nil)
+	}
+	right := withFCS(ether(c10, t4, four))
+	if out := strip(right, 0); !bytes.Equal(out.Data(0), withFCS(ether(t4, four))) {
+		t.Errorf("right: got %x", out.Data(0))
+	}
+	if out := strip(withFCS(ether("\x88\x47", bottom, "\x00\x00\x00\x00", ether(t4, four))), 0); !bytes.Equal(out.Data(0), withFCS(ether(t4, four))) {
+		t.Errorf("pseudowire: got %x", out.Data(0))
+	}
+	wrong := slices.Concat(ether(c10, t4, four), []byte("fcs?"))
+	if out := strip(wrong, 0); !bytes.Equal(out.Data(0), slices.Concat(ether(t4, four), []byte("fcs?"))) {
+		t.Errorf("wrong: got %x", out.Data(0))
+	}
+	if out := strip(right[:40], uint32(len(right))); !bytes.Equal(out.Data(0), ether(t4, four)[:36]) || int(out.Frames[0].WireLen) != len(right)-4 {
+		t.Errorf("truncated: got %x", out.Data(0))
+	}
+	// Behind an IP header without a length, only the capture says where the packet ends.
+	offloaded := ip4(4, four)
+	copy(offloaded[2:], "\x00\x00")
+	out := strip(withFCS(ether(t4, offloaded)), 0)
+	if it := out.Interfaces[out.Frames[0].Interface]; !bytes.Equal(out.Data(0), four) || it.FCSLen != 0 {
+		t.Errorf("tunnel: got %x, %+v", out.Data(0), it)
+	}
+}
+
+// TestInterfaces checks names, numbers, and the limit of interfaces.
+func TestInterfaces(t *testing.T) {
+	s := New(Config{Tunnel})
+	b := &capture.Batch{}
+	for _, name := range []string{"", "eth1"} {
+		b.AppendInterface(capture.Interface{LinkType: eth, Name: name})
+	}
+	vxlan := func(id int) []byte {
+		return ether(t4, ip4(17, udp(4789, "\x08\x00\x00\x00", binary.BigEndian.AppendUint32(nil, uint32(id)<<8), ether(t4, four))))
+	}
+	name := func(out *capture.Batch, i int) string {
+		it := out.Interfaces[out.Frames[i].Interface]
+		return fmt.Sprintf("%s %v%v", it.Name, it.LinkType, it.Derived)
+	}
+	b.Append(capture.Frame{Interface: 1}, vxlan(7))
+	b.Append(capture.Frame{Interface: 0}, vxlan(7))
+	b.Append(capture.Frame{Interface: 1}, ether(t4, ip4(4, four)))
+	b.Append(capture.Frame{Interface: 1}, ether(t4, four))
+	first := s.Strip(b, nil)
+	earlier := first.Interfaces
+	for i, want := range []string{"eth1 vxlan:7 ETHERNETtrue", "vxlan:7 ETHERNETtrue", "eth1 ipip RAWtrue", "eth1 ETHERNETfalse"} {
+		if got := name(first, i); got != want {
+			t.Errorf("packet %d: %q, want %q", i, got, want)
+		}
+	}
+	// An interface of the source that comes later than a derived one.
+	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: eth, Name: "late"})
+	for from := 0; from < maxInterfaces+10; from += 100 {
+		b.Reset()
+		for id := from; id < from+100; id++ {
+			b.Append(capture.Frame{Interface: 2}, vxlan(id))
+		}
+		b.Append(capture.Frame{Interface: 2}, ether(t4, four))
+		b.Append(capture.Frame{Interface: 1}, vxlan(7))
+		out := s.Strip(b, nil)
+		for i := range 100 {
+			want := fmt.Sprintf("late vxlan:%d ETHERNETtrue", from+i)
+			if from+i+3 >= maxInterfaces {
+				want = "late tunnel ETHERNETtrue"
+			}
+			if got := name(out, i); got != want {
+				t.Fatalf("VNI %d: %q, want %q", from+i, got, want)
+			}
+		}
+		if a, b := name(out, 100), name(out, 101); a != "late ETHERNETfalse" || b != "eth1 vxlan:7 ETHERNETtrue" {
+			t.Fatalf("others: %q and %q", a, b)
+		}
+		if !slices.Equal(earlier, out.Interfaces[:len(earlier)]) {
+			t.Fatal("earlier interfaces changed")
+		}
+	}
+	if n := len(s.tables.all); n != 3+maxInterfaces+1 {
+		t.Errorf("%d interfaces", n)
+	}
+}
+
+// TestDropped checks that dropped packets stay as they were.
+func TestDropped(t *testing.T) {
+	b := &capture.Batch{}
+	at := b.AppendInterface(capture.Interface{LinkType: eth})
+	for range 130 {
+		b.Append(capture.Frame{Interface: at}, ether(c10, t4, four))
+	}
+	drop := []uint64{0xf0f0, ^uint64(0), 1}
+	s := New(Config{VLAN})
+	out := s.Strip(b, drop)
+	dropped := uint64(0)
+	for i := range out.Frames {
+		want := ether(t4, four)
+		if drop[i/64]>>(i%64)&1 != 0 {
+			dropped++
+			want = ether(c10, t4, four)
+		}
+		if !bytes.Equal(out.Data(i), want) {
+			t.Fatalf("packet %d: %x", i, out.Data(i))
+		}
+	}
+	if s.Stats() != (Stats{Stripped: 130 - dropped}) {
+		t.Errorf("%+v, %d dropped", s.Stats(), dropped)
+	}
+}
+
+func TestParseHeaders(t *testing.T) {
+	if h, err := ParseHeaders([]string{"vlan", "tunnel", "pppoe", "mpls"}); h != all || err != nil {
+		t.Errorf("%v, %v", h, err)
+	}
+	if _, err := ParseHeaders([]string{"vlan", "vxlan"}); err == nil {
+		t.Error("an unknown name")
+	}
+}
+
+// TestSteadyState checks that nothing is allocated once interfaces are known.
+func TestSteadyState(t *testing.T) {
+	source := &capture.Batch{}
+	for _, c := range cases {
+		at := source.AppendInterface(capture.Interface{LinkType: c.link})
+		source.Append(capture.Frame{Interface: at}, c.before)
+	}
+	s, b := New(Config{all}), capture.Batch{Sections: source.Sections, Interfaces: source.Interfaces}
+	run := func() {
+		b.Buf = append(b.Buf[:0], source.Buf...)
+		b.Frames = append(b.Frames[:0], source.Frames...)
+		s.Strip(&b, nil)
+	}
+	if n := testing.AllocsPerRun(10, run); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,116 @@
+package strip
+
+import (
+	"fmt"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+)
+
+// maxInterfaces is how many tunnels get an interface of their own. Further ones share one
+// for each interface that captured and each link type.
+const maxInterfaces = 4096
+
+// tables hold the interfaces of the source and those of tunnels, in the order in which they
+// came. They are only appended to, so earlier batches stay valid.
+type tables struct {
+	all     []capture.Interface
+	numbers []uint32 // what the number of an interface of the source became
+	shifted bool     // some of them became another one
+	derived map[origin]uint32
+	own     int // tunnels with an interface of their own
+	last    origin
+	number  uint32 // of last
+}
+
+// origin is where a packet of a tunnel came from: a number of the source, and the tunnel.
+type origin struct {
+	iface, id uint32
+	link      capture.LinkType
+	kind      flow.LayerKind // 0 if it shares the interface
+}
+
+func newTables() tables { return tables{derived: map[origin]uint32{}} }
+
+// interfaces returns all interfaces.
+func (t *tables) interfaces() []capture.Interface { return t.all[:len(t.all):len(t.all)] }
+
+// follow adds what is new in the table of a batch.
+func (t *tables) follow(b *capture.Batch) {
+	for n := len(t.numbers); n < len(b.Interfaces); n++ {
+		t.numbers = append(t.numbers, uint32(len(t.all)))
+		t.shifted = t.shifted || n != len(t.all)
+		t.all = append(t.all, b.Interfaces[n])
+	}
+}
+
+// derivedMark marks a frame that renumber has no work with.
+const derivedMark = 1 << 31
+
+// carried gives a frame that a tunnel carried its interface.
+func (t *tables) carried(f *capture.Frame, link capture.LinkType, tunnel flow.Layer) {
+	at := origin{f.Interface, tunnel.ID, link, tunnel.Kind}
+	if at != t.last || t.number == 0 {
+		t.last, t.number = at, t.find(at)
+	}
+	f.Interface = t.number | derivedMark
+	t.shifted = true
+}
+
+// find returns the number of the interface of a tunnel. It makes one if there is none, and
+// not too many already.
+func (t *tables) find(at origin) uint32 {
+	n, ok := t.derived[at]
+	if ok {
+		return n
+	}
+	if t.own >= maxInterfaces && at.kind != 0 {
+		return t.find(origin{iface: at.iface, link: at.link})
+	}
+	n = uint32(len(t.all))
+	t.derived[at] = n
+	if at.kind != 0 {
+		t.own++
+	}
+	it := t.all[t.numbers[at.iface]]
+	it.LinkType, it.FCSLen, it.Derived = at.link, 0, true
+	it.Name = join(it.Name, tunnelName(at.kind, at.id))
+	t.all = append(t.all, it)
+	return n
+}
+
+// renumber gives frames the numbers of the interfaces of t.
+func (t *tables) renumber(frames []capture.Frame) {
+	if !t.shifted {
+		return
+	}
+	for i := range frames {
+		f := &frames[i]
+		if f.Interface&derivedMark != 0 {
+			f.Interface &^= derivedMark
+		} else {
+			f.Interface = t.numbers[f.Interface]
+		}
+	}
+}
+
+// maxName bounds what a derived interface has of the name of another one.
+const maxName = 256
+
+func join(name, tunnel string) string {
+	if name == "" {
+		return tunnel
+	}
+	return name[:min(len(name), maxName)] + " " + tunnel
+}
+
+// tunnelName names a tunnel by its protocol and its number, if it has one.
+func tunnelName(kind flow.LayerKind, id uint32) string {
+	switch {
+	case kind == 0:
+		return "tunnel"
+	case kind == flow.LayerIPinIP, id == 0 && (kind == flow.LayerGRE || kind == flow.LayerERSPAN):
+		return kind.String() // without a key, and ERSPAN of type I
+	}
+	return fmt.Sprintf("%v:%d", kind, id)
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/ring"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// keepFlags define which packets are judged, which of equal packets is kept, and what it
+// looks like.
+type keepFlags struct {
+	within        []string
+	only, protect input.Condition
+	keep          string
+	prefer        []input.Condition
+	hold          time.Duration
+	strip         []string
+	decap, mark   bool
+}
+
+// The words that these flags take.
+var (
+	keepWords   = []string{"first", "flow"}
+	withinWords = []string{"vlan", "vni", "interface", "input"}
+	stripWords  = []string{"vlan", "mpls", "pppoe", "tunnel"}
+	// conditionWords are what an expression can begin with.
+	conditionWords = append([]string{"interface", "input"}, filterWords...)
+)
+
+// maxHold is the longest hold without --hold.
+const maxHold = 10 * time.Millisecond
+
+func (f *keepFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.Var(newParsed(&f.within, "", "points", parseWords(withinWords)), "within", "copies come from the same only: "+strings.Join(withinWords, ", "))
+	fs.Var(newParsed(&f.only, "", "expr", input.ParseCondition), "only", "judge only packets that match `EXPR`; pass others untouched")
+	fs.Var(newParsed(&f.protect, "", "expr", input.ParseCondition), "protect", "never remove packets that match `EXPR`")
+	f.keep = keepWords[0]
+	fs.Var(newParsed(&f.keep, f.keep, "which", oneOfNear(keepWords)), "keep", "of equal packets: first, or flow: all of a conversation from one point")
+	fs.Var(newParsed(&f.prefer, "", "expr", f.parsePrefer), "prefer", "keep the copy that matches `EXPR`; may be repeated, best first")
+	fs.Var(newParsed(&f.hold, "", "duration", parseDelay), "hold", "longest wait for a better copy (default: --window, at most 10ms)")
+	fs.Var(newParsed(&f.strip, "", "headers", parseWords(stripWords)), "strip", "take headers off what is written: "+strings.Join(stripWords, ", "))
+	fs.BoolVar(&f.decap, "decap", false, "same as --strip tunnel")
+	fs.BoolVar(&f.mark, "mark", false, "write all packets, and mark each copy with a comment (pcapng)")
+	groupCompare.add(fs, "within", "only", "protect")
+	groupKeep.add(fs, "keep", "prefer", "hold", "strip", "decap", "mark")
+	completeWords(cmd, map[string][]string{
+		"keep": keepWords, "within": withinWords, "strip": stripWords, "hold": {"1ms", "10ms"},
+		"only": conditionWords, "protect": conditionWords, "prefer": conditionWords,
+	})
+}
+
+// parsePrefer adds one more preference.
+func (f *keepFlags) parsePrefer(text string) ([]input.Condition, error) {
+	one, err := input.ParseCondition(text)
+	return append(f.prefer, one), err
+}
+
+// conditions returns each condition with its flag.
+func (f *keepFlags) conditions() []namedCondition {
+	all := []namedCondition{{"--only", f.only}, {"--protect", f.protect}}
+	for _, p := range f.prefer {
+		all = append(all, namedCondition{"--prefer", p})
+	}
+	return all
+}
+
+// namedCondition is a condition and its flag.
+type namedCondition struct {
+	flag string
+	input.Condition
+}
+
+// chooses reports whether packets wait for better copies.
+func (f *keepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 0 }
+
+// check rejects flags that contradict each other. output is where kept packets are
+// written, or "". others says that there are other outputs of packets.
+func (f *keepFlags) check(fs *pflag.FlagSet, compare *compareFlags, output string, others bool) error {
+	written := output != "" || others
+	var err error
+	switch {
+	case len(f.prefer) > dedup.MaxPreferences:
+		err = fmt.Errorf("--prefer may be given %d times, not %d", dedup.MaxPreferences, len(f.prefer))
+	case fs.Changed("hold") && !f.chooses():
+		err = errors.New("--hold needs --keep flow or --prefer: otherwise no packet waits")
+	case fs.Changed("hold") && f.hold == 0:
+		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
+	case slices.Contains(f.within, "interface") && compare.across:
+		err = errors.New("--within interface finds copies on one interface only, --across on another only: leave one of them out")
+	case slices.Contains(f.within, "vni") && compare.identity != flow.Inner:
+		err = errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
+	case f.strips() && !written:
+		err = errors.New("--strip and --decap change what is written: name a file with -w")
+	case f.mark:
+		err = f.checkMark(fs, output)
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
+func (f *keepFlags) strips() bool { return f.decap || len(f.strip) > 0 }
+
+// checkMark rejects what does not fit --mark.
+func (f *keepFlags) checkMark(fs *pflag.FlagSet, output string) error {
+	set := func(flag string) bool { at := fs.Lookup(flag); return at != nil && at.Value.String() != "" }
+	switch {
+	case output == "":
+		return errors.New("--mark writes all packets, copies with a comment: name a pcapng file with -w")
+	case pcapfile.FormatOf(output) == capture.FormatPcap:
+		return fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
+	case f.strips():
+		return errors.New("--mark shows packets as they came: it takes no --strip and no --decap")
+	case set("duplicates"):
+		return errors.New("--mark writes copies to the file of -w: it takes no --duplicates")
+	case set("forward"):
+		return errors.New("--mark writes comments, and an interface takes none: it takes no --forward")
+	}
+	return nil
+}
+
+// checkInputs rejects what has no meaning for these captures.
+func (f *keepFlags) checkInputs(inputs []string) error {
+	if slices.Contains(f.within, "input") && len(inputs) < 2 {
+		return &usageError{errors.New("--within input needs several captures: name more, or leave it out")}
+	}
+	for _, c := range f.conditions() {
+		if c.Input != "" && !slices.Contains(inputs, c.Input) {
+			return &usageError{fmt.Errorf("%s %s: there is no such input%s", c.flag, c.String(), didYouMean("input ", c.Input, inputs))}
+		}
+	}
+	return nil
+}
+
+// checkInterfaces rejects what has no meaning for captures from these interfaces.
+func (f *keepFlags) checkInterfaces(captured []string) error {
+	if slices.Contains(f.within, "input") {
+		return &usageError{errors.New("--within input is for captures: use --within interface")}
+	}
+	for _, c := range f.conditions() {
+		if c.Input != "" {
+			return &usageError{fmt.Errorf("%s %s: inputs are captures: use interface NAME", c.flag, c.String())}
+		}
+		if c.Interface != "" && !slices.Contains(captured, c.Interface) && !slices.Contains(captured, ring.Any) {
+			return &usageError{fmt.Errorf("%s %s: there is no -i %s%s", c.flag, c.String(), c.Interface, didYouMean("interface ", c.Interface, captured))}
+		}
+	}
+	return nil
+}
+
+// complete adds the choice of packets to the configuration of the filter.
+func (f *keepFlags) complete(c *dedup.Config) {
+	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.within)), f.only, f.protect
+	c.Choice = dedup.Choice{Flow: f.keep == "flow", Prefer: f.prefer, Strip: f.strip, Mark: f.mark}
+	if f.decap && !slices.Contains(f.strip, "tunnel") {
+		c.Choice.Strip = append(slices.Clone(f.strip), "tunnel")
+	}
+	if f.chooses() {
+		c.Choice.Hold = holdOf(f.hold, c.Window)
+	}
+}
+
+// holdOf returns how long packets wait. A hold of 0 was not given.
+func holdOf(hold time.Duration, w window.Window) time.Duration {
+	switch {
+	case hold > 0:
+		return hold
+	case w.Duration > 0:
+		return min(w.Duration, maxHold)
+	}
+	return maxHold
+}
+
+// warnHold reports a hold of which a part is of no use.
+func (f *keepFlags) warnHold(e *env, w window.Window) {
+	if w.Duration > 0 && f.hold > w.Duration {
+		e.warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
+	}
+}
+
+// warnUnmatched reports conditions that no packet matched.
+func warnUnmatched(e *env, s *dedup.Summary) {
+	if s.PacketsIn == 0 {
+		return
+	}
+	for _, condition := range s.Unmatched {
+		e.warn(fmt.Errorf("no packet matched %s", condition))
+	}
+}
+
+// parseWords reads words of a list, separated by commas, each at most once.
+func parseWords(words []string) func(string) ([]string, error) {
+	one := oneOfNear(words)
+	return func(s string) (found []string, err error) {
+		for word := range strings.SplitSeq(s, ",") {
+			if word, err = one(strings.TrimSpace(word)); err != nil {
+				return nil, err
+			}
+			if slices.Contains(found, word) {
+				return nil, fmt.Errorf("%s is named twice", word)
+			}
+			found = append(found, word)
+		}
+		return found, nil
+	}
+}
+
+// oneOfNear is oneOf for words that are easily mistyped: its error names the nearest.
+func oneOfNear(words []string) func(string) (string, error) {
+	exact := oneOf(words...)
+	return func(s string) (string, error) {
+		word, err := exact(s)
+		if near := didYouMean("", s, words); err != nil && near != "" {
+			err = fmt.Errorf("%w%s", err, near)
+		}
+		return word, err
+	}
+}
+
+// didYouMean returns a question for the word nearest to a mistyped one, "" if none is
+// near.
+func didYouMean(before, typed string, words []string) string {
+	best := nearest(typed, words)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", before, best)
+}
+
+// nearest returns the word nearest to a mistyped one, "" if none is near.
+func nearest(typed string, words []string) string {
+	best, distance := "", 3 // farther words are not typing errors
+	for _, word := range words {
+		if d := levenshtein.ComputeDistance(typed, word); d < distance {
+			best, distance = word, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// spared are the counts of packets that conditions left alone.
+type spared struct{ Unjudged, Protected *uint64 }
+
+func (r *liveRun) spared() (s spared) {
+	r.t.Helper()
+	lines := strings.Split(strings.TrimSpace(r.stdout.String()), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &s); err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// TestLiveConditions judges some packets of two interfaces, and protects some. With -i any
+// the interface of a packet is in its header.
+func TestLiveConditions(t *testing.T) {
+	needTcpdump(t)
+	for name, interfaces := range map[string][]string{"any": {"-i", "any", "--ignore-outgoing"}, "named": {"-i", "left1", "-i", "left2"}} {
+		t.Run(name, func(t *testing.T) {
+			lab(t)
+			pair(t, "left1", "right1")
+			pair(t, "left2", "right2")
+			dir := t.TempDir()
+			const n = 30
+			var frames []liveFrame
+			for i := range 3 * n {
+				frames = append(frames, liveFrame{id: uint16(i), src: byte(i % 3), ttl: 64})
+			}
+			for i, c := range []struct {
+				only, protect     string
+				copies            uint64
+				unjudged, guarded uint64
+			}{
+				{"", "src host 10.0.0.1", 2 * n, 0, n},
+				{"src host 10.0.0.1", "", n, 4 * n, 0},
+				{"not src host 10.0.0.2", "src host 10.0.0.1", n, 2 * n, n},
+				{"", "interface left2", 0, 0, 3 * n},
+				{"", "interface left1", 3 * n, 0, 0},
+				{"interface left2", "interface left1", 0, 3 * n, 0},
+			} {
+				out := filepath.Join(dir, fmt.Sprint(i, ".pcapng"))
+				args := append([]string{"--window", "1h", "-w", out, "--json"}, interfaces...)
+				if c.only != "" {
+					args = append(args, "--only", c.only)
+				}
+				if c.protect != "" {
+					args = append(args, "--protect", c.protect)
+				}
+				r := startLive(t, args...)
+				sendTo(t, "right1", frames...)
+				waitFor(t, "packets of the first interface", func() bool { return packetsIn(out) == 3*n })
+				sendTo(t, "right2", frames...)
+				s := r.stopAfter(6 * n)
+				if s.Duplicates != c.copies || s.PacketsOut != 6*n-c.copies {
+					t.Errorf("--only %q --protect %q: %+v, want %d copies", c.only, c.protect, s, c.copies)
+				}
+				told := r.spared()
+				if (told.Unjudged != nil) != (c.only != "") || told.Unjudged != nil && *told.Unjudged != c.unjudged {
+					t.Errorf("--only %q: %v unjudged, want %d", c.only, told.Unjudged, c.unjudged)
+				}
+				if (told.Protected != nil) != (c.protect != "") || told.Protected != nil && *told.Protected != c.guarded {
+					t.Errorf("--protect %q: %v protected, want %d", c.protect, told.Protected, c.guarded)
+				}
+			}
+		})
+	}
+}
+
+// TestLiveConditionRefusals checks that an expression without a meaning ends a run before
+// it captures, and that a condition which no packet matched is reported at the end.
+func TestLiveConditionRefusals(t *testing.T) {
+	needTcpdump(t)
+	lab(t)
+	pair(t, "left", "right")
+	tun(t, "tun0")
+	for _, c := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"-i", "tun0", "--only", "ether host 02:00:00:00:00:01"}, 2, "--only: wrong filter expression: "},
+		{[]string{"--protect", "udp prot 53"}, 2, "--protect: wrong filter expression: "},
+		{[]string{"--prefer", "interface right"}, 2, "there is no -i right"},
+		{[]string{"--prefer", "interface lefd"}, 2, "did you mean interface left?"},
+	} {
+		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q"}, c.args...)...).CombinedOutput()
+		code, lines := exitCodeOf(t, err), strings.Count(string(out), "\n")
+		if code != c.code || !strings.Contains(string(out), c.text) || lines > 1 {
+			t.Errorf("live %q: exit code %d: %s", c.args, code, out)
+		}
+	}
+	r := startLive(t, "-i", "left", "--only", "udp", "--prefer", "tcp port 9", "--json")
+	sendTo(t, "right", liveFrame{id: 1, ttl: 64})
+	r.stopAfter(1)
+	if text := r.stderr.String(); !strings.Contains(text, "no packet matched --prefer tcp port 9") || strings.Contains(text, "--only") {
+		t.Error(text)
+	}
+}
+
+// TestLiveWithin finds copies on one VLAN only, also after a resume. It does not resume
+// with other groups, whose digests would never match.
+func TestLiveWithin(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	args := []string{"-i", "left", "--state", filepath.Join(t.TempDir(), "state"), "--window", "1h", "--memory", "1MiB", "--json"}
+	const n = 40
+	var frames []liveFrame
+	for i := range n {
+		frames = append(frames, liveFrame{id: uint16(i / 2), ttl: 64, vlan: 10 + uint16(i%2)})
+	}
+	r := startLive(t, append(args, "--within", "vlan,interface")...)
+	sendTo(t, "right", frames...)
+	if s := r.stopAfter(n); s.Duplicates != 0 {
+		t.Errorf("the first run: %+v", s)
+	}
+	r = startLive(t, append(args, "--within", "interface,vlan")...)
+	sendTo(t, "right", frames...)
+	if s := r.stopAfter(n); s.PacketsIn != 2*n || s.Duplicates != n {
+		t.Errorf("the second run: %+v", s)
+	}
+	for flag, was := range map[string]string{"": "and this run has none", "vlan": "and this run has vlan"} {
+		all := append([]string{"live", "--duration", "1ms"}, args...)
+		if flag != "" {
+			all = append(all, "--within", flag)
+		}
+		text, err := program(t, all...).CombinedOutput()
+		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
+			t.Errorf("%v: exit code %d: %s", all, code, text)
+		}
+	}
+}
+
+// TestLivePrefer keeps the packets of the interface that delivers them last, in the order
+// in which they came from there.
+func TestLivePrefer(t *testing.T) {
+	lab(t)
+	pair(t, "left1", "right1")
+	pair(t, "left2", "right2")
+	out := filepath.Join(t.TempDir(), "out.pcapng")
+	const n = 50
+	var first, last []liveFrame
+	for i := range n {
+		first = append(first, liveFrame{id: uint16(i), ttl: 64})
+		last = append(last, liveFrame{id: uint16(i), ttl: 63})
+	}
+	r := startLive(t, "-i", "left1", "-i", "left2", "--prefer", "interface left2", "--hold", "5s", "--window", "1h", "-w", out, "--json")
+	sendTo(t, "right1", first...)
+	sendTo(t, "right2", last...)
+	alone := liveFrame{id: n, ttl: 64}
+	sendTo(t, "right1", alone)
+	if s := r.stopAfter(2*n + 1); s.Duplicates != n || s.PacketsOut != n+1 {
+		t.Errorf("%+v", s)
+	}
+	got := framesOf(t, out)
+	if len(got) != n+1 || !slices.Contains(got, string(alone.bytes())) {
+		t.Fatalf("%d packets", len(got))
+	}
+	for i, f := range last {
+		if got[i] != string(f.bytes()) && (i == 0 || got[i] != string(last[i-1].bytes())) {
+			t.Fatalf("packet %d: %x", i, got[i])
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/ring"
+)
+
+// Frames of a conversation whose home is VLAN 10.
+var (
+	heldFirst = liveFrame{id: 1, src: 1, ttl: 64, vlan: 10}
+	heldAway  = liveFrame{id: 2, src: 1, ttl: 64, vlan: 20}
+	heldHome  = liveFrame{id: 2, src: 1, ttl: 63, vlan: 10}
+	heldAlone = liveFrame{id: 3, src: 1, ttl: 64, vlan: 20}
+)
+
+// TestLiveHoldLeaves forwards packets that wait for better copies when they have waited
+// long enough, though no packet comes after them.
+func TestLiveHoldLeaves(t *testing.T) {
+	for _, workers := range []string{"1", "2"} {
+		t.Run(workers+" workers", func(t *testing.T) {
+			lab(t)
+			pair(t, "left", "right")
+			pair(t, "out", "sensor")
+			sensor, err := ring.Open(ring.Config{Interfaces: []string{"sensor"}, RingBytes: 1 << 20, BlockBytes: 64 << 10, Idle: 10 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer sensor.Close()
+			r := startLive(t, "-i", "left", "--forward", "out", "--keep", "flow", "--window", "100ms", "--hold", "50ms", "--workers", workers, "--json")
+			var got []string
+			var b capture.Batch
+			for _, step := range [][]liveFrame{{heldFirst}, {heldAway, heldHome}, {heldAlone}} {
+				sendTo(t, "right", step...)
+				waitFor(t, "a packet", func() bool {
+					before := len(got)
+					if err := sensor.Next(&b); err != nil {
+						t.Fatal(err)
+					}
+					for i := range b.Frames {
+						got = append(got, string(b.Data(i)))
+					}
+					return len(got) > before
+				})
+			}
+			s := r.stop()
+			if s.PacketsIn != 4 || s.Duplicates != 1 || !slices.Equal(got, heldKept()) {
+				t.Errorf("%+v, forwarded %q", s, got)
+			}
+		})
+	}
+}
+
+func heldKept() []string {
+	return []string{string(heldFirst.bytes()), string(heldHome.bytes()), string(heldAlone.bytes())}
+}
+
+// TestLiveHoldEnds writes what waits when the run ends, whatever ends it.
+func TestLiveHoldEnds(t *testing.T) {
+	for name, flags := range map[string][]string{"signal": nil, "count": {"--count", "4"}, "duration": {"--duration", "1s"}} {
+		t.Run(name, func(t *testing.T) {
+			lab(t)
+			pair(t, "left", "right")
+			out := filepath.Join(t.TempDir(), "out.pcapng")
+			r := startLive(t, append([]string{"-i", "left", "-w", out, "--keep", "flow", "--window", "1h", "--hold", "1h", "--json"}, flags...)...)
+			sendTo(t, "right", heldFirst, heldAway, heldHome, heldAlone)
+			if flags == nil {
+				r.stop()
+			} else if code := r.wait(); code != exitDone {
+				t.Fatalf("exit code %d: %s", code, r.stderr.String())
+			}
+			if got := framesOf(t, out); !slices.Equal(got, heldKept()) {
+				t.Errorf("wrote %q", got)
+			}
+		})
+	}
+}

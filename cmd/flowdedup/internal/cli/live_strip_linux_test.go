@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"encoding/binary"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inUDP returns an Ethernet frame with a UDP packet that carries content.
+func inUDP(port uint16, content string) []byte {
+	be := binary.BigEndian
+	b := []byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x81\x00\x00\x07\x08\x00\x45\x00")
+	b = be.AppendUint16(b, uint16(28+len(content)))
+	b = append(b, "\x00\x00\x00\x00\x40\x11\x00\x00\x0a\x09\x00\x01\x0a\x09\x00\x02\x10\x00"...)
+	b = be.AppendUint16(b, port)
+	b = be.AppendUint16(b, uint16(8+len(content)))
+	return append(append(b, 0, 0), content...)
+}
+
+// TestLiveStrip takes packets out of tunnels. What is Ethernet is forwarded, all is
+// written.
+func TestLiveStrip(t *testing.T) {
+	lab(t)
+	pair(t, "left", "right")
+	pair(t, "out", "sensor")
+	dir := t.TempDir()
+	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
+	const n = 50
+	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
+	r := startLive(t, "-i", "left", "--forward", "out", "-w", kept, "--strip", "vlan,tunnel", "--identity", "inner", "--json", "--window", "5s")
+	var want, forwarded []string
+	var frames [][]byte
+	for id := range uint16(n) {
+		plain := string(liveFrame{id: id, ttl: 64}.bytes())
+		tagged := liveFrame{id: n + id, ttl: 64, vlan: 9}
+		untagged := tagged
+		untagged.vlan = 0
+		user := string(liveFrame{id: 2*n + id, ttl: 64}.bytes()[14:])
+		frames = append(frames, inUDP(4789, "\x08\x00\x00\x00\x00\x00\x05\x00"+plain), tagged.bytes(),
+			inUDP(2152, "\x30\xff"+string(binary.BigEndian.AppendUint16(nil, uint16(len(user))))+"\x00\x00\x00\x07"+user))
+		want = append(want, plain, string(untagged.bytes()), user)
+		forwarded = append(forwarded, plain, string(untagged.bytes()))
+	}
+	sendBytes(t, "right", frames...)
+	s := r.stopAfter(3 * n)
+	if s.forwarded("sent") != 2*n || s.forwarded("not_ethernet") != n || s.forwarded("lost") != 0 {
+		t.Errorf("%+v", s)
+	}
+	told := r.stderr.String()
+	for _, text := range []string{"without Ethernet are not sent: one of left gtp:7", "out: 50 of 150 packets were not sent"} {
+		if strings.Count(told, text) != 1 {
+			t.Errorf("%q is not told once in\n%s", text, told)
+		}
+	}
+	sensor.stopAfter(2 * n)
+	for name, want := range map[string][]string{kept: want, seen: forwarded} {
+		got := framesOf(t, name)
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d packets, want %d", name, len(got), len(want))
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%s: packet %d is %x, want %x", name, i, got[i], want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package dedup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/flow"
+	"github.com/flowdedup/flowdedup/capture/split"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+)
+
+// Conversations says how many conversations of a sample were kept in parts.
+type Conversations struct {
+	split.Counts
+	Inner bool // tunnels were opened
+	// Advice are the flags that would keep conversations whole; empty if none were kept in
+	// parts, or no flag is left.
+	Advice []string
+}
+
+// newConversations makes the counter of a run. What is taken off packets splits no
+// conversation.
+func newConversations(cfg *Config, saved *SavedStats) *split.Counter {
+	fields := flow.PointVLAN | flow.PointVNI
+	if cfg.strips("vlan") {
+		fields &^= flow.PointVLAN
+	}
+	if cfg.strips("tunnel") {
+		fields &^= flow.PointVNI
+	}
+	read := dedup.Within(fields, cfg.Identity.Kind, cfg.Secret)
+	read.Inner = read.Inner || cfg.strips("tunnel")
+	return split.NewCounter(read, saved.Conversations, saved.Packets)
+}
+
+func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.Strip, header) }
+
+// Kept counts conversations among the packets that are kept. drop marks the others, as
+// they are finally chosen. Batches must come in the order of their stream. Kept may be
+// called at the same time as other methods.
+func (d *Detector) Kept(b *capture.Batch, drop []uint64) { d.conversations.Add(b, drop) }
+
+// Conversations returns what Kept counted so far.
+func (d *Detector) Conversations() Conversations {
+	n := Conversations{Counts: d.conversations.Counts(), Inner: d.cfg.Identity.Kind == flow.Inner}
+	if n.Split > 0 && !d.cfg.Choice.Flow {
+		n.Advice = append(n.Advice, "--keep flow")
+	}
+	if n.Tagged == 0 {
+		return n
+	}
+	headers := d.cfg.Choice.Strip
+	if !d.cfg.strips("vlan") {
+		headers = append(slices.Clip(headers), "vlan")
+	}
+	if n.Inner && !d.cfg.strips("tunnel") {
+		headers = append(slices.Clip(headers), "tunnel")
+	}
+	if len(headers) > len(d.cfg.Choice.Strip) {
+		n.Advice = append(n.Advice, "--strip "+strings.Join(headers, ","))
+	}
+	return n
+}
+
+// Tags names the headers by which conversations are told apart.
+func (n *Conversations) Tags() string {
+	if n.Inner {
+		return "VLAN or tunnel"
+	}
+	return "VLAN"
+}
+
+// String says how many conversations were kept in parts, and what helps. It is empty for
+// none.
+func (n *Conversations) String() string {
+	if n.Split == 0 {
+		return ""
+	}
+	points := "interface"
+	if n.Tagged > 0 {
+		points = strings.Replace(n.Tags(), " or ", ", ", 1) + " or interface"
+	}
+	text := fmt.Sprintf("%s of %s sampled conversations were kept from more than one %s", show.Count(n.Split), show.Count(n.Sampled), points)
+	if len(n.Advice) > 0 {
+		text += ": use " + strings.Join(n.Advice, " or ")
+	}
+	return text
+}
