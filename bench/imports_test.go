@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"engine/internal/rowtable": {"engine/internal/bitset", "engine/snapshot", "layout", "asm"},
 	// Both sides of a run follow times: the calendar knows of neither.
 	"engine/calendar": {},
-	"engine/affinity": {"engine/calendar", "engine/internal/mem", "layout"},
+	"engine/affinity": {"engine/calendar", "engine/internal/mem", "layout", "asm"},
 	"engine/paper":    {"engine/theory", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},

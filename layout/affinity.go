@@ -1,32 +1,35 @@
 package layout
 
-// A line of affinity rows is one row of four cells of two words. A cell holds the capture
-// point that the packets of a conversation are taken from.
+// A line of affinity rows is one row of four cells. A cell holds the capture point that
+// the packets of a conversation are taken from. What is compared lies together: tags and
+// homes of two cells share a word.
 //
 //	word       0         1         2         3         4         5         6         7
-//	       ┌───────────────────┬───────────────────┬───────────────────┬───────────────────┐
-//	       │ cell 0            │ cell 1            │ cell 2            │ cell 3            │
-//	       └───────────────────┴───────────────────┴───────────────────┴───────────────────┘
+//	       ┌─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐
+//	63..32 │ tag 2   │ tag 3   │ home 2  │ home 3  │         │         │         │         │
+//	       ├─────────┼─────────┼─────────┼─────────┤ state 0 │ state 1 │ state 2 │ state 3 │
+//	31..0  │ tag 0   │ tag 1   │ home 0  │ home 1  │         │         │         │         │
+//	       └─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┘
 //
-//	        63                             32 31                              0
-//	       ┌─────────────────────────────────┬─────────────────────────────────┐
-//	even   │ tag of the conversation: 32     │ its home point: 32              │
-//	       ├───┬───────────┬─────────────────┴─────────────────────────────────┤
-//	odd    │ 1 │ misses: 5 │ time without its low 6 bits: 58                   │
-//	       └───┴───────────┴───────────────────────────────────────────────────┘
 //	        63  62       58 57                                                0
+//	       ┌───┬───────────┬───────────────────────────────────────────────────┐
+//	state  │ 1 │ misses: 5 │ time without its low 6 bits: 58                   │
+//	       └───┴───────────┴───────────────────────────────────────────────────┘
 //
 // Misses are packets in a row that had to be taken from elsewhere. The time, in
 // nanoseconds since 1970, is that of the last sighting at home, or that of the first miss.
-// An empty cell is 0. With 2^L lines, the low L bits of a conversation's hash are the
+// The state of an empty cell is 0. With 2^L lines, the low L bits of a conversation's hash are the
 // number of the line, and its top 32 bits are the tag. A line remembers four
 // conversations.
 const (
 	// AffinityCells is the number of cells of an affinity row.
 	AffinityCells = 4
-	// AffinityPresent is the bit of an odd word that says that the cell is in use.
+	// AffinityHomes and AffinityStates are where the homes and the states begin.
+	AffinityHomes  = 2
+	AffinityStates = 4
+	// AffinityPresent is the bit of a state that says that the cell is in use.
 	AffinityPresent = 1 << 63
-	// AffinityMissShift is where the misses are in an odd word.
+	// AffinityMissShift is where the misses are in a state.
 	AffinityMissShift = 58
 	// AffinityMisses is the largest number of misses.
 	AffinityMisses = 1<<5 - 1

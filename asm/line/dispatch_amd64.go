@@ -19,12 +19,19 @@ import (
 //	fingerprint, exact  testAndSetRowBatchGeneric       words..., lines...AVX2   words..., lines...AVX512
 //	exact rows to more  splitExact                      -                        splitExact...AVX512
 //	bitmap              testAndSetBitmapGeneric         testAndSetBitmapAMD64    -
+//	prefetch            prefetchAMD64                   -                        -
 //	timed               testAndSetTimedBatchGeneric     timedRowsAVX2            timedRowsAVX512
 //	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
 //	bloom               test[AndSet]BloomGeneric        test[AndSet]BloomAVX2    test[AndSet]BloomAVX512
 //	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
 //	cells               testAndSetCellBatchGeneric      cells...AVX2             cells...AVX512
 //	timers              testAndSetTimerBatchGeneric     timers...AVX2            timers...AVX512
+
+func prefetch(lines []layout.Line, hashes []uint64) {
+	if len(hashes) > 0 {
+		prefetchAMD64(&lines[0], uint64(len(lines)-1), &hashes[0], len(hashes))
+	}
+}
 
 // vectorGroups returns how many groups of eight elements vectors take.
 func vectorGroups(elements int) int {

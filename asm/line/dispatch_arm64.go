@@ -33,6 +33,12 @@ func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	testAndSetBitmapARM64(&lines[0], &seen[0], &permuted[0], len(permuted))
 }
 
+func prefetch(lines []layout.Line, hashes []uint64) {
+	if len(hashes) > 0 {
+		prefetchARM64(&lines[0], uint64(len(lines)-1), &hashes[0], len(hashes))
+	}
+}
+
 // testAndSetTimedBatch returns copies in stream order.
 func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (copies, inserted, evicted uint64) {
 	if cpu.Best == cpu.Generic {
@@ -165,6 +171,9 @@ func lines8x64NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Evic
 
 //go:noescape
 func testAndSetBitmapARM64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)
+
+//go:noescape
+func prefetchARM64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
 
 // timedRowsNEON returns copies with the last element in the lowest bit, and both counts,
 // that of inserted elements in the upper half.

@@ -78,6 +78,9 @@ func fillExact64AVX2(b *batch, digests *digest.Digest, groups int, shift uint)
 func testAndSetBitmapAMD64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)
 
 //go:noescape
+func prefetchAMD64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
+
+//go:noescape
 func splitExact16AVX512(dst, src *[8]uint64, lines int, rest uint)
 
 //go:noescape

@@ -19,6 +19,7 @@ type BatchDetector struct {
 	identity *flow.Identity
 	digester digest.MessageDigester
 	within   *flow.SightingReader // nil without Within
+	messages *flow.Messages       // of the packets that were read last
 
 	digests   []digest.Digest
 	times     []int64
@@ -46,10 +47,22 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
 // prepare or judge theirs.
 func (p *BatchDetector) Prepare(b *capture.Batch) {
+	p.prepare(b, nil)
+}
+
+// prepare is Prepare, with what is done for packets that wait, unless held is nil.
+func (p *BatchDetector) prepare(b *capture.Batch, held *HoldBatch) {
 	n := len(b.Frames)
 	p.Reset(n)
+	if held != nil {
+		held.Reset(n)
+	}
 	for from := 0; from < n; from += groupSize {
-		p.Read(b, from, min(from+groupSize, n))
+		to := min(from+groupSize, n)
+		p.Read(b, from, to)
+		if held != nil {
+			held.Read(b, p, from, to)
+		}
 	}
 }
 
@@ -71,7 +84,8 @@ func (p *BatchDetector) Reset(n int) {
 // Read prepares the packets from to to-1 of a batch, and returns their digests. from is a
 // multiple of 64.
 func (p *BatchDetector) Read(b *capture.Batch, from, to int) []digest.Digest {
-	p.identity.FromFrames(p.protocols[from:to], b, from).Sum(p.digests[from:to], p.digester)
+	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
+	p.messages.Sum(p.digests[from:to], p.digester)
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}

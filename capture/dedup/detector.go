@@ -190,14 +190,7 @@ type holdTask struct {
 }
 
 // Prepare reads conversations and points too.
-func (t *holdTask) Prepare(b *capture.Batch) {
-	t.task.Prepare(b)
-	n := len(b.Frames)
-	t.held.Reset(n)
-	for from := 0; from < n; from += groupSize {
-		t.held.Read(b, from, min(from+groupSize, n))
-	}
-}
+func (t *holdTask) Prepare(b *capture.Batch) { t.packets.prepare(b, t.held) }
 
 // Apply judges the packets, and settles what waits.
 func (t *holdTask) Apply(b *capture.Batch) error {

@@ -180,14 +180,13 @@ func (x *HoldBatch) Reset(n int) {
 	x.home = resize(x.home, (n+63)/64)
 }
 
-// Read reads the conversations and points of the packets from to to-1 of a batch.
-// Meanwhile, other HoldBatches may read theirs.
-func (x *HoldBatch) Read(b *capture.Batch, from, to int) {
+// Read reads the conversations and points of the packets from to to-1 of a batch, which p
+// has read just before. Meanwhile, other HoldBatches may read theirs.
+func (x *HoldBatch) Read(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings != nil {
-		s := x.sightings.Read(b, from, to-from)
-		copy(x.seen.Conversation[from:], s.Conversation)
-		copy(x.seen.Fragment[from:], s.Fragment)
-		copy(x.seen.Point[from:], s.Point)
+		s := &x.seen
+		run := flow.Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
+		x.sightings.ReadIdentities(run, b, from, p.messages)
 	}
 }
 
@@ -209,33 +208,29 @@ func (x *HoldBatch) Apply(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.settled = h.settled
 }
 
-// choose passes the packets one after another, and exchanges them for better copies.
+// choose passes the packets, and exchanges them for better copies. It decides the packets
+// of a run that Hold.pass takes after it, since nothing is settled meanwhile.
 func (x *HoldBatch) choose(b *capture.Batch) {
-	h, v, blocks := x.hold, &x.verdicts, b.Blocks
+	h, times, blocks := x.hold, x.verdicts.times, b.Blocks
 	for from := 0; from < len(b.Frames); from += 64 {
 		to := min(from+64, len(b.Frames))
 		open := x.undecided(from/64) & (^uint64(0) >> (64 - (to - from)))
-		h.candidates.load(v.digests[from:to], open)
-		if (len(blocks) == 0 || int(blocks[0].Before) >= to) && h.passAll(v.times[from:to], b.Frames[from:to]) {
-			for ; open != 0; open &= open - 1 {
-				x.decide(b, from+bits.TrailingZeros64(open))
+		h.candidates.load(x.verdicts.digests[from:to], open)
+		for at := from; at < to; {
+			end := to
+			if blocks = h.passBlocks(blocks, at); len(blocks) > 0 {
+				end = min(end, int(blocks[0].Before))
 			}
-			continue
-		}
-		for i := from; i < to; i++ {
-			for len(blocks) > 0 && int(blocks[0].Before) <= i {
-				h.passBlock(int(blocks[0].Len))
-				blocks = blocks[1:]
+			at += h.pass(times[at:end], b.Frames[at:end], open>>(at-from))
+			later := ^uint64(0) << (at - from)
+			for run := open &^ later; run != 0; run &= run - 1 {
+				x.decide(b, from+bits.TrailingZeros64(run))
 			}
-			h.pass(v.times[i], int(b.Frames[i].RecordLen)+frameBytes)
-			if open>>(i-from)&1 != 0 {
-				x.decide(b, i)
-			}
+			open &= later
+			h.closeFull()
 		}
 	}
-	for i := range blocks {
-		h.passBlock(int(blocks[i].Len))
-	}
+	h.passBlocks(blocks, len(b.Frames))
 }
 
 // undecided returns the packets of a word that decide has to look at. These are firsts from
@@ -268,9 +263,9 @@ func (x *HoldBatch) decide(b *capture.Batch, i int) {
 	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
 	switch {
 	case first && best:
-		h.candidates.forget(v.digests[i])
+		h.candidates.forget(v.digests[i][1])
 	case first:
-		if h.candidates.enter(v.digests[i], number, quality, h.settled) {
+		if h.candidates.enter(v.digests[i][1], number, quality, h.settled) {
 			h.stats.Early++
 		}
 	case !fixed:
@@ -294,7 +289,7 @@ func (x *HoldBatch) quality(i int) uint64 {
 // as good and not settled.
 func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	h, v := x.hold, &x.verdicts
-	c := h.candidates.find(v.digests[i])
+	c := h.candidates.find(v.digests[i][1])
 	if c == nil || quality >= c.quality() || c.number() < h.settled || v.times[i] == calendar.NoTime {
 		return
 	}
@@ -311,14 +306,18 @@ func (x *HoldBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.Mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
-	c.set(x.own.first+uint64(i), quality)
+	if c.set(x.own.first+uint64(i), quality); quality == 0 {
+		c.value = 0 // no copy is better
+	}
 	if h.cfg.Swapped != nil {
 		h.cfg.Swapped(b, &from.frames[at], &x.own.frames[i])
 	}
 }
 
 // isSet returns a bit of a bitmap, which is nil if it has none.
-func isSet(bitmap []uint64, i int) bool { return bitmap != nil && bitmap[i/64]>>(i%64)&1 != 0 }
+func isSet(bitmap []uint64, i int) bool {
+	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
+}
 
 // distance returns how far two times are apart.
 func distance(a, b int64) uint64 {

@@ -55,13 +55,13 @@ func (t *candidates) load(digests []digest.Digest, set uint64) {
 	t.touch = read
 }
 
-// find returns the candidate with a digest, or nil. Which cell that is, is hard to foresee,
+// find returns the candidate with a tag, or nil. Which cell that is, is hard to foresee,
 // so nothing branches on it.
-func (t *candidates) find(d digest.Digest) *candidate {
-	line := t.line(d[1])
+func (t *candidates) find(tag uint64) *candidate {
+	line := t.line(tag)
 	cells := uint(0)
 	for i := range line {
-		differ := line[i].tag ^ d[1]
+		differ := line[i].tag ^ tag
 		cells |= uint((differ|-differ)>>63) << i
 	}
 	if cells == 1<<candidateCells-1 {
@@ -74,33 +74,33 @@ func (t *candidates) find(d digest.Digest) *candidate {
 	return c
 }
 
-// forget removes the candidate with a digest.
-func (t *candidates) forget(d digest.Digest) {
-	if c := t.find(d); c != nil {
+// forget removes the candidate with a tag.
+func (t *candidates) forget(tag uint64) {
+	if c := t.find(tag); c != nil {
 		c.value = 0
 	}
 }
 
-// enter adds a candidate, in the place of one with the same digest. Packets before
+// enter adds a candidate, in the place of one with the same tag. Packets before
 // number settled are settled. It reports whether it had to drop a candidate that was not settled.
-func (t *candidates) enter(d digest.Digest, number, quality, settled uint64) (early bool) {
-	c := t.find(d)
+func (t *candidates) enter(tag, number, quality, settled uint64) (early bool) {
+	c := t.find(tag)
 	if c == nil {
-		for c = t.oldest(d); c.open(settled) && len(t.lines) < mostCandidateLines; c = t.oldest(d) {
+		for c = t.oldest(tag); c.open(settled) && len(t.lines) < mostCandidateLines; c = t.oldest(tag) {
 			t.double(settled)
 		}
 		early = c.open(settled)
 	}
-	c.tag = d[1]
+	c.tag = tag
 	c.set(number, quality)
 	return early
 }
 
 func (c *candidate) open(settled uint64) bool { return c.value != 0 && c.number() >= settled }
 
-// oldest returns an empty cell of the line of a digest, or that of the oldest packet.
-func (t *candidates) oldest(d digest.Digest) *candidate {
-	line := t.line(d[1])
+// oldest returns an empty cell of the line of a tag, or that of the oldest packet.
+func (t *candidates) oldest(tag uint64) *candidate {
+	line := t.line(tag)
 	c := &line[0]
 	for i := range line {
 		if line[i].value < c.value {
@@ -117,7 +117,7 @@ func (t *candidates) double(settled uint64) {
 	for i := range old {
 		for _, c := range old[i] {
 			if c.open(settled) {
-				*t.oldest(digest.Digest{1: c.tag}) = c
+				*t.oldest(c.tag) = c
 			}
 		}
 	}

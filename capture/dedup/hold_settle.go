@@ -35,60 +35,65 @@ type lastPart struct {
 	timed bool // it has a packet with a time
 }
 
-// pass takes note of the next packet.
-func (h *Hold) pass(time int64, bytes int) {
-	if time != calendar.NoTime && h.cfg.Clock == nil {
-		if time > h.clock {
-			if distance(time, h.part.from) > h.within/partShare {
-				h.turn(time)
-			}
-			h.clock = time
-		} else if distance(h.clock, time) > h.slack {
-			h.stepBack(time)
+// pass takes note of the next packets, at most 64, and returns how many these are, at least
+// one. It stops where a part is full, and where it would settle packets before one whose
+// bit in open is set.
+func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
+	p, clock, bytes, first := &h.part, h.clock, h.part.bytes, h.next
+	frames = frames[:min(len(times), int(p.first+partPackets-first))]
+run:
+	for ; n < len(frames) && bytes < partBytes; n++ {
+		switch time := times[n]; {
+		case h.cfg.Clock != nil || time == calendar.NoTime:
+		case time > clock && uint64(time)-uint64(p.from) <= h.within/partShare, time <= clock && uint64(clock)-uint64(time) <= h.slack:
+			clock, p.timed = max(clock, time), true
+		case open&^(^uint64(0)<<n) != 0:
+			break run
+		default:
+			h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
+			h.jump(time)
+			clock, bytes, p.timed = h.clock, p.bytes, true
 		}
-		h.part.timed = true
+		bytes += int(frames[n].RecordLen) + frameBytes
 	}
-	h.next++
-	h.part.bytes += bytes
-	if h.next-h.part.first >= partPackets || h.part.bytes >= partBytes {
+	h.clock, h.next, p.bytes = clock, first+uint64(n), bytes
+	return n
+}
+
+// passBlocks takes note of the blocks before frame i, and returns those after it.
+func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
+	for len(blocks) > 0 && int(blocks[0].Before) <= i {
+		h.part.bytes += int(blocks[0].Len)
+		h.closeFull()
+		blocks = blocks[1:]
+	}
+	return blocks
+}
+
+// full reports whether the next packet belongs to another part.
+func (h *Hold) full() bool {
+	return h.next-h.part.first >= partPackets || h.part.bytes >= partBytes
+}
+
+func (h *Hold) closeFull() {
+	if h.full() {
 		h.closePart()
 	}
 }
 
-// passAll is pass for several packets, of which none ends a part or steps back too far. If
-// one does, or has no time, it returns false and has done nothing.
-func (h *Hold) passAll(times []int64, frames []capture.Frame) bool {
-	clock, back, bytes := h.clock, uint64(0), len(frames)*frameBytes
-	times = times[:len(frames)]
-	for i := range frames {
-		clock = max(clock, times[i])
-		back = max(back, uint64(clock)-uint64(times[i])) // NoTime is very far back
-		bytes += int(frames[i].RecordLen)
+// jump handles the time of the next packet, at which the part has lasted too long, or which
+// is further back than all before.
+func (h *Hold) jump(time int64) {
+	if time <= h.clock {
+		h.stepBack(time)
+		return
 	}
-	p := &h.part
-	if h.cfg.Clock == nil && (p.from == calendar.NoTime || back > h.slack || distance(clock, p.from) > h.within/partShare) ||
-		h.next+uint64(len(frames))-p.first >= partPackets || p.bytes+bytes >= partBytes {
-		return false
-	}
-	h.clock, p.timed = clock, true
-	h.next += uint64(len(frames))
-	p.bytes += bytes
-	return true
-}
-
-// passBlock takes note of a block.
-func (h *Hold) passBlock(bytes int) {
-	if h.part.bytes += bytes; h.part.bytes >= partBytes {
-		h.closePart()
-	}
-}
-
-// turn begins a new part with the next packet, at whose time the last one has lasted too
-// long.
-func (h *Hold) turn(time int64) {
-	if distance(time, h.clock) > h.within+h.slack {
+	if uint64(time)-uint64(h.clock) > h.within+h.slack {
 		h.settleAll()
-	} else if h.next > h.part.first {
+		h.part.from, h.clock = time, time
+		return
+	}
+	if h.next > h.part.first {
 		h.endPart()
 	}
 	h.part.from, h.clock = time, time
@@ -149,8 +154,8 @@ func (h *Hold) due(p *part) bool {
 // settleAll settles all packets before the next.
 func (h *Hold) settleAll() {
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes+h.part.bytes)
-	for h.parts.len() > 0 {
-		h.parts.pop()
+	if h.parts.len() > 0 {
+		h.parts = ring[part]{items: h.parts.items}
 	}
 	h.settled, h.bytes = h.next, 0
 	h.part = lastPart{first: h.next, from: h.clock}

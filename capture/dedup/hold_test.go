@@ -156,23 +156,23 @@ func TestHoldBlocks(t *testing.T) {
 func TestCandidates(t *testing.T) {
 	c := newCandidates()
 	for i := range uint64(candidateCells) {
-		if c.enter(digest.Digest{0, i << 40}, i, 1, 0) {
+		if c.enter(i<<40, i, 1, 0) {
 			t.Error("a line has less room")
 		}
 	}
-	if c.enter(digest.Digest{0, 9 << 40}, 9, 1, 1) || len(c.lines) != leastCandidateLines {
+	if c.enter(9<<40, 9, 1, 1) || len(c.lines) != leastCandidateLines {
 		t.Error("a settled packet takes room")
 	}
-	if !c.enter(digest.Digest{0, 10 << 40}, 10, 1, 1) || len(c.lines) != mostCandidateLines {
+	if !c.enter(10<<40, 10, 1, 1) || len(c.lines) != mostCandidateLines {
 		t.Error("the table did not grow, or a packet was settled in silence")
 	}
 	for i, want := range map[uint64]bool{0: false, 1: false, 2: true, 3: true, 9: true, 10: true} {
-		if (c.find(digest.Digest{0, i << 40}) != nil) != want {
+		if (c.find(i<<40) != nil) != want {
 			t.Errorf("candidate %d: want %v", i, want)
 		}
 	}
-	c.forget(digest.Digest{0, 2 << 40})
-	if c.find(digest.Digest{0, 2 << 40}) != nil {
+	c.forget(2 << 40)
+	if c.find(2<<40) != nil {
 		t.Error("a forgotten candidate was found")
 	}
 }

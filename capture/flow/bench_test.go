@@ -202,6 +202,8 @@ func BenchmarkSightings(b *testing.B) {
 	d := NewDecoder(DecoderConfig{})
 	h := make([]Header, step)
 	all := NewSightingReader(SightingConfig{Fields: allPointFields})
+	identity, protocols := NewIdentity(IdentityConfig{}), make([]Protocol, step)
+	seen := Sightings{make([]uint64, step), make([]uint64, step), make([]uint64, step)}
 	places := NewSightingReader(SightingConfig{Fields: PointInterface | PointInput})
 	for _, c := range []struct {
 		name string
@@ -209,6 +211,10 @@ func BenchmarkSightings(b *testing.B) {
 	}{
 		{"decode", func(batch *capture.Batch, from, n int) { d.Decode(h[:n], batch, from) }},
 		{"all", func(batch *capture.Batch, from, n int) { all.Read(batch, from, n) }},
+		{"identity", func(batch *capture.Batch, from, n int) { identity.FromFrames(protocols[:n], batch, from) }},
+		{"identity and all", func(batch *capture.Batch, from, n int) {
+			all.ReadIdentities(seen, batch, from, identity.FromFrames(protocols[:n], batch, from))
+		}},
 		{"points", func(batch *capture.Batch, from, n int) { all.Points(batch, from, n) }},
 		{"places", func(batch *capture.Batch, from, n int) { places.Points(batch, from, n) }},
 	} {

@@ -214,18 +214,20 @@ func (g *Identity) readSlow(protocols []Protocol, b *capture.Batch, from, i int)
 
 // Messages are the identities of a run of frames.
 type Messages struct {
-	buf     []byte           // holds msgs
-	msgs    []digest.Message // one for each frame; those of frames in nonIP do not count
-	nonIP   []nonIPFrame     // frames without IP
-	copied  []byte           // holds copies, the messages of nonIP
-	copies  []digest.Message
-	digests []digest.Digest
+	buf       []byte           // holds msgs
+	msgs      []digest.Message // one for each frame; those of frames in nonIP do not count
+	datagrams bool             // msgs are those of zeroCopyDatagram
+	nonIP     []nonIPFrame     // frames without IP
+	copied    []byte           // holds copies, the messages of nonIP
+	copies    []digest.Message
+	digests   []digest.Digest
 }
 
 // begin returns room for the messages of n frames of b.
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
 	m.buf, m.msgs, m.nonIP = b.Buf, resize(m.msgs, n), m.nonIP[:0]
+	m.datagrams = g.zeroCopy && g.kind != Frame
 	return m
 }
 

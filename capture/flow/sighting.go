@@ -55,16 +55,8 @@ func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 	s := &r.seen
 	s.Conversation, s.Fragment = resize(s.Conversation, n), resize(s.Fragment, n)
 	h := r.decode(b, from, n)
-	frames, conversations, fragments := b.Frames[from:from+n], s.Conversation, s.Fragment
 	for i := range h {
-		h, hash, after := &h[i], uint64(0), uint64(0)
-		switch {
-		case h.Flags&FlagFragment != 0:
-			hash, after = r.keys.fragment(h, b.Data(from + i)[h.Start:h.End])
-		case h.Version != 0:
-			hash = r.keys.conversation(h, b.Buf[frames[i].Data+h.Start:])
-		}
-		conversations[i], fragments[i] = hash, after
+		s.Conversation[i], s.Fragment[i] = r.keys.header(&h[i], b, from+i)
 	}
 	r.points(b, from, n, h)
 	return s

@@ -3,6 +3,8 @@ package flow
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // sightingKeys key the hashes of sightings. A hash multiplies words, each of which a key
@@ -29,23 +31,43 @@ func fold(a, b uint64) uint64 {
 	return high ^ low
 }
 
+// header returns both hashes of frame i of b, which h describes: see Sightings.
+func (k *sightingKeys) header(h *Header, b *capture.Batch, i int) (conversation, after uint64) {
+	switch {
+	case h.Flags&FlagFragment != 0:
+		return k.fragment(h, b.Data(i)[h.Start:h.End])
+	case h.Version != 0:
+		return k.conversation(h, b.Buf[b.Frames[i].Data+h.Start:]), 0
+	}
+	return 0, 0
+}
+
 // conversation hashes the two ends and the protocol. ip begins with the IP header that h
-// describes. The lower end, in whatever order, comes first, so that both directions have
-// the same hash. A CPU cannot predict directions, so no branch depends on them.
+// describes.
 func (k *sightingKeys) conversation(h *Header, ip []byte) uint64 {
 	if h.Version == 4 {
-		both := le64(ip[12:])
-		a, b := both<<32|uint64(h.SrcPort), both&^0xffffffff|uint64(h.DstPort)
-		return max(fold(fold(min(a, b)^k[0], max(a, b)^k[1])^k[2]^uint64(h.Proto), k[5]), 1)
+		return max(k.conversation4(le64(ip[12:]), uint64(h.SrcPort), uint64(h.DstPort), h.Proto), 1)
 	}
+	return k.conversation6(ip, uint64(h.SrcPort), uint64(h.DstPort), h.Proto)
+}
+
+// conversation4 hashes a conversation of IPv4. both has the addresses. The lower end, in
+// whatever order, comes first, so that both directions have the same hash. A CPU cannot
+// predict directions, so no branch depends on them. The caller makes 1 of 0.
+func (k *sightingKeys) conversation4(both, src, dst uint64, proto uint8) uint64 {
+	a, b := both<<32|src, both&^0xffffffff|dst
+	return fold(fold(min(a, b)^k[0], max(a, b)^k[1])^k[2]^uint64(proto), k[5])
+}
+
+// conversation6 is conversation4 for IPv6. ip begins with the IP header.
+func (k *sightingKeys) conversation6(ip []byte, src, dst uint64, proto uint8) uint64 {
 	s0, s1, d0, d1 := addresses6(ip)
-	src, dst := uint64(h.SrcPort), uint64(h.DstPort)
 	_, greater := bits.Sub64(dst, src, 0)
 	_, greater = bits.Sub64(d1, s1, greater)
 	_, greater = bits.Sub64(d0, s0, greater)
 	swap := -greater
 	x0, x1, x := (s0^d0)&swap, (s1^d1)&swap, (src^dst)&swap
-	return k.sum(s0^x0, s1^x1, d0^x0, d1^x1, (src^x)<<48|(dst^x)<<32|6<<8|uint64(h.Proto))
+	return k.sum(s0^x0, s1^x1, d0^x0, d1^x1, (src^x)<<48|(dst^x)<<32|6<<8|uint64(proto))
 }
 
 func addresses6(ip []byte) (s0, s1, d0, d1 uint64) {

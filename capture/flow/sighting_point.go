@@ -84,7 +84,7 @@ func (r *SightingReader) points(b *capture.Batch, from, n int, h []Header) {
 		}
 		points[i] = at.hash
 		if headers && h[i].Start != at.plain {
-			points[i] = r.stack(&at, b, from+i, &h[i])
+			points[i] = r.stack(&at, b, from+i, h[i].Start)
 		}
 	}
 	r.seen.Point = points
@@ -114,19 +114,29 @@ func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
 }
 
 // stack returns the hash of a place and of the headers of frame i of b that count. Nearly
-// all frames are Ethernet, and have nothing but VLAN tags before IP.
-func (r *SightingReader) stack(at *place, b *capture.Batch, i int, h *Header) uint64 {
-	tagged := plainStart + 4*uint32(h.Tags)
-	if at.plain != plainStart || h.Start != tagged || h.Version == 0 || h.Flags&FlagInner != 0 {
-		return r.layered(at.hash, b, i)
-	}
-	hash := at.hash
-	if r.cfg.Fields&PointVLAN != 0 {
-		for tags := b.Data(i)[plainStart:tagged]; len(tags) > 0; tags = tags[4:] {
-			hash = r.keys.layer(hash, LayerVLAN, uint32(binary.BigEndian.Uint16(tags))&0xfff)
+// all frames are Ethernet, and have nothing but VLAN tags before IP, which starts at start.
+func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32) uint64 {
+	if at.plain == plainStart && start > plainStart {
+		if hash, ok := r.tags(at.hash, b.Buf[b.Frames[i].Data:][plainStart-2:start]); ok {
+			return hash
 		}
 	}
-	return hash
+	return r.layered(at.hash, b, i)
+}
+
+// tags returns the hash of a place and of VLAN tags, which begin with the first type of a
+// frame and end with the last one. It reports whether there is nothing else.
+func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
+	for ; len(tags) >= 6; tags = tags[4:] {
+		tag := binary.BigEndian.Uint32(tags)
+		if !isVLAN(uint16(tag >> 16)) {
+			return 0, false
+		}
+		if id := tag & 0xfff; id != 0 && r.cfg.Fields&PointVLAN != 0 {
+			hash = r.keys.then(hash, uint64(LayerVLAN)<<32|uint64(id))
+		}
+	}
+	return hash, len(tags) == 2
 }
 
 // layered does on the slow path what stack does on the fast one.

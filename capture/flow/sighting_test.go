@@ -232,6 +232,39 @@ func TestSightingsCut(t *testing.T) {
 	}
 }
 
+// TestReadIdentities checks that identities lead to the same sightings as headers do.
+func TestReadIdentities(t *testing.T) {
+	b := mixedBatch()
+	for _, n := range []int{20, 28, 36, 40, 43, 44, 52} { // headers that are truncated, here and there
+		for i := range len(b.Frames) {
+			if data := b.Data(i); len(data) > n {
+				b.Append(capture.Frame{Interface: b.Frames[i].Interface}, slices.Clone(data[:n]))
+			}
+		}
+	}
+	for _, cfg := range []IdentityConfig{
+		{}, {Kind: Inner}, {Kind: Frame}, {Bytes: 40}, {Ignore: IgnoreAlso(IPID | FlowLabel)}, {Ignore: IgnoreAlso(L4Checksum)}, {Ignore: IgnoreOnly(0)},
+	} {
+		for fields := range 2 * PointInput {
+			sightings := SightingConfig{Inner: cfg.Kind == Inner, Fields: fields, Seed: 9}
+			want := NewSightingReader(sightings).Read(b, 0, len(b.Frames))
+			got := Sightings{make([]uint64, len(b.Frames)), make([]uint64, len(b.Frames)), make([]uint64, len(b.Frames))}
+			r, g, protocols := NewSightingReader(sightings), NewIdentity(cfg), make([]Protocol, len(b.Frames))
+			for from := 0; from < len(b.Frames); {
+				to := min(from+1+from%7, len(b.Frames))
+				r.ReadIdentities(Sightings{got.Conversation[from:to], got.Fragment[from:to], got.Point[from:to]}, b, from, g.FromFrames(protocols[from:to], b, from))
+				from = to
+			}
+			for i := range b.Frames {
+				if got.Conversation[i] != want.Conversation[i] || got.Fragment[i] != want.Fragment[i] || got.Point[i] != want.Point[i] {
+					t.Fatalf("%+v, fields %b: frame %x: %x %x %x, want %x %x %x", cfg, fields, b.Data(i),
+						got.Conversation[i], got.Fragment[i], got.Point[i], want.Conversation[i], want.Fragment[i], want.Point[i])
+				}
+			}
+		}
+	}
+}
+
 // mixedBatch has frames of many kinds on four interfaces of two inputs, one of them with
 // cooked headers.
 func mixedBatch() *capture.Batch {
@@ -276,13 +309,17 @@ func FuzzSightings(f *testing.F) {
 		f.Add(uint32(b.Interfaces[b.Frames[i].Interface].LinkType), b.Data(i))
 	}
 	var readers []*SightingReader
+	var identities []*Identity
 	for _, inner := range []bool{false, true} {
 		readers = append(readers, NewSightingReader(SightingConfig{Inner: inner, Fields: allPointFields}))
+	}
+	for _, kind := range []IdentityKind{L3, Inner} {
+		identities = append(identities, NewIdentity(IdentityConfig{Kind: kind}))
 	}
 	f.Fuzz(func(t *testing.T, link uint32, data []byte) {
 		b := newBatch(capture.LinkType(link), data, data)
 		b.Buf = append(b.Buf, make([]byte, 200)...)
-		for _, r := range readers {
+		for i, r := range readers {
 			s := r.Read(b, 0, 2)
 			if s.Conversation[0] != s.Conversation[1] || s.Fragment[0] != s.Fragment[1] || s.Point[0] != s.Point[1] {
 				t.Fatalf("equal frames differ: %+v", s)
@@ -290,6 +327,11 @@ func FuzzSightings(f *testing.F) {
 			h := r.headers[0]
 			if (h.Version == 0) != (s.Conversation[0] == 0) || s.Fragment[0] != 0 && h.Flags&FlagFragment == 0 {
 				t.Fatalf("%+v: %+v", h, s)
+			}
+			var same [3][2]uint64
+			r.ReadIdentities(Sightings{same[0][:], same[1][:], same[2][:]}, b, 0, identities[i].FromFrames(make([]Protocol, 2), b, 0))
+			if !slices.Equal(same[0][:], s.Conversation) || !slices.Equal(same[1][:], s.Fragment) || !slices.Equal(same[2][:], s.Point) {
+				t.Fatalf("from identities %x, from headers %x", same, s)
 			}
 		}
 	})

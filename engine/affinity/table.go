@@ -1,10 +1,10 @@
 package affinity
 
 import (
-	"math"
 	"math/bits"
 	"time"
 
+	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
@@ -21,6 +21,9 @@ const (
 	// three, once in 2^25 packets. It is less than what TCP sends at once after its first
 	// round trip, so little of a conversation is split.
 	maxMisses = 16
+	// groupSize is how many packets are handled while the lines of as many more are
+	// fetched: the bits of a word.
+	groupSize = 64
 )
 
 // Table remembers the homes of conversations. It is for one goroutine at a time.
@@ -28,7 +31,6 @@ type Table struct {
 	arena *layout.Arena
 	mask  uint64 // number of lines - 1
 	hold  time.Duration
-	touch uint64 // keeps the compiler from leaving out reads
 }
 
 // New makes a table of 2^18 conversations. hold is how long packets wait for copies of
@@ -73,21 +75,13 @@ type Sightings struct {
 // allocate. It panics if a slice is too short, or after Close.
 func (t *Table) AtHome(home []uint64, s Sightings) {
 	mem.CheckOpen("affinity: Table.AtHome", t.arena)
-	for from := 0; from < len(s.Conversation); from += 64 {
-		to := min(from+64, len(s.Conversation))
-		t.load(s.Conversation[from:to])
-		home[from/64] = t.group(&s, from, to)
+	lines, n := t.arena.Lines(), len(s.Conversation)
+	line.Prefetch(lines, s.Conversation[:min(groupSize, n)])
+	for from := 0; from < n; from += groupSize {
+		to := min(from+groupSize, n)
+		line.Prefetch(lines, s.Conversation[to:min(to+groupSize, n)])
+		home[from/groupSize] = t.group(&s, from, to)
 	}
-}
-
-// load reads the lines of some conversations. The reads do not wait for each other, so the
-// lines are in the cache when it is their turn.
-func (t *Table) load(conversations []uint64) {
-	lines, mask, read := t.arena.Lines(), t.mask, uint64(0)
-	for _, c := range conversations {
-		read |= lines[c&mask][0]
-	}
-	t.touch = read
 }
 
 // group handles at most 64 packets, whose bits begin a word. Which cell a conversation has,
@@ -97,33 +91,41 @@ func (t *Table) group(s *Sightings, from, to int) (atHome uint64) {
 	conversations, n := s.Conversation[from:to], to-from
 	fragments, points, times := s.Fragment[from:to][:n], s.Point[from:to][:n], s.Times[from:to][:n]
 	for i, conversation := range conversations {
-		line, now := &lines[conversation&t.mask], times[i]
+		line, now, home := &lines[conversation&t.mask], times[i], uint64(0)
 		cells := match(line, conversation>>32)
-		at := bits.TrailingZeros64(cells) * 2 & 6
-		row := line[at|1]
-		home := isZero(line[at]&math.MaxUint32 ^ points[i]&math.MaxUint32)
-		switch first := ^copies >> i & 1; {
-		case cells == 0 || int64(row) >= 0 || fragments[i] != 0 || conversation == 0 || now == calendar.NoTime:
-			home = 0
-			if t.see(s, from+i, first != 0) {
+		c := cellOf(line, cells)
+		state := c.state()
+		if cells == 0 || int64(*state) >= 0 || fragments[i] != 0 || conversation == 0 || now == calendar.NoTime {
+			if t.see(s, from+i, copies&1 == 0) {
 				home = 1
 			}
-		case first&^home != 0:
-			if c := (cell{line, at}); t.miss(c, now) {
-				c.fill(conversation, uint32(points[i]), now)
-				home = 1
-			}
-		default:
-			line[at|1] = row ^ (row^newRow(0, now))&-home
+		} else if home = isZero(uint64(c.home() ^ uint32(points[i]))); copies&1|home != 0 {
+			*state ^= (*state ^ newRow(0, now)) & -home
+		} else if t.miss(c, now) {
+			c.fill(conversation, uint32(points[i]), now)
+			home = 1
 		}
-		atHome |= home << i
+		copies >>= 1
+		atHome = atHome>>1 | home<<63
 	}
-	return atHome
+	return atHome >> (64 - n)
 }
 
-// match returns a bit for each cell that has a tag. It may be empty.
-func match(line *layout.Line, tag uint64) uint64 {
-	return isZero(line[0]>>32^tag) | isZero(line[2]>>32^tag)<<1 | isZero(line[4]>>32^tag)<<2 | isZero(line[6]>>32^tag)<<3
+// match returns bits for cells that have a tag, for cellOf. Beside the first such cell they
+// may be wrong. Two tags are compared at a time: a half of a word is 0 if subtracting 1
+// borrows, and the lower half may borrow from the upper one.
+func match(line *layout.Line, tag uint64) (cells uint64) {
+	const ones, tops = 1<<32 | 1, 1<<63 | 1<<31
+	tag *= ones
+	even, odd := line[0]^tag, line[1]^tag
+	return ((even-ones)&^even&tops)>>1 | (odd-ones)&^odd&tops
+}
+
+// cellOf returns the first cell that match has found, which is one in bits 30, 31, 62 and
+// 63.
+func cellOf(line *layout.Line, cells uint64) cell {
+	at := uint(bits.TrailingZeros64(cells))
+	return cell{line, at&1 | at>>4&2}
 }
 
 // isZero returns 1 for 0, and 0 for other numbers of 32 bits.
@@ -175,23 +177,20 @@ func (t *Table) miss(c cell, now int64) bool {
 // cell returns the cell of a conversation, or else an empty one of its line, or else the
 // one whose time is the farthest from now.
 func (t *Table) cell(conversation uint64, now int64) (c cell, known bool) {
-	line := &t.arena.Lines()[conversation&t.mask]
-	for cells := match(line, conversation>>32); cells != 0; cells &= cells - 1 {
-		if at := bits.TrailingZeros64(cells) * 2; line[at+1] != 0 {
-			return cell{line, at}, true
+	line, farthest := &t.arena.Lines()[conversation&t.mask], uint64(0)
+	for at := range uint(layout.AffinityCells) {
+		switch one := (cell{line, at}); {
+		case *one.state() == 0:
+			return one, false
+		case one.tag() == uint32(conversation>>32):
+			return one, true
+		default:
+			if d := distance(now, one.time()); d >= farthest {
+				farthest, c = d, one
+			}
 		}
 	}
-	farthest, at := uint64(0), 0
-	for i := 0; i < len(line); i += 2 {
-		c := cell{line, i}
-		if line[i+1] == 0 {
-			return c, false
-		}
-		if d := distance(now, c.time()); d >= farthest {
-			farthest, at = d, i
-		}
-	}
-	return cell{line, at}, false
+	return c, false
 }
 
 // distance returns how far two times are apart.

@@ -182,7 +182,7 @@ func (p *Packets) Read(b *capture.Batch, from, to int) []digest.Digest {
 		p.detector.cfg.conditions.rank(p.ranks[from:to], p.matched, b, from)
 	}
 	if p.held != nil {
-		p.held.Read(b, from, to)
+		p.held.Read(b, p.packets, from, to)
 	}
 	return digests
 }
