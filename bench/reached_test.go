@@ -35,7 +35,6 @@ var unreached = map[string]string{
 	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",
-	"capture/dedup.BatchDetector.Prepare":      "is the first half of a Task, for programs with a pipeline of their own",
 	"capture/flow.IgnoreAlso":                  "is for programs that ignore more than the defaults",
 	"capture/gopackets.Config.Ahead":           handles,
 	"capture/gopackets.Config.Detector":        handles,

@@ -10,7 +10,7 @@
 // work, and a writer gets the packets that stay. The package example removes the
 // duplicates of a file. A [BatchDetector] is for pipelines with other work on a batch.
 //
-// The first of equal packets is the one that stays. For analysers that tell conversations
+// The first of equal packets is the one that stays. For analyzers that tell conversations
 // apart by VLAN or interface too, that mixes the points of a conversation. With [KeepFlow]
 // all packets of a conversation are written as one point saw them, as far as it saw them. A
 // [Hold] does that: it keeps batches back until better copies can no longer come. The tasks

@@ -66,8 +66,9 @@ const heldLimit = 256 << 20
 // those it is one from home, with KeepFlow. Among those it is the first. Packets that
 // Config.Only has not chosen, and those that Config.Protect has, are not exchanged.
 //
-// Packets wait by their times, and as much longer as the times of the stream were seen to
-// step back, up to a second. What waits is settled at once where the clock steps back
+// Packets wait until the times of later packets say that no better copy can come: for up to
+// one and a half holds, and as much longer as times were seen to step back, up to a second.
+// What waits is settled at once where the clock steps back
 // further, and where a run of packets has no times. It is settled early where more than
 // 256 MiB would wait. Packets without a time are neither exchanged nor taken in exchange.
 // Which packets stay does not depend on how the stream is cut into batches, unless they

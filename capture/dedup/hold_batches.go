@@ -14,7 +14,7 @@ const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
 // copyBelow is how many bytes of records a batch has that is copied. A larger one is
 // exchanged for an empty one, and takes the memory of its source with it: half a mebibyte
-// for a chunk of a file. So what waits takes at most a few times its size.
+// for a chunk of a file. So what waits takes at most eight times its size.
 const copyBelow = 64 << 10
 
 // heldBatch is a batch that waits.

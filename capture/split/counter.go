@@ -54,7 +54,7 @@ func (c *Counter) Counts() Counts {
 }
 
 // Add counts the next packets of the stream. A set bit in drop marks a packet that is not
-// kept. Of most packets Add reads nothing.
+// kept; a nil drop keeps all. Of most packets Add reads nothing.
 func (c *Counter) Add(b *capture.Batch, drop []uint64) {
 	end := c.seen + uint64(len(b.Frames))
 	for at := c.seen; ; {
@@ -83,7 +83,7 @@ func (c *Counter) add(b *capture.Batch, from, n int, drop []uint64) {
 			continue
 		}
 		before := k.traits
-		if f := from + i; drop[f/64]>>(f%64)&1 != 0 {
+		if f := from + i; drop != nil && drop[f/64]>>(f%64)&1 != 0 {
 			k.traits |= copied
 		} else {
 			k.keep(uint16(s.Point[i]), uint16(places[i]))

@@ -153,6 +153,15 @@ func model(packets []packet) (want Counts) {
 	return want
 }
 
+// TestAllKept counts packets without verdicts: all are kept, so nothing is in parts.
+func TestAllKept(t *testing.T) {
+	b, _ := batchOf([]packet{{vlan: 10}, {vlan: 20}, {vlan: 20, answer: true}, {vlan: 10, answer: true}})
+	c := NewCounter(flow.SightingConfig{Fields: bothTags}, Counts{}, 0)
+	if c.Add(b, nil); c.Counts() != (Counts{Sampled: 1}) {
+		t.Errorf("%+v", c.Counts())
+	}
+}
+
 // isSampled says plainly which packets are sampled.
 func isSampled(number uint64) bool {
 	in := number % (1 << 24)

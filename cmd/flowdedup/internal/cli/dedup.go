@@ -61,7 +61,7 @@ sequence and acknowledgment numbers, those in SACK blocks, and the TCP
 checksum. Segments that differ in nothing else become copies of each other.
 
 The first of equal packets is kept. With copies from several VLANs, tunnels or
-interfaces that tears conversations apart for analysers to which a VLAN or an
+interfaces that tears conversations apart for analyzers to which a VLAN or an
 interface is part of a flow. --keep flow keeps the copies of one capture point
 for each conversation, and others where that point has none: each packet stays
 once. --prefer EXPR keeps the copy that matches. Packets wait up to --hold for
@@ -199,7 +199,7 @@ func warnForgotten(e *env, s *dedup.Summary, aboutTime ...string) {
 // warning. Few are on any network: hosts move, and ports are used again.
 const muchSplit = 0.01
 
-// warnSplit says what to do where packets were written for an analyser that would see one
+// warnSplit says what to do where packets were written for an analyzer that would see one
 // side of each conversation. Tags alone have that effect: interfaces are not seen in what
 // is written.
 func warnSplit(e *env, n *dedup.Conversations, written bool) {
@@ -207,7 +207,7 @@ func warnSplit(e *env, n *dedup.Conversations, written bool) {
 		return
 	}
 	tags := n.Tags()
-	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s: analysers that track flows by %[3]s see one side of each; "+
+	e.warn(fmt.Errorf("%d of %d sampled conversations were kept from more than one %s: analyzers that track flows by %[3]s see one side of each; "+
 		"%sturn that off there (Suricata: vlan.use-for-tracking: false; Zeek: do not load policy/frameworks/conn_key/vlan_fivetuple; Arkime: sessionIdTracking=none)",
 		n.Tagged, n.Sampled, tags, adviceOr(n.Advice)))
 }

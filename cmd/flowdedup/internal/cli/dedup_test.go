@@ -29,6 +29,26 @@ type truth struct {
 	Removed    []int
 }
 
+// flags returns what makes the copies of a truth copies.
+func (t *truth) flags() []string {
+	flags := []string{"--identity", t.Identity, "--window", time.Duration(t.WindowNS).String()}
+	if t.Ignore != nil {
+		flags = append(flags, "--ignore", strings.Join(t.Ignore, ","))
+	}
+	if t.Across {
+		flags = append(flags, "--across")
+	}
+	return flags
+}
+
+// inputs returns the captures of a truth.
+func (t *truth) inputs() (names []string) {
+	for _, f := range t.Files {
+		names = append(names, bundled(f))
+	}
+	return names
+}
+
 // record is everything about a packet that an output must keep.
 type record struct {
 	time int64
@@ -63,21 +83,9 @@ func TestTruth(t *testing.T) {
 func checkTruth(t *testing.T, want *truth, method string) {
 	t.Helper()
 	kept, copies := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "copies")
-	args := []string{
-		"--method", method, "--identity", want.Identity, "--window", time.Duration(want.WindowNS).String(),
-		"-w", kept, "--duplicates", copies,
-	}
-	if want.Ignore != nil {
-		args = append(args, "--ignore", strings.Join(want.Ignore, ","))
-	}
-	if want.Across {
-		args = append(args, "--across")
-	}
-	var inputs []string
-	for _, f := range want.Files {
-		inputs = append(inputs, bundled(f))
-	}
-	r := runDedup(t, exitDone, append(args, inputs...)...)
+	args := []string{"--method", method, "-w", kept, "--duplicates", copies}
+	inputs := want.inputs()
+	r := runDedup(t, exitDone, slices.Concat(args, want.flags(), inputs)...)
 	if r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates || r.EvictedLive != 0 {
 		t.Errorf("%s: %d packets, %d duplicates, %d forgotten; want %d and %d",
 			method, r.PacketsIn, r.Duplicates, r.EvictedLive, want.Packets, want.Duplicates)

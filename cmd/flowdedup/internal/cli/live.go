@@ -65,7 +65,7 @@ then are written, files are completed and the summary is printed. --count and
 with 1.
 
 --keep flow keeps the copies of one capture point for each conversation, for
-analysers to which a VLAN or an interface is part of a flow. --prefer EXPR
+analyzers to which a VLAN or an interface is part of a flow. --prefer EXPR
 keeps the copy that matches; EXPR is a filter expression or interface NAME.
 Packets then leave up to --hold later, in order. flowdedup dedup --help says
 more about these flags, and about --within, --only, --protect and --strip.

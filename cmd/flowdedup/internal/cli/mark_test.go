@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
@@ -63,14 +62,7 @@ func TestMark(t *testing.T) {
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"--identity", want.Identity, "--window", time.Duration(want.WindowNS).String()}
-			if want.Across {
-				args = append(args, "--across")
-			}
-			var inputs []string
-			for _, f := range want.Files {
-				inputs = append(inputs, bundled(f))
-			}
+			args, inputs := want.flags(), want.inputs()
 			checkMark(t, &want, args, inputs)
 			checkMark(t, &want, append(args, "--keep", "flow"), inputs)
 		})
